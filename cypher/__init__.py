@@ -1,0 +1,1 @@
+"""The queries, one file each, grouped by use; read through ``importlib.resources``."""

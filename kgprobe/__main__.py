@@ -1,0 +1,5 @@
+"""``python -m kgprobe`` is ``kgprobe``."""
+
+from kgprobe.cli import main
+
+main()

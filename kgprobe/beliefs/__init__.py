@@ -1,0 +1,1 @@
+"""Beta parameters per model and fact, and the rounds that learn them."""

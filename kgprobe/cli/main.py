@@ -1,0 +1,77 @@
+"""``kgprobe``: the root command, whose sub-commands are imported only when they are called for."""
+
+import importlib
+import os
+import sys
+from collections.abc import Mapping
+
+import click
+
+from kgprobe import __version__
+from kgprobe.errors import KgprobeError, UnknownNameError
+
+# name -> (module:command, summary). The summaries stand here so that --help imports none of the modules.
+COMMANDS: Mapping[str, tuple[str, str]] = {
+    "demo": ("kgprobe.cli.demo:demo", "The whole way: sample graph, small model, rounds, finding."),
+    "graph": ("kgprobe.cli.graph:graph", "Start, stop and query the graph server."),
+    "load": ("kgprobe.cli.load:load", "Load entities, relations and facts into the graph."),
+    "rounds": ("kgprobe.cli.rounds:rounds", "Ask a model about the graph, round by round."),
+}
+
+
+class LazyGroup(click.Group):
+    """A group whose commands are named now and imported when one of them is needed."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
+        """The names, sorted."""
+        return sorted(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
+        """Import the command, or None where there is no such name."""
+        if cmd_name not in COMMANDS:
+            return None
+        module, attribute = COMMANDS[cmd_name][0].split(":")
+        command: click.Command = getattr(importlib.import_module(module), attribute)
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """List the names with their summaries."""
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, COMMANDS[name][1]) for name in self.list_commands(ctx)])
+
+
+@click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.version_option(__version__, prog_name="kgprobe")
+def kgprobe() -> None:
+    """What does a language model know of a knowledge graph, and how sure can one be?
+
+    Data goes to stdout, progress and messages to stderr. Exit codes: 0 done, 1 failed, 2 wrong usage.
+    """
+
+
+def main() -> None:
+    """Run the command line; errors are messages, and tracebacks are shown with ``--debug`` alone."""
+    try:
+        kgprobe.main(standalone_mode=False)
+    except click.exceptions.Exit as stop:
+        sys.exit(stop.exit_code)
+    except click.ClickException as error:
+        error.show()
+        sys.exit(error.exit_code)
+    except (click.Abort, KeyboardInterrupt):
+        click.echo("Stopped.", err=True)
+        sys.exit(1)
+    except BrokenPipeError:
+        # Whoever read our output has left (`| head`): nothing is wrong, and the interpreter must not flush into it again.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(0)
+    except KgprobeError as error:
+        if "--debug" in sys.argv:
+            raise
+        click.echo(f"Error: {error}", err=True)
+        sys.exit(2 if isinstance(error, UnknownNameError) else 1)
+    except Exception as error:
+        if "--debug" in sys.argv:
+            raise
+        click.echo(f"Error: {type(error).__name__}: {error}. --debug shows where.", err=True)
+        sys.exit(1)

@@ -1,0 +1,202 @@
+"""One Bolt client for every engine: reads, streams, and writes that are always explicit transactions."""
+
+import os
+import re
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, TypeVar
+
+from neo4j import READ_ACCESS, Driver, GraphDatabase, ManagedTransaction
+from neo4j import exceptions as bolt
+
+from kgprobe.errors import KgprobeError
+from kgprobe.graph.queries import get_query
+from kgprobe.paths import home
+
+Row = dict[str, Any]
+T = TypeVar("T")
+
+_ADDRESS = re.compile(r"(?:bolt|neo4j)(?:\+s|\+ssc)?://")
+
+# How long the driver tries a transaction anew, with growing pauses, before the failure is the user's to see.
+RETRY_SECONDS = 30.0
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoint:
+    """A graph server that answers.
+
+    Attributes:
+        address: ``bolt://…``, ``neo4j://…``, with ``+s`` or ``+ssc`` for encryption.
+        user, password: as the server knows them; the password never shows in ``repr``.
+        database: its name on the server; None is the server's default.
+        folder: where the data lies, of a server that kgprobe started itself; None for any other.
+    """
+
+    address: str
+    user: str
+    password: str = field(repr=False)
+    database: str | None = None
+    folder: Path | None = None
+
+
+def is_address(graph: str) -> bool:
+    """Whether ``--graph`` names a server's address rather than a folder."""
+    return _ADDRESS.match(graph) is not None
+
+
+def default_folder() -> Path:
+    """Where the embedded engine keeps its data when nobody names a folder."""
+    return home() / "graph"
+
+
+class Transaction:
+    """What a function given to :meth:`Graph.transaction` may do: run queries by name, all of them or none."""
+
+    def __init__(self, transaction: ManagedTransaction) -> None:
+        self._transaction = transaction
+
+    def run(self, query: str, **parameters: Any) -> list[Row]:
+        """The rows of the query file of that name."""
+        return self._transaction.run(get_query(query).text, parameters).data()
+
+
+class Graph:
+    """A connection to a graph. Close it, or use it as a context manager."""
+
+    def __init__(self, endpoint: Endpoint) -> None:
+        """Connect.
+
+        Raises:
+            KgprobeError: nobody answers there, or the user and password are refused.
+        """
+        self.endpoint = endpoint
+        with _explained(endpoint):
+            self._driver = _driver(endpoint)
+            try:
+                self._driver.verify_connectivity(database=endpoint.database)
+                self.server = self._driver.get_server_info(database=endpoint.database).agent
+            except BaseException:
+                self._driver.close()
+                raise
+
+    def __enter__(self) -> "Graph":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Give the connection back."""
+        self._driver.close()
+
+    def read(self, query: str, **parameters: Any) -> list[Row]:
+        """All rows of the query file of that name, in one read transaction."""
+
+        def work(transaction: ManagedTransaction) -> list[Row]:
+            return transaction.run(get_query(query).text, parameters).data()
+
+        with _explained(self.endpoint), self._session(READ_ACCESS) as session:
+            return session.execute_read(work)
+
+    def stream(self, query: str, **parameters: Any) -> Iterator[Row]:
+        """The rows of the query file of that name, one at a time, with bounded memory."""
+        with (
+            _explained(self.endpoint),
+            self._session(READ_ACCESS) as session,
+            session.begin_transaction() as transaction,
+        ):
+            for record in transaction.run(get_query(query).text, parameters):
+                yield record.data()
+
+    def write(self, query: str, **parameters: Any) -> list[Row]:
+        """Run the query file of that name in one explicit write transaction, tried anew on transient errors."""
+        return self.transaction(lambda transaction: transaction.run(query, **parameters))
+
+    def transaction(self, work: Callable[[Transaction], T]) -> T:
+        """Do several queries as one explicit write transaction.
+
+        Args:
+            work: may be called more than once, because the driver tries anew on transient errors.
+        """
+        with _explained(self.endpoint), self._session() as session:
+            return session.execute_write(lambda transaction: work(Transaction(transaction)))
+
+    def run_text(self, text: str, parameters: Mapping[str, Any]) -> tuple[list[str], Iterator[Row]]:
+        """Run Cypher that a user wrote, in one explicit transaction; columns, and rows as they come.
+
+        Everything is committed when the rows have been read to their end, and rolled back if they are not.
+        """
+        session = self._session()
+        transaction = session.begin_transaction()
+
+        def rows() -> Iterator[Row]:
+            with _explained(self.endpoint), session, transaction:
+                for record in result:
+                    yield dict(record.items())
+                transaction.commit()
+
+        try:
+            with _explained(self.endpoint):
+                result = transaction.run(text, dict(parameters))  # type: ignore[arg-type]
+                columns = list(result.keys())
+        except BaseException:
+            transaction.close()
+            session.close()
+            raise
+        return columns, rows()
+
+    def _session(self, access: str | None = None) -> Any:
+        options = {"default_access_mode": access} if access else {}
+        return self._driver.session(database=self.endpoint.database, **options)
+
+
+def _driver(endpoint: Endpoint) -> Driver:
+    return GraphDatabase.driver(
+        endpoint.address,
+        auth=(endpoint.user, endpoint.password),
+        max_transaction_retry_time=RETRY_SECONDS,
+        connection_acquisition_timeout=RETRY_SECONDS,
+        connection_timeout=10.0,
+        # Hints about deprecations and missing indexes are for us, in the tests, not for the user's terminal.
+        notifications_min_severity="OFF",
+        user_agent="kgprobe",
+    )
+
+
+@contextmanager
+def _explained(endpoint: Endpoint) -> Iterator[None]:
+    try:
+        yield
+    except bolt.AuthError as error:
+        raise KgprobeError(
+            f"{endpoint.address} refuses user {endpoint.user!r} with this password. "
+            "Set KGPROBE_GRAPH_USER and KGPROBE_GRAPH_PASSWORD."
+        ) from error
+    except (bolt.ServiceUnavailable, bolt.SessionExpired) as error:
+        raise KgprobeError(
+            f"{endpoint.address} does not answer: {_first_line(error)}. Is the graph server running there?"
+        ) from error
+    except (bolt.Neo4jError, bolt.DriverError) as error:
+        raise KgprobeError(f"The graph at {endpoint.address} reports: {_first_line(error)}") from error
+
+
+def _first_line(error: Exception) -> str:
+    lines = str(getattr(error, "message", None) or error).strip().splitlines()
+    return lines[0] if lines else type(error).__name__
+
+
+def endpoint_of(address: str, ask_password: Callable[[str], str]) -> Endpoint:
+    """A server that somebody else runs: user, password and database from the environment.
+
+    Args:
+        address: ``bolt://…`` or ``neo4j://…``.
+        ask_password: called with the prompt when ``KGPROBE_GRAPH_PASSWORD`` is not set.
+    """
+    user = os.environ.get("KGPROBE_GRAPH_USER", "neo4j")
+    password = os.environ.get("KGPROBE_GRAPH_PASSWORD")
+    if password is None:
+        password = ask_password(f"Password of {user} at {address}")
+    return Endpoint(address, user, password, os.environ.get("KGPROBE_GRAPH_DATABASE"))

@@ -1,0 +1,63 @@
+"""The Cypher files: found by name, read as text.
+
+A name is a file's path below ``cypher/`` without its ending, such as ``load/facts``. The leading comment of a file says
+what it answers, which parameters it takes and what it returns.
+"""
+
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
+
+from kgprobe.errors import UnknownNameError
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """A query file.
+
+    Attributes:
+        name: ``group/name``.
+        text: the whole file, which is what the engine gets.
+        about: its leading comment, without the slashes.
+    """
+
+    name: str
+    text: str
+    about: str
+
+
+def _about(text: str) -> str:
+    lines = []
+    for line in text.splitlines():
+        if not line.startswith("//"):
+            break
+        lines.append(line[2:].strip())
+    return "\n".join(lines)
+
+
+@cache
+def get_query(name: str) -> Query:
+    """The query of that name.
+
+    Raises:
+        UnknownNameError: there is no such file.
+    """
+    if name not in query_names():
+        raise UnknownNameError(f"There is no query {name!r}; there are: {', '.join(query_names())}.")
+    text = files("kgprobe.cypher").joinpath(f"{name}.cypher").read_text(encoding="utf-8")
+    return Query(name=name, text=text, about=_about(text))
+
+
+@cache
+def query_names() -> tuple[str, ...]:
+    """The names of all queries, sorted."""
+    return tuple(
+        sorted(
+            f"{folder.name}/{Path(file.name).stem}"
+            for folder in files("kgprobe.cypher").iterdir()
+            if folder.is_dir()
+            for file in folder.iterdir()
+            if file.name.endswith(".cypher")
+        )
+    )

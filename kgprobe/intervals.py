@@ -1,0 +1,55 @@
+"""Validity: ISO 8601 bounds in the source's own precision, and the integers every engine can compare.
+
+A bound ``2011-05`` covers a whole month. As a start it counts from its first day, as an end to its last; so
+``from`` and ``until`` are integers ``yyyymmdd`` with both days included. Years before 1 are negative
+(``-0044-03-15`` is ``-44 * 10000 + 315``), which keeps the order of days within a year and of years.
+"""
+
+import calendar
+import re
+from datetime import date
+
+_BOUND = re.compile(r"([+-]?)(\d{1,16})(?:-(\d{2})(?:-(\d{2}))?)?")
+
+
+def _parse(bound: str) -> tuple[int, int, int]:
+    matched = _BOUND.fullmatch(bound)
+    if matched is None:
+        raise ValueError(f"{bound!r} is no date; a year, year-month or year-month-day would be (2011, 2011-05, -0044)")
+    sign, year, month, day = matched.groups()
+    parsed = (-int(year) if sign == "-" else int(year), int(month or 0), int(day or 0))
+    if parsed[1] > 12 or (month and parsed[1] == 0) or (day and not 1 <= parsed[2] <= _days(parsed[0], parsed[1])):
+        raise ValueError(f"{bound!r} is no date: there is no such month or day")
+    return parsed
+
+
+def _days(year: int, month: int) -> int:
+    # Only leap years matter here; the Gregorian calendar repeats every 400 years, so any year can be reduced.
+    return calendar.monthrange(year % 400 + 400, month)[1]
+
+
+def first_day(bound: str) -> int:
+    """The first day that an ISO 8601 bound covers, as ``yyyymmdd``.
+
+    Raises:
+        ValueError: the text is no date of one of the three precisions.
+    """
+    year, month, day = _parse(bound)
+    return year * 10000 + (month or 1) * 100 + (day or 1)
+
+
+def last_day(bound: str) -> int:
+    """The last day that an ISO 8601 bound covers, as ``yyyymmdd``.
+
+    Raises:
+        ValueError: the text is no date of one of the three precisions.
+    """
+    year, month, day = _parse(bound)
+    month = month or 12
+    return year * 10000 + month * 100 + (day or _days(year, month))
+
+
+def today() -> int:
+    """Today as ``yyyymmdd``: the default ``as_of``."""
+    now = date.today()
+    return now.year * 10000 + now.month * 100 + now.day

@@ -1,0 +1,1 @@
+"""Methods that ask a model about facts: facts in, outcomes out."""

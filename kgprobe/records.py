@@ -1,0 +1,84 @@
+"""What flows from a loader into the graph: entities, relations, facts, and what could not be read."""
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+
+@dataclass(frozen=True, slots=True)
+class Entity:
+    """A node of the graph.
+
+    Attributes:
+        id: unique: ``Q142``, ``dbr:France``, or a literal's canonical form.
+        label: the name it goes by; empty where the source has none.
+        aliases: other names, without the label.
+        types: ids of what it is an instance or a subclass of.
+        popularity: any non-negative measure of how much it is read or linked; higher is more.
+        value, datatype: a literal's value and its type; both None for what is not a literal.
+    """
+
+    id: str
+    label: str = ""
+    aliases: tuple[str, ...] = ()
+    description: str = ""
+    types: tuple[str, ...] = ()
+    popularity: float | None = None
+    value: str | None = None
+    datatype: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Relation:
+    """What is asked, and in which words.
+
+    Attributes:
+        active: whether its facts are asked at all; an inactive relation is shown, not asked.
+        clozes: sentences with ``[X]`` for the subject that end in ``[Y]``, without a full stop.
+        statements: declarative sentences with ``[X]`` and ``[Y]``, in any order.
+        yes_no_questions: questions with ``[X]`` and ``[Y]``.
+        wh_questions: questions with ``[X]`` alone, whose answer is the object.
+    """
+
+    id: str
+    label: str = ""
+    aliases: tuple[str, ...] = ()
+    description: str = ""
+    active: bool = True
+    clozes: tuple[str, ...] = ()
+    statements: tuple[str, ...] = ()
+    yes_no_questions: tuple[str, ...] = ()
+    wh_questions: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """An edge of the graph: a subject, a relation, an object, and when it held.
+
+    Attributes:
+        id: unique and stable, so that loading twice changes nothing.
+        rank: ``preferred`` or ``normal``.
+        start, end: ISO 8601 in the source's own precision (``2011``, ``2011-05``, ``-0044``), the bounds
+            included; None is unbounded.
+    """
+
+    id: str
+    subject: str
+    relation: str
+    object: str
+    rank: str = "normal"
+    start: str | None = None
+    end: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Rejected:
+    """A record that could not be read, and why: a message that ends where the place is prefixed to it."""
+
+    reason: str
+
+
+class Placed(NamedTuple):
+    """A record and the line of its source that it came from, counted from 1."""
+
+    line: int
+    record: Entity | Relation | Fact | Rejected

@@ -1,0 +1,1 @@
+"""Which facts are asked, and which negatives and distractors stand beside them."""

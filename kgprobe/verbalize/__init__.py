@@ -1,0 +1,1 @@
+"""Facts into cloze sentences, statements and questions."""

@@ -1,0 +1,1 @@
+"""Readers of outside formats, found through the entry-point group ``kgprobe.loaders``."""
