@@ -1,0 +1,1 @@
+"""Repeatable measurements, each a command: ``python -m benchmarks.NAME [--json]``."""

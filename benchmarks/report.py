@@ -1,0 +1,144 @@
+"""The shape that every benchmark reports in: rows of measurements, as a table or one JSON object."""
+
+import json
+import math
+import os
+import platform
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from importlib.metadata import version
+from pathlib import Path
+
+import psutil
+from rich.console import Console
+from rich.table import Table
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One measurement, and beside it the same measurement of a peer where there is one.
+
+    Attributes:
+        case: what was measured: an input, a size, a strategy.
+        measure: what of it: ``rate``, ``time``, ``memory``, …
+        unit: of ``value`` and ``peer_value``.
+        peer: whose value ``peer_value`` is; None where nothing is compared.
+        less_is_better: for times and sizes; decides which way ``ratio`` is taken.
+        max_difference: the greatest absolute difference between our results and the peer's, where both compute
+            the same thing.
+    """
+
+    case: str
+    measure: str
+    value: float
+    unit: str
+    peer: str | None = None
+    peer_value: float | None = None
+    less_is_better: bool = False
+    max_difference: float | None = None
+
+    @property
+    def ratio(self) -> float | None:
+        """How many times better than the peer, above 1 where we are better; None without a peer or over a zero."""
+        if self.peer_value is None:
+            return None
+        better, worse = (self.peer_value, self.value) if self.less_is_better else (self.value, self.peer_value)
+        return better / worse if worse else None
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """All that one run of a benchmark says.
+
+    Attributes:
+        benchmark: its name, as in ``python -m benchmarks.NAME``.
+        rows: the measurements, in the order they are shown.
+        seed: what its random choices followed from.
+        versions: of the libraries that matter here; see :func:`versions_of`.
+        machine: what it ran on; see :func:`describe_machine`.
+    """
+
+    benchmark: str
+    rows: Sequence[Row]
+    seed: int
+    versions: Mapping[str, str]
+    machine: Mapping[str, str | int | float] = field(default_factory=lambda: describe_machine())
+
+
+def versions_of(*distributions: str) -> dict[str, str]:
+    """The versions of Python, of kgprobe and of other installed distributions, by name.
+
+    Raises:
+        importlib.metadata.PackageNotFoundError: one of them is not installed.
+    """
+    return {"python": platform.python_version(), **{name: version(name) for name in ("kgprobe", *distributions)}}
+
+
+def describe_machine() -> dict[str, str | int | float]:
+    """The processor's name, the cores this process may use, and the memory in GiB; nothing that names the machine."""
+    affinity = getattr(os, "sched_getaffinity", None)
+    return {
+        "processor": _processor(),
+        "cores": len(affinity(0)) if affinity else os.cpu_count() or 1,
+        "memory_gib": round(psutil.virtual_memory().total / 2**30, 1),
+    }
+
+
+def show(report: Report, *, as_json: bool) -> None:
+    """Print a report to stdout: one JSON object on one line, or a table."""
+    if as_json:
+        print(json.dumps(to_json(report), ensure_ascii=False, allow_nan=False))
+        return
+    columns = ["case", "measure", "value", "unit", "peer", "its value", "ratio", "max. difference"]
+    used = 4 if all(row.peer is None for row in report.rows) else len(columns)
+    table = Table(title=f"{report.benchmark}, seed {report.seed}")
+    for column in columns[:used]:
+        table.add_column(column, justify="right" if column in {"value", "its value", "ratio"} else "left")
+    for row in report.rows:
+        numbers = (_number(row.peer_value), _number(row.ratio), _number(row.max_difference))
+        cells = (row.case, row.measure, _number(row.value), row.unit, row.peer or "", *numbers)
+        table.add_row(*cells[:used])
+    # A pipe has no width: what is read there is not to be folded.
+    console = (
+        Console(highlight=False, markup=False) if os.isatty(1) else Console(width=160, highlight=False, markup=False)
+    )
+    console.print(table)
+    console.print(", ".join(f"{key} {value}" for key, value in {**report.machine, **report.versions}.items()))
+
+
+def to_json(report: Report) -> dict[str, object]:
+    """The report as plain values; a row without a peer has none of its keys."""
+    rows = []
+    for row in report.rows:
+        plain = {key: value for key, value in asdict(row).items() if key != "less_is_better"}
+        plain["ratio"] = row.ratio
+        rows.append({key: _finite(value) for key, value in plain.items() if value is not None})
+    return {
+        "benchmark": report.benchmark,
+        "machine": dict(report.machine),
+        "versions": dict(report.versions),
+        "seed": report.seed,
+        "rows": rows,
+    }
+
+
+def _finite(value: object) -> object:
+    # JSON knows neither infinity nor "not a number".
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def _number(value: float | None) -> str:
+    if value is None:
+        return ""
+    if value == 0 or abs(value) >= 1000:
+        return f"{value:,.0f}"
+    return f"{value:.3g}"
+
+
+def _processor() -> str:
+    information = Path("/proc/cpuinfo")
+    if information.exists():
+        for line in information.read_text(encoding="utf-8", errors="replace").splitlines():
+            if line.startswith("model name"):
+                return line.split(":", 1)[1].strip()
+    return platform.processor() or platform.machine()
