@@ -1,0 +1,3 @@
+// Does the graph answer?
+// -> answer
+RETURN true AS answer

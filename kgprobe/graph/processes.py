@@ -1,0 +1,83 @@
+"""Processes told apart for certain, and ports of the loopback interface."""
+
+import contextlib
+import socket
+from dataclasses import dataclass
+
+import psutil
+
+LOOPBACK = "127.0.0.1"
+
+# A process that reuses the number of an earlier one began much later. The difference is not zero because the system's
+# clock, from which creation times are reckoned, may be set anew.
+_SAME_BEGINNING_SECONDS = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class ProcessKey:
+    """A process: its number, and when it began (seconds since 1970), because numbers are used again."""
+
+    pid: int
+    created: float
+
+
+def key_of(pid: int) -> ProcessKey:
+    """The key of a process that runs now."""
+    return ProcessKey(pid, psutil.Process(pid).create_time())
+
+
+def find(key: ProcessKey) -> psutil.Process | None:
+    """The process if it still runs, else None; another process of the same number is not it."""
+    try:
+        process = psutil.Process(key.pid)
+        began = process.create_time()
+        if process.status() == psutil.STATUS_ZOMBIE:
+            return None
+    except psutil.NoSuchProcess:
+        return None
+    return process if abs(began - key.created) < _SAME_BEGINNING_SECONDS else None
+
+
+def with_argument(argument: str) -> list[psutil.Process]:
+    """The processes that were started with exactly that argument."""
+    return [
+        process
+        for process in psutil.process_iter(["cmdline", "status"])
+        if argument in (process.info["cmdline"] or ()) and process.info["status"] != psutil.STATUS_ZOMBIE
+    ]
+
+
+def terminate(process: psutil.Process, patience: float) -> None:
+    """End a process: ask, wait that many seconds, then kill; it is gone on return."""
+    with contextlib.suppress(psutil.NoSuchProcess):
+        process.terminate()
+        try:
+            process.wait(patience)
+        except psutil.TimeoutExpired:
+            process.kill()
+            process.wait()
+
+
+def free_ports(count: int) -> list[int]:
+    """Distinct ports that nobody listens on at this moment."""
+    with contextlib.ExitStack() as stack:
+        listeners = [stack.enter_context(socket.socket()) for _ in range(count)]
+        for listener in listeners:
+            listener.bind((LOOPBACK, 0))
+        return [listener.getsockname()[1] for listener in listeners]
+
+
+def is_open(port: int) -> bool:
+    """Whether somebody listens on that loopback port."""
+    with socket.socket() as client:
+        client.settimeout(1.0)
+        return client.connect_ex((LOOPBACK, port)) == 0
+
+
+def listens_on(process: psutil.Process) -> set[int]:
+    """The ports on which the process itself listens."""
+    return {
+        connection.laddr.port
+        for connection in process.net_connections(kind="tcp")
+        if connection.status == psutil.CONN_LISTEN and connection.laddr
+    }

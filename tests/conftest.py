@@ -1,0 +1,57 @@
+"""Real graph servers for the tests: one of each engine for the whole run, emptied before each test."""
+
+import os
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from kgprobe.graph.client import Endpoint, Graph
+from kgprobe.graph.folder import Folder
+from kgprobe.graph.server import lease
+
+REPOSITORY = Path(__file__).parent.parent
+WIPE = (REPOSITORY / "tests" / "data" / "wipe.cypher").read_text(encoding="utf-8")
+
+
+def require_engine(engine: str) -> None:
+    """Skip the test where the engine's programs are missing; in CI that is a failure."""
+    missing = [program for program in ("java", "mvn") if engine == "neo4j" and shutil.which(program) is None]
+    if missing:
+        reason = f"Neo4j needs {' and '.join(missing)}, not found on the PATH"
+        if os.environ.get("CI"):
+            pytest.fail(reason)
+        pytest.skip(reason)
+
+
+@pytest.fixture(scope="session", params=["arcadedb", "neo4j"])
+def endpoint(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Endpoint]:
+    """A running server of each engine."""
+    require_engine(request.param)
+    folder = Folder(tmp_path_factory.mktemp(request.param) / "graph")
+    with lease(folder, engine=request.param, memory=1024) as endpoint:
+        yield endpoint
+
+
+@pytest.fixture
+def graph(endpoint: Endpoint) -> Iterator[Graph]:
+    """A connection to an empty graph, on each engine."""
+    with Graph(endpoint) as connection:
+        wipe(connection)
+        yield connection
+
+
+def wipe(graph: Graph) -> None:
+    """Delete all nodes and relationships; constraints and indexes stay."""
+    while [row["deleted"] for row in graph.run_text(WIPE, {})[1]] != [0]:
+        pass
+
+
+@pytest.fixture(scope="session")
+def shared_data() -> Path:
+    """Real data that is too large for the repository."""
+    folder = REPOSITORY.parent / "shared" / "data"
+    if not folder.is_dir():
+        pytest.skip("there is no ../shared/data beside the repository")
+    return folder

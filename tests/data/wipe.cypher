@@ -1,0 +1,4 @@
+MATCH (n)
+WITH n LIMIT 10000
+DETACH DELETE n
+RETURN count(*) AS deleted
