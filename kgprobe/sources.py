@@ -26,12 +26,15 @@ class Source(Protocol):
     Attributes:
         name: what the user would call it, shown in messages and kept as ``source`` in the graph.
         fingerprint: changes when the input or an option that filters it changes.
+        partial: whether facts may name objects that are deliberately not among the entities (a filter left them out);
+            such facts are left out and counted, not reported as bad records.
         total: the work that all three streams make together, in bytes of input.
         done: how much of ``total`` has been read so far.
     """
 
     name: str
     fingerprint: str
+    partial: bool
     total: int
 
     @property

@@ -1,0 +1,5 @@
+// Raise the number of facts at entities.
+// $rows: [{id, added}] -> no rows
+UNWIND $rows AS row
+MATCH (entity:Entity {id: row.id})
+SET entity.degree = coalesce(entity.degree, 0) + row.added

@@ -1,0 +1,14 @@
+// Write facts between entities that are there. Rows whose subject or object is missing are left out of the count; a row
+// whose id this load already wrote from another line is a duplicate: it changes nothing and is returned.
+// $load, $rows: [{index, id, subject, object, line, properties}]
+//   -> matched, created: [index], duplicates: [{line, id, before}]
+UNWIND $rows AS row
+MATCH (subject:Entity {id: row.subject})
+MATCH (object:Entity {id: row.object})
+MERGE (subject)-[fact:FACT {id: row.id}]->(object)
+WITH row, fact, fact.line AS before, fact.load IS NULL AS created,
+     coalesce(fact.load = $load AND fact.line <> row.line, false) AS duplicate
+SET fact += CASE WHEN duplicate THEN {} ELSE row.properties END
+RETURN count(*) AS matched,
+       collect(CASE WHEN created THEN row.index END) AS created,
+       collect(CASE WHEN duplicate THEN {line: row.line, id: row.id, before: before} END) AS duplicates

@@ -1,0 +1,6 @@
+// Mark entities as literals.
+// $ids: [id] of entities that are in the graph -> no rows
+UNWIND $ids AS id
+MATCH (literal:Entity {id: id})
+WITH literal WHERE NOT literal:Literal
+SET literal:Literal

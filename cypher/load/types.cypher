@@ -1,0 +1,7 @@
+// Mark entities as types.
+// $ids: [id] of entities that are in the graph -> no rows
+UNWIND $ids AS id
+MATCH (type:Entity {id: id})
+WITH type WHERE NOT type:Type
+SET type.size = 0
+SET type:Type

@@ -1,0 +1,19 @@
+// Which of the entities with these numbers are distractors of a fact: they share a type with its object (without a type:
+// they are objects of its relation), share no name with it, and are no object of its subject and relation at $as_of.
+// $as_of: yyyymmdd, $rows: [{subject, fact, numbers}] -> fact, number, id, label, aliases
+UNWIND $rows AS row
+MATCH (subject:Entity {id: row.subject})-[fact:FACT {id: row.fact}]->(object:Entity)
+OPTIONAL MATCH (subject)-[truth:FACT]->(known:Entity)
+WHERE truth.relation = fact.relation
+  AND coalesce(truth.from, $as_of) <= $as_of AND coalesce(truth.until, $as_of) >= $as_of
+WITH row, fact.relation AS asked, coalesce(object.types, []) AS types,
+     [object.label] + coalesce(object.aliases, []) AS names, collect(known.id) + [object.id] AS known
+UNWIND row.numbers AS number
+MATCH (rival:Entity {number: number})
+WHERE rival.label <> '' AND NOT rival.id IN known
+  AND NOT rival.label IN names AND none(name IN coalesce(rival.aliases, []) WHERE name IN names)
+  AND (size(types) = 0 OR any(type IN coalesce(rival.types, []) WHERE type IN types))
+OPTIONAL MATCH (rival)-[:OBJECT_OF]->(relation:Relation {id: asked})
+WITH row, number, rival, types, relation
+WHERE size(types) > 0 OR relation IS NOT NULL
+RETURN row.fact AS fact, number, rival.id AS id, rival.label AS label, coalesce(rival.aliases, []) AS aliases

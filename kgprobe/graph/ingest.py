@@ -1,0 +1,329 @@
+"""Streams of relations, entities and facts into the graph: in batches, idempotent, resumable, in bounded memory.
+
+Each batch is one transaction that also moves the ``Load`` node on, so a load that was killed goes on where it stood.
+The next batch is read while the engine writes this one.
+"""
+
+import itertools
+import queue
+import threading
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any, NamedTuple, TypeVar
+
+from kgprobe.errors import KgprobeError
+from kgprobe.graph.client import Graph, Transaction
+from kgprobe.graph.schema import apply_schema
+from kgprobe.intervals import first_day, last_day
+from kgprobe.records import Entity, Fact, Placed, Rejected, Relation
+from kgprobe.sources import Source
+
+T = TypeVar("T")
+
+STAGES = ("relations", "entities", "facts")
+
+# A batch ends at whichever limit comes first; the second keeps huge labels from making huge transactions.
+BATCH_RECORDS = 10_000
+BATCH_CHARACTERS = 8_000_000
+
+
+@dataclass(slots=True)
+class LoadReport:
+    """What a load did.
+
+    Attributes:
+        records: read per stage, this time (a resumed load counts from where it went on).
+        written: taken over per stage.
+        problems: how many records were left out, by reason: ``unreadable``, ``duplicate``, ``missing``.
+        outside: facts left out because the source is only a part of a whole and their object is not in it.
+        resumed: whether an interrupted load went on.
+    """
+
+    records: Counter[str] = field(default_factory=Counter)
+    written: Counter[str] = field(default_factory=Counter)
+    problems: Counter[str] = field(default_factory=Counter)
+    outside: int = 0
+    resumed: bool = False
+
+
+class _Batch(NamedTuple):
+    records: Sequence[Placed]
+    position: int
+    last: bool
+
+
+def load(
+    graph: Graph,
+    source: Source,
+    *,
+    strict: bool = False,
+    report_problem: Callable[[str], None] = lambda message: None,
+    report_progress: Callable[[str, int], None] = lambda stage, records: None,
+) -> LoadReport:
+    """Write a source into the graph. Doing it again changes nothing; after an interruption it goes on.
+
+    The cost is that of the records and of nothing else: no query walks the graph.
+
+    Args:
+        strict: the first record that would be left out is an error instead; its batch is not written.
+        report_problem: called with a message for each record that is left out.
+        report_progress: called after each batch with its stage and its number of records.
+
+    Raises:
+        KgprobeError: under ``strict``; or the graph failed for longer than the driver's retries, and then
+            everything before the current batch is in the graph and the same call goes on.
+    """
+    apply_schema(graph)
+    state = graph.write("load/begin", id=source.fingerprint, source=source.name)[0]
+    report = LoadReport(resumed=state["stage"] != "relations" or state["position"] > 0)
+    work = _Work(graph, source, strict, report_problem, report, first=state["others"] == 0)
+    for stage in STAGES[STAGES.index(state["stage"]) :]:
+        skip = state["position"] if stage == state["stage"] else 0
+        for batch in _prefetched(_batches(getattr(source, stage)(), skip)):
+            work.write(stage, batch)
+            report.records[stage] += len(batch.records)
+            report_progress(stage, len(batch.records))
+    return report
+
+
+def _batches(stream: Iterator[Placed], skip: int) -> Iterator[_Batch]:
+    position = sum(1 for _ in itertools.islice(stream, skip))
+    records: list[Placed] = []
+    characters = 0
+    for placed in stream:
+        records.append(placed)
+        if isinstance(placed.record, Entity):
+            characters += (
+                len(placed.record.label) + len(placed.record.description) + sum(map(len, placed.record.aliases))
+            )
+        if len(records) >= BATCH_RECORDS or characters >= BATCH_CHARACTERS:
+            position += len(records)
+            yield _Batch(records, position, last=False)
+            records, characters = [], 0
+    yield _Batch(records, position + len(records), last=True)
+
+
+def _prefetched(batches: Iterator[_Batch]) -> Iterator[_Batch]:
+    """The same batches, each read while the one before is being written."""
+    ready: queue.Queue[_Batch | BaseException] = queue.Queue(maxsize=1)
+    abandoned = threading.Event()
+
+    def read() -> None:
+        try:
+            for batch in batches:
+                if not put(batch):
+                    return
+        except BaseException as error:
+            put(error)
+
+    def put(item: _Batch | BaseException) -> bool:
+        while not abandoned.is_set():
+            try:
+                ready.put(item, timeout=0.2)
+            except queue.Full:
+                continue
+            return True
+        return False
+
+    reader = threading.Thread(target=read, name="kgprobe-reader", daemon=True)
+    reader.start()
+    try:
+        while True:
+            item = ready.get()
+            if isinstance(item, BaseException):
+                raise item
+            yield item
+            if item.last:
+                return
+    finally:
+        abandoned.set()
+        reader.join()
+
+
+@dataclass(slots=True)
+class _Work:
+    """One load: what all its batches share."""
+
+    graph: Graph
+    source: Source
+    strict: bool
+    report_problem: Callable[[str], None]
+    report: LoadReport
+    first: bool
+    relations: set[str] = field(default_factory=set)
+
+    def write(self, stage: str, batch: _Batch) -> None:
+        good = self._sound(batch.records)
+        write = {"relations": self._relations, "entities": self._entities, "facts": self._facts}[stage]
+        finished = batch.last and stage == STAGES[-1]
+        next_stage = STAGES[STAGES.index(stage) + 1] if batch.last and not finished else stage
+        position = 0 if next_stage != stage else batch.position
+
+        def work(transaction: Transaction) -> tuple[int, list[tuple[str, int, str]], int]:
+            written, problems, outside = write(transaction, good) if good else (0, [], 0)
+            if self.strict and problems:
+                raise KgprobeError(self._message(*problems[0][1:]))
+            transaction.run(
+                "load/advance", id=self.source.fingerprint, stage=next_stage, position=position, finished=finished
+            )
+            return written, problems, outside
+
+        # Counted only once the transaction stands: the driver may run the work more than once.
+        written, problems, outside = self.graph.transaction(work)
+        self.report.written[stage] += written
+        self.report.outside += outside
+        for kind, line, reason in problems:
+            self._leave_out(kind, line, reason)
+
+    def _leave_out(self, kind: str, line: int, reason: str) -> None:
+        message = self._message(line, reason)
+        if self.strict:
+            raise KgprobeError(message)
+        self.report.problems[kind] += 1
+        self.report_problem(f"{message} Skipped; --strict stops here.")
+
+    def _message(self, line: int, reason: str) -> str:
+        return f"{self.source.name}, line {line:,}: {reason.rstrip('.')}."
+
+    def _sound(self, records: Sequence[Placed]) -> list[Placed]:
+        """The records without the unreadable ones and without repetitions within the batch."""
+        good: dict[tuple[type, str], Placed] = {}
+        for placed in records:
+            if isinstance(placed.record, Rejected):
+                self._leave_out("unreadable", placed.line, placed.record.reason)
+                continue
+            key = (type(placed.record), placed.record.id)
+            if key in good:
+                self._leave_out("duplicate", placed.line, _duplicate(placed.record.id, good[key].line))
+            else:
+                good[key] = placed
+        return list(good.values())
+
+    def _relations(self, transaction: Transaction, records: Sequence[Placed]) -> tuple[int, list[Any], int]:
+        rows = []
+        for _, relation in _of(Relation, records):
+            properties = asdict(relation) | {"source": self.source.name}
+            rows.append({"id": properties.pop("id"), "properties": properties})
+        transaction.run("load/relations", rows=rows)
+        return len(rows), [], 0
+
+    def _entities(self, transaction: Transaction, records: Sequence[Placed]) -> tuple[int, list[Any], int]:
+        rows = []
+        links: list[tuple[str, str]] = []
+        literals = []
+        for line, entity in _of(Entity, records):
+            types = list(dict.fromkeys(entity.types))
+            rows.append(
+                {
+                    "index": len(rows),
+                    "id": entity.id,
+                    "line": line,
+                    "properties": {
+                        "label": entity.label,
+                        "aliases": list(entity.aliases),
+                        "description": entity.description,
+                        "types": types,
+                        "popularity": entity.popularity,
+                        "value": entity.value,
+                        "datatype": entity.datatype,
+                        "source": self.source.name,
+                        "load": self.source.fingerprint,
+                        "line": line,
+                    },
+                }
+            )
+            links.extend((entity.id, type_id) for type_id in types)
+            if entity.datatype is not None:
+                literals.append(entity.id)
+        result = transaction.run("load/entities", load=self.source.fingerprint, rows=rows)[0]
+        duplicates = {row["line"] for row in result["duplicates"]}
+        if duplicates:
+            kept = {row["id"] for row in rows if row["line"] not in duplicates}
+            links = [link for link in links if link[0] in kept]
+        if result["retyped"]:
+            transaction.run("load/retyped", ids=result["retyped"])
+        if links:
+            type_ids = list(dict.fromkeys(type_id for _, type_id in links))
+            transaction.run("load/new_types", ids=type_ids)
+            transaction.run("load/types", ids=type_ids)
+            transaction.run("load/instances", rows=[{"id": id_, "type": type_id} for id_, type_id in links])
+        if literals:
+            transaction.run("load/literals", ids=literals)
+        return len(rows) - len(duplicates), _duplicates(result), 0
+
+    def _facts(self, transaction: Transaction, records: Sequence[Placed]) -> tuple[int, list[Any], int]:
+        facts = _of(Fact, records)
+        unknown = {fact.relation for _, fact in facts} - self.relations
+        if unknown:
+            transaction.run("load/relations", rows=[{"id": relation, "properties": {}} for relation in unknown])
+        rows = [
+            {
+                "index": index,
+                "id": fact.id,
+                "subject": fact.subject,
+                "object": fact.object,
+                "line": line,
+                "properties": {
+                    "relation": fact.relation,
+                    "rank": fact.rank,
+                    "start": fact.start,
+                    "end": fact.end,
+                    "from": None if fact.start is None else first_day(fact.start),
+                    "until": None if fact.end is None else last_day(fact.end),
+                    "source": self.source.name,
+                    "load": self.source.fingerprint,
+                    "line": line,
+                },
+            }
+            for index, (line, fact) in enumerate(facts)
+        ]
+        if not self.first:
+            transaction.run("load/moved", rows=[{key: row[key] for key in ("id", "subject", "object")} for row in rows])
+        result = transaction.run("load/facts", load=self.source.fingerprint, rows=rows)[0]
+        self._count(transaction, [facts[index][1] for index in result["created"]])
+        problems = _duplicates(result)
+        outside = 0
+        if result["matched"] < len(rows):
+            missing, outside = self._missing(transaction, facts)
+            problems += missing
+        self.relations |= unknown
+        return int(result["matched"]) - len(result["duplicates"]), problems, outside
+
+    def _count(self, transaction: Transaction, created: Sequence[Fact]) -> None:
+        """Keep what new facts change: their entities' degrees and their relations' objects."""
+        if not created:
+            return
+        degrees = Counter(entity for fact in created for entity in {fact.subject, fact.object})
+        transaction.run("load/degrees", rows=[{"id": entity, "added": added} for entity, added in degrees.items()])
+        objects = dict.fromkeys((fact.object, fact.relation) for fact in created)
+        transaction.run("load/objects", rows=[{"id": entity, "relation": relation} for entity, relation in objects])
+
+    def _missing(
+        self, transaction: Transaction, facts: Sequence[tuple[int, Fact]]
+    ) -> tuple[list[tuple[str, int, str]], int]:
+        """Which facts name an entity that is not in the graph, and how many of them the source accounts for."""
+        ids = list(dict.fromkeys(entity for _, fact in facts for entity in (fact.subject, fact.object)))
+        missing = {row["id"] for row in transaction.run("load/missing", ids=ids)}
+        problems = []
+        outside = 0
+        for line, fact in facts:
+            if fact.subject in missing:
+                problems.append(("missing", line, f"the subject {fact.subject} of {fact.id} is not in the graph"))
+            elif fact.object in missing and self.source.partial:
+                outside += 1
+            elif fact.object in missing:
+                problems.append(("missing", line, f"the object {fact.object} of {fact.id} is not in the graph"))
+        return problems, outside
+
+
+def _of(kind: type[T], records: Sequence[Placed]) -> list[tuple[int, T]]:
+    return [(line, record) for line, record in records if isinstance(record, kind)]
+
+
+def _duplicate(id_: str, before: int) -> str:
+    return f"{id_} stands on line {before:,} already"
+
+
+def _duplicates(result: dict[str, Any]) -> list[tuple[str, int, str]]:
+    return [("duplicate", row["line"], _duplicate(row["id"], row["before"])) for row in result["duplicates"]]
