@@ -78,7 +78,13 @@ class Rejected:
 
 
 class Placed(NamedTuple):
-    """A record and the line of its source that it came from, counted from 1."""
+    """A record and where it came from.
+
+    Attributes:
+        line: counted from 1.
+        file: the file's name; empty where the source has only one, its own name.
+    """
 
     line: int
     record: Entity | Relation | Fact | Rejected
+    file: str = ""
