@@ -1,0 +1,4 @@
+// Let a run go on to more rounds.
+// $id, $rounds -> no rows
+MATCH (run:Run {id: $id})
+SET run.rounds = $rounds

@@ -1,0 +1,9 @@
+// Entities at asked facts whose degree keeps them out of propagation.
+// $max_degree, $rows: [{subject, fact}] -> id, label, degree
+UNWIND $rows AS row
+MATCH (subject:Entity {id: row.subject})-[asked:FACT {id: row.fact}]->(object:Entity)
+UNWIND [subject, object] AS hub
+WITH DISTINCT hub
+WHERE hub.degree > $max_degree
+RETURN hub.id AS id, hub.label AS label, hub.degree AS degree
+ORDER BY degree DESC, id

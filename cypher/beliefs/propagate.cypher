@@ -1,0 +1,18 @@
+// Let every askable fact that shares an entity with asked facts receive their increments, one degree far. Entities with more
+// than $max_degree facts are left out: they would teach nothing and touch everything.
+// $run, $model, $relations: [id], $as_of: yyyymmdd, $max_degree, $rows: [{subject, fact, right, wrong}] -> fact, alpha, beta
+UNWIND $rows AS row
+MATCH (subject:Entity {id: row.subject})-[asked:FACT {id: row.fact}]->(object:Entity)
+UNWIND [subject, object] AS shared
+WITH DISTINCT row, shared
+WHERE shared.degree <= $max_degree
+MATCH (shared)-[fact:FACT]-()
+WHERE fact.id <> row.fact AND fact.relation IN $relations
+  AND coalesce(fact.from, $as_of) <= $as_of AND coalesce(fact.until, $as_of) >= $as_of
+WITH DISTINCT row, fact
+WITH fact, sum(row.wrong) AS wrong, sum(row.right) AS right
+WITH fact, wrong, right, startNode(fact) AS subject, endNode(fact) AS object
+MERGE (subject)-[belief:BELIEF {run: $run, fact: fact.id}]->(object)
+ON CREATE SET belief.model = $model, belief.alpha = 1, belief.beta = 1, belief.right = 0, belief.wrong = 0
+SET belief.alpha = belief.alpha + wrong, belief.beta = belief.beta + right
+RETURN fact.id AS fact, belief.alpha AS alpha, belief.beta AS beta

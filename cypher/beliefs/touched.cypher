@@ -1,0 +1,5 @@
+// All beliefs of a run, as its rounds need them. Scans the beliefs; read once when a run goes on.
+// $run -> fact, alpha, beta, unaskable: whether the fact could not be asked
+MATCH (:Entity)-[belief:BELIEF]->(:Entity)
+WHERE belief.run = $run
+RETURN belief.fact AS fact, belief.alpha AS alpha, belief.beta AS beta, belief.unaskable IS NOT NULL AS unaskable
