@@ -9,7 +9,8 @@ import calendar
 import re
 from datetime import date
 
-_BOUND = re.compile(r"([+-]?)(\d{1,16})(?:-(\d{2})(?:-(\d{2}))?)?")
+# Twelve digits reach past the age of the universe, and yyyymmdd then stays within 64 bits.
+_BOUND = re.compile(r"([+-]?)([0-9]{1,12})(?:-([0-9]{2})(?:-([0-9]{2}))?)?")
 
 
 def _parse(bound: str) -> tuple[int, int, int]:
