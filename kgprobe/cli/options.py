@@ -1,10 +1,12 @@
 """Options that mean the same everywhere, each defined once."""
 
+import sys
 from collections.abc import Callable
 from typing import Any, TypeVar
 
 import click
 
+from kgprobe.errors import KgprobeError
 from kgprobe.intervals import last_day, today
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -57,3 +59,14 @@ def json_option(command: F) -> F:
 def debug_option(command: F) -> F:
     """``--debug``: show the traceback of an error."""
     return click.option("--debug", is_flag=True, expose_value=False, help="Show where an error came from.")(command)
+
+
+def ask_password(prompt: str) -> str:
+    """Ask the user for a password, on the terminal and unseen.
+
+    Raises:
+        KgprobeError: there is no terminal to ask on.
+    """
+    if not sys.stdin.isatty():
+        raise KgprobeError(f"{prompt}: there is no terminal to ask on. Set KGPROBE_GRAPH_PASSWORD.")
+    return str(click.prompt(prompt, hide_input=True, err=True))

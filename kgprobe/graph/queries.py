@@ -27,7 +27,8 @@ class Query:
     about: str
 
 
-def _about(text: str) -> str:
+def about_of(text: str) -> str:
+    """The leading comment of a query's text, without the slashes."""
     lines = []
     for line in text.splitlines():
         if not line.startswith("//"):
@@ -46,7 +47,7 @@ def get_query(name: str) -> Query:
     if name not in query_names():
         raise UnknownNameError(f"There is no query {name!r}; there are: {', '.join(query_names())}.")
     text = files("kgprobe.cypher").joinpath(f"{name}.cypher").read_text(encoding="utf-8")
-    return Query(name=name, text=text, about=_about(text))
+    return Query(name=name, text=text, about=about_of(text))
 
 
 @cache

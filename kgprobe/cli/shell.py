@@ -1,0 +1,209 @@
+"""The Cypher prompt: statements over several lines, tables, timing, and a few words that begin with a colon."""
+
+import shlex
+import sys
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from rich.console import Console
+
+from kgprobe.errors import KgprobeError
+from kgprobe.graph.client import Graph
+from kgprobe.graph.parameters import check_parameters, parse_parameters
+from kgprobe.graph.queries import Query, get_query, query_names
+from kgprobe.graph.statements import parameters_in, split_statements
+from kgprobe.paths import home
+from kgprobe.report.rows import cell, table
+
+# A table is for reading; programs take `kgprobe graph query --format jsonl`.
+ROWS_SHOWN = 200
+
+HELP = """\
+Cypher, ended by a semicolon; it may span lines. Ctrl-C drops what is typed or running, Ctrl-D leaves.
+:queries                   list kgprobe's own queries
+:run NAME name=value …     run one of them
+:param name=value          set a parameter for the statements that follow; the value is JSON or text
+:params                    list the parameters that are set
+:help                      this
+:exit                      leave"""
+
+
+class _LeaveError(Exception):
+    """The user wants to go."""
+
+
+@dataclass
+class Shell:
+    """What lasts from one statement to the next.
+
+    Attributes:
+        graph: where statements run.
+        parameters: set by ``:param``.
+        failures: how many statements and commands failed.
+    """
+
+    graph: Graph
+    out: Console
+    messages: Console
+    parameters: dict[str, Any] = field(default_factory=dict)
+    failures: int = 0
+
+
+def run_shell(graph: Graph) -> int:
+    """Read and run statements until the input ends, from a terminal with editing and history, or from a pipe.
+
+    Returns:
+        how many statements failed, if nobody sat there to see it; 0 at a terminal.
+    """
+    shell = Shell(graph, Console(), Console(stderr=True, highlight=False))
+    try:
+        if sys.stdin.isatty():
+            _say(shell, f"{graph.server} at {graph.endpoint.address}. :help explains, Ctrl-D leaves.")
+            _converse(shell)
+            return 0
+        for piece in pieces(sys.stdin):
+            execute(shell, piece)
+    except _LeaveError:
+        pass
+    return shell.failures if not sys.stdin.isatty() else 0
+
+
+def pieces(lines: Iterable[str]) -> Iterator[str]:
+    """What can be executed, from lines: commands (one line each) and statements (to their semicolon, or the end)."""
+    typed = ""
+    for line in lines:
+        if not typed and line.lstrip().startswith(":"):
+            yield line.strip()
+            continue
+        ended, typed = split_statements(typed + line)
+        typed = f"{typed}\n" if typed else ""
+        yield from ended
+    if typed.strip():
+        yield typed.strip()
+
+
+def is_complete(typed: str) -> bool:
+    """Whether Enter should run what is typed, rather than begin another line."""
+    return typed.lstrip().startswith(":") or not split_statements(typed)[1]
+
+
+def _converse(shell: Shell) -> None:
+    from prompt_toolkit import PromptSession
+    from prompt_toolkit.completion import WordCompleter
+    from prompt_toolkit.history import FileHistory
+    from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
+
+    keys = KeyBindings()
+
+    @keys.add("enter")
+    def _(event: KeyPressEvent) -> None:
+        if is_complete(event.current_buffer.text):
+            event.current_buffer.validate_and_handle()
+        else:
+            event.current_buffer.insert_text("\n")
+
+    history = home() / "shell_history"
+    history.parent.mkdir(parents=True, exist_ok=True)
+    history.touch(mode=0o600)
+    session: PromptSession[str] = PromptSession(
+        "kgprobe> ",
+        history=FileHistory(str(history)),
+        multiline=True,
+        prompt_continuation="       > ",
+        key_bindings=keys,
+        completer=WordCompleter([*_COMMANDS, *query_names()], WORD=True),
+        complete_while_typing=False,
+    )
+    while True:
+        try:
+            for piece in pieces(session.prompt().splitlines(keepends=True)):
+                execute(shell, piece)
+        except KeyboardInterrupt:  # noqa: PERF203  (it is a person who sets the pace here)
+            continue
+        except EOFError:
+            return
+
+
+def execute(shell: Shell, piece: str) -> None:
+    """Run one command or statement; an error is a message, and the shell goes on."""
+    try:
+        if piece.startswith(":"):
+            word, _, rest = piece.partition(" ")
+            if word not in _COMMANDS:
+                raise KgprobeError(f"There is no command {word}; :help lists them.")
+            _COMMANDS[word](shell, rest.strip())
+        else:
+            taken = parameters_in(piece)
+            given = {name: value for name, value in shell.parameters.items() if name in taken}
+            _run(shell, Query("The statement", piece, ":param name=value sets one."), given)
+    except KgprobeError as error:
+        shell.failures += 1
+        _say(shell, f"Error: {error}", style="red")
+    except KeyboardInterrupt:
+        shell.failures += 1
+        _say(shell, "Stopped; nothing of this statement was kept.")
+
+
+def _run(shell: Shell, query: Query, parameters: Mapping[str, Any]) -> None:
+    check_parameters(query, parameters)
+    began = time.perf_counter()
+    columns, rows = shell.graph.run_text(query.text, parameters)
+    shown, count = table(columns, rows, ROWS_SHOWN)
+    milliseconds = (time.perf_counter() - began) * 1000
+    if columns:
+        shell.out.print(shown)
+    left_out = f", {count - ROWS_SHOWN} of them not shown" if count > ROWS_SHOWN else ""
+    _say(shell, f"{count} {'row' if count == 1 else 'rows'}{left_out}, {milliseconds:.0f} ms")
+
+
+def _say(shell: Shell, message: str, style: str | None = None) -> None:
+    # Not markup: a message may quote data, and data may hold brackets.
+    shell.messages.print(message, markup=False, style=style)
+
+
+def _queries(shell: Shell, _: str) -> None:
+    listed = [get_query(name) for name in query_names()]
+    rows = [{"query": query.name, "question": query.about.partition("\n")[0]} for query in listed]
+    shell.out.print(table(["query", "question"], rows, len(rows))[0])
+
+
+def _run_named(shell: Shell, typed: str) -> None:
+    try:
+        words = shlex.split(typed)
+    except ValueError as error:
+        raise KgprobeError(f":run {typed}: {error}.") from error
+    if not words:
+        raise KgprobeError(":run needs the name of a query; :queries lists them.")
+    query = get_query(words[0])
+    taken = parameters_in(query.text)
+    given = {name: value for name, value in shell.parameters.items() if name in taken}
+    _run(shell, query, given | parse_parameters(words[1:]))
+
+
+def _set_parameter(shell: Shell, typed: str) -> None:
+    shell.parameters |= parse_parameters([typed])
+
+
+def _parameters(shell: Shell, _: str) -> None:
+    for name, value in shell.parameters.items():
+        shell.out.print(f"{name} = {cell(value)}", markup=False, highlight=False)
+
+
+def _help(shell: Shell, _: str) -> None:
+    shell.out.print(HELP, markup=False, highlight=False)
+
+
+def _leave(_: Shell, __: str) -> None:
+    raise _LeaveError
+
+
+_COMMANDS: Mapping[str, Callable[[Shell, str], None]] = {
+    ":queries": _queries,
+    ":run": _run_named,
+    ":param": _set_parameter,
+    ":params": _parameters,
+    ":help": _help,
+    ":exit": _leave,
+}
