@@ -1,6 +1,6 @@
 // Count the own answers of facts: alpha counts wrong ones, beta right ones, as theta is the probability that the model fails.
 // A fact that could not be asked gets its reason, and is not asked again in the run.
-// $run, $model, $rows: [{subject, fact, right, wrong, unaskable}] -> fact, alpha, beta
+// $run, $model, $rows: [{subject, fact, right, wrong, unaskable}] -> fact, alpha, beta, unaskable: whether it could not
 UNWIND $rows AS row
 MATCH (subject:Entity {id: row.subject})-[fact:FACT {id: row.fact}]->(object:Entity)
 MERGE (subject)-[belief:BELIEF {run: $run, fact: row.fact}]->(object)
@@ -8,4 +8,4 @@ ON CREATE SET belief.model = $model, belief.alpha = 1, belief.beta = 1, belief.r
 SET belief.alpha = belief.alpha + row.wrong, belief.wrong = belief.wrong + row.wrong,
     belief.beta = belief.beta + row.right, belief.right = belief.right + row.right,
     belief.unaskable = coalesce(row.unaskable, belief.unaskable)
-RETURN row.fact AS fact, belief.alpha AS alpha, belief.beta AS beta
+RETURN row.fact AS fact, belief.alpha AS alpha, belief.beta AS beta, belief.unaskable IS NOT NULL AS unaskable

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
-from neo4j import READ_ACCESS, Driver, GraphDatabase, ManagedTransaction
+from neo4j import READ_ACCESS, WRITE_ACCESS, Driver, GraphDatabase, ManagedTransaction, Session
 from neo4j import exceptions as bolt
 
 from kgprobe.errors import KgprobeError
@@ -76,8 +76,8 @@ class Graph:
         with _explained(endpoint):
             self._driver = _driver(endpoint)
             try:
-                self._driver.verify_connectivity(database=endpoint.database)
-                self.server = self._driver.get_server_info(database=endpoint.database).agent
+                self._driver.verify_connectivity()
+                self.server = self._driver.get_server_info().agent
             except BaseException:
                 self._driver.close()
                 raise
@@ -135,12 +135,12 @@ class Graph:
         def rows() -> Iterator[Row]:
             with _explained(self.endpoint), session, transaction:
                 for record in result:
-                    yield dict(record.items())
+                    yield {column: record[column] for column in columns}
                 transaction.commit()
 
         try:
             with _explained(self.endpoint):
-                result = transaction.run(text, dict(parameters))  # type: ignore[arg-type]
+                result = transaction.run(text, dict(parameters))
                 columns = list(result.keys())
         except BaseException:
             transaction.close()
@@ -148,9 +148,8 @@ class Graph:
             raise
         return columns, rows()
 
-    def _session(self, access: str | None = None) -> Any:
-        options = {"default_access_mode": access} if access else {}
-        return self._driver.session(database=self.endpoint.database, **options)
+    def _session(self, access: str = WRITE_ACCESS) -> Session:
+        return self._driver.session(database=self.endpoint.database, default_access_mode=access)
 
 
 def _driver(endpoint: Endpoint) -> Driver:

@@ -13,7 +13,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any, NamedTuple, TypeVar
 
 from kgprobe.errors import KgprobeError
-from kgprobe.graph.client import Graph, Transaction
+from kgprobe.graph.client import Graph, Row, Transaction
 from kgprobe.graph.schema import apply_schema
 from kgprobe.intervals import first_day, last_day
 from kgprobe.records import Entity, Fact, Placed, Rejected, Relation
@@ -45,6 +45,22 @@ class LoadReport:
     problems: Counter[str] = field(default_factory=Counter)
     outside: int = 0
     resumed: bool = False
+
+
+class _Problem(NamedTuple):
+    """Why a record is left out: one of the kinds that a report counts, and the reason in words."""
+
+    kind: str
+    place: Placed
+    reason: str
+
+
+class _Written(NamedTuple):
+    """What a batch came to."""
+
+    written: int = 0
+    problems: Sequence[_Problem] = ()
+    outside: int = 0
 
 
 class _Batch(NamedTuple):
@@ -160,65 +176,65 @@ class _Work:
         next_stage = STAGES[STAGES.index(stage) + 1] if batch.last and not finished else stage
         position = 0 if next_stage != stage else batch.position
 
-        def work(transaction: Transaction) -> tuple[int, list[tuple[str, int, str]], int]:
-            written, problems, outside = write(transaction, good) if good else (0, [], 0)
-            if self.strict and problems:
-                raise KgprobeError(self._message(*problems[0][1:]))
+        def work(transaction: Transaction) -> _Written:
+            result = write(transaction, good) if good else _Written()
+            if self.strict and result.problems:
+                raise KgprobeError(self._message(result.problems[0]))
             transaction.run(
                 "load/advance", id=self.source.fingerprint, stage=next_stage, position=position, finished=finished
             )
-            return written, problems, outside
+            return result
 
         # Counted only once the transaction stands: the driver may run the work more than once.
-        written, problems, outside = self.graph.transaction(work)
-        self.report.written[stage] += written
-        self.report.outside += outside
-        for kind, line, reason in problems:
-            self._leave_out(kind, line, reason)
+        result = self.graph.transaction(work)
+        self.report.written[stage] += result.written
+        self.report.outside += result.outside
+        for problem in result.problems:
+            self._leave_out(problem)
 
-    def _leave_out(self, kind: str, line: int, reason: str) -> None:
-        message = self._message(line, reason)
+    def _leave_out(self, problem: _Problem) -> None:
+        message = self._message(problem)
         if self.strict:
             raise KgprobeError(message)
-        self.report.problems[kind] += 1
+        self.report.problems[problem.kind] += 1
         self.report_problem(f"{message} Skipped; --strict stops here.")
 
-    def _message(self, line: int, reason: str) -> str:
-        return f"{self.source.name}, line {line:,}: {reason.rstrip('.')}."
+    def _message(self, problem: _Problem) -> str:
+        file = problem.place.file or self.source.name
+        return f"{file}, line {problem.place.line}: {problem.reason.rstrip('.')}."
 
     def _sound(self, records: Sequence[Placed]) -> list[Placed]:
         """The records without the unreadable ones and without repetitions within the batch."""
-        good: dict[tuple[type, str], Placed] = {}
+        good: dict[str, Placed] = {}
         for placed in records:
             if isinstance(placed.record, Rejected):
-                self._leave_out("unreadable", placed.line, placed.record.reason)
-                continue
-            key = (type(placed.record), placed.record.id)
-            if key in good:
-                self._leave_out("duplicate", placed.line, _duplicate(placed.record.id, good[key].line))
+                self._leave_out(_Problem("unreadable", placed, placed.record.reason))
+            elif placed.record.id in good:
+                before = good[placed.record.id].line
+                self._leave_out(_Problem("duplicate", placed, _duplicate(placed.record.id, before)))
             else:
-                good[key] = placed
+                good[placed.record.id] = placed
         return list(good.values())
 
-    def _relations(self, transaction: Transaction, records: Sequence[Placed]) -> tuple[int, list[Any], int]:
-        rows = []
+    def _relations(self, transaction: Transaction, records: Sequence[Placed]) -> _Written:
+        rows: list[Row] = []
         for _, relation in _of(Relation, records):
             properties = asdict(relation) | {"source": self.source.name}
             rows.append({"id": properties.pop("id"), "properties": properties})
         transaction.run("load/relations", rows=rows)
-        return len(rows), [], 0
+        return _Written(len(rows))
 
-    def _entities(self, transaction: Transaction, records: Sequence[Placed]) -> tuple[int, list[Any], int]:
-        rows = []
+    def _entities(self, transaction: Transaction, records: Sequence[Placed]) -> _Written:
+        rows: list[Row] = []
         links: list[tuple[str, str]] = []
         literals = []
-        for line, entity in _of(Entity, records):
+        for place, entity in _of(Entity, records):
             types = list(dict.fromkeys(entity.types))
             rows.append(
                 {
                     "index": len(rows),
                     "id": entity.id,
-                    "line": line,
+                    "line": place.line,
                     "properties": {
                         "label": entity.label,
                         "aliases": list(entity.aliases),
@@ -229,7 +245,7 @@ class _Work:
                         "datatype": entity.datatype,
                         "source": self.source.name,
                         "load": self.source.fingerprint,
-                        "line": line,
+                        "line": place.line,
                     },
                 }
             )
@@ -250,9 +266,9 @@ class _Work:
             transaction.run("load/instances", rows=[{"id": id_, "type": type_id} for id_, type_id in links])
         if literals:
             transaction.run("load/literals", ids=literals)
-        return len(rows) - len(duplicates), _duplicates(result), 0
+        return _Written(len(rows) - len(duplicates), _duplicates(result, records))
 
-    def _facts(self, transaction: Transaction, records: Sequence[Placed]) -> tuple[int, list[Any], int]:
+    def _facts(self, transaction: Transaction, records: Sequence[Placed]) -> _Written:
         facts = _of(Fact, records)
         unknown = {fact.relation for _, fact in facts} - self.relations
         if unknown:
@@ -263,7 +279,7 @@ class _Work:
                 "id": fact.id,
                 "subject": fact.subject,
                 "object": fact.object,
-                "line": line,
+                "line": place.line,
                 "properties": {
                     "relation": fact.relation,
                     "rank": fact.rank,
@@ -273,22 +289,22 @@ class _Work:
                     "until": None if fact.end is None else last_day(fact.end),
                     "source": self.source.name,
                     "load": self.source.fingerprint,
-                    "line": line,
+                    "line": place.line,
                 },
             }
-            for index, (line, fact) in enumerate(facts)
+            for index, (place, fact) in enumerate(facts)
         ]
         if not self.first:
             transaction.run("load/moved", rows=[{key: row[key] for key in ("id", "subject", "object")} for row in rows])
         result = transaction.run("load/facts", load=self.source.fingerprint, rows=rows)[0]
         self._count(transaction, [facts[index][1] for index in result["created"]])
-        problems = _duplicates(result)
+        problems = _duplicates(result, records)
         outside = 0
         if result["matched"] < len(rows):
             missing, outside = self._missing(transaction, facts)
             problems += missing
         self.relations |= unknown
-        return int(result["matched"]) - len(result["duplicates"]), problems, outside
+        return _Written(result["matched"] - len(result["duplicates"]), problems, outside)
 
     def _count(self, transaction: Transaction, created: Sequence[Fact]) -> None:
         """Keep what new facts change: their entities' degrees and their relations' objects."""
@@ -299,31 +315,34 @@ class _Work:
         objects = dict.fromkeys((fact.object, fact.relation) for fact in created)
         transaction.run("load/objects", rows=[{"id": entity, "relation": relation} for entity, relation in objects])
 
-    def _missing(
-        self, transaction: Transaction, facts: Sequence[tuple[int, Fact]]
-    ) -> tuple[list[tuple[str, int, str]], int]:
+    def _missing(self, transaction: Transaction, facts: Sequence[tuple[Placed, Fact]]) -> tuple[list[_Problem], int]:
         """Which facts name an entity that is not in the graph, and how many of them the source accounts for."""
         ids = list(dict.fromkeys(entity for _, fact in facts for entity in (fact.subject, fact.object)))
         missing = {row["id"] for row in transaction.run("load/missing", ids=ids)}
         problems = []
         outside = 0
-        for line, fact in facts:
+        for place, fact in facts:
             if fact.subject in missing:
-                problems.append(("missing", line, f"the subject {fact.subject} of {fact.id} is not in the graph"))
+                reason = f"the subject {fact.subject} of {fact.id!r} is not in the graph"
+                problems.append(_Problem("missing", place, reason))
             elif fact.object in missing and self.source.partial:
                 outside += 1
             elif fact.object in missing:
-                problems.append(("missing", line, f"the object {fact.object} of {fact.id} is not in the graph"))
+                reason = f"the object {fact.object} of {fact.id!r} is not in the graph"
+                problems.append(_Problem("missing", place, reason))
         return problems, outside
 
 
-def _of(kind: type[T], records: Sequence[Placed]) -> list[tuple[int, T]]:
-    return [(line, record) for line, record in records if isinstance(record, kind)]
+def _of(kind: type[T], records: Sequence[Placed]) -> list[tuple[Placed, T]]:
+    return [(placed, placed.record) for placed in records if isinstance(placed.record, kind)]
 
 
 def _duplicate(id_: str, before: int) -> str:
-    return f"{id_} stands on line {before:,} already"
+    return f"{id_} stands on line {before} already"
 
 
-def _duplicates(result: dict[str, Any]) -> list[tuple[str, int, str]]:
-    return [("duplicate", row["line"], _duplicate(row["id"], row["before"])) for row in result["duplicates"]]
+def _duplicates(result: dict[str, Any], records: Sequence[Placed]) -> list[_Problem]:
+    places = {placed.line: placed for placed in records} if result["duplicates"] else {}
+    return [
+        _Problem("duplicate", places[row["line"]], _duplicate(row["id"], row["before"])) for row in result["duplicates"]
+    ]

@@ -1,12 +1,13 @@
 """Random distractors: uniform over the entities that could stand in the object's place and are wrong there.
 
-Section 3 of the distractor paper; METHODS.md, 1: a distractor of a fact shares a type with its object (where the
+Section 3 of the distractor paper; docs/methods.md, 1: a distractor of a fact shares a type with its object (where the
 object has no type: it is an object of the same relation), shares no name with it, and is no object of the fact's
 subject and relation at ``as_of``.
 
-Numbers are drawn here and tested in the graph (``cypher/sample/distractors.cypher``), so that every distractor is equally
-probable. For a small pool, numbers come from the list of its members, read once; for a large one from all entities, and the
-graph turns most of them down. A draw costs its batch and the number of distractors, at most 100 look-ups each; never the graph.
+Numbers are drawn here and tested in the graph (``cypher/sample/distractors.cypher``), so that every distractor is
+equally probable. For a small pool, numbers come from the list of its members, read once; for a large one from all
+entities, and the graph turns most of them down. A draw costs its batch and the number of distractors, some 200 look-ups
+each at most; never the graph.
 """
 
 import zlib

@@ -1,0 +1,5 @@
+// What was loaded into the graph.
+// no parameters -> id, source, finished
+MATCH (load:Load)
+RETURN load.id AS id, load.source AS source, load.finished AS finished
+ORDER BY id
