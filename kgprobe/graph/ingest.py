@@ -252,6 +252,11 @@ class _Work:
             links.extend((entity.id, type_id) for type_id in types)
             if entity.datatype is not None:
                 literals.append(entity.id)
+        type_ids = list(dict.fromkeys(type_id for _, type_id in links))
+        for kind, ids in (("types", type_ids), ("literals", literals)):
+            if ids:
+                transaction.run(f"load/new_{kind}", ids=ids)
+                transaction.run(f"load/{kind}", ids=ids)
         result = transaction.run("load/entities", load=self.source.fingerprint, rows=rows)[0]
         duplicates = {row["line"] for row in result["duplicates"]}
         if duplicates:
@@ -260,12 +265,7 @@ class _Work:
         if result["retyped"]:
             transaction.run("load/retyped", ids=result["retyped"])
         if links:
-            type_ids = list(dict.fromkeys(type_id for _, type_id in links))
-            transaction.run("load/new_types", ids=type_ids)
-            transaction.run("load/types", ids=type_ids)
             transaction.run("load/instances", rows=[{"id": id_, "type": type_id} for id_, type_id in links])
-        if literals:
-            transaction.run("load/literals", ids=literals)
         return _Written(len(rows) - len(duplicates), _duplicates(result, records))
 
     def _facts(self, transaction: Transaction, records: Sequence[Placed]) -> _Written:

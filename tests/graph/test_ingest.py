@@ -1,0 +1,255 @@
+"""Ingestion on both engines: idempotent, resumable, and nothing is lost silently."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from written_source import WrittenSource
+
+from kgprobe.errors import KgprobeError
+from kgprobe.graph import client, ingest
+from kgprobe.graph.client import Graph
+from kgprobe.graph.folder import Folder
+from kgprobe.graph.server import lease, stop
+from kgprobe.records import Entity, Fact, Rejected, Relation
+
+EVERYTHING = (Path(__file__).parent.parent / "data" / "everything.cypher").read_text(encoding="utf-8")
+
+COUNTRY, CITY = "Q6256", "Q515"
+ENTITIES = [
+    Entity("Q142", "France", ("French Republic",), "country in Europe", (COUNTRY,)),
+    Entity("Q183", "Germany", (), "country in Europe", (COUNTRY,), popularity=0.5),
+    Entity("Q90", "Paris", (), "capital of France", (CITY, COUNTRY)),
+    Entity("Q64", "Berlin", (), "", (CITY,)),
+    Entity("Q586", "Bonn", (), "", (CITY,)),
+    Entity(CITY, "city"),
+    Entity("1969-07-20", "20 July 1969", value="1969-07-20", datatype="date"),
+]
+FACTS = [
+    Fact("f1", "Q142", "P36", "Q90"),
+    Fact("f2", "Q183", "P36", "Q64", start="1990-10-03"),
+    Fact("f3", "Q183", "P36", "Q586", rank="preferred", start="1949", end="1990-10"),
+    Fact("f4", "Q142", "P47", "Q183"),
+    Fact("f5", "Q183", "P47", "Q142"),
+    Fact("f6", "Q142", "P47", "Q142"),
+]
+RELATIONS = [Relation("P36", "capital", ("capital city",), "seat", clozes=("The capital of [X] is [Y]",))]
+
+
+def small(**changes: Any) -> WrittenSource:
+    return WrittenSource(**{"entity_records": ENTITIES, "fact_records": FACTS, "relation_records": RELATIONS} | changes)
+
+
+def everything(graph: Graph) -> list[str]:
+    """All nodes and relationships, without the loads' own records, in an order of no meaning."""
+
+    def plain(value: Any) -> Any:
+        return sorted((key, plain(inner)) for key, inner in value.items()) if isinstance(value, dict) else value
+
+    rows = [
+        [sorted(row["labels"]), *(plain(row[column]) for column in list(row)[1:])]
+        for row in graph.run_text(EVERYTHING, {})[1]
+        if row["labels"] != ["Load"]
+    ]
+    return sorted(map(repr, rows))
+
+
+def rows(graph: Graph, text: str, **parameters: Any) -> list[tuple[Any, ...]]:
+    return [tuple(row.values()) for row in graph.run_text(text, parameters)[1]]
+
+
+@pytest.fixture(params=[2, 10_000], ids=["small batches", "one batch"])
+def batches(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ingest, "BATCH_RECORDS", request.param)
+
+
+@pytest.mark.usefixtures("batches")
+def test_what_is_loaded_is_there(graph: Graph) -> None:
+    report = ingest.load(graph, small())
+    assert report.written == {"relations": 1, "entities": 7, "facts": 6}
+    assert not report.problems
+    assert rows(
+        graph,
+        "MATCH (e:Entity {id: 'Q90'}) RETURN e.label, e.aliases, e.description, e.types, e.degree, e.source",
+    ) == [("Paris", [], "capital of France", [CITY, COUNTRY], 1, "written")]
+    assert rows(graph, "MATCH (s)-[f:FACT {id: 'f3'}]->(o) RETURN s.id, o.id, properties(f)") == [
+        (
+            "Q183",
+            "Q586",
+            {
+                **{"id": "f3", "relation": "P36", "rank": "preferred", "source": "written", "load": "written-1"},
+                **{"start": "1949", "end": "1990-10", "from": 19490101, "until": 19901031, "line": 3},
+            },
+        )
+    ]
+    # A self-loop is one fact at its entity.
+    assert rows(graph, "MATCH (e:Entity) WHERE e.degree > 0 RETURN e.id, e.degree ORDER BY e.id") == [
+        *[("Q142", 4), ("Q183", 4), ("Q586", 1), ("Q64", 1), ("Q90", 1)],
+    ]
+    assert rows(graph, "MATCH (t:Type) RETURN t.id, t.label, t.size ORDER BY t.id") == [
+        (CITY, "city", 3),
+        (COUNTRY, None, 3),
+    ]
+    assert rows(graph, "MATCH (l:Literal) RETURN l.id, l.value, l.datatype") == [("1969-07-20", "1969-07-20", "date")]
+    assert rows(graph, "MATCH (r:Relation) RETURN r.id, r.label, r.size, r.active, r.clozes ORDER BY r.id") == [
+        ("P36", "capital", 3, True, ["The capital of [X] is [Y]"]),
+        ("P47", None, 2, True, None),
+    ]
+
+
+@pytest.mark.usefixtures("batches")
+def test_entities_are_numbered_without_gaps(graph: Graph) -> None:
+    ingest.load(graph, small())
+    more = [Entity("Q1", "one"), ENTITIES[0], Entity("Q2", "two")]
+    ingest.load(graph, small(entity_records=more, fingerprint="written-2"))
+    numbers = rows(graph, "MATCH (e:Entity) WHERE e.number IS NOT NULL RETURN e.number ORDER BY e.number")
+    (total,) = rows(graph, "MATCH (c:Counter) RETURN c.next")[0]
+    assert len({number for (number,) in numbers}) == len(numbers) == len(ENTITIES) + 2
+    # A known entity between new ones may leave its number unused.
+    assert total - len(numbers) <= 1
+
+
+@pytest.mark.usefixtures("batches")
+def test_loading_twice_changes_nothing(graph: Graph) -> None:
+    ingest.load(graph, small())
+    before = everything(graph)
+    again = ingest.load(graph, small())
+    assert everything(graph) == before
+    assert not again.resumed
+    assert not again.problems
+
+
+def test_an_interrupted_load_goes_on(graph: Graph, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ingest, "BATCH_RECORDS", 2)
+    ingest.load(graph, small())
+    undisturbed = everything(graph)
+    graph_is_emptied(graph)
+    with pytest.raises(OSError, match="the disk is gone"):
+        ingest.load(graph, small(fail_at_fact=4))
+    assert rows(graph, "MATCH ()-[f:FACT]->() RETURN count(f)") == [(2,)]
+    report = ingest.load(graph, small())
+    assert report.resumed
+    assert report.records == {"facts": 4}
+    assert everything(graph) == undisturbed
+
+
+def graph_is_emptied(graph: Graph) -> None:
+    list(graph.run_text("MATCH (n) DETACH DELETE n", {})[1])
+
+
+@pytest.mark.usefixtures("batches")
+def test_duplicates_and_strangers_are_reported(graph: Graph) -> None:
+    problems: list[str] = []
+    source = small(
+        entity_records=[*ENTITIES, Rejected("no JSON: unexpected end"), Entity("Q142", "Frankreich")],
+        fact_records=[
+            *FACTS,
+            Fact("f1", "Q142", "P36", "Q90"),
+            Fact("f9", "Q9", "P36", "Q90"),
+            Fact("f8", "Q90", "P36", "Q8"),
+        ],
+    )
+    report = ingest.load(graph, source, report_problem=problems.append)
+    assert report.problems == {"unreadable": 1, "duplicate": 2, "missing": 2}
+    assert report.written == {"relations": 1, "entities": 7, "facts": 6}
+    assert sorted(problems) == [
+        "written, line 7: f1 stands on line 1 already. Skipped; --strict stops here.",
+        "written, line 8: no JSON: unexpected end. Skipped; --strict stops here.",
+        "written, line 8: the subject Q9 of 'f9' is not in the graph. Skipped; --strict stops here.",
+        "written, line 9: Q142 stands on line 1 already. Skipped; --strict stops here.",
+        "written, line 9: the object Q8 of 'f8' is not in the graph. Skipped; --strict stops here.",
+    ]
+    assert rows(graph, "MATCH (e:Entity {id: 'Q142'}) RETURN e.label, e.degree") == [("France", 4)]
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"entity_records": [Rejected("no JSON")]}, "written, line 1: no JSON."),
+        ({"entity_records": [*ENTITIES, ENTITIES[0]]}, "written, line 8: Q142 stands on line 1 already."),
+        (
+            {"fact_records": [Fact("f", "Q9", "P36", "Q90")]},
+            "written, line 1: the subject Q9 of 'f' is not in the graph.",
+        ),
+    ],
+)
+def test_strict_stops_at_the_first(graph: Graph, changes: dict[str, Any], message: str) -> None:
+    with pytest.raises(KgprobeError) as caught:
+        ingest.load(graph, small(**changes), strict=True)
+    assert str(caught.value) == message
+
+
+def test_objects_outside_a_part_are_counted_not_reported(graph: Graph) -> None:
+    facts = [*FACTS, Fact("f8", "Q90", "P36", "Q8")]
+    report = ingest.load(graph, small(fact_records=facts, partial=True), strict=True)
+    assert (report.outside, report.written["facts"]) == (1, 6)
+    assert not report.problems
+
+
+def test_a_newer_input_replaces_what_it_names(graph: Graph) -> None:
+    ingest.load(graph, small())
+    newer = small(
+        entity_records=[Entity("Q90", "Paris", ("Lutetia",), types=(CITY,)), Entity("Q30", "USA")],
+        fact_records=[Fact("f1", "Q142", "P36", "Q64"), Fact("f3", "Q183", "P36", "Q586")],
+        relation_records=(),
+        fingerprint="written-2",
+    )
+    ingest.load(graph, newer)
+    assert rows(graph, "MATCH (:Entity {id: 'Q142'})-[f:FACT {id: 'f1'}]->(o) RETURN o.id") == [("Q64",)]
+    assert rows(graph, "MATCH (e:Entity) WHERE e.id IN ['Q142', 'Q90', 'Q64'] RETURN e.id, e.degree ORDER BY e.id") == [
+        *[("Q142", 4), ("Q64", 2), ("Q90", 0)],
+    ]
+    # What the newer input leaves open is open.
+    assert rows(graph, "MATCH ()-[f:FACT {id: 'f3'}]->() RETURN f.start, f.end, f.until") == [(None, None, None)]
+    assert rows(graph, "MATCH (:Entity {id: 'Q90'})-[:INSTANCE_OF]->(t) RETURN t.id") == [(CITY,)]
+    assert rows(graph, "MATCH (t:Type {id: $id}) RETURN t.size", id=COUNTRY) == [(2,)]
+
+
+LABELS = [
+    "`MATCH` (n) DETACH DELETE n //",
+    "\"}) SET e.label = 'x' //",
+    "O'Brien \\' $id {id}",
+    "<script>alert(1)</script>",
+    "שָׁלוֹם עולם",
+    "🇫🇷 👩‍👩‍👧",
+    "line\u2028break",
+    "x" * 1_000_000,
+]
+
+
+def test_labels_are_data(graph: Graph) -> None:
+    entities = [Entity(f"Q{number}", label, (label + "!",)) for number, label in enumerate(LABELS)]
+    facts = [Fact(f"f`'\"{number}", f"Q{number}", "P1", "Q0") for number in range(len(LABELS))]
+    ingest.load(graph, WrittenSource(entities, facts))
+    found = rows(graph, "MATCH (e:Entity) RETURN e.label, e.aliases ORDER BY e.id")
+    assert found == [(label, [label + "!"]) for label in LABELS]
+    assert len(rows(graph, "MATCH ()-[f:FACT]->() RETURN f.id")) == len(LABELS)
+
+
+def test_large_records_make_small_batches(graph: Graph, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ingest, "BATCH_CHARACTERS", 1_000)
+    sizes: list[int] = []
+    entities = [Entity(f"Q{number}", "x" * 600) for number in range(6)]
+    ingest.load(graph, WrittenSource(entities), report_progress=lambda stage, records: sizes.append(records))
+    assert [size for size in sizes if size] == [2, 2, 2]
+
+
+def test_a_server_that_goes_away_is_a_clear_failure_and_the_load_goes_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ingest, "BATCH_RECORDS", 2)
+    monkeypatch.setattr(client, "RETRY_SECONDS", 1.0)
+    folder = Folder(tmp_path / "graph")
+    with lease(folder) as endpoint, Graph(endpoint) as graph:
+
+        def stop_in_the_middle(stage: str, records: int) -> None:
+            if stage == "facts":
+                stop(folder, force=True)
+
+        with pytest.raises(KgprobeError, match="does not answer"):
+            ingest.load(graph, small(), report_progress=stop_in_the_middle)
+    with lease(folder) as endpoint, Graph(endpoint) as graph:
+        report = ingest.load(graph, small())
+        assert report.resumed
+        assert report.records == {"facts": 4}
+        assert rows(graph, "MATCH ()-[f:FACT]->() RETURN count(f)") == [(6,)]
