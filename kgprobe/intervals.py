@@ -25,8 +25,9 @@ def _parse(bound: str) -> tuple[int, int, int]:
 
 
 def _days(year: int, month: int) -> int:
-    # Only leap years matter here; the Gregorian calendar repeats every 400 years, so any year can be reduced.
-    return calendar.monthrange(year % 400 + 400, month)[1]
+    if month == 2:
+        return 29 if calendar.isleap(year) else 28
+    return 30 if month in (4, 6, 9, 11) else 31
 
 
 def first_day(bound: str) -> int:

@@ -1,0 +1,162 @@
+"""Files line by line, whatever they are compressed with, up to where they break.
+
+Compression is told by content (gzip, bzip2), not by name. Lines are bytes: what they mean, and whether they are UTF-8,
+is for the format to say.
+"""
+
+import bz2
+import gzip
+import hashlib
+import io
+import json
+import zlib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from kgprobe.errors import KgprobeError
+from kgprobe.records import Rejected
+
+# Wikidata's largest entities have a few MB. The limit keeps a file without line breaks from filling the memory.
+LINE_LIMIT = 64 * 2**20
+
+_BUFFER = 2**20
+_HEAD = 2**16
+_LINES_BETWEEN_LOOKS = 128
+_MARK = b"\xef\xbb\xbf"
+_UNREADABLE = {
+    b"PK\x03\x04": "zip",
+    b"\xfd7zXZ\x00": "xz",
+    b"\x28\xb5\x2f\xfd": "zstd",
+    b"7z\xbc\xaf\x27\x1c": "7z",
+}
+
+
+@dataclass(slots=True)
+class InputFile:
+    """A file to be read line by line, any number of times.
+
+    Attributes:
+        path: where it is.
+        size: its bytes as they lie on the disk.
+        position: how many of them the latest reading has consumed.
+    """
+
+    path: Path
+    size: int
+    position: int = 0
+
+    @property
+    def name(self) -> str:
+        """What messages call it."""
+        return self.path.name
+
+    def lines(self) -> Iterator[tuple[int, bytes | Rejected]]:
+        """Start anew, and give each line's number and its bytes without the line break.
+
+        In place of the bytes stands :class:`Rejected` for a line beyond ``LINE_LIMIT``, and, as the last, where the
+        file breaks off: the lines before were whole, what follows is lost.
+
+        Raises:
+            KgprobeError: the file cannot be opened any more.
+        """
+        self.position = 0
+        number = 0
+        with _open(self.path) as raw, _decompress(raw) as stream:
+            while True:
+                try:
+                    line = stream.readline(LINE_LIMIT)
+                    whole = len(line) < LINE_LIMIT or line.endswith(b"\n") or _skip_rest_of_line(stream)
+                except (EOFError, OSError, zlib.error) as error:
+                    reason = f"the file breaks off: {_why(error)}; this line and all after it are lost"
+                    yield number + 1, Rejected(reason)
+                    break
+                if not line:
+                    break
+                number += 1
+                if number % _LINES_BETWEEN_LOOKS == 1:
+                    self.position = min(self.size, raw.tell())
+                if not whole:
+                    yield number, Rejected(f"longer than {LINE_LIMIT // 2**20} MiB, which no record is")
+                    continue
+                if number == 1:
+                    line = line.removeprefix(_MARK)
+                yield number, line.rstrip(b"\r\n")
+        self.position = self.size
+
+
+def open_input(path: Path) -> InputFile:
+    """Look at a file, and refuse early what no reading could make sense of.
+
+    Raises:
+        KgprobeError: it is missing, a folder, not ours to read, empty, or compressed in a way we cannot undo.
+    """
+    with _open(path) as raw:
+        head = raw.read(6)
+        for mark, kind in _UNREADABLE.items():
+            if head.startswith(mark):
+                raise KgprobeError(f"{path} is a {kind} file; plain, .gz and .bz2 can be read. Unpack it first.")
+        raw.seek(0)
+        try:
+            with _decompress(raw) as stream:
+                empty = not stream.read(1)
+        except (EOFError, OSError, zlib.error) as error:
+            raise KgprobeError(f"{path} cannot be unpacked: {_why(error)}.") from error
+    if empty:
+        raise KgprobeError(f"{path} is empty; did its download or export fail?")
+    return InputFile(path, path.stat().st_size)
+
+
+def fingerprint(files: Sequence[InputFile], options: Mapping[str, object]) -> str:
+    """A short text that changes when one of the files changes, or an option does.
+
+    Of a file count its name, size, time of change and first 64 KiB, so that 100 GB need not be read twice.
+
+    Args:
+        options: JSON values; sets have to be sorted by the caller.
+    """
+    looks = []
+    for file in files:
+        with _open(file.path) as raw:
+            head = hashlib.blake2b(raw.read(_HEAD)).hexdigest()
+        status = file.path.stat()
+        looks.append([file.name, status.st_size, status.st_mtime_ns, head])
+    return hashlib.blake2b(json.dumps([looks, options], sort_keys=True).encode(), digest_size=16).hexdigest()
+
+
+def _open(path: Path) -> io.BufferedReader:
+    try:
+        if path.is_dir():
+            raise KgprobeError(f"{path} is a folder; a file is expected.")
+        if path.exists() and not path.is_file():
+            raise KgprobeError(f"{path} is no regular file; it is read more than once, so a pipe will not do.")
+        return io.BufferedReader(path.open("rb", buffering=0), _BUFFER)
+    except FileNotFoundError as error:
+        raise KgprobeError(f"{path} does not exist.") from error
+    except PermissionError as error:
+        raise KgprobeError(f"{path} may not be read by this user; its permissions forbid it.") from error
+    except (OSError, ValueError) as error:
+        raise KgprobeError(f"{path} cannot be opened: {_why(error)}.") from error
+
+
+def _decompress(raw: io.BufferedReader) -> io.BufferedReader:
+    head = raw.read(3)
+    raw.seek(0)
+    if head.startswith(b"\x1f\x8b"):
+        return io.BufferedReader(gzip.GzipFile(fileobj=raw), _BUFFER)
+    if head == b"BZh":
+        return io.BufferedReader(bz2.BZ2File(raw), _BUFFER)
+    return raw
+
+
+def _skip_rest_of_line(stream: io.BufferedReader) -> bool:
+    while True:
+        part = stream.readline(_BUFFER)
+        if not part or part.endswith(b"\n"):
+            return False
+
+
+def _why(error: Exception) -> str:
+    if isinstance(error, EOFError):
+        return "its compressed data ends too early (a download that was cut short?)"
+    return str(getattr(error, "strerror", None) or error).rstrip(".").lower()

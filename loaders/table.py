@@ -1,0 +1,301 @@
+"""``kgprobe load table``: our own plain format, for graphs that come from anywhere.
+
+Entities and relations are JSON objects, one a line; facts are tab-separated lines under a header. Each of the three is
+optional, and may be plain, .gz or .bz2. The columns and keys are listed in the README.
+"""
+
+import math
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+import click
+import msgspec
+from msgspec import Meta, Struct
+
+from kgprobe.errors import KgprobeError
+from kgprobe.records import Entity, Fact, Placed, Rejected, Relation
+from kgprobe.sources import Loader
+
+from .decoding import DECODING_ERRORS, explain
+from .reading import InputFile, fingerprint, open_input
+from .values import check_id, check_interval, fact_id, tidy, tidy_all
+
+REQUIRED = ("subject", "relation", "object")
+OPTIONAL = ("start", "end", "id", "rank")
+RANKS = ("preferred", "normal", "deprecated")
+
+SUBJECT, OBJECT = "[X]", "[Y]"
+
+_BLANK = re.compile(r"\[[A-Z]\]")
+
+
+class _EntityLine(Struct):
+    id: str
+    label: str | None = None
+    aliases: list[str] | None = None
+    description: str | None = None
+    types: list[str] | None = None
+    popularity: Annotated[float, Meta(ge=0)] | None = None
+    value: str | None = None
+    datatype: str | None = None
+
+
+class _RelationLine(Struct):
+    id: str
+    label: str | None = None
+    aliases: list[str] | None = None
+    description: str | None = None
+    active: bool = True
+    clozes: list[str] | None = None
+    statements: list[str] | None = None
+    yes_no_questions: list[str] | None = None
+    wh_questions: list[str] | None = None
+    # The names under which public collections keep declarative sentences.
+    bear_templates: list[str] | None = None
+    pararel_patterns: list[str] | None = None
+
+
+_decode_entity = msgspec.json.Decoder(_EntityLine).decode
+_decode_relation = msgspec.json.Decoder(_RelationLine).decode
+
+
+@dataclass(slots=True)
+class Table:
+    """Up to three files as a source; see :class:`kgprobe.sources.Source`."""
+
+    name: str
+    fingerprint: str
+    partial: bool
+    total: int
+    readings: dict[str, InputFile]
+    columns: list[str]
+
+    @property
+    def done(self) -> int:
+        """How much of ``total`` has been read so far, in bytes on the disk."""
+        return sum(reading.position for reading in self.readings.values())
+
+    def relations(self) -> Iterator[Placed]:
+        """The relations, with their sentences and questions."""
+        if "relations" in self.readings:
+            yield from read_relations(self.readings["relations"])
+
+    def entities(self) -> Iterator[Placed]:
+        """The entities and literals."""
+        if "entities" in self.readings:
+            yield from _json_lines(self.readings["entities"], _entity)
+
+    def facts(self) -> Iterator[Placed]:
+        """The facts, without those of deprecated rank."""
+        if "facts" not in self.readings:
+            return
+        reading = self.readings["facts"]
+        for number, line in reading.lines():
+            if number == 1 or (not isinstance(line, Rejected) and not line.strip(b" \t")):
+                continue
+            fact = line if isinstance(line, Rejected) else _fact(line, self.columns)
+            if fact is not None:
+                yield Placed(number, fact, reading.name)
+
+
+def read_relations(file: InputFile) -> Iterator[Placed]:
+    """Relations with their sentences and questions; one that cannot be used is reported and left out.
+
+    Raises:
+        KgprobeError: the file cannot be opened any more.
+    """
+    return _json_lines(file, _relation)
+
+
+def _json_lines(file: InputFile, parse: Callable[[bytes], Iterator[Entity | Relation | Rejected]]) -> Iterator[Placed]:
+    for number, line in file.lines():
+        if isinstance(line, Rejected):
+            yield Placed(number, line, file.name)
+        elif line.strip():
+            try:
+                for record in parse(line):
+                    yield Placed(number, record, file.name)
+            except DECODING_ERRORS as error:
+                yield Placed(number, Rejected(explain(error, line)), file.name)
+
+
+def _entity(line: bytes) -> Iterator[Entity]:
+    read = _decode_entity(line)
+    if (read.value is None) != (read.datatype is None):
+        raise ValueError("a literal has a value and a datatype; one of them is missing")
+    if read.popularity is not None and not math.isfinite(read.popularity):
+        raise ValueError("the popularity is no finite number")
+    label = tidy(read.label or "")
+    yield Entity(
+        id=check_id(read.id),
+        label=label,
+        aliases=tidy_all(read.aliases or (), without=label),
+        description=tidy(read.description or ""),
+        types=tuple(dict.fromkeys(check_id(type_, "id of a type") for type_ in read.types or ())),
+        popularity=read.popularity,
+        value=read.value,
+        datatype=read.datatype,
+    )
+
+
+def _relation(line: bytes) -> Iterator[Relation | Rejected]:
+    read = _decode_relation(line)
+    identifier, label = check_id(read.id), tidy(read.label or "")
+    declarative = [
+        f"{_without_stop(sentence)}." for sentence in (read.bear_templates or []) + (read.pararel_patterns or [])
+    ]
+    kept: dict[str, tuple[str, ...]] = {}
+    for kind, given, wrong in (
+        ("clozes", [*map(_without_stop, read.clozes or ()), *_clozes(declarative)], _wrong_cloze),
+        ("statements", [*(read.statements or ()), *declarative], _wrong_about_both),
+        ("yes_no_questions", read.yes_no_questions or (), _wrong_about_both),
+        ("wh_questions", read.wh_questions or (), _wrong_wh_question),
+    ):
+        kept[kind] = ()
+        for template in tidy_all(given):
+            problem = wrong(template)
+            if problem:
+                yield Rejected(f"{identifier}: {template[:80]!r} of its {kind} {problem}; the relation goes without it")
+            else:
+                kept[kind] += (template,)
+    yield Relation(
+        id=identifier,
+        label=label,
+        aliases=tidy_all(read.aliases or (), without=label),
+        description=tidy(read.description or ""),
+        active=read.active,
+        **kept,
+    )
+
+
+def _clozes(declarative: Sequence[str]) -> list[str]:
+    """Of declarative sentences those that a model can complete: the object comes last."""
+    return [bare for sentence in declarative if not _wrong_cloze(bare := _without_stop(sentence))]
+
+
+def _without_stop(sentence: str) -> str:
+    bare = tidy(sentence)
+    return bare[:-1].rstrip(" ") if bare.endswith(".") else bare
+
+
+def _wrong_cloze(template: str) -> str:
+    if not template.endswith(OBJECT):
+        return f"does not end in {OBJECT}"
+    return _wrong_about_both(template)
+
+
+def _wrong_about_both(template: str) -> str:
+    for blank in (SUBJECT, OBJECT):
+        if template.count(blank) != 1:
+            return f"has {blank} {template.count(blank)} times where once is expected"
+    return _wrong_blank(template)
+
+
+def _wrong_wh_question(template: str) -> str:
+    if OBJECT in template:
+        return f"gives its answer away: {OBJECT}"
+    if template.count(SUBJECT) != 1:
+        return f"has {SUBJECT} {template.count(SUBJECT)} times where once is expected"
+    return _wrong_blank(template)
+
+
+def _wrong_blank(template: str) -> str:
+    unknown = [blank for blank in _BLANK.findall(template) if blank not in (SUBJECT, OBJECT)]
+    return f"has the unknown blank {unknown[0]}" if unknown else ""
+
+
+def _header(file: InputFile) -> list[str]:
+    """The columns' names.
+
+    Raises:
+        KgprobeError: the first line does not name the three columns that a fact needs, or names one twice.
+    """
+    _, line = next(file.lines(), (1, b""))
+    if isinstance(line, Rejected):
+        raise KgprobeError(f"{file.name}, line 1: {line.reason}.")
+    names = [cell.strip() for cell in line.decode("utf-8", errors="replace").split("\t")]
+    missing = [name for name in REQUIRED if name not in names]
+    if missing:
+        raise KgprobeError(
+            f"{file.name}, line 1: no header; the first line names the columns, separated by tabs:"
+            f" {', '.join(REQUIRED)}, and where there are any {', '.join(OPTIONAL)}. Missing: {', '.join(missing)}."
+        )
+    repeated = [name for name in (*REQUIRED, *OPTIONAL) if names.count(name) > 1]
+    if repeated:
+        raise KgprobeError(f"{file.name}, line 1: two columns are called {repeated[0]}.")
+    return names
+
+
+def _fact(line: bytes, columns: Sequence[str]) -> Fact | Rejected | None:
+    try:
+        cells = line.decode("utf-8").split("\t")
+        if len(cells) != len(columns):
+            plural = "" if len(cells) == 1 else "s"
+            expected = f"{len(columns)} are expected ({', '.join(columns)})"
+            return Rejected(f"{len(cells)} column{plural} where {expected}")
+        row = dict(zip(columns, map(str.strip, cells), strict=True))
+        subject, relation, object_ = (check_id(row[name], f"id of the {name}") for name in REQUIRED)
+        rank = row.get("rank") or "normal"
+        if rank not in RANKS:
+            raise ValueError(f"the rank {rank[:40]!r} is none of {', '.join(RANKS)}")
+        start, end = row.get("start") or None, row.get("end") or None
+        check_interval(start, end)
+        given = row.get("id")
+        identifier = check_id(given) if given else fact_id(subject, relation, object_, start)
+    except UnicodeDecodeError as error:
+        return Rejected(f"not UTF-8: {error.reason} at byte {error.start + 1}")
+    except ValueError as error:
+        return Rejected(str(error))
+    return Fact(identifier, subject, relation, object_, rank, start, end) if rank != "deprecated" else None
+
+
+def _open(entities: Path | None, facts: Path | None, relations: Path | None) -> Table:
+    given = {"relations": relations, "entities": entities, "facts": facts}
+    readings = {stream: open_input(path) for stream, path in given.items() if path is not None}
+    if not readings:
+        raise KgprobeError("Nothing to load; name at least one of --entities, --facts, --relations.")
+    return Table(
+        name=", ".join(reading.name for reading in readings.values()),
+        fingerprint=fingerprint(list(readings.values()), {"streams": list(readings)}),
+        partial=False,
+        total=sum(reading.size for reading in readings.values()),
+        readings=readings,
+        columns=_header(readings["facts"]) if "facts" in readings else [],
+    )
+
+
+loader = Loader(
+    summary="""Load entities, facts and relations from JSON lines and a table (plain, .gz, .bz2).
+
+    \\b
+    kgprobe load table --entities entities.jsonl.gz --facts facts.tsv.gz --relations relations.jsonl
+    """,
+    parameters=[
+        click.Option(
+            ["--entities"],
+            type=click.Path(path_type=Path),
+            metavar="FILE",
+            help="JSON lines: id, and where there are any label, aliases, description, types, popularity; for literals"
+            " value and datatype.",
+        ),
+        click.Option(
+            ["--facts"],
+            type=click.Path(path_type=Path),
+            metavar="FILE",
+            help="Tab-separated, with a header: subject, relation, object, and where there are any start, end (2011,"
+            " 2011-05, -0044), id, rank. Other columns are ignored.",
+        ),
+        click.Option(
+            ["--relations"],
+            type=click.Path(path_type=Path),
+            metavar="FILE",
+            help="JSON lines: id, and where there are any label, aliases, description, active, clozes, statements,"
+            " yes_no_questions, wh_questions (templates with [X] for the subject and [Y] for the object);"
+            " bear_templates and pararel_patterns are read as statements, and as clozes where [Y] comes last.",
+        ),
+    ],
+    open=_open,
+)

@@ -1,0 +1,363 @@
+"""``kgprobe load wikidata``: Wikidata's JSON dumps, whole or in part, from a few kilobytes to all 115 million entities.
+
+Entities and facts are two readings of the file, each decoding only what it needs. ``P31`` (instance of) and ``P279``
+(subclass of) become an entity's types; every other statement with an item as its value becomes a fact, unless its rank
+is deprecated. "Unknown value" and "no value" give no fact, and as a date leave the interval open. Popularity is the
+number of site links. An entity without a label in any of the languages is kept, its label empty. Lexemes are skipped.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import click
+
+from kgprobe.errors import KgprobeError
+from kgprobe.records import Entity, Fact, Placed, Rejected, Relation
+from kgprobe.sources import Loader
+
+from .decoding import DECODING_ERRORS, explain
+from .reading import InputFile, fingerprint, open_input
+from .table import read_relations
+from .values import check_id, check_interval, fact_id, tidy, tidy_all
+from .wikidata_json import TYPE_RELATIONS, Head, HeadDecoder, Statement, decode_claims, records
+
+LANGUAGES = ("en", "mul")
+
+_ITEM_ID = re.compile("Q[1-9][0-9]*")
+_PROPERTY_ID = re.compile("P[1-9][0-9]*")
+# Dumps write the type and the id first, so most of what a list of ids leaves out need not be decoded at all.
+_LEADING_ID = re.compile(rb'\{"type":"item",(?:"pageid":[0-9]+,)?"id":"(Q[0-9]+)"')
+_PROPERTY_MARKS = (b'"type":"property"', b'"type": "property"')
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """Which part of a dump is read, and how.
+
+    Attributes:
+        languages: of labels, aliases and descriptions; the first that has a label gives it, aliases come from all.
+        relations: the only relations whose facts are read; all if empty.
+        types: the only types whose entities are read; all if empty.
+        ids: the only entities that are read; all if None.
+        truthy: where a subject has preferred statements of a relation, only those are read.
+    """
+
+    languages: tuple[str, ...] = LANGUAGES
+    relations: frozenset[str] = frozenset()
+    types: frozenset[str] = frozenset()
+    ids: frozenset[str] | None = None
+    truthy: bool = False
+
+
+WHOLE = Selection()
+
+
+@dataclass(slots=True)
+class Dump:
+    """A dump as a source; see :class:`kgprobe.sources.Source`.
+
+    What keeps a whole line from being read is reported once, by the entities.
+    """
+
+    name: str
+    fingerprint: str
+    partial: bool
+    total: int
+    selection: Selection
+    readings: dict[str, InputFile]
+
+    @property
+    def done(self) -> int:
+        """How much of ``total`` has been read so far, in bytes on the disk."""
+        return sum(reading.position for reading in self.readings.values())
+
+    def relations(self) -> Iterator[Placed]:
+        """The dump's properties, joined with what the file of templates says of them; then its other relations."""
+        described: dict[str, tuple[int, Relation]] = {}
+        if "templates" in self.readings:
+            for placed in read_relations(self.readings["templates"]):
+                known = isinstance(placed.record, Relation) and placed.record.id in described
+                if isinstance(placed.record, Relation) and not known:
+                    if not self.selection.relations or placed.record.id in self.selection.relations:
+                        described[placed.record.id] = placed.line, placed.record
+                else:
+                    yield placed
+        templates_name = self.readings["templates"].name if described else ""
+        for line, relation in self._properties():
+            if relation.id in described:
+                line_of_templates, own = described.pop(relation.id)
+                yield Placed(line_of_templates, _joined(own, relation), templates_name)
+            else:
+                yield Placed(line, relation, self.readings["relations"].name)
+        for line, relation in described.values():
+            yield Placed(line, relation, templates_name)
+
+    def entities(self) -> Iterator[Placed]:
+        """The items that are selected."""
+        decoder = HeadDecoder(self.selection.languages)
+        reading = self.readings["entities"]
+        for line, record in self._selected(reading):
+            if isinstance(record, Rejected):
+                yield Placed(line, record, reading.name)
+                continue
+            try:
+                entity = self._entity(decoder.decode(record))
+            except DECODING_ERRORS as error:
+                yield Placed(line, Rejected(explain(error, record)), reading.name)
+                continue
+            if entity is not None:
+                yield Placed(line, entity, reading.name)
+
+    def facts(self) -> Iterator[Placed]:
+        """The facts whose subjects are selected; with a selection by id or type, their objects may be left out."""
+        reading = self.readings["facts"]
+        for line, record in self._selected(reading):
+            if isinstance(record, Rejected):
+                continue
+            try:
+                claims, problems = decode_claims(record)
+            except DECODING_ERRORS:
+                continue
+            if not _ITEM_ID.fullmatch(claims.id) or not isinstance(claims.claims, dict):
+                continue
+            try:
+                types = self._types([claims.claims.get(relation, []) for relation in TYPE_RELATIONS])
+            except ValueError:
+                continue
+            if not self._is_selected(claims.id, types):
+                continue
+            for problem in problems:
+                yield Placed(line, Rejected(f"{claims.id}: {problem}"), reading.name)
+            for fact in self._facts(claims.id, claims.claims):
+                yield Placed(line, fact, reading.name)
+
+    def _selected(self, reading: InputFile) -> Iterator[tuple[int, bytes | Rejected]]:
+        ids = self.selection.ids
+        if ids is None:
+            return records(reading)
+        return (
+            (line, record)
+            for line, record in records(reading)
+            if isinstance(record, Rejected)
+            or (leading := _LEADING_ID.match(record)) is None
+            or leading[1].decode() in ids
+        )
+
+    def _is_selected(self, identifier: str, types: Iterable[str]) -> bool:
+        selection = self.selection
+        return (selection.ids is None or identifier in selection.ids) and (
+            not selection.types or not selection.types.isdisjoint(types)
+        )
+
+    def _properties(self) -> Iterator[tuple[int, Relation]]:
+        decoder = HeadDecoder(self.selection.languages)
+        for line, record in records(self.readings["relations"]):
+            if isinstance(record, Rejected) or not any(mark in record for mark in _PROPERTY_MARKS):
+                continue
+            try:
+                head = decoder.decode(record)
+            except DECODING_ERRORS:
+                continue
+            if head.kind != "property" or not _PROPERTY_ID.fullmatch(head.id):
+                continue
+            if not self.selection.relations or head.id in self.selection.relations:
+                label, aliases, description = _names(head)
+                yield line, Relation(head.id, label, aliases, description)
+
+    def _entity(self, head: Head) -> Entity | None:
+        form = {"item": _ITEM_ID, "property": _PROPERTY_ID}.get(head.kind or "item")
+        if form is None:
+            return None
+        if not form.fullmatch(head.id):
+            raise ValueError(f"{check_id(head.id)!r} is no id of Wikidata's; one like Q42 or P36 is expected")
+        if head.kind == "property":
+            return None
+        types = self._types(head.types)
+        if not self._is_selected(head.id, types):
+            return None
+        label, aliases, description = _names(head)
+        popularity = None if head.sitelinks is None else float(head.sitelinks)
+        return Entity(head.id, label, aliases, description, types, popularity)
+
+    def _types(self, claims: Iterable[Sequence[Statement]]) -> tuple[str, ...]:
+        items = [statement.item() for statements in claims for statement in self._best(statements)]
+        return tuple(dict.fromkeys(item for item in items if item is not None))
+
+    def _best(self, statements: Sequence[Statement]) -> Sequence[Statement]:
+        if self.selection.truthy and any(statement.rank == "preferred" for statement in statements):
+            return [statement for statement in statements if statement.rank == "preferred"]
+        return [statement for statement in statements if statement.rank != "deprecated"]
+
+    def _facts(self, subject: str, claims: dict[str, list[Statement]]) -> Iterator[Fact | Rejected]:
+        wanted = self.selection.relations
+        for relation, statements in claims.items():
+            if relation in TYPE_RELATIONS or (wanted and relation not in wanted):
+                continue
+            for statement in self._best(statements):
+                try:
+                    fact = _fact(subject, relation, statement)
+                except ValueError as error:
+                    yield Rejected(f"{subject}, {relation}, statement {statement.id[:80]!r}: {error}")
+                    continue
+                if fact is not None:
+                    yield fact
+
+
+def open_dump(path: Path, *, templates: Path | None = None, selection: Selection = WHOLE) -> Dump:
+    """A dump as a source.
+
+    Args:
+        path: the dump, plain, .gz or .bz2.
+        templates: relations as :mod:`.table` reads them, joined to the dump's own.
+
+    Raises:
+        KgprobeError: a file cannot be read at all.
+    """
+    # One object for each stream, as each has its own position.
+    readings = {stream: open_input(path) for stream in ("relations", "entities", "facts")}
+    files = [readings["entities"]]
+    if templates is not None:
+        readings["templates"] = open_input(templates)
+        files.append(readings["templates"])
+    options = {
+        "languages": selection.languages,
+        "relations": sorted(selection.relations),
+        "types": sorted(selection.types),
+        "ids": None if selection.ids is None else sorted(selection.ids),
+        "truthy": selection.truthy,
+    }
+    return Dump(
+        name=path.name,
+        fingerprint=fingerprint(files, options),
+        partial=bool(selection.types) or selection.ids is not None,
+        total=sum(reading.size for reading in readings.values()),
+        selection=selection,
+        readings=readings,
+    )
+
+
+def read_ids(path: Path) -> frozenset[str]:
+    """The ids of a file that has one a line; blank lines and lines that begin with ``#`` do not count.
+
+    Raises:
+        KgprobeError: a line is no item's id, or the file cannot be read.
+    """
+    ids = set()
+    for number, line in open_input(path).lines():
+        if isinstance(line, Rejected):
+            raise KgprobeError(f"{path.name}, line {number:,}: {line.reason}.")
+        text = line.decode("utf-8", errors="replace").strip()
+        if not text or text.startswith("#"):
+            continue
+        if not _ITEM_ID.fullmatch(text):
+            raise KgprobeError(f"{path.name}, line {number:,}: {text[:80]!r} is no item's id; one like Q42 is.")
+        ids.add(text)
+    return frozenset(ids)
+
+
+def _open(
+    dump: Path,
+    templates: Path | None,
+    languages: Sequence[str],
+    relations: Sequence[str],
+    types: Sequence[str],
+    ids: Path | None,
+    truthy: bool,
+) -> Dump:
+    for name, given, form, example in (
+        ("--relation", relations, _PROPERTY_ID, "P36"),
+        ("--type", types, _ITEM_ID, "Q6256"),
+    ):
+        for value in given:
+            if not form.fullmatch(value):
+                raise KgprobeError(f"{name} {value}: no id; one like {example} is expected.")
+    for value in set(relations).intersection(TYPE_RELATIONS):
+        raise KgprobeError(f"--relation {value}: read as an entity's types, not as facts; it needs no option.")
+    selection = Selection(
+        languages=tuple(dict.fromkeys(languages)),
+        relations=frozenset(relations),
+        types=frozenset(types),
+        ids=None if ids is None else read_ids(ids),
+        truthy=truthy,
+    )
+    return open_dump(dump, templates=templates, selection=selection)
+
+
+def _names(head: Head) -> tuple[str, tuple[str, ...], str]:
+    label = next(filter(None, map(tidy, head.labels)), "")
+    return label, tidy_all(head.aliases, without=label), next(filter(None, map(tidy, head.descriptions)), "")
+
+
+def _fact(subject: str, relation: str, statement: Statement) -> Fact | None:
+    item = statement.item()
+    if item is None:
+        return None
+    start, end = statement.interval()
+    check_interval(start, end)
+    identifier = check_id(statement.id) if statement.id else fact_id(subject, relation, item, start)
+    return Fact(identifier, subject, relation, item, statement.rank, start, end)
+
+
+def _joined(own: Relation, property_: Relation) -> Relation:
+    """A relation of the file of templates, with the dump's words where it has none."""
+    return replace(
+        own,
+        label=own.label or property_.label,
+        aliases=own.aliases or property_.aliases,
+        description=own.description or property_.description,
+    )
+
+
+loader = Loader(
+    summary="""Load Wikidata's JSON: a dump, or a part of one (plain, .gz, .bz2).
+
+    \b
+    kgprobe load wikidata latest-all.json.gz --type Q6256 --relation P36 --relation P30
+    kgprobe load wikidata Q22.json --language de --language en
+    """,
+    parameters=[
+        click.Argument(["dump"], type=click.Path(path_type=Path)),
+        click.Option(
+            ["--language", "languages"],
+            multiple=True,
+            default=LANGUAGES,
+            show_default=True,
+            metavar="CODE",
+            help="Of labels, aliases and descriptions; given several times, the first that has a label gives it.",
+        ),
+        click.Option(
+            ["--relation", "relations"],
+            multiple=True,
+            metavar="P…",
+            help="Read facts of this relation alone; may be given several times.  [default: all]",
+        ),
+        click.Option(
+            ["--type", "types"],
+            multiple=True,
+            metavar="Q…",
+            help="Read entities of this type alone (instance or subclass of it, not of what is below it), and facts"
+            " among them; may be given several times.  [default: all]",
+        ),
+        click.Option(
+            ["--ids"],
+            type=click.Path(path_type=Path),
+            metavar="FILE",
+            help="Read the entities of this list alone, one id a line, and facts among them.  [default: all]",
+        ),
+        click.Option(
+            ["--truthy"],
+            is_flag=True,
+            help="Where a subject has preferred statements of a relation, read those alone.  [default: all ranks but"
+            " deprecated]",
+        ),
+        click.Option(
+            ["--templates"],
+            type=click.Path(path_type=Path),
+            metavar="FILE",
+            help="Sentences and questions for the relations, as `kgprobe load table --relations` reads them.",
+        ),
+    ],
+    open=_open,
+)

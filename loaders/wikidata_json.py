@@ -1,0 +1,368 @@
+"""Wikidata's JSON as typed structures that name only what is needed, and the forms its files come in.
+
+The data model: https://www.mediawiki.org/wiki/Wikibase/DataModel/JSON. What a structure does not name is skipped
+without becoming Python objects, which is where the speed comes from. PHP writes an empty map as ``[]``, and so may any
+map here.
+"""
+
+import itertools
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal, TypeAlias
+
+import msgspec
+from msgspec import UNSET, Meta, Struct, UnsetType
+
+from kgprobe.intervals import first_day, last_day
+from kgprobe.records import Rejected
+
+from .decoding import DECODING_ERRORS, mended
+from .reading import LINE_LIMIT, InputFile
+from .wikidata_time import bounds
+
+START, END, POINT = "P580", "P582", "P585"
+TYPE_RELATIONS = ("P31", "P279")
+
+_ITEM = re.compile("Q[1-9][0-9]{0,18}")
+_ENTITY_DATA = re.compile(rb'\{\s*"entities"\s*:')
+
+EmptyMap: TypeAlias = Annotated[list[Any], Meta(max_length=0)]
+
+
+class Term(Struct):
+    """A label, an alias or a description in one language."""
+
+    value: str
+
+
+class EntityId(Struct, rename="kebab"):
+    """An entity as a value; dumps before 2017 have its number and its type only."""
+
+    id: str | None = None
+    numeric_id: int | None = None
+    entity_type: str | None = None
+
+    def item(self) -> str | None:
+        """The id if it is an item's, None if it is a property's or a lexeme's.
+
+        Raises:
+            ValueError: there is neither an id nor what an id is made of.
+        """
+        if self.id is not None:
+            return self.id if _ITEM.fullmatch(self.id) else None
+        if self.numeric_id is None or self.entity_type is None:
+            raise ValueError("the value has neither an id nor numeric-id with entity-type")
+        return f"Q{self.numeric_id}" if self.entity_type == "item" else None
+
+
+class EntityValue(Struct, tag_field="type", tag="wikibase-entityid"):
+    """A value that is an entity."""
+
+    value: EntityId
+
+
+class TextValue(Struct, tag_field="type", tag="string"):
+    """A value that is a string."""
+
+
+class MonolingualValue(Struct, tag_field="type", tag="monolingualtext"):
+    """A value that is a text in a language."""
+
+
+class QuantityValue(Struct, tag_field="type", tag="quantity"):
+    """A value that is a number with a unit."""
+
+
+class PlaceValue(Struct, tag_field="type", tag="globecoordinate"):
+    """A value that is a place on a globe."""
+
+
+class TimeValue(Struct, tag_field="type", tag="time"):
+    """A value that is a point in time, which is of no interest as a statement's object."""
+
+
+class Time(Struct):
+    """A point in time; see :mod:`.wikidata_time`."""
+
+    time: str
+    precision: int
+    calendarmodel: str = ""
+
+
+class Bound(Struct, tag_field="type", tag="time"):
+    """A value that is a point in time, as a qualifier."""
+
+    value: Time
+
+
+class Snak(Struct):
+    """What a statement says of its relation: a value, that there is one, or that there is none."""
+
+    snaktype: Literal["value", "somevalue", "novalue"]
+    datavalue: EntityValue | TextValue | MonolingualValue | QuantityValue | PlaceValue | TimeValue | UnsetType = UNSET
+
+
+class BoundSnak(Struct):
+    """The same in a qualifier that says when."""
+
+    snaktype: Literal["value", "somevalue", "novalue"]
+    datavalue: Bound | UnsetType = UNSET
+
+
+class Qualifiers(Struct):
+    """When a statement held."""
+
+    start: list[BoundSnak] = msgspec.field(default_factory=list, name=START)
+    end: list[BoundSnak] = msgspec.field(default_factory=list, name=END)
+    point: list[BoundSnak] = msgspec.field(default_factory=list, name=POINT)
+
+
+class Statement(Struct):
+    """One claim with its rank."""
+
+    mainsnak: Snak
+    rank: Literal["preferred", "normal", "deprecated"] = "normal"
+    id: str = ""
+    qualifiers: Qualifiers | EmptyMap | UnsetType = UNSET
+
+    def item(self) -> str | None:
+        """The item that is its object, None if it has another kind of object or none.
+
+        Raises:
+            ValueError: the value is missing, or lacks its id.
+        """
+        value = self.mainsnak.datavalue
+        if value is UNSET and self.mainsnak.snaktype == "value":
+            raise ValueError("the statement has neither a value nor says that there is none")
+        return value.value.item() if isinstance(value, EntityValue) else None
+
+    def interval(self) -> tuple[str | None, str | None]:
+        """When it held: from its earliest start to its latest end, else its point in time; None is unbounded.
+
+        Raises:
+            ValueError: a bound is no point in time.
+        """
+        if not isinstance(self.qualifiers, Qualifiers):
+            return None, None
+        starts, ends = _bounds(self.qualifiers.start), _bounds(self.qualifiers.end)
+        if not starts and not ends:
+            starts = ends = _bounds(self.qualifiers.point)
+        # One of each is the rule; counting their days takes longer than all the rest of a fact.
+        start = starts[0] if len(starts) == 1 else min(starts, key=_order, default=(None, None))
+        end = ends[0] if len(ends) == 1 else max(ends, key=_order, default=(None, None))
+        return start[0], end[1]
+
+
+def _bounds(snaks: Sequence[BoundSnak]) -> list[tuple[str, str]]:
+    values = [snak.datavalue.value for snak in snaks if snak.snaktype == "value" and snak.datavalue is not UNSET]
+    return [bounds(value.time, value.precision, value.calendarmodel) for value in values]
+
+
+def _order(bound: tuple[str, str]) -> tuple[int, int]:
+    return first_day(bound[0]), last_day(bound[1])
+
+
+class Claims(Struct):
+    """An entity's statements, by relation."""
+
+    id: str
+    claims: dict[str, list[Statement]] | EmptyMap = msgspec.field(default_factory=dict)
+
+
+class _Outline(Struct):
+    id: str
+    claims: dict[str, msgspec.Raw] | EmptyMap = msgspec.field(default_factory=dict)
+
+
+class _SiteLink(Struct):
+    pass
+
+
+class _TypeClaims(Struct):
+    instance_of: list[Statement] = msgspec.field(default_factory=list, name=TYPE_RELATIONS[0])
+    subclass_of: list[Statement] = msgspec.field(default_factory=list, name=TYPE_RELATIONS[1])
+
+
+_decode_claims = msgspec.json.Decoder(Claims).decode
+_decode_outline = msgspec.json.Decoder(_Outline).decode
+_decode_list = msgspec.json.Decoder(list[msgspec.Raw]).decode
+_decode_statement = msgspec.json.Decoder(Statement).decode
+_decode_document = msgspec.json.Decoder(dict[str, msgspec.Raw] | list[msgspec.Raw]).decode
+_decode_map = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """What an entity is and what it is called, in the languages asked for, best first.
+
+    Attributes:
+        kind: ``item``, ``property``, ``lexeme``, …
+        types: the statements behind its types, one list for each of ``TYPE_RELATIONS``.
+        sitelinks: how many pages Wikipedia and its sisters have on it; None where the source doesn't say.
+    """
+
+    id: str
+    kind: str
+    labels: list[str]
+    aliases: list[str]
+    descriptions: list[str]
+    types: list[list[Statement]]
+    sitelinks: int | None
+
+
+class HeadDecoder:
+    """Reads the heads of entities, skipping all languages but a few."""
+
+    def __init__(self, languages: Sequence[str]) -> None:
+        terms = _by_language("Terms", languages, Term)
+        aliases = _by_language("Aliases", languages, list[Term])
+        structure = msgspec.defstruct(
+            "Entity",
+            [
+                ("id", str),
+                ("type", str, ""),
+                ("labels", terms | EmptyMap | UnsetType, UNSET),
+                ("descriptions", terms | EmptyMap | UnsetType, UNSET),
+                ("aliases", aliases | EmptyMap | UnsetType, UNSET),
+                ("claims", _TypeClaims | EmptyMap | UnsetType, UNSET),
+                ("sitelinks", dict[str, _SiteLink] | EmptyMap | UnsetType, UNSET),
+            ],
+        )
+        self._decode = msgspec.json.Decoder(structure).decode
+        self._fields = [f"language_{index}" for index in range(len(languages))]
+
+    def decode(self, record: bytes) -> Head:
+        """The head of one entity.
+
+        Raises:
+            ValueError, RecursionError: the record is not JSON, or not of Wikidata's structure.
+        """
+        entity: Any = self._decode(record)
+        claims = entity.claims
+        return Head(
+            id=entity.id,
+            kind=entity.type or {"Q": "item", "P": "property"}.get(entity.id[:1], ""),
+            labels=[term.value for term in self._present(entity.labels)],
+            aliases=[term.value for terms in self._present(entity.aliases) for term in terms],
+            descriptions=[term.value for term in self._present(entity.descriptions)],
+            types=[claims.instance_of, claims.subclass_of] if isinstance(claims, _TypeClaims) else [],
+            sitelinks=None if entity.sitelinks is UNSET else len(entity.sitelinks),
+        )
+
+    def _present(self, terms: Any) -> list[Any]:
+        if not isinstance(terms, Struct):
+            return []
+        return [value for field in self._fields if (value := getattr(terms, field)) is not UNSET]
+
+
+def _by_language(name: str, languages: Sequence[str], kind: Any) -> Any:
+    fields = [(f"language_{index}", kind | UnsetType, UNSET) for index in range(len(languages))]
+    return msgspec.defstruct(name, fields, rename={f"language_{index}": code for index, code in enumerate(languages)})
+
+
+def decode_claims(record: bytes) -> tuple[Claims, list[str]]:
+    """The statements of one entity, and what is wrong with those that cannot be read.
+
+    Raises:
+        ValueError, RecursionError: the record as a whole cannot be read; its head cannot be either.
+    """
+    try:
+        return _decode_claims(record), []
+    except DECODING_ERRORS:
+        outline = _decode_outline(record)
+    claims: dict[str, list[Statement]] = {}
+    problems = []
+    if isinstance(outline.claims, dict):
+        for relation, statements in outline.claims.items():
+            claims[relation] = []
+            try:
+                parts = _decode_list(statements)
+            except DECODING_ERRORS as error:
+                problems.append(_located(error, f"$.claims.{relation}"))
+                continue
+            for index, part in enumerate(parts):
+                try:
+                    claims[relation].append(_decode_statement(part))
+                except DECODING_ERRORS as error:  # noqa: PERF203
+                    problems.append(_located(error, f"$.claims.{relation}[{index}]"))
+    return Claims(outline.id, claims), problems
+
+
+def _located(error: Exception, path: str) -> str:
+    if isinstance(error, UnicodeDecodeError):
+        return f"not UTF-8: {error.reason} in a text - at `{path}`"
+    message = mended(error)
+    return message.replace("`$", f"`{path}") if "`$" in message else f"{message} - at `{path}`"
+
+
+def records(file: InputFile) -> Iterator[tuple[int, bytes | Rejected]]:
+    """The entities of a file as JSON texts, each with the number of the line where it begins.
+
+    Understood are a dump (one array, an entity a line), JSON lines, and, up to ``LINE_LIMIT`` in all, one JSON document
+    laid out in any way: an array, ``{"entities": {…}}`` as Special:EntityData gives it, or one bare entity.
+    """
+    lines = file.lines()
+    opening = list(itertools.islice(lines, 2))
+    lines = itertools.chain(opening, lines)
+    if _is_document([line.strip() for _, line in opening if isinstance(line, bytes)]):
+        yield from _document_records(lines)
+        return
+    for number, line in lines:
+        if isinstance(line, bytes):
+            record = line.strip()
+            if record.startswith(b"["):
+                record = record[1:]
+            if record.endswith((b",", b"]")):
+                record = record[:-1]
+            if record:
+                yield number, record
+        else:
+            yield number, line
+
+
+def _is_document(opening: Sequence[bytes]) -> bool:
+    first = opening[0] if opening else b""
+    second = opening[1] if len(opening) > 1 else b""
+    return (
+        first in (b"{", b"[{")
+        or (first == b"[" and second == b"{")
+        or (first.startswith(b"[") and first.endswith(b"]") and len(first) > 2)
+        or _ENTITY_DATA.match(first) is not None
+    )
+
+
+def _document_records(lines: Iterator[tuple[int, bytes | Rejected]]) -> Iterator[tuple[int, bytes | Rejected]]:
+    parts: list[bytes] = []
+    size = 0
+    for number, line in lines:
+        if isinstance(line, Rejected):
+            yield number, line
+            return
+        size += len(line) + 1
+        if size > LINE_LIMIT:
+            yield (
+                number,
+                Rejected(
+                    f"one JSON document of more than {LINE_LIMIT // 2**20} MiB; an entity a line has no such limit"
+                ),
+            )
+            return
+        parts.append(line)
+    document = b"\n".join(parts)
+    try:
+        found = _decode_document(document)
+        if isinstance(found, dict):
+            entities = list(_decode_map(found["entities"]).values()) if "entities" in found else [document]
+        else:
+            entities = list(found)
+    except DECODING_ERRORS:
+        # Whoever decodes it says what is wrong with it.
+        yield 1, document
+        return
+    offset, line_number = 0, 1
+    for entity in map(bytes, entities):
+        at = document.index(entity, offset)
+        line_number += document.count(b"\n", offset, at)
+        offset = at
+        yield line_number, entity

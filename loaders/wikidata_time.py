@@ -1,0 +1,68 @@
+"""Wikidata's points in time as the bounds of an interval.
+
+A value is a text (``+2011-05-00T00:00:00Z``) and a precision: 11 a day (12 to 14 are finer, and read as days), 10 a
+month, 9 a year, 8 a decade, 7 a century, 6 a millennium, 5 to 0 ten thousand to a thousand million years. Years
+before 1 are negative, and there is no year 0.
+
+What is coarser than a year becomes the years it spans, so that a start counts from the first and an end to the last:
+a decade begins with its 0 (1980–1989), a century and a millennium with their 1 (the 19th is 1801–1900), and the
+geological ones with a multiple of their length. Before year 1 the spans are mirrored. A date of the Julian calendar
+is kept as it is written; where the Gregorian has no such day, its month is kept.
+"""
+
+import re
+
+from kgprobe.intervals import first_day
+
+JULIAN = "http://www.wikidata.org/entity/Q1985786"
+
+_WRITTEN = re.compile(r"([+-])([0-9]{1,16})-([0-9]{2})-([0-9]{2})T.*", re.DOTALL)
+_YEAR, _MONTH, _CENTURY, _MILLENNIUM, _FINEST = 9, 10, 7, 6, 14
+
+
+def bounds(written: str, precision: int, calendar: str = "") -> tuple[str, str]:
+    """The first and the last of what a point in time covers; the same text twice where that is a year or finer.
+
+    Whether there is such a day is for whoever counts with it to say (:func:`.values.check_interval`).
+
+    Raises:
+        ValueError: it is not of the form of a point in time.
+    """
+    matched = _WRITTEN.fullmatch(written)
+    if matched is None or not 0 <= precision <= _FINEST:
+        raise ValueError(f"{written!r} with precision {precision} is no point in time")
+    sign, digits, month, day = matched.groups()
+    year = int(digits)
+    if precision < _YEAR:
+        first, last = _span(year, 10 ** (_YEAR - precision), from_one=precision in {_CENTURY, _MILLENNIUM})
+        return (_text("-", last), _text("-", first)) if sign == "-" else (_text("+", first), _text("+", last))
+    text = _text(sign, year)
+    if precision >= _MONTH and month != "00":
+        text = f"{text}-{month}"
+        if (
+            precision > _MONTH
+            and day != "00"
+            and not (calendar == JULIAN and day == "29" and not _is_day(f"{text}-29"))
+        ):
+            text = f"{text}-{day}"
+    return text, text
+
+
+def _span(year: int, length: int, *, from_one: bool) -> tuple[int, int]:
+    if from_one:
+        first = (max(year, 1) - 1) // length * length + 1
+        return first, first + length - 1
+    first = year // length * length
+    return first, first + length - 1
+
+
+def _text(sign: str, year: int) -> str:
+    return f"{'-' if sign == '-' and year else ''}{year:04}"
+
+
+def _is_day(text: str) -> bool:
+    try:
+        first_day(text)
+    except ValueError:
+        return False
+    return True
