@@ -1,0 +1,146 @@
+"""One round in Cypher, on both engines, against the definition written naively."""
+
+from collections import defaultdict
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+from graphs import random_graph
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as some
+from written_source import WrittenSource
+
+from kgprobe.beliefs.rounds import Plan, apply_round
+from kgprobe.errors import KgprobeError
+from kgprobe.graph.client import Graph
+from kgprobe.graph.ingest import load
+from kgprobe.probes.outcome import Outcome, Verdict
+from kgprobe.records import Fact
+from kgprobe.sampling.facts import FactKey
+
+AS_OF = 20200101
+ASKABLE = ["r0", "r1"]
+
+
+def naive(
+    facts: Sequence[Fact], rounds: Sequence[dict[str, Verdict]], max_degree: int
+) -> dict[str, tuple[int, int, int, int]]:
+    """Alpha, beta, right, wrong of every touched fact: each fact that shares an entity gets an answer's increments once."""
+    degree: dict[str, int] = defaultdict(int)
+    for fact in facts:
+        for entity in {fact.subject, fact.object}:
+            degree[entity] += 1
+    askable = [fact for fact in facts if fact.relation in ASKABLE and fact.end is None]
+    beliefs: dict[str, list[int]] = defaultdict(lambda: [1, 1, 0, 0])
+    by_id = {fact.id: fact for fact in facts}
+    for answers in rounds:
+        for asked_id, verdict in answers.items():
+            own = beliefs[asked_id]
+            if verdict is Verdict.UNASKABLE:
+                continue
+            wrong = int(verdict is Verdict.WRONG)
+            own[0] += wrong
+            own[1] += 1 - wrong
+            own[2] += 1 - wrong
+            own[3] += wrong
+            asked = by_id[asked_id]
+            shared = {entity for entity in (asked.subject, asked.object) if degree[entity] <= max_degree}
+            for fact in askable:
+                if fact.id != asked_id and shared & {fact.subject, fact.object}:
+                    beliefs[fact.id][0] += wrong
+                    beliefs[fact.id][1] += 1 - wrong
+    return {fact: tuple(values) for fact, values in beliefs.items()}  # type: ignore[misc]
+
+
+def beliefs_in(graph: Graph, run: str) -> dict[str, tuple[int, int, int, int]]:
+    text = (
+        "MATCH ()-[b:BELIEF]->() WHERE b.run = $run "
+        "RETURN b.fact AS fact, b.alpha AS alpha, b.beta AS beta, b.right AS right, b.wrong AS wrong"
+    )
+    rows = list(graph.run_text(text, {"run": run})[1])
+    found = {row["fact"]: (row["alpha"], row["beta"], row["right"], row["wrong"]) for row in rows}
+    assert len(found) == len(rows), "a fact has two beliefs in one run"
+    return found
+
+
+def outcomes_of(facts: Sequence[Fact], answers: dict[str, Verdict]) -> list[Outcome]:
+    subjects = {fact.id: fact.subject for fact in facts}
+    return [
+        Outcome(FactKey(subjects[fact], fact), verdict, reason="no type" if verdict is Verdict.UNASKABLE else None)
+        for fact, verdict in answers.items()
+    ]
+
+
+def begin(graph: Graph, run: str) -> None:
+    graph.write("beliefs/begin_run", id=run, properties={"model": "m"})
+
+
+@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(some.integers(2, 7), some.integers(1, 25), some.sampled_from([3, 6, 1000]), some.data())
+def test_rounds_are_the_definition(graph: Graph, entities: int, facts: int, max_degree: int, data: Any) -> None:
+    list(graph.run_text("MATCH (n) DETACH DELETE n", {})[1])
+    seed = data.draw(some.integers(0, 10_000))
+    people, edges, relations = random_graph(entities, facts, seed)
+    load(graph, WrittenSource(people, edges, relations))
+    askable = [fact.id for fact in edges if fact.relation in ASKABLE and fact.end is None]
+    if not askable:
+        return
+    answers = some.dictionaries(some.sampled_from(askable), some.sampled_from(Verdict), max_size=8)
+    rounds = data.draw(some.lists(answers, min_size=1, max_size=3))
+    begin(graph, "run")
+    for number, answered in enumerate(rounds, start=1):
+        plan = Plan("run", as_of=AS_OF, max_degree=max_degree)
+        outcomes = outcomes_of(edges, answered)
+        touched, _, _ = apply_round(graph, plan, "m", ASKABLE, number, outcomes)
+        so_far = naive(edges, rounds[:number], max_degree)
+        # What a round returns is what its facts have come to.
+        assert {row["fact"]: (row["alpha"], row["beta"]) for row in touched}.items() <= {
+            fact: values[:2] for fact, values in so_far.items()
+        }.items()
+    assert beliefs_in(graph, "run") == naive(edges, rounds, max_degree)
+
+
+def test_counters_at_entities_are_an_independent_way_to_the_same_beliefs(graph: Graph) -> None:
+    people, edges, relations = random_graph(12, 60, seed=3)
+    load(graph, WrittenSource(people, edges, relations))
+    askable = [fact for fact in edges if fact.relation in ASKABLE and fact.end is None]
+    answers = {fact.id: (Verdict.RIGHT, Verdict.WRONG)[index % 3 == 0] for index, fact in enumerate(askable[:20])}
+    begin(graph, "run")
+    apply_round(graph, Plan("run", as_of=AS_OF), "m", ASKABLE, 1, outcomes_of(edges, answers))
+    found = beliefs_in(graph, "run")
+    for fact in askable:
+        for place, verdict in ((0, Verdict.WRONG), (1, Verdict.RIGHT)):
+            counted = [other for other in askable if answers.get(other.id) is verdict]
+            at = {
+                entity: sum(entity in (other.subject, other.object) for other in counted)
+                for entity in (fact.subject, fact.object)
+            }
+            between = sum({other.subject, other.object} == {fact.subject, fact.object} for other in counted)
+            loop = fact.subject == fact.object
+            expected = 1 + at[fact.subject] + (0 if loop else at[fact.object] - between)
+            assert found.get(fact.id, (1, 1))[place] == expected
+
+
+def test_a_round_counts_once(graph: Graph) -> None:
+    people, edges, relations = random_graph(5, 12, seed=1)
+    load(graph, WrittenSource(people, edges, relations))
+    asked = next(fact.id for fact in edges if fact.relation in ASKABLE and fact.end is None)
+    outcomes = outcomes_of(edges, {asked: Verdict.WRONG})
+    begin(graph, "run")
+    plan = Plan("run", as_of=AS_OF)
+    apply_round(graph, plan, "m", ASKABLE, 1, outcomes)
+    before = beliefs_in(graph, "run")
+    with pytest.raises(KgprobeError, match="applied already"):
+        apply_round(graph, plan, "m", ASKABLE, 1, outcomes)
+    assert beliefs_in(graph, "run") == before
+
+
+def test_runs_do_not_mix(graph: Graph) -> None:
+    people, edges, relations = random_graph(5, 12, seed=2)
+    load(graph, WrittenSource(people, edges, relations))
+    asked = next(fact.id for fact in edges if fact.relation in ASKABLE and fact.end is None)
+    for run, verdict in (("one", Verdict.WRONG), ("two", Verdict.RIGHT)):
+        begin(graph, run)
+        apply_round(graph, Plan(run, as_of=AS_OF), "m", ASKABLE, 1, outcomes_of(edges, {asked: verdict}))
+    assert beliefs_in(graph, "one")[asked] == (2, 1, 0, 1)
+    assert beliefs_in(graph, "two")[asked] == (1, 2, 1, 0)
