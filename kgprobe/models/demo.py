@@ -229,7 +229,9 @@ def _save_tokenizer(metadata: Mapping[str, Any], folder: Path) -> None:
     tokenizer.save_pretrained(folder)
     size = len(json.loads((folder / "tokenizer.json").read_text(encoding="utf-8"))["model"]["vocab"])
     if size != len(tokens) or len(tokenizer) != len(tokens):
-        raise KgprobeError(f"The demo model's tokenizer has {len(tokenizer)} tokens after conversion, not {len(tokens)}.")
+        raise KgprobeError(
+            f"The demo model's tokenizer has {len(tokenizer)} tokens after conversion, not {len(tokens)}."
+        )
 
 
 def _merges(tokens: Sequence[str]) -> list[tuple[str, str]]:

@@ -1,0 +1,166 @@
+"""Models by name: ``hf:EleutherAI/pythia-160m``, ``hf:./folder``, ``demo``."""
+
+import hashlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from kgprobe.errors import KgprobeError, UnknownNameError
+from kgprobe.models.demo import demo_model_folder, demo_revision
+
+if TYPE_CHECKING:
+    import torch
+    from transformers import PreTrainedModel, PreTrainedTokenizerBase
+
+    from kgprobe.models.scorer import Scorer
+
+_SPECS = "demo, hf:OWNER/NAME (a model of the Hugging Face hub) or hf:./FOLDER (a model's folder)"
+_DTYPES = ("float32", "bfloat16", "float16")
+_SAMPLE = 1 << 20
+
+
+def load_scorer(
+    spec: str,
+    *,
+    device: str | None = None,
+    dtype: str | None = None,
+    revision: str | None = None,
+    bos: bool | None = None,
+) -> "Scorer":
+    """The model of that name, loaded and checked, ready to score.
+
+    Weights are read from safetensors only, and no code that comes with a model is run.
+
+    Args:
+        spec: ``demo``, ``hf:OWNER/NAME``, or ``hf:`` and a folder's path that begins with ``.``, ``/`` or ``~``.
+        device: as torch names it (``cpu``, ``cuda``, ``cuda:1``); by default CUDA where there is any.
+        dtype: ``float32``, ``bfloat16`` or ``float16``; by default float32 on a CPU, else bfloat16. Probabilities are
+            normalized in float32 in any case.
+        revision: a branch, tag or commit of the hub's repository.
+        bos: whether a BOS token stands in front of every prompt; None does what the tokenizer does by itself.
+
+    Raises:
+        UnknownNameError: the spec is of no known form.
+        KgprobeError: the model cannot be loaded, or cannot score.
+    """
+    kind, _, name = spec.partition(":")
+    if spec == "demo":
+        return _load(demo_model_folder(), spec, device, dtype, demo_revision(), bos)
+    if kind == "openai" and name:
+        raise KgprobeError(
+            f"{spec} cannot score: its interface gives no probabilities of texts one chooses. Models that can: {_SPECS}."
+        )
+    if kind != "hf" or not name:
+        raise UnknownNameError(f"There is no model {spec!r}; what would be one: {_SPECS}.")
+    if name[0] not in "./~":
+        return _load(name, spec, device, dtype, None, bos, hub_revision=revision)
+    folder = Path(name).expanduser()
+    if not (folder / "config.json").is_file():
+        raise KgprobeError(f"{spec}: {folder.absolute()} is no model's folder; it would hold a config.json.")
+    return _load(folder, spec, device, dtype, _digest(folder), bos)
+
+
+def _load(
+    place: str | Path,
+    spec: str,
+    device: str | None,
+    dtype: str | None,
+    known_revision: str | None,
+    bos: bool | None,
+    hub_revision: str | None = None,
+) -> "Scorer":
+    import torch
+
+    from kgprobe.models.scorer import Scorer
+
+    chosen = _device(device)
+    if dtype is None:
+        dtype = "float32" if chosen.type == "cpu" else "bfloat16"
+    if dtype not in _DTYPES:
+        raise KgprobeError(f"dtype {dtype!r} is not known; one of {', '.join(_DTYPES)} would be.")
+    model, tokenizer = _read(place, spec, getattr(torch, dtype), hub_revision)
+    return Scorer(
+        model.to(chosen),  # type: ignore[arg-type]
+        tokenizer,
+        name=spec,
+        revision=known_revision or getattr(model.config, "_commit_hash", None),
+        bos=bos,
+    )
+
+
+def _device(named: str | None) -> "torch.device":
+    import torch
+
+    try:
+        device = torch.device(named or ("cuda" if torch.cuda.is_available() else "cpu"))
+        torch.empty(1, device=device)
+    except (RuntimeError, AssertionError) as error:
+        raise KgprobeError(f"The device {named!r} cannot be used: {_first_line(error)}. cpu always can.") from error
+    return device
+
+
+def _read(
+    place: str | Path, spec: str, dtype: "torch.dtype", revision: str | None
+) -> "tuple[PreTrainedModel, PreTrainedTokenizerBase]":
+    from transformers import AutoModelForCausalLM, AutoTokenizer
+
+    common: dict[str, Any] = {"trust_remote_code": False, "revision": revision}
+    try:
+        with _quiet():
+            tokenizer = AutoTokenizer.from_pretrained(place, **common)
+            model, report = AutoModelForCausalLM.from_pretrained(
+                place, dtype=dtype, use_safetensors=True, output_loading_info=True, **common
+            )
+    # What these two raise is as various as what can be wrong with a model's files.
+    except Exception as error:
+        raise KgprobeError(f"{spec} could not be loaded: {_first_line(error)}{_way_out(error)}") from error
+    if report["missing_keys"] or report["mismatched_keys"]:
+        # transformers would put random numbers there.
+        wrong = sorted(str(key) for key in (*report["missing_keys"], *report["mismatched_keys"]))
+        raise KgprobeError(
+            f"{spec} could not be loaded: {len(wrong)} of its weights are missing or of another shape: {wrong[0]}, …"
+        )
+    return model, tokenizer
+
+
+def _way_out(error: Exception) -> str:
+    text = str(error)
+    if "safetensors" in text:
+        return " Weights are read from safetensors files only; many repositories have them in another revision."
+    if "trust_remote_code" in text:
+        return " Models that need code of their own are not run."
+    if isinstance(error, OSError):
+        return " Is the name right, and the hub within reach? A folder works without a network: hf:./FOLDER."
+    return ""
+
+
+def _first_line(error: BaseException) -> str:
+    return (str(error).strip() or type(error).__name__).splitlines()[0]
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Without transformers' own progress bars, which say nothing a user of ours asked."""
+    from transformers.utils import logging
+
+    shown = logging.is_progress_bar_enabled()
+    logging.disable_progress_bar()
+    try:
+        yield
+    finally:
+        if shown:
+            logging.enable_progress_bar()
+
+
+def _digest(folder: Path) -> str:
+    """What tells these weights from others: names and sizes of the files, and their first and last megabyte."""
+    digest = hashlib.sha256()
+    for file in sorted(path for path in folder.iterdir() if path.suffix in (".safetensors", ".json")):
+        size = file.stat().st_size
+        digest.update(f"{file.name} {size}\n".encode())
+        with file.open("rb") as stream:
+            digest.update(stream.read(_SAMPLE))
+            stream.seek(max(_SAMPLE, size - _SAMPLE))
+            digest.update(stream.read(_SAMPLE))
+    return f"sha256:{digest.hexdigest()[:32]}"
