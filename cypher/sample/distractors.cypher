@@ -6,11 +6,12 @@ MATCH (subject:Entity {id: row.subject})-[fact:FACT {id: row.fact}]->(object:Ent
 OPTIONAL MATCH (subject)-[truth:FACT]->(known:Entity)
 WHERE truth.relation = fact.relation
   AND coalesce(truth.from, $as_of) <= $as_of AND coalesce(truth.until, $as_of) >= $as_of
-WITH row, fact.relation AS asked, coalesce(object.types, []) AS types,
-     [object.label] + coalesce(object.aliases, []) AS names, collect(known.id) + [object.id] AS known
+WITH row, fact.relation AS asked, object, collect(known.id) AS known
+WITH row, asked, object.id AS truth, known, coalesce(object.types, []) AS types,
+     [object.label] + coalesce(object.aliases, []) AS names
 UNWIND row.numbers AS number
 MATCH (rival:Entity {number: number})
-WHERE rival.label <> '' AND NOT rival.id IN known
+WHERE rival.label <> '' AND rival.id <> truth AND NOT rival.id IN known
   AND NOT rival.label IN names AND none(name IN coalesce(rival.aliases, []) WHERE name IN names)
   AND (size(types) = 0 OR any(type IN coalesce(rival.types, []) WHERE type IN types))
 OPTIONAL MATCH (rival)-[:OBJECT_OF]->(relation:Relation {id: asked})

@@ -1,7 +1,7 @@
 """The finding of a run: what a model knows of the facts it was asked, with intervals.
 
-docs/methods.md, 2. Metrics count a fact's own answers only; what neighbours propagated moves E[theta], by which facts are
-ranked, but never the win rate or the zero-sense rate.
+docs/methods.md, 2. Metrics count a fact's own answers only; what neighbours propagated moves E[theta], by which facts
+are ranked, but never the win rate or the zero-sense rate.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -77,7 +77,7 @@ class Finding:
     """What one run found.
 
     Attributes:
-        chance: how often guessing at random would be right, over the questions asked; None where the probe does not say.
+        chance: how often guessing at random would be right, over the questions asked; None where nothing says so.
         overall: all asked facts.
         relations: one group a relation, most facts first.
         unknown: facts most surely unknown, the highest lower bound of theta first.

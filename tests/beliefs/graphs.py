@@ -1,4 +1,4 @@
-"""Random graphs for the tests of beliefs, with everything that makes propagation hard: parallel edges, loops, both directions."""
+"""Random graphs with everything that makes propagation hard: parallel edges, loops, both directions."""
 
 import random
 

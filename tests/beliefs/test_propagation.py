@@ -25,7 +25,7 @@ ASKABLE = ["r0", "r1"]
 def naive(
     facts: Sequence[Fact], rounds: Sequence[dict[str, Verdict]], max_degree: int
 ) -> dict[str, tuple[int, int, int, int]]:
-    """Alpha, beta, right, wrong of every touched fact: each fact that shares an entity gets an answer's increments once."""
+    """Alpha, beta, right, wrong of touched facts: a fact that shares an entity gets an answer's increments once."""
     degree: dict[str, int] = defaultdict(int)
     for fact in facts:
         for entity in {fact.subject, fact.object}:

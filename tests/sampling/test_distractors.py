@@ -1,0 +1,135 @@
+"""Random distractors on both engines, against the definition on a graph small enough to enumerate."""
+
+import random
+from collections import Counter
+from collections.abc import Sequence
+
+import pytest
+from scipy import stats
+from written_source import WrittenSource
+
+from kgprobe.graph.client import Graph
+from kgprobe.graph.ingest import load
+from kgprobe.records import Entity, Fact
+from kgprobe.sampling import distractors as module
+from kgprobe.sampling.distractors import RandomDistractors
+from kgprobe.sampling.facts import FactKey, askable_facts, describe_facts
+
+AS_OF = 20200101
+
+
+def enumerable(seed: int, entities: int = 60, facts: int = 120) -> tuple[list[Entity], list[Fact]]:
+    """Entities of several types or none, some with names in common, some without a name; facts dated or not."""
+    generator = random.Random(seed)
+    people = [
+        Entity(
+            f"e{number}",
+            "" if generator.random() < 0.1 else f"name {generator.randrange(entities)}",
+            tuple(f"name {generator.randrange(entities)}" for _ in range(generator.randrange(3))),
+            types=tuple(generator.sample(["t0", "t1", "t2", "t3"], generator.randrange(3))),
+        )
+        for number in range(entities)
+    ]
+    edges = [
+        Fact(
+            f"f{number}",
+            *(f"e{generator.randrange(12)}", f"r{generator.randrange(2)}", f"e{generator.randrange(entities)}"),
+            start=generator.choice([None, "2001", "2021"]),
+            end=generator.choice([None, None, "2010", "2020"]),
+        )
+        for number in range(facts)
+    ]
+    return people, [edge for edge in edges if not (edge.start == "2021" and edge.end)]
+
+
+def current(fact: Fact) -> bool:
+    return fact.start != "2021" and fact.end != "2010"
+
+
+def naive(people: Sequence[Entity], facts: Sequence[Fact], fact: Fact) -> set[str]:
+    """The definition: shares a type (without one: object of the relation), no name in common, not true at the date."""
+    by_id = {entity.id: entity for entity in people}
+    truth = by_id[fact.object]
+    names = {truth.label, *truth.aliases}
+    known = {
+        other.object
+        for other in facts
+        if other.subject == fact.subject and other.relation == fact.relation and current(other)
+    }
+    objects = {other.object for other in facts if other.relation == fact.relation}
+    return {
+        rival.id
+        for rival in people
+        if rival.label
+        and rival.id != truth.id
+        and rival.id not in known
+        and not names & {rival.label, *rival.aliases}
+        and (set(rival.types) & set(truth.types) if truth.types else rival.id in objects)
+    }
+
+
+@pytest.mark.parametrize("listed", [10_000, 0], ids=["listed pools", "pools by number"])
+@pytest.mark.parametrize("seed", [1, 2])
+def test_all_distractors_are_found_and_nothing_else(
+    graph: Graph, monkeypatch: pytest.MonkeyPatch, listed: int, seed: int
+) -> None:
+    monkeypatch.setattr(module, "LISTED_MEMBERS", listed)
+    people, facts = enumerable(seed)
+    load(graph, WrittenSource(people, facts))
+    named = {entity.id for entity in people if entity.label}
+    asked = [fact for fact in facts if {fact.subject, fact.object} <= named]
+    keys = [FactKey(fact.subject, fact.id) for fact in asked]
+    drawn = RandomDistractors(graph, AS_OF).draw(keys, 100, [0])
+    for fact, rivals in zip(asked, drawn, strict=True):
+        ids = [rival.id for rival in rivals]
+        assert len(ids) == len(set(ids))
+        assert set(ids) == naive(people, facts, fact), fact
+
+
+@pytest.mark.parametrize("listed", [10_000, 0], ids=["listed pools", "pools by number"])
+def test_every_distractor_is_equally_probable(graph: Graph, monkeypatch: pytest.MonkeyPatch, listed: int) -> None:
+    monkeypatch.setattr(module, "LISTED_MEMBERS", listed)
+    # A third of the type are no distractors; twice as many entities are of another type.
+    people = [Entity(f"e{n}", f"name {n}", types=("t" if n % 3 == 0 else "u",)) for n in range(90)]
+    facts = [Fact(f"f{n}", "e1", "r", f"e{3 * n}") for n in range(10)]
+    load(graph, WrittenSource(people, facts))
+    sampler = RandomDistractors(graph, AS_OF)
+    counts: Counter[str] = Counter()
+    first: Counter[str] = Counter()
+    for seed in range(40):
+        for rivals in sampler.draw([FactKey("e1", fact.id) for fact in facts], 3, [seed]):
+            assert len(rivals) == 3
+            counts.update(rival.id for rival in rivals)
+            first[rivals[0].id] += 1
+    assert set(counts) == {f"e{3 * n}" for n in range(10, 30)}
+    for observed in (counts, first):
+        assert stats.chisquare(list(observed.values()) + [0] * (20 - len(observed))).pvalue > 1e-3
+
+
+def test_a_fact_gets_the_same_distractors_whatever_stands_beside_it(graph: Graph) -> None:
+    people, facts = enumerable(3)
+    load(graph, WrittenSource(people, facts))
+    keys = [FactKey(fact.subject, fact.id) for fact in facts[:20]]
+    together = RandomDistractors(graph, AS_OF).draw(keys, 4, [7, 1])
+    alone = [RandomDistractors(graph, AS_OF).draw([key], 4, [7, 1])[0] for key in reversed(keys)]
+    assert together == alone[::-1]
+    assert together != RandomDistractors(graph, AS_OF).draw(keys, 4, [7, 2])
+
+
+def test_askable_facts_are_current_named_and_of_the_relations(graph: Graph) -> None:
+    people, facts = enumerable(4)
+    load(graph, WrittenSource(people, facts))
+    named = {entity.id for entity in people if entity.label}
+    expected = sorted(
+        fact.id for fact in facts if fact.relation == "r1" and current(fact) and {fact.subject, fact.object} <= named
+    )
+    keys = askable_facts(graph, ["r1"], AS_OF)
+    assert [keys[position].fact for position in range(len(keys))] == expected
+    assert keys.positions([*expected, "f9999", ""]).tolist() == [*range(len(expected)), -1, -1]
+    described = describe_facts(graph, [keys[position] for position in range(len(keys))])
+    by_id = {fact.id: fact for fact in facts}
+    labels = {entity.id: entity.label for entity in people}
+    for fact in described:
+        source = by_id[fact.key.fact]
+        assert (fact.relation, fact.object) == (source.relation, source.object)
+        assert (fact.subject_label, fact.object_label) == (labels[source.subject], labels[source.object])
