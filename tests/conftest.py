@@ -4,12 +4,16 @@ import os
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
 from kgprobe.graph.client import Endpoint, Graph
 from kgprobe.graph.folder import Folder
 from kgprobe.graph.server import lease
+
+if TYPE_CHECKING:
+    from kgprobe.models.scorer import Scorer
 
 REPOSITORY = Path(__file__).parent.parent
 WIPE = (REPOSITORY / "tests" / "data" / "wipe.cypher").read_text(encoding="utf-8")
@@ -55,3 +59,23 @@ def shared_data() -> Path:
     if not folder.is_dir():
         pytest.skip("there is no ../shared/data beside the repository")
     return folder
+
+
+@pytest.fixture(scope="session")
+def demo_folder() -> Path:
+    """The converted demo model, in the user's own folder so that a machine converts it once.
+
+    A test with a ``KGPROBE_HOME`` of its own can link its ``models`` to this folder's parent.
+    """
+    from kgprobe.models.demo import demo_model_folder
+
+    return demo_model_folder()
+
+
+@pytest.fixture(scope="session")
+def demo_scorer(demo_folder: Path) -> "Scorer":
+    """The demo model, loaded once for the whole run."""
+    from kgprobe.models.spec import load_scorer
+
+    assert demo_folder.is_dir()
+    return load_scorer("demo")

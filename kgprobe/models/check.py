@@ -8,7 +8,7 @@ too, since a model that is sure of nothing gives nearly the same probabilities w
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
@@ -104,7 +104,8 @@ def _plain_states(model: "PreTrainedModel", tree: Tree) -> torch.Tensor:
 def _trees(model: "PreTrainedModel") -> list[Tree]:
     """Two trees of different sizes that share their first tokens, with branches at several depths."""
     random = np.random.default_rng(0)
-    vocabulary = model.get_input_embeddings().weight.shape[0]
+    embeddings: Any = model.get_input_embeddings()
+    vocabulary = embeddings.weight.shape[0]
     tokens = [int(token) for token in random.integers(0, vocabulary, 24)]
     context = tuple(tokens[:6])
     first = tuple(tuple(tokens[index] for index in tail) for tail in ((6, 7, 8, 9), (6, 7, 10), (11, 12, 13, 14, 15)))

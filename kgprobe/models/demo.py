@@ -213,7 +213,7 @@ def _save_tokenizer(metadata: Mapping[str, Any], folder: Path) -> None:
     }
     tokenizer = GemmaTokenizer(
         vocab={token: index for index, token in enumerate(tokens)},
-        merges=_merges(tokens),
+        merges=_merges(tokens),  # type: ignore[arg-type]
         add_bos_token=metadata["tokenizer.ggml.add_bos_token"],
         add_eos_token=metadata["tokenizer.ggml.add_eos_token"],
         **special,

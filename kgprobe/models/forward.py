@@ -135,7 +135,7 @@ def _shared_cache(model: "PreTrainedModel", tokens: Integers, rows: int) -> Any:
     from transformers import DynamicCache
 
     # Made without a configuration, a cache keeps all positions also in layers with a sliding window; masks see to it.
-    once = DynamicCache()
+    once: Any = DynamicCache()
     _body(model, tokens[None], past_key_values=once, use_cache=True)
     repeated = DynamicCache()
     for index, layer in enumerate(once.layers):

@@ -93,7 +93,7 @@ class Head:
 
 def find_head(model: "PreTrainedModel") -> Head | None:
     """The head as the model's weights and configuration describe it, unchecked; None if there is no such thing."""
-    layer = model.get_output_embeddings()
+    layer = model.get_output_embeddings()  # type: ignore[no-untyped-call]
     if not isinstance(layer, torch.nn.Linear):
         return None
     config = model.config.get_text_config()

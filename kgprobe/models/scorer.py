@@ -66,7 +66,7 @@ class Scorer:
         """
         self.name = name
         self.revision = revision
-        self._model = model.eval()
+        self._model = model.eval()  # type: ignore[no-untyped-call]
         self._tokenizer = tokenizer
         self._leading = leading_tokens(tokenizer, bos)
         self._limit = getattr(model.config.get_text_config(), "max_position_embeddings", None)

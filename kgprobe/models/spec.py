@@ -49,7 +49,7 @@ def load_scorer(
         return _load(demo_model_folder(), spec, device, dtype, demo_revision(), bos)
     if kind == "openai" and name:
         raise KgprobeError(
-            f"{spec} cannot score: its interface gives no probabilities of texts one chooses. Models that can: {_SPECS}."
+            f"{spec} cannot score: its interface gives no probabilities of chosen texts. Models that can: {_SPECS}."
         )
     if kind != "hf" or not name:
         raise UnknownNameError(f"There is no model {spec!r}; what would be one: {_SPECS}.")
@@ -109,12 +109,13 @@ def _read(
     try:
         with _quiet():
             tokenizer = AutoTokenizer.from_pretrained(place, **common)
-            model, report = AutoModelForCausalLM.from_pretrained(
+            loaded: Any = AutoModelForCausalLM.from_pretrained(
                 place, dtype=dtype, use_safetensors=True, output_loading_info=True, **common
             )
     # What these two raise is as various as what can be wrong with a model's files.
     except Exception as error:
         raise KgprobeError(f"{spec} could not be loaded: {_first_line(error)}{_way_out(error)}") from error
+    model, report = loaded
     if report["missing_keys"] or report["mismatched_keys"]:
         # transformers would put random numbers there.
         wrong = sorted(str(key) for key in (*report["missing_keys"], *report["mismatched_keys"]))
@@ -145,12 +146,12 @@ def _quiet() -> Iterator[None]:
     from transformers.utils import logging
 
     shown = logging.is_progress_bar_enabled()
-    logging.disable_progress_bar()
+    logging.disable_progress_bar()  # type: ignore[no-untyped-call]
     try:
         yield
     finally:
         if shown:
-            logging.enable_progress_bar()
+            logging.enable_progress_bar()  # type: ignore[no-untyped-call]
 
 
 def _digest(folder: Path) -> str:

@@ -143,13 +143,13 @@ def _check(number: int, prompt: str, text: str, before: int, own: int, scored: i
 
 
 def _encode(tokenizer: "PreTrainedTokenizerBase", texts: list[str]) -> Sequence[Sequence[int]]:
-    for text in texts:
-        try:
-            text.encode("utf-8")
-        except UnicodeEncodeError as error:
-            raise KgprobeError(f"The text {_short(text)} is no Unicode: {error.reason} at {error.start}.") from None
     if not texts:
         return []
+    try:
+        "".join(texts).encode("utf-8")
+    except UnicodeEncodeError:
+        odd = next(text for text in texts if any("\ud800" <= character <= "\udfff" for character in text))
+        raise KgprobeError(f"The text {_short(odd)} is no Unicode: it holds half of a surrogate pair.") from None
     backend = getattr(tokenizer, "backend_tokenizer", None)
     if backend is None:
         encoded: list[list[int]] = tokenizer(texts, add_special_tokens=False, split_special_tokens=True)["input_ids"]
