@@ -13,9 +13,13 @@ import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from kgprobe.errors import KgprobeError
 from kgprobe.records import Rejected
+
+if TYPE_CHECKING:
+    from _typeshed import WriteableBuffer
 
 # Wikidata's largest entities have a few MB. The limit keeps a file without line breaks from filling the memory.
 LINE_LIMIT = 64 * 2**20
@@ -143,10 +147,31 @@ def _decompress(raw: io.BufferedReader) -> io.BufferedReader:
     head = raw.read(3)
     raw.seek(0)
     if head.startswith(b"\x1f\x8b"):
-        return io.BufferedReader(gzip.GzipFile(fileobj=raw), _BUFFER)
+        return io.BufferedReader(_Pieces(gzip.GzipFile(fileobj=raw)), _BUFFER)
     if head == b"BZh":
-        return io.BufferedReader(bz2.BZ2File(raw), _BUFFER)
+        return io.BufferedReader(_Pieces(bz2.BZ2File(raw)), _BUFFER)
     return raw
+
+
+class _Pieces(io.RawIOBase):
+    """Unpacked data as it comes, so that a break loses none of what was unpacked before it.
+
+    Reading a fixed amount from the stream itself would gather pieces, and drop them when a later one fails.
+    """
+
+    def __init__(self, stream: gzip.GzipFile | bz2.BZ2File) -> None:
+        self._stream = stream
+
+    def readable(self) -> bool:
+        """Yes; asked by the buffer around it."""
+        return True
+
+    def readinto(self, target: "WriteableBuffer") -> int:
+        """Unpack the next piece."""
+        view = memoryview(target).cast("B")
+        piece = self._stream.read1(len(view))
+        view[: len(piece)] = piece
+        return len(piece)
 
 
 def _skip_rest_of_line(stream: io.BufferedReader) -> bool:

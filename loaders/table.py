@@ -213,7 +213,8 @@ def _header(file: InputFile) -> list[str]:
     Raises:
         KgprobeError: the first line does not name the three columns that a fact needs, or names one twice.
     """
-    _, line = next(file.lines(), (1, b""))
+    # A reading of its own: the stream's position is still at the beginning.
+    _, line = next(InputFile(file.path, file.size).lines(), (1, b""))
     if isinstance(line, Rejected):
         raise KgprobeError(f"{file.name}, line 1: {line.reason}.")
     names = [cell.strip() for cell in line.decode("utf-8", errors="replace").split("\t")]

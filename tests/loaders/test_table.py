@@ -1,0 +1,315 @@
+"""``kgprobe load table``: what is read, and what is said of what cannot be."""
+
+import gzip
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kgprobe.errors import KgprobeError
+from kgprobe.loaders.table import loader
+from kgprobe.records import Entity, Fact, Placed, Rejected, Relation
+from kgprobe.sources import Source, get_loader
+
+SHARED = Path(__file__).parents[2] / ".." / "shared" / "data" / "wikidata"
+HEADER = "subject\trelation\tobject\tstart\tend\n"
+
+
+def opened(tmp_path: Path, **contents: str | bytes) -> Source:
+    """A table source of files with these contents, by stream."""
+    paths: dict[str, Path | None] = {"entities": None, "facts": None, "relations": None}
+    for stream, content in contents.items():
+        path = tmp_path / {"entities": "entities.jsonl", "facts": "facts.tsv", "relations": "relations.jsonl"}[stream]
+        path.write_bytes(content if isinstance(content, bytes) else content.encode())
+        paths[stream] = path
+    return loader.open(**paths)
+
+
+def records(stream: Iterator[Placed]) -> list[object]:
+    return [placed.record for placed in stream]
+
+
+def messages(stream: Iterator[Placed]) -> list[str]:
+    """What a user would read of what was rejected."""
+    return [f"{p.file}, line {p.line}: {p.record.reason}" for p in stream if isinstance(p.record, Rejected)]
+
+
+def test_the_loader_is_installed_under_its_name() -> None:
+    assert get_loader("table") is loader
+
+
+def test_entities(tmp_path: Path) -> None:
+    line = {
+        "id": "Q142",
+        "label": " France ",
+        "aliases": ["French Republic", "France", "FR\n", "FR"],
+        "description": "country\tin Europe",
+        "types": ["Q6256", "Q6256", "Q3624078"],
+        "popularity": 300,
+        "more": {"is": "ignored"},
+    }
+    source = opened(tmp_path, entities=json.dumps(line) + '\n\n{"id": "Q2", "label": null, "aliases": null}\n')
+    assert list(source.entities()) == [
+        Placed(
+            1,
+            Entity("Q142", "France", ("French Republic", "FR"), "country in Europe", ("Q6256", "Q3624078"), 300.0),
+            "entities.jsonl",
+        ),
+        Placed(3, Entity("Q2"), "entities.jsonl"),
+    ]
+    assert list(source.facts()) == list(source.relations()) == []
+
+
+def test_literals(tmp_path: Path) -> None:
+    source = opened(
+        tmp_path,
+        entities='{"id": "1066", "label": "1066", "value": "1066", "datatype": "year"}\n{"id": "x", "value": "1"}\n',
+    )
+    literal, problem = records(source.entities())
+    assert literal == Entity("1066", "1066", value="1066", datatype="year")
+    assert problem == Rejected("x: a literal has a value and a datatype; one of them is missing")
+
+
+def test_facts(tmp_path: Path) -> None:
+    source = opened(
+        tmp_path,
+        facts="object\tsubject\trelation\tnotes\tend\tstart\tid\trank\r\n"
+        "Q90\tQ142\tP36\tany\t\t\t\t\r\n"
+        "Q329\tQ142\tP35\t\t2012-05-15\t2007-05-16\t\tpreferred\r\n"
+        "\r\n"
+        "Q1\tQ2\tP3\t\t\t\tmy-id\tnormal\r\n"
+        "Q1\tQ2\tP3\t\t\t\t\tdeprecated\r\n",
+    )
+    assert [(placed.line, placed.record) for placed in source.facts()] == [
+        (2, Fact("Q142 P36 Q90", "Q142", "P36", "Q90")),
+        (3, Fact("Q142 P35 Q329 @2007-05-16", "Q142", "P35", "Q329", "preferred", "2007-05-16", "2012-05-15")),
+        (5, Fact("my-id", "Q2", "P3", "Q1")),
+    ]
+
+
+def test_relations_take_templates_of_their_own_and_of_public_collections(tmp_path: Path) -> None:
+    line = {
+        "id": "P36",
+        "label": "capital",
+        "aliases": ["seat"],
+        "active": False,
+        "clozes": ["The capital of [X] is [Y].", "[X]'s capital is [Y]"],
+        "statements": ["[Y] is the capital of [X]."],
+        "yes_no_questions": ["Is [Y] the capital of [X]?"],
+        "wh_questions": ["What is the capital of [X]?"],
+        "bear_templates": ["The capital of [X] is [Y].", "[Y] is the capital of [X]."],
+        "pararel_patterns": ["[X], whose capital is [Y] .", "The capital of [X] is [Y]"],
+        "facts": 3,
+    }
+    source = opened(tmp_path, relations=json.dumps(line))
+    assert records(source.relations()) == [
+        Relation(
+            "P36",
+            "capital",
+            ("seat",),
+            active=False,
+            clozes=("The capital of [X] is [Y]", "[X]'s capital is [Y]", "[X], whose capital is [Y]"),
+            statements=("[Y] is the capital of [X].", "The capital of [X] is [Y].", "[X], whose capital is [Y]."),
+            yes_no_questions=("Is [Y] the capital of [X]?",),
+            wh_questions=("What is the capital of [X]?",),
+        )
+    ]
+
+
+@pytest.mark.parametrize(
+    ("kind", "template", "problem"),
+    [
+        ("clozes", "[Y] is the capital of [X]", "does not end in [Y]"),
+        ("clozes", "The capital is [Y]", "has [X] 0 times where once is expected"),
+        ("clozes", "[Y] of [X] is [Y]", "has [Y] 2 times where once is expected"),
+        ("statements", "[X] is large.", "has [Y] 0 times where once is expected"),
+        ("statements", "[X] has [Y] in [Z].", "has the unknown blank [Z]"),
+        ("yes_no_questions", "Is it [Y]?", "has [X] 0 times where once is expected"),
+        ("wh_questions", "Is [Y] of [X]?", "gives its answer away: [Y]"),
+        ("wh_questions", "What is it?", "has [X] 0 times where once is expected"),
+        ("bear_templates", "[X] is large.", "has [Y] 0 times where once is expected"),
+    ],
+)
+def test_a_template_that_cannot_be_filled_is_reported_and_the_relation_kept(
+    tmp_path: Path, kind: str, template: str, problem: str
+) -> None:
+    source = opened(tmp_path, relations="\n" + json.dumps({"id": "P36", kind: [template], "label": "capital"}))
+    problem_found, relation = list(source.relations())
+    named = "statements" if kind == "bear_templates" else kind
+    assert messages(iter([problem_found])) == [
+        f"relations.jsonl, line 2: P36: {template!r} of its {named} {problem}; the relation goes without it"
+    ]
+    assert relation == Placed(2, Relation("P36", "capital"), "relations.jsonl")
+
+
+@pytest.mark.parametrize(
+    ("row", "message"),
+    [
+        ("Q1\tP1\tQ2", "3 columns where 5 are expected (subject, relation, object, start, end)"),
+        ("one", "1 column where 5 are expected (subject, relation, object, start, end)"),
+        ("Q1\tP1\tQ2\t\t\t", "6 columns where 5 are expected (subject, relation, object, start, end)"),
+        ("\tP1\tQ2\t\t", "the id of the subject is empty"),
+        ("Q1\t \tQ2\t\t", "the id of the relation is empty"),
+        (
+            "Q1\tP1\t" + "x" * 1001 + "\t\t",
+            "the id of the object has 1,001 characters, more than 1,000: '" + "x" * 40 + "'…",
+        ),
+        ("Q1\tP1\tQ\x002\t\t", "the id of the object holds control characters or space at an end: 'Q\\x002'"),
+        ("Q1\tP1\tQ2\t1990\t1989", "the end 1989 lies before the start 1990"),
+        (
+            "Q1\tP1\tQ2\t1990-2\t",
+            "'1990-2' is no date; a year, year-month or year-month-day would be (2011, 2011-05, -0044)",
+        ),
+        (b"Q1\tP1\tQ\xff\t\t", "not UTF-8: invalid start byte at byte 8"),
+    ],
+)
+def test_facts_that_cannot_be_read(tmp_path: Path, row: str | bytes, message: str) -> None:
+    row = row if isinstance(row, bytes) else row.encode()
+    source = opened(tmp_path, facts=HEADER.encode() + b"Q1\tP1\tQ2\t\t\n" + row + b"\nQ1\tP1\tQ3\t\t\n")
+    assert messages(source.facts()) == [f"facts.tsv, line 3: {message}"]
+    assert len(list(source.facts())) == 3
+
+
+def test_a_rank_that_is_none(tmp_path: Path) -> None:
+    source = opened(tmp_path, facts="subject\trelation\tobject\trank\nQ1\tP1\tQ2\tbest\n")
+    assert messages(source.facts()) == ["facts.tsv, line 2: the rank 'best' is none of preferred, normal, deprecated"]
+
+
+@pytest.mark.parametrize(
+    ("facts", "message"),
+    [
+        ("Q1\tP1\tQ2\n", "facts.tsv, line 1: no header; the first line names the columns, separated by tabs: subject,"),
+        ("subject,relation,object\nQ1,P1,Q2\n", "Missing: subject, relation, object"),
+        ("subject\trelation\n", "Missing: object"),
+        ("subject\trelation\tobject\tobject\n", "two columns are called object"),
+        (b"\x00\xff\xfe\x01", "no header"),
+    ],
+)
+def test_a_missing_header_is_refused_at_once(tmp_path: Path, facts: str | bytes, message: str) -> None:
+    with pytest.raises(KgprobeError, match=message.replace(".", r"\.")):
+        opened(tmp_path, facts=facts)
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("not JSON", "not JSON: JSON is malformed: invalid character (byte"),
+        ('{"id": "Q1"', "not JSON: Input data was truncated"),
+        ("[]", "Expected `object`, got `array`"),
+        ("{}", "Object missing required field `id`"),
+        ('{"id": 7}', "Expected `str`, got `int` - at `$.id`"),
+        ('{"id": ""}', "the id is empty"),
+        ('{"id": "Q1", "label": ["France"]}', "Q1: Expected `str | null`, got `array` - at `$.label`"),
+        ('{"id": "Q1", "aliases": [1]}', "Q1: Expected `str`, got `int` - at `$.aliases[0]`"),
+        ('{"id": "Q1", "types": [""]}', "Q1: the id of a type is empty"),
+        ('{"id": "Q1", "popularity": -1}', "Q1: Expected `float` >= 0.0 - at `$.popularity`"),
+        ('{"id": "Q1", "label": "\\ud800 alone"}', "not JSON: "),
+        (b'{"id": "Q1", "label": "\xff"}', "Q1: not UTF-8: invalid start byte in a text"),
+        ('{"id": "Q1", "more": ' + "[" * 100_000, "nested too deeply"),
+        (bytes(range(256)).replace(b"\n", b""), "not JSON"),
+    ],
+)
+def test_lines_that_are_no_entity(tmp_path: Path, line: str | bytes, message: str) -> None:
+    line = line if isinstance(line, bytes) else line.encode()
+    source = opened(tmp_path, entities=b'{"id": "Q8"}\n' + line + b'\n{"id": "Q9"}\n')
+    assert [getattr(record, "id", None) for record in records(source.entities())] == ["Q8", None, "Q9"]
+    (said,) = messages(source.entities())
+    assert said.startswith("entities.jsonl, line 2: ")
+    assert message in said
+
+
+def test_a_label_of_a_megabyte_and_labels_in_any_script_load(tmp_path: Path) -> None:
+    labels = [
+        "x" * 2**20,
+        "القاهرة",
+        "👩‍👩‍👧‍👦",
+        'quote " backtick ` MATCH (n) DETACH DELETE n',
+        "<script>alert(1)</script>",
+    ]
+    lines = "".join(json.dumps({"id": f"Q{at}", "label": label}) + "\n" for at, label in enumerate(labels))
+    read = records(opened(tmp_path, entities=lines).entities())
+    assert [entity.label for entity in read if isinstance(entity, Entity)] == labels
+
+
+def test_a_truncated_gz_ends_with_where_it_broke(tmp_path: Path) -> None:
+    text = HEADER + "".join(f"Q{number}\tP1\tQ{number * 7919 % 10007}\t\t\n" for number in range(10_000))
+    packed = gzip.compress(text.encode())
+    source = opened(tmp_path, facts=packed[: len(packed) // 2])
+    *facts, last = source.facts()
+    assert len(facts) > 1000
+    assert all(isinstance(placed.record, Fact) for placed in facts)
+    assert messages(iter([last]))[0].startswith(f"facts.tsv, line {len(facts) + 2}: the file breaks off: ")
+
+
+def test_nothing_named_is_an_error() -> None:
+    with pytest.raises(KgprobeError, match="at least one of --entities, --facts, --relations"):
+        loader.open(entities=None, facts=None, relations=None)
+
+
+def test_progress_ends_at_the_total_and_a_change_changes_the_fingerprint(tmp_path: Path) -> None:
+    source = opened(tmp_path, entities='{"id": "Q1"}\n', facts=HEADER + "Q1\tP1\tQ1\t\t\n", relations='{"id": "P1"}')
+    assert source.done == 0
+    for stream in (source.relations(), source.entities(), source.facts(), source.facts()):
+        list(stream)
+    assert source.done == source.total > 0
+    assert source.name == "relations.jsonl, entities.jsonl, facts.tsv"
+    assert not source.partial
+    assert opened(tmp_path, entities='{"id": "Q2"}\n', facts=HEADER).fingerprint != source.fingerprint
+
+
+plain_texts = st.text(st.characters(exclude_categories=["Cc", "Cs", "Zl", "Zp"]), max_size=20).map(str.strip)
+ids = st.text(st.characters(categories=["L", "N", "P"]), min_size=1, max_size=20)
+
+
+@given(
+    identifier=ids,
+    label=plain_texts,
+    aliases=st.lists(plain_texts.filter(bool), unique=True, max_size=4).map(tuple),
+    description=plain_texts,
+    types=st.lists(ids, unique=True, max_size=3).map(tuple),
+    popularity=st.none() | st.floats(0, 1e12),
+    escaped=st.booleans(),
+)
+def test_any_entity_comes_back_as_it_was_written(
+    tmp_path_factory: pytest.TempPathFactory, identifier: str, label: str, escaped: bool, **rest: Any
+) -> None:
+    rest["aliases"] = tuple(alias for alias in rest["aliases"] if alias != label)
+    line = json.dumps({"id": identifier, "label": label, **rest}, ensure_ascii=escaped)
+    source = opened(tmp_path_factory.getbasetemp(), entities=line)
+    assert records(source.entities()) == [Entity(identifier, label, **rest)]
+
+
+@given(rows=st.lists(st.tuples(ids, ids, ids), min_size=1, max_size=5))
+def test_any_fact_comes_back_as_it_was_written(
+    tmp_path_factory: pytest.TempPathFactory, rows: list[tuple[str, str, str]]
+) -> None:
+    text = "subject\trelation\tobject\n" + "".join("\t".join(row) + "\n" for row in rows)
+    read = records(opened(tmp_path_factory.getbasetemp(), facts=text).facts())
+    assert [(fact.subject, fact.relation, fact.object) for fact in read if isinstance(fact, Fact)] == rows
+
+
+@given(content=st.binary(min_size=1, max_size=200), stream=st.sampled_from(["entities", "facts", "relations"]))
+def test_any_bytes_are_read_or_rejected(tmp_path_factory: pytest.TempPathFactory, content: bytes, stream: str) -> None:
+    content = HEADER.encode() + content if stream == "facts" else content
+    try:
+        source = opened(tmp_path_factory.getbasetemp(), **{stream: content})
+    except KgprobeError:
+        return
+    assert all(isinstance(placed, Placed) for placed in getattr(source, stream)())
+
+
+def test_the_public_data_reads_whole() -> None:
+    if not SHARED.exists():
+        pytest.skip(f"{SHARED} is not here")
+    source = loader.open(
+        entities=SHARED / "entities.jsonl.gz", facts=SHARED / "facts.tsv.gz", relations=SHARED / "relations.jsonl"
+    )
+    relations, entities, facts = (records(s) for s in (source.relations(), source.entities(), source.facts()))
+    assert [len(relations), len(entities), len(facts)] == [313, 63_073, 116_314]
+    assert not any(isinstance(record, Rejected) for record in (*relations, *entities, *facts))
+    assert sum(1 for fact in facts if isinstance(fact, Fact) and (fact.start or fact.end)) == 2_910
+    assert len({fact.id for fact in facts if isinstance(fact, Fact)}) == len(facts)

@@ -1,0 +1,68 @@
+"""Wikidata's points in time, by precision and calendar."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kgprobe.intervals import first_day, last_day
+from kgprobe.loaders.wikidata_time import JULIAN, bounds
+
+
+@pytest.mark.parametrize(
+    ("written", "precision", "first", "last"),
+    [
+        ("+2011-05-07T00:00:00Z", 11, "2011-05-07", "2011-05-07"),
+        ("+2011-05-07T10:30:00Z", 14, "2011-05-07", "2011-05-07"),
+        ("+2011-05-00T00:00:00Z", 10, "2011-05", "2011-05"),
+        ("+2011-05-07T00:00:00Z", 10, "2011-05", "2011-05"),
+        ("+2011-00-00T00:00:00Z", 9, "2011", "2011"),
+        ("+2011-01-01T00:00:00Z", 9, "2011", "2011"),
+        # A month or a day of 0 cannot be as precise as it says.
+        ("+2011-05-00T00:00:00Z", 11, "2011-05", "2011-05"),
+        ("+2011-00-00T00:00:00Z", 11, "2011", "2011"),
+        # Old dumps write years with eleven digits.
+        ("+00000002011-05-07T00:00:00Z", 11, "2011-05-07", "2011-05-07"),
+        ("-0044-03-15T00:00:00Z", 11, "-0044-03-15", "-0044-03-15"),
+        ("+1984-00-00T00:00:00Z", 8, "1980", "1989"),
+        ("+1801-00-00T00:00:00Z", 7, "1801", "1900"),
+        ("+1900-00-00T00:00:00Z", 7, "1801", "1900"),
+        ("+0100-00-00T00:00:00Z", 7, "0001", "0100"),
+        ("+2000-00-00T00:00:00Z", 6, "1001", "2000"),
+        ("-0044-00-00T00:00:00Z", 8, "-0049", "-0040"),
+        ("-0400-00-00T00:00:00Z", 7, "-0400", "-0301"),
+        ("-0301-00-00T00:00:00Z", 7, "-0400", "-0301"),
+        ("-13798000000-00-00T00:00:00Z", 3, "-13798999999", "-13798000000"),
+    ],
+)
+def test_bounds(written: str, precision: int, first: str, last: str) -> None:
+    assert bounds(written, precision) == (first, last)
+
+
+def test_a_julian_date_is_kept_as_written_and_its_month_where_the_gregorian_has_no_such_day() -> None:
+    assert bounds("+1616-04-23T00:00:00Z", 11, JULIAN) == ("1616-04-23", "1616-04-23")
+    assert bounds("+1600-02-29T00:00:00Z", 11, JULIAN) == ("1600-02-29", "1600-02-29")
+    assert bounds("+1500-02-29T00:00:00Z", 11, JULIAN) == ("1500-02", "1500-02")
+
+
+@pytest.mark.parametrize(
+    ("written", "precision"),
+    [("2011", 9), ("", 9), ("+2011-05-07", 11), ("+2011-05-07T00:00:00Z", 15), ("+2011-05-07T00:00:00Z", -1)],
+)
+def test_what_is_no_point_in_time(written: str, precision: int) -> None:
+    with pytest.raises(ValueError, match="is no point in time"):
+        bounds(written, precision)
+
+
+@given(
+    year=st.integers(1, 10**11),
+    sign=st.sampled_from("+-"),
+    month=st.integers(1, 12),
+    day=st.integers(1, 28),
+    precision=st.integers(0, 14),
+)
+def test_bounds_are_dates_in_order_that_hold_what_was_written(
+    year: int, sign: str, month: int, day: int, precision: int
+) -> None:
+    first, last = bounds(f"{sign}{year:04}-{month:02}-{day:02}T00:00:00Z", precision)
+    whole = f"{'-' if sign == '-' else ''}{year:04}-{month:02}-{day:02}"
+    assert first_day(first) <= first_day(whole) <= last_day(last)
