@@ -1,0 +1,502 @@
+"""``kgprobe load wikidata``: the forms of dumps, what is read of them, and what is said of what cannot be."""
+
+import bz2
+import gzip
+import json
+from collections.abc import Iterator
+from copy import deepcopy
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kgprobe.errors import KgprobeError
+from kgprobe.loaders.wikidata import Dump, Selection, loader, open_dump, read_ids
+from kgprobe.records import Entity, Fact, Placed, Rejected, Relation
+from kgprobe.sources import get_loader
+from tests.loaders.entities import Json, aliases, dump, entity, item, snak, statement, terms, time
+
+SHARED = Path(__file__).parents[2] / ".." / "shared" / "data" / "wikidata"
+
+FRANCE = entity(
+    "Q142",
+    labels=terms(en="France", de="Frankreich", mul="France"),
+    descriptions=terms(de="Staat in Europa", en="country in Europe"),
+    aliases=aliases(en=["French Republic", "FR"], de=["Französische Republik"], fr=["République"], mul=["FR"]),
+    claims={
+        "P31": [
+            statement("P31", item(3624078), "Q142$a", rank="preferred"),
+            statement("P31", item(6256), "Q142$b"),
+            statement("P31", item(417175), "Q142$c", rank="deprecated"),
+        ],
+        "P279": [statement("P279", item(6256), "Q142$d")],
+        "P36": [statement("P36", item(90), "Q142$e")],
+        "P35": [
+            statement(
+                "P35",
+                item(329),
+                "Q142$f",
+                P580=time("+2007-05-16T00:00:00Z"),
+                P582=time("+2012-05-00T00:00:00Z", precision=10),
+            ),
+            statement("P35", item(3052772), "Q142$g", rank="preferred", P580=time("+2017-05-14T00:00:00Z")),
+            statement("P35", item(2105), "Q142$h", rank="deprecated"),
+        ],
+        "P1082": [statement("P1082", {"value": {"amount": "+68000000", "unit": "1"}, "type": "quantity"}, "Q142$i")],
+        "P18": [statement("P18", {"value": "map.svg", "type": "string"}, "Q142$j")],
+    },
+    sitelinks={"enwiki": {"site": "enwiki", "title": "France"}, "dewiki": {"site": "dewiki", "title": "Frankreich"}},
+)
+PARIS = entity("Q90", labels=terms(en="Paris"), claims={"P31": [statement("P31", item(515))]})
+CAPITAL = entity("P36", labels=terms(en="capital"), aliases=aliases(en=["seat"]), descriptions=terms(en="seat of it"))
+LEXEME = {"type": "lexeme", "id": "L1", "lemmas": terms(en="go"), "lexicalCategory": "Q24905", "language": "Q1860"}
+
+
+def opened(folder: Path, content: str | bytes, **selected: Any) -> Dump:
+    path = folder / "dump.json"
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    return open_dump(path, selection=Selection(**selected))
+
+
+def records(stream: Iterator[Placed]) -> list[Any]:
+    return [placed.record for placed in stream]
+
+
+def messages(stream: Iterator[Placed]) -> list[str]:
+    """What a user would read of what was rejected."""
+    return [f"{p.file}, line {p.line}: {p.record.reason}" for p in stream if isinstance(p.record, Rejected)]
+
+
+def everything(source: Dump) -> list[list[Any]]:
+    return [records(source.relations()), records(source.entities()), records(source.facts())]
+
+
+def test_the_loader_is_installed_under_its_name() -> None:
+    assert get_loader("wikidata") is loader
+
+
+def test_a_dump(tmp_path: Path) -> None:
+    source = opened(tmp_path, dump(FRANCE, LEXEME, CAPITAL, PARIS))
+    assert list(source.entities()) == [
+        Placed(
+            2,
+            Entity(
+                "Q142", "France", ("French Republic", "FR"), "country in Europe", ("Q3624078", "Q6256"), popularity=2.0
+            ),
+            "dump.json",
+        ),
+        Placed(5, Entity("Q90", "Paris", types=("Q515",)), "dump.json"),
+    ]
+    assert list(source.relations()) == [Placed(4, Relation("P36", "capital", ("seat",), "seat of it"), "dump.json")]
+    assert list(source.facts()) == [
+        Placed(2, Fact("Q142$e", "Q142", "P36", "Q90"), "dump.json"),
+        Placed(2, Fact("Q142$f", "Q142", "P35", "Q329", start="2007-05-16", end="2012-05"), "dump.json"),
+        Placed(2, Fact("Q142$g", "Q142", "P35", "Q3052772", rank="preferred", start="2017-05-14"), "dump.json"),
+    ]
+    assert source.done == source.total == 3 * (tmp_path / "dump.json").stat().st_size
+    assert not source.partial
+
+
+FORMS = {
+    "an entity a line in an array": dump(FRANCE, CAPITAL, PARIS),
+    "JSON lines": "\n".join(map(json.dumps, (FRANCE, CAPITAL, PARIS))),
+    "JSON lines with blank ones and carriage returns": "\r\n\r\n".join(map(json.dumps, (FRANCE, CAPITAL, PARIS))),
+    "brackets beside entities": f"[{json.dumps(FRANCE)},\n{json.dumps(CAPITAL)},\n{json.dumps(PARIS)}]",
+    "an array in one line": json.dumps([FRANCE, CAPITAL, PARIS]),
+    "an array laid out": json.dumps([FRANCE, CAPITAL, PARIS], indent=2),
+    "Special:EntityData": json.dumps({"entities": {"Q142": FRANCE, "P36": CAPITAL, "Q90": PARIS}}),
+    "Special:EntityData laid out": json.dumps({"entities": {"Q142": FRANCE, "P36": CAPITAL, "Q90": PARIS}}, indent=1),
+}
+
+
+@pytest.mark.parametrize("pack", [bytes, gzip.compress, bz2.compress])
+@pytest.mark.parametrize("form", FORMS)
+def test_every_form_of_the_same_entities_reads_the_same(tmp_path: Path, form: str, pack: Any) -> None:
+    expected = everything(opened(tmp_path, dump(FRANCE, CAPITAL, PARIS)))
+    assert [len(stream) for stream in expected] == [1, 2, 3]
+    assert everything(opened(tmp_path, pack(FORMS[form].encode()))) == expected
+
+
+def test_lines_of_a_document_are_where_entities_begin(tmp_path: Path) -> None:
+    text = json.dumps([FRANCE, PARIS], indent=2)
+    second = text[: text.index('"id": "Q90"')].count("\n")
+    assert [placed.line for placed in opened(tmp_path, text).entities()] == [2, second]
+
+
+def test_one_bare_entity_over_several_lines(tmp_path: Path) -> None:
+    assert [entity.id for entity in records(opened(tmp_path, json.dumps(FRANCE, indent=4)).entities())] == ["Q142"]
+
+
+def test_an_empty_array_has_nothing(tmp_path: Path) -> None:
+    assert everything(opened(tmp_path, "[\n]\n")) == everything(opened(tmp_path, "[]")) == [[], [], []]
+
+
+def test_entity_values_in_the_old_form(tmp_path: Path) -> None:
+    old = deepcopy(FRANCE)
+    for statements in old["claims"].values():
+        for each in statements:
+            if each["mainsnak"]["datavalue"]["type"] == "wikibase-entityid":
+                del each["mainsnak"]["datavalue"]["value"]["id"]
+    assert everything(opened(tmp_path, dump(old))) == everything(opened(tmp_path, dump(FRANCE)))
+
+
+def test_values_that_are_entities_but_no_items_are_no_facts(tmp_path: Path) -> None:
+    values = [
+        {"entity-type": "property", "numeric-id": 36, "id": "P36"},
+        {"entity-type": "property", "numeric-id": 36},
+        {"entity-type": "lexeme", "numeric-id": 1, "id": "L1"},
+        {"entity-type": "form", "id": "L1-F1"},
+    ]
+    claims = {"P1": [statement("P1", {"value": value, "type": "wikibase-entityid"}) for value in values]}
+    assert records(opened(tmp_path, dump(entity("Q1", claims=claims))).facts()) == []
+
+
+def test_unknown_value_and_no_value_are_no_facts_and_no_bounds(tmp_path: Path) -> None:
+    term = statement("P35", item(5), "Q1$a")
+    term["qualifiers"] = {"P580": [snak("P580", None, "somevalue")], "P582": [snak("P582", None, "novalue")]}
+    claims = {"P35": [term, *({**term, "mainsnak": snak("P35", None, kind)} for kind in ("somevalue", "novalue"))]}
+    assert records(opened(tmp_path, dump(entity("Q1", claims=claims))).facts()) == [Fact("Q1$a", "Q1", "P35", "Q5")]
+
+
+def test_a_point_in_time_is_both_bounds_unless_there_are_bounds(tmp_path: Path) -> None:
+    year = time("+1998-00-00T00:00:00Z", precision=9)
+    century = time("+1801-00-00T00:00:00Z", precision=7)
+    claims = {
+        "P1": [
+            statement("P1", item(1), "a", P585=year),
+            statement("P1", item(2), "b", P585=year, P580=time("+2000-01-01T00:00:00Z")),
+            statement("P1", item(3), "c", P585=century),
+        ]
+    }
+    facts = records(opened(tmp_path, dump(entity("Q1", claims=claims))).facts())
+    assert [(fact.start, fact.end) for fact in facts] == [("1998", "1998"), ("2000-01-01", None), ("1801", "1900")]
+
+
+def test_of_several_bounds_the_widest_count(tmp_path: Path) -> None:
+    term = statement("P1", item(1), "a")
+    starts, ends = ["+1990-00-00", "-0010-00-00", "+2001-00-00"], ["+1995-00-00", "+2010-00-00"]
+    term["qualifiers"] = {
+        "P580": [snak("P580", time(f"{start}T00:00:00Z", 9)) for start in starts],
+        "P582": [snak("P582", time(f"{end}T00:00:00Z", 9)) for end in ends],
+    }
+    (fact,) = records(opened(tmp_path, dump(entity("Q1", claims={"P1": [term]}))).facts())
+    assert (fact.start, fact.end) == ("-0010", "2010")
+
+
+def test_statements_without_ids_get_readable_ones(tmp_path: Path) -> None:
+    claims = {"P1": [statement("P1", item(2)), statement("P1", item(2), P580=time("+2001-02-03T00:00:00Z"))]}
+    facts = records(opened(tmp_path, dump(entity("Q1", claims=claims))).facts())
+    assert [fact.id for fact in facts] == ["Q1 P1 Q2", "Q1 P1 Q2 @2001-02-03"]
+
+
+def test_truthy_keeps_the_preferred_where_there_are_any(tmp_path: Path) -> None:
+    source = opened(tmp_path, dump(FRANCE), truthy=True)
+    assert [fact.id for fact in records(source.facts())] == ["Q142$e", "Q142$g"]
+    assert records(source.entities())[0].types == ("Q3624078", "Q6256")
+
+
+@pytest.mark.parametrize(
+    ("languages", "label", "names", "description"),
+    [
+        (("en", "mul"), "France", ("French Republic", "FR"), "country in Europe"),
+        (("de",), "Frankreich", ("Französische Republik",), "Staat in Europa"),
+        (("fr", "de"), "Frankreich", ("République", "Französische Republik"), "Staat in Europa"),
+        (("xx",), "", (), ""),
+    ],
+)
+def test_languages_with_fallbacks(
+    tmp_path: Path, languages: tuple[str, ...], label: str, names: tuple[str, ...], description: str
+) -> None:
+    (france,) = records(opened(tmp_path, dump(FRANCE), languages=languages).entities())
+    assert (france.label, france.aliases, france.description) == (label, names, description)
+
+
+def test_filters(tmp_path: Path) -> None:
+    text = dump(FRANCE, CAPITAL, PARIS)
+    by_relation = opened(tmp_path, text, relations=frozenset({"P36"}))
+    assert [fact.relation for fact in records(by_relation.facts())] == ["P36"]
+    assert [relation.id for relation in records(by_relation.relations())] == ["P36"]
+    assert len(records(by_relation.entities())) == 2
+    assert not by_relation.partial
+    by_type = opened(tmp_path, text, types=frozenset({"Q515", "Q1"}))
+    assert [found.id for found in records(by_type.entities())] == ["Q90"]
+    assert records(by_type.facts()) == []
+    by_other_type = opened(tmp_path, text, types=frozenset({"Q6256"}))
+    assert len(records(by_other_type.facts())) == 3
+    by_id = opened(tmp_path, text, ids=frozenset({"Q142"}))
+    assert [found.id for found in records(by_id.entities())] == ["Q142"]
+    assert len(records(by_id.facts())) == 3
+    compact = "\n".join(json.dumps(each, separators=(",", ":")) for each in (FRANCE, PARIS))
+    assert [found.id for found in records(opened(tmp_path, compact, ids=frozenset({"Q90"})).entities())] == ["Q90"]
+    assert by_type.partial
+    assert by_id.partial
+    fingerprints = {source.fingerprint for source in (by_relation, by_type, by_other_type, by_id)}
+    assert len(fingerprints) == 4
+
+
+def test_options_of_the_command_line(tmp_path: Path) -> None:
+    path = tmp_path / "dump.json"
+    path.write_text(dump(FRANCE, PARIS), encoding="utf-8")
+    ids = tmp_path / "ids.txt"
+    ids.write_text("# cities\nQ90\n\n", encoding="utf-8")
+    given_: dict[str, Any] = {
+        "dump": path, "templates": None, "languages": ("en",), "relations": (), "types": (), "ids": None, "truthy": False
+    }  # fmt: skip
+    assert [found.id for found in records(loader.open(**given_).entities())] == ["Q142", "Q90"]
+    assert [found.id for found in records(loader.open(**given_ | {"ids": ids}).entities())] == ["Q90"]
+    for wrong, message in (
+        ({"relations": ("capital",)}, "--relation capital: no id; one like P36"),
+        ({"relations": ("P31",)}, "--relation P31: read as an entity's types"),
+        ({"types": ("P31",)}, "--type P31: no id; one like Q6256"),
+    ):
+        with pytest.raises(KgprobeError, match=message):
+            loader.open(**given_ | wrong)
+    assert {parameter.name for parameter in loader.parameters} == set(given_)
+    ids.write_text("Q90\nParis\n", encoding="utf-8")
+    with pytest.raises(KgprobeError, match=r"ids\.txt, line 2: 'Paris' is no item's id"):
+        read_ids(ids)
+
+
+def test_templates_are_joined_to_the_properties(tmp_path: Path) -> None:
+    templates = tmp_path / "templates.jsonl"
+    templates.write_text(
+        '{"id": "P36", "clozes": ["The capital of [X] is [Y]"]}\n{"id": "P35", "label": "head", "clozes": ["[Y]"]}\n',
+        encoding="utf-8",
+    )
+    path = tmp_path / "dump.json"
+    path.write_text(dump(CAPITAL, entity("P30", labels=terms(en="continent"))), encoding="utf-8")
+    problem, capital, continent, head = open_dump(path, templates=templates).relations()
+    assert messages(iter([problem]))[0].startswith("templates.jsonl, line 2: P35: '[Y]' of its clozes")
+    assert capital == Placed(
+        1, Relation("P36", "capital", ("seat",), "seat of it", clozes=("The capital of [X] is [Y]",)), "templates.jsonl"
+    )
+    assert continent == Placed(3, Relation("P30", "continent"), "dump.json")
+    assert head == Placed(2, Relation("P35", "head"), "templates.jsonl")
+
+
+@pytest.mark.parametrize("part", ["labels", "descriptions", "aliases", "claims", "sitelinks"])
+def test_an_empty_map_may_stand_as_a_list_and_nothing_else_may(tmp_path: Path, part: str) -> None:
+    good = opened(tmp_path, dump({**FRANCE, part: []}, PARIS))
+    assert [found.id for found in records(good.entities())] == ["Q142", "Q90"]
+    assert not messages(good.facts())
+    bad = opened(tmp_path, dump({**FRANCE, part: ["France"]}, PARIS))
+    assert messages(bad.entities()) == [f"dump.json, line 2: Q142: Expected `object`, got `array` - at `$.{part}`"]
+    assert [found.id for found in records(bad.entities())[1:]] == ["Q90"]
+    assert not messages(bad.facts())
+
+
+def test_empty_qualifiers_may_stand_as_a_list(tmp_path: Path) -> None:
+    claims = {"P36": [{**statement("P36", item(90), "a"), "qualifiers": []}]}
+    assert records(opened(tmp_path, dump(entity("Q1", claims=claims))).facts()) == [Fact("a", "Q1", "P36", "Q90")]
+
+
+def wrong_statement(**changes: Any) -> Json:
+    return {**statement("P36", item(90), "Q1$bad"), **changes}
+
+
+@pytest.mark.parametrize(
+    ("bad", "message"),
+    [
+        (statement("P36", {"value": 1, "type": "colour"}), "Invalid value 'colour' - at `$.claims.P36[1].mainsnak.datavalue.type`"),
+        (wrong_statement(rank="best"), "Invalid enum value 'best' - at `$.claims.P36[1].rank`"),
+        (wrong_statement(mainsnak=[]), "Expected `object`, got `array` - at `$.claims.P36[1].mainsnak`"),
+        ("Q90", "Expected `object`, got `str` - at `$.claims.P36[1]`"),
+        (wrong_statement(mainsnak=snak("P36", None)), "P36, statement 'Q1$bad': the statement has neither a value nor says"),
+        (
+            wrong_statement(mainsnak=snak("P36", {"value": {"entity-type": "item"}, "type": "wikibase-entityid"})),
+            "P36, statement 'Q1$bad': the value has neither an id nor numeric-id",
+        ),
+        (
+            statement("P36", item(90), "Q1$bad", P580=time("soon")),
+            "P36, statement 'Q1$bad': 'soon' with precision 11 is no point in time",
+        ),
+        (
+            statement("P36", item(90), "Q1$bad", P580=time("+2001-02-30T00:00:00Z")),
+            "P36, statement 'Q1$bad': '2001-02-30' is no date: there is no such month or day",
+        ),
+        (
+            statement("P36", item(90), "Q1$bad", P580=time("+2001-01-01T00:00:00Z"), P582=time("+1999-01-01T00:00:00Z")),
+            "P36, statement 'Q1$bad': the end 1999-01-01 lies before the start 2001-01-01",
+        ),
+        (
+            statement("P36", item(90), "Q1$bad", P580={"value": "then", "type": "string"}),
+            "Invalid value 'string' - at `$.claims.P36[1].qualifiers.P580[0].datavalue.type`",
+        ),
+        (statement("P36", item(90), "x" * 1001), "the id has 1,001 characters, more than 1,000"),
+    ],
+)  # fmt: skip
+def test_a_statement_that_cannot_be_read_costs_only_itself(tmp_path: Path, bad: Any, message: str) -> None:
+    claims = {
+        "P36": [statement("P36", item(1), "a"), bad, statement("P36", item(2), "b")],
+        "P30": [statement("P30", item(3), "c")],
+    }
+    source = opened(tmp_path, dump(entity("Q1", claims=claims), PARIS))
+    assert sorted(fact.id for fact in records(source.facts()) if isinstance(fact, Fact)) == ["a", "b", "c"]
+    (said,) = messages(source.facts())
+    assert said.startswith("dump.json, line 2: Q1")
+    assert message in said
+    assert not messages(source.entities())
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        (b'{"type":"item","id":"Q1","labels":{}', "not JSON: Input data was truncated"),
+        (b"not JSON", "not JSON: JSON is malformed"),
+        (b"42", "Expected `object`, got `int`"),
+        (b'{"type":"item"}', "Object missing required field `id`"),
+        (b'{"type":"item","id":1}', "Expected `str`, got `int` - at `$.id`"),
+        (b'{"type":"item","id":""}', "the id is empty"),
+        (b'{"id":""}', "the id is empty"),
+        (b'{"type":"item","id":"P1"}', "'P1' is no id of Wikidata's; one like Q42 or P36 is expected"),
+        (b'{"type":"item","id":"France"}', "'France' is no id of Wikidata's"),
+        (b'{"type":"item","id":"' + b"Q" * 1001 + b'"}', "the id has 1,001 characters, more than 1,000"),
+        (
+            b'{"type":"item","id":"Q1","labels":{"en":{"value":7}}}',
+            "Q1: Expected `str`, got `int` - at `$.labels.en.value`",
+        ),
+        (b'{"type":"item","id":"Q1","labels":{"en":{"value":"\xff"}}}', "Q1: not UTF-8: invalid start byte in a text"),
+        (rb'{"type":"item","id":"Q1","labels":{"en":{"value":"\ud800 x"}}}', "not JSON: "),
+        (rb'{"type":"item","id":"Q1","labels":{"en":{"value":"x\udc00 x"}}}', "not JSON: "),
+        (b'{"type":"item","id":"Q1","claims":{"P31":[{"mainsnak":{"snaktype":"value"}}]}}', "neither a value nor says"),
+        (b'{"id":"Q1","more":' + b"[" * 100_000, "nested too deeply"),
+        (bytes(range(128, 256)), "not JSON: JSON is malformed"),
+    ],
+)
+def test_lines_that_are_no_entity_are_said_once_and_the_rest_is_read(tmp_path: Path, line: bytes, message: str) -> None:
+    text = json.dumps(FRANCE).encode() + b",\n" + line + b",\n" + json.dumps(PARIS).encode() + b"\n]\n"
+    source = opened(tmp_path, b"[\n" + text)
+    assert [found.id for found in records(source.entities()) if isinstance(found, Entity)] == ["Q142", "Q90"]
+    (said,) = messages(source.entities())
+    assert said.startswith("dump.json, line 3: ")
+    assert message in said
+    assert len(records(source.facts())) == 3
+    assert not messages(source.relations())
+
+
+def test_a_truncated_gz_ends_with_where_it_broke_said_once(tmp_path: Path) -> None:
+    entities = [entity(f"Q{number}", labels=terms(en=f"{number * 7919 % 10007}")) for number in range(1, 5001)]
+    packed = gzip.compress(dump(*entities).encode())
+    source = opened(tmp_path, packed[: len(packed) * 2 // 3])
+    *kept, last = source.entities()
+    assert len(kept) > 1000
+    assert messages(iter([last]))[0].startswith(f"dump.json, line {len(kept) + 2}: the file breaks off: ")
+    assert not messages(source.facts())
+    assert not messages(source.relations())
+
+
+def test_labels_of_any_kind(tmp_path: Path) -> None:
+    labels = [
+        "x" * 2**20,
+        "القاهرة",
+        "🏴‍☠️ ⊕",
+        'quote " backtick ` MATCH (n)',
+        "<script>alert(1)</script>",
+        "\x00a\tb\n",
+    ]
+    source = opened(tmp_path, dump(*(entity(f"Q{at + 1}", labels=terms(en=label)) for at, label in enumerate(labels))))
+    assert [found.label for found in records(source.entities())] == [*labels[:-1], "a b"]
+
+
+plain = st.text(st.characters(exclude_categories=["Cc", "Cs", "Zl", "Zp"]), min_size=1, max_size=20).map(
+    lambda text: text.strip() or "x"
+)
+numbers = st.integers(1, 10**9)
+days = st.dates().map(lambda day: day.isoformat())
+spans = st.tuples(days, days).map(sorted)
+
+
+@given(
+    number=numbers,
+    label=plain,
+    names=st.lists(plain, unique=True, max_size=4),
+    types=st.lists(numbers, unique=True, max_size=3),
+    facts=st.lists(st.tuples(st.integers(1000, 2000), numbers, spans), max_size=4),
+    escaped=st.booleans(),
+)
+def test_any_entity_comes_back_as_it_was_written(
+    tmp_path_factory: pytest.TempPathFactory,
+    number: int,
+    label: str,
+    names: list[str],
+    types: list[int],
+    facts: list[tuple[int, int, list[str]]],
+    escaped: bool,
+) -> None:
+    claims: dict[str, list[Json]] = {"P31": [statement("P31", item(type_)) for type_ in types]}
+    expected = []
+    for relation, object_, (start, end) in facts:
+        made = statement(
+            f"P{relation}", item(object_), f"s{len(expected)}",
+            P580=time(f"+{start}T00:00:00Z"), P582=time(f"+{end}T00:00:00Z"),
+        )  # fmt: skip
+        claims.setdefault(f"P{relation}", []).append(made)
+        expected.append(Fact(made["id"], f"Q{number}", f"P{relation}", f"Q{object_}", start=start, end=end))
+    whole = entity(f"Q{number}", labels=terms(en=label), aliases=aliases(en=names), claims=claims)
+    source = opened(tmp_path_factory.getbasetemp(), json.dumps(whole, ensure_ascii=escaped))
+    others = tuple(name for name in names if name != label)
+    assert records(source.entities()) == [Entity(f"Q{number}", label, others, types=tuple(f"Q{t}" for t in types))]
+    assert sorted(records(source.facts()), key=lambda fact: fact.id) == expected
+
+
+@given(content=st.binary(min_size=1, max_size=200), at=st.integers(0, 10_000), whole=st.booleans())
+def test_any_bytes_are_read_or_rejected(
+    tmp_path_factory: pytest.TempPathFactory, content: bytes, at: int, whole: bool
+) -> None:
+    text = dump(FRANCE, CAPITAL, PARIS).encode()
+    content = content if whole else text[: at % len(text)] + content + text[at % len(text) :]
+    try:
+        source = opened(tmp_path_factory.getbasetemp(), content, types=frozenset({"Q6256"}) if at % 2 else frozenset())
+    except KgprobeError:
+        return
+    for stream in everything(source):
+        assert all(isinstance(record, Entity | Relation | Fact | Rejected) for record in stream)
+
+
+json_values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
+    max_leaves=8,
+)
+
+
+@given(value=json_values, path=st.lists(st.integers(0, 50), max_size=9))
+def test_any_json_in_any_place_is_read_or_rejected(
+    tmp_path_factory: pytest.TempPathFactory, value: Any, path: list[int]
+) -> None:
+    changed = deepcopy(FRANCE)
+    place: Any = changed
+    for step in path:
+        keys = list(place) if isinstance(place, dict) else list(range(len(place))) if isinstance(place, list) else []
+        if not keys:
+            break
+        key = keys[step % len(keys)]
+        if not isinstance(place[key], dict | list) or step == path[-1]:
+            place[key] = value
+            break
+        place = place[key]
+    source = opened(tmp_path_factory.getbasetemp(), dump(changed, PARIS))
+    streams = everything(source)
+    assert all(isinstance(record, Entity | Relation | Fact | Rejected) for stream in streams for record in stream)
+    assert records(source.entities())[-1].id == "Q90"
+
+
+def test_public_files_read_whole() -> None:
+    if not SHARED.exists():
+        pytest.skip(f"{SHARED} is not here")
+    whole = open_dump(SHARED / "Q22.json")
+    (scotland,) = records(whole.entities())
+    assert (scotland.id, scotland.label, scotland.types) == ("Q22", "Scotland", ("Q3336843",))
+    assert scotland.aliases == ("Alba", "Scotland, United Kingdom", "SCT", "Caledonia", "scot")
+    dated = {fact.object: (fact.start, fact.end) for fact in records(whole.facts()) if fact.relation == "P131"}
+    assert dated == {
+        "Q145": ("1922-12-06", None),
+        "Q174193": ("1800-12-31", "1922-12-06"),
+        "Q161885": ("1707-01-01", "1800-12-31"),
+    }
+    old = open_dump(SHARED / "sample-dump-20150815.json.gz")
+    relations, entities, facts = everything(old)
+    assert [len(relations), len(entities), len(facts)] == [46, 55, 0]
+    assert next(found for found in entities if found.id == "Q23").types == ("Q5",)
