@@ -12,6 +12,7 @@ from neo4j import READ_ACCESS, WRITE_ACCESS, Driver, GraphDatabase, ManagedTrans
 from neo4j import exceptions as bolt
 
 from kgprobe.errors import KgprobeError
+from kgprobe.graph.folder import full_disk
 from kgprobe.graph.queries import get_query
 from kgprobe.paths import home
 
@@ -129,8 +130,9 @@ class Graph:
 
         Everything is committed when the rows have been read to their end, and rolled back if they are not.
         """
-        session = self._session()
-        transaction = session.begin_transaction()
+        with _explained(self.endpoint):
+            session = self._session()
+            transaction = session.begin_transaction()
 
         def rows() -> Iterator[Row]:
             with _explained(self.endpoint), session, transaction:
@@ -175,11 +177,19 @@ def _explained(endpoint: Endpoint) -> Iterator[None]:
             "Set KGPROBE_GRAPH_USER and KGPROBE_GRAPH_PASSWORD."
         ) from error
     except (bolt.ServiceUnavailable, bolt.SessionExpired) as error:
+        if full := _full_disk(endpoint):
+            raise KgprobeError(full) from error
         raise KgprobeError(
             f"{endpoint.address} does not answer: {_first_line(error)}. Is the graph server running there?"
         ) from error
     except (bolt.Neo4jError, bolt.DriverError) as error:
+        if full := _full_disk(endpoint):
+            raise KgprobeError(f"{full} The graph said: {_first_line(error)}") from error
         raise KgprobeError(f"The graph at {endpoint.address} reports: {_first_line(error)}") from error
+
+
+def _full_disk(endpoint: Endpoint) -> str | None:
+    return full_disk(endpoint.folder) if endpoint.folder else None
 
 
 def _first_line(error: Exception) -> str:

@@ -2,6 +2,7 @@
 
 import contextlib
 import socket
+import time
 from dataclasses import dataclass
 
 import psutil
@@ -11,6 +12,9 @@ LOOPBACK = "127.0.0.1"
 # A process that reuses the number of an earlier one began much later. The difference is not zero because the system's
 # clock, from which creation times are reckoned, may be set anew.
 _SAME_BEGINNING_SECONDS = 60.0
+
+# How long the system may take to end a process that it was told to kill.
+_KILL_SECONDS = 30.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,11 +55,19 @@ def terminate(process: psutil.Process, patience: float) -> None:
     """End a process: ask, wait that many seconds, then kill; it is gone on return."""
     with contextlib.suppress(psutil.NoSuchProcess):
         process.terminate()
-        try:
-            process.wait(patience)
-        except psutil.TimeoutExpired:
+        if not _ends_within(process, patience):
             process.kill()
-            process.wait()
+            _ends_within(process, _KILL_SECONDS)
+
+
+def _ends_within(process: psutil.Process, seconds: float) -> bool:
+    # psutil's own wait() would wait for a zombie's parent, which may be a command that sits idle for hours.
+    deadline = time.monotonic() + seconds
+    while process.is_running() and process.status() != psutil.STATUS_ZOMBIE:
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(0.05)
+    return True
 
 
 def free_ports(count: int) -> list[int]:

@@ -9,8 +9,10 @@ lock in our hands, has lost its starter: it is ended and started anew.
 import contextlib
 import dataclasses
 import os
+import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -84,16 +86,37 @@ def lease(folder: Folder, engine: str | None = None, memory: int | None = None) 
         engine: which engine to start; None for the one that made the data, the default one in a new folder.
         memory: MiB the server may use if it has to be started.
     """
-    with folder.locked():
-        server = _ensure(folder, engine, memory)
-        command = " ".join([Path(sys.argv[0]).name, *sys.argv[1:]])
-        leased = folder.add_user(User(key_of(os.getpid()), command))
-    try:
-        yield endpoint(folder, server)
-    finally:
+    command = " ".join([Path(sys.argv[0]).name, *sys.argv[1:]])
+    with _orderly_end():
         with folder.locked():
-            leased.unlink(missing_ok=True)
-            _stop_unused(folder)
+            server = _ensure(folder, engine, memory)
+            leased = folder.add_user(User(key_of(os.getpid()), command))
+        try:
+            yield endpoint(folder, server)
+        finally:
+            with folder.locked():
+                leased.unlink(missing_ok=True)
+                _stop_unused(folder)
+
+
+@contextlib.contextmanager
+def _orderly_end() -> Iterator[None]:
+    """Let a request to end, or a terminal that closes, end this process in order, so that its lease goes with it."""
+
+    def leave(number: int, _: object) -> None:
+        sys.exit(128 + number)
+
+    # Whoever has set another handler means it; and only the main thread may set one.
+    in_main = threading.current_thread() is threading.main_thread()
+    requests = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
+    ours = [number for number in requests if in_main and signal.getsignal(number) is signal.SIG_DFL]
+    for number in ours:
+        signal.signal(number, leave)
+    try:
+        yield
+    finally:
+        for number in ours:
+            signal.signal(number, signal.SIG_DFL)
 
 
 def start(folder: Folder, engine: str | None = None, memory: int | None = None) -> tuple[Server, bool]:
