@@ -32,10 +32,25 @@ class Source(Protocol):
         done: how much of ``total`` has been read so far.
     """
 
-    name: str
-    fingerprint: str
-    partial: bool
-    total: int
+    @property
+    def name(self) -> str:
+        """What the user would call it."""
+        ...
+
+    @property
+    def fingerprint(self) -> str:
+        """Changes when the input or an option that filters it changes."""
+        ...
+
+    @property
+    def partial(self) -> bool:
+        """Whether facts may name objects that are deliberately not among the entities."""
+        ...
+
+    @property
+    def total(self) -> int:
+        """The work that all three streams make together, in bytes of input."""
+        ...
 
     @property
     def done(self) -> int:

@@ -1,0 +1,115 @@
+"""How fast facts get into the graph, beside a bare driver loop over the same rows and statements.
+
+The peer sends the statements of our batches, recorded beforehand, one transaction a batch, with nothing else to do: no
+reading, no checking, no record of how far it has come. Each runs against a fresh server of its own, in turns.
+"""
+
+import statistics
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+import click
+import neo4j
+
+from benchmarks.report import Report, Row, show, versions_of
+from benchmarks.synthetic import SyntheticSource
+from kgprobe.cli.options import json_option, seed_option
+from kgprobe.graph import client
+from kgprobe.graph.client import Endpoint, Graph, Transaction
+from kgprobe.graph.folder import Folder
+from kgprobe.graph.ingest import load
+from kgprobe.graph.queries import get_query
+from kgprobe.graph.schema import apply_schema
+from kgprobe.graph.server import lease
+
+Statements = list[tuple[str, dict[str, Any]]]
+
+
+def record(graph: Graph, source: SyntheticSource) -> list[Statements]:
+    """What a load sends, batch by batch, while it loads."""
+    batches: list[Statements] = []
+    run, transaction = Transaction.run, Graph.transaction
+
+    def recording_run(self: Transaction, query: str, **parameters: Any) -> list[client.Row]:
+        batches[-1].append((get_query(query).text, parameters))
+        return run(self, query, **parameters)
+
+    def recording_transaction(self: Graph, work: Any) -> Any:
+        def fresh(opened: Transaction) -> Any:
+            batches.append([])
+            return work(opened)
+
+        return transaction(self, fresh)
+
+    Transaction.run, Graph.transaction = recording_run, recording_transaction  # type: ignore[method-assign]
+    try:
+        load(graph, source)
+    finally:
+        Transaction.run, Graph.transaction = run, transaction  # type: ignore[method-assign]
+    return batches
+
+
+def replay(endpoint: Endpoint, batches: list[Statements]) -> float:
+    """Seconds that a bare driver needs for the recorded statements."""
+    auth = (endpoint.user, endpoint.password)
+    with (
+        neo4j.GraphDatabase.driver(endpoint.address, auth=auth) as driver,
+        driver.session(database=endpoint.database) as session,
+    ):
+        started = time.perf_counter()
+        for statements in batches:
+
+            def work(transaction: neo4j.ManagedTransaction, statements: Statements = statements) -> None:
+                for text, parameters in statements:
+                    transaction.run(text, parameters).data()
+
+            session.execute_write(work)
+        return time.perf_counter() - started
+
+
+@click.command(context_settings={"max_content_width": 100})
+@click.option("--size", default=200_000, show_default=True, help="Facts.")
+@click.option("--repeat", default=3, show_default=True, help="How often each is measured; medians are compared.")
+@click.option("--engine", default="arcadedb", show_default=True, help="arcadedb or neo4j.")
+@seed_option
+@json_option
+def main(size: int, repeat: int, engine: str, seed: int, as_json: bool) -> None:
+    """How fast facts get into the graph, beside a bare driver loop over the same rows and statements."""
+    source = SyntheticSource(size, seed=seed)
+    ours: list[float] = []
+    bare: list[float] = []
+    server = ""
+    batches: list[Statements] = []
+    for turn in range(repeat + 1):
+        for kind in ("record",) if turn == 0 else ("ours", "bare"):
+            print(f"{kind}, turn {turn} of {repeat}", file=sys.stderr)
+            with tempfile.TemporaryDirectory(prefix="kgprobe-") as temporary:
+                folder = Folder(Path(temporary) / "graph")
+                with lease(folder, engine=engine, memory=4096) as endpoint, Graph(endpoint) as graph:
+                    server = graph.server
+                    apply_schema(graph)
+                    if kind == "record":
+                        batches = record(graph, source)
+                    elif kind == "ours":
+                        started = time.perf_counter()
+                        load(graph, source)
+                        ours.append(time.perf_counter() - started)
+                    else:
+                        bare.append(replay(endpoint, batches))
+    records = source.total
+    row = Row(
+        case=f"{size:,} facts",
+        measure="rate",
+        value=records / statistics.median(ours),
+        unit="records/s",
+        peer="bare driver loop",
+        peer_value=records / statistics.median(bare),
+    )
+    show(Report("loading", [row], seed, {**versions_of("neo4j"), "engine": server}), as_json=as_json)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,113 @@
+"""What a round costs apart from the model, and that it does not grow with the graph.
+
+Graphs of 10⁴, 10⁵ and 10⁶ facts at equal degree; the parts of a round: drawing the facts, sampling their distractors,
+applying the answers, propagating them. In the model's place stands a coin; the distractors are drawn from the graph as
+the distractor probe draws them.
+"""
+
+import statistics
+import sys
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+import numpy as np
+
+from benchmarks.report import Report, Row, show, versions_of
+from benchmarks.synthetic import SyntheticSource
+from kgprobe.beliefs.rounds import Plan, Round, begin_run, run_rounds
+from kgprobe.cli.options import json_option, seed_option
+from kgprobe.graph.client import Graph
+from kgprobe.graph.folder import Folder
+from kgprobe.graph.ingest import load
+from kgprobe.graph.server import lease
+from kgprobe.probes.outcome import Outcome, Verdict
+from kgprobe.sampling.distractors import RandomDistractors
+from kgprobe.sampling.facts import FactKey, describe_facts
+
+AS_OF = 20260101
+# The first rounds of a run warm up the engine's caches and compiler.
+WARM_UP = 4
+DISTRACTORS = 10
+
+
+class Coin:
+    """Reads and draws what the distractor probe would, then tosses a coin."""
+
+    name = "coin"
+
+    def __init__(self, graph: Graph) -> None:
+        self.relations: Sequence[str] = [row["id"] for row in graph.read("sample/relations")]
+        self._graph = graph
+        self._distractors = RandomDistractors(graph, AS_OF)
+
+    def describe(self) -> dict[str, Any]:
+        """Nothing to trace."""
+        return {"model": "coin", "chance": 0.5}
+
+    def ask(self, facts: Sequence[FactKey], seed: Sequence[int]) -> list[Outcome]:
+        """A toss a fact."""
+        describe_facts(self._graph, facts)
+        drawn = self._distractors.draw(facts, DISTRACTORS, seed)
+        if any(len(rivals) < DISTRACTORS for rivals in drawn):
+            raise RuntimeError("a fact of the synthetic graph lacks distractors")
+        tosses = np.random.default_rng(seed).random(len(facts)) < 0.5
+        return [
+            Outcome(fact, Verdict.RIGHT if toss else Verdict.WRONG) for fact, toss in zip(facts, tosses, strict=True)
+        ]
+
+
+def measure(graph: Graph, size: int, degree: int, rounds: int, batch: int, seed: int, folder: Path) -> list[Row]:
+    """Load a graph, run rounds on it, and take the medians of their parts."""
+    load(graph, SyntheticSource(size, degree, seed))
+    done: list[Round] = []
+    plan = Plan(f"rounds-{size}", WARM_UP + rounds, batch, seed, AS_OF)
+    probe = Coin(graph)
+    begin_run(graph, probe, plan)
+    run_rounds(graph, probe, plan, folder / plan.run, on_round=done.append)
+    warm = done[WARM_UP:]
+    case = f"{size:,} facts"
+    parts = {
+        "draw": [round_.seconds["draw"] for round_ in warm],
+        "sample distractors": [round_.seconds["ask"] for round_ in warm],
+        "apply": [round_.seconds["apply"] for round_ in warm],
+        "propagate": [round_.seconds["propagate"] for round_ in warm],
+        "update": [round_.seconds["update"] for round_ in warm],
+    }
+    rows = [
+        Row(case, name, 1000 * statistics.median(values), "ms", less_is_better=True) for name, values in parts.items()
+    ]
+    each = [1000 * round_.seconds["propagate"] / round_.touched for round_ in warm]
+    rows.append(Row(case, "touched facts", statistics.median(round_.touched for round_ in warm), "facts"))
+    rows.append(Row(case, "propagate, a touched fact", statistics.median(each), "ms", less_is_better=True))
+    return rows
+
+
+@click.command(context_settings={"max_content_width": 100})
+@click.option(
+    "--size", "sizes", type=int, multiple=True, default=(10_000, 100_000, 1_000_000), show_default=True, help="Facts."
+)
+@click.option("--degree", default=50, show_default=True, help="Facts at an entity, on average.")
+@click.option("--rounds", default=16, show_default=True, help=f"Rounds to measure, after {WARM_UP} to warm up.")
+@click.option("--batch", default=64, show_default=True, help="Facts asked a round.")
+@click.option("--engine", default="arcadedb", show_default=True, help="arcadedb or neo4j.")
+@seed_option
+@json_option
+def main(sizes: tuple[int, ...], degree: int, rounds: int, batch: int, engine: str, seed: int, as_json: bool) -> None:
+    """What a round costs apart from the model, on graphs of growing size and equal degree."""
+    rows: list[Row] = []
+    for size in sizes:
+        print(f"{size:,} facts on {engine}", file=sys.stderr)
+        with tempfile.TemporaryDirectory(prefix="kgprobe-") as temporary:
+            folder = Path(temporary)
+            with lease(Folder(folder / "graph"), engine=engine, memory=4096) as endpoint, Graph(endpoint) as graph:
+                server = graph.server
+                rows += measure(graph, size, degree, rounds, batch, seed, folder)
+    versions = {**versions_of("neo4j", "numpy"), "engine": server}
+    show(Report("rounds", rows, seed, versions), as_json=as_json)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,57 @@
+"""Synthetic graphs of any size at equal degree, as a source that is never held in memory."""
+
+import random
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from kgprobe.records import Entity, Fact, Placed, Relation
+
+
+@dataclass
+class SyntheticSource:
+    """Facts between random entities: every entity has about ``degree`` facts and one of ten types.
+
+    Attributes:
+        size: number of facts.
+        degree: facts at an entity, on average.
+        seed: what the choices follow from.
+    """
+
+    size: int
+    degree: int = 50
+    seed: int = 0
+    name: str = "synthetic"
+    partial: bool = False
+    done: int = 0
+
+    @property
+    def fingerprint(self) -> str:
+        """One for each graph that can come of the attributes."""
+        return f"synthetic {self.size} {self.degree} {self.seed}"
+
+    @property
+    def total(self) -> int:
+        """Records in all three streams."""
+        return self.size + self._entities() + 5
+
+    def relations(self) -> Iterator[Placed]:
+        """Five relations."""
+        for number in range(5):
+            yield Placed(number + 1, Relation(f"P{number}", f"relation {number}", clozes=("[X] is related to [Y]",)))
+
+    def entities(self) -> Iterator[Placed]:
+        """Entities with a label, an alias and a type."""
+        for number in range(self._entities()):
+            label = f"entity number {number}"
+            yield Placed(number + 1, Entity(f"Q{number}", label, (f"alias {number}",), types=(f"T{number % 10}",)))
+
+    def facts(self) -> Iterator[Placed]:
+        """Facts between random entities."""
+        generator = random.Random(self.seed)
+        count = self._entities()
+        for number in range(self.size):
+            subject, object_ = generator.randrange(count), generator.randrange(count)
+            yield Placed(number + 1, Fact(f"F{number}", f"Q{subject}", f"P{number % 5}", f"Q{object_}"))
+
+    def _entities(self) -> int:
+        return max(2, 2 * self.size // self.degree)
