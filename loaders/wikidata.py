@@ -27,8 +27,9 @@ LANGUAGES = ("en", "mul")
 
 _ITEM_ID = re.compile("Q[1-9][0-9]*")
 _PROPERTY_ID = re.compile("P[1-9][0-9]*")
-# Dumps write the type and the id first, so most of what a list of ids leaves out need not be decoded at all.
+# Dumps write the type and the id first, so much of what is left out need not be decoded at all.
 _LEADING_ID = re.compile(rb'\{"type":"item",(?:"pageid":[0-9]+,)?"id":"(Q[0-9]+)"')
+_LEADING_KIND = b'{"type":"item"'
 _PROPERTY_MARKS = (b'"type":"property"', b'"type": "property"')
 
 
@@ -154,7 +155,9 @@ class Dump:
     def _properties(self) -> Iterator[tuple[int, Relation]]:
         decoder = HeadDecoder(self.selection.languages)
         for line, record in records(self.readings["relations"]):
-            if isinstance(record, Rejected) or not any(mark in record for mark in _PROPERTY_MARKS):
+            if isinstance(record, Rejected) or record.startswith(_LEADING_KIND):
+                continue
+            if not any(mark in record for mark in _PROPERTY_MARKS):
                 continue
             try:
                 head = decoder.decode(record)

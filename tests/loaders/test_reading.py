@@ -3,6 +3,7 @@
 import bz2
 import gzip
 import os
+import zlib
 from pathlib import Path
 
 import pytest
@@ -27,6 +28,7 @@ def texts(file: InputFile) -> list[bytes]:
     return [line for _, line in file.lines() if isinstance(line, bytes)]
 
 
+@pytest.mark.usefixtures("unpacker")
 @pytest.mark.parametrize("kind", PACK)
 def test_lines_are_the_same_in_every_compression_and_each_time(tmp_path: Path, kind: str) -> None:
     file = open_input(written(tmp_path / "any.name", PACK[kind](TEXT)))
@@ -41,25 +43,54 @@ def test_parts_packed_one_after_the_other_are_one_file(tmp_path: Path, kind: str
     assert texts(file) == [b"a", b"b", b"c"]
 
 
+@pytest.fixture(params=["isal", "zlib"])
+def unpacker(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    """The fast unpacker of gzip, and the one that takes its place where it does not exist."""
+    if request.param == "isal":
+        pytest.importorskip("isal")
+    else:
+        monkeypatch.setattr(reading, "inflate", zlib)
+        monkeypatch.setattr(reading, "BREAKS", (EOFError, OSError, zlib.error))
+    name: str = request.param
+    return name
+
+
+@pytest.mark.usefixtures("unpacker")
+@pytest.mark.parametrize("share", [0.3, 0.7, 0.9999])
 @pytest.mark.parametrize("kind", ["gz", "bz2"])
-def test_what_was_whole_before_the_break_is_kept_and_the_break_is_named(tmp_path: Path, kind: str) -> None:
+def test_what_was_whole_before_the_break_is_kept_and_the_break_is_named(
+    tmp_path: Path, kind: str, share: float
+) -> None:
     # bzip2 packs blocks of 900 kB, so less than one of them would leave nothing to keep.
     text = TEXT * 10
     packed = PACK[kind](text)
-    *kept, (line, problem) = open_input(written(tmp_path / f"cut.{kind}", packed[: len(packed) * 2 // 3])).lines()
+    *kept, (line, problem) = open_input(written(tmp_path / f"cut.{kind}", packed[: int(len(packed) * share)])).lines()
     assert len(kept) > 1000
     assert kept == list(enumerate(text.splitlines(), start=1))[: len(kept)]
     assert line == len(kept) + 1
     assert isinstance(problem, Rejected)
     assert problem.reason.startswith("the file breaks off: its compressed data ends too early")
+    if kind == "gz":
+        readable = zlib.decompressobj(31).decompress(packed[: int(len(packed) * share)])
+        assert len(kept) == readable.count(b"\n")
 
 
+@pytest.mark.usefixtures("unpacker")
 def test_damage_within_packed_data_is_named_too(tmp_path: Path) -> None:
-    packed = bytearray(gzip.compress(TEXT))
-    packed[len(packed) // 2 : len(packed) // 2 + 64] = bytes(64)
-    *_, (_, problem) = open_input(written(tmp_path / "damaged.gz", bytes(packed))).lines()
+    packed = bytearray(gzip.compress(TEXT * 10))
+    packed[-8] ^= 1
+    *kept, (_, problem) = open_input(written(tmp_path / "damaged.gz", bytes(packed))).lines()
+    assert len(kept) > 1000
     assert isinstance(problem, Rejected)
     assert "the file breaks off" in problem.reason
+
+
+@pytest.mark.usefixtures("unpacker")
+def test_what_follows_the_packed_data_is_damage_unless_it_is_zeros(tmp_path: Path) -> None:
+    packed = gzip.compress(b"a\nb\n")
+    assert texts(open_input(written(tmp_path / "padded.gz", packed + bytes(100_000)))) == [b"a", b"b"]
+    *_, (_, problem) = open_input(written(tmp_path / "followed.gz", packed + b"more")).lines()
+    assert isinstance(problem, Rejected)
 
 
 def test_the_position_moves_with_the_reading(tmp_path: Path) -> None:
