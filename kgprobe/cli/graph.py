@@ -174,7 +174,7 @@ def shell(graph: str | None) -> None:
     with open_graph(graph, ask_password) as connection:
         failures = run_shell(connection)
     if failures:
-        raise click.exceptions.Exit(1)
+        sys.exit(1)
 
 
 def _find_query(name: str) -> "Query":

@@ -100,6 +100,7 @@ class Folder:
         self.path.mkdir(mode=0o700, parents=True, exist_ok=True)
         self.path.chmod(0o700)
         if self.engine is not None:
+            _ = self.password  # raises where somebody removed it
             return
         with contextlib.suppress(FileNotFoundError):
             # Of a first start that was interrupted between the password and the engine's name.
@@ -123,6 +124,7 @@ class Folder:
     @contextlib.contextmanager
     def locked(self) -> Iterator[None]:
         """Keep other commands from starting and stopping the server meanwhile."""
+        self.refuse_foreign()
         self.path.mkdir(mode=0o700, parents=True, exist_ok=True)
         lock = FileLock(self.path / "lock", mode=0o600)
         with explained_disk(self.path):

@@ -116,8 +116,8 @@ def _set_password(java: str, jars: Path, launch: Launch) -> None:
     arguments = [
         "-cp",
         jars / "*",
-        f"-Dbasedir={launch.folder}",
-        "org.neo4j.server.startup.Neo4jAdminCommand",
+        # Not Neo4jAdminCommand, which would run this very class in a second process, the password among its arguments.
+        "org.neo4j.cli.AdminTool",
         "dbms",
         "set-initial-password",
         launch.password_file.read_text(encoding="utf-8"),

@@ -87,9 +87,9 @@ def is_open(port: int) -> bool:
 
 
 def listens_on(process: psutil.Process) -> set[int]:
-    """The ports on which the process itself listens."""
-    return {
-        connection.laddr.port
-        for connection in process.net_connections(kind="tcp")
-        if connection.status == psutil.CONN_LISTEN and connection.laddr
-    }
+    """The ports on which the process itself listens; none where it has ended."""
+    try:
+        connections = process.net_connections(kind="tcp")
+    except psutil.NoSuchProcess:
+        return set()
+    return {each.laddr.port for each in connections if each.status == psutil.CONN_LISTEN and each.laddr}

@@ -173,7 +173,6 @@ def default_memory() -> int:
 
 
 def _ensure(folder: Folder, wanted: str | None, memory: int | None) -> Server:
-    folder.refuse_foreign()
     name = folder.engine or wanted or DEFAULT
     if name not in ENGINES:
         raise KgprobeError(f"The graph in {folder.path} was made by {name!r}, an engine this kgprobe does not know.")
@@ -240,6 +239,7 @@ def _spawn(command: list[str], directory: Path, log: Path) -> subprocess.Popen[b
 def _wait_until_ready(folder: Folder, server: Server, process: subprocess.Popen[bytes]) -> bool:
     """Wait until the server answers a query; False if somebody else has taken one of its ports."""
     watched = psutil.Process(process.pid)
+    target = endpoint(folder, server)
     wanted = {server.bolt_port, server.http_port}
     deadline = time.monotonic() + START_SECONDS
     reason = "it listens on no port"
@@ -254,7 +254,7 @@ def _wait_until_ready(folder: Folder, server: Server, process: subprocess.Popen[
             return False
         if wanted <= listening:
             try:
-                with Graph(endpoint(folder, server)) as graph:
+                with Graph(target) as graph:
                     graph.read("explore/ready")
                 return True
             except KgprobeError as error:
