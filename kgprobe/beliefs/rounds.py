@@ -86,8 +86,11 @@ class RunReport:
     hubs: dict[str, str] = field(default_factory=dict)
 
 
-def begin_run(graph: Graph, probe: Probe, plan: Plan) -> None:
+def begin_run(graph: Graph, probe: Probe, plan: Plan, options: str = "{}") -> None:
     """Record a new run.
+
+    Args:
+        options: JSON from which the probe can be made anew when the run goes on.
 
     Raises:
         KgprobeError: there is a run of that id already.
@@ -101,6 +104,7 @@ def begin_run(graph: Graph, probe: Probe, plan: Plan) -> None:
         "probe": probe.name,
         "chance": described["chance"],
         "config": msgspec.json.encode(described, order="sorted").decode(),
+        "options": options,
         "rounds": plan.rounds,
         "batch": plan.batch,
         "seed": plan.seed,
@@ -129,6 +133,18 @@ def get_run(graph: Graph, run: str) -> Row:
         raise UnknownNameError(f"There is no run {run!r} in this graph; there are: {', '.join(known) or 'none'}.")
     properties: Row = rows[0]["run"]
     return properties
+
+
+def forget_run(graph: Graph, run: str) -> None:
+    """Delete a run and its beliefs, in transactions of bounded size. Cost: scans of the graph's beliefs.
+
+    Raises:
+        UnknownNameError: the graph has no such run.
+    """
+    get_run(graph, run)
+    while graph.write("beliefs/forget_beliefs", run=run, size=10_000)[0]["deleted"]:
+        pass
+    graph.write("beliefs/forget_run", id=run)
 
 
 def plan_of(run: Row) -> Plan:

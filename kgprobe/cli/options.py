@@ -70,3 +70,13 @@ def ask_password(prompt: str) -> str:
     if not sys.stdin.isatty():
         raise KgprobeError(f"{prompt}: there is no terminal to ask on. Set KGPROBE_GRAPH_PASSWORD.")
     return str(click.prompt(prompt, hide_input=True, err=True))
+
+
+def model_option(command: F) -> F:
+    """``--model``: which model is asked."""
+    return click.option(
+        "--model",
+        required=True,
+        metavar="SPEC",
+        help="demo, hf:NAME of the Hugging Face hub, or hf:./folder with a model in it.",
+    )(command)

@@ -1,0 +1,251 @@
+"""``kgprobe rounds``: adaptive rounds with beliefs."""
+
+import json
+import signal
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from kgprobe.cli.options import (
+    as_of_option,
+    ask_password,
+    debug_option,
+    graph_option,
+    json_option,
+    model_option,
+    seed_option,
+)
+
+if TYPE_CHECKING:
+    from kgprobe.beliefs.rounds import Round
+    from kgprobe.survey import Survey, Watch
+
+PROBES = ("distractors",)
+
+
+@click.group()
+def rounds() -> None:
+    """Ask a model about the graph, round by round.
+
+    Each round draws the facts that the model most probably fails on, asks them, and learns: every fact carries a Beta
+    distribution of the probability that the model fails on it, and an answer also tells a little about the facts
+    around it.
+    """
+
+
+@rounds.command()
+@model_option
+@click.option("--rounds", "count", type=click.IntRange(min=1), default=60, show_default=True, help="Rounds to run.")
+@click.option("--batch", type=click.IntRange(min=1), default=64, show_default=True, help="Facts asked a round.")
+@click.option("--probe", type=click.Choice(PROBES), default=PROBES[0], show_default=True, help="How a fact is asked.")
+@click.option(
+    "--distractors",
+    type=click.IntRange(min=1),
+    default=10,
+    show_default=True,
+    help="Wrong objects that stand beside the right one.",
+)
+@click.option(
+    "--sentences",
+    type=click.Choice(("one", "all")),
+    default="one",
+    show_default=True,
+    help="Ask one cloze sentence of the relation, drawn at random, or all of them.",
+)
+@click.option("--relation", "relations", multiple=True, metavar="ID", help="Ask this relation only; repeatable.")
+@click.option(
+    "--max-degree",
+    type=click.IntRange(min=1),
+    default=1000,
+    show_default=True,
+    help="Entities with more facts than this do not pass on what is learned.",
+)
+@click.option("--run", "name", metavar="NAME", help="A name for the run.  [default: model, probe and time]")
+@seed_option
+@as_of_option
+@graph_option
+@json_option
+@debug_option
+def run(
+    model: str,
+    count: int,
+    batch: int,
+    probe: str,
+    distractors: int,
+    sentences: str,
+    relations: tuple[str, ...],
+    max_degree: int,
+    name: str | None,
+    seed: int,
+    as_of: int,
+    graph: str | None,
+    as_json: bool,
+) -> None:
+    """Begin a run and do its rounds.
+
+    Ends in a table of what the model knows and does not know, and a page with the same. Ctrl-C finishes the round at
+    work and keeps it; `kgprobe rounds resume` goes on.
+    """
+    from kgprobe import survey
+    from kgprobe.beliefs.rounds import Plan
+    from kgprobe.graph.server import open_graph
+    from kgprobe.probes.registry import ProbeOptions
+
+    plan = Plan(name or survey.new_run_name(model, probe), count, batch, seed, as_of, max_degree)
+    options = ProbeOptions(model, as_of, relations, distractors, sentences == "all")
+    with open_graph(graph, ask_password) as connection:
+        scorer = load_model(model)
+        with watched(plan.run, count) as watch:
+            result = survey.begin(connection, scorer, probe, options, plan, watch)
+    show(result, as_json)
+
+
+@rounds.command()
+@click.argument("run")
+@click.option("--rounds", "count", type=click.IntRange(min=1), help="Rounds to come to in all.  [default: as begun]")
+@graph_option
+@json_option
+@debug_option
+def resume(run: str, count: int | None, graph: str | None, as_json: bool) -> None:
+    """Go on with RUN where it stands, with the options it was begun with.
+
+    A run that has done its rounds shows its finding again; --rounds lets it do more.
+    """
+    from kgprobe import survey
+    from kgprobe.beliefs.rounds import get_run
+    from kgprobe.graph.server import open_graph
+
+    with open_graph(graph, ask_password) as connection:
+        options = survey.options_of(connection, run)
+        scorer = load_model(options.model)
+        with watched(run, count or get_run(connection, run)["rounds"]) as watch:
+            result = survey.resume(connection, scorer, run, count, watch)
+    show(result, as_json)
+
+
+@rounds.command()
+@click.argument("run", required=False)
+@graph_option
+@json_option
+@debug_option
+def status(run: str | None, graph: str | None, as_json: bool) -> None:
+    """Where the graph's runs stand, or RUN alone."""
+    from kgprobe.beliefs.rounds import get_run
+    from kgprobe.graph.server import open_graph
+
+    with open_graph(graph, ask_password) as connection:
+        runs = [get_run(connection, run)] if run else [row["run"] for row in connection.read("beliefs/runs")]
+    if as_json:
+        for properties in runs:
+            click.echo(json.dumps(_status(properties), ensure_ascii=False))
+        return
+    if not runs:
+        click.echo("No run in this graph yet; `kgprobe rounds run --model demo` begins one.", err=True)
+        return
+    from rich.console import Console
+
+    from kgprobe.report.rows import table
+
+    rows = [_status(properties) for properties in runs]
+    Console().print(table(list(rows[0]), rows, len(rows))[0])
+
+
+@rounds.command()
+@click.argument("run")
+@click.confirmation_option("--yes", prompt="Delete the run, its beliefs and its answers?")
+@graph_option
+@debug_option
+def forget(run: str, graph: str | None) -> None:
+    """Delete RUN: its beliefs in the graph and its folder of answers."""
+    from kgprobe import survey
+    from kgprobe.graph.server import open_graph
+
+    with open_graph(graph, ask_password) as connection:
+        survey.forget(connection, run)
+
+
+def _status(run: dict[str, Any]) -> dict[str, Any]:
+    columns = ("id", "model", "probe", "round", "rounds", "batch", "asked", "unaskable", "seed", "as_of", "started")
+    return {column: run.get(column) for column in columns}
+
+
+def load_model(spec: str) -> Any:
+    """The scorer of a model, with a word on stderr while it loads."""
+    from rich.console import Console
+
+    console = Console(stderr=True)
+    with console.status(f"Loading {spec}"):
+        from kgprobe.models.spec import load_scorer
+
+        return load_scorer(spec)
+
+
+@contextmanager
+def watched(run: str, total: int) -> Iterator["Watch"]:
+    """Show a run's progress on stderr, and let Ctrl-C end it after the round at work."""
+    from kgprobe.report.progress import progress_bar
+    from kgprobe.survey import Watch
+
+    right, answered = 0, 0
+
+    with progress_bar(f"Run {run}", total, "questions") as bar, _interruptible() as interrupted:
+
+        def on_start(facts: int, applied: int) -> None:
+            click.echo(f"{facts:,} facts can be asked; {applied} of {total} rounds are done.", err=True)
+            bar.advance_to(applied, 0)
+
+        def on_round(round_: "Round") -> None:
+            nonlocal right, answered
+            verdicts = [outcome.verdict.value for outcome in round_.outcomes]
+            right += verdicts.count("right")
+            answered += verdicts.count("right") + verdicts.count("wrong")
+            note = f"{right / answered:.0%} right" if answered else ""
+            bar.advance_to(round_.number, len(verdicts), note)
+
+        yield Watch(on_start, on_round, interrupted)
+
+
+@contextmanager
+def _interruptible() -> Iterator[Callable[[], bool]]:
+    """Whether Ctrl-C was pressed; pressed twice, it stops at once."""
+    pressed = False
+
+    def press(*_: object) -> None:
+        nonlocal pressed
+        if pressed:
+            raise KeyboardInterrupt
+        pressed = True
+        click.echo("Finishing this round; Ctrl-C again stops at once.", err=True)
+
+    before = signal.signal(signal.SIGINT, press)
+    try:
+        yield lambda: pressed
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def show(result: "Survey", as_json: bool) -> None:
+    """Print what a run came to: a table and the page's address, or one JSON object."""
+    report = result.report
+    if report.hubs:
+        named = ", ".join(list(report.hubs.values())[:5])
+        more = f" and {len(report.hubs) - 5} more" if len(report.hubs) > 5 else ""
+        click.echo(f"Too many facts to propagate through: {named}{more}. --max-degree moves the limit.", err=True)
+    if as_json:
+        click.echo(json.dumps(result.as_json(), ensure_ascii=False))
+    elif result.finding is None:
+        click.echo(
+            f"Nothing was asked: {report.facts:,} facts can be asked, {report.unaskable:,} turned out not to be."
+        )
+    else:
+        from rich.console import Console
+
+        from kgprobe.report.finding_table import print_finding
+
+        print_finding(result.finding, Console())
+        click.echo(f"Page: {result.page.as_uri()}")
+        click.echo(f"Answers: {result.outcomes}")
+    if report.stopped == "asked to":
+        click.echo(f"Stopped after round {report.rounds}. Go on with: kgprobe rounds resume {report.run}", err=True)

@@ -1,0 +1,50 @@
+"""The demo: the sample graph, the demo model, a few hundred questions, and what they show."""
+
+import contextlib
+import dataclasses
+import time
+from collections.abc import Callable
+
+from kgprobe import survey
+from kgprobe.beliefs.rounds import Plan
+from kgprobe.errors import UnknownNameError
+from kgprobe.graph.client import Graph
+from kgprobe.graph.folder import Folder
+from kgprobe.graph.ingest import load
+from kgprobe.graph.server import lease
+from kgprobe.intervals import today
+from kgprobe.models.spec import load_scorer
+from kgprobe.paths import home
+from kgprobe.probes.registry import ProbeOptions
+from kgprobe.sources import get_loader
+from kgprobe.survey import Survey, Watch
+
+RUN = "demo"
+MODEL = "demo"
+
+
+def run_demo(rounds: int, batch: int, seed: int, watch: Watch, say: Callable[[str], None]) -> Survey:
+    """Load the sample graph into a folder of its own, ask the demo model, and find what it knows.
+
+    Doing it again starts the run afresh, on the same graph.
+
+    Args:
+        say: called with a sentence at each step.
+
+    Raises:
+        KgprobeError: a part of the demo is not installed, or does not work here.
+    """
+    started = time.monotonic()
+    scorer = load_scorer(MODEL)
+    folder = Folder(home() / "demo")
+    say(f"Starting the graph in {folder.path}")
+    with lease(folder) as endpoint, Graph(endpoint) as graph:
+        report = load(graph, get_loader("sample").open())
+        say(f"The sample graph has {report.written['facts']:,} facts about {report.written['entities']:,} entities.")
+        with contextlib.suppress(UnknownNameError):
+            survey.forget(graph, RUN)
+        options = ProbeOptions(MODEL, as_of=today())
+        plan = Plan(RUN, rounds, batch, seed, options.as_of)
+        result = survey.begin(graph, scorer, "distractors", options, plan, watch)
+    seconds = time.monotonic() - started
+    return dataclasses.replace(result, report=dataclasses.replace(result.report, seconds=seconds))

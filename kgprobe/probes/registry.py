@@ -1,0 +1,53 @@
+"""The probes by name, and what each is made from."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from kgprobe.errors import UnknownNameError
+from kgprobe.graph.client import Graph
+from kgprobe.models.scorer import Scorer
+from kgprobe.probes.distractors import DistractorProbe
+from kgprobe.probes.outcome import Probe
+
+
+@dataclass(frozen=True, slots=True)
+class ProbeOptions:
+    """What a user chooses of a probe; kept with a run, so that it can go on with the same.
+
+    Attributes:
+        model: its spec.
+        relations: ids; empty means all that can be asked.
+        distractors: how many stand beside each fact.
+        all_sentences: ask every cloze sentence of a relation instead of one at random.
+    """
+
+    model: str
+    as_of: int
+    relations: tuple[str, ...] = ()
+    distractors: int = 10
+    all_sentences: bool = False
+
+
+def _distractors(graph: Graph, scorer: Scorer, options: ProbeOptions) -> Probe:
+    return DistractorProbe(
+        graph,
+        scorer,
+        as_of=options.as_of,
+        distractors=options.distractors,
+        all_sentences=options.all_sentences,
+        relations=options.relations,
+    )
+
+
+PROBES: Mapping[str, Callable[[Graph, Scorer, ProbeOptions], Probe]] = {"distractors": _distractors}
+
+
+def make_probe(name: str, graph: Graph, scorer: Scorer, options: ProbeOptions) -> Probe:
+    """The probe of that name.
+
+    Raises:
+        UnknownNameError: there is none.
+    """
+    if name not in PROBES:
+        raise UnknownNameError(f"There is no probe {name!r}; there are: {', '.join(PROBES)}.")
+    return PROBES[name](graph, scorer, options)

@@ -1,0 +1,33 @@
+"""A finding as one self-contained HTML page: no script, nothing loaded from elsewhere."""
+
+import os
+from pathlib import Path
+
+import jinja2
+
+from kgprobe.analysis.finding import CONFIDENCE, CREDIBILITY, Finding
+from kgprobe.report.finding_table import percent
+from kgprobe.report.rows import visible
+
+
+def write_finding_page(finding: Finding, path: Path) -> None:
+    """Write the page of a finding. Labels are data: whatever they hold shows as text."""
+    environment = jinja2.Environment(
+        loader=jinja2.PackageLoader("kgprobe.report", "."),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters |= {"percent": percent, "visible": visible}
+    page = environment.get_template("finding.html").render(
+        finding=finding, confidence=CONFIDENCE, credibility=CREDIBILITY, as_of=_date(finding.as_of)
+    )
+    path.parent.mkdir(parents=True, exist_ok=True)
+    unfinished = path.with_suffix(".part")
+    unfinished.write_text(page, encoding="utf-8")
+    os.replace(unfinished, path)
+
+
+def _date(day: int) -> str:
+    return f"{day // 10000:04}-{day // 100 % 100:02}-{day % 100:02}"

@@ -1,0 +1,157 @@
+"""From a graph and a model to a finding: a run with everything around it, begun, gone on with, or forgotten."""
+
+import re
+import shutil
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from kgprobe.analysis.finding import Finding, find
+from kgprobe.beliefs.rounds import Plan, Round, RunReport, begin_run, forget_run, get_run, plan_of, run_rounds
+from kgprobe.beliefs.trail import FILE, read_trail, run_folder
+from kgprobe.errors import KgprobeError
+from kgprobe.graph.client import Graph
+from kgprobe.models.scorer import Scorer
+from kgprobe.probes.registry import ProbeOptions, make_probe
+from kgprobe.report.finding_page import write_finding_page
+
+_RUN_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
+
+
+@dataclass(frozen=True, slots=True)
+class Watch:
+    """Who is told how a run gets on, and may end it.
+
+    Attributes:
+        on_start: called with the number of askable facts and of the rounds that are done already.
+        on_round: called after each round.
+        should_stop: asked after each round.
+    """
+
+    on_start: Callable[[int, int], None] = lambda facts, applied: None
+    on_round: Callable[[Round], None] = lambda round_: None
+    should_stop: Callable[[], bool] = lambda: False
+
+
+@dataclass(frozen=True, slots=True)
+class Survey:
+    """A run and its finding.
+
+    Attributes:
+        report: what the run did this time.
+        finding: what it found since it was begun; None if nothing could be asked.
+        page: the finding's page.
+        outcomes: the audit trail.
+    """
+
+    report: RunReport
+    finding: Finding | None
+    page: Path
+    outcomes: Path
+
+    def as_json(self) -> dict[str, Any]:
+        """One object with stable keys."""
+        finding = self.finding
+        return {
+            "run": self.report.run,
+            "rounds": self.report.rounds,
+            "stopped": self.report.stopped,
+            "facts": self.report.facts,
+            "facts_asked": finding.overall.facts if finding else 0,
+            "questions": self.report.asked,
+            "unaskable": self.report.unaskable,
+            "win_rate": finding.overall.win_rate.value if finding else None,
+            "win_rate_interval": [finding.overall.win_rate.low, finding.overall.win_rate.high] if finding else None,
+            "zero_sense_rate": finding.overall.zero_sense_rate.value if finding else None,
+            "zero_sense_rate_interval": (
+                [finding.overall.zero_sense_rate.low, finding.overall.zero_sense_rate.high] if finding else None
+            ),
+            "chance": finding.chance if finding else None,
+            "model": finding.model if finding else None,
+            "probe": finding.probe if finding else None,
+            "seconds": round(self.report.seconds, 3),
+            "page": str(self.page),
+            "outcomes": str(self.outcomes),
+        }
+
+
+def new_run_name(model: str, probe: str) -> str:
+    """A name for a run that nobody named: model, probe and time."""
+    slug = re.sub(r"[^A-Za-z0-9]+", "-", model.removeprefix("hf:")).strip("-").lower() or "model"
+    return f"{slug[:40]}-{probe}-{time.strftime('%Y%m%d-%H%M%S')}"
+
+
+def begin(
+    graph: Graph, scorer: Scorer, probe: str, options: ProbeOptions, plan: Plan, watch: Watch | None = None
+) -> Survey:
+    """Begin a run, do its rounds, and say what it found.
+
+    Raises:
+        KgprobeError: the run's name is taken or cannot be a folder's.
+    """
+    if not _RUN_NAME.fullmatch(plan.run):
+        raise KgprobeError(
+            f"{plan.run!r} cannot name a run; letters, digits, dots, dashes and underscores can, up to 100."
+        )
+    begin_run(graph, make_probe(probe, graph, scorer, options), plan, msgspec.json.encode(options).decode())
+    return _survey(graph, scorer, probe, options, plan, watch or Watch())
+
+
+def options_of(graph: Graph, run: str) -> ProbeOptions:
+    """What a run's probe was made from.
+
+    Raises:
+        UnknownNameError: there is no such run.
+    """
+    return msgspec.json.decode(get_run(graph, run)["options"], type=ProbeOptions)
+
+
+def resume(graph: Graph, scorer: Scorer, run: str, rounds: int | None = None, watch: Watch | None = None) -> Survey:
+    """Go on with a run where it stands.
+
+    Args:
+        scorer: of the model that the run was begun with.
+        rounds: how many it shall have in all; None leaves it at what it was begun with.
+
+    Raises:
+        UnknownNameError: there is no such run.
+        KgprobeError: the model is another one, or another process is at the run.
+    """
+    if rounds is not None:
+        get_run(graph, run)
+        graph.write("beliefs/extend_run", id=run, rounds=rounds)
+    properties = get_run(graph, run)
+    options = msgspec.json.decode(properties["options"], type=ProbeOptions)
+    return _survey(graph, scorer, properties["probe"], options, plan_of(properties), watch or Watch())
+
+
+def forget(graph: Graph, run: str) -> None:
+    """Delete a run, its beliefs and its folder.
+
+    Raises:
+        UnknownNameError: there is no such run.
+    """
+    forget_run(graph, run)
+    shutil.rmtree(run_folder(run), ignore_errors=True)
+
+
+def _survey(graph: Graph, scorer: Scorer, probe: str, options: ProbeOptions, plan: Plan, watch: Watch) -> Survey:
+    folder = run_folder(plan.run)
+    report = run_rounds(
+        graph,
+        make_probe(probe, graph, scorer, options),
+        plan,
+        folder,
+        on_start=watch.on_start,
+        on_round=watch.on_round,
+        should_stop=watch.should_stop,
+    )
+    page = folder / "finding.html"
+    finding = find(graph, plan.run, read_trail(folder)) if report.asked else None
+    if finding:
+        write_finding_page(finding, page)
+    return Survey(report, finding, page, folder / FILE)
