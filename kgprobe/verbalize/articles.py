@@ -1,34 +1,73 @@
-"""The definite article that English puts before some names: the Netherlands, the European Union, but France, Tokyo.
+"""The definite article that English puts before some names: the Netherlands, the euro, the Danube, but France, Tokyo.
 
-A rule of thumb over the words of a name, since a graph does not hold its article. It looks at the name alone, which
-is right for names of countries, organizations, seas and rivers, and adds nothing where no rule speaks for it.
+A graph does not hold a name's article, so it is told from the name's words, in this order:
+
+1. A name that has an article keeps it as it is: The Hague, The Gambia, the Emirates, Los Angeles.
+2. Names that are known to take one (plural countries, rivers, regions, some mountains), abbreviations that are read
+   letter by letter (the EU, the UN), and units of money (the euro, the Swiss franc).
+3. A common noun before *of* or *for*: the Republic of Korea, the Gulf of Mexico, the Association for Computing
+   Machinery. After any other word these say nothing: Juliana of the Netherlands.
+4. A common noun at the end: the Czech Republic, the Solomon Islands, the North Sea, the European Central Bank.
+
+Everything else stays bare: persons, cities, languages, most countries, lakes, single mountains, abbreviations that are
+read as words (NATO, ASEAN), Mexico City, Union City. What the words cannot tell goes wrong: a novel called Amazon, a
+river that is not among the known ones and is not called River.
 """
 
 import re
 
-# A name that holds one of these as a word takes the article: the Czech Republic, the Bay of Bengal, the Arab League.
-_COMMON_NOUNS = (
-    "Alliance Alps Assembly Association Bank Bay Canal Caliphate Caucasus Channel Coast Commission Committee Community "
-    "Commonwealth Confederation Congo Council Court Desert Dynasty Emirate Emirates Empire Federation Forum Fund Group "
-    "Gulf Hague Highlands Initiative Isles Islands Kingdom Khanate League Lowlands Market Mountains Nations Ocean "
-    "Organisation Organization Pact Parliament Partnership Peninsula Plains Principality Protectorate Republic River "
-    "Sea Secretariat Soviet Sahara Secretary Soviets State States Strait Sultanate Territories Territory Treaty Union "
-    "Urals"
-).split()
-_NAMES = frozenset(
-    "Americas Andes Appalachians Atlantic Bahamas Balkans Baltic Bronx Carpathians Comoros Crimea Danube Gambia Ganges "
-    "Himalayas Hague Ivory Maldives Mediterranean Netherlands Nile Pacific Philippines Pyrenees Rhine Rockies "
-    "Seychelles Vatican".split()
-) - {"Ivory", "Hague"}
-_ABBREVIATIONS = frozenset(
-    "AU BIS BRICS CAR CIS DRC EEA EEC EU FAO FRG G7 G8 G20 GDR ICC IMF OAU OECD PRC ROK UAE UK UN US USA USSR WHO WTO".split()
-) - {"BRICS"}
-# What a noun of the first list does not carry: cities, persons, and names that are one in spite of their words.
-_WITHOUT = re.compile(
-    r"\b(City|Town|Village|County|Lake|Mount|University|Airport|Square)$|^(Lake|Mount|Saint|St\.?|Port|Fort|New) "
+_HAS_ARTICLE = re.compile(r"(?i)(?:the|an?|l[ae]s?|los|el|il|der|die|das|het)\s|l['’]")
+
+_KNOWN = frozenset(
+    # countries, regions, groups of islands
+    "Americas Antilles Azores Bahamas Balkans Caribbean Caucasus Comoros Congo Gambia Grenadines Hebrides Levant "
+    "Maghreb Maldives Netherlands Philippines Sahel Seychelles Vatican "
+    # seas that go without the word, mountains, deserts
+    "Adriatic Aegean Alps Andes Apennines Appalachians Arctic Atlantic Baltic Bosphorus Carpathians Caspian Dolomites "
+    "Gobi Grossglockner Himalayas Kalahari Matterhorn Mediterranean Pacific Pyrenees Rockies Sahara Urals Vosges "
+    "Zugspitze "
+    # rivers
+    "Aare Amazon Amur Arno Brahmaputra Danube Daugava Dnieper Dniester Don Dordogne Douro Drava Drina "
+    "Ebro Elbe Ems Euphrates Gambia Ganges Garonne Guadalquivir Guadiana Hudson Inn Irrawaddy Irtysh Isar "
+    "Kolyma Liffey Limpopo Loire Main Marne Mekong Meuse Mississippi Missouri Moldau Morava Moselle "
+    "Moskva Mur Neckar Neman Neva Nile Ob Oder Oka Orinoco Oise Pechora Po Potomac Prut Rhine "
+    "Rhône Rhone Ruhr Salween Saône Sava Scheldt Seine Severn Spree Tagus Thames Tiber Tigris Tisza Ucayali "
+    "Vistula Volga Vltava Weser Yamuna Yangtze Yellowstone Yenisei Yenisey Zambezi".split()
+) | {"Rio Grande", "Río Grande", "Río de la Plata", "Rio Negro", "Benelux Union", "Côte d'Azur"}
+
+_SPELLED = frozenset(
+    "ADB AU BBC CAR CIA CIS CSTO DPRK DRC EC ECB EEA EEC EU FAO FBI FRG GCC GDR IAEA IBRD ICC ICJ IFC ILO IMF IMO IOC "
+    "ITU KGB KSA LoN OAS OAU OECD OIC OSCE PRC ROC ROK RSA SFRY UAE UK UN UNHCR US USA USSR WHO WMO WTO".split()
 )
-_HAS_ARTICLE = re.compile(r"(?i)^(the|la|le|los|las|el|al|der|die|das|a|an)\b")
-_NOUN = re.compile(r"\b(?:" + "|".join(_COMMON_NOUNS) + r")\b")
+
+_MONEY = frozenset(
+    "afghani ariary baht balboa birr bolívar boliviano cedi colón crown crowns córdoba dalasi denar dinar dirham dobra "
+    "dollar dong đồng dram drachma escudo euro forint franc gourde guaraní guilder hryvnia kina kip koruna krona krone "
+    "kroon króna kuna kwacha kwanza kyat lari lats lek lempira leone leu lev lilangeni lira litas loti manat mark "
+    "markka metical nakfa naira ngultrum ouguiya paʻanga pataca peseta peso pound pula quetzal rand real renminbi "
+    "rial riel ringgit riyal rouble ruble rufiyaa rupee rupiah schilling shekel shilling sol som somoni soum sterling "
+    "taka tala tenge tolar tugrik tālā tögrög vatu won yen yuan zloty złoty".split()
+)
+
+_NOUNS = frozenset(
+    "Academy Agency Alliance Archipelago Assembly Association Authority Bank Basin Bloc Board Caliphate Canal "
+    "Channel Chamber Coast Colonies Commission Committee Commonwealth Community Confederation Conference Congress "
+    "Convention Council Court Cross Delta Desert Duchy Dynasty Emirate Emirates Empire Falls Federation Forum "
+    "Foundation Fund Group Gulf Highlands Initiative Institute Isles Islands Isthmus Kingdom Khanate League Library "
+    "Massif Monarchy Mountains Movement Museum Nation Nations Navy Ocean Office Organisation Organization Pact "
+    "Parliament Partnership Party Peninsula Plain Plains Plateau Pole Principality Protectorate Range Region Republic "
+    "Republics Reserve River Sea Secretariat Senate Shogunate Society Sound Soviets States Strait Straits Sultanate "
+    "Territories Territory Treaty Tribunal Tsardom Union Valley".split()
+)
+# These take the article only with "of": the Bay of Bengal but Hudson Bay, the City of London but Mexico City.
+_NOUNS_OF = _NOUNS | frozenset(
+    "Archbishopric Archdiocese Bailiwick Battle Bay Bishopric Bridge Cathedral Church City College County Crown "
+    "Department Diocese District Faculty House Isle Island Lake Ministry Order Palace Prefecture Province School Sea "
+    "Siege State Tower Town University Viceroyalty".split()
+)
+_PREPOSITIONS = frozenset({"of", "for", "on", "against"})
+# A last word that the noun's rule does not hold for, told by the first word.
+_BARE_FIRST = frozenset("Lake Mount Mt Saint St St. Port Fort Cape Camp Loch Isla Mont Monte Pico Cerro".split())
 
 
 def mention(label: str) -> str:
@@ -37,13 +76,21 @@ def mention(label: str) -> str:
 
 
 def takes_article(label: str) -> bool:
-    """Whether English puts ``the`` before a name."""
-    if _HAS_ARTICLE.match(label) or _WITHOUT.search(label):
-        return False
-    if label in _NAMES or label in _ABBREVIATIONS or label.replace(".", "") in _ABBREVIATIONS:
-        return True
+    """Whether English puts ``the`` before a name; no for one that has its article already."""
     words = label.split()
-    if len(words) > 1 and _NOUN.search(label):
-        # A possessive is its own determiner: Lao People's Democratic Republic takes the article, Jordan's Union does not.
-        return not re.match(r"\w+'s\b", label)
-    return False
+    if not words or _HAS_ARTICLE.match(label):
+        return False
+    if label in _KNOWN or label.replace(".", "") in _SPELLED or words[-1] in _MONEY:
+        return True
+    if words[0] in _BARE_FIRST:
+        return False
+    place = next((place for place, word in enumerate(words) if place and word in _PREPOSITIONS), None)
+    if place is not None:
+        return words[place - 1] in _NOUNS_OF
+    # Anton Fund may be a person and Union a town in Ohio; two words are no proof, one word is no sign at all.
+    return len(words) > 1 and words[-1] in _NOUNS
+
+
+def without_article(label: str) -> str:
+    """A name without the ``the`` that it begins with, for a place where one stands already."""
+    return re.sub(r"^[Tt]he\s+", "", label)

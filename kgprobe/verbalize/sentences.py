@@ -1,63 +1,85 @@
 """Templates into sentences: ``[X]`` is the subject, ``[Y]`` the object.
 
-Names get their article where English wants one and the template has none before the placeholder, and a sentence begins with
-a capital letter.
+A name gets its article where English wants one (:mod:`.articles`), unless the template has a determiner there; then the
+name goes in bare, so that nothing reads "the the". A name's possessive is ``'s``, after a plural's s ``'`` alone. A
+sentence begins with a capital.
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
-from kgprobe.verbalize.articles import mention
+from kgprobe.verbalize.articles import mention, without_article
 
 SUBJECT = "[X]"
 OBJECT = "[Y]"
 
-# A determiner right before a placeholder: the template has seen to the article itself.
-_DETERMINED = re.compile(r"(?i)(?:^|\s)(?:the|a|an|its|their|this|that)\s$")
+_PLACEHOLDER = re.compile(r"(\[[XY]\])")
+_THE = re.compile(r"(?i)\bthe\s$")
+_DETERMINER = re.compile(r"(?i)\b(?:an?|its|their|this|that)\s$")
+# A plural or a name with the article ends in an s that speaks for itself: the Netherlands' capital, but Laos's.
+_PLURAL = re.compile(r"(?i)the\s.*s$")
 
 
 def cloze_prompt(template: str, subject: str) -> str:
-    """The text before the blank, without a space at its end.
+    """The text before the blank, without white space at its end.
 
     Args:
         template: a cloze sentence that ends in ``[Y]``.
         subject: the subject's name.
     """
-    return _capital(_fill(template.removesuffix(OBJECT), SUBJECT, subject)).rstrip()
+    return _fill(template.removesuffix(OBJECT), {SUBJECT: subject}).rstrip()
+
+
+def cloze_prompts(templates: Sequence[str], subject: str) -> list[str]:
+    """The text before the blank for each cloze sentence of a relation, in their order."""
+    return [cloze_prompt(template, subject) for template in templates]
 
 
 def object_continuations(template: str, names: Sequence[str]) -> list[str]:
-    """Names of an entity as they go on a cloze sentence in place of ``[Y]``; each different one once, in order."""
-    determined = _is_determined(template, template.rindex(OBJECT))
-    return list(dict.fromkeys(name if determined else mention(name) for name in names))
+    """Names of an entity as they go on a cloze sentence in place of ``[Y]``; each different one once, in their order.
+
+    Args:
+        template: a cloze sentence that ends in ``[Y]``.
+        names: the entity's label and aliases.
+
+    Returns:
+        texts without white space at their ends, to be joined to the prompt by one space; at most one a name.
+    """
+    before = template.removesuffix(OBJECT)
+    return list(dict.fromkeys(_placed(before, name) for name in names if name.strip()))
 
 
 def fill(template: str, subject: str, object_: str) -> str:
-    """A statement or a question with both names in it."""
-    # The placeholders are split first, so that a name that looks like one stays what it is.
-    parts = re.split(r"(\[[XY]\])", template)
+    """A statement or a yes/no question with both names in it."""
+    return _fill(template, {SUBJECT: subject, OBJECT: object_})
+
+
+def wh_question(template: str, subject: str) -> str:
+    """A question whose answer is the object."""
+    return _fill(template, {SUBJECT: subject})
+
+
+def _fill(template: str, names: Mapping[str, str]) -> str:
+    # The template is split before a name goes in, so that a name which looks like a placeholder stays what it is.
     text = ""
-    for part in parts:
-        name = {SUBJECT: subject, OBJECT: object_}.get(part)
-        if name is None:
-            text += part
+    for part in _PLACEHOLDER.split(template):
+        if part in names:
+            text += _placed(text, names[part])
+        elif part.startswith("'s") and _PLURAL.search(text):
+            text += "'" + part[2:]
         else:
-            text += name if _DETERMINED.search(text) else mention(name)
-    return _capital(text)
+            text += part
+    return _capitalized(text)
 
 
-def _fill(template: str, placeholder: str, name: str) -> str:
-    pieces = template.split(placeholder)
-    text = pieces[0]
-    for piece in pieces[1:]:
-        text += (name if _DETERMINED.search(text) else mention(name)) + piece
-    return text
+def _placed(before: str, name: str) -> str:
+    name = name.strip()
+    if _THE.search(before):
+        return without_article(name)
+    return name if _DETERMINER.search(before) else mention(name)
 
 
-def _is_determined(template: str, place: int) -> bool:
-    return _DETERMINED.search(template[:place]) is not None
-
-
-def _capital(text: str) -> str:
-    # Only an article is raised: a name that begins with a small letter, such as iPhone, keeps it.
-    return "The " + text[4:] if text.startswith("the ") else text
+def _capitalized(text: str) -> str:
+    # A name with capitals elsewhere is written that way: iPhone, eBay.
+    first = text.split(" ", 1)[0]
+    return text[:1].upper() + text[1:] if first.islower() else text

@@ -1,0 +1,40 @@
+"""Whether a template can be filled and reads as what it is meant to be."""
+
+from kgprobe.errors import UnknownNameError
+from kgprobe.verbalize.sentences import OBJECT, SUBJECT
+
+KINDS = ("cloze", "statement", "yes_no_question", "wh_question")
+
+
+def check_template(kind: str, text: str) -> list[str]:
+    """What is wrong with a template; an empty list if nothing is.
+
+    Args:
+        kind: one of ``KINDS``.
+        text: the template, with ``[X]`` for the subject and, but for wh-questions, ``[Y]`` for the object.
+
+    Raises:
+        UnknownNameError: there is no such kind.
+    """
+    if kind not in KINDS:
+        raise UnknownNameError(f"There is no kind of template {kind!r}; there are {', '.join(KINDS)}.")
+    problems = []
+    if text != " ".join(text.split()):
+        problems.append("has white space at an end, or more than one space in a row")
+    wanted = {SUBJECT: 1, OBJECT: 0 if kind == "wh_question" else 1}
+    problems += [
+        f"has {placeholder} {text.count(placeholder)} times where {count} is expected"
+        for placeholder, count in wanted.items()
+        if text.count(placeholder) != count
+    ]
+    if "[" in text.replace(SUBJECT, "").replace(OBJECT, ""):
+        problems.append(f"has a bracket that is neither {SUBJECT} nor {OBJECT}")
+    if kind == "cloze" and not text.endswith(OBJECT):
+        problems.append(f"does not end in {OBJECT}")
+    if kind == "statement" and not text.endswith("."):
+        problems.append("does not end in a full stop")
+    if kind.endswith("question") and not text.endswith("?"):
+        problems.append("does not end in a question mark")
+    if text[:1].islower():
+        problems.append("does not begin with a capital letter")
+    return problems
