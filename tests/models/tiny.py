@@ -1,0 +1,138 @@
+"""Small models with random weights, small tokenizers of the usual kinds, and the definition of a score, naively."""
+
+import torch
+from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, processors, trainers
+from transformers import (
+    BloomConfig,
+    BloomForCausalLM,
+    CohereConfig,
+    CohereForCausalLM,
+    Gemma2Config,
+    Gemma2ForCausalLM,
+    Gemma3ForCausalLM,
+    Gemma3TextConfig,
+    GPT2Config,
+    GPT2LMHeadModel,
+    GPTNeoXConfig,
+    GPTNeoXForCausalLM,
+    LlamaConfig,
+    LlamaForCausalLM,
+    MambaConfig,
+    MambaForCausalLM,
+    MistralConfig,
+    MistralForCausalLM,
+    OPTConfig,
+    OPTForCausalLM,
+    PreTrainedModel,
+    PreTrainedTokenizerFast,
+    Qwen2Config,
+    Qwen2ForCausalLM,
+    Qwen3Config,
+    Qwen3ForCausalLM,
+)
+
+TEXTS = [
+    "The capital of Japan is Tokyo, and the capital of France is Paris; Kyoto was the capital of Japan before.",
+    "New York City, New York and York are three places. New Zealand is another place, far away from York.",
+    "Łódź is a city in Poland. Zürich is a city in Switzerland, and São Paulo is a city in Brazil.",
+    "Tokyo is the capital of what? The official language of Switzerland is German, French, Italian and Romansh.",
+] * 4
+
+
+def byte_level(add_prefix_space: bool = False, bos: bool = False, eos: bool = True) -> PreTrainedTokenizerFast:
+    """As GPT-2 has it, or RoBERTa (with a prefix space), or Llama 3 (with BOS)."""
+    tokenizer = Tokenizer(models.BPE())
+    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=add_prefix_space)
+    tokenizer.decoder = decoders.ByteLevel()
+    trainer = trainers.BpeTrainer(
+        vocab_size=380,
+        special_tokens=["<s>", "</s>"],
+        initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
+        show_progress=False,
+    )
+    tokenizer.train_from_iterator(TEXTS, trainer)
+    return _finish(tokenizer, bos, eos)
+
+
+def unigram(bos: bool = True, eos: bool = True) -> PreTrainedTokenizerFast:
+    """As SentencePiece has it: white space becomes a part of the word after it, and one stands before the text."""
+    tokenizer = Tokenizer(models.Unigram())
+    tokenizer.normalizer = normalizers.Nmt()
+    tokenizer.pre_tokenizer = pre_tokenizers.Metaspace(prepend_scheme="always", split=True)
+    tokenizer.decoder = decoders.Metaspace()
+    trainer = trainers.UnigramTrainer(
+        vocab_size=150, special_tokens=["<s>", "</s>", "<unk>"], unk_token="<unk>", show_progress=False
+    )
+    tokenizer.train_from_iterator(TEXTS, trainer)
+    return _finish(tokenizer, bos, eos)
+
+
+def _finish(tokenizer: Tokenizer, bos: bool, eos: bool) -> PreTrainedTokenizerFast:
+    if bos:
+        tokenizer.post_processor = processors.TemplateProcessing(single="<s> $A", special_tokens=[("<s>", 0)])
+    end = {"eos_token": "</s>"} if eos else {}
+    return PreTrainedTokenizerFast(tokenizer_object=tokenizer, bos_token="<s>", **end)
+
+
+COMMON = {"hidden_size": 32, "num_hidden_layers": 3, "num_attention_heads": 4, "initializer_range": 0.3}
+LLAMA_LIKE = COMMON | {"intermediate_size": 48, "num_key_value_heads": 2, "max_position_embeddings": 256}
+LAYERS = {"layer_types": ["sliding_attention", "full_attention", "sliding_attention"]}
+
+ARCHITECTURES = {
+    "gpt2": (
+        GPT2LMHeadModel,
+        GPT2Config,
+        {"n_embd": 32, "n_layer": 3, "n_head": 4, "n_positions": 256, "initializer_range": 0.3},
+    ),
+    "llama": (LlamaForCausalLM, LlamaConfig, LLAMA_LIKE),
+    "gemma3": (Gemma3ForCausalLM, Gemma3TextConfig, LLAMA_LIKE | LAYERS | {"head_dim": 8, "sliding_window": 512}),
+    "gemma3, narrow window": (
+        Gemma3ForCausalLM,
+        Gemma3TextConfig,
+        LLAMA_LIKE | LAYERS | {"head_dim": 8, "sliding_window": 5},
+    ),
+    "gpt_neox": (GPTNeoXForCausalLM, GPTNeoXConfig, COMMON | {"intermediate_size": 48, "max_position_embeddings": 256}),
+    "qwen2": (Qwen2ForCausalLM, Qwen2Config, LLAMA_LIKE),
+    "qwen3": (Qwen3ForCausalLM, Qwen3Config, LLAMA_LIKE | {"head_dim": 8}),
+    "bloom": (BloomForCausalLM, BloomConfig, {"hidden_size": 32, "n_layer": 3, "n_head": 4, "initializer_range": 0.3}),
+    "mistral, narrow window": (MistralForCausalLM, MistralConfig, LLAMA_LIKE | {"sliding_window": 5}),
+    "gemma2, soft caps": (
+        Gemma2ForCausalLM,
+        Gemma2Config,
+        LLAMA_LIKE
+        | LAYERS
+        | {"head_dim": 8, "sliding_window": 5, "final_logit_softcapping": 2.0, "attn_logit_softcapping": 3.0},
+    ),
+    "cohere, scaled logits": (CohereForCausalLM, CohereConfig, LLAMA_LIKE | {"logit_scale": 0.25}),
+    "opt": (OPTForCausalLM, OPTConfig, COMMON | {"ffn_dim": 48, "word_embed_proj_dim": 32, "init_std": 0.3}),
+    "mamba": (MambaForCausalLM, MambaConfig, {"hidden_size": 32, "num_hidden_layers": 2, "initializer_range": 0.3}),
+}
+
+
+def random_model(name: str, vocabulary: int) -> PreTrainedModel:
+    """A model with weights large enough that what it attends to, and at which position, shows in its probabilities."""
+    model_class, config_class, options = ARCHITECTURES[name]
+    torch.manual_seed(7)
+    config = config_class(vocab_size=vocabulary, bos_token_id=0, eos_token_id=1, pad_token_id=None, **options)
+    model = model_class(config).eval()
+    with torch.no_grad():
+        for key, weight in model.named_parameters():
+            # Biases and norms are not left at zero and one, where a forgotten one would not show.
+            if weight.dim() == 1 and "mamba" not in name:
+                weight.add_(torch.randn_like(weight) * 0.2)
+            assert weight.isfinite().all(), key
+    return model
+
+
+def naive_score(model, tokenizer, leading, prompt, continuation, eos=False, joined=None) -> float:
+    """One plain forward pass over the whole text, and the sum over the tokens that are the continuation's."""
+    text = f"{prompt} {continuation}" if joined is None else joined
+    alone = [*leading, *tokenizer(prompt.rstrip(), add_special_tokens=False, split_special_tokens=True).input_ids]
+    whole = [*leading, *tokenizer(text, add_special_tokens=False, split_special_tokens=True).input_ids]
+    first = 0
+    while first < min(len(alone), len(whole)) and alone[first] == whole[first]:
+        first += 1
+    whole += [tokenizer.eos_token_id] if eos else []
+    with torch.no_grad():
+        log_probabilities = model(torch.tensor([whole[:-1]])).logits[0, first - 1 :].float().log_softmax(-1)
+    return sum(float(log_probabilities[place - first, whole[place]]) for place in range(first, len(whole)))
