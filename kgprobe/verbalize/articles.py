@@ -16,9 +16,14 @@ river that is not among the known ones and is not called River.
 
 import re
 
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
 _HAS_ARTICLE = re.compile(r"(?i)(?:the|an?|l[ae]s?|los|el|il|der|die|das|het)\s|l['’]")
 
-_KNOWN = frozenset(
+_KNOWN = _words(
     # countries, regions, groups of islands
     "Americas Antilles Azores Bahamas Balkans Caribbean Caucasus Comoros Congo Gambia Grenadines Hebrides Levant "
     "Maghreb Maldives Netherlands Philippines Sahel Seychelles Vatican "
@@ -32,24 +37,24 @@ _KNOWN = frozenset(
     "Kolyma Liffey Limpopo Loire Main Marne Mekong Meuse Mississippi Missouri Moldau Morava Moselle "
     "Moskva Mur Neckar Neman Neva Nile Ob Oder Oka Orinoco Oise Pechora Po Potomac Prut Rhine "
     "Rhône Rhone Ruhr Salween Saône Sava Scheldt Seine Severn Spree Tagus Thames Tiber Tigris Tisza Ucayali "
-    "Vistula Volga Vltava Weser Yamuna Yangtze Yellowstone Yenisei Yenisey Zambezi".split()
+    "Vistula Volga Vltava Weser Yamuna Yangtze Yellowstone Yenisei Yenisey Zambezi"
 ) | {"Rio Grande", "Río Grande", "Río de la Plata", "Rio Negro", "Benelux Union", "Côte d'Azur"}
 
-_SPELLED = frozenset(
+_SPELLED = _words(
     "ADB AU BBC CAR CIA CIS CSTO DPRK DRC EC ECB EEA EEC EU FAO FBI FRG GCC GDR IAEA IBRD ICC ICJ IFC ILO IMF IMO IOC "
-    "ITU KGB KSA LoN OAS OAU OECD OIC OSCE PRC ROC ROK RSA SFRY UAE UK UN UNHCR US USA USSR WHO WMO WTO".split()
+    "ITU KGB KSA LoN OAS OAU OECD OIC OSCE PRC ROC ROK RSA SFRY UAE UK UN UNHCR US USA USSR WHO WMO WTO"
 )
 
-_MONEY = frozenset(
+_MONEY = _words(
     "afghani ariary baht balboa birr bolívar boliviano cedi colón crown crowns córdoba dalasi denar dinar dirham dobra "
     "dollar dong đồng dram drachma escudo euro forint franc gourde guaraní guilder hryvnia kina kip koruna krona krone "
     "kroon króna kuna kwacha kwanza kyat lari lats lek lempira leone leu lev lilangeni lira litas loti manat mark "
     "markka metical nakfa naira ngultrum ouguiya paʻanga pataca peseta peso pound pula quetzal rand real renminbi "
     "rial riel ringgit riyal rouble ruble rufiyaa rupee rupiah schilling shekel shilling sol som somoni soum sterling "
-    "taka tala tenge tolar tugrik tālā tögrög vatu won yen yuan zloty złoty".split()
+    "taka tala tenge tolar tugrik tālā tögrög vatu won yen yuan zloty złoty"
 )
 
-_NOUNS = frozenset(
+_NOUNS = _words(
     "Academy Agency Alliance Archipelago Assembly Association Authority Bank Basin Bloc Board Caliphate Canal "
     "Channel Chamber Coast Colonies Commission Committee Commonwealth Community Confederation Conference Congress "
     "Convention Council Court Cross Delta Desert Duchy Dynasty Emirate Emirates Empire Falls Federation Forum "
@@ -57,17 +62,17 @@ _NOUNS = frozenset(
     "Massif Monarchy Mountains Movement Museum Nation Nations Navy Ocean Office Organisation Organization Pact "
     "Parliament Partnership Party Peninsula Plain Plains Plateau Pole Principality Protectorate Range Region Republic "
     "Republics Reserve River Sea Secretariat Senate Shogunate Society Sound Soviets States Strait Straits Sultanate "
-    "Territories Territory Treaty Tribunal Tsardom Union Valley".split()
+    "Territories Territory Treaty Tribunal Tsardom Union Valley"
 )
 # These take the article only with "of": the Bay of Bengal but Hudson Bay, the City of London but Mexico City.
-_NOUNS_OF = _NOUNS | frozenset(
+_NOUNS_OF = _NOUNS | _words(
     "Archbishopric Archdiocese Bailiwick Battle Bay Bishopric Bridge Cathedral Church City College County Crown "
     "Department Diocese District Faculty House Isle Island Lake Ministry Order Palace Prefecture Province School Sea "
-    "Siege State Tower Town University Viceroyalty".split()
+    "Siege State Tower Town University Viceroyalty"
 )
 _PREPOSITIONS = frozenset({"of", "for", "on", "against"})
 # A last word that the noun's rule does not hold for, told by the first word.
-_BARE_FIRST = frozenset("Lake Mount Mt Saint St St. Port Fort Cape Camp Loch Isla Mont Monte Pico Cerro".split())
+_BARE_FIRST = _words("Lake Mount Mt Saint St St. Port Fort Cape Camp Loch Isla Mont Monte Pico Cerro")
 
 
 def mention(label: str) -> str:
@@ -87,7 +92,7 @@ def takes_article(label: str) -> bool:
     place = next((place for place, word in enumerate(words) if place and word in _PREPOSITIONS), None)
     if place is not None:
         return words[place - 1] in _NOUNS_OF
-    # Anton Fund may be a person and Union a town in Ohio; two words are no proof, one word is no sign at all.
+    # One word alone is no sign: Union is a town in Ohio.
     return len(words) > 1 and words[-1] in _NOUNS
 
 
