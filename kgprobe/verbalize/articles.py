@@ -71,6 +71,8 @@ _NOUNS_OF = _NOUNS | _words(
     "Siege State Tower Town University Viceroyalty"
 )
 _PREPOSITIONS = frozenset({"of", "for", "on", "against"})
+# Names that go without it in spite of their last word.
+_BARE = frozenset({"Ivory Coast", "Cross River", "Western Union", "Oxford Union"})
 # A last word that the noun's rule does not hold for, told by the first word.
 _BARE_FIRST = _words("Lake Mount Mt Saint St St. Port Fort Cape Camp Loch Isla Mont Monte Pico Cerro")
 
@@ -87,7 +89,7 @@ def takes_article(label: str) -> bool:
         return False
     if label in _KNOWN or label.replace(".", "") in _SPELLED or words[-1] in _MONEY:
         return True
-    if words[0] in _BARE_FIRST:
+    if words[0] in _BARE_FIRST or label in _BARE:
         return False
     place = next((place for place, word in enumerate(words) if place and word in _PREPOSITIONS), None)
     if place is not None:

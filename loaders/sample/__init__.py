@@ -1,0 +1,40 @@
+"""``kgprobe load sample``: a small graph of our own, of countries and what surrounds them.
+
+Countries of the world with their capitals, currencies, languages, neighbours, memberships, highest points, heads of
+state and of government with their terms; cities, rivers, organizations. Ids are Wikidata's, and ``entities.json`` has
+the form of its dumps, so the graph can be joined with one. The facts were written from general knowledge and stand as of
+late 2025: a fact without an end held then, or has only a start that matters. Where a country's list of neighbours,
+memberships among the organizations of the graph, or official languages is given, it is meant to be complete; heads of
+state and of government are a choice.
+
+``relations.jsonl`` holds the sentences and questions in which the facts are asked.
+"""
+
+from dataclasses import replace
+from pathlib import Path
+
+from kgprobe.sources import Loader
+
+from ..wikidata import Dump, open_dump
+
+FOLDER = Path(__file__).parent
+
+
+def open_sample() -> Dump:
+    """The sample graph as a source.
+
+    Raises:
+        KgprobeError: its files are missing from the installation.
+    """
+    return replace(open_dump(FOLDER / "entities.json", templates=FOLDER / "relations.jsonl"), name="sample")
+
+
+loader = Loader(
+    summary="""Load the sample graph: countries and what surrounds them, 2,900 facts.
+
+    \b
+    kgprobe load sample
+    """,
+    parameters=[],
+    open=open_sample,
+)
