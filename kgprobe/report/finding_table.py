@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from rich import box
 from rich.console import Console, Group, RenderableType
 from rich.table import Table
 from rich.text import Text
@@ -34,7 +35,9 @@ def finding_table(finding: Finding, shown: int) -> RenderableType:
 
 
 def _rates(finding: Finding) -> Table:
-    table = Table(title=f"Own answers, with {CONFIDENCE:.0%} intervals", title_justify="left")
+    table = Table(
+        title=f"Own answers, with {CONFIDENCE:.0%} intervals", title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False
+    )
     table.add_column("relation")
     table.add_column("facts", justify="right")
     table.add_column("win rate", justify="right")
@@ -51,17 +54,23 @@ def _rates(finding: Finding) -> Table:
 
 
 def _facts(title: str, facts: Sequence[Judged]) -> Table:
-    table = Table(title=f"{title} (theta: probability of failing, {CREDIBILITY:.0%} interval)", title_justify="left")
-    table.add_column("question", ratio=3)
-    table.add_column("answer", ratio=1)
-    table.add_column("won against it", ratio=1)
-    table.add_column("right:wrong", justify="right")
-    table.add_column("E[theta]", justify="right", no_wrap=True)
+    won = any(fact.winner for fact in facts)
+    table = Table(
+        title=f"{title} (theta: probability of failing, {CREDIBILITY:.0%} interval)",
+        title_justify="left",
+        box=box.SIMPLE_HEAD,
+        pad_edge=False,
+    )
+    table.add_column("question", ratio=4, overflow="fold")
+    table.add_column("answer", ratio=2, overflow="fold")
+    if won:
+        table.add_column("what won", ratio=2, overflow="fold")
+    table.add_column("r:w", justify="right", no_wrap=True)
+    table.add_column(Text("E[theta]"), justify="right", no_wrap=True)
     for fact in facts:
-        cells = [f"{fact.prompt} …", fact.object, fact.winner or "—", f"{fact.right}:{fact.wrong}"]
-        table.add_row(
-            *(Text(visible(cell)) for cell in cells), Text(f"{fact.theta:.2f} [{fact.low:.2f}, {fact.high:.2f}]")
-        )
+        cells = [f"{fact.prompt} …", fact.object, *([fact.winner or "—"] if won else []), f"{fact.right}:{fact.wrong}"]
+        theta = f"{fact.theta:.2f} [{fact.low:.2f}, {fact.high:.2f}]"
+        table.add_row(*(Text(visible(cell)) for cell in cells), Text(theta))
     return table
 
 
