@@ -271,7 +271,7 @@ def _open(entities: Path | None, facts: Path | None, relations: Path | None) -> 
 loader = Loader(
     summary="""Load entities, facts and relations from JSON lines and a table (plain, .gz, .bz2).
 
-    \\b
+    \b
     kgprobe load table --entities entities.jsonl.gz --facts facts.tsv.gz --relations relations.jsonl
     """,
     parameters=[

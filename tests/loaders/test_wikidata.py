@@ -3,6 +3,7 @@
 import bz2
 import gzip
 import json
+import os
 from collections.abc import Iterator
 from copy import deepcopy
 from pathlib import Path
@@ -57,6 +58,8 @@ LEXEME = {"type": "lexeme", "id": "L1", "lemmas": terms(en="go"), "lexicalCatego
 def opened(folder: Path, content: str | bytes, **selected: Any) -> Dump:
     path = folder / "dump.json"
     path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    # So that equal contents have equal fingerprints.
+    os.utime(path, ns=(1, 1))
     return open_dump(path, selection=Selection(**selected))
 
 
@@ -168,10 +171,16 @@ def test_a_point_in_time_is_both_bounds_unless_there_are_bounds(tmp_path: Path) 
             statement("P1", item(1), "a", P585=year),
             statement("P1", item(2), "b", P585=year, P580=time("+2000-01-01T00:00:00Z")),
             statement("P1", item(3), "c", P585=century),
+            statement("P1", item(4), "d", P585=year, P582=time("+2000-01-01T00:00:00Z")),
         ]
     }
     facts = records(opened(tmp_path, dump(entity("Q1", claims=claims))).facts())
-    assert [(fact.start, fact.end) for fact in facts] == [("1998", "1998"), ("2000-01-01", None), ("1801", "1900")]
+    assert [(fact.start, fact.end) for fact in facts] == [
+        ("1998", "1998"),
+        ("2000-01-01", None),
+        ("1801", "1900"),
+        (None, "2000-01-01"),
+    ]
 
 
 def test_of_several_bounds_the_widest_count(tmp_path: Path) -> None:
@@ -228,12 +237,16 @@ def test_filters(tmp_path: Path) -> None:
     by_id = opened(tmp_path, text, ids=frozenset({"Q142"}))
     assert [found.id for found in records(by_id.entities())] == ["Q142"]
     assert len(records(by_id.facts())) == 3
+    again = opened(tmp_path, text, ids=frozenset({"Q142"}))
+    assert again.fingerprint == by_id.fingerprint
     compact = "\n".join(json.dumps(each, separators=(",", ":")) for each in (FRANCE, PARIS))
     assert [found.id for found in records(opened(tmp_path, compact, ids=frozenset({"Q90"})).entities())] == ["Q90"]
     assert by_type.partial
     assert by_id.partial
-    fingerprints = {source.fingerprint for source in (by_relation, by_type, by_other_type, by_id)}
-    assert len(fingerprints) == 4
+    plain_, truthy = opened(tmp_path, text), opened(tmp_path, text, truthy=True)
+    german = opened(tmp_path, text, languages=("de",))
+    fingerprints = {s.fingerprint for s in (by_relation, by_type, by_other_type, by_id, plain_, truthy, german)}
+    assert len(fingerprints) == 7
 
 
 def test_options_of_the_command_line(tmp_path: Path) -> None:
@@ -354,6 +367,7 @@ def test_a_statement_that_cannot_be_read_costs_only_itself(tmp_path: Path, bad: 
         (b"not JSON", "not JSON: JSON is malformed"),
         (b"42", "Expected `object`, got `int`"),
         (b'{"type":"item"}', "Object missing required field `id`"),
+        (b'{"type":"item","id":"Q1","labels":7}', "Q1: Expected `object`, got `int` - at `$.labels`"),
         (b'{"type":"item","id":1}', "Expected `str`, got `int` - at `$.id`"),
         (b'{"type":"item","id":""}', "the id is empty"),
         (b'{"id":""}', "the id is empty"),
