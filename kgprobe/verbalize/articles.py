@@ -41,8 +41,9 @@ _KNOWN = _words(
 ) | {"Rio Grande", "Río Grande", "Río de la Plata", "Rio Negro", "Benelux Union", "Côte d'Azur"}
 
 _SPELLED = _words(
-    "ADB AU BBC CAR CIA CIS CSTO DPRK DRC EC ECB EEA EEC EU FAO FBI FRG GCC GDR IAEA IBRD ICC ICJ IFC ILO IMF IMO IOC "
-    "ITU KGB KSA LoN OAS OAU OECD OIC OSCE PRC ROC ROK RSA SFRY UAE UK UN UNHCR US USA USSR WHO WMO WTO"
+    "ADB ALP AU BBC BJP CAR CIA CIS CPSU CSTO DPRK DRC EC ECB EEA EEC EU FAO FBI FRG GCC GDR GOP IAEA IBRD ICC ICJ IFC "
+    "ILO IMF IMO IOC ITU KGB KSA OAS OAU OECD OIC OSCE PRC PRI PSOE ROC ROK RSA SFRY UAE UK UN UNHCR US USA USSR WHO "
+    "WMO WTO"
 )
 
 _MONEY = _words(
@@ -59,7 +60,7 @@ _NOUNS = _words(
     "Channel Chamber Coast Colonies Commission Committee Commonwealth Community Confederation Conference Congress "
     "Convention Council Court Cross Delta Desert Duchy Dynasty Emirate Emirates Empire Falls Federation Forum "
     "Foundation Fund Group Gulf Highlands Initiative Institute Isles Islands Isthmus Kingdom Khanate League Library "
-    "Massif Monarchy Mountains Movement Museum Nation Nations Navy Ocean Office Organisation Organization Pact "
+    "Market Massif Monarchy Mountains Movement Museum Nation Nations Navy Ocean Office Organisation Organization Pact "
     "Parliament Partnership Party Peninsula Plain Plains Plateau Pole Principality Protectorate Range Region Republic "
     "Republics Reserve River Sea Secretariat Senate Shogunate Society Sound Soviets States Strait Straits Sultanate "
     "Territories Territory Treaty Tribunal Tsardom Union Valley"

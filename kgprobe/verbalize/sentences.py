@@ -67,6 +67,9 @@ def _fill(template: str, names: Mapping[str, str]) -> str:
             text += _placed(text, names[part])
         elif part.startswith("'s") and _PLURAL.search(text):
             text += "'" + part[2:]
+        elif part.startswith(".") and text.endswith("."):
+            # A full stop that ends an abbreviation ends the sentence too: Washington, D.C.
+            text += part[1:]
         else:
             text += part
     return _capitalized(text)
