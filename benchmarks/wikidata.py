@@ -7,7 +7,7 @@ use the machine count for little; each figure is the best of several runs.
 
 import bz2
 import gzip
-import importlib
+import importlib.util
 import json
 import random
 import tempfile
@@ -231,7 +231,8 @@ def main(count: int, repeats: int, kinds: tuple[str, ...], seed: int, as_json: b
     """How fast the Wikidata reader goes, on one core, beside a straightforward reader."""
     with tempfile.TemporaryDirectory() as folder:
         rows = measure(Path(folder), count, repeats, seed, kinds or list(PACK))
-    show(Report("wikidata", rows, seed, versions_of("msgspec")), as_json=as_json)
+    unpacker = ["isal"] if importlib.util.find_spec("isal") else []
+    show(Report("wikidata", rows, seed, versions_of("msgspec", *unpacker)), as_json=as_json)
 
 
 if __name__ == "__main__":

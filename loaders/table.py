@@ -1,7 +1,7 @@
 """``kgprobe load table``: our own plain format, for graphs that come from anywhere.
 
 Entities and relations are JSON objects, one a line; facts are tab-separated lines under a header. Each of the three is
-optional, and may be plain, .gz or .bz2. The columns and keys are listed in the README.
+optional, and may be plain, .gz or .bz2. ``--help`` lists the columns and keys.
 """
 
 import math
