@@ -31,7 +31,9 @@ _INVERSE = {"P1376": "P36"}
 
 # What differs, and why the sample is to stay as it is: keys as :func:`differences` gives them.
 _REASONS = {
-    "a border at sea; the sample has those on land": "Q145 P47 Q35, Q29 P47 Q1025, Q30 P47 Q717, Q34 P47 Q35, Q717 P47 Q786",
+    "a border at sea; the sample has those on land": (
+        "Q145 P47 Q35, Q29 P47 Q1025, Q30 P47 Q717, Q34 P47 Q35, Q717 P47 Q786"
+    ),
     "the border of Kosovo, which the sample counts as a country": "Q403 P47 Q222",
     "until South Sudan became independent": "Q1049 P47 Q1036",
     "an island, an overseas territory or a border region": (
@@ -105,7 +107,7 @@ def read_collection(folder: Path) -> Collection:
     Raises:
         FileNotFoundError: it is not there.
     """
-    labels = {}
+    labels: dict[str, tuple[str, ...]] = {}
     with gzip.open(folder / "entities.jsonl.gz", "rt", encoding="utf-8") as lines:
         for line in lines:
             entity = json.loads(line)

@@ -7,7 +7,8 @@ A graph does not hold a name's article, so it is told from the name's words, in 
    letter by letter (the EU, the UN), and units of money (the euro, the Swiss franc).
 3. A common noun before *of* or *for*: the Republic of Korea, the Gulf of Mexico, the Association for Computing
    Machinery. After any other word these say nothing: Juliana of the Netherlands.
-4. A common noun at the end: the Czech Republic, the Solomon Islands, the North Sea, the European Central Bank.
+4. A common noun at the end, or *River* at the beginning: the Czech Republic, the Solomon Islands, the North Sea, the
+   European Central Bank, the River Thames.
 
 Everything else stays bare: persons, cities, languages, most countries, lakes, single mountains, abbreviations that are
 read as words (NATO, ASEAN), Mexico City, Union City. What the words cannot tell goes wrong: a novel called Amazon, a
@@ -32,12 +33,12 @@ _KNOWN = _words(
     "Gobi Grossglockner Himalayas Kalahari Matterhorn Mediterranean Pacific Pyrenees Rockies Sahara Urals Vosges "
     "Zugspitze "
     # rivers
-    "Aare Amazon Amur Arno Brahmaputra Danube Daugava Dnieper Dniester Don Dordogne Douro Drava Drina "
-    "Ebro Elbe Ems Euphrates Gambia Ganges Garonne Guadalquivir Guadiana Hudson Inn Irrawaddy Irtysh Isar "
-    "Kolyma Liffey Limpopo Loire Main Marne Mekong Meuse Mississippi Missouri Moldau Morava Moselle "
-    "Moskva Mur Neckar Neman Neva Nile Ob Oder Oka Orinoco Oise Pechora Po Potomac Prut Rhine "
-    "Rhône Rhone Ruhr Salween Saône Sava Scheldt Seine Severn Spree Tagus Thames Tiber Tigris Tisza Ucayali "
-    "Vistula Volga Vltava Weser Yamuna Yangtze Yellowstone Yenisei Yenisey Zambezi"
+    "Aare Amazon Amur Arno Brahmaputra Danube Daugava Dnieper Dniester Don Donau Dordogne Douro Drava Drina "
+    "Duero Ebro Elbe Ems Euphrates Ganga Ganges Garonne Guadalquivir Guadiana Hudson Inn Irrawaddy Irtysh Isar "
+    "Kolyma Liffey Limpopo Loire Maas Main Marne Mekong Meuse Mississippi Missouri Moldau Morava Mosel Moselle "
+    "Moskva Mur Neckar Neman Neva Nile Ob Oder Odra Oka Orinoco Oise Pechora Po Potomac Prut Rhein Rhine "
+    "Rhône Rhone Ruhr Salween Saône Sava Scheldt Seine Severn Spree Tagus Tevere Thames Tiber Tigris Tisza Ucayali "
+    "Vistula Volga Vltava Weser Wisła Yamuna Yangtze Yellowstone Yenisei Yenisey Zambezi"
 ) | {"Rio Grande", "Río Grande", "Río de la Plata", "Rio Negro", "Benelux Union", "Côte d'Azur"}
 
 _SPELLED = _words(
@@ -92,6 +93,8 @@ def takes_article(label: str) -> bool:
         return True
     if words[0] in _BARE_FIRST or label in _BARE:
         return False
+    if words[0] == "River" and len(words) > 1:
+        return True
     place = next((place for place, word in enumerate(words) if place and word in _PREPOSITIONS), None)
     if place is not None:
         return words[place - 1] in _NOUNS_OF

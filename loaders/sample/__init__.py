@@ -1,11 +1,12 @@
 """``kgprobe load sample``: a small graph of our own, of countries and what surrounds them.
 
-Countries of the world with their capitals, currencies, languages, neighbours, memberships, highest points, heads of
+The world's countries with their capitals, currencies, languages, neighbours, memberships, highest points, heads of
 state and of government with their terms; cities, rivers, organizations. Ids are Wikidata's, and ``entities.json`` has
-the form of its dumps, so the graph can be joined with one. The facts were written from general knowledge and stand as of
-late 2025: a fact without an end held then, or has only a start that matters. Where a country's list of neighbours,
-memberships among the organizations of the graph, or official languages is given, it is meant to be complete; heads of
-state and of government are a choice.
+the form of its dumps, so that the graph can be joined with one.
+
+The facts were written from general knowledge and stand as of late 2025; a fact without an end held then. The list of a
+country's neighbours on land, of its official languages, and of its memberships in those organizations that the graph
+has members of, is meant to be complete where there is one; heads of state and of government are a choice.
 
 ``relations.jsonl`` holds the sentences and questions in which the facts are asked.
 """

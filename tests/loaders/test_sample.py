@@ -1,0 +1,190 @@
+"""The sample graph: enough of it, consistent, in good English, and not contradicted by what others collected."""
+
+import itertools
+import re
+from collections import Counter, defaultdict
+from functools import cache
+
+import pytest
+
+from benchmarks.check_sample import COLLECTION, EXPLAINED, compare, differences, read_collection
+from kgprobe.intervals import first_day, last_day, today
+from kgprobe.loaders.sample import FOLDER
+from kgprobe.records import Entity, Fact, Placed, Relation
+from kgprobe.sources import get_loader
+from kgprobe.verbalize.articles import without_article
+from kgprobe.verbalize.check import check_template
+from kgprobe.verbalize.sentences import cloze_prompt, fill, object_continuations, wh_question
+
+HUMAN, CITY, CURRENCY, LANGUAGE, CONTINENT = "Q5", "Q515", "Q8142", "Q34770", "Q5107"
+COUNTRY, ORGANIZATION, MOUNTAIN, PARTY = "Q6256", "Q484652", "Q8502", "Q7278"
+
+# A type that all objects of the relation have, so that there are distractors of the same type.
+COMMON_TYPE = {
+    "P6": HUMAN,
+    "P17": COUNTRY,
+    "P19": CITY,
+    "P30": CONTINENT,
+    "P35": HUMAN,
+    "P36": CITY,
+    "P37": LANGUAGE,
+    "P38": CURRENCY,
+    "P47": COUNTRY,
+    "P102": PARTY,
+    "P159": CITY,
+    "P463": ORGANIZATION,
+    "P610": MOUNTAIN,
+}
+
+
+@cache
+def records() -> tuple[dict[str, Entity], dict[str, Relation], list[Fact]]:
+    source = get_loader("sample").open()
+    placed: list[Placed] = [*source.entities(), *source.relations(), *source.facts()]
+    entities = {record.id: record for _, record, _ in placed if isinstance(record, Entity)}
+    relations = {record.id: record for _, record, _ in placed if isinstance(record, Relation)}
+    facts = [record for _, record, _ in placed if isinstance(record, Fact)]
+    assert len(placed) == len(entities) + len(relations) + len(facts), "a record is rejected, or an id occurs twice"
+    return entities, relations, facts
+
+
+def current(facts: list[Fact]) -> list[Fact]:
+    now = today()
+    return [
+        fact
+        for fact in facts
+        if (fact.start is None or first_day(fact.start) <= now) and (fact.end is None or last_day(fact.end) >= now)
+    ]
+
+
+def test_there_is_enough_of_it() -> None:
+    _, relations, facts = records()
+    assert len(facts) >= 1500
+    assert len({fact.relation for fact in facts}) >= 12
+    assert sum(fact.start is not None or fact.end is not None for fact in facts) >= 200
+    assert sum(fact.end is not None for fact in facts) >= 60
+    assert min(Counter(fact.relation for fact in facts).values()) >= 30
+    assert {fact.relation for fact in facts} == set(relations)
+    assert sum(file.stat().st_size for file in FOLDER.glob("*.json*")) < 1.5e6
+
+
+def test_every_entity_is_used_and_has_a_name() -> None:
+    entities, _, facts = records()
+    types = {type_ for entity in entities.values() for type_ in entity.types}
+    used = {end for fact in facts for end in (fact.subject, fact.object)}
+    assert used | types == set(entities)
+    for entity in entities.values():
+        assert entity.label
+        assert entity.description
+        assert entity.types or entity.id in types
+        assert len({entity.label, *entity.aliases}) == 1 + len(entity.aliases)
+
+
+def test_statements_differ_and_their_dates_are_in_order() -> None:
+    _, _, facts = records()
+    assert len({fact.id for fact in facts}) == len(facts)
+    assert len({(fact.subject, fact.relation, fact.object, fact.start) for fact in facts}) == len(facts)
+    for fact in facts:
+        assert fact.id.startswith(f"{fact.subject}$")
+        assert fact.subject != fact.object
+        if fact.start is not None and fact.end is not None:
+            assert first_day(fact.start) <= last_day(fact.end)
+
+
+def test_objects_of_a_relation_share_a_type() -> None:
+    entities, _, facts = records()
+    for fact in facts:
+        types = entities[fact.object].types
+        assert COMMON_TYPE.get(fact.relation, types[0]) in types, fact
+    members = Counter(type_ for entity in entities.values() for type_ in entity.types)
+    for fact in facts:
+        # Six continents and six kinds of lake or sea are the smallest; the object itself is one of them.
+        assert max(members[type_] for type_ in entities[fact.object].types) >= 6
+
+
+def test_one_object_at_a_time_where_the_world_has_one() -> None:
+    entities, _, facts = records()
+    now = defaultdict(list)
+    for fact in current(facts):
+        now[fact.subject, fact.relation].append(fact.object)
+    several = {
+        (entities[subject].label, relation)
+        for (subject, relation), objects in now.items()
+        if len(objects) > 1 and relation in {"P6", "P17", "P19", "P35", "P36", "P38", "P159", "P206", "P403", "P610"}
+    }
+    assert several == {("South Africa", "P36"), ("Lesotho", "P38"), ("Namibia", "P38"), ("Bhutan", "P38")}
+
+
+def test_terms_of_an_office_do_not_overlap() -> None:
+    _, _, facts = records()
+    terms = defaultdict(list)
+    for fact in facts:
+        if fact.relation in {"P6", "P35"}:
+            assert fact.start is not None
+            terms[fact.subject, fact.relation].append(fact)
+    for held in terms.values():
+        held.sort(key=lambda fact: first_day(fact.start or ""))
+        for before, after in itertools.pairwise(held):
+            assert before.end is not None, (before, after)
+            # A term may end on the day, or within the month or year, in which the next begins.
+            assert first_day(before.end) <= last_day(after.start or ""), (before, after)
+
+
+def test_borders_are_mutual() -> None:
+    _, _, facts = records()
+    borders = {(fact.subject, fact.object) for fact in facts if fact.relation == "P47"}
+    assert borders == {(right, left) for left, right in borders}
+
+
+def test_templates() -> None:
+    _, relations, _ = records()
+    for relation in relations.values():
+        assert len(relation.clozes) >= 3
+        assert relation.statements
+        assert relation.yes_no_questions
+        assert relation.wh_questions
+        for kind, templates in (
+            ("cloze", relation.clozes),
+            ("statement", relation.statements),
+            ("yes_no_question", relation.yes_no_questions),
+            ("wh_question", relation.wh_questions),
+        ):
+            for template in templates:
+                assert check_template(kind, template) == [], template
+
+
+def test_every_fact_reads_well() -> None:
+    entities, relations, facts = records()
+    flaw = re.compile(r"(?i)\bthe the\b|\bthe [ln]os\b|\ba the\b|\s\s|\s[.,?']|\.\.|\[|\]")
+    for fact in facts:
+        relation, subject, object_ = relations[fact.relation], entities[fact.subject].label, entities[fact.object]
+        names = [object_.label, *object_.aliases]
+        texts = [
+            f"{cloze_prompt(cloze, subject)} {continuation}"
+            for cloze in relation.clozes
+            for continuation in object_continuations(cloze, names)
+        ]
+        texts += [fill(text, subject, object_.label) for text in relation.statements + relation.yes_no_questions]
+        questions = [wh_question(question, subject) for question in relation.wh_questions]
+        for text in texts + questions:
+            assert not flaw.search(text), text
+            assert text[0].isupper(), text
+            assert text == text.strip(), text
+        assert texts[0].endswith(without_article(object_.label))
+
+
+def test_questions_do_not_hold_their_answers() -> None:
+    entities, relations, facts = records()
+    for fact in facts:
+        asked = wh_question(relations[fact.relation].wh_questions[0], "")
+        names = {entities[fact.object].label, *entities[fact.object].aliases}
+        assert not any(re.search(rf"\b{re.escape(name)}\b", asked) for name in names), (asked, names)
+
+
+@pytest.mark.skipif(not COLLECTION.is_dir(), reason=f"there is nothing to compare with: {COLLECTION} does not exist")
+def test_nothing_contradicts_what_others_collected() -> None:
+    entities, _, facts = records()
+    result = compare(entities.values(), facts, read_collection(COLLECTION))
+    assert result.ids >= 1000
+    assert result.facts.total() >= 1200
+    assert set(differences(result)) == set(EXPLAINED)

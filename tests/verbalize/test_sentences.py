@@ -1,0 +1,78 @@
+"""Templates into sentences."""
+
+import re
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kgprobe.verbalize.sentences import cloze_prompt, cloze_prompts, fill, object_continuations, wh_question
+
+NAMES = st.text(min_size=1).map(str.strip).filter(lambda name: name and not re.search(r"(?i)\bthe\b", name))
+
+
+def test_a_cloze_stops_before_its_blank() -> None:
+    assert cloze_prompt("The capital of [X] is [Y]", "Japan") == "The capital of Japan is"
+    assert cloze_prompt("The currency of [X] is the [Y]", "Japan") == "The currency of Japan is the"
+    assert cloze_prompts(["[X] is in [Y]", "[X] is a part of [Y]"], "Lima") == ["Lima is in", "Lima is a part of"]
+
+
+def test_names_get_their_article() -> None:
+    assert cloze_prompt("The capital of [X] is [Y]", "Netherlands") == "The capital of the Netherlands is"
+    assert fill("[Y] is an ally of [X].", "United Kingdom", "United States") == (
+        "The United States is an ally of the United Kingdom."
+    )
+    assert wh_question("What is the capital of [X]?", "Soviet Union") == "What is the capital of the Soviet Union?"
+    assert object_continuations("[X] is paid in [Y]", ["euro", "€"]) == ["the euro", "€"]
+
+
+def test_a_template_with_an_article_takes_the_bare_name() -> None:
+    assert object_continuations("Its currency, in [X], is the [Y]", ["euro", "the single currency", "euro"]) == [
+        "euro",
+        "single currency",
+    ]
+    assert fill("The mayor of the [Y] is [X].", "Ann", "The Hague") == "The mayor of the Hague is Ann."
+    assert fill("[X] is a [Y].", "Bern", "European Union") == "Bern is a European Union."
+    assert fill("Bathe [X] in [Y].", "Ann", "euro") == "Bathe Ann in the euro."
+
+
+def test_names_that_read_alike_count_once_in_their_order() -> None:
+    assert object_continuations("[X] is in [Y]", ["Netherlands", "Holland", "the Netherlands", " "]) == [
+        "the Netherlands",
+        "Holland",
+    ]
+
+
+def test_a_plural_has_a_bare_possessive() -> None:
+    assert fill("[X]'s capital is [Y].", "Netherlands", "Amsterdam") == "The Netherlands' capital is Amsterdam."
+    assert fill("[X]'s capital is [Y].", "Laos", "Vientiane") == "Laos's capital is Vientiane."
+
+
+def test_a_full_stop_is_not_doubled() -> None:
+    assert fill("[X] has its seat in [Y].", "Amnesty", "Washington, D.C.") == "Amnesty has its seat in Washington, D.C."
+    assert fill("Is [X] in [Y]?", "Amnesty", "Washington, D.C.") == "Is Amnesty in Washington, D.C.?"
+
+
+def test_a_sentence_begins_with_a_capital_unless_the_name_has_its_own() -> None:
+    assert fill("[X] is a company of [Y].", "euro", "Ann") == "The euro is a company of Ann."
+    assert fill("[X] is owned by [Y].", "eBay", "Ann") == "eBay is owned by Ann."
+    assert fill("[X] borders [Y].", "émile", "Ann") == "Émile borders Ann."
+
+
+def test_a_name_that_looks_like_a_placeholder_stays_itself() -> None:
+    assert fill("[X] knows [Y].", "[Y]", "[X]") == "[Y] knows [X]."
+
+
+@given(subject=NAMES, object_=NAMES)
+def test_both_names_are_in_the_sentence_and_nothing_else_is_changed(subject: str, object_: str) -> None:
+    text = fill("It is said that [X] lies near [Y], too.", subject, object_)
+    matched = re.fullmatch(r"It is said that (?:the )?(.*) lies near (?:the )?(.*), too\.", text, re.DOTALL)
+    assert matched is not None
+    assert (matched[1], matched[2]) == (subject, object_)
+
+
+@given(names=st.lists(NAMES, max_size=6))
+def test_continuations_are_different_and_bare_of_space(names: list[str]) -> None:
+    found = object_continuations("[X] lies near [Y]", names)
+    assert len(set(found)) == len(found)
+    assert all(text == text.strip() for text in found)
+    assert {text.removeprefix("the ") for text in found} == set(names)
