@@ -135,13 +135,13 @@ class Graph:
             transaction = session.begin_transaction()
 
         def rows() -> Iterator[Row]:
-            with _explained(self.endpoint), session, transaction:
+            with _explained(self.endpoint), session, transaction, self._interruptible():
                 for record in result:
                     yield {column: record[column] for column in columns}
                 transaction.commit()
 
         try:
-            with _explained(self.endpoint):
+            with _explained(self.endpoint), self._interruptible():
                 result = transaction.run(text, dict(parameters))
                 columns = list(result.keys())
         except BaseException:
@@ -149,6 +149,17 @@ class Graph:
             session.close()
             raise
         return columns, rows()
+
+    @contextmanager
+    def _interruptible(self) -> Iterator[None]:
+        try:
+            yield
+        except (KeyboardInterrupt, SystemExit):
+            # A rollback would wait until the server has done what the user wants to end. Without its connection, the
+            # server rolls back by itself.
+            self._driver.close()
+            self._driver = _driver(self.endpoint)
+            raise
 
     def _session(self, access: str = WRITE_ACCESS) -> Session:
         return self._driver.session(database=self.endpoint.database, default_access_mode=access)
