@@ -234,7 +234,8 @@ def open_dump(path: Path, *, templates: Path | None = None, selection: Selection
     return Dump(
         name=path.name,
         fingerprint=fingerprint(files, options),
-        partial=bool(selection.types) or selection.ids is not None,
+        # Even a whole dump names items that were deleted, merged or are of another kind.
+        partial=True,
         total=sum(reading.size for reading in readings.values()),
         selection=selection,
         readings=readings,
