@@ -1,6 +1,6 @@
 """Thompson sampling of facts: draw each fact's failure probability, take the highest.
 
-Sections 3.2 and 3.3 of the parameterized-graph paper; docs/methods.md, 2. Every askable fact has theta ~ Beta(alpha,
+Section 2.1 of the parameterized-graph paper (KGLens); docs/methods.md, 2. Every askable fact has theta ~ Beta(alpha,
 beta), the probability that the model fails on it; untouched facts share Beta(1, 1), the uniform distribution. So the
 highest draws among the untouched are order statistics of uniforms, and which facts they fall on is a uniform choice: a
 round costs its touched facts and its batch, whatever the size of the graph.
