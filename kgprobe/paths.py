@@ -12,4 +12,6 @@ def home() -> Path:
     ``KGPROBE_HOME`` if set, else the platform's per-user data folder. It is not created here.
     """
     named = os.environ.get("KGPROBE_HOME")
-    return Path(named).expanduser().absolute() if named else Path(platformdirs.user_data_dir("kgprobe", appauthor=False))
+    return (
+        Path(named).expanduser().absolute() if named else Path(platformdirs.user_data_dir("kgprobe", appauthor=False))
+    )

@@ -62,7 +62,7 @@ def main() -> None:
         click.echo("Stopped.", err=True)
         sys.exit(1)
     except BrokenPipeError:
-        # Whoever read our output has left (`| head`): nothing is wrong, and the interpreter must not flush into it again.
+        # Whoever read our output has left (`| head`); the interpreter must not flush into it again.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(0)
     except KgprobeError as error:

@@ -107,7 +107,8 @@ class Folder:
             self.password_file.unlink()
         descriptor = os.open(self.password_file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         with open(descriptor, "w", encoding="utf-8") as file:
-            file.write(secrets.token_urlsafe(24))
+            # Hexadecimal, since Neo4j's tool takes a password that begins with a dash for an option.
+            file.write(secrets.token_hex(24))
         _write(self.path / "engine", engine.encode())
 
     def refuse_foreign(self) -> None:

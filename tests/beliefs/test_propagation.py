@@ -5,10 +5,10 @@ from collections.abc import Sequence
 from typing import Any
 
 import pytest
-from graphs import random_graph
+from tests.beliefs.graphs import random_graph
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as some
-from written_source import WrittenSource
+from tests.written_source import WrittenSource
 
 from kgprobe.beliefs.rounds import Plan, apply_round
 from kgprobe.errors import KgprobeError

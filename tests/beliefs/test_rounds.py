@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from graphs import random_graph
-from killed_run import AS_OF, SEED, HashProbe
-from test_propagation import beliefs_in
-from written_source import WrittenSource
+from tests.beliefs.graphs import random_graph
+from tests.beliefs.killed_run import AS_OF, SEED, HashProbe
+from tests.beliefs.test_propagation import beliefs_in
+from tests.written_source import WrittenSource
 
 from kgprobe.beliefs.rounds import Plan, begin_run, get_run, read_beliefs, run_rounds
 from kgprobe.beliefs.trail import read_trail

@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from written_source import WrittenSource
+from tests.written_source import WrittenSource
 
 from kgprobe.errors import KgprobeError
 from kgprobe.graph import client, ingest

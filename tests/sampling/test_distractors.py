@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import pytest
 from scipy import stats
-from written_source import WrittenSource
+from tests.written_source import WrittenSource
 
 from kgprobe.graph.client import Graph
 from kgprobe.graph.ingest import load

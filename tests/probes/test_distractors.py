@@ -1,0 +1,158 @@
+"""The distractor measure against its definition, on real models."""
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as some
+from hypothesis.extra import numpy as arrays
+
+from kgprobe.errors import KgprobeError
+from kgprobe.graph.client import Graph
+from kgprobe.graph.ingest import load
+from kgprobe.models.scorer import Scorer
+from kgprobe.probes.distractors import DistractorProbe, avg_at_n, min_at_n
+from kgprobe.probes.outcome import Verdict
+from kgprobe.records import Entity, Fact, Relation
+from kgprobe.sampling.facts import FactKey
+from kgprobe.sources import get_loader
+from tests.models.tiny import byte_level, naive_score, random_model
+from tests.written_source import WrittenSource
+
+AS_OF = 20250101
+
+# Few values, so that ties come up.
+plausibilities = some.integers(-4, 0).map(float) | some.just(-math.inf)
+
+
+@given(some.data())
+def test_min_and_avg_at_n_are_their_definitions(data: some.DataObject) -> None:
+    facts, n = data.draw(some.integers(1, 5)), data.draw(some.integers(1, 6))
+    truth = data.draw(arrays.arrays(float, facts, elements=plausibilities))
+    rivals = data.draw(arrays.arrays(float, (facts, n), elements=plausibilities))
+    present = data.draw(arrays.arrays(int, facts, elements=some.integers(0, n)))
+    for fact in range(facts):
+        rivals[fact, present[fact] :] = np.nan
+    mins, avgs = min_at_n(truth, rivals), avg_at_n(truth, rivals)
+    for fact in range(facts):
+        for first in range(1, n + 1):
+            known = [rival for rival in rivals[fact, :first] if not math.isnan(rival)]
+            beaten = [truth[fact] > rival for rival in known]
+            assert mins[fact, first - 1] == all(beaten)
+            expected = sum(beaten) / len(beaten) if beaten else math.nan
+            assert avgs[fact, first - 1] == pytest.approx(expected, nan_ok=True)
+
+
+def test_a_plausibility_that_is_no_number_never_wins() -> None:
+    assert not min_at_n(np.array([np.nan]), np.array([[-1.0, -2.0]])).any()
+
+
+CITIES = ["Tokyo", "Paris", "Kyoto", "York", "Zürich", "New York", "Warsaw", "London"]
+ENTITIES = [
+    Entity("c", "Japan", types=("country",)),
+    *(Entity(f"e{n}", name, (name + " City", name[:3]), types=("city",)) for n, name in enumerate(CITIES)),
+    Entity("lonely", "Atlantis", types=("myth",)),
+    Entity("endless", "A" * 2_000, types=("town",)),
+    Entity("town", "Bath", types=("town",)),
+]
+RELATION = Relation(
+    "P36", "capital", clozes=("The capital of [X] is [Y]", "[X] has its capital in [Y]", "[X] is ruled from [Y]")
+)
+
+
+def source(*facts: Fact) -> WrittenSource:
+    return WrittenSource(ENTITIES, facts, [RELATION, Relation("P1", clozes=("[X] is [Y]",), active=False)])
+
+
+@pytest.fixture(scope="module")
+def tiny() -> Scorer:
+    tokenizer = byte_level(bos=True)
+    return Scorer(random_model("gpt2", len(tokenizer)), tokenizer, name="tiny")
+
+
+@pytest.mark.parametrize("all_sentences", [False, True])
+def test_an_outcome_is_the_definition(graph: Graph, tiny: Scorer, all_sentences: bool) -> None:
+    model, tokenizer = random_model("gpt2", len(byte_level(bos=True))), byte_level(bos=True)
+    facts = [Fact(f"f{n}", "c", "P36", f"e{n}") for n in range(2)]
+    load(graph, WrittenSource(ENTITIES, facts, [RELATION]))
+    probe = DistractorProbe(graph, tiny, as_of=AS_OF, distractors=4, all_sentences=all_sentences)
+    names = {entity.id: [entity.label, *entity.aliases] for entity in ENTITIES}
+
+    def log_plausibility(prompt: str, entity: str) -> float:
+        scores = [naive_score(model, tokenizer, [0], prompt, name, eos=True) for name in names[entity]]
+        return math.log(sum(math.exp(score) for score in scores))
+
+    verdicts = set()
+    for seed in range(6):
+        keys = [FactKey("c", fact.id) for fact in facts]
+        for fact, outcome in zip(facts, probe.ask(keys, [seed]), strict=True):
+            evidence = outcome.evidence
+            assert outcome.fact == FactKey("c", fact.id)
+            assert len(evidence["rivals"]) == 4
+            assert not {rival["id"] for rival in evidence["rivals"]} & {"e0", "e1"}
+            prompts = [sentence["prompt"] for sentence in evidence["sentences"]]
+            expected = ["The capital of Japan is", "Japan has its capital in", "Japan is ruled from"]
+            assert prompts == expected if all_sentences else prompts[0] in expected
+            wins, shares = [], []
+            for sentence in evidence["sentences"]:
+                naive = [
+                    log_plausibility(sentence["prompt"], entity)
+                    for entity in (fact.object, *(rival["id"] for rival in evidence["rivals"]))
+                ]
+                assert sentence["log_plausibility"] == pytest.approx(naive, abs=1e-3)
+                wins.append(naive[0] > max(naive[1:]))
+                shares.append(np.mean([naive[0] > rival for rival in naive[1:]]))
+            assert evidence["min_at_n"] == np.mean(wins)
+            assert evidence["avg_at_n"] == pytest.approx(np.mean(shares))
+            assert (outcome.verdict is Verdict.RIGHT) == (np.mean(wins) > 0.5)
+            assert (evidence["winner"] is None) == all(wins)
+            verdicts.add(outcome.verdict)
+    assert verdicts == {Verdict.RIGHT, Verdict.WRONG}, "both verdicts are to be seen, or the test says little"
+
+
+def test_the_same_seed_asks_the_same(graph: Graph, tiny: Scorer) -> None:
+    load(graph, source(Fact("f", "c", "P36", "e0")))
+    probe = DistractorProbe(graph, tiny, as_of=AS_OF, distractors=3)
+    keys = [FactKey("c", "f")]
+    assert probe.ask(keys, [1]) == probe.ask(keys, [1])
+    assert len({outcome.prompt for seed in range(12) for outcome in probe.ask(keys, [seed])}) == 3
+
+
+def test_what_cannot_be_asked_says_why_and_costs_the_others_nothing(graph: Graph, tiny: Scorer) -> None:
+    facts = [Fact("lonely", "c", "P36", "lonely"), Fact("good", "c", "P36", "e0"), Fact("long", "c", "P36", "endless")]
+    load(graph, source(*facts))
+    probe = DistractorProbe(graph, tiny, as_of=AS_OF, distractors=3)
+    lonely, good, long = probe.ask([FactKey("c", fact.id) for fact in facts], [0])
+    assert (lonely.verdict, lonely.reason) == (Verdict.UNASKABLE, "there is no distractor in the graph")
+    assert good.verdict in (Verdict.RIGHT, Verdict.WRONG)
+    assert long.verdict is Verdict.UNASKABLE
+    assert "256" in str(long.reason)
+
+
+def test_only_active_relations_with_clozes_are_asked(graph: Graph, tiny: Scorer) -> None:
+    load(graph, source())
+    assert DistractorProbe(graph, tiny, as_of=AS_OF).relations == ["P36"]
+    with pytest.raises(KgprobeError, match="P1, P99"):
+        DistractorProbe(graph, tiny, as_of=AS_OF, relations=["P36", "P1", "P99"])
+
+
+def test_without_clozes_the_way_out_is_told(graph: Graph, tiny: Scorer) -> None:
+    load(graph, WrittenSource(ENTITIES, (), [Relation("P36", "capital")]))
+    with pytest.raises(KgprobeError, match="kgprobe load sample"):
+        DistractorProbe(graph, tiny, as_of=AS_OF)
+
+
+def test_the_demo_model_knows_the_capital_of_japan(graph: Graph, demo_scorer: Scorer) -> None:
+    load(graph, get_loader("sample").open())
+    text = "MATCH (s:Entity {id: 'Q17'})-[f:FACT]->(o:Entity {id: 'Q1490'}) WHERE f.relation = 'P36' RETURN f.id AS fact"
+    fact = next(graph.run_text(text, {})[1])["fact"]
+    probe = DistractorProbe(graph, demo_scorer, as_of=AS_OF, distractors=10, all_sentences=True, relations=["P36"])
+    (outcome,) = probe.ask([FactKey("Q17", fact)], [0])
+    sentences: dict[str, Any] = {s["prompt"]: s["log_plausibility"] for s in outcome.evidence["sentences"]}
+    tokyo, *rivals = sentences["The capital of Japan is"]
+    assert len(rivals) == 10
+    assert tokyo > max(rivals)
+    assert outcome.verdict is Verdict.RIGHT
+
