@@ -23,9 +23,10 @@ if TYPE_CHECKING:
     from transformers import PreTrainedModel
 
 WAYS: tuple[Way, ...] = ("packed", "branches", "rows", "plain")
-# Greatest error of a log-probability, and of a hidden state relative to the states' root mean square. What half
-# precision loses by rounding alone is of this size; a wrong mask or position costs a multiple.
-_TOLERANCE = {torch.float32: (1e-4, 1e-3), torch.bfloat16: (0.3, 0.2), torch.float16: (0.1, 0.05)}
+# Greatest error of a log-probability, and of a hidden state relative to its length. What half precision loses by
+# rounding alone stays below this, also for the improbable tokens that are checked; wrong positions cost Gemma 3 in
+# bfloat16 ten times as much.
+_TOLERANCE = {torch.float32: (1e-4, 1e-3), torch.bfloat16: (1.0, 0.1), torch.float16: (0.2, 0.03)}
 _CHECKED_WINDOW = 3
 
 
@@ -70,7 +71,7 @@ def _matches(model: "PreTrainedModel", head: Head, way: Way, trees: list[Tree]) 
     for count in shared:
         states = run_way(model, way, trees, count)
         own = torch.cat([state[count:] for state in expected_states])
-        error = (states - own).abs().max() / own.pow(2).mean().sqrt()
+        error = ((states - own).float().norm(dim=1) / own.float().norm(dim=1)).max()
         sources, targets = edges_of(trees, count)
         found = head.log_probabilities(states, sources, targets)
         # A comparison with "not a number" is false, as it should be here.

@@ -56,7 +56,12 @@ def load_scorer(
     if dtype is None:
         dtype = "float32" if chosen.type == "cpu" else "bfloat16"
     model, tokenizer = _read(origin, spec, getattr(torch, dtype))
-    model.to(chosen)  # type: ignore[arg-type]
+    try:
+        model.to(chosen)  # type: ignore[arg-type]
+    except torch.OutOfMemoryError as error:
+        raise KgprobeError(
+            f"{spec} in {dtype} does not fit into the memory of {chosen}; device='cpu' might."
+        ) from error
     identity = origin.identity or getattr(model.config, "_commit_hash", None)
     return Scorer(model, tokenizer, name=spec, revision=identity, bos=bos)
 

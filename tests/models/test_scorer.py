@@ -237,9 +237,13 @@ def test_progress_counts_every_continuation(tokenizer, tiny_models):
     assert sum(done) == sum(len(texts) for texts in CONTINUATIONS)
 
 
-def test_half_precision_is_near(tokenizer):
-    model = random_model("llama", len(tokenizer)).to(torch.bfloat16)
-    scorer = Scorer(model, tokenizer, name="llama")
+@pytest.mark.parametrize(
+    ("name", "way"), [("llama", "packed"), ("gemma3, narrow window", "packed"), ("bloom", "branches")]
+)
+def test_half_precision_is_near(name, way, tokenizer):
+    model = random_model(name, len(tokenizer)).to(torch.bfloat16)
+    scorer = Scorer(model, tokenizer, name=name)
+    assert scorer.describe()["way"] == way
     wanted = expected(model, tokenizer, [0], True)
     for found, values in zip(scorer.score(PROMPTS, CONTINUATIONS, eos=True), wanted, strict=True):
         assert np.abs(found - values).max() < 0.05 * np.abs(values).max()
