@@ -2,7 +2,7 @@
 
 import re
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kgprobe.verbalize.sentences import cloze_prompt, cloze_prompts, fill, object_continuations, wh_question
@@ -62,6 +62,7 @@ def test_a_name_that_looks_like_a_placeholder_stays_itself() -> None:
     assert fill("[X] knows [Y].", "[Y]", "[X]") == "[Y] knows [X]."
 
 
+@settings(deadline=None)
 @given(subject=NAMES, object_=NAMES)
 def test_both_names_are_in_the_sentence_and_nothing_else_is_changed(subject: str, object_: str) -> None:
     text = fill("It is said that [X] lies near [Y], too.", subject, object_)
@@ -70,6 +71,7 @@ def test_both_names_are_in_the_sentence_and_nothing_else_is_changed(subject: str
     assert (matched[1], matched[2]) == (subject, object_)
 
 
+@settings(deadline=None)
 @given(names=st.lists(NAMES, max_size=6))
 def test_continuations_are_different_and_bare_of_space(names: list[str]) -> None:
     found = object_continuations("[X] lies near [Y]", names)

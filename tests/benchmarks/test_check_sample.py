@@ -1,0 +1,70 @@
+"""The comparison of the sample graph with what others collected finds each kind of difference."""
+
+import gzip
+from pathlib import Path
+
+import pytest
+
+from benchmarks.check_sample import Collection, Triple, compare, differences, read_collection
+from kgprobe.records import Entity, Fact
+
+ENTITIES = [
+    Entity("Q1", "Ýland", ("Isle of Y",)),
+    Entity("Q2", "Aville"),
+    Entity("Q3", "Beeton"),
+    Entity("Q4", "Elsewhere"),
+]
+NAMES = {"Q1": ("isle of y",), "Q2": ("AVILLE",), "Q3": ("Beeton",)}
+
+
+def fact(subject: str, relation: str, object_: str, start: str | None = None, end: str | None = None) -> Fact:
+    return Fact(f"{subject} {relation} {object_} {start}", subject, relation, object_, start=start, end=end)
+
+
+def test_what_agrees_is_counted() -> None:
+    facts = [fact("Q1", "P36", "Q2", "1990"), fact("Q1", "P36", "Q3", end="1989"), fact("Q4", "P36", "Q2")]
+    collection = Collection(NAMES, {Triple("Q1", "P36", "Q2"): ("1990-05-01", "")})
+    result = compare(ENTITIES, facts, collection)
+    assert (result.ids, result.labels, result.facts.total(), result.dates) == (3, 3, 1, 1)
+    assert differences(result) == []
+
+
+def test_another_name_is_found() -> None:
+    result = compare(ENTITIES, [], Collection({"Q2": ("Bville", "C")}, {}))
+    assert result.other_labels == [("Q2", "Aville", "Bville")]
+    assert differences(result) == ["Q2"]
+
+
+def test_another_capital_is_found_unless_one_agrees() -> None:
+    collection = Collection({}, {Triple("Q1", "P36", "Q3"): ("", "")})
+    assert differences(compare([], [fact("Q1", "P36", "Q2")], collection)) == ["Q1 P36 Q3"]
+    assert differences(compare([], [fact("Q1", "P36", "Q2"), fact("Q1", "P36", "Q3", end="1989")], collection)) == []
+
+
+def test_a_missing_neighbour_is_found_if_the_sample_knows_it() -> None:
+    collection = Collection({}, {Triple("Q1", "P47", "Q3"): ("", ""), Triple("Q1", "P47", "Q9"): ("", "")})
+    facts = [fact("Q1", "P47", "Q2"), fact("Q2", "P47", "Q3")]
+    assert differences(compare([], facts, collection)) == ["Q1 P47 Q3"]
+
+
+def test_what_the_sample_says_nothing_of_is_no_difference() -> None:
+    collection = Collection({}, {Triple("Q1", "P36", "Q3"): ("", ""), Triple("Q1", "P102", "Q3"): ("", "")})
+    assert differences(compare([], [fact("Q1", "P102", "Q2")], collection)) == []
+
+
+@pytest.mark.parametrize(("ours", "theirs", "found"), [("1990", "1990-01-01", 0), ("1990-02", "1990-01-01", 1)])
+def test_another_date_is_found(ours: str, theirs: str, found: int) -> None:
+    collection = Collection({}, {Triple("Q1", "P463", "Q2"): (theirs, "")})
+    result = compare([], [fact("Q1", "P463", "Q2", ours)], collection)
+    assert len(result.other_dates) == found
+    assert result.dates == 1 - found
+
+
+def test_a_collection_is_read_with_its_inverse(tmp_path: Path) -> None:
+    with gzip.open(tmp_path / "entities.jsonl.gz", "wt") as file:
+        file.write('{"id": "Q1", "label": "Y", "aliases": ["Z"]}\n')
+    with gzip.open(tmp_path / "facts.tsv.gz", "wt") as file:
+        file.write("subject\trelation\tobject\tstart\tend\tsources\nQ2\tP1376\tQ1\t1990\t\tx\n")
+    collection = read_collection(tmp_path)
+    assert collection.labels == {"Q1": ("Y", "Z")}
+    assert collection.facts[Triple("Q1", "P36", "Q2")] == ("1990", "")
