@@ -52,7 +52,9 @@ def kgprobe() -> None:
 def main() -> None:
     """Run the command line; errors are messages, and tracebacks are shown with ``--debug`` alone."""
     try:
-        kgprobe.main(standalone_mode=False)
+        # Outside of click's standalone mode, an exit of a command's own comes back as its code.
+        code = kgprobe.main(standalone_mode=False)
+        sys.exit(code if isinstance(code, int) else 0)
     except click.exceptions.Exit as stop:
         sys.exit(stop.exit_code)
     except click.ClickException as error:

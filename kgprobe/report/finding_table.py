@@ -22,7 +22,7 @@ def finding_table(finding: Finding, shown: int) -> RenderableType:
     Args:
         shown: facts to list as known and as unknown, at most each.
     """
-    head = Text(f"{finding.model} · {finding.probe} · run {finding.run}: ", style="bold")
+    head = Text(visible(f"{finding.model} · {finding.probe} · run {finding.run}: "), style="bold")
     head.append(f"{finding.asked:,} questions about {finding.overall.facts:,} facts in {finding.rounds} rounds")
     parts: list[RenderableType] = [head, _rates(finding)]
     for title, facts in (("Most surely unknown", finding.unknown), ("Most surely known", finding.known)):
@@ -30,7 +30,7 @@ def finding_table(finding: Finding, shown: int) -> RenderableType:
             parts.append(_facts(title, facts[:shown]))
     if finding.unaskable:
         reasons = "; ".join(f"{count:,}: {reason}" for reason, count in finding.unaskable.items())
-        parts.append(Text(f"Not askable: {reasons}"))
+        parts.append(Text(visible(f"Not askable: {reasons}")))
     return Group(*parts)
 
 

@@ -5,10 +5,8 @@ from collections.abc import Sequence
 from typing import Any
 
 import pytest
-from tests.beliefs.graphs import random_graph
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as some
-from tests.written_source import WrittenSource
 
 from kgprobe.beliefs.rounds import Plan, apply_round
 from kgprobe.errors import KgprobeError
@@ -17,6 +15,8 @@ from kgprobe.graph.ingest import load
 from kgprobe.probes.outcome import Outcome, Verdict
 from kgprobe.records import Fact
 from kgprobe.sampling.facts import FactKey
+from tests.beliefs.graphs import random_graph
+from tests.written_source import WrittenSource
 
 AS_OF = 20200101
 ASKABLE = ["r0", "r1"]

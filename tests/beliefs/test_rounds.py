@@ -12,10 +12,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.beliefs.graphs import random_graph
-from tests.beliefs.killed_run import AS_OF, SEED, HashProbe
-from tests.beliefs.test_propagation import beliefs_in
-from tests.written_source import WrittenSource
 
 from kgprobe.beliefs.rounds import Plan, begin_run, get_run, read_beliefs, run_rounds
 from kgprobe.beliefs.trail import read_trail
@@ -26,6 +22,10 @@ from kgprobe.graph.ingest import load
 from kgprobe.graph.server import lease
 from kgprobe.probes.outcome import Outcome, Verdict
 from kgprobe.sampling.facts import askable_facts
+from tests.beliefs.graphs import random_graph
+from tests.beliefs.killed_run import AS_OF, SEED, HashProbe
+from tests.beliefs.test_propagation import beliefs_in
+from tests.written_source import WrittenSource
 
 ROUNDS = 12
 

@@ -4,7 +4,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.written_source import WrittenSource
 
 from kgprobe.errors import KgprobeError
 from kgprobe.graph import client, ingest
@@ -12,6 +11,7 @@ from kgprobe.graph.client import Graph
 from kgprobe.graph.folder import Folder
 from kgprobe.graph.server import lease, stop
 from kgprobe.records import Entity, Fact, Rejected, Relation
+from tests.written_source import WrittenSource
 
 EVERYTHING = (Path(__file__).parent.parent / "data" / "everything.cypher").read_text(encoding="utf-8")
 
@@ -77,8 +77,8 @@ def test_what_is_loaded_is_there(graph: Graph) -> None:
             "Q183",
             "Q586",
             {
-                **{"id": "f3", "relation": "P36", "rank": "preferred", "source": "written", "load": "written-1"},
-                **{"start": "1949", "end": "1990-10", "from": 19490101, "until": 19901031, "line": 3},
+                "id": "f3", "relation": "P36", "rank": "preferred", "source": "written", "load": "written-1",
+                "start": "1949", "end": "1990-10", "from": 19490101, "until": 19901031, "line": 3,
             },
         )
     ]

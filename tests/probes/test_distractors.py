@@ -146,7 +146,9 @@ def test_without_clozes_the_way_out_is_told(graph: Graph, tiny: Scorer) -> None:
 
 def test_the_demo_model_knows_the_capital_of_japan(graph: Graph, demo_scorer: Scorer) -> None:
     load(graph, get_loader("sample").open())
-    text = "MATCH (s:Entity {id: 'Q17'})-[f:FACT]->(o:Entity {id: 'Q1490'}) WHERE f.relation = 'P36' RETURN f.id AS fact"
+    text = (
+        "MATCH (s:Entity {id: 'Q17'})-[f:FACT]->(o:Entity {id: 'Q1490'}) WHERE f.relation = 'P36' RETURN f.id AS fact"
+    )
     fact = next(graph.run_text(text, {})[1])["fact"]
     probe = DistractorProbe(graph, demo_scorer, as_of=AS_OF, distractors=10, all_sentences=True, relations=["P36"])
     (outcome,) = probe.ask([FactKey("Q17", fact)], [0])
@@ -155,4 +157,3 @@ def test_the_demo_model_knows_the_capital_of_japan(graph: Graph, demo_scorer: Sc
     assert len(rivals) == 10
     assert tokyo > max(rivals)
     assert outcome.verdict is Verdict.RIGHT
-

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 
 import pytest
 from scipy import stats
-from tests.written_source import WrittenSource
 
 from kgprobe.graph.client import Graph
 from kgprobe.graph.ingest import load
@@ -14,6 +13,7 @@ from kgprobe.records import Entity, Fact
 from kgprobe.sampling import distractors as module
 from kgprobe.sampling.distractors import RandomDistractors
 from kgprobe.sampling.facts import FactKey, askable_facts, describe_facts
+from tests.written_source import WrittenSource
 
 AS_OF = 20200101
 
