@@ -257,7 +257,7 @@ def _open(entities: Path | None, facts: Path | None, relations: Path | None) -> 
     given = {"relations": relations, "entities": entities, "facts": facts}
     readings = {stream: open_input(path) for stream, path in given.items() if path is not None}
     if not readings:
-        raise KgprobeError("Nothing to load; name at least one of --entities, --facts, --relations.")
+        raise click.UsageError("Nothing to load; name at least one of --entities, --facts, --relations.")
     return Table(
         name=", ".join(reading.name for reading in readings.values()),
         fingerprint=fingerprint(list(readings.values()), {"streams": list(readings)}),

@@ -27,7 +27,9 @@ def open_sample() -> Dump:
     Raises:
         KgprobeError: its files are missing from the installation.
     """
-    return replace(open_dump(FOLDER / "entities.json", templates=FOLDER / "relations.jsonl"), name="sample", partial=False)
+    return replace(
+        open_dump(FOLDER / "entities.json", templates=FOLDER / "relations.jsonl"), name="sample", partial=False
+    )
 
 
 loader = Loader(

@@ -125,5 +125,5 @@ def test_a_run_without_answers_has_no_finding(asked: Graph) -> None:
     asked.write("beliefs/begin_run", id="idle", properties={"model": "m", "probe": "p"})
     with pytest.raises(KgprobeError, match="has not got an answer"):
         find(asked, "idle", [])
-    with pytest.raises(UnknownNameError, match="there are: idle, run|there are: run, idle"):
+    with pytest.raises(UnknownNameError, match=r"there are: idle, run|there are: run, idle"):
         find(asked, "other", [])

@@ -77,8 +77,16 @@ def test_what_is_loaded_is_there(graph: Graph) -> None:
             "Q183",
             "Q586",
             {
-                "id": "f3", "relation": "P36", "rank": "preferred", "source": "written", "load": "written-1",
-                "start": "1949", "end": "1990-10", "from": 19490101, "until": 19901031, "line": 3,
+                "id": "f3",
+                "relation": "P36",
+                "rank": "preferred",
+                "source": "written",
+                "load": "written-1",
+                "start": "1949",
+                "end": "1990-10",
+                "from": 19490101,
+                "until": 19901031,
+                "line": 3,
             },
         )
     ]
@@ -242,7 +250,7 @@ def test_a_server_that_goes_away_is_a_clear_failure_and_the_load_goes_on(
     folder = Folder(tmp_path / "graph")
     with lease(folder) as endpoint, Graph(endpoint) as graph:
 
-        def stop_in_the_middle(stage: str, records: int) -> None:
+        def stop_in_the_middle(stage: str, _records: int) -> None:
             if stage == "facts":
                 stop(folder, force=True)
 

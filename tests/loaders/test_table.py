@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import click
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -246,7 +247,7 @@ def test_a_truncated_gz_ends_with_where_it_broke(tmp_path: Path) -> None:
 
 
 def test_nothing_named_is_an_error() -> None:
-    with pytest.raises(KgprobeError, match="at least one of --entities, --facts, --relations"):
+    with pytest.raises(click.UsageError, match="at least one of --entities, --facts, --relations"):
         loader.open(entities=None, facts=None, relations=None)
 
 

@@ -23,8 +23,16 @@ def judged(name: str, winner: str | None) -> Judged:
 def finding() -> Finding:
     group = Group("all", 50, share(20, 50), share(10, 50))
     return Finding(
-        run="run", model="hf:org/model", probe="distractors", as_of=20250131, seed=3, rounds=4,
-        config='{"model": "</pre><script>"}', versions="{}", chance=0.09, asked=64,
+        run="run",
+        model="hf:org/model",
+        probe="distractors",
+        as_of=20250131,
+        seed=3,
+        rounds=4,
+        config='{"model": "</pre><script>"}',
+        versions="{}",
+        chance=0.09,
+        asked=64,
         overall=group,
         relations=[Group(EVIL, 30, share(30, 30), share(0, 30)), Group("empty", 20, share(0, 20), share(20, 20))],
         unknown=[judged(EVIL, EVIL), judged("שלום 🇯🇵", None)],

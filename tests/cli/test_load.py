@@ -1,0 +1,102 @@
+"""The load commands as a user types them: what is said of good and of bad input, and with which exit code."""
+
+import gzip
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.graph.servers import kgprobe
+
+ENTITY = {"id": "Q142", "label": "France", "aliases": [], "description": "", "types": ["Q6256"]}
+FACTS = "subject\trelation\tobject\tstart\tend\n"
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """A graph of this module's own, whose server runs from test to test."""
+    return {"KGPROBE_HOME": str(tmp_path_factory.mktemp("home"))}
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _server(home: dict[str, str]) -> object:
+    assert kgprobe("graph", "start", "--memory", "512m", **home).returncode == 0
+    yield
+    assert kgprobe("graph", "stop", **home).returncode == 0
+
+
+def write(path: Path, text: str | bytes) -> str:
+    path.write_bytes(text if isinstance(text, bytes) else text.encode())
+    return str(path)
+
+
+def test_a_load_says_what_it_did(tmp_path: Path, home: dict[str, str]) -> None:
+    lines = "\n".join(json.dumps(ENTITY | {"id": f"Q{n}", "label": f"name {n}"}) for n in range(3))
+    entities = write(tmp_path / "entities.jsonl", lines)
+    facts = write(tmp_path / "facts.tsv", FACTS + "Q0\tP1\tQ1\t2011\t\nQ9\tP1\tQ1\t\t\nQ0\tP1\n")
+    done = kgprobe("load", "table", "--entities", entities, "--facts", facts, **home)
+    assert done.returncode == 0, done.stderr
+    assert "3 entities, 0 relations, 1 facts" in done.stdout
+    assert "1 missing" in done.stdout
+    assert "1 unreadable" in done.stdout
+    assert "facts.tsv, line 3: the subject Q9" in done.stderr
+    assert "facts.tsv, line 4: 2 columns where 5 are expected" in done.stderr
+    assert "Traceback" not in done.stderr
+    as_json = json.loads(kgprobe("load", "table", "--entities", entities, "--facts", facts, "--json", **home).stdout)
+    assert as_json["entities"] == 3
+    assert as_json["skipped"] == {"unreadable": 1, "duplicate": 0, "missing": 1}
+
+
+def test_strict_and_rejected(tmp_path: Path, home: dict[str, str]) -> None:
+    bad = "".join(f"{{'bad': {n}\n" for n in range(30))
+    entities = write(tmp_path / "entities.jsonl", bad + json.dumps(ENTITY) + "\n")
+    rejected = tmp_path / "rejected.txt"
+    done = kgprobe("load", "table", "--entities", entities, "--rejected", str(rejected), **home)
+    assert done.returncode == 0
+    assert len(rejected.read_text().splitlines()) == 30
+    assert done.stderr.count("entities.jsonl, line") == 20
+    assert "--rejected FILE keeps all" in done.stderr
+    strict = kgprobe("load", "table", "--entities", entities, "--strict", **home)
+    assert strict.returncode == 1
+    assert strict.stderr.startswith("Error: entities.jsonl, line 1: ")
+    assert "Traceback" not in strict.stderr
+    assert "Traceback" in kgprobe("load", "table", "--entities", entities, "--strict", "--debug", **home).stderr
+
+
+def test_a_broken_archive_keeps_what_came_before(tmp_path: Path, home: dict[str, str]) -> None:
+    lines = "\n".join(json.dumps(ENTITY | {"id": f"Q{n}", "description": "x" * n}) for n in range(5_000))
+    packed = gzip.compress(lines.encode())
+    entities = write(tmp_path / "entities.jsonl.gz", packed[: len(packed) // 2])
+    done = kgprobe("load", "table", "--entities", entities, **home)
+    assert done.returncode == 0
+    assert "the file breaks off" in done.stderr
+    assert "1 unreadable" in done.stdout
+    assert kgprobe("load", "table", "--entities", entities, "--strict", **home).returncode == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "said"),
+    [
+        (["wikidata", "nowhere.json"], 1, "nowhere.json"),
+        (["wikidata", "."], 1, "folder"),
+        (["wikidata"], 2, "Missing argument"),
+        (["table"], 2, "Nothing to load"),
+        (["nonsense"], 2, "No such command"),
+        (["sample", "--graph", "bolt://127.0.0.1:9"], 1, "does not answer"),
+        (["sample", "--graph", "http://127.0.0.1:9"], 1, "neither a folder nor an address"),
+    ],
+)
+def test_mistakes_are_told_in_a_sentence(
+    arguments: list[str], code: int, said: str, tmp_path: Path, home: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    done = kgprobe("load", *arguments, **home, KGPROBE_GRAPH_PASSWORD="wrong")
+    assert (done.returncode, "Traceback" in done.stderr) == (code, False), done.stderr
+    assert said in done.stderr
+    assert done.stdout == ""
+
+
+def test_an_empty_file_is_told(tmp_path: Path, home: dict[str, str]) -> None:
+    done = kgprobe("load", "wikidata", write(tmp_path / "dump.json", ""), **home)
+    assert done.returncode == 1
+    assert "is empty" in done.stderr

@@ -1,0 +1,166 @@
+"""The rounds commands and the demo as a user types them, with real models."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.graph.servers import clean_environment, kgprobe
+from tests.models.tiny import byte_level, random_model
+
+HEAVY = ("torch", "transformers", "neo4j", "pandas", "scipy", "sklearn", "networkx", "openai", "rich", "numpy")
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """A user's own folder."""
+    return {"KGPROBE_HOME": str(tmp_path_factory.mktemp("home")), "OMP_NUM_THREADS": "1"}
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """A small model with random weights, in a folder, as one downloads them."""
+    folder = tmp_path_factory.mktemp("model")
+    tokenizer = byte_level(bos=True)
+    random_model("gpt2", len(tokenizer)).save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+    return f"hf:{folder}"
+
+
+@pytest.fixture(scope="module")
+def sample(home: dict[str, str]) -> object:
+    """The sample graph, on a server that runs from test to test."""
+    assert kgprobe("graph", "start", "--memory", "1g", **home).returncode == 0
+    loaded = kgprobe("load", "sample", **home)
+    assert loaded.returncode == 0, loaded.stderr
+    yield
+    assert kgprobe("graph", "stop", "--force", **home).returncode == 0
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        *["", "demo", "load", "load sample", "load table", "load wikidata"],
+        *["rounds", "rounds forget", "rounds resume", "rounds run", "rounds status"],
+    ],
+)
+def test_help_loads_nothing_heavy(command: str) -> None:
+    program = (
+        "import sys\n"
+        "from kgprobe.cli.main import kgprobe\n"
+        "kgprobe([*sys.argv[1:], '--help'], standalone_mode=False)\n"
+        f"print('loaded:', [name for name in {HEAVY} if name in sys.modules])\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program, *command.split()], capture_output=True, text=True, check=True)
+    assert done.stdout.startswith("Usage: ")
+    assert done.stdout.endswith("loaded: []\n")
+
+
+@pytest.mark.usefixtures("sample")
+def test_a_run_is_begun_shown_extended_and_forgotten(home: dict[str, str], model: str) -> None:
+    options = ["--batch", "4", "--relation", "P36", "--distractors", "3", "--as-of", "2024"]
+    done = kgprobe("rounds", "run", "--model", model, "--rounds", "2", "--run", "first", *options, "--json", **home)
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert {"facts", "facts_asked", "win_rate", "zero_sense_rate", "seconds", "page", "chance"} <= found.keys()
+    assert (found["run"], found["rounds"], found["questions"], found["stopped"]) == ("first", 2, 8, "done")
+    assert Path(found["page"]).read_text().startswith("<!doctype html>")
+    assert len(Path(found["outcomes"]).read_text().splitlines()) == 8
+    assert found["chance"] == 0.25
+
+    status = json.loads(kgprobe("rounds", "status", "--json", **home).stdout)
+    assert (status["id"], status["round"], status["rounds"], status["asked"]) == ("first", 2, 2, 8)
+
+    more = kgprobe("rounds", "resume", "first", "--rounds", "3", **home)
+    assert more.returncode == 0, more.stderr
+    assert "12 questions" in more.stdout
+    assert "Most surely" in more.stdout
+    assert "finding.html" in more.stdout
+
+    again = kgprobe("rounds", "run", "--model", model, "--run", "first", **home)
+    assert again.returncode == 1
+    assert "There is a run 'first' already" in again.stderr
+
+    assert kgprobe("rounds", "forget", "first", "--yes", **home).returncode == 0
+    assert kgprobe("rounds", "status", "first", **home).returncode == 2
+    assert not Path(found["outcomes"]).exists()
+
+
+@pytest.mark.usefixtures("sample")
+def test_ctrl_c_keeps_the_round_and_says_how_to_go_on(home: dict[str, str], model: str) -> None:
+    command = ["rounds", "run", "--model", model, "--rounds", "400", "--batch", "4", "--run", "long", "--json"]
+    process = subprocess.Popen(
+        [sys.executable, "-m", "kgprobe", *command],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=clean_environment() | home,
+    )
+    trail = Path(home["KGPROBE_HOME"]) / "runs" / "long" / "outcomes.jsonl"
+    deadline = time.monotonic() + 120
+    while not (trail.exists() and trail.stat().st_size) and time.monotonic() < deadline:
+        assert process.poll() is None, process.stderr and process.stderr.read()
+        time.sleep(0.02)
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=120)
+    assert process.returncode == 0, err
+    assert "Finishing this round" in err
+    assert "Go on with: kgprobe rounds resume long" in err
+    found = json.loads(out)
+    assert found["stopped"] == "asked to"
+    assert 0 < found["rounds"] < 400
+    assert len(trail.read_text().splitlines()) == found["questions"] + found["unaskable"] == 4 * found["rounds"]
+    assert kgprobe("rounds", "forget", "long", "--yes", **home).returncode == 0
+
+
+@pytest.mark.usefixtures("sample")
+@pytest.mark.parametrize(
+    ("arguments", "code", "said"),
+    [
+        (["run"], 2, "--model"),
+        (["run", "--model", "nonsense"], 2, "nonsense"),
+        (["run", "--model", "hf:./nowhere"], 1, "nowhere"),
+        (["run", "--model", "demo", "--rounds", "0"], 2, "--rounds"),
+        (["run", "--model", "demo", "--as-of", "yesterday"], 2, "yesterday"),
+        (["run", "--model", "demo", "--probe", "nonsense"], 2, "distractors"),
+        (["resume", "nonsense"], 2, "There is no run 'nonsense'"),
+        (["status", "nonsense"], 2, "There is no run 'nonsense'"),
+        (["nonsense"], 2, "No such command"),
+    ],
+)
+def test_mistakes_are_told_in_a_sentence(arguments: list[str], code: int, said: str, home: dict[str, str]) -> None:
+    done = kgprobe("rounds", *arguments, **home)
+    assert (done.returncode, "Traceback" in done.stderr) == (code, False), done.stderr
+    assert said in done.stderr
+
+
+@pytest.mark.usefixtures("sample")
+def test_names_that_are_no_folders_and_relations_that_are_not_there(home: dict[str, str], model: str) -> None:
+    bad_name = kgprobe("rounds", "run", "--model", model, "--run", "../up", **home)
+    assert (bad_name.returncode, "cannot name a run" in bad_name.stderr) == (1, True), bad_name.stderr
+    bad_relation = kgprobe("rounds", "run", "--model", model, "--relation", "P99999", **home)
+    assert (bad_relation.returncode, "P99999" in bad_relation.stderr) == (1, True), bad_relation.stderr
+
+
+def test_the_demo_works_twice(tmp_path: Path, demo_folder: Path) -> None:
+    (tmp_path / "models").symlink_to(demo_folder.parent)
+    home = {"KGPROBE_HOME": str(tmp_path), "OMP_NUM_THREADS": str(os.cpu_count())}
+    found = []
+    for _ in range(2):
+        done = kgprobe("demo", "--rounds", "2", "--batch", "6", "--json", **home)
+        assert done.returncode == 0, done.stderr
+        found.append(json.loads(done.stdout.splitlines()[-1]))
+    first, second = ({key: value for key, value in each.items() if key != "seconds"} for each in found)
+    assert first == second
+    assert first["facts"] >= 1_500
+    assert (first["questions"], first["rounds"]) == (12, 2)
+    assert 0 <= first["win_rate"] <= 1
+    assert 0 <= first["zero_sense_rate"] <= 1
+    assert "Gemma" not in done.stdout
+    assert Path(first["page"]).is_file()
+    assert found[0]["seconds"] > 0
