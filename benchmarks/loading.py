@@ -1,9 +1,12 @@
-"""How fast facts get into the graph, beside a bare driver loop over the same rows and statements.
+"""How fast facts get into the graph, beside a bare driver loop over the same rows and statements, and in which memory.
 
 The peer sends the statements of our batches, recorded beforehand, one transaction a batch, with nothing else to do: no
-reading, no checking, no record of how far it has come. Each runs against a fresh server of its own, in turns.
+reading, no checking, no record of how far it has come. Each runs against a fresh server of its own, in turns. Memory is
+the peak of a process that does nothing but load, for a tenth of the facts and for all of them.
 """
 
+import multiprocessing
+import resource
 import statistics
 import sys
 import tempfile
@@ -70,6 +73,23 @@ def replay(endpoint: Endpoint, batches: list[Statements]) -> float:
         return time.perf_counter() - started
 
 
+def peak_memory(size: int, engine: str, seed: int) -> float:
+    """Peak resident memory, in MiB, of a process that loads a synthetic graph."""
+    with (
+        tempfile.TemporaryDirectory(prefix="kgprobe-") as temporary,
+        lease(Folder(Path(temporary) / "graph"), engine=engine, memory=4096) as endpoint,
+        multiprocessing.get_context("spawn").Pool(1) as pool,
+    ):
+        return pool.apply(_load_and_look, (endpoint, size, seed))
+
+
+def _load_and_look(endpoint: Endpoint, size: int, seed: int) -> float:
+    with Graph(endpoint) as graph:
+        load(graph, SyntheticSource(size, seed=seed))
+    # Linux counts in KiB, macOS in bytes.
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (2**20 if sys.platform == "darwin" else 2**10)
+
+
 @click.command(context_settings={"max_content_width": 100})
 @click.option("--size", default=200_000, show_default=True, help="Facts.")
 @click.option("--repeat", default=3, show_default=True, help="How often each is measured; medians are compared.")
@@ -108,7 +128,12 @@ def main(size: int, repeat: int, engine: str, seed: int, as_json: bool) -> None:
         peer="bare driver loop",
         peer_value=records / statistics.median(bare),
     )
-    show(Report("loading", [row], seed, {**versions_of("neo4j"), "engine": server}), as_json=as_json)
+    rows = [row]
+    for part in (size // 10, size):
+        print(f"memory for {part:,} facts", file=sys.stderr)
+        peak = peak_memory(part, engine, seed)
+        rows.append(Row(f"{part:,} facts", "peak memory", peak, "MiB", less_is_better=True))
+    show(Report("loading", rows, seed, {**versions_of("neo4j"), "engine": server}), as_json=as_json)
 
 
 if __name__ == "__main__":
