@@ -5,6 +5,7 @@ applying the answers, propagating them. In the model's place stands a coin; the 
 the distractor probe draws them.
 """
 
+import os
 import statistics
 import sys
 import tempfile
@@ -59,14 +60,14 @@ class Coin:
         ]
 
 
-def measure(graph: Graph, size: int, degree: int, rounds: int, batch: int, seed: int, folder: Path) -> list[Row]:
+def measure(graph: Graph, size: int, degree: int, rounds: int, batch: int, seed: int) -> list[Row]:
     """Load a graph, run rounds on it, and take the medians of their parts."""
     load(graph, SyntheticSource(size, degree, seed))
     done: list[Round] = []
     plan = Plan(f"rounds-{size}", WARM_UP + rounds, batch, seed, AS_OF)
     probe = Coin(graph)
     begin_run(graph, probe, plan)
-    run_rounds(graph, probe, plan, folder / plan.run, on_round=done.append)
+    run_rounds(graph, probe, plan, on_round=done.append)
     warm = done[WARM_UP:]
     case = f"{size:,} facts"
     parts = {
@@ -101,10 +102,14 @@ def main(sizes: tuple[int, ...], degree: int, rounds: int, batch: int, engine: s
     for size in sizes:
         print(f"{size:,} facts on {engine}", file=sys.stderr)
         with tempfile.TemporaryDirectory(prefix="kgprobe-") as temporary:
-            folder = Path(temporary)
-            with lease(Folder(folder / "graph"), engine=engine, memory=4096) as endpoint, Graph(endpoint) as graph:
+            # The answers are of no use afterwards.
+            os.environ["KGPROBE_HOME"] = temporary
+            with (
+                lease(Folder(Path(temporary) / "graph"), engine=engine, memory=4096) as endpoint,
+                Graph(endpoint) as graph,
+            ):
                 server = graph.server
-                rows += measure(graph, size, degree, rounds, batch, seed, folder)
+                rows += measure(graph, size, degree, rounds, batch, seed)
     versions = {**versions_of("neo4j", "numpy"), "engine": server}
     show(Report("rounds", rows, seed, versions), as_json=as_json)
 

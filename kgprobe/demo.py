@@ -4,6 +4,7 @@ import contextlib
 import dataclasses
 import time
 from collections.abc import Callable
+from pathlib import Path
 
 from kgprobe import survey
 from kgprobe.beliefs.rounds import Plan
@@ -23,6 +24,11 @@ RUN = "demo"
 MODEL = "demo"
 
 
+def demo_graph() -> Path:
+    """The folder of the demo's graph."""
+    return home() / "demo"
+
+
 def run_demo(rounds: int, batch: int, seed: int, watch: Watch, say: Callable[[str], None]) -> Survey:
     """Load the sample graph into a folder of its own, ask the demo model, and find what it knows.
 
@@ -36,7 +42,7 @@ def run_demo(rounds: int, batch: int, seed: int, watch: Watch, say: Callable[[st
     """
     started = time.monotonic()
     scorer = load_scorer(MODEL)
-    folder = Folder(home() / "demo")
+    folder = Folder(demo_graph())
     say(f"Starting the graph in {folder.path}")
     with lease(folder) as endpoint, Graph(endpoint) as graph:
         report = load(graph, get_loader("sample").open())

@@ -1,5 +1,6 @@
 """From a graph and a model to a finding: a run with everything around it, begun, gone on with, or forgotten."""
 
+import dataclasses
 import re
 import shutil
 import time
@@ -16,6 +17,7 @@ from kgprobe.beliefs.trail import FILE, read_trail, run_folder
 from kgprobe.errors import KgprobeError
 from kgprobe.graph.client import Graph
 from kgprobe.models.scorer import Scorer
+from kgprobe.probes.outcome import Probe
 from kgprobe.probes.registry import ProbeOptions, make_probe
 from kgprobe.report.finding_page import write_finding_page
 
@@ -27,12 +29,13 @@ class Watch:
     """Who is told how a run gets on, and may end it.
 
     Attributes:
-        on_start: called with the number of askable facts and of the rounds that are done already.
+        on_start: called with the number of askable facts, that of the rounds that are done already, and whether
+            something was loaded into the graph since the run began.
         on_round: called after each round.
         should_stop: asked after each round.
     """
 
-    on_start: Callable[[int, int], None] = lambda facts, applied: None
+    on_start: Callable[[int, int, bool], None] = lambda facts, applied, changed: None
     on_round: Callable[[Round], None] = lambda round_: None
     should_stop: Callable[[], bool] = lambda: False
 
@@ -44,13 +47,13 @@ class Survey:
     Attributes:
         report: what the run did this time.
         finding: what it found since it was begun; None if nothing could be asked.
-        page: the finding's page.
+        page: the finding's page; None if there is no finding.
         outcomes: the audit trail.
     """
 
     report: RunReport
     finding: Finding | None
-    page: Path
+    page: Path | None
     outcomes: Path
 
     def as_json(self) -> dict[str, Any]:
@@ -74,7 +77,7 @@ class Survey:
             "model": finding.model if finding else None,
             "probe": finding.probe if finding else None,
             "seconds": round(self.report.seconds, 3),
-            "page": str(self.page),
+            "page": str(self.page) if self.page else None,
             "outcomes": str(self.outcomes),
         }
 
@@ -91,14 +94,23 @@ def begin(
     """Begin a run, do its rounds, and say what it found.
 
     Raises:
-        KgprobeError: the run's name is taken or cannot be a folder's.
+        KgprobeError: the run's name is taken or cannot be a folder's, or the graph has no fact to ask.
     """
     if not _RUN_NAME.fullmatch(plan.run):
         raise KgprobeError(
             f"{plan.run!r} cannot name a run; letters, digits, dots, dashes and underscores can, up to 100."
         )
-    begin_run(graph, make_probe(probe, graph, scorer, options), plan, msgspec.json.encode(options).decode())
-    return _survey(graph, scorer, probe, options, plan, watch or Watch())
+    made = make_probe(probe, graph, scorer, options)
+    begin_run(graph, made, plan, msgspec.json.encode(options).decode())
+    survey = _survey(graph, made, plan, watch or Watch())
+    if survey.report.facts == 0:
+        forget(graph, plan.run)
+        relations = ", ".join(made.relations)
+        raise KgprobeError(
+            f"The graph has no fact to ask: none of {relations} is current at {plan.as_of} with a name at both ends. "
+            "Load facts, or name another date by --as-of."
+        )
+    return survey
 
 
 def options_of(graph: Graph, run: str) -> ProbeOptions:
@@ -121,12 +133,10 @@ def resume(graph: Graph, scorer: Scorer, run: str, rounds: int | None = None, wa
         UnknownNameError: there is no such run.
         KgprobeError: the model is another one, or another process is at the run.
     """
-    if rounds is not None:
-        get_run(graph, run)
-        graph.write("beliefs/extend_run", id=run, rounds=rounds)
     properties = get_run(graph, run)
-    options = msgspec.json.decode(properties["options"], type=ProbeOptions)
-    return _survey(graph, scorer, properties["probe"], options, plan_of(properties), watch or Watch())
+    plan = plan_of(properties)
+    probe = make_probe(properties["probe"], graph, scorer, options_of(graph, run))
+    return _survey(graph, probe, dataclasses.replace(plan, rounds=rounds or plan.rounds), watch or Watch())
 
 
 def forget(graph: Graph, run: str) -> None:
@@ -135,23 +145,19 @@ def forget(graph: Graph, run: str) -> None:
     Raises:
         UnknownNameError: there is no such run.
     """
+    folder = run_folder(get_run(graph, run))
     forget_run(graph, run)
-    shutil.rmtree(run_folder(run), ignore_errors=True)
+    shutil.rmtree(folder, ignore_errors=True)
 
 
-def _survey(graph: Graph, scorer: Scorer, probe: str, options: ProbeOptions, plan: Plan, watch: Watch) -> Survey:
-    folder = run_folder(plan.run)
+def _survey(graph: Graph, probe: Probe, plan: Plan, watch: Watch) -> Survey:
     report = run_rounds(
-        graph,
-        make_probe(probe, graph, scorer, options),
-        plan,
-        folder,
-        on_start=watch.on_start,
-        on_round=watch.on_round,
-        should_stop=watch.should_stop,
+        graph, probe, plan, on_start=watch.on_start, on_round=watch.on_round, should_stop=watch.should_stop
     )
+    folder = run_folder(get_run(graph, plan.run))
+    if not report.asked:
+        return Survey(report, None, None, folder / FILE)
+    finding = find(graph, plan.run, read_trail(folder))
     page = folder / "finding.html"
-    finding = find(graph, plan.run, read_trail(folder)) if report.asked else None
-    if finding:
-        write_finding_page(finding, page)
+    write_finding_page(finding, page)
     return Survey(report, finding, page, folder / FILE)

@@ -12,6 +12,7 @@ WHERE fact.id <> row.fact AND fact.relation IN $relations
 WITH DISTINCT row, fact
 WITH fact, sum(row.wrong) AS wrong, sum(row.right) AS right
 WITH fact, wrong, right, startNode(fact) AS subject, endNode(fact) AS object
+WHERE subject.label <> '' AND object.label <> ''
 MERGE (subject)-[belief:BELIEF {run: $run, fact: fact.id}]->(object)
 ON CREATE SET belief.model = $model, belief.alpha = 1, belief.beta = 1, belief.right = 0, belief.wrong = 0
 SET belief.alpha = belief.alpha + wrong, belief.beta = belief.beta + right

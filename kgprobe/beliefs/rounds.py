@@ -7,13 +7,17 @@ A round costs its batch and the batch's neighbours: drawing is linear in the tou
 propagating in the facts around it.
 """
 
+import dataclasses
 import platform
+import secrets
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from importlib.metadata import version
 from pathlib import Path
+from typing import Any
 
 import filelock
 import msgspec
@@ -21,7 +25,7 @@ import numpy as np
 
 from kgprobe import __version__
 from kgprobe.beliefs.draw import Beliefs
-from kgprobe.beliefs.trail import Trail
+from kgprobe.beliefs.trail import Trail, make_folder, run_folder
 from kgprobe.errors import KgprobeError, UnknownNameError
 from kgprobe.graph.client import Graph, Row, Transaction
 from kgprobe.graph.schema import apply_schema
@@ -86,23 +90,29 @@ class RunReport:
     hubs: dict[str, str] = field(default_factory=dict)
 
 
-def begin_run(graph: Graph, probe: Probe, plan: Plan, options: str = "{}") -> None:
+class RoundTakenError(KgprobeError):
+    """A round was applied, or its run was forgotten, by somebody else in the meantime."""
+
+
+def begin_run(graph: Graph, probe: Probe, plan: Plan, options: str = "{}") -> Row:
     """Record a new run.
 
     Args:
         options: JSON from which the probe can be made anew when the run goes on.
 
+    Returns:
+        its properties.
+
     Raises:
-        KgprobeError: there is a run of that id already.
+        KgprobeError: there is a run of that id already, or there is no place for its files.
     """
     apply_schema(graph)
-    if graph.read("beliefs/run", id=plan.run):
-        raise KgprobeError(f"There is a run {plan.run!r} already: `kgprobe rounds resume {plan.run}` goes on with it.")
+    uid = secrets.token_hex(4)
     described = probe.describe()
     properties = {
+        "uid": uid,
         "model": described["model"],
         "probe": probe.name,
-        "chance": described["chance"],
         "config": msgspec.json.encode(described, order="sorted").decode(),
         "options": options,
         "rounds": plan.rounds,
@@ -111,14 +121,21 @@ def begin_run(graph: Graph, probe: Probe, plan: Plan, options: str = "{}") -> No
         "as_of": plan.as_of,
         "max_degree": plan.max_degree,
         "relations": list(probe.relations),
-        "graph": msgspec.json.encode(graph.read("load/loads"), order="sorted").decode(),
+        "graph": _loads(graph),
         "engine": graph.server,
         "versions": msgspec.json.encode(_versions(), order="sorted").decode(),
         "started": datetime.now(timezone.utc).isoformat(timespec="seconds"),
         "asked": 0,
         "unaskable": 0,
     }
-    graph.write("beliefs/begin_run", id=plan.run, properties=properties)
+    if not graph.read("beliefs/run", id=plan.run):
+        make_folder(run_folder({"id": plan.run, "uid": uid}))
+        # Of a run of that name which was being forgotten when the process was killed.
+        _forget_beliefs(graph, plan.run)
+    run: Row = graph.write("beliefs/begin_run", id=plan.run, properties=properties)[0]["run"]
+    if run["uid"] != uid:
+        raise KgprobeError(f"There is a run {plan.run!r} already: `kgprobe rounds resume {plan.run}` goes on with it.")
+    return run
 
 
 def get_run(graph: Graph, run: str) -> Row:
@@ -140,11 +157,30 @@ def forget_run(graph: Graph, run: str) -> None:
 
     Raises:
         UnknownNameError: the graph has no such run.
+        KgprobeError: a process is at the run.
     """
-    get_run(graph, run)
+    with _locked(get_run(graph, run)):
+        # First the run, so that nobody adds a round to what is being deleted.
+        graph.write("beliefs/forget_run", id=run)
+        _forget_beliefs(graph, run)
+
+
+def _forget_beliefs(graph: Graph, run: str) -> None:
     while graph.write("beliefs/forget_beliefs", run=run, size=10_000)[0]["deleted"]:
         pass
-    graph.write("beliefs/forget_run", id=run)
+
+
+@contextmanager
+def _locked(run: Row) -> Iterator[Path]:
+    """The run's folder, and nobody else at the run."""
+    folder = run_folder(run)
+    make_folder(folder)
+    try:
+        with filelock.FileLock(folder / "lock", timeout=0):
+            yield folder
+    except filelock.Timeout as error:
+        message = f"Another process is at run {run['id']!r} already (its lock is {folder / 'lock'})."
+        raise KgprobeError(message) from error
 
 
 def plan_of(run: Row) -> Plan:
@@ -156,36 +192,40 @@ def run_rounds(
     graph: Graph,
     probe: Probe,
     plan: Plan,
-    folder: Path,
     *,
-    on_start: Callable[[int, int], None] = lambda facts, applied: None,
+    on_start: Callable[[int, int, bool], None] = lambda facts, applied, changed: None,
     on_round: Callable[[Round], None] = lambda round_: None,
     should_stop: Callable[[], bool] = lambda: False,
 ) -> RunReport:
-    """Go on with a run from where it stands to the last round of its plan.
+    """Go on with a run from where it stands to the last round of the plan, which may be later than it was begun with.
 
     Args:
-        folder: of the run; the audit trail is written there.
-        on_start: called once with the number of askable facts and of the rounds that are done already.
+        on_start: called once with the number of askable facts, that of the rounds that are done already, and
+            whether something was loaded into the graph since the run began.
         on_round: called after each round.
         should_stop: asked after each round.
 
     Raises:
-        KgprobeError: another process is at this run; or the probe is not what the run was begun with.
+        KgprobeError: another process is at this run; the probe is not what the run was begun with; its answers are
+            not where they were kept; or more rounds are done than the plan has.
     """
     started = time.monotonic()
-    run = get_run(graph, plan.run)
-    described = msgspec.json.encode(probe.describe(), order="sorted").decode()
-    if described != run["config"]:
-        raise KgprobeError(f"Run {plan.run!r} was begun with {run['config']}; this is {described}. Begin a new run.")
-    folder.mkdir(parents=True, exist_ok=True)
-    try:
-        with filelock.FileLock(folder / "lock", timeout=0), Trail(folder, run["round"]) as trail:
-            return _run(graph, probe, plan, run, trail, on_start, on_round, should_stop, started)
-    except filelock.Timeout as error:
-        raise KgprobeError(
-            f"Another process is at run {plan.run!r} already (its lock is {folder / 'lock'})."
-        ) from error
+    with _locked(get_run(graph, plan.run)) as folder:
+        # Read again, now that nobody else can change it.
+        run = get_run(graph, plan.run)
+        _refuse_another_probe(run, probe)
+        if plan.rounds < run["round"]:
+            raise KgprobeError(
+                f"Run {plan.run!r} has done {run['round']} rounds already, which is more than {plan.rounds}."
+            )
+        if plan.rounds != run["rounds"]:
+            graph.write("beliefs/extend_run", id=plan.run, rounds=plan.rounds)
+        with Trail(folder, run["round"], run["asked"] + run["unaskable"]) as trail:
+            keys = askable_facts(graph, run["relations"], plan.as_of)
+            beliefs = read_beliefs(graph, plan.run, keys)
+            on_start(len(keys), run["round"], _loads(graph) != run["graph"])
+            report = _run(graph, probe, plan, run, trail, keys, beliefs, on_round, should_stop)
+    return dataclasses.replace(report, seconds=time.monotonic() - started)
 
 
 def _run(
@@ -194,41 +234,68 @@ def _run(
     plan: Plan,
     run: Row,
     trail: Trail,
-    on_start: Callable[[int, int], None],
+    keys: FactKeys,
+    beliefs: Beliefs,
     on_round: Callable[[Round], None],
     should_stop: Callable[[], bool],
-    started: float,
 ) -> RunReport:
-    keys = askable_facts(graph, run["relations"], plan.as_of)
-    beliefs = read_beliefs(graph, plan.run, keys)
-    on_start(len(keys), run["round"])
-    asked, unaskable, number, stopped = run["asked"], run["unaskable"], run["round"], "done"
+    asked, unaskable, done, stopped = run["asked"], run["unaskable"], run["round"], "done"
     hubs: dict[str, str] = {}
-    for number in range(run["round"] + 1, plan.rounds + 1):
+    while done < plan.rounds:
+        number = done + 1
         seconds: dict[str, float] = {}
         clock = time.monotonic()
         positions = beliefs.draw(plan.batch, np.random.default_rng([plan.seed, number]))
         seconds["draw"] = time.monotonic() - clock
         if not len(positions):
-            number, stopped = number - 1, "nothing left to ask"
+            stopped = "nothing left to ask"
             break
         clock = time.monotonic()
         outcomes = probe.ask([keys[position] for position in positions], [plan.seed, number])
         seconds["ask"] = time.monotonic() - clock
         trail.append(number, outcomes)
-        rows, parts, round_hubs = apply_round(graph, plan, run["model"], run["relations"], number, outcomes)
+        try:
+            rows, parts, round_hubs = apply_round(graph, plan, run["model"], run["relations"], number, outcomes)
+        except RoundTakenError:
+            trail.take_back(asked + unaskable)
+            raise
         clock = time.monotonic()
         _take_over(beliefs, keys, rows)
         seconds |= parts
         seconds["update"] = time.monotonic() - clock
+        done = number
         asked += sum(outcome.verdict is not Verdict.UNASKABLE for outcome in outcomes)
         unaskable += sum(outcome.verdict is Verdict.UNASKABLE for outcome in outcomes)
         hubs |= round_hubs
         on_round(Round(number, outcomes, len(rows), round_hubs, seconds))
-        if should_stop() and number < plan.rounds:
+        if should_stop() and done < plan.rounds:
             stopped = "asked to"
             break
-    return RunReport(plan.run, len(keys), number, asked, unaskable, time.monotonic() - started, stopped, hubs)
+    return RunReport(plan.run, len(keys), done, asked, unaskable, 0.0, stopped, hubs)
+
+
+def _refuse_another_probe(run: Row, probe: Probe) -> None:
+    """Raise KgprobeError where a probe asks otherwise than the one that the run was begun with.
+
+    Versions of libraries may differ: they are kept with the run, and change results in the last digits if at all.
+    """
+    before, now = _flat(msgspec.json.decode(run["config"])), _flat(probe.describe())
+    differing = [key for key in sorted(before.keys() | now.keys()) if before.get(key) != now.get(key)]
+    if differing:
+        told = "; ".join(f"{key} was {before.get(key)!r}, is {now.get(key)!r}"[:300] for key in differing)
+        raise KgprobeError(f"Run {run['id']!r} was begun otherwise: {told}. Begin a new run for that.")
+
+
+def _flat(described: dict[str, Any], prefix: str = "") -> dict[str, Any]:
+    flat: dict[str, Any] = {}
+    for key, value in described.items():
+        if key != "versions":
+            flat |= _flat(value, f"{prefix}{key}.") if isinstance(value, dict) else {prefix + key: value}
+    return flat
+
+
+def _loads(graph: Graph) -> str:
+    return msgspec.json.encode(graph.read("load/loads"), order="sorted").decode()
 
 
 def read_beliefs(graph: Graph, run: str, keys: FactKeys) -> Beliefs:
@@ -256,7 +323,7 @@ def apply_round(
         the touched facts with their new parameters (each once), the seconds of each part, and the hubs left out.
 
     Raises:
-        KgprobeError: the round was applied already, by another process.
+        RoundTakenError: the round was applied already, by another process, or the run was forgotten.
     """
     rows = [_row(outcome) for outcome in outcomes]
     answered = [row for row in rows if row["unaskable"] is None]
@@ -269,7 +336,9 @@ def apply_round(
             "beliefs/guard_round", id=plan.run, round=number, asked=len(answered), unaskable=len(rows) - len(answered)
         )
         if not guard:
-            raise KgprobeError(f"Round {number} of run {plan.run!r} was applied already: is another process at it?")
+            gone = not transaction.run("beliefs/run", id=plan.run)
+            what = "was forgotten" if gone else f"has round {number} already: is somebody else at it?"
+            raise RoundTakenError(f"The run {plan.run!r} {what}")
         touched = {row["fact"]: row for row in transaction.run("beliefs/apply", rows=rows, **shared)}
         seconds["apply"] = time.monotonic() - clock
         clock = time.monotonic()

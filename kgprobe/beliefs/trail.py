@@ -12,39 +12,70 @@ from typing import Any
 import msgspec
 
 from kgprobe.errors import KgprobeError
+from kgprobe.graph.client import Row
 from kgprobe.paths import home
 from kgprobe.probes.outcome import Outcome
 
 FILE = "outcomes.jsonl"
 
 
-def run_folder(run: str) -> Path:
-    """Where a run of that id keeps its files."""
-    return home() / "runs" / run
+def run_folder(run: Row) -> Path:
+    """Where a run keeps its files; two graphs may have runs of one name, each with a folder of its own.
+
+    Args:
+        run: the properties of a run.
+    """
+    return home() / "runs" / f"{run['id']}-{run['uid']}"
+
+
+def make_folder(folder: Path) -> None:
+    """Make a folder and those above it.
+
+    Raises:
+        KgprobeError: that is not possible there.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise KgprobeError(
+            f"The folder {folder} cannot be made: {error.strerror}. KGPROBE_HOME names another place."
+        ) from error
 
 
 class Trail:
     """The outcomes file of one run, open for appending. A context manager."""
 
-    def __init__(self, folder: Path, applied: int) -> None:
-        """Open or make the file, and cut off everything after round ``applied``.
+    def __init__(self, folder: Path, rounds: int, outcomes: int) -> None:
+        """Open or make the file, and cut off what a round that never took place has left.
+
+        Args:
+            folder: the run's, which is there.
+            rounds: how many rounds the graph has applied.
+            outcomes: how many outcomes these had.
 
         Raises:
-            KgprobeError: the file cannot be written.
+            KgprobeError: the file cannot be written, or lacks outcomes that the graph has counted.
         """
         self.path = folder / FILE
         try:
-            folder.mkdir(parents=True, exist_ok=True)
             self._file = open(self.path, "ab+")  # noqa: SIM115 - closed by __exit__
         except OSError as error:
             raise KgprobeError(f"{self.path} cannot be written: {error.strerror}.") from error
-        self._file.seek(0)
-        end = 0
-        for line in self._file:
-            if not line.endswith(b"\n") or msgspec.json.decode(line)["round"] > applied:
-                break
-            end += len(line)
-        self._file.truncate(end)
+        try:
+            self._file.seek(0)
+            end = 0
+            for number in range(1, outcomes + 1):
+                line = self._file.readline()
+                if not line.endswith(b"\n") or _decoded(line, self.path, number)["round"] > rounds:
+                    raise KgprobeError(
+                        f"{self.path} holds {number - 1:,} answers where the graph has counted {outcomes:,}. Bring the "
+                        "file back from where the run was begun, or begin a new run."
+                    )
+                end += len(line)
+            self._file.truncate(end)
+        except BaseException:
+            self._file.close()
+            raise
 
     def __enter__(self) -> "Trail":
         return self
@@ -73,16 +104,28 @@ class Trail:
         self._file.flush()
         os.fsync(self._file.fileno())
 
+    def take_back(self, outcomes: int) -> None:
+        """Cut the file to its first so many outcomes."""
+        self._file.seek(0)
+        self._file.truncate(sum(len(self._file.readline()) for _ in range(outcomes)))
+
 
 def read_trail(folder: Path) -> Iterator[dict[str, Any]]:
     """The outcomes of a run, one dictionary a line, in the order in which they were asked.
 
     Raises:
-        KgprobeError: the file is not there.
+        KgprobeError: the file is not there, or a line is damaged.
     """
     path = folder / FILE
     if not path.exists():
         raise KgprobeError(f"{path} is not there: the answers of this run were kept on another machine or deleted.")
     with open(path, "rb") as file:
-        for line in file:
-            yield msgspec.json.decode(line)
+        for number, line in enumerate(file, start=1):
+            yield _decoded(line, path, number)
+
+
+def _decoded(line: bytes, path: Path, number: int) -> dict[str, Any]:
+    try:
+        return msgspec.json.decode(line, type=dict[str, Any])
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise KgprobeError(f"{path}, line {number}: damaged ({error}).") from error

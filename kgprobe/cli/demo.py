@@ -19,8 +19,8 @@ def demo(count: int, batch: int, seed: int, as_json: bool) -> None:
     or so. The graph stays in a folder of its own; `kgprobe graph shell --graph FOLDER` looks at it.
     """
     from kgprobe.cli.rounds import show, watched
-    from kgprobe.demo import run_demo
+    from kgprobe.demo import demo_graph, run_demo
 
     with watched("demo", count) as watch:
         result = run_demo(count, batch, seed, watch, lambda message: click.echo(message, err=True))
-    show(result, as_json)
+    show(result, as_json, str(demo_graph()))

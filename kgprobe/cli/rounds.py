@@ -1,9 +1,10 @@
 """``kgprobe rounds``: adaptive rounds with beliefs."""
 
 import json
+import shlex
 import signal
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -99,7 +100,7 @@ def run(
         scorer = load_model(model)
         with watched(plan.run, count) as watch:
             result = survey.begin(connection, scorer, probe, options, plan, watch)
-    show(result, as_json)
+    show(result, as_json, graph)
 
 
 @rounds.command()
@@ -118,11 +119,13 @@ def resume(run: str, count: int | None, graph: str | None, as_json: bool) -> Non
     from kgprobe.graph.server import open_graph
 
     with open_graph(graph, ask_password) as connection:
-        options = survey.options_of(connection, run)
-        scorer = load_model(options.model)
-        with watched(run, count or get_run(connection, run)["rounds"]) as watch:
+        properties = get_run(connection, run)
+        if count is not None and count < properties["round"]:
+            raise click.UsageError(f"--rounds {count}: {properties['round']} rounds are done already.")
+        scorer = load_model(properties["model"])
+        with watched(run, count or properties["rounds"]) as watch:
             result = survey.resume(connection, scorer, run, count, watch)
-    show(result, as_json)
+    show(result, as_json, graph)
 
 
 @rounds.command()
@@ -148,7 +151,16 @@ def status(run: str | None, graph: str | None, as_json: bool) -> None:
 
     from kgprobe.report.rows import table
 
-    rows = [_status(properties) for properties in runs]
+    rows = [
+        {
+            "run": properties["id"],
+            "model": properties["model"],
+            "rounds": f"{properties['round']} of {properties['rounds']}",
+            "asked": properties["asked"],
+            "begun": properties["started"][:16].replace("T", " "),
+        }
+        for properties in runs
+    ]
     Console().print(table(list(rows[0]), rows, len(rows))[0])
 
 
@@ -185,15 +197,25 @@ def load_model(spec: str) -> Any:
 @contextmanager
 def watched(run: str, total: int) -> Iterator["Watch"]:
     """Show a run's progress on stderr, and let Ctrl-C end it after the round at work."""
-    from kgprobe.report.progress import progress_bar
+    from kgprobe.report.progress import Bar, progress_bar
     from kgprobe.survey import Watch
 
     right, answered = 0, 0
+    bar: Bar
+    interrupted: Callable[[], bool]
 
-    with progress_bar(f"Run {run}", total, "questions") as bar, _interruptible() as interrupted:
+    with ExitStack() as stack:
 
-        def on_start(facts: int, applied: int) -> None:
+        def on_start(facts: int, applied: int, changed: bool) -> None:
+            nonlocal bar, interrupted
             click.echo(f"{facts:,} facts can be asked; {applied} of {total} rounds are done.", err=True)
+            if changed:
+                click.echo(
+                    "The graph was loaded into since the run began; it goes on with what is there now.", err=True
+                )
+            # Not before: the conversion of a model has a bar of its own, and Ctrl-C ends it at once.
+            bar = stack.enter_context(progress_bar(f"Run {run}", total, "questions"))
+            interrupted = stack.enter_context(_interruptible())
             bar.advance_to(applied, 0)
 
         def on_round(round_: "Round") -> None:
@@ -204,7 +226,7 @@ def watched(run: str, total: int) -> Iterator["Watch"]:
             note = f"{right / answered:.0%} right" if answered else ""
             bar.advance_to(round_.number, len(verdicts), note)
 
-        yield Watch(on_start, on_round, interrupted)
+        yield Watch(on_start, on_round, lambda: interrupted())
 
 
 @contextmanager
@@ -226,8 +248,12 @@ def _interruptible() -> Iterator[Callable[[], bool]]:
         signal.signal(signal.SIGINT, before)
 
 
-def show(result: "Survey", as_json: bool) -> None:
-    """Print what a run came to: a table and the page's address, or one JSON object."""
+def show(result: "Survey", as_json: bool, graph: str | None) -> None:
+    """Print what a run came to: a table and the page's address, or one JSON object.
+
+    Args:
+        graph: what ``--graph`` has to be for the run to be found again; None if nothing.
+    """
     report = result.report
     if report.hubs:
         named = ", ".join(list(report.hubs.values())[:5])
@@ -235,7 +261,7 @@ def show(result: "Survey", as_json: bool) -> None:
         click.echo(f"Too many facts to propagate through: {named}{more}. --max-degree moves the limit.", err=True)
     if as_json:
         click.echo(json.dumps(result.as_json(), ensure_ascii=False))
-    elif result.finding is None:
+    elif result.finding is None or result.page is None:
         click.echo(
             f"Nothing was asked: {report.facts:,} facts can be asked, {report.unaskable:,} turned out not to be."
         )
@@ -248,4 +274,7 @@ def show(result: "Survey", as_json: bool) -> None:
         click.echo(f"Page: {result.page.as_uri()}")
         click.echo(f"Answers: {result.outcomes}")
     if report.stopped == "asked to":
-        click.echo(f"Stopped after round {report.rounds}. Go on with: kgprobe rounds resume {report.run}", err=True)
+        where = f" --graph {shlex.quote(graph)}" if graph else ""
+        click.echo(
+            f"Stopped after round {report.rounds}. Go on with: kgprobe rounds resume {report.run}{where}", err=True
+        )

@@ -33,7 +33,7 @@ class AskedFact:
 
 
 class FactKeys:
-    """The keys of many facts, sorted by fact, as arrays of UTF-8 bytes: some 50 bytes a fact.
+    """The keys of many facts, sorted by fact, as arrays of UTF-8 bytes, each as wide as its longest id.
 
     A fact's position in this order names it during a run.
     """

@@ -6,11 +6,9 @@ The probe draws real distractors from the graph; in a model's place, it hashes w
 import sys
 import zlib
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 from kgprobe.beliefs.rounds import Plan, begin_run, run_rounds
-from kgprobe.beliefs.trail import run_folder
 from kgprobe.graph.client import Graph
 from kgprobe.graph.server import open_graph
 from kgprobe.probes.outcome import Outcome, Verdict
@@ -53,13 +51,9 @@ def main(graph_name: str, run: str, rounds: int) -> None:
         plan = Plan(run, rounds=rounds, batch=8, seed=SEED, as_of=AS_OF)
         if not graph.read("beliefs/run", id=run):
             begin_run(graph, probe, plan)
-        report = run_rounds(
-            graph, probe, plan, run_folder(run), on_round=lambda round_: print(round_.number, flush=True)
-        )
+        report = run_rounds(graph, probe, plan, on_round=lambda round_: print(round_.number, flush=True))
         print(report.stopped, flush=True)
 
 
 if __name__ == "__main__":
     main(sys.argv[1], sys.argv[2], int(sys.argv[3]))
-    sys.stdout.flush()
-    assert Path(run_folder(sys.argv[2])).is_dir()

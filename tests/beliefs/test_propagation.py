@@ -15,7 +15,7 @@ from kgprobe.graph.ingest import load
 from kgprobe.probes.outcome import Outcome, Verdict
 from kgprobe.records import Fact
 from kgprobe.sampling.facts import FactKey
-from tests.beliefs.graphs import random_graph
+from tests.beliefs.graphs import askable_of, random_graph
 from tests.written_source import WrittenSource
 
 AS_OF = 20200101
@@ -30,7 +30,7 @@ def naive(
     for fact in facts:
         for entity in {fact.subject, fact.object}:
             degree[entity] += 1
-    askable = [fact for fact in facts if fact.relation in ASKABLE and fact.end is None]
+    askable = askable_of(facts)
     beliefs: dict[str, list[int]] = defaultdict(lambda: [1, 1, 0, 0])
     by_id = {fact.id: fact for fact in facts}
     for answers in rounds:
@@ -82,7 +82,7 @@ def test_rounds_are_the_definition(graph: Graph, entities: int, facts: int, max_
     seed = data.draw(some.integers(0, 10_000))
     people, edges, relations = random_graph(entities, facts, seed)
     load(graph, WrittenSource(people, edges, relations))
-    askable = [fact.id for fact in edges if fact.relation in ASKABLE and fact.end is None]
+    askable = [fact.id for fact in askable_of(edges)]
     if not askable:
         return
     answers = some.dictionaries(some.sampled_from(askable), some.sampled_from(Verdict), max_size=8)
@@ -103,7 +103,7 @@ def test_rounds_are_the_definition(graph: Graph, entities: int, facts: int, max_
 def test_counters_at_entities_are_an_independent_way_to_the_same_beliefs(graph: Graph) -> None:
     people, edges, relations = random_graph(12, 60, seed=3)
     load(graph, WrittenSource(people, edges, relations))
-    askable = [fact for fact in edges if fact.relation in ASKABLE and fact.end is None]
+    askable = askable_of(edges)
     answers = {fact.id: (Verdict.RIGHT, Verdict.WRONG)[index % 3 == 0] for index, fact in enumerate(askable[:20])}
     begin(graph, "run")
     apply_round(graph, Plan("run", as_of=AS_OF), "m", ASKABLE, 1, outcomes_of(edges, answers))
@@ -124,13 +124,13 @@ def test_counters_at_entities_are_an_independent_way_to_the_same_beliefs(graph: 
 def test_a_round_counts_once(graph: Graph) -> None:
     people, edges, relations = random_graph(5, 12, seed=1)
     load(graph, WrittenSource(people, edges, relations))
-    asked = next(fact.id for fact in edges if fact.relation in ASKABLE and fact.end is None)
+    asked = askable_of(edges)[0].id
     outcomes = outcomes_of(edges, {asked: Verdict.WRONG})
     begin(graph, "run")
     plan = Plan("run", as_of=AS_OF)
     apply_round(graph, plan, "m", ASKABLE, 1, outcomes)
     before = beliefs_in(graph, "run")
-    with pytest.raises(KgprobeError, match="applied already"):
+    with pytest.raises(KgprobeError, match="has round 1 already"):
         apply_round(graph, plan, "m", ASKABLE, 1, outcomes)
     assert beliefs_in(graph, "run") == before
 
@@ -138,7 +138,7 @@ def test_a_round_counts_once(graph: Graph) -> None:
 def test_runs_do_not_mix(graph: Graph) -> None:
     people, edges, relations = random_graph(5, 12, seed=2)
     load(graph, WrittenSource(people, edges, relations))
-    asked = next(fact.id for fact in edges if fact.relation in ASKABLE and fact.end is None)
+    asked = askable_of(edges)[0].id
     for run, verdict in (("one", Verdict.WRONG), ("two", Verdict.RIGHT)):
         begin(graph, run)
         apply_round(graph, Plan(run, as_of=AS_OF), "m", ASKABLE, 1, outcomes_of(edges, {asked: verdict}))

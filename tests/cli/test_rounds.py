@@ -76,6 +76,9 @@ def test_a_run_is_begun_shown_extended_and_forgotten(home: dict[str, str], model
     status = json.loads(kgprobe("rounds", "status", "--json", **home).stdout)
     assert (status["id"], status["round"], status["rounds"], status["asked"]) == ("first", 2, 2, 8)
 
+    fewer = kgprobe("rounds", "resume", "first", "--rounds", "1", **home)
+    assert (fewer.returncode, "2 rounds are done already" in fewer.stderr) == (2, True), fewer.stderr
+
     more = kgprobe("rounds", "resume", "first", "--rounds", "3", **home)
     assert more.returncode == 0, more.stderr
     assert "12 questions" in more.stdout
@@ -101,9 +104,9 @@ def test_ctrl_c_keeps_the_round_and_says_how_to_go_on(home: dict[str, str], mode
         text=True,
         env=clean_environment() | home,
     )
-    trail = Path(home["KGPROBE_HOME"]) / "runs" / "long" / "outcomes.jsonl"
+    runs = Path(home["KGPROBE_HOME"]) / "runs"
     deadline = time.monotonic() + 120
-    while not (trail.exists() and trail.stat().st_size) and time.monotonic() < deadline:
+    while not any(file.stat().st_size for file in runs.glob("long-*/outcomes.jsonl")) and time.monotonic() < deadline:
         assert process.poll() is None, process.stderr and process.stderr.read()
         time.sleep(0.02)
     process.send_signal(signal.SIGINT)
@@ -114,7 +117,11 @@ def test_ctrl_c_keeps_the_round_and_says_how_to_go_on(home: dict[str, str], mode
     found = json.loads(out)
     assert found["stopped"] == "asked to"
     assert 0 < found["rounds"] < 400
-    assert len(trail.read_text().splitlines()) == found["questions"] + found["unaskable"] == 4 * found["rounds"]
+    assert (
+        len(Path(found["outcomes"]).read_text().splitlines())
+        == found["questions"] + found["unaskable"]
+        == 4 * found["rounds"]
+    )
     assert kgprobe("rounds", "forget", "long", "--yes", **home).returncode == 0
 
 
@@ -147,6 +154,29 @@ def test_names_that_are_no_folders_and_relations_that_are_not_there(home: dict[s
     assert (bad_relation.returncode, "P99999" in bad_relation.stderr) == (1, True), bad_relation.stderr
 
 
+def test_a_graph_without_facts_is_told_and_keeps_no_run(tmp_path: Path, model: str, home: dict[str, str]) -> None:
+    relations = tmp_path / "relations.jsonl"
+    relations.write_text('{"id": "P36", "clozes": ["The capital of [X] is [Y]"]}')
+    at = ["--graph", str(tmp_path / "graph")]
+    assert kgprobe("load", "table", "--relations", str(relations), *at, **home).returncode == 0
+    done = kgprobe("rounds", "run", "--model", model, "--run", "empty", *at, **home)
+    assert (done.returncode, "The graph has no fact to ask" in done.stderr) == (1, True), done.stderr
+    assert "No run in this graph yet" in kgprobe("rounds", "status", *at, **home).stderr
+
+
+def test_a_home_that_cannot_be_written_is_told(tmp_path: Path, model: str) -> None:
+    (tmp_path / "home").write_text("a file")
+    at = ["--graph", str(tmp_path / "graph")]
+    done = kgprobe("rounds", "run", "--model", model, *at, KGPROBE_HOME=str(tmp_path / "home"))
+    assert done.returncode == 1
+    assert "Traceback" not in done.stderr
+    loaded = kgprobe("load", "sample", *at)
+    assert loaded.returncode == 0, loaded.stderr
+    done = kgprobe("rounds", "run", "--model", model, *at, KGPROBE_HOME=str(tmp_path / "home"))
+    assert (done.returncode, "KGPROBE_HOME names another place" in done.stderr) == (1, True), done.stderr
+    assert "No run in this graph yet" in kgprobe("rounds", "status", *at).stderr
+
+
 def test_the_demo_works_twice(tmp_path: Path, demo_folder: Path) -> None:
     (tmp_path / "models").symlink_to(demo_folder.parent)
     home = {"KGPROBE_HOME": str(tmp_path), "OMP_NUM_THREADS": str(os.cpu_count())}
@@ -155,12 +185,13 @@ def test_the_demo_works_twice(tmp_path: Path, demo_folder: Path) -> None:
         done = kgprobe("demo", "--rounds", "2", "--batch", "6", "--json", **home)
         assert done.returncode == 0, done.stderr
         found.append(json.loads(done.stdout.splitlines()[-1]))
-    first, second = ({key: value for key, value in each.items() if key != "seconds"} for each in found)
+    varying = ("seconds", "page", "outcomes")
+    first, second = ({key: value for key, value in each.items() if key not in varying} for each in found)
     assert first == second
     assert first["facts"] >= 1_500
     assert (first["questions"], first["rounds"]) == (12, 2)
     assert 0 <= first["win_rate"] <= 1
     assert 0 <= first["zero_sense_rate"] <= 1
     assert "Gemma" not in done.stdout
-    assert Path(first["page"]).is_file()
+    assert [Path(each["page"]).is_file() for each in found] == [False, True], "the first run made way for the second"
     assert found[0]["seconds"] > 0
