@@ -116,8 +116,9 @@ class Scorer:
             for each prompt one value per continuation, in their order, in (-inf, 0].
 
         Raises:
-            KgprobeError: a continuation is empty, nothing stands before it, or it is longer than the model takes in;
-                the model has no EOS token and one is asked for; or one continuation alone does not fit in memory.
+            TextError: a continuation is empty, nothing stands before it, or it is longer than the model takes in.
+            KgprobeError: the model has no EOS token and one is asked for, its probabilities are no numbers, or one
+                continuation alone does not fit in memory.
         """
         tokenized = tokenize(
             self._tokenizer,
@@ -125,7 +126,7 @@ class Scorer:
             continuations,
             separator=separator,
             leading=self._leading,
-            end=self._end() if eos else None,
+            end=self.end_token() if eos else None,
             limit=self._limit,
         )
         scores = [np.full(len(prompt.tails), np.nan) for prompt in tokenized]
@@ -143,7 +144,12 @@ class Scorer:
                 )
         return scores
 
-    def _end(self) -> int:
+    def end_token(self) -> int:
+        """The id of the EOS token.
+
+        Raises:
+            KgprobeError: the model has none.
+        """
         end = self._tokenizer.eos_token_id
         if end is None:
             raise KgprobeError(f"The end of a continuation is to be scored, but {self.name} has no EOS token.")

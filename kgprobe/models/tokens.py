@@ -26,6 +26,10 @@ if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
 
 
+class TextError(KgprobeError):
+    """A prompt or continuation that a model cannot take; the model itself is sound, and others may do."""
+
+
 @dataclass(frozen=True, slots=True)
 class TokenizedPrompt:
     """A prompt and its continuations; the i-th token sequence is ``context[: starts[i]] + tails[i]``.
@@ -97,8 +101,9 @@ def tokenize(
         limit: the most tokens that the model can take in; the last one of a continuation is only predicted.
 
     Raises:
-        KgprobeError: a continuation is empty or tokenizes to nothing, nothing stands before it, a sequence is longer
+        TextError: a continuation is empty or tokenizes to nothing, nothing stands before it, a sequence is longer
             than ``limit``, or a text is no Unicode; the message names the prompt.
+        KgprobeError: there are more or fewer lists of continuations than prompts.
     """
     if len(prompts) != len(continuations):
         raise KgprobeError(f"{len(prompts)} prompts with {len(continuations)} lists of continuations; one list each.")
@@ -107,7 +112,7 @@ def tokenize(
         texts.append(prompt.rstrip())
         for text in its:
             if not text:
-                raise KgprobeError(f"{_named(number, prompt)}: a continuation is empty; it needs some text.")
+                raise TextError(f"{_named(number, prompt)}: a continuation is empty; it needs some text.")
             texts.append(join(prompt, separator, text))
     ids = iter(_encode(tokenizer, texts))
 
@@ -129,14 +134,14 @@ def tokenize(
 
 def _check(number: int, prompt: str, text: str, before: int, own: int, scored: int, limit: int | None) -> None:
     if own == 0:
-        raise KgprobeError(f"{_named(number, prompt)}: the continuation {_short(text)} tokenizes to nothing.")
+        raise TextError(f"{_named(number, prompt)}: the continuation {_short(text)} tokenizes to nothing.")
     if before == 0:
-        raise KgprobeError(
+        raise TextError(
             f"{_named(number, prompt)}: no token stands before the continuation {_short(text)}, so nothing predicts"
             " its first; an empty prompt needs a BOS token (bos=True)."
         )
     if limit is not None and before + scored - 1 > limit:
-        raise KgprobeError(
+        raise TextError(
             f"{_named(number, prompt)}: {before} tokens and {scored} of the continuation {_short(text)} make"
             f" {before + scored}, more than the {limit} that the model takes in (and one predicted)."
         )
@@ -149,7 +154,7 @@ def _encode(tokenizer: "PreTrainedTokenizerBase", texts: list[str]) -> Sequence[
         "".join(texts).encode("utf-8")
     except UnicodeEncodeError:
         odd = next(text for text in texts if any("\ud800" <= character <= "\udfff" for character in text))
-        raise KgprobeError(f"The text {_short(odd)} is no Unicode: it holds half of a surrogate pair.") from None
+        raise TextError(f"The text {_short(odd)} is no Unicode: it holds half of a surrogate pair.") from None
     backend = getattr(tokenizer, "backend_tokenizer", None)
     if backend is None:
         encoded: list[list[int]] = tokenizer(texts, add_special_tokens=False, split_special_tokens=True)["input_ids"]

@@ -16,6 +16,7 @@ from scipy.special import logsumexp
 from kgprobe.errors import KgprobeError
 from kgprobe.graph.client import Graph
 from kgprobe.models.scorer import Scorer
+from kgprobe.models.tokens import TextError
 from kgprobe.probes.outcome import Outcome, Verdict
 from kgprobe.sampling.distractors import Distractor, RandomDistractors
 from kgprobe.sampling.facts import AskedFact, FactKey, describe_facts
@@ -92,8 +93,11 @@ class DistractorProbe:
             relations: ids; none means every active relation that has cloze sentences.
 
         Raises:
-            KgprobeError: a relation that was named is not active or has no cloze sentence, or no relation has one.
+            KgprobeError: a relation that was named is not active or has no cloze sentence, or no relation has one;
+                or the model has no EOS token.
         """
+        # What every question needs: without it none could be asked, and that is no fault of the facts.
+        scorer.end_token()
         rows = {row["id"]: row for row in graph.read("sample/relations") if row["active"] and row["clozes"]}
         unusable = [relation for relation in relations if relation not in rows]
         if unusable:
@@ -128,6 +132,8 @@ class DistractorProbe:
     def ask(self, facts: Sequence[FactKey], seed: Sequence[int]) -> list[Outcome]:
         """One outcome a fact; see :class:`~kgprobe.probes.outcome.Probe`.
 
+        A fact whose names the model cannot take is unaskable; what is wrong with the model itself is raised.
+
         Cost: one scoring of the batch's sentences, with (distractors + 1) x labels continuations each.
         """
         described = describe_facts(self._graph, facts)
@@ -150,7 +156,7 @@ class DistractorProbe:
     def _outcomes(self, questions: Sequence[_Question]) -> list[Outcome]:
         try:
             return self._score(questions)
-        except KgprobeError as error:
+        except TextError as error:
             # One name that the model cannot take must not cost the others their answers.
             if len(questions) > 1:
                 return [outcome for question in questions for outcome in self._outcomes([question])]

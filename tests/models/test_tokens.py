@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kgprobe.errors import KgprobeError
-from kgprobe.models.tokens import leading_tokens, tokenize
+from kgprobe.models.tokens import TextError, leading_tokens, tokenize
 from tests.models.tiny import byte_level, unigram
 
 KINDS = {
@@ -127,7 +127,7 @@ def test_a_tokenizers_truncation_is_not_ours():
 
 def test_a_continuation_that_leaves_nothing_is_refused():
     tokenizer = unigram(bos=False)
-    with pytest.raises(KgprobeError, match=r"Prompt 0 \('York'\): the continuation '\\x01' tokenizes to nothing"):
+    with pytest.raises(TextError, match=r"Prompt 0 \('York'\): the continuation '\\x01' tokenizes to nothing"):
         tokenize(tokenizer, ["York"], [["\x01"]], separator="")
 
 

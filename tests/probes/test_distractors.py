@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 from hypothesis import given
 from hypothesis import strategies as some
 from hypothesis.extra import numpy as arrays
@@ -129,6 +130,25 @@ def test_what_cannot_be_asked_says_why_and_costs_the_others_nothing(graph: Graph
     assert good.verdict in (Verdict.RIGHT, Verdict.WRONG)
     assert long.verdict is Verdict.UNASKABLE
     assert "256" in str(long.reason)
+
+
+def test_a_model_without_an_end_token_is_refused_at_once(graph: Graph) -> None:
+    load(graph, source(Fact("f", "c", "P36", "e0")))
+    tokenizer = byte_level(bos=True, eos=False)
+    endless = Scorer(random_model("gpt2", len(tokenizer)), tokenizer, name="endless")
+    with pytest.raises(KgprobeError, match="endless has no EOS token"):
+        DistractorProbe(graph, endless, as_of=AS_OF)
+
+
+def test_a_broken_model_is_no_fault_of_the_facts(graph: Graph) -> None:
+    load(graph, source(Fact("f", "c", "P36", "e0"), Fact("g", "c", "P36", "e1")))
+    tokenizer = byte_level(bos=True)
+    model = random_model("gpt2", len(tokenizer))
+    probe = DistractorProbe(graph, Scorer(model, tokenizer, name="broken"), as_of=AS_OF, distractors=3)
+    with torch.no_grad():
+        model.transformer.ln_f.weight.fill_(math.nan)
+    with pytest.raises(KgprobeError, match="its weights are broken"):
+        probe.ask([FactKey("c", "f"), FactKey("c", "g")], [0])
 
 
 def test_only_active_relations_with_clozes_are_asked(graph: Graph, tiny: Scorer) -> None:
