@@ -5,6 +5,7 @@ its label and aliases, of the probability of that name followed by the end of th
 beats all of n distractors, Avg@n how many of them. A tie counts against the model.
 """
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -55,6 +56,15 @@ def avg_at_n(plausibility: Floats, rivals: Floats) -> Floats:
     beaten = np.cumsum(plausibility[:, None] > rivals, axis=1)
     shares: Floats = np.divide(beaten, present, out=np.full(rivals.shape, np.nan), where=present > 0)
     return shares
+
+
+def chance_level(rivals: int, sentences: int) -> float:
+    """How probably a guess at random beats all rivals in more than half of the sentences, each guessed by itself."""
+    once = 1 / (rivals + 1)
+    return sum(
+        math.comb(sentences, wins) * once**wins * (1 - once) ** (sentences - wins)
+        for wins in range(sentences // 2 + 1, sentences + 1)
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +136,8 @@ class DistractorProbe:
             "distractors": self._count,
             "sentences": "all" if self._all else "one",
             "clozes": self._clozes,
-            "chance": 1 / (self._count + 1),
+            # The relations differ in how many sentences they have; each outcome says its own.
+            "chance": None if self._all else chance_level(self._count, 1),
         }
 
     def ask(self, facts: Sequence[FactKey], seed: Sequence[int]) -> list[Outcome]:
@@ -205,7 +216,7 @@ def _outcome(question: _Question, prompts: Sequence[str], plausibilities: Floats
         evidence={
             "min_at_n": float(wins.mean()),
             "avg_at_n": float(avg_at_n(truth, rivals)[:, -1].mean()),
-            "chance": 1 / (len(question.rivals) + 1),
+            "chance": chance_level(len(question.rivals), len(prompts)),
             "winner": None if wins[shown] else question.rivals[strongest].label,
             "object": question.fact.object_label,
             "rivals": [{"id": rival.id, "label": rival.label} for rival in question.rivals],

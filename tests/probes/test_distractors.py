@@ -1,6 +1,7 @@
 """The distractor measure against its definition, on real models."""
 
 import math
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from kgprobe.errors import KgprobeError
 from kgprobe.graph.client import Graph
 from kgprobe.graph.ingest import load
 from kgprobe.models.scorer import Scorer
-from kgprobe.probes.distractors import DistractorProbe, avg_at_n, min_at_n
+from kgprobe.probes.distractors import DistractorProbe, avg_at_n, chance_level, min_at_n
 from kgprobe.probes.outcome import Verdict
 from kgprobe.records import Entity, Fact, Relation
 from kgprobe.sampling.facts import FactKey
@@ -50,6 +51,15 @@ def test_a_plausibility_that_is_no_number_never_wins() -> None:
     assert not min_at_n(np.array([np.nan]), np.array([[-1.0, -2.0]])).any()
 
 
+@pytest.mark.parametrize("sentences", [1, 2, 3, 4, 5])
+@pytest.mark.parametrize("rivals", [1, 3])
+def test_the_chance_level_counts_what_guesses_can_do(rivals: int, sentences: int) -> None:
+    guesses = list(product(range(rivals + 1), repeat=sentences))
+    right = sum(2 * guess.count(0) > sentences for guess in guesses)
+    assert chance_level(rivals, sentences) == pytest.approx(right / len(guesses))
+    assert chance_level(rivals, 1) == 1 / (rivals + 1)
+
+
 CITIES = ["Tokyo", "Paris", "Kyoto", "York", "Zürich", "New York", "Warsaw", "London"]
 ENTITIES = [
     Entity("c", "Japan", types=("country",)),
@@ -79,6 +89,7 @@ def test_an_outcome_is_the_definition(graph: Graph, tiny: Scorer, all_sentences:
     facts = [Fact(f"f{n}", "c", "P36", f"e{n}") for n in range(2)]
     load(graph, WrittenSource(ENTITIES, facts, [RELATION]))
     probe = DistractorProbe(graph, tiny, as_of=AS_OF, distractors=4, all_sentences=all_sentences)
+    assert probe.describe()["chance"] == (None if all_sentences else 0.2)
     names = {entity.id: [entity.label, *entity.aliases] for entity in ENTITIES}
 
     def log_plausibility(prompt: str, entity: str) -> float:
@@ -106,6 +117,8 @@ def test_an_outcome_is_the_definition(graph: Graph, tiny: Scorer, all_sentences:
                 wins.append(naive[0] > max(naive[1:]))
                 shares.append(np.mean([naive[0] > rival for rival in naive[1:]]))
             assert evidence["min_at_n"] == np.mean(wins)
+            # Two or three of three sentences, at one in five each.
+            assert evidence["chance"] == pytest.approx(3 * 0.2**2 * 0.8 + 0.2**3 if all_sentences else 0.2)
             assert evidence["avg_at_n"] == pytest.approx(np.mean(shares))
             assert (outcome.verdict is Verdict.RIGHT) == (np.mean(wins) > 0.5)
             assert (evidence["winner"] is None) == all(wins)
