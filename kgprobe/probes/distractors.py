@@ -6,6 +6,7 @@ beats all of n distractors, Avg@n how many of them. A tie counts against the mod
 """
 
 import math
+import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -25,6 +26,9 @@ from kgprobe.verbalize.sentences import cloze_prompt, object_continuations
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
+
+# Sets the random choice of sentences apart from all others that follow from the same seed.
+SENTENCES = 1
 
 
 def min_at_n(plausibility: Floats, rivals: Floats) -> Bools:
@@ -149,11 +153,10 @@ class DistractorProbe:
         """
         described = describe_facts(self._graph, facts)
         drawn = self._distractors.draw(facts, self._count, seed)
-        generator = np.random.default_rng(seed)
         questions = []
         for fact, rivals in zip(described, drawn, strict=True):
             clozes = self._clozes[fact.relation]
-            chosen = clozes if self._all else [clozes[generator.integers(len(clozes))]]
+            chosen = clozes if self._all else [clozes[_draw(seed, fact.key, len(clozes))]]
             questions.append(_Question(fact, rivals, chosen))
         asked = [question for question in questions if question.rivals]
         outcomes = iter(self._outcomes(asked))
@@ -194,6 +197,12 @@ class DistractorProbe:
             )
             outcomes.append(_outcome(question, [prompt for prompt, _, _ in sentences], plausibilities))
         return outcomes
+
+
+def _draw(seed: Sequence[int], key: FactKey, count: int) -> int:
+    # From a stream of the fact's own, so that neither what stands beside it nor how it was chosen has a say.
+    generator = np.random.default_rng([*seed, SENTENCES, zlib.crc32(key.fact.encode())])
+    return int(generator.integers(count))
 
 
 def _sum_by_owner(log_probabilities: Floats, owners: Sequence[int], count: int) -> Floats:

@@ -134,6 +134,16 @@ def test_the_same_seed_asks_the_same(graph: Graph, tiny: Scorer) -> None:
     assert len({outcome.prompt for seed in range(12) for outcome in probe.ask(keys, [seed])}) == 3
 
 
+def test_a_fact_is_asked_the_same_whatever_stands_beside_it(graph: Graph, tiny: Scorer) -> None:
+    load(graph, source(*(Fact(f"f{n}", "c", "P36", f"e{n}") for n in range(3))))
+    probe = DistractorProbe(graph, tiny, as_of=AS_OF, distractors=2)
+    keys = [FactKey("c", f"f{n}") for n in range(3)]
+    for seed in range(4):
+        together = probe.ask(keys, [seed, 1])
+        alone = [outcome for key in reversed(keys) for outcome in probe.ask([key], [seed, 1])]
+        assert [outcome.prompt for outcome in together] == [outcome.prompt for outcome in reversed(alone)]
+
+
 def test_what_cannot_be_asked_says_why_and_costs_the_others_nothing(graph: Graph, tiny: Scorer) -> None:
     facts = [Fact("lonely", "c", "P36", "lonely"), Fact("good", "c", "P36", "e0"), Fact("long", "c", "P36", "endless")]
     load(graph, source(*facts))
