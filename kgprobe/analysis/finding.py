@@ -4,6 +4,7 @@ docs/methods.md, 2. Metrics count a fact's own answers only; what neighbours pro
 are ranked, but never the win rate or the zero-sense rate.
 """
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -79,7 +80,7 @@ class Finding:
     Attributes:
         chance: how often guessing at random would be right, over the questions asked; None where nothing says so.
         overall: all asked facts.
-        relations: one group a relation, most facts first.
+        relations: one group a relation, most facts first, then by id.
         unknown: facts most surely unknown, the highest lower bound of theta first.
         known: facts most surely known, the lowest upper bound of theta first.
         unaskable: how many facts could not be asked, by reason.
@@ -119,13 +120,13 @@ def find(graph: Graph, run: str, outcomes: Iterable[Mapping[str, Any]], shown: i
     examined = pd.DataFrame([row for row in rows if row["right"] + row["wrong"] > 0])
     if examined.empty:
         raise KgprobeError(f"Run {run!r} has not got an answer yet.")
-    labels = {row["id"]: row["label"] or row["id"] for row in graph.read("sample/relations")}
-    examined["name"] = [labels.get(relation, relation) for relation in examined["relation"]]
+    names = _relation_names(graph, examined["relation"].unique())
+    examined["name"] = examined["relation"].map(names)
     examined["low"], examined["high"] = credible_interval(examined["alpha"], examined["beta"])
     asked, chances = _latest(outcomes)
     unknown = examined[examined["wrong"] > examined["right"]].sort_values(["low", "fact"], ascending=[False, True])
     known = examined[examined["right"] > examined["wrong"]].sort_values(["high", "fact"])
-    groups = [_group(str(name), part) for name, part in examined.groupby("name", sort=True)]
+    groups = [_group(names[str(relation)], part) for relation, part in examined.groupby("relation", sort=True)]
     return Finding(
         run=run,
         model=properties["model"],
@@ -155,6 +156,14 @@ def credible_interval(alpha: "pd.Series[float]", beta: "pd.Series[float]") -> tu
     """The central 90% of Beta distributions: lower and upper bounds, each of the shape of ``alpha``."""
     tail = (1 - CREDIBILITY) / 2
     return stats.beta.ppf(tail, alpha, beta), stats.beta.ppf(1 - tail, alpha, beta)
+
+
+def _relation_names(graph: Graph, relations: Iterable[str]) -> dict[str, str]:
+    """What to call each relation: its label, with the id where others have the same."""
+    known = {row["id"]: row["label"] for row in graph.read("sample/relations")}
+    labels = {relation: known.get(relation) or relation for relation in relations}
+    often = Counter(labels.values())
+    return {relation: f"{label} ({relation})" if often[label] > 1 else label for relation, label in labels.items()}
 
 
 def _group(name: str, examined: pd.DataFrame) -> Group:

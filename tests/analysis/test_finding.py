@@ -107,6 +107,16 @@ def test_a_finding_counts_own_answers(asked: Graph) -> None:
     assert finding.chance == pytest.approx((10 * 0.25 + 0.5) / 11)
 
 
+def test_relations_of_one_label_are_told_apart(asked: Graph) -> None:
+    load(asked, WrittenSource([], [], [Relation("r1", "first"), Relation("r0", "first")]))
+    finding = find(asked, "run", trail())
+    assert [(group.name, group.facts, group.win_rate.value) for group in finding.relations] == [
+        ("first (r0)", 2, 0.5),
+        ("first (r1)", 2, 0.0),
+    ]
+    assert [fact.relation for fact in (*finding.unknown, *finding.known)] == ["first (r1)"] * 2 + ["first (r0)"]
+
+
 def test_facts_are_ranked_by_how_sure_one_can_be(asked: Graph) -> None:
     finding = find(asked, "run", trail())
     assert [(fact.fact, fact.right, fact.wrong) for fact in finding.unknown] == [("f1", 0, 3), ("f3", 1, 2)]
