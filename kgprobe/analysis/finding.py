@@ -7,7 +7,7 @@ are ranked, but never the win rate or the zero-sense rate.
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -56,8 +56,9 @@ class Judged:
     Attributes:
         theta: E[theta], the probability that the model fails on the fact.
         low, high: 90% credible interval of theta.
-        prompt: the latest question.
-        winner: the strongest rival in the latest question that the model got wrong; None where it got none wrong.
+        prompt: the latest question that went as the fact is listed: a known fact's that the model got right, an
+            unknown one's that it got wrong.
+        winner: of an unknown fact, the strongest rival in that question, where the probe names one; else None.
     """
 
     fact: str
@@ -103,6 +104,13 @@ class Finding:
     unaskable: Mapping[str, int]
 
 
+class _Shown(NamedTuple):
+    """A question as a finding shows it, and the rival that won."""
+
+    prompt: str
+    winner: str | None
+
+
 def find(graph: Graph, run: str, outcomes: Iterable[Mapping[str, Any]], shown: int = 20) -> Finding:
     """The finding of a run.
 
@@ -123,7 +131,7 @@ def find(graph: Graph, run: str, outcomes: Iterable[Mapping[str, Any]], shown: i
     names = _relation_names(graph, examined["relation"].unique())
     examined["name"] = examined["relation"].map(names)
     examined["low"], examined["high"] = credible_interval(examined["alpha"], examined["beta"])
-    asked, chances = _latest(outcomes)
+    right, wrong, chances = _latest(outcomes)
     unknown = examined[examined["wrong"] > examined["right"]].sort_values(["low", "fact"], ascending=[False, True])
     known = examined[examined["right"] > examined["wrong"]].sort_values(["high", "fact"])
     groups = [_group(names[str(relation)], part) for relation, part in examined.groupby("relation", sort=True)]
@@ -140,8 +148,8 @@ def find(graph: Graph, run: str, outcomes: Iterable[Mapping[str, Any]], shown: i
         asked=properties["asked"],
         overall=_group("all", examined),
         relations=sorted(groups, key=lambda group: -group.facts),
-        unknown=_judged(unknown.head(shown), asked),
-        known=_judged(known.head(shown), asked),
+        unknown=_judged(unknown.head(shown), wrong),
+        known=_judged(known.head(shown), right),
         unaskable=_reasons(rows),
     )
 
@@ -172,28 +180,28 @@ def _group(name: str, examined: pd.DataFrame) -> Group:
     return Group(name, len(examined), share(wins, len(examined)), share(never, len(examined)))
 
 
-def _latest(outcomes: Iterable[Mapping[str, Any]]) -> tuple[dict[str, tuple[str, str | None]], list[float]]:
-    """Each fact's latest prompt with the winner of its latest failure, and the chance level of every question."""
-    latest: dict[str, tuple[str, str | None]] = {}
-    failures: dict[str, tuple[str, str | None]] = {}
+def _latest(outcomes: Iterable[Mapping[str, Any]]) -> tuple[dict[str, _Shown], dict[str, _Shown], list[float]]:
+    """Each fact's latest question that went right and that went wrong, and the chance level of every question."""
+    right: dict[str, _Shown] = {}
+    wrong: dict[str, _Shown] = {}
     chances = []
     for outcome in outcomes:
         if outcome["verdict"] == "unaskable":
             continue
         evidence = outcome["evidence"]
-        shown = (outcome["prompt"], evidence.get("winner"))
-        latest[outcome["fact"]] = shown
         if outcome["verdict"] == "wrong":
-            failures[outcome["fact"]] = shown
+            wrong[outcome["fact"]] = _Shown(outcome["prompt"], evidence.get("winner"))
+        else:
+            right[outcome["fact"]] = _Shown(outcome["prompt"], None)
         if evidence.get("chance") is not None:
             chances.append(evidence["chance"])
-    return latest | failures, chances
+    return right, wrong, chances
 
 
-def _judged(examined: pd.DataFrame, asked: Mapping[str, tuple[str, str | None]]) -> list[Judged]:
+def _judged(examined: pd.DataFrame, asked: Mapping[str, _Shown]) -> list[Judged]:
     judged = []
     for row in examined.to_dict("records"):
-        prompt, winner = asked.get(row["fact"], ("", None))
+        shown = asked.get(row["fact"], _Shown("", None))
         judged.append(
             Judged(
                 fact=row["fact"],
@@ -205,8 +213,8 @@ def _judged(examined: pd.DataFrame, asked: Mapping[str, tuple[str, str | None]])
                 theta=row["alpha"] / (row["alpha"] + row["beta"]),
                 low=float(row["low"]),
                 high=float(row["high"]),
-                prompt=prompt,
-                winner=winner,
+                prompt=shown.prompt,
+                winner=shown.winner,
             )
         )
     return judged

@@ -215,18 +215,19 @@ def _outcome(question: _Question, prompts: Sequence[str], plausibilities: Floats
     """Judge one fact; ``plausibilities`` has shape (sentences, 1 + rivals), the object first."""
     truth, rivals = plausibilities[:, 0], plausibilities[:, 1:]
     wins = min_at_n(truth, rivals)[:, -1]
-    # The sentence to show is one that went wrong, if there is any, and there the strongest rival.
-    shown = int(np.argmin(wins))
+    right = bool(wins.mean() > 0.5)
+    # The sentence to show is the first that speaks for the verdict; where it went wrong, with the strongest rival.
+    shown = int(np.argmax(wins == right))
     strongest = int(np.argmax(rivals[shown]))
     return Outcome(
         fact=question.fact.key,
-        verdict=Verdict.RIGHT if wins.mean() > 0.5 else Verdict.WRONG,
+        verdict=Verdict.RIGHT if right else Verdict.WRONG,
         prompt=prompts[shown],
         evidence={
             "min_at_n": float(wins.mean()),
             "avg_at_n": float(avg_at_n(truth, rivals)[:, -1].mean()),
             "chance": chance_level(len(question.rivals), len(prompts)),
-            "winner": None if wins[shown] else question.rivals[strongest].label,
+            "winner": None if right else question.rivals[strongest].label,
             "object": question.fact.object_label,
             "rivals": [{"id": rival.id, "label": rival.label} for rival in question.rivals],
             "sentences": [

@@ -131,6 +131,21 @@ def test_facts_are_ranked_by_how_sure_one_can_be(asked: Graph) -> None:
     assert find(asked, "run", trail(), shown=1).unknown == finding.unknown[:1]
 
 
+def test_a_fact_is_shown_by_a_question_that_went_as_it_is_listed(asked: Graph) -> None:
+    apply_round(asked, Plan("run", as_of=20250101), "m", ["r0", "r1"], 4, [outcome(0, WRONG), outcome(1, RIGHT)])
+    later = [
+        {"fact": "f0", "verdict": "right", "prompt": "some won", "evidence": {"winner": "nobody to show"}},
+        {"fact": "f0", "verdict": "wrong", "prompt": "lost", "evidence": {"winner": "Kyoto"}},
+        {"fact": "f1", "verdict": "right", "prompt": "won", "evidence": {}},
+    ]
+    finding = find(asked, "run", [*trail(), *later])
+    (known,) = finding.known
+    assert (known.fact, known.right, known.wrong, known.prompt, known.winner) == ("f0", 3, 1, "some won", None)
+    unknown = finding.unknown[0]
+    assert (unknown.fact, unknown.right, unknown.wrong) == ("f1", 1, 3)
+    assert (unknown.prompt, unknown.winner) == ("prompt 1 in round 3", "four")
+
+
 def test_a_run_without_answers_has_no_finding(asked: Graph) -> None:
     asked.write("beliefs/begin_run", id="idle", properties={"model": "m", "probe": "p"})
     with pytest.raises(KgprobeError, match="has not got an answer"):

@@ -121,7 +121,17 @@ def test_an_outcome_is_the_definition(graph: Graph, tiny: Scorer, all_sentences:
             assert evidence["chance"] == pytest.approx(3 * 0.2**2 * 0.8 + 0.2**3 if all_sentences else 0.2)
             assert evidence["avg_at_n"] == pytest.approx(np.mean(shares))
             assert (outcome.verdict is Verdict.RIGHT) == (np.mean(wins) > 0.5)
-            assert (evidence["winner"] is None) == all(wins)
+            # The sentence that is shown went as the verdict says, and a winner is one of that sentence.
+            shown = prompts.index(outcome.prompt)
+            assert wins[shown] == (outcome.verdict is Verdict.RIGHT)
+            rivals = dict(
+                zip(
+                    (rival["label"] for rival in evidence["rivals"]),
+                    evidence["sentences"][shown]["log_plausibility"][1:],
+                    strict=True,
+                )
+            )
+            assert evidence["winner"] == (None if wins[shown] else max(rivals, key=lambda label: rivals[label]))
             verdicts.add(outcome.verdict)
     assert verdicts == {Verdict.RIGHT, Verdict.WRONG}, "both verdicts are to be seen, or the test says little"
 
