@@ -51,6 +51,10 @@ def kgprobe() -> None:
 
 def main() -> None:
     """Run the command line; errors are messages, and tracebacks are shown with ``--debug`` alone."""
+    if "--debug" in sys.argv:
+        import logging
+
+        logging.basicConfig()
     try:
         # Outside of click's standalone mode, an exit of a command's own comes back as its code.
         code = kgprobe.main(standalone_mode=False)

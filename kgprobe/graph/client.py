@@ -1,5 +1,6 @@
 """One Bolt client for every engine: reads, streams, and writes that are always explicit transactions."""
 
+import logging
 import os
 import re
 from collections.abc import Callable, Iterator, Mapping
@@ -166,6 +167,11 @@ class Graph:
 
 
 def _driver(endpoint: Endpoint) -> Driver:
+    # A program that has set up no logging gets warnings on stderr, each time a transaction is tried anew; what fails
+    # in the end is raised.
+    logger = logging.getLogger("neo4j")
+    if not logger.handlers:
+        logger.addHandler(logging.NullHandler())
     return GraphDatabase.driver(
         endpoint.address,
         auth=(endpoint.user, endpoint.password),
