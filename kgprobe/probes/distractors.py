@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import logsumexp
 
-from kgprobe.errors import KgprobeError
+from kgprobe.errors import KgprobeError, UnknownNameError
 from kgprobe.graph.client import Graph
 from kgprobe.models.scorer import Scorer
 from kgprobe.models.tokens import TextError
@@ -107,15 +107,15 @@ class DistractorProbe:
             relations: ids; none means every active relation that has cloze sentences.
 
         Raises:
-            KgprobeError: a relation that was named is not active or has no cloze sentence, or no relation has one;
-                or the model has no EOS token.
+            UnknownNameError: a relation that was named is not active or has no cloze sentence.
+            KgprobeError: no relation has a cloze sentence, or the model has no EOS token.
         """
         # What every question needs: without it none could be asked, and that is no fault of the facts.
         scorer.end_token()
         rows = {row["id"]: row for row in graph.read("sample/relations") if row["active"] and row["clozes"]}
         unusable = [relation for relation in relations if relation not in rows]
         if unusable:
-            raise KgprobeError(
+            raise UnknownNameError(
                 f"These relations are not in the graph, not active, or have no cloze: {', '.join(unusable)}."
             )
         if not rows:

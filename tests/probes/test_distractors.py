@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as some
 from hypothesis.extra import numpy as arrays
 
-from kgprobe.errors import KgprobeError
+from kgprobe.errors import KgprobeError, UnknownNameError
 from kgprobe.graph.client import Graph
 from kgprobe.graph.ingest import load
 from kgprobe.models.scorer import Scorer
@@ -187,7 +187,7 @@ def test_a_broken_model_is_no_fault_of_the_facts(graph: Graph) -> None:
 def test_only_active_relations_with_clozes_are_asked(graph: Graph, tiny: Scorer) -> None:
     load(graph, source())
     assert DistractorProbe(graph, tiny, as_of=AS_OF).relations == ["P36"]
-    with pytest.raises(KgprobeError, match="P1, P99"):
+    with pytest.raises(UnknownNameError, match="P1, P99"):
         DistractorProbe(graph, tiny, as_of=AS_OF, relations=["P36", "P1", "P99"])
 
 
