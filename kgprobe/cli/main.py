@@ -3,7 +3,9 @@
 import importlib
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
 
 import click
 
@@ -19,8 +21,39 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
 }
 
 
+@contextmanager
+def _until_nobody_reads() -> Iterator[None]:
+    """Exit with 0 when whoever read our output has left (`| head`); click and rich would make that a failure."""
+    try:
+        yield
+    except (BrokenPipeError, SystemExit) as error:
+        if not isinstance(error, BrokenPipeError) and not isinstance(error.__context__, BrokenPipeError):
+            raise
+        _discard_output()
+        raise click.exceptions.Exit(0) from error
+
+
+def _discard_output() -> None:
+    # What is still in the buffers must not be flushed into the pipe when the interpreter ends.
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, sys.stdout.fileno())
+    os.dup2(nowhere, sys.stderr.fileno())
+
+
 class LazyGroup(click.Group):
     """A group whose commands are named now and imported when one of them is needed."""
+
+    def make_context(self, *arguments: Any, **options: Any) -> click.Context:
+        """Read the command line; --help is printed here."""
+        with _until_nobody_reads():
+            return super().make_context(*arguments, **options)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the command."""
+        with _until_nobody_reads():
+            result = super().invoke(ctx)
+            sys.stdout.flush()
+            return result
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
         """The names, sorted."""
@@ -67,10 +100,6 @@ def main() -> None:
     except (click.Abort, KeyboardInterrupt):
         click.echo("Stopped.", err=True)
         sys.exit(1)
-    except BrokenPipeError:
-        # Whoever read our output has left (`| head`); the interpreter must not flush into it again.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(0)
     except KgprobeError as error:
         if "--debug" in sys.argv:
             raise

@@ -1,0 +1,70 @@
+"""The root command: what holds for every sub-command."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+from kgprobe.graph.client import Endpoint
+from tests.graph.servers import clean_environment, kgprobe
+
+
+def server_of(endpoint: Endpoint) -> dict[str, str]:
+    variables = {"": endpoint.address, "_USER": endpoint.user, "_PASSWORD": endpoint.password}
+    variables |= {"_DATABASE": endpoint.database} if endpoint.database else {}
+    return {f"KGPROBE_GRAPH{name}": value for name, value in variables.items()}
+
+
+def exit_without_reader(*arguments: str, read: int = 0, **environment: str) -> tuple[int, str]:
+    """Run a command whose stdout is a pipe that is left after so many bytes, none: before the command begins."""
+    reader, writer = os.pipe()
+    if not read:
+        os.close(reader)
+    process = subprocess.Popen(
+        [sys.executable, "-m", "kgprobe", *arguments],
+        stdout=writer,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=clean_environment() | environment,
+    )
+    os.close(writer)
+    if read:
+        assert len(os.read(reader, read)) == read
+        os.close(reader)
+    _, said = process.communicate(timeout=120)
+    return process.returncode, said
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["--version"], ["graph", "query", "--help"]])
+def test_nobody_reads_the_help(arguments: list[str]) -> None:
+    assert exit_without_reader(*arguments) == (0, "")
+
+
+@pytest.mark.parametrize("form", ["table", "jsonl", "csv"])
+@pytest.mark.parametrize("read", [0, 1])
+def test_a_reader_that_leaves_is_no_failure(endpoint: Endpoint, tmp_path: object, form: str, read: int) -> None:
+    # More than a pipe holds, so that the command still writes when the reader has left.
+    query = f"{tmp_path}/many.cypher"
+    with open(query, "w", encoding="utf-8") as file:
+        file.write("UNWIND range(1, 20000) AS n RETURN n, 'some words that fill the pipe' AS words")
+    found = exit_without_reader(
+        "graph", "query", query, "--format", form, "--limit", "20000", read=read, **server_of(endpoint)
+    )
+    assert found == (0, "")
+
+
+def test_few_bytes_that_nobody_reads_are_no_failure(endpoint: Endpoint) -> None:
+    for form in ("table", "jsonl", "csv"):
+        arguments = ("graph", "query", "explore/counts", "--format", form)
+        assert exit_without_reader(*arguments, **server_of(endpoint)) == (0, ""), form
+
+
+def test_a_failure_stays_one_without_a_reader() -> None:
+    code, said = exit_without_reader("graph", "query", "nonsense/name", KGPROBE_GRAPH="bolt://127.0.0.1:9")
+    assert (code, "no query and no file" in said) == (2, True)
+
+
+def test_exit_codes_are_kept() -> None:
+    assert kgprobe("--version").returncode == 0
+    assert kgprobe("nonsense").returncode == 2
