@@ -157,14 +157,14 @@ class DistractorProbe:
         for fact, rivals in zip(described, drawn, strict=True):
             clozes = self._clozes[fact.relation]
             chosen = clozes if self._all else [clozes[_draw(seed, fact.key, len(clozes))]]
-            questions.append(_Question(fact, rivals, chosen))
-        asked = [question for question in questions if question.rivals]
+            named = [rival for rival in rivals if _has_name(rival.label, rival.aliases)]
+            questions.append(_Question(fact, named, chosen))
+        reasons = [_unaskable(question) for question in questions]
+        asked = [question for question, reason in zip(questions, reasons, strict=True) if reason is None]
         outcomes = iter(self._outcomes(asked))
         return [
-            next(outcomes)
-            if question.rivals
-            else Outcome(question.fact.key, Verdict.UNASKABLE, reason="there is no distractor in the graph")
-            for question in questions
+            next(outcomes) if reason is None else Outcome(question.fact.key, Verdict.UNASKABLE, reason=reason)
+            for question, reason in zip(questions, reasons, strict=True)
         ]
 
     def _outcomes(self, questions: Sequence[_Question]) -> list[Outcome]:
@@ -197,6 +197,21 @@ class DistractorProbe:
             )
             outcomes.append(_outcome(question, [prompt for prompt, _, _ in sentences], plausibilities))
         return outcomes
+
+
+def _has_name(label: str, aliases: Sequence[str]) -> bool:
+    return any(name.strip() for name in (label, *aliases))
+
+
+def _unaskable(question: _Question) -> str | None:
+    """Why a question cannot be asked of any model; None if it can."""
+    if not question.fact.subject_label.strip():
+        return "its subject's label is white space"
+    if not _has_name(question.fact.object_label, question.fact.object_aliases):
+        return "its object has no name but white space"
+    if not question.rivals:
+        return "there is no distractor in the graph"
+    return None
 
 
 def _draw(seed: Sequence[int], key: FactKey, count: int) -> int:

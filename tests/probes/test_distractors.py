@@ -165,6 +165,25 @@ def test_what_cannot_be_asked_says_why_and_costs_the_others_nothing(graph: Graph
     assert "256" in str(long.reason)
 
 
+def test_names_of_white_space_are_no_names(graph: Graph, tiny: Scorer) -> None:
+    facts = [
+        Fact("good", "c", "P36", "e0"),
+        Fact("object", "c", "P36", "blank"),
+        Fact("subject", "blank", "P36", "e1"),
+        Fact("alone", "c", "P36", "river"),
+    ]
+    blank = [Entity("blank", " ", types=("city",)), Entity("dry", "\u2003", ("\n",), types=("river",))]
+    rivers = [Entity("river", "Rhine", types=("river",))]
+    load(graph, WrittenSource([*ENTITIES, *blank, *rivers], facts, [RELATION]))
+    probe = DistractorProbe(graph, tiny, as_of=AS_OF, distractors=20)
+    good, of_object, of_subject, alone = probe.ask([FactKey(fact.subject, fact.id) for fact in facts], [0])
+    assert good.verdict in (Verdict.RIGHT, Verdict.WRONG)
+    assert {rival["id"] for rival in good.evidence["rivals"]} == {f"e{n}" for n in range(1, len(CITIES))}
+    assert (of_object.verdict, of_object.reason) == (Verdict.UNASKABLE, "its object has no name but white space")
+    assert (of_subject.verdict, of_subject.reason) == (Verdict.UNASKABLE, "its subject's label is white space")
+    assert (alone.verdict, alone.reason) == (Verdict.UNASKABLE, "there is no distractor in the graph")
+
+
 def test_a_model_without_an_end_token_is_refused_at_once(graph: Graph) -> None:
     load(graph, source(Fact("f", "c", "P36", "e0")))
     tokenizer = byte_level(bos=True, eos=False)
