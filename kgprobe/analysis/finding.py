@@ -82,8 +82,8 @@ class Finding:
         chance: how often guessing at random would be right, over the questions asked; None where nothing says so.
         overall: all asked facts.
         relations: one group a relation, most facts first, then by id.
-        unknown: facts most surely unknown, the highest lower bound of theta first.
-        known: facts most surely known, the lowest upper bound of theta first.
+        unknown: facts most surely unknown, E[theta] above 0.5, the highest lower bound of theta first.
+        known: facts most surely known, E[theta] below 0.5, the lowest upper bound of theta first.
         unaskable: how many facts could not be asked, by reason.
     """
 
@@ -132,8 +132,11 @@ def find(graph: Graph, run: str, outcomes: Iterable[Mapping[str, Any]], shown: i
     examined["name"] = examined["relation"].map(names)
     examined["low"], examined["high"] = credible_interval(examined["alpha"], examined["beta"])
     right, wrong, chances = _latest(outcomes)
-    unknown = examined[examined["wrong"] > examined["right"]].sort_values(["low", "fact"], ascending=[False, True])
-    known = examined[examined["right"] > examined["wrong"]].sort_values(["high", "fact"])
+    theta = examined["alpha"] / (examined["alpha"] + examined["beta"])
+    own = examined["wrong"] - examined["right"]
+    # What neighbours propagated can outweigh a fact's own answers: of such a fact one is not sure either way.
+    unknown = examined[(own > 0) & (theta > 0.5)].sort_values(["low", "fact"], ascending=[False, True])
+    known = examined[(own < 0) & (theta < 0.5)].sort_values(["high", "fact"])
     groups = [_group(names[str(relation)], part) for relation, part in examined.groupby("relation", sort=True)]
     return Finding(
         run=run,

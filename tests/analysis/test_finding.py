@@ -146,6 +146,23 @@ def test_a_fact_is_shown_by_a_question_that_went_as_it_is_listed(asked: Graph) -
     assert (unknown.prompt, unknown.winner) == ("prompt 1 in round 3", "four")
 
 
+@pytest.mark.parametrize(("own", "neighbours"), [(RIGHT, WRONG), (WRONG, RIGHT)])
+def test_a_fact_that_its_neighbours_speak_against_is_not_surely_anything(
+    graph: Graph, own: Verdict, neighbours: Verdict
+) -> None:
+    facts = [Fact(f"g{n}", "e0", "r0", f"e{n}") for n in range(1, 5)]
+    load(graph, WrittenSource(ENTITIES, facts, RELATIONS))
+    properties = {"model": "m", "probe": "p", "as_of": 20250101, "seed": 1, "config": "{}", "versions": "{}"}
+    graph.write("beliefs/begin_run", id="run", properties=properties)
+    outcomes = [Outcome(FactKey("e0", fact.id), neighbours if fact.id != "g1" else own, "q") for fact in facts]
+    apply_round(graph, Plan("run", as_of=20250101), "m", ["r0"], 1, outcomes)
+    finding = find(graph, "run", [])
+    assert finding.overall.facts == 4
+    listed = {"known": {fact.fact for fact in finding.known}, "unknown": {fact.fact for fact in finding.unknown}}
+    others = {"g2", "g3", "g4"}
+    assert listed == ({"known": set(), "unknown": others} if own is RIGHT else {"known": others, "unknown": set()})
+
+
 def test_a_run_without_answers_has_no_finding(asked: Graph) -> None:
     asked.write("beliefs/begin_run", id="idle", properties={"model": "m", "probe": "p"})
     with pytest.raises(KgprobeError, match="has not got an answer"):
