@@ -5,7 +5,6 @@ optional, and may be plain, .gz or .bz2. ``--help`` lists the columns and keys.
 """
 
 import math
-import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,6 +17,7 @@ from msgspec import Meta, Struct
 from kgprobe.errors import KgprobeError
 from kgprobe.records import Entity, Fact, Placed, Rejected, Relation
 from kgprobe.sources import Loader
+from kgprobe.templates import check_template
 
 from .decoding import DECODING_ERRORS, explain
 from .reading import InputFile, fingerprint, open_input
@@ -26,10 +26,6 @@ from .values import check_id, check_interval, fact_id, tidy, tidy_all
 REQUIRED = ("subject", "relation", "object")
 OPTIONAL = ("start", "end", "id", "rank")
 RANKS = ("preferred", "normal", "deprecated")
-
-SUBJECT, OBJECT = "[X]", "[Y]"
-
-_BLANK = re.compile(r"\[[A-Z]\]")
 
 
 class _EntityLine(Struct):
@@ -144,23 +140,22 @@ def _entity(line: bytes) -> Iterator[Entity]:
 def _relation(line: bytes) -> Iterator[Relation | Rejected]:
     read = _decode_relation(line)
     identifier, label = check_id(read.id), tidy(read.label or "")
-    declarative = [
-        f"{_without_stop(sentence)}." for sentence in (read.bear_templates or []) + (read.pararel_patterns or [])
-    ]
+    declarative = [*(read.bear_templates or ()), *(read.pararel_patterns or ())]
     kept: dict[str, tuple[str, ...]] = {}
-    for kind, given, wrong in (
-        ("clozes", [*map(_without_stop, read.clozes or ()), *_clozes(declarative)], _wrong_cloze),
-        ("statements", [*(read.statements or ()), *declarative], _wrong_about_both),
-        ("yes_no_questions", read.yes_no_questions or (), _wrong_about_both),
-        ("wh_questions", read.wh_questions or (), _wrong_wh_question),
+    for kind, given in (
+        ("cloze", [*map(_without_stop, read.clozes or ()), *_clozes(declarative)]),
+        ("statement", [f"{_without_stop(sentence)}." for sentence in [*(read.statements or ()), *declarative]]),
+        ("yes_no_question", read.yes_no_questions or ()),
+        ("wh_question", read.wh_questions or ()),
     ):
-        kept[kind] = ()
-        for template in tidy_all(given):
-            problem = wrong(template)
-            if problem:
-                yield Rejected(f"{identifier}: {template[:80]!r} of its {kind} {problem}; the relation goes without it")
+        kept[f"{kind}s"] = ()
+        for template in tidy_all(map(_single_spaced, given)):
+            problems = ", ".join(check_template(kind, template))
+            if problems:
+                its = f"{template[:80]!r} of its {kind}s"
+                yield Rejected(f"{identifier}: {its} {problems}; the relation goes without it")
             else:
-                kept[kind] += (template,)
+                kept[f"{kind}s"] += (template,)
     yield Relation(
         id=identifier,
         label=label,
@@ -173,38 +168,16 @@ def _relation(line: bytes) -> Iterator[Relation | Rejected]:
 
 def _clozes(declarative: Sequence[str]) -> list[str]:
     """Of declarative sentences those that a model can complete: the object comes last."""
-    return [bare for sentence in declarative if not _wrong_cloze(bare := _without_stop(sentence))]
+    return [bare for sentence in declarative if not check_template("cloze", bare := _without_stop(sentence))]
+
+
+def _single_spaced(text: str) -> str:
+    return " ".join(tidy(text).split())
 
 
 def _without_stop(sentence: str) -> str:
-    bare = tidy(sentence)
+    bare = _single_spaced(sentence)
     return bare[:-1].rstrip(" ") if bare.endswith(".") else bare
-
-
-def _wrong_cloze(template: str) -> str:
-    if not template.endswith(OBJECT):
-        return f"does not end in {OBJECT}"
-    return _wrong_about_both(template)
-
-
-def _wrong_about_both(template: str) -> str:
-    for blank in (SUBJECT, OBJECT):
-        if template.count(blank) != 1:
-            return f"has {blank} {template.count(blank)} times where once is expected"
-    return _wrong_blank(template)
-
-
-def _wrong_wh_question(template: str) -> str:
-    if OBJECT in template:
-        return f"gives its answer away: {OBJECT}"
-    if template.count(SUBJECT) != 1:
-        return f"has {SUBJECT} {template.count(SUBJECT)} times where once is expected"
-    return _wrong_blank(template)
-
-
-def _wrong_blank(template: str) -> str:
-    unknown = [blank for blank in _BLANK.findall(template) if blank not in (SUBJECT, OBJECT)]
-    return f"has the unknown blank {unknown[0]}" if unknown else ""
 
 
 def _header(file: InputFile) -> list[str]:

@@ -8,10 +8,8 @@ sentence begins with a capital.
 import re
 from collections.abc import Mapping, Sequence
 
+from kgprobe.templates import OBJECT, SUBJECT
 from kgprobe.verbalize.articles import mention, without_article
-
-SUBJECT = "[X]"
-OBJECT = "[Y]"
 
 _PLACEHOLDER = re.compile(r"(\[[XY]\])")
 _THE = re.compile(r"(?i)\bthe\s$")
@@ -28,11 +26,6 @@ def cloze_prompt(template: str, subject: str) -> str:
         subject: the subject's name.
     """
     return _fill(template.removesuffix(OBJECT), {SUBJECT: subject}).rstrip()
-
-
-def cloze_prompts(templates: Sequence[str], subject: str) -> list[str]:
-    """The text before the blank for each cloze sentence of a relation, in their order."""
-    return [cloze_prompt(template, subject) for template in templates]
 
 
 def object_continuations(template: str, names: Sequence[str]) -> list[str]:

@@ -12,8 +12,8 @@ from kgprobe.intervals import first_day, last_day, today
 from kgprobe.loaders.sample import FOLDER
 from kgprobe.records import Entity, Fact, Placed, Relation
 from kgprobe.sources import get_loader
+from kgprobe.templates import check_template
 from kgprobe.verbalize.articles import without_article
-from kgprobe.verbalize.check import check_template
 from kgprobe.verbalize.sentences import cloze_prompt, fill, object_continuations, wh_question
 
 HUMAN, CITY, CURRENCY, LANGUAGE, CONTINENT = "Q5", "Q515", "Q8142", "Q34770", "Q5107"

@@ -99,11 +99,11 @@ def test_relations_take_templates_of_their_own_and_of_public_collections(tmp_pat
         "aliases": ["seat"],
         "active": False,
         "clozes": ["The capital of [X] is [Y].", "[X]'s capital is [Y]"],
-        "statements": ["[Y] is the capital of [X]."],
+        "statements": ["[Y] is the capital of [X]"],
         "yes_no_questions": ["Is [Y] the capital of [X]?"],
-        "wh_questions": ["What is the capital of [X]?"],
+        "wh_questions": ["What is  the capital of [X]?"],
         "bear_templates": ["The capital of [X] is [Y].", "[Y] is the capital of [X]."],
-        "pararel_patterns": ["[X], whose capital is [Y] .", "The capital of [X] is [Y]"],
+        "pararel_patterns": ["[X],  whose capital is [Y] .", "The capital of [X] is [Y]"],
         "facts": 3,
     }
     source = opened(tmp_path, relations=json.dumps(line))
@@ -125,14 +125,15 @@ def test_relations_take_templates_of_their_own_and_of_public_collections(tmp_pat
     ("kind", "template", "problem"),
     [
         ("clozes", "[Y] is the capital of [X]", "does not end in [Y]"),
-        ("clozes", "The capital is [Y]", "has [X] 0 times where once is expected"),
-        ("clozes", "[Y] of [X] is [Y]", "has [Y] 2 times where once is expected"),
-        ("statements", "[X] is large.", "has [Y] 0 times where once is expected"),
-        ("statements", "[X] has [Y] in [Z].", "has the unknown blank [Z]"),
-        ("yes_no_questions", "Is it [Y]?", "has [X] 0 times where once is expected"),
-        ("wh_questions", "Is [Y] of [X]?", "gives its answer away: [Y]"),
-        ("wh_questions", "What is it?", "has [X] 0 times where once is expected"),
-        ("bear_templates", "[X] is large.", "has [Y] 0 times where once is expected"),
+        ("clozes", "The capital is [Y]", "has [X] 0 times where 1 is expected"),
+        ("clozes", "[Y] of [X] is [Y]", "has [Y] 2 times where 1 is expected"),
+        ("statements", "[X] is large.", "has [Y] 0 times where 1 is expected"),
+        ("statements", "[X] has [Y] in [Z].", "has a bracket that is neither [X] nor [Y]"),
+        ("yes_no_questions", "Is it [Y]?", "has [X] 0 times where 1 is expected"),
+        ("wh_questions", "Is [Y] of [X]?", "has [Y] 1 times where 0 is expected"),
+        ("yes_no_questions", "Is it [Y]", "has [X] 0 times where 1 is expected, does not end in a question mark"),
+        ("wh_questions", "What is it?", "has [X] 0 times where 1 is expected"),
+        ("bear_templates", "[X] is large.", "has [Y] 0 times where 1 is expected"),
     ],
 )
 def test_a_template_that_cannot_be_filled_is_reported_and_the_relation_kept(

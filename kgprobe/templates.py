@@ -1,13 +1,17 @@
-"""Whether a template can be filled and reads as what it is meant to be."""
+"""What a template is: a sentence or question with ``[X]`` for the subject and ``[Y]`` for the object."""
 
 from kgprobe.errors import UnknownNameError
-from kgprobe.verbalize.sentences import OBJECT, SUBJECT
+
+SUBJECT = "[X]"
+OBJECT = "[Y]"
 
 KINDS = ("cloze", "statement", "yes_no_question", "wh_question")
 
 
 def check_template(kind: str, text: str) -> list[str]:
-    """What is wrong with a template; an empty list if nothing is.
+    """Why a template cannot be filled, or would not read as what it is meant to be; an empty list if nothing is wrong.
+
+    It may begin with a small letter: the sentence that is made of it begins with a capital.
 
     Args:
         kind: one of ``KINDS``.
@@ -35,6 +39,4 @@ def check_template(kind: str, text: str) -> list[str]:
         problems.append("does not end in a full stop")
     if kind.endswith("question") and not text.endswith("?"):
         problems.append("does not end in a question mark")
-    if text[:1].islower():
-        problems.append("does not begin with a capital letter")
     return problems
