@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 import click
 
 from kgprobe.cli.options import ask_password, debug_option, graph_option, json_option
+from kgprobe.errors import KgprobeError
 from kgprobe.sources import get_loader, loader_names
 
 if TYPE_CHECKING:
@@ -75,7 +76,7 @@ def _load(connection: "Graph", source: "Source", strict: bool, rejected: Path | 
         elif shown == SHOWN_PROBLEMS + 1:
             click.echo("More are skipped; --rejected FILE keeps all messages.", err=True)
 
-    file: TextIO | None = rejected.open("w", encoding="utf-8") if rejected else None
+    file = _writable(rejected) if rejected else None
     try:
         with progress_bar(f"Loading {source.name}", source.total, "records") as bar:
             report = ingest(
@@ -89,6 +90,13 @@ def _load(connection: "Graph", source: "Source", strict: bool, rejected: Path | 
         if file is not None:
             file.close()
     _show(source.name, report, as_json)
+
+
+def _writable(path: Path) -> TextIO:
+    try:
+        return path.open("w", encoding="utf-8")
+    except OSError as error:
+        raise KgprobeError(f"The file of skipped records {path} cannot be written: {error.strerror}.") from error
 
 
 def _show(name: str, report: "LoadReport", as_json: bool) -> None:

@@ -6,12 +6,17 @@ from pathlib import Path
 import jinja2
 
 from kgprobe.analysis.finding import CONFIDENCE, CREDIBILITY, Finding
+from kgprobe.errors import KgprobeError
 from kgprobe.report.finding_table import percent
 from kgprobe.report.rows import visible
 
 
 def write_finding_page(finding: Finding, path: Path) -> None:
-    """Write the page of a finding. Labels are data: whatever they hold shows as text."""
+    """Write the page of a finding. Labels are data: whatever they hold shows as text.
+
+    Raises:
+        KgprobeError: the file cannot be written.
+    """
     environment = jinja2.Environment(
         loader=jinja2.PackageLoader("kgprobe.report", "."),
         autoescape=True,
@@ -23,10 +28,13 @@ def write_finding_page(finding: Finding, path: Path) -> None:
     page = environment.get_template("finding.html").render(
         finding=finding, confidence=CONFIDENCE, credibility=CREDIBILITY, as_of=_date(finding.as_of)
     )
-    path.parent.mkdir(parents=True, exist_ok=True)
     unfinished = path.with_suffix(".part")
-    unfinished.write_text(page, encoding="utf-8")
-    os.replace(unfinished, path)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        unfinished.write_text(page, encoding="utf-8")
+        os.replace(unfinished, path)
+    except OSError as error:
+        raise KgprobeError(f"The page {path} cannot be written: {error.strerror}.") from error
 
 
 def _date(day: int) -> str:

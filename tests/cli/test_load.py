@@ -56,6 +56,10 @@ def test_strict_and_rejected(tmp_path: Path, home: dict[str, str]) -> None:
     assert len(rejected.read_text().splitlines()) == 30
     assert done.stderr.count("entities.jsonl, line") == 20
     assert "--rejected FILE keeps all" in done.stderr
+    nowhere = tmp_path / "no folder" / "rejected.txt"
+    unwritable = kgprobe("load", "table", "--entities", entities, "--rejected", str(nowhere), **home)
+    assert unwritable.returncode == 1
+    assert unwritable.stderr.startswith(f"Error: The file of skipped records {nowhere} cannot be written: No such file")
     strict = kgprobe("load", "table", "--entities", entities, "--strict", **home)
     assert strict.returncode == 1
     assert strict.stderr.startswith("Error: entities.jsonl, line 1: ")

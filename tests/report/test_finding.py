@@ -9,6 +9,7 @@ import pytest
 from rich.console import Console
 
 from kgprobe.analysis.finding import Finding, Group, Judged, share
+from kgprobe.errors import KgprobeError
 from kgprobe.report.finding_page import write_finding_page
 from kgprobe.report.finding_table import print_finding
 
@@ -86,6 +87,14 @@ def test_the_intervals_of_a_page_are_where_they_say(finding: Finding, tmp_path: 
     assert last[0][1]["aria-label"] == "0.60, from 0.25 to 0.90"
     band = next(attributes for tag, attributes in last if tag == "rect")
     assert (band["x"], band["width"]) == ("25.00", "65.00")
+
+
+def test_a_page_that_cannot_be_written_is_named(finding: Finding, tmp_path: Path) -> None:
+    (tmp_path / "finding.html").mkdir()
+    (tmp_path / "file").touch()
+    for path in (tmp_path / "finding.html", tmp_path / "file" / "finding.html"):
+        with pytest.raises(KgprobeError, match=f"{re.escape(str(path))} cannot be written: "):
+            write_finding_page(finding, path)
 
 
 def test_a_terminal_shows_everything_within_its_width(finding: Finding) -> None:
