@@ -151,7 +151,7 @@ def test_names_that_are_no_folders_and_relations_that_are_not_there(home: dict[s
     bad_name = kgprobe("rounds", "run", "--model", model, "--run", "../up", **home)
     assert (bad_name.returncode, "cannot name a run" in bad_name.stderr) == (1, True), bad_name.stderr
     bad_relation = kgprobe("rounds", "run", "--model", model, "--relation", "P99999", **home)
-    assert (bad_relation.returncode, "P99999" in bad_relation.stderr) == (1, True), bad_relation.stderr
+    assert (bad_relation.returncode, "P99999" in bad_relation.stderr) == (2, True), bad_relation.stderr
 
 
 def test_a_graph_without_facts_is_told_and_keeps_no_run(tmp_path: Path, model: str, home: dict[str, str]) -> None:
