@@ -55,7 +55,8 @@ class Fact:
     """An edge of the graph: a subject, a relation, an object, and when it held.
 
     Attributes:
-        id: unique and stable, so that loading twice changes nothing.
+        id: unique and stable, so that loading twice changes nothing. That a subject has two facts of one id is
+            noticed when they are loaded; that two subjects share one is not, so an id should hold its subject.
         rank: ``preferred`` or ``normal``.
         start, end: ISO 8601 in the source's own precision (``2011``, ``2011-05``, ``-0044``), the bounds
             included; None is unbounded.

@@ -15,10 +15,10 @@ _GAPS = re.compile("[ \x00-\x1f\x7f-\x9f\u2028\u2029]+")
 
 
 def tidy(text: str) -> str:
-    """A text as one line: control characters count as space, none is left at the ends; all else stays as it is."""
+    """A text as one line: control characters count as space, no white space is left at the ends; all else stays."""
     if _CONTROLS.search(text):
         text = _GAPS.sub(" ", text)
-    return text.strip(" ")
+    return text.strip()
 
 
 def tidy_all(texts: Iterable[str], without: str = "") -> tuple[str, ...]:

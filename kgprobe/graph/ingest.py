@@ -56,11 +56,12 @@ class _Problem(NamedTuple):
 
 
 class _Written(NamedTuple):
-    """What a batch came to."""
+    """What a batch came to; ``relations`` are those that it has made sure of."""
 
     written: int = 0
     problems: Sequence[_Problem] = ()
     outside: int = 0
+    relations: frozenset[str] = frozenset()
 
 
 class _Batch(NamedTuple):
@@ -93,7 +94,7 @@ def load(
     apply_schema(graph)
     state = graph.write("load/begin", id=source.fingerprint, source=source.name)[0]
     report = LoadReport(resumed=state["stage"] != "relations" or state["position"] > 0)
-    work = _Work(graph, source, strict, report_problem, report, first=state["others"] == 0)
+    work = _Work(graph, source, strict, report_problem, report)
     for stage in STAGES[STAGES.index(state["stage"]) :]:
         skip = state["position"] if stage == state["stage"] else 0
         for batch in _prefetched(_batches(getattr(source, stage)(), skip)):
@@ -166,7 +167,6 @@ class _Work:
     strict: bool
     report_problem: Callable[[str], None]
     report: LoadReport
-    first: bool
     relations: set[str] = field(default_factory=set)
 
     def write(self, stage: str, batch: _Batch) -> None:
@@ -185,8 +185,9 @@ class _Work:
             )
             return result
 
-        # Counted only once the transaction stands: the driver may run the work more than once.
+        # Remembered only once the transaction stands: the driver may run the work more than once.
         result = self.graph.transaction(work)
+        self.relations |= result.relations
         self.report.written[stage] += result.written
         self.report.outside += result.outside
         for problem in result.problems:
@@ -294,26 +295,64 @@ class _Work:
             }
             for index, (place, fact) in enumerate(facts)
         ]
-        if not self.first:
-            transaction.run("load/moved", rows=[{key: row[key] for key in ("id", "subject", "object")} for row in rows])
+        rows, problems, moved = self._standing(transaction, rows, facts)
         result = transaction.run("load/facts", load=self.source.fingerprint, rows=rows)[0]
-        self._count(transaction, [facts[index][1] for index in result["created"]])
-        problems = _duplicates(result, records)
+        created = [facts[index][1] for index in result["created"]]
+        related = [facts[row["index"]][1] for row in result["related"]]
+        self._count(transaction, created, [*created, *related], moved)
+        former = {(row["object"], row["relation"]) for row in moved}
+        former |= {(facts[row["index"]][1].object, row["relation"]) for row in result["related"]}
+        if former:
+            rows_of_former = [{"id": entity, "relation": relation} for entity, relation in sorted(former)]
+            transaction.run("load/former_objects", rows=rows_of_former)
+        problems += _duplicates(result, records)
         outside = 0
         if result["matched"] < len(rows):
             missing, outside = self._missing(transaction, facts)
             problems += missing
-        self.relations |= unknown
-        return _Written(result["matched"] - len(result["duplicates"]), problems, outside)
+        return _Written(result["matched"] - len(result["duplicates"]), problems, outside, frozenset(unknown))
 
-    def _count(self, transaction: Transaction, created: Sequence[Fact]) -> None:
-        """Keep what new facts change: their entities' degrees and their relations' objects."""
-        if not created:
-            return
+    def _standing(
+        self, transaction: Transaction, rows: list[Row], facts: Sequence[tuple[Placed, Fact]]
+    ) -> tuple[list[Row], list[_Problem], list[Row]]:
+        """Make way for facts whose object changed since an earlier load.
+
+        Returns:
+            the rows to write, without those that this load wrote with another object already; these, as problems; and
+            what stood in the way of others: id, subject, former object, relation.
+        """
+        keys = [{key: row[key] for key in ("index", "id", "subject", "object")} for row in rows]
+        problems, moved = [], []
+        for standing in transaction.run("load/standing", rows=keys):
+            place, fact = facts[standing["index"]]
+            if standing["load"] == self.source.fingerprint and standing["line"] != place.line:
+                problems.append(_Problem("duplicate", place, _duplicate(fact.id, standing["line"])))
+                rows = [row for row in rows if row["index"] != standing["index"]]
+            else:
+                moved.append({"id": fact.id, "subject": fact.subject, **standing})
+        if moved:
+            transaction.run("load/moved", rows=moved)
+            transaction.run("load/stale_beliefs", rows=moved)
+        return rows, problems, moved
+
+    def _count(
+        self, transaction: Transaction, created: Sequence[Fact], linked: Sequence[Fact], moved: Sequence[Row]
+    ) -> None:
+        """Keep what changed facts change: their entities' degrees and their relations' objects.
+
+        Args:
+            created: facts that are new at their ends.
+            linked: those, and the ones whose relation is new.
+            moved: facts that are gone from a subject and an object.
+        """
         degrees = Counter(entity for fact in created for entity in {fact.subject, fact.object})
-        transaction.run("load/degrees", rows=[{"id": entity, "added": added} for entity, added in degrees.items()])
-        objects = dict.fromkeys((fact.object, fact.relation) for fact in created)
-        transaction.run("load/objects", rows=[{"id": entity, "relation": relation} for entity, relation in objects])
+        degrees.subtract(entity for row in moved for entity in {row["subject"], row["object"]})
+        changes = [{"id": entity, "added": added} for entity, added in degrees.items() if added]
+        if changes:
+            transaction.run("load/degrees", rows=changes)
+        objects = dict.fromkeys((fact.object, fact.relation) for fact in linked)
+        if objects:
+            transaction.run("load/objects", rows=[{"id": entity, "relation": name} for entity, name in objects])
 
     def _missing(self, transaction: Transaction, facts: Sequence[tuple[Placed, Fact]]) -> tuple[list[_Problem], int]:
         """Which facts name an entity that is not in the graph, and how many of them the source accounts for."""

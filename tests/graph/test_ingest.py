@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from neo4j.exceptions import TransientError
 
 from kgprobe.errors import KgprobeError
 from kgprobe.graph import client, ingest
@@ -192,6 +193,61 @@ def test_objects_outside_a_part_are_counted_not_reported(graph: Graph) -> None:
     report = ingest.load(graph, small(fact_records=facts, partial=True), strict=True)
     assert (report.outside, report.written["facts"]) == (1, 6)
     assert not report.problems
+
+
+@pytest.mark.usefixtures("batches")
+def test_a_fact_with_another_object_is_a_duplicate_too(graph: Graph) -> None:
+    problems: list[str] = []
+    again = Fact("f1", "Q142", "P36", "Q64")
+    report = ingest.load(graph, small(fact_records=[*FACTS, again]), report_problem=problems.append)
+    assert problems == ["written, line 7: f1 stands on line 1 already. Skipped; --strict stops here."]
+    assert report.written["facts"] == 6
+    assert rows(graph, "MATCH (s)-[f:FACT {id: 'f1'}]->(o) RETURN o.id") == [("Q90",)]
+    # The same holds when something else has been loaded before.
+    newer = [Fact("f1", "Q142", "P36", "Q586"), Fact("x", "Q142", "P47", "Q183"), again]
+    assert ingest.load(graph, small(fact_records=newer, fingerprint="written-2")).problems == {"duplicate": 1}
+    assert rows(graph, "MATCH (s)-[f:FACT {id: 'f1'}]->(o) RETURN o.id") == [("Q586",)]
+
+
+def test_what_the_driver_tries_anew_is_written_whole(graph: Graph, monkeypatch: pytest.MonkeyPatch) -> None:
+    transaction = Graph.transaction
+    failures = []
+
+    def failing_once(self: Graph, work: Any) -> Any:
+        def doomed(opened: Any) -> Any:
+            result = work(opened)
+            if not failures and result and getattr(result, "written", 0) == len(FACTS):
+                failures.append(True)
+                raise TransientError("a deadlock, as the engine would have it")
+            return result
+
+        return transaction(self, doomed)
+
+    monkeypatch.setattr(Graph, "transaction", failing_once)
+    report = ingest.load(graph, small(relation_records=()))
+    assert failures
+    assert report.written["facts"] == len(FACTS)
+    assert rows(graph, "MATCH (r:Relation) RETURN r.id, r.size ORDER BY r.id") == [("P36", 3), ("P47", 2)]
+
+
+def test_a_changed_fact_leaves_nothing_behind(graph: Graph) -> None:
+    ingest.load(graph, small())
+    belief = "MATCH (s)-[f:FACT {id: $id}]->(o) CREATE (s)-[:BELIEF {run: 'r', fact: $id, alpha: 2, beta: 1}]->(o)"
+    for fact in ("f1", "f4"):
+        list(graph.run_text(belief, {"id": fact})[1])
+    changed = [
+        Fact("f1", "Q142", "P36", "Q64"),  # Paris is an object of P36 no more, Berlin still is
+        Fact("f6", "Q142", "P47", "Q90"),  # was a loop
+        Fact("f5", "Q183", "P530", "Q142"),  # another relation; France stays an object of none of P47's
+    ]
+    ingest.load(graph, small(fact_records=changed, relation_records=(), fingerprint="written-2"))
+    degree = "MATCH (e:Entity) WHERE e.degree > 0 RETURN e.id, e.degree, COUNT { (e)-[:FACT]-() } ORDER BY e.id"
+    assert all(kept == counted for _, kept, counted in rows(graph, degree))
+    objects = "MATCH (o)-[:OBJECT_OF]->(r:Relation) RETURN r.id, o.id ORDER BY r.id, o.id"
+    true = "MATCH ()-[f:FACT]->(o) RETURN DISTINCT f.relation, o.id ORDER BY f.relation, o.id"
+    assert rows(graph, objects) == rows(graph, true)
+    assert rows(graph, "MATCH (r:Relation) RETURN r.id, r.size ORDER BY r.id") == [("P36", 2), ("P47", 2), ("P530", 1)]
+    assert rows(graph, "MATCH ()-[b:BELIEF]->() RETURN b.fact") == [("f4",)]
 
 
 def test_a_newer_input_replaces_what_it_names(graph: Graph) -> None:
