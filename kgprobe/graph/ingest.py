@@ -270,7 +270,7 @@ class _Work:
         return _Written(len(rows) - len(duplicates), _duplicates(result, records))
 
     def _facts(self, transaction: Transaction, records: Sequence[Placed]) -> _Written:
-        facts = _of(Fact, records)
+        facts, problems, changed = self._standing(transaction, _of(Fact, records))
         unknown = {fact.relation for _, fact in facts} - self.relations
         if unknown:
             transaction.run("load/relations", rows=[{"id": relation, "properties": {}} for relation in unknown])
@@ -280,7 +280,6 @@ class _Work:
                 "id": fact.id,
                 "subject": fact.subject,
                 "object": fact.object,
-                "line": place.line,
                 "properties": {
                     "relation": fact.relation,
                     "rank": fact.rank,
@@ -295,45 +294,51 @@ class _Work:
             }
             for index, (place, fact) in enumerate(facts)
         ]
-        rows, problems, moved = self._standing(transaction, rows, facts)
-        result = transaction.run("load/facts", load=self.source.fingerprint, rows=rows)[0]
+        now = {fact.id: fact for _, fact in facts}
+        moved = [former for former in changed if former["object"] != now[former["id"]].object]
+        if moved:
+            transaction.run("load/moved", rows=moved)
+        if changed:
+            transaction.run("load/stale_beliefs", rows=changed)
+        result = transaction.run("load/facts", rows=rows)[0]
         created = [facts[index][1] for index in result["created"]]
-        related = [facts[row["index"]][1] for row in result["related"]]
-        self._count(transaction, created, [*created, *related], moved)
-        former = {(row["object"], row["relation"]) for row in moved}
-        former |= {(facts[row["index"]][1].object, row["relation"]) for row in result["related"]}
-        if former:
-            rows_of_former = [{"id": entity, "relation": relation} for entity, relation in sorted(former)]
-            transaction.run("load/former_objects", rows=rows_of_former)
-        problems += _duplicates(result, records)
+        self._count(transaction, created, [*created, *(now[former["id"]] for former in changed)], moved)
+        if changed:
+            left = sorted({(former["object"], former["relation"]) for former in changed})
+            transaction.run("load/former_objects", rows=[{"id": entity, "relation": name} for entity, name in left])
         outside = 0
         if result["matched"] < len(rows):
             missing, outside = self._missing(transaction, facts)
             problems += missing
-        return _Written(result["matched"] - len(result["duplicates"]), problems, outside, frozenset(unknown))
+        return _Written(result["matched"], problems, outside, frozenset(unknown))
 
     def _standing(
-        self, transaction: Transaction, rows: list[Row], facts: Sequence[tuple[Placed, Fact]]
-    ) -> tuple[list[Row], list[_Problem], list[Row]]:
-        """Make way for facts whose object changed since an earlier load.
+        self, transaction: Transaction, facts: Sequence[tuple[Placed, Fact]]
+    ) -> tuple[list[tuple[Placed, Fact]], list[_Problem], list[Row]]:
+        """What the graph says otherwise about the facts of a batch.
 
         Returns:
-            the rows to write, without those that this load wrote with another object already; these, as problems; and
-            what stood in the way of others: id, subject, former object, relation.
+            the facts without those that this load wrote from another line already; these, as problems; and what the
+            others replace, where object or relation changed since an earlier load: id, subject, object, relation.
         """
-        keys = [{key: row[key] for key in ("index", "id", "subject", "object")} for row in rows]
-        problems, moved = [], []
-        for standing in transaction.run("load/standing", rows=keys):
-            place, fact = facts[standing["index"]]
-            if standing["load"] == self.source.fingerprint and standing["line"] != place.line:
-                problems.append(_Problem("duplicate", place, _duplicate(fact.id, standing["line"])))
-                rows = [row for row in rows if row["index"] != standing["index"]]
+        subjects: dict[str, Row] = {}
+        for place, fact in facts:
+            row = {"object": fact.object, "relation": fact.relation, "line": place.line}
+            subjects.setdefault(fact.subject, {})[fact.id] = row
+        rows = [{"subject": subject, "facts": by_id} for subject, by_id in subjects.items()]
+        duplicates, changed = {}, []
+        for former in transaction.run("load/standing", load=self.source.fingerprint, rows=rows):
+            if former["duplicate"]:
+                duplicates[former["id"]] = former["line"]
             else:
-                moved.append({"id": fact.id, "subject": fact.subject, **standing})
-        if moved:
-            transaction.run("load/moved", rows=moved)
-            transaction.run("load/stale_beliefs", rows=moved)
-        return rows, problems, moved
+                changed.append(former)
+        problems = [
+            _Problem("duplicate", place, _duplicate(fact.id, duplicates[fact.id]))
+            for place, fact in facts
+            if fact.id in duplicates
+        ]
+        kept = [(place, fact) for place, fact in facts if fact.id not in duplicates]
+        return kept, problems, [former for former in changed if former["id"] not in duplicates]
 
     def _count(
         self, transaction: Transaction, created: Sequence[Fact], linked: Sequence[Fact], moved: Sequence[Row]

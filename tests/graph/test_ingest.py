@@ -233,7 +233,7 @@ def test_what_the_driver_tries_anew_is_written_whole(graph: Graph, monkeypatch: 
 def test_a_changed_fact_leaves_nothing_behind(graph: Graph) -> None:
     ingest.load(graph, small())
     belief = "MATCH (s)-[f:FACT {id: $id}]->(o) CREATE (s)-[:BELIEF {run: 'r', fact: $id, alpha: 2, beta: 1}]->(o)"
-    for fact in ("f1", "f4"):
+    for fact in ("f1", "f4", "f5"):
         list(graph.run_text(belief, {"id": fact})[1])
     changed = [
         Fact("f1", "Q142", "P36", "Q64"),  # Paris is an object of P36 no more, Berlin still is
@@ -248,6 +248,26 @@ def test_a_changed_fact_leaves_nothing_behind(graph: Graph) -> None:
     assert rows(graph, objects) == rows(graph, true)
     assert rows(graph, "MATCH (r:Relation) RETURN r.id, r.size ORDER BY r.id") == [("P36", 2), ("P47", 2), ("P530", 1)]
     assert rows(graph, "MATCH ()-[b:BELIEF]->() RETURN b.fact") == [("f4",)]
+
+
+@pytest.mark.usefixtures("batches")
+def test_a_fact_whose_new_object_is_missing_stays_as_it_was(graph: Graph) -> None:
+    ingest.load(graph, small())
+    before = everything(graph)
+    changed = small(fact_records=[Fact("f1", "Q142", "P36", "Q8")], entity_records=(), relation_records=())
+    changed.fingerprint = "written-2"
+    assert ingest.load(graph, changed).problems == {"missing": 1}
+    assert everything(graph) == before
+
+
+def test_a_duplicate_beside_a_stranger_is_reported_once(graph: Graph, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ingest, "BATCH_RECORDS", 2)
+    ingest.load(graph, small(relation_records=()))
+    before = everything(graph)
+    facts = [*FACTS, Fact("f1", "Q142", "P99", "Q64"), Fact("f9", "Q142", "P36", "Q8")]
+    # The first of them names a relation that nothing else does: a duplicate leaves nothing, not even that.
+    assert ingest.load(graph, small(fact_records=facts, relation_records=())).problems == {"duplicate": 1, "missing": 1}
+    assert everything(graph) == before
 
 
 def test_a_newer_input_replaces_what_it_names(graph: Graph) -> None:
