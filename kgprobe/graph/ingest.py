@@ -80,7 +80,7 @@ def load(
 ) -> LoadReport:
     """Write a source into the graph. Doing it again changes nothing; after an interruption it goes on.
 
-    The cost is that of the records and of nothing else: no query walks the graph.
+    The cost is that of the records and of the facts at their entities: no query walks the whole graph.
 
     Args:
         strict: the first record that would be left out is an error instead; its batch is not written.
