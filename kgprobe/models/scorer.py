@@ -39,6 +39,7 @@ class Scorer:
     Attributes:
         name: what the user would call it: its spec.
         revision: what fixes its weights: a commit, a digest, a package's version; None if unknown.
+        model, tokenizer: for what else is to be done with them.
     """
 
     def __init__(
@@ -66,8 +67,8 @@ class Scorer:
         """
         self.name = name
         self.revision = revision
-        self._model = model.eval()  # type: ignore[no-untyped-call]
-        self._tokenizer = tokenizer
+        self.model = model.eval()  # type: ignore[no-untyped-call]
+        self.tokenizer = tokenizer
         self._leading = leading_tokens(tokenizer, bos)
         self._limit = getattr(model.config.get_text_config(), "max_position_embeddings", None)
         self._budget = _TOKENS_AT_ONCE.get(model.device.type, _TOKENS_AT_ONCE["cpu"])
@@ -79,13 +80,13 @@ class Scorer:
         return {
             "name": self.name,
             "revision": self.revision,
-            "architecture": type(self._model).__name__,
-            "parameters": self._model.num_parameters(),
-            "device": str(self._model.device),
-            "dtype": str(self._model.dtype).removeprefix("torch."),
+            "architecture": type(self.model).__name__,
+            "parameters": self.model.num_parameters(),
+            "device": str(self.model.device),
+            "dtype": str(self.model.dtype).removeprefix("torch."),
             "way": self._way,
             "leading_tokens": list(self._leading),
-            "eos_token": self._tokenizer.eos_token_id,
+            "eos_token": self.tokenizer.eos_token_id,
             "max_tokens": self._limit,
             "versions": {
                 "torch": str(torch.__version__),
@@ -120,23 +121,13 @@ class Scorer:
             KgprobeError: the model has no EOS token and one is asked for, its probabilities are no numbers, or one
                 continuation alone does not fit in memory.
         """
-        tokenized = tokenize(
-            self._tokenizer,
-            prompts,
-            continuations,
-            separator=separator,
-            leading=self._leading,
-            end=self.end_token() if eos else None,
-            limit=self._limit,
-        )
+        tokenized = self.tokenize(prompts, continuations, eos=eos, separator=separator)
         scores = [np.full(len(prompt.tails), np.nan) for prompt in tokenized]
         trees = list(chain.from_iterable(build_trees(n, p, _MAX_BRANCH_NODES) for n, p in enumerate(tokenized)))
-        with torch.inference_mode():
-            for batch, shared in self._batches(trees):
-                for tree, values in self._run(batch, shared, tokenized):
-                    scores[tree.prompt][tree.members] = np.add.reduceat(values[tree.steps], tree.offsets)
-                    if progress is not None:
-                        progress(len(tree.members))
+        for tree, values in self.edge_log_probabilities(trees, tokenized):
+            scores[tree.prompt][tree.members] = np.add.reduceat(values[tree.steps], tree.offsets)
+            if progress is not None:
+                progress(len(tree.members))
         for number, values in enumerate(scores):
             if np.isnan(values).any():
                 raise KgprobeError(
@@ -144,13 +135,44 @@ class Scorer:
                 )
         return scores
 
+    def tokenize(
+        self, prompts: Sequence[str], continuations: Sequence[Sequence[str]], *, eos: bool = False, separator: str = " "
+    ) -> list[TokenizedPrompt]:
+        """Prompts and continuations as this model's token ids; arguments and errors as in :meth:`score`."""
+        return tokenize(
+            self.tokenizer,
+            prompts,
+            continuations,
+            separator=separator,
+            leading=self._leading,
+            end=self.end_token() if eos else None,
+            limit=self._limit,
+        )
+
+    @torch.inference_mode()
+    def edge_log_probabilities(
+        self, trees: Sequence[Tree], prompts: Sequence[TokenizedPrompt]
+    ) -> Iterator[tuple[Tree, Floats]]:
+        """The log-probability of every edge of trees of tokens, batched, in smaller batches where memory is short.
+
+        Args:
+            trees: of any prompts; a tree that does not fit into memory is cut in several.
+            prompts: what the trees were made of, by their numbers.
+
+        Yields:
+            each tree, or part of one, in an order of its own, with one value an edge, in (-inf, 0]; NaN if the model's
+            weights are broken.
+        """
+        for batch, shared in self._batches(list(trees)):
+            yield from self._run(batch, shared, prompts)
+
     def end_token(self) -> int:
         """The id of the EOS token.
 
         Raises:
             KgprobeError: the model has none.
         """
-        end = self._tokenizer.eos_token_id
+        end = self.tokenizer.eos_token_id
         if end is None:
             raise KgprobeError(f"The end of a continuation is to be scored, but {self.name} has no EOS token.")
         return int(end)
@@ -184,7 +206,7 @@ class Scorer:
             if len(tree.members) == 1:
                 raise KgprobeError(
                     f"Prompt {tree.prompt} with one continuation ({len(tree.tokens)} tokens) does not fit into the"
-                    f" memory of {self._model.device}; a shorter one would, or dtype='bfloat16'."
+                    f" memory of {self.model.device}; a shorter one would, or dtype='bfloat16'."
                 )
             prompt = prompts[tree.prompt]
             halves = [[build_tree(tree.prompt, prompt, half.tolist())] for half in np.array_split(tree.members, 2)]
@@ -193,8 +215,8 @@ class Scorer:
 
     def _log_probabilities(self, batch: list[Tree], shared: int) -> list[Floats]:
         if self._head is None:
-            return [plain_log_probabilities(self._model, tree).double().numpy() for tree in batch]
-        states = run_way(self._model, self._way, batch, shared)
+            return [plain_log_probabilities(self.model, tree).double().numpy() for tree in batch]
+        states = run_way(self.model, self._way, batch, shared)
         sources, targets = edges_of(batch, shared)
         needed, rows = np.unique(sources, return_inverse=True)
         found = self._head.log_probabilities(states[torch.from_numpy(needed).to(states.device)], rows, targets)

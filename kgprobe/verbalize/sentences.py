@@ -7,6 +7,7 @@ sentence begins with a capital.
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from kgprobe.templates import OBJECT, SUBJECT
 from kgprobe.verbalize.articles import mention, without_article
@@ -16,6 +17,28 @@ _THE = re.compile(r"(?i)\bthe\s$")
 _DETERMINER = re.compile(r"(?i)\b(?:an?|its|their|this|that)\s$")
 # A plural or a name with the article ends in an s that speaks for itself: the Netherlands' capital, but Laos's.
 _PLURAL = re.compile(r"(?i)the\s.*s$")
+
+
+@dataclass(frozen=True, slots=True)
+class Cloze:
+    """A cloze sentence about one subject.
+
+    Attributes:
+        template: ends in ``[Y]``; may have no ``[X]`` where the subject stands in it already.
+        subject: the subject's name.
+    """
+
+    template: str
+    subject: str
+
+    @property
+    def prompt(self) -> str:
+        """The text before the blank, see :func:`cloze_prompt`."""
+        return cloze_prompt(self.template, self.subject)
+
+    def continuations(self, names: Sequence[str]) -> list[str]:
+        """Names of an entity as they fill the blank, see :func:`object_continuations`."""
+        return object_continuations(self.template, names)
 
 
 def cloze_prompt(template: str, subject: str) -> str:

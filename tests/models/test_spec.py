@@ -128,7 +128,7 @@ def test_the_demo_model_knows_its_capital(demo_scorer):
 
 
 def test_the_demo_model_scores_as_plain_forward_passes_do(demo_scorer):
-    model, tokenizer = demo_scorer._model, demo_scorer._tokenizer
+    model, tokenizer = demo_scorer.model, demo_scorer.tokenizer
     prompts = ["The capital of Japan is", "Łódź is a city in", "In 1999, the head of government of the UK was"]
     texts = [["Tokyo", "Tokyo, Japan", "日本"], ["Poland", "the Kingdom of Poland"], ["Tony Blair", "John Major"]]
     for eos in (False, True):
@@ -142,7 +142,7 @@ def test_beyond_the_demo_models_window(demo_scorer):
     examples = "\n".join(f"The square of {number} is {number * number}." for number in range(60))
     prompts = [f"{examples}\nThe square of {number} is" for number in (61, 70)]
     texts = [["3721"], ["4900"]]
-    model, tokenizer = demo_scorer._model, demo_scorer._tokenizer
+    model, tokenizer = demo_scorer.model, demo_scorer.tokenizer
     assert len(tokenizer(prompts[0]).input_ids) > 512
     found = demo_scorer.score(prompts, texts)
     for prompt, its, values in zip(prompts, texts, found, strict=True):
