@@ -51,7 +51,7 @@ class Coin:
     def ask(self, facts: Sequence[FactKey], seed: Sequence[int]) -> list[Outcome]:
         """A toss a fact."""
         describe_facts(self._graph, facts)
-        drawn = self._distractors.draw(facts, DISTRACTORS, seed)
+        drawn = self._distractors.retrieve(facts, DISTRACTORS, seed)
         if any(len(rivals) < DISTRACTORS for rivals in drawn):
             raise RuntimeError("a fact of the synthetic graph lacks distractors")
         tosses = np.random.default_rng(seed).random(len(facts)) < 0.5

@@ -1,13 +1,14 @@
 // Which of the entities with these numbers are distractors of a fact: they share a type with its object (without a type:
 // they are objects of its relation), share no name with it, and are no object of its subject and relation at $as_of.
-// $as_of: yyyymmdd, $rows: [{subject, fact, numbers}] -> fact, number, id, label, aliases
+// $as_of: yyyymmdd, $rows: [{subject, fact, numbers}]
+//   -> fact, number, id, label, aliases, object: its label, shared: [id of a type], relation: its label where there is no type
 UNWIND $rows AS row
 MATCH (subject:Entity {id: row.subject})-[fact:FACT {id: row.fact}]->(object:Entity)
 OPTIONAL MATCH (subject)-[truth:FACT]->(known:Entity)
 WHERE truth.relation = fact.relation
   AND coalesce(truth.from, $as_of) <= $as_of AND coalesce(truth.until, $as_of) >= $as_of
 WITH row, fact.relation AS asked, object, collect(known.id) AS known
-WITH row, asked, object.id AS truth, known, coalesce(object.types, []) AS types,
+WITH row, asked, object.id AS truth, object.label AS like, known, coalesce(object.types, []) AS types,
      [object.label] + coalesce(object.aliases, []) AS names
 UNWIND row.numbers AS number
 MATCH (rival:Entity {number: number})
@@ -15,6 +16,8 @@ WHERE rival.label <> '' AND rival.id <> truth AND NOT rival.id IN known
   AND NOT rival.label IN names AND none(name IN coalesce(rival.aliases, []) WHERE name IN names)
   AND (size(types) = 0 OR any(type IN coalesce(rival.types, []) WHERE type IN types))
 OPTIONAL MATCH (rival)-[:OBJECT_OF]->(relation:Relation {id: asked})
-WITH row, number, rival, types, relation
+WITH row, number, rival, like, types, asked, relation
 WHERE size(types) > 0 OR relation IS NOT NULL
-RETURN row.fact AS fact, number, rival.id AS id, rival.label AS label, coalesce(rival.aliases, []) AS aliases
+RETURN row.fact AS fact, number, rival.id AS id, rival.label AS label, coalesce(rival.aliases, []) AS aliases,
+       like AS object, [type IN types WHERE type IN rival.types] AS shared,
+       CASE WHEN size(types) = 0 THEN coalesce(relation.label, asked) END AS relation

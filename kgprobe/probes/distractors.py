@@ -152,7 +152,7 @@ class DistractorProbe:
         Cost: one scoring of the batch's sentences, with (distractors + 1) x labels continuations each.
         """
         described = describe_facts(self._graph, facts)
-        drawn = self._distractors.draw(facts, self._count, seed)
+        drawn = self._distractors.retrieve(facts, self._count, seed)
         questions = []
         for fact, rivals in zip(described, drawn, strict=True):
             clozes = self._clozes[fact.relation]

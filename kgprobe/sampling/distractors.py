@@ -1,18 +1,19 @@
-"""Random distractors: uniform over the entities that could stand in the object's place and are wrong there.
+"""Distractors: the entities that could stand in the object's place and are wrong there; drawn at random.
 
 Section 3 of the distractor paper; docs/methods.md, 1: a distractor of a fact shares a type with its object (where the
 object has no type: it is an object of the same relation), shares no name with it, and is no object of the fact's
-subject and relation at ``as_of``.
+subject and relation at ``as_of``. These are the fact's Ω(f), of which every strategy of retrieval takes its own.
 
-Numbers are drawn here and tested in the graph (``cypher/sample/distractors.cypher``), so that every distractor is
-equally probable. For a small pool, numbers come from the list of its members, read once; for a large one from all
-entities, and the graph turns most of them down. A draw costs its batch and the number of distractors, some 200 look-ups
-each at most; never the graph.
+For random ones, numbers are drawn here and tested in the graph (``cypher/sample/distractors.cypher``), so that every
+distractor is equally probable. For a small pool, numbers come from the list of its members, read once; for a large one
+from all entities, and the graph turns most of them down. A draw costs its batch and the number of distractors, some 200
+look-ups each at most; never the graph.
 """
 
 import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,11 +31,72 @@ REMEMBERED_MEMBERS = 10_000_000
 
 @dataclass(frozen=True, slots=True)
 class Distractor:
-    """An entity in place of a fact's object."""
+    """An entity in place of a fact's object.
+
+    Attributes:
+        number: the entity's in the graph, by which strategies name it.
+        reason: why it qualifies, a phrase for people.
+    """
 
     id: str
     label: str
     aliases: tuple[str, ...]
+    number: int
+    reason: str
+
+
+class Retriever(Protocol):
+    """A strategy of retrieval: which of a fact's distractors stand beside it, and in which order."""
+
+    @property
+    def name(self) -> str:
+        """The strategy, as it is named on the command line."""
+        ...
+
+    def describe(self) -> dict[str, Any]:
+        """The strategy with its options: what a result has to say of it."""
+        ...
+
+    def retrieve(self, keys: Sequence[FactKey], count: int, seed: Sequence[int]) -> list[list[Distractor]]:
+        """Distinct distractors of each fact, best first.
+
+        Args:
+            keys: facts of the graph.
+            count: how many are wanted for each.
+            seed: what random choices follow from; whatever stands beside a fact has no say.
+
+        Returns:
+            One list a fact, in the order of the keys; shorter than ``count`` where the graph has no more.
+        """
+        ...
+
+
+def admissible(graph: Graph, rows: Sequence[tuple[FactKey, Sequence[int]]], as_of: int) -> list[dict[int, Distractor]]:
+    """Which of the entities with these numbers are distractors of a fact: those in its Ω(f).
+
+    Args:
+        rows: facts, each with numbers of entities.
+        as_of: what is true at this date (``yyyymmdd``) is no distractor.
+
+    Returns:
+        One dictionary a row, from numbers, in their order in the row, to distractors.
+
+    Cost: a look-up for each number, and one for each type that is shared.
+    """
+    asked = [{**key._asdict(), "numbers": list(numbers)} for key, numbers in rows]
+    found = graph.read("sample/distractors", rows=asked, as_of=as_of)
+    types = sorted({type_ for row in found for type_ in row["shared"]})
+    labels = {row["id"]: row["label"] for row in graph.read("sample/labels", ids=types)} if types else {}
+    by_fact: dict[str, dict[int, Distractor]] = {key.fact: {} for key, _ in rows}
+    for row in found:
+        shared = ", ".join(labels.get(type_, type_) for type_ in row["shared"])
+        reason = f"{shared}, like {row['object']}" if shared else f"object of {row['relation']}"
+        distractor = Distractor(row["id"], row["label"], tuple(row["aliases"]), row["number"], reason)
+        by_fact[row["fact"]][row["number"]] = distractor
+    return [
+        {number: by_fact[key.fact][number] for number in numbers if number in by_fact[key.fact]}
+        for key, numbers in rows
+    ]
 
 
 @dataclass(slots=True)
@@ -64,29 +126,28 @@ class _Draw:
 class RandomDistractors:
     """Draws random distractors from one graph; remembers the members of small types."""
 
+    name = "random"
+
     def __init__(self, graph: Graph, as_of: int) -> None:
         """Draw from this graph, with what is true at ``as_of`` (``yyyymmdd``) left out."""
         self._graph = graph
         self._as_of = as_of
         self._members: dict[tuple[str, str], NDArray[np.int64]] = {}
 
-    def draw(self, keys: Sequence[FactKey], count: int, seed: Sequence[int]) -> list[list[Distractor]]:
-        """Distinct random distractors for each fact.
+    def describe(self) -> dict[str, Any]:
+        """The strategy; see :class:`Retriever`."""
+        return {"strategy": self.name}
 
-        Args:
-            keys: facts of the graph.
-            count: how many are wanted for each.
-            seed: the same seed gives a fact the same distractors, whatever stands beside it.
-
-        Returns:
-            One list a fact, in random order; shorter than ``count`` where the graph has no more.
-        """
+    def retrieve(self, keys: Sequence[FactKey], count: int, seed: Sequence[int]) -> list[list[Distractor]]:
+        """Distinct random distractors of each fact, uniform over its Ω(f), in random order; see :class:`Retriever`."""
         draws = self._begin(keys, seed)
         pending = draws
         while pending:
             rows = [(draw, draw.numbers(count)) for draw in pending]
             rows = [(draw, numbers) for draw, numbers in rows if numbers]
-            self._test(rows)
+            tested = admissible(self._graph, [(draw.key, numbers) for draw, numbers in rows], self._as_of)
+            for (draw, _), found in zip(rows, tested, strict=True):
+                draw.found |= found
             # A large pool runs dry only if nearly all its members are turned down, by name or because they are true.
             pending = [
                 draw
@@ -127,11 +188,3 @@ class RandomDistractors:
             if ids:
                 for row in self._graph.stream(f"sample/{kind}", ids=ids):
                     self._members[kind, row["id"]] = np.array(row["numbers"], dtype=np.int64)
-
-    def _test(self, rows: Sequence[tuple[_Draw, list[int]]]) -> None:
-        asked = [{**draw.key._asdict(), "numbers": numbers} for draw, numbers in rows]
-        found: dict[str, dict[int, Distractor]] = {draw.key.fact: {} for draw, _ in rows}
-        for row in self._graph.read("sample/distractors", rows=asked, as_of=self._as_of):
-            found[row["fact"]][row["number"]] = Distractor(row["id"], row["label"], tuple(row["aliases"]))
-        for draw, numbers in rows:
-            draw.found |= {number: found[draw.key.fact][number] for number in numbers if number in found[draw.key.fact]}

@@ -33,7 +33,7 @@ class HashProbe:
 
     def ask(self, facts: Sequence[FactKey], seed: Sequence[int]) -> list[Outcome]:
         outcomes = []
-        for fact, rivals in zip(facts, self._distractors.draw(facts, 3, seed), strict=True):
+        for fact, rivals in zip(facts, self._distractors.retrieve(facts, 3, seed), strict=True):
             beaten = all(zlib.crc32(rival.id.encode()) < zlib.crc32(fact.fact.encode()) for rival in rivals)
             evidence = {"rivals": [rival.id for rival in rivals]}
             outcomes.append(Outcome(fact, Verdict.RIGHT if beaten else Verdict.WRONG, str(seed), evidence=evidence))

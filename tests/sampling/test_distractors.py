@@ -1,4 +1,4 @@
-"""Random distractors on both engines, against the definition on a graph small enough to enumerate."""
+"""What may be a distractor, and random ones, on both engines, against the definition on a graph that can be enumerated."""
 
 import random
 from collections import Counter
@@ -9,9 +9,9 @@ from scipy import stats
 
 from kgprobe.graph.client import Graph
 from kgprobe.graph.ingest import load
-from kgprobe.records import Entity, Fact
+from kgprobe.records import Entity, Fact, Relation
 from kgprobe.sampling import distractors as module
-from kgprobe.sampling.distractors import RandomDistractors
+from kgprobe.sampling.distractors import Distractor, RandomDistractors, admissible
 from kgprobe.sampling.facts import FactKey, askable_facts, describe_facts
 from tests.written_source import WrittenSource
 
@@ -79,7 +79,7 @@ def test_all_distractors_are_found_and_nothing_else(
     named = {entity.id for entity in people if entity.label}
     asked = [fact for fact in facts if {fact.subject, fact.object} <= named]
     keys = [FactKey(fact.subject, fact.id) for fact in asked]
-    drawn = RandomDistractors(graph, AS_OF).draw(keys, 100, [0])
+    drawn = RandomDistractors(graph, AS_OF).retrieve(keys, 100, [0])
     for fact, rivals in zip(asked, drawn, strict=True):
         ids = [rival.id for rival in rivals]
         assert len(ids) == len(set(ids))
@@ -97,7 +97,7 @@ def test_every_distractor_is_equally_probable(graph: Graph, monkeypatch: pytest.
     counts: Counter[str] = Counter()
     first: Counter[str] = Counter()
     for seed in range(40):
-        for rivals in sampler.draw([FactKey("e1", fact.id) for fact in facts], 3, [seed]):
+        for rivals in sampler.retrieve([FactKey("e1", fact.id) for fact in facts], 3, [seed]):
             assert len(rivals) == 3
             counts.update(rival.id for rival in rivals)
             first[rivals[0].id] += 1
@@ -110,10 +110,40 @@ def test_a_fact_gets_the_same_distractors_whatever_stands_beside_it(graph: Graph
     people, facts = enumerable(3)
     load(graph, WrittenSource(people, facts))
     keys = [FactKey(fact.subject, fact.id) for fact in facts[:20]]
-    together = RandomDistractors(graph, AS_OF).draw(keys, 4, [7, 1])
-    alone = [RandomDistractors(graph, AS_OF).draw([key], 4, [7, 1])[0] for key in reversed(keys)]
+    together = RandomDistractors(graph, AS_OF).retrieve(keys, 4, [7, 1])
+    alone = [RandomDistractors(graph, AS_OF).retrieve([key], 4, [7, 1])[0] for key in reversed(keys)]
     assert together == alone[::-1]
-    assert together != RandomDistractors(graph, AS_OF).draw(keys, 4, [7, 2])
+    assert together != RandomDistractors(graph, AS_OF).retrieve(keys, 4, [7, 2])
+
+
+def test_admissible_tells_the_distractors_among_numbers_and_why_they_are(graph: Graph) -> None:
+    people = [
+        Entity("t", "city"),
+        Entity("u"),
+        Entity("s", "France"),
+        Entity("o", "Paris", types=("t", "u")),
+        Entity("a", "Lyon", ("Lugdunum",), types=("v", "t")),
+        Entity("b", "Nice", types=("u", "t")),
+        Entity("x", "1999"),
+        Entity("y", "2001"),
+    ]
+    facts = [Fact("f", "s", "r", "o"), Fact("g", "s", "q", "x"), Fact("h", "o", "q", "y")]
+    load(graph, WrittenSource(people, facts, [Relation("r"), Relation("q", "founded in")]))
+    # They are numbered as they come.
+    numbers = {entity.id: number for number, entity in enumerate(people)}
+    rows = [
+        (FactKey("s", "f"), [numbers["b"], numbers["s"], numbers["a"], numbers["o"], 99]),
+        (FactKey("s", "g"), list(numbers.values())),
+        (FactKey("s", "f"), []),
+    ]
+    cities, years, none = admissible(graph, rows, AS_OF)
+    assert list(cities.values()) == [
+        Distractor("b", "Nice", (), numbers["b"], "city, u, like Paris"),
+        Distractor("a", "Lyon", ("Lugdunum",), numbers["a"], "city, like Paris"),
+    ]
+    assert list(cities) == [numbers["b"], numbers["a"]]
+    assert [(rival.id, rival.reason) for rival in years.values()] == [("y", "object of founded in")]
+    assert none == {}
 
 
 def test_askable_facts_are_current_named_and_of_the_relations(graph: Graph) -> None:

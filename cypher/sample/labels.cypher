@@ -1,0 +1,5 @@
+// What entities are called; their ids where they have no label.
+// $ids: [id] -> id, label
+UNWIND $ids AS id
+MATCH (entity:Entity {id: id})
+RETURN id, CASE WHEN coalesce(entity.label, '') = '' THEN id ELSE entity.label END AS label
