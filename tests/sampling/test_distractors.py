@@ -1,4 +1,4 @@
-"""What may be a distractor, and random ones, on both engines, against the definition on a graph that can be enumerated."""
+"""What may be a distractor, and random ones, on both engines, against the definition on an enumerable graph."""
 
 import random
 from collections import Counter
