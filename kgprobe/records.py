@@ -34,6 +34,8 @@ class Relation:
     Attributes:
         active: whether its facts are asked at all; an inactive relation is shown, not asked.
         clozes: sentences with ``[X]`` for the subject that end in ``[Y]``, without a full stop.
+        past_clozes: the same in the past tense, for facts that have ended; clozes that are in the past already need not
+            be repeated.
         statements: declarative sentences with ``[X]`` and ``[Y]``, in any order.
         yes_no_questions: questions with ``[X]`` and ``[Y]``.
         wh_questions: questions with ``[X]`` alone, whose answer is the object.
@@ -45,6 +47,7 @@ class Relation:
     description: str = ""
     active: bool = True
     clozes: tuple[str, ...] = ()
+    past_clozes: tuple[str, ...] = ()
     statements: tuple[str, ...] = ()
     yes_no_questions: tuple[str, ...] = ()
     wh_questions: tuple[str, ...] = ()

@@ -5,7 +5,7 @@ from kgprobe.errors import UnknownNameError
 SUBJECT = "[X]"
 OBJECT = "[Y]"
 
-KINDS = ("cloze", "statement", "yes_no_question", "wh_question")
+KINDS = ("cloze", "past_cloze", "statement", "yes_no_question", "wh_question")
 
 
 def check_template(kind: str, text: str) -> list[str]:
@@ -33,7 +33,7 @@ def check_template(kind: str, text: str) -> list[str]:
     ]
     if "[" in text.replace(SUBJECT, "").replace(OBJECT, ""):
         problems.append(f"has a bracket that is neither {SUBJECT} nor {OBJECT}")
-    if kind == "cloze" and not text.endswith(OBJECT):
+    if kind.endswith("cloze") and not text.endswith(OBJECT):
         problems.append(f"does not end in {OBJECT}")
     if kind == "statement" and not text.endswith("."):
         problems.append("does not end in a full stop")

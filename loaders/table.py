@@ -46,6 +46,7 @@ class _RelationLine(Struct):
     description: str | None = None
     active: bool = True
     clozes: list[str] | None = None
+    past_clozes: list[str] | None = None
     statements: list[str] | None = None
     yes_no_questions: list[str] | None = None
     wh_questions: list[str] | None = None
@@ -144,6 +145,7 @@ def _relation(line: bytes) -> Iterator[Relation | Rejected]:
     kept: dict[str, tuple[str, ...]] = {}
     for kind, given in (
         ("cloze", [*map(_without_stop, read.clozes or ()), *_clozes(declarative)]),
+        ("past_cloze", map(_without_stop, read.past_clozes or ())),
         ("statement", [f"{_without_stop(sentence)}." for sentence in [*(read.statements or ()), *declarative]]),
         ("yes_no_question", read.yes_no_questions or ()),
         ("wh_question", read.wh_questions or ()),
@@ -266,8 +268,8 @@ loader = Loader(
             ["--relations"],
             type=click.Path(path_type=Path),
             metavar="FILE",
-            help="JSON lines: id, and where there are any label, aliases, description, active, clozes, statements,"
-            " yes_no_questions, wh_questions (templates with [X] for the subject and [Y] for the object);"
+            help="JSON lines: id, and where there are any label, aliases, description, active, clozes, past_clozes,"
+            " statements, yes_no_questions, wh_questions (templates with [X] for the subject and [Y] for the object);"
             " bear_templates and pararel_patterns are read as statements, and as clozes where [Y] comes last.",
         ),
     ],

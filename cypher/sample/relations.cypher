@@ -1,7 +1,9 @@
 // The relations of the graph, with their templates.
-// no parameters -> id, label, active, clozes, statements, yes_no_questions, wh_questions
+// no parameters -> id, label, aliases, description, active, clozes, past_clozes, statements, yes_no_questions, wh_questions
 MATCH (relation:Relation)
-RETURN relation.id AS id, relation.label AS label, relation.active AS active,
-       coalesce(relation.clozes, []) AS clozes, coalesce(relation.statements, []) AS statements,
+RETURN relation.id AS id, coalesce(relation.label, '') AS label, coalesce(relation.aliases, []) AS aliases,
+       coalesce(relation.description, '') AS description, relation.active AS active,
+       coalesce(relation.clozes, []) AS clozes, coalesce(relation.past_clozes, []) AS past_clozes,
+       coalesce(relation.statements, []) AS statements,
        coalesce(relation.yes_no_questions, []) AS yes_no_questions, coalesce(relation.wh_questions, []) AS wh_questions
 ORDER BY id

@@ -145,12 +145,21 @@ def test_templates() -> None:
         assert relation.wh_questions
         for kind, templates in (
             ("cloze", relation.clozes),
+            ("past_cloze", relation.past_clozes),
             ("statement", relation.statements),
             ("yes_no_question", relation.yes_no_questions),
             ("wh_question", relation.wh_questions),
         ):
             for template in templates:
                 assert check_template(kind, template) == [], template
+
+
+def test_what_can_end_has_sentences_in_the_past() -> None:
+    _, relations, facts = records()
+    ended = {fact.relation for fact in facts if fact.end is not None and last_day(fact.end) < today()}
+    assert ended == {"P6", "P35", "P36", "P37", "P38", "P102", "P463"}
+    for relation in ended:
+        assert len(relations[relation].past_clozes) == len(relations[relation].clozes)
 
 
 def test_every_fact_reads_well() -> None:
@@ -161,7 +170,7 @@ def test_every_fact_reads_well() -> None:
         names = [object_.label, *object_.aliases]
         texts = [
             f"{cloze_prompt(cloze, subject)} {continuation}"
-            for cloze in relation.clozes
+            for cloze in relation.clozes + relation.past_clozes
             for continuation in object_continuations(cloze, names)
         ]
         texts += [fill(text, subject, object_.label) for text in relation.statements + relation.yes_no_questions]

@@ -7,6 +7,7 @@ from kgprobe.templates import KINDS, check_template
 
 GOOD = {
     "cloze": "The capital of [X] is [Y]",
+    "past_cloze": "The capital of [X] was [Y]",
     "statement": "[Y] is the capital of [X].",
     "yes_no_question": "Is [Y] the capital of [X]?",
     "wh_question": "What is the capital of [X]?",
@@ -15,6 +16,7 @@ BAD = [
     ("cloze", "The capital of [X] is [Y].", "does not end in [Y]"),
     ("cloze", "[Y] is the capital of [X]", "does not end in [Y]"),
     ("cloze", "The capital is [Y]", "has [X] 0 times where 1 is expected"),
+    ("past_cloze", "[Y] was the capital of [X]", "does not end in [Y]"),
     ("statement", "[Y] is the capital of [X]", "does not end in a full stop"),
     ("statement", "[Y] is  the capital of [X].", "has white space at an end, or more than one space in a row"),
     ("statement", "[Y] is the capital of [Z], [X].", "has a bracket that is neither [X] nor [Y]"),
@@ -40,5 +42,5 @@ def test_several_problems_are_all_named() -> None:
 
 
 def test_an_unknown_kind() -> None:
-    with pytest.raises(UnknownNameError, match="no kind of template 'poem'; there are cloze, statement"):
+    with pytest.raises(UnknownNameError, match="no kind of template 'poem'; there are cloze, past_cloze, statement"):
         check_template("poem", "[X] [Y]")
