@@ -5,6 +5,8 @@ from pathlib import Path
 
 import platformdirs
 
+from kgprobe.errors import KgprobeError
+
 
 def home() -> Path:
     """The folder that holds graphs, converted models, runs and downloads.
@@ -15,3 +17,17 @@ def home() -> Path:
     return (
         Path(named).expanduser().absolute() if named else Path(platformdirs.user_data_dir("kgprobe", appauthor=False))
     )
+
+
+def make_folder(folder: Path) -> None:
+    """Make a folder and those above it.
+
+    Raises:
+        KgprobeError: that is not possible there.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise KgprobeError(
+            f"The folder {folder} cannot be made: {error.strerror}. KGPROBE_HOME names another place."
+        ) from error

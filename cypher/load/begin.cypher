@@ -1,5 +1,8 @@
 // Where a load stands that was interrupted; a new or a finished one begins at the beginning.
-// $id, $source -> stage, position
+// The graph's own name, which tells it from a copy with the same loads, is given by the first load of all.
+// $id, $source, $uid -> stage, position
+MERGE (counter:Counter {id: 'entities'})
+SET counter.uid = coalesce(counter.uid, $uid)
 MERGE (load:Load {id: $id})
 SET load.source = $source
 SET load.stage = CASE WHEN load.finished = false THEN load.stage ELSE 'relations' END,

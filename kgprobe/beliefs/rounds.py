@@ -25,10 +25,12 @@ import numpy as np
 
 from kgprobe import __version__
 from kgprobe.beliefs.draw import Beliefs
-from kgprobe.beliefs.trail import Trail, make_folder, run_folder
+from kgprobe.beliefs.trail import Trail, run_folder
 from kgprobe.errors import KgprobeError, UnknownNameError
 from kgprobe.graph.client import Graph, Row, Transaction
 from kgprobe.graph.schema import apply_schema
+from kgprobe.graph.state import graph_state
+from kgprobe.paths import make_folder
 from kgprobe.probes.outcome import Outcome, Probe, Verdict
 from kgprobe.sampling.facts import FactKey, FactKeys, askable_facts
 
@@ -121,7 +123,7 @@ def begin_run(graph: Graph, probe: Probe, plan: Plan, options: str = "{}") -> Ro
         "as_of": plan.as_of,
         "max_degree": plan.max_degree,
         "relations": list(probe.relations),
-        "graph": _loads(graph),
+        "graph": graph_state(graph),
         "engine": graph.server,
         "versions": msgspec.json.encode(_versions(), order="sorted").decode(),
         "started": datetime.now(timezone.utc).isoformat(timespec="seconds"),
@@ -223,7 +225,7 @@ def run_rounds(
         with Trail(folder, run["round"], run["asked"] + run["unaskable"]) as trail:
             keys = askable_facts(graph, run["relations"], plan.as_of)
             beliefs = read_beliefs(graph, plan.run, keys)
-            on_start(len(keys), run["round"], _loads(graph) != run["graph"])
+            on_start(len(keys), run["round"], graph_state(graph) != run["graph"])
             report = _run(graph, probe, plan, run, trail, keys, beliefs, on_round, should_stop)
     return dataclasses.replace(report, seconds=time.monotonic() - started)
 
@@ -292,10 +294,6 @@ def _flat(described: dict[str, Any], prefix: str = "") -> dict[str, Any]:
         if key != "versions":
             flat |= _flat(value, f"{prefix}{key}.") if isinstance(value, dict) else {prefix + key: value}
     return flat
-
-
-def _loads(graph: Graph) -> str:
-    return msgspec.json.encode(graph.read("load/loads"), order="sorted").decode()
 
 
 def read_beliefs(graph: Graph, run: str, keys: FactKeys) -> Beliefs:

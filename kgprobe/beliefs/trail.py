@@ -14,7 +14,7 @@ import msgspec
 from kgprobe.errors import KgprobeError
 from kgprobe.graph.client import Row
 from kgprobe.paths import home
-from kgprobe.probes.outcome import Outcome
+from kgprobe.probes.outcome import Outcome, decode_outcome, read_outcomes
 
 FILE = "outcomes.jsonl"
 
@@ -26,20 +26,6 @@ def run_folder(run: Row) -> Path:
         run: the properties of a run.
     """
     return home() / "runs" / f"{run['id']}-{run['uid']}"
-
-
-def make_folder(folder: Path) -> None:
-    """Make a folder and those above it.
-
-    Raises:
-        KgprobeError: that is not possible there.
-    """
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise KgprobeError(
-            f"The folder {folder} cannot be made: {error.strerror}. KGPROBE_HOME names another place."
-        ) from error
 
 
 class Trail:
@@ -66,7 +52,7 @@ class Trail:
             end = 0
             for number in range(1, outcomes + 1):
                 line = self._file.readline()
-                if not line.endswith(b"\n") or _decoded(line, self.path, number)["round"] > rounds:
+                if not line.endswith(b"\n") or decode_outcome(line, self.path, number)["round"] > rounds:
                     raise KgprobeError(
                         f"{self.path} holds {number - 1:,} answers where the graph has counted {outcomes:,}. Bring the "
                         "file back from where the run was begun, or begin a new run."
@@ -85,21 +71,7 @@ class Trail:
 
     def append(self, round_: int, outcomes: Sequence[Outcome]) -> None:
         """Write the outcomes of a round; they are on disk when this returns."""
-        lines = [
-            msgspec.json.encode(
-                {
-                    "round": round_,
-                    "subject": outcome.fact.subject,
-                    "fact": outcome.fact.fact,
-                    "verdict": outcome.verdict.value,
-                    "reason": outcome.reason,
-                    "prompt": outcome.prompt,
-                    "evidence": outcome.evidence,
-                }
-            )
-            + b"\n"
-            for outcome in outcomes
-        ]
+        lines = [msgspec.json.encode({"round": round_, **outcome.as_row()}) + b"\n" for outcome in outcomes]
         self._file.write(b"".join(lines))
         self._file.flush()
         os.fsync(self._file.fileno())
@@ -119,13 +91,4 @@ def read_trail(folder: Path) -> Iterator[dict[str, Any]]:
     path = folder / FILE
     if not path.exists():
         raise KgprobeError(f"{path} is not there: the answers of this run were kept on another machine or deleted.")
-    with open(path, "rb") as file:
-        for number, line in enumerate(file, start=1):
-            yield _decoded(line, path, number)
-
-
-def _decoded(line: bytes, path: Path, number: int) -> dict[str, Any]:
-    try:
-        return msgspec.json.decode(line, type=dict[str, Any])
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise KgprobeError(f"{path}, line {number}: damaged ({error}).") from error
+    return read_outcomes(path)

@@ -6,6 +6,7 @@ The next batch is read while the engine writes this one.
 
 import itertools
 import queue
+import secrets
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
@@ -92,7 +93,7 @@ def load(
             everything before the current batch is in the graph and the same call goes on.
     """
     apply_schema(graph)
-    state = graph.write("load/begin", id=source.fingerprint, source=source.name)[0]
+    state = graph.write("load/begin", id=source.fingerprint, source=source.name, uid=secrets.token_hex(8))[0]
     report = LoadReport(resumed=state["stage"] != "relations" or state["position"] > 0)
     work = _Work(graph, source, strict, report_problem, report)
     for stage in STAGES[STAGES.index(state["stage"]) :]:

@@ -1,10 +1,14 @@
 """What every probe gives back: one outcome an asked fact."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
+from pathlib import Path
 from typing import Any, Protocol
 
+import msgspec
+
+from kgprobe.errors import KgprobeError
 from kgprobe.sampling.facts import FactKey
 
 
@@ -31,6 +35,40 @@ class Outcome:
     prompt: str = ""
     reason: str | None = None
     evidence: Mapping[str, Any] = field(default_factory=dict)
+
+    def as_row(self) -> dict[str, Any]:
+        """The outcome as a line of a file holds it."""
+        return {
+            "subject": self.fact.subject,
+            "fact": self.fact.fact,
+            "verdict": self.verdict.value,
+            "reason": self.reason,
+            "prompt": self.prompt,
+            "evidence": self.evidence,
+        }
+
+
+def read_outcomes(path: Path) -> Iterator[dict[str, Any]]:
+    """The outcomes of a file, one dictionary a line, in their order.
+
+    Raises:
+        KgprobeError: a line is damaged.
+    """
+    with open(path, "rb") as file:
+        for number, line in enumerate(file, start=1):
+            yield decode_outcome(line, path, number)
+
+
+def decode_outcome(line: bytes, path: Path, number: int) -> dict[str, Any]:
+    """One line of a file of outcomes.
+
+    Raises:
+        KgprobeError: it is damaged; the message names file and line.
+    """
+    try:
+        return msgspec.json.decode(line, type=dict[str, Any])
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise KgprobeError(f"{path}, line {number}: damaged ({error}).") from error
 
 
 class Probe(Protocol):

@@ -42,10 +42,12 @@ def small(**changes: Any) -> WrittenSource:
 
 
 def everything(graph: Graph) -> list[str]:
-    """All nodes and relationships, without the loads' own records, in an order of no meaning."""
+    """All nodes and relationships, without the loads' own records and the graph's name, in an order of no meaning."""
 
     def plain(value: Any) -> Any:
-        return sorted((key, plain(inner)) for key, inner in value.items()) if isinstance(value, dict) else value
+        if not isinstance(value, dict):
+            return value
+        return sorted((key, plain(inner)) for key, inner in value.items() if key != "uid")
 
     rows = [
         [sorted(row["labels"]), *(plain(row[column]) for column in list(row)[1:])]

@@ -1,0 +1,8 @@
+// What tells one state of a graph from another: its own name, and how far each of its loads has come.
+// no parameters -> uid, loads: [{id, finished, stage, position}]
+OPTIONAL MATCH (counter:Counter {id: 'entities'})
+WITH counter.uid AS uid
+OPTIONAL MATCH (load:Load)
+WITH uid, load ORDER BY load.id
+RETURN uid, collect(CASE WHEN load IS NULL THEN NULL
+  ELSE {id: load.id, finished: load.finished, stage: load.stage, position: load.position} END) AS loads
