@@ -1,7 +1,7 @@
 """Options that mean the same everywhere, each defined once."""
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 import click
@@ -80,3 +80,74 @@ def model_option(command: F) -> F:
         metavar="SPEC",
         help="demo, hf:NAME of the Hugging Face hub, or hf:./folder with a model in it.",
     )(command)
+
+
+class _Sentences(click.ParamType[int | None]):
+    name = "N|all"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int | None:
+        if value is None or value == "all":
+            return None
+        if not str(value).isdecimal() or int(value) == 0:
+            self.fail(f"{value!r} is neither a number from 1 on nor 'all'.", param, ctx)
+        return int(value)
+
+
+STRATEGIES = ("random", "semantic", "temporal-semantic", "approximate-optimal", "exact-optimal")
+
+
+def strategy_options(command: F) -> F:
+    """``--strategy`` with ``--weighting`` and ``--budget``: which distractors."""
+    options = [
+        click.option(
+            "--strategy",
+            type=click.Choice(STRATEGIES),
+            default="random",
+            show_default=True,
+            help="Which distractors: any of the object's type; those most like it; the same after former objects;"
+            " those that the model finds most plausible, by beam search or by exact search.",
+        ),
+        click.option(
+            "--weighting",
+            type=click.Choice(("tf-idf", "bm25")),
+            default="tf-idf",
+            show_default=True,
+            help="How semantic distractors weigh features.",
+        ),
+        click.option(
+            "--budget",
+            type=click.IntRange(min=1),
+            default=2_000,
+            show_default=True,
+            help="Prefixes that exact search may expand for one sentence; beyond, it says how far its proof reaches.",
+        ),
+    ]
+    return _all_of(options, command)
+
+
+def question_options(distractors: int, sentences: str) -> Callable[[F], F]:
+    """``--distractors``, ``--sentences`` and what belongs to the strategy, with these defaults."""
+    options = [
+        click.option(
+            "--distractors",
+            "-n",
+            type=click.IntRange(min=1),
+            default=distractors,
+            show_default=True,
+            help="Wrong objects that stand beside the right one.",
+        ),
+        click.option(
+            "--sentences",
+            type=_Sentences(),
+            default=sentences,
+            show_default=True,
+            help="How many cloze sentences of the relation are asked, drawn at random; or all of them.",
+        ),
+    ]
+    return lambda command: _all_of(options, strategy_options(command))
+
+
+def _all_of(options: Sequence[Callable[..., Any]], command: F) -> F:
+    for option in reversed(options):
+        command = option(command)
+    return command

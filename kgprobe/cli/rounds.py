@@ -16,6 +16,7 @@ from kgprobe.cli.options import (
     graph_option,
     json_option,
     model_option,
+    question_options,
     seed_option,
 )
 
@@ -41,20 +42,7 @@ def rounds() -> None:
 @click.option("--rounds", "count", type=click.IntRange(min=1), default=60, show_default=True, help="Rounds to run.")
 @click.option("--batch", type=click.IntRange(min=1), default=64, show_default=True, help="Facts asked a round.")
 @click.option("--probe", type=click.Choice(PROBES), default=PROBES[0], show_default=True, help="How a fact is asked.")
-@click.option(
-    "--distractors",
-    type=click.IntRange(min=1),
-    default=10,
-    show_default=True,
-    help="Wrong objects that stand beside the right one.",
-)
-@click.option(
-    "--sentences",
-    type=click.Choice(("one", "all")),
-    default="one",
-    show_default=True,
-    help="Ask one cloze sentence of the relation, drawn at random, or all of them.",
-)
+@question_options(distractors=10, sentences="1")
 @click.option("--relation", "relations", multiple=True, metavar="ID", help="Ask this relation only; repeatable.")
 @click.option(
     "--max-degree",
@@ -75,7 +63,10 @@ def run(
     batch: int,
     probe: str,
     distractors: int,
-    sentences: str,
+    sentences: int | None,
+    strategy: str,
+    weighting: str,
+    budget: int,
     relations: tuple[str, ...],
     max_degree: int,
     name: str | None,
@@ -95,7 +86,7 @@ def run(
     from kgprobe.probes.registry import ProbeOptions
 
     plan = Plan(name or survey.new_run_name(model, probe), count, batch, seed, as_of, max_degree)
-    options = ProbeOptions(model, as_of, relations, distractors, sentences == "all")
+    options = ProbeOptions(model, as_of, relations, distractors, sentences, strategy, weighting, budget)
     with open_graph(graph, ask_password) as connection:
         scorer = load_model(model)
         with watched(plan.run, count) as watch:

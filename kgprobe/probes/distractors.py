@@ -1,90 +1,59 @@
-"""The distractor measure: does a model find the right object more plausible than wrong ones of its kind?
+"""The distractor measure as a probe: does a model find the right object more plausible than wrong ones of its kind?
 
-Section 3 of the distractor paper; docs/methods.md, 1. The plausibility of an entity after a cloze is the sum, over
-its label and aliases, of the probability of that name followed by the end of the text. Min@n asks whether the object
-beats all of n distractors, Avg@n how many of them. A tie counts against the model.
+Section 3 of the distractor paper; docs/methods.md, 1. A fact is put into cloze sentences, a strategy gives distractors
+(:mod:`.strategies`), each candidate's plausibility is summed over its names (:mod:`.plausibility`), and Min@n and Avg@n
+(:mod:`.measure`) say whether the right object comes out first.
 """
 
-import math
 import zlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import logsumexp
 
 from kgprobe.errors import KgprobeError, UnknownNameError
 from kgprobe.graph.client import Graph
 from kgprobe.models.scorer import Scorer
 from kgprobe.models.tokens import TextError
+from kgprobe.probes.measure import avg_at_n, chance_level, min_at_n
 from kgprobe.probes.outcome import Outcome, Verdict
-from kgprobe.sampling.distractors import Distractor, RandomDistractors
+from kgprobe.probes.plausibility import Candidates, log_plausibilities, untakable
+from kgprobe.probes.strategies import Question, Rivals, StrategyOptions, make_strategy
+from kgprobe.sampling.distractors import Distractor
 from kgprobe.sampling.facts import AskedFact, FactKey, describe_facts
-from kgprobe.verbalize.sentences import cloze_prompt, object_continuations
+from kgprobe.verbalize.sentences import Cloze
 
 Floats = NDArray[np.float64]
-Bools = NDArray[np.bool_]
 
 # Sets the random choice of sentences apart from all others that follow from the same seed.
 SENTENCES = 1
 
 
-def min_at_n(plausibility: Floats, rivals: Floats) -> Bools:
-    """Whether the object beats all of its first n distractors, for every n at once.
+@dataclass(frozen=True, slots=True)
+class _Sentence:
+    """A cloze sentence with its distractors, and those that the model cannot take, with the reason."""
 
-    Args:
-        plausibility: log Pl(o | c), shape (facts,).
-        rivals: log Pl(o* | c), in the order of retrieval, shape (facts, n); NaN where a fact has fewer.
-
-    Returns:
-        shape (facts, n), non-increasing along n. A tie is a loss.
-    """
-    beaten: Bools = (plausibility[:, None] > rivals) | np.isnan(rivals)
-    survives: Bools = np.logical_and.accumulate(beaten, axis=1)
-    return survives
-
-
-def avg_at_n(plausibility: Floats, rivals: Floats) -> Floats:
-    """The share of its first n distractors that the object beats, for every n at once.
-
-    Args:
-        plausibility: log Pl(o | c), shape (facts,).
-        rivals: log Pl(o* | c), in the order of retrieval, shape (facts, n); NaN where a fact has fewer.
-
-    Returns:
-        shape (facts, n), in [0, 1]; NaN where there is no distractor.
-    """
-    present = np.cumsum(~np.isnan(rivals), axis=1)
-    beaten = np.cumsum(plausibility[:, None] > rivals, axis=1)
-    shares: Floats = np.divide(beaten, present, out=np.full(rivals.shape, np.nan), where=present > 0)
-    return shares
-
-
-def chance_level(rivals: int, sentences: int) -> float:
-    """How probably a guess at random beats all rivals in more than half of the sentences, each guessed by itself."""
-    once = 1 / (rivals + 1)
-    return sum(
-        math.comb(sentences, wins) * once**wins * (1 - once) ** (sentences - wins)
-        for wins in range(sentences // 2 + 1, sentences + 1)
-    )
+    cloze: Cloze
+    rivals: Rivals
+    left_out: tuple[dict[str, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
-class _Question:
-    """A fact with its distractors and the sentences it is asked in."""
+class _Asked:
+    """A fact that can be asked."""
 
     fact: AskedFact
-    rivals: Sequence[Distractor]
-    templates: Sequence[str]
+    sentences: Sequence[_Sentence]
 
 
 class DistractorProbe:
-    """Asks facts by cloze sentences with random distractors.
+    """Asks facts by cloze sentences with distractors.
 
-    One ask is one cloze sentence of the relation, drawn at random, with fresh distractors; it is right when the object
-    beats all of them. With ``all_sentences`` it is every cloze sentence, and right when that is so for more than half.
+    One ask is some cloze sentences of the relation, each with distractors of the strategy; it is right when the object
+    beats all of them in more than half of the sentences. With one sentence and random distractors, both are drawn anew
+    at each ask.
     """
 
     name = "distractors"
@@ -93,21 +62,23 @@ class DistractorProbe:
         self,
         graph: Graph,
         scorer: Scorer,
+        strategy: StrategyOptions,
         *,
-        as_of: int,
         distractors: int = 10,
-        all_sentences: bool = False,
+        sentences: int | None = 1,
         relations: Sequence[str] = (),
     ) -> None:
         """Read the relations' cloze sentences.
 
         Args:
-            as_of: what is true at this date (``yyyymmdd``) is no distractor.
+            strategy: which distractors; facts that ended before its ``as_of`` are asked in the past tense.
             distractors: how many, at least 1.
+            sentences: how many cloze sentences of the relation, drawn at random; None asks all of them.
             relations: ids; none means every active relation that has cloze sentences.
 
         Raises:
-            UnknownNameError: a relation that was named is not active or has no cloze sentence.
+            UnknownNameError: a relation that was named is not active or has no cloze sentence, or there is no such
+                strategy.
             KgprobeError: no relation has a cloze sentence, or the model has no EOS token.
         """
         # What every question needs: without it none could be asked, and that is no fault of the facts.
@@ -127,21 +98,23 @@ class DistractorProbe:
         self._clozes = {relation: list(rows[relation]["clozes"]) for relation in self.relations}
         self._graph = graph
         self._scorer = scorer
-        self._distractors = RandomDistractors(graph, as_of)
+        self._strategy = make_strategy(graph, scorer, strategy)
+        self._as_of = strategy.as_of
         self._count = distractors
-        self._all = all_sentences
+        self._sentences = sentences
 
     def describe(self) -> dict[str, Any]:
         """The model, the distractors and the sentences; see :class:`~kgprobe.probes.outcome.Probe`."""
         return {
             "model": self._scorer.name,
             "scorer": self._scorer.describe(),
-            "strategy": "random",
+            "strategy": self._strategy.describe(),
+            "as_of": self._as_of,
             "distractors": self._count,
-            "sentences": "all" if self._all else "one",
+            "sentences": self._sentences,
             "clozes": self._clozes,
             # The relations differ in how many sentences they have; each outcome says its own.
-            "chance": None if self._all else chance_level(self._count, 1),
+            "chance": chance_level(self._count, 1) if self._sentences == 1 else None,
         }
 
     def ask(self, facts: Sequence[FactKey], seed: Sequence[int]) -> list[Outcome]:
@@ -149,105 +122,162 @@ class DistractorProbe:
 
         A fact whose names the model cannot take is unaskable; what is wrong with the model itself is raised.
 
-        Cost: one scoring of the batch's sentences, with (distractors + 1) x labels continuations each.
+        Cost: what the strategy costs, and one scoring of the batch's sentences with (distractors + 1) x names
+        continuations each.
         """
         described = describe_facts(self._graph, facts)
-        drawn = self._distractors.retrieve(facts, self._count, seed)
-        questions = []
-        for fact, rivals in zip(described, drawn, strict=True):
-            clozes = self._clozes[fact.relation]
-            chosen = clozes if self._all else [clozes[_draw(seed, fact.key, len(clozes))]]
-            named = [rival for rival in rivals if _has_name(rival.label, rival.aliases)]
-            questions.append(_Question(fact, named, chosen))
+        questions = [Question(fact, self._clozes_of(fact, seed)) for fact in described]
         reasons = [_unaskable(question) for question in questions]
-        asked = [question for question, reason in zip(questions, reasons, strict=True) if reason is None]
-        outcomes = iter(self._outcomes(asked))
+        possible = [question for question, reason in zip(questions, reasons, strict=True) if reason is None]
+        outcomes = iter(self._outcomes(possible, seed))
         return [
-            next(outcomes) if reason is None else Outcome(question.fact.key, Verdict.UNASKABLE, reason=reason)
+            next(outcomes) if reason is None else _unasked(question.fact, reason)
             for question, reason in zip(questions, reasons, strict=True)
         ]
 
-    def _outcomes(self, questions: Sequence[_Question]) -> list[Outcome]:
+    def _clozes_of(self, fact: AskedFact, seed: Sequence[int]) -> list[Cloze]:
+        templates = self._clozes.get(fact.relation, [])
+        if self._sentences is not None and self._sentences < len(templates):
+            # From a stream of the fact's own, so that neither what stands beside it nor how it was chosen has a say.
+            generator = np.random.default_rng([*seed, SENTENCES, zlib.crc32(fact.key.fact.encode())])
+            chosen = generator.choice(len(templates), self._sentences, replace=False)
+            templates = [templates[index] for index in sorted(chosen)]
+        return [Cloze(template, fact.subject_label) for template in templates]
+
+    def _outcomes(self, questions: Sequence[Question], seed: Sequence[int]) -> list[Outcome]:
+        asked: list[_Asked] = []
+        failed: dict[int, str] = {}
+        for index, (question, its) in enumerate(
+            zip(questions, self._strategy.rivals(questions, self._count, seed), strict=True)
+        ):
+            without = [rivals.reason for rivals in its if not any(map(_has_name, rivals.distractors))]
+            if without:
+                failed[index] = without[0] or "there is no distractor in the graph"
+            else:
+                sentences = [_sentence(cloze, rivals) for cloze, rivals in zip(question.clozes, its, strict=True)]
+                asked.append(_Asked(question.fact, sentences))
+        outcomes = iter(self._scored(asked))
+        return [
+            _unasked(question.fact, failed[index]) if index in failed else next(outcomes)
+            for index, question in enumerate(questions)
+        ]
+
+    def _scored(self, asked: Sequence[_Asked]) -> list[Outcome]:
+        candidates = [_candidates(one.fact, sentence) for one in asked for sentence in one.sentences]
         try:
-            return self._score(questions)
+            values = iter(log_plausibilities(self._scorer, candidates))
         except TextError as error:
             # One name that the model cannot take must not cost the others their answers.
-            if len(questions) > 1:
-                return [outcome for question in questions for outcome in self._outcomes([question])]
-            return [Outcome(questions[0].fact.key, Verdict.UNASKABLE, reason=str(error))]
+            if len(asked) > 1:
+                return [outcome for one in asked for outcome in self._scored([one])]
+            return [self._without_untakable(asked[0], str(error))]
+        return [_outcome(one, [next(values) for _ in one.sentences]) for one in asked]
 
-    def _score(self, questions: Sequence[_Question]) -> list[Outcome]:
-        prompts: list[str] = []
-        continuations: list[list[str]] = []
-        owners: list[list[int]] = []
-        for question in questions:
-            names = [(question.fact.object_label, question.fact.object_aliases)]
-            names += [(rival.label, rival.aliases) for rival in question.rivals]
-            for template in question.templates:
-                texts = [object_continuations(template, [label, *aliases]) for label, aliases in names]
-                prompts.append(cloze_prompt(template, question.fact.subject_label))
-                continuations.append([text for entity in texts for text in entity])
-                owners.append([index for index, entity in enumerate(texts) for _ in entity])
-        scores = iter(zip(prompts, owners, self._scorer.score(prompts, continuations, eos=True), strict=True))
-        outcomes = []
-        for question in questions:
-            sentences = [next(scores) for _ in question.templates]
-            plausibilities = np.array(
-                [_sum_by_owner(values, owner, len(question.rivals) + 1) for _, owner, values in sentences]
+    def _without_untakable(self, asked: _Asked, error: str) -> Outcome:
+        """The outcome without the distractors that the model cannot take; unaskable if it cannot take the object."""
+        remaining = []
+        for sentence in asked.sentences:
+            reasons = untakable(self._scorer, _candidates(asked.fact, sentence))
+            if 0 in reasons:
+                return _unasked(asked.fact, reasons[0])
+            kept = [rival for n, rival in enumerate(sentence.rivals.distractors, start=1) if n not in reasons]
+            if not kept:
+                return _unasked(asked.fact, f"the model can take none of its distractors: {error}")
+            left_out = tuple(
+                {"id": sentence.rivals.distractors[n - 1].id, "reason": reason} for n, reason in reasons.items()
             )
-            outcomes.append(_outcome(question, [prompt for prompt, _, _ in sentences], plausibilities))
-        return outcomes
+            # What is proved of the first is no more so of those that move up.
+            rivals = Rivals(kept, sentence.rivals.certified and 0)
+            remaining.append(_Sentence(sentence.cloze, rivals, (*sentence.left_out, *left_out)))
+        return self._scored([_Asked(asked.fact, remaining)])[0]
 
 
-def _has_name(label: str, aliases: Sequence[str]) -> bool:
-    return any(name.strip() for name in (label, *aliases))
+def _sentence(cloze: Cloze, rivals: Rivals) -> _Sentence:
+    """A sentence without the rivals that have no name to fill it with."""
+    named = [rival for rival in rivals.distractors if _has_name(rival)]
+    if len(named) == len(rivals.distractors):
+        return _Sentence(cloze, rivals)
+    reason = "it has no name but white space"
+    left_out = tuple({"id": rival.id, "reason": reason} for rival in rivals.distractors if not _has_name(rival))
+    return _Sentence(cloze, Rivals(named, rivals.certified and 0), left_out)
 
 
-def _unaskable(question: _Question) -> str | None:
+def _has_name(rival: Distractor) -> bool:
+    return any(name.strip() for name in (rival.label, *rival.aliases))
+
+
+def _candidates(fact: AskedFact, sentence: _Sentence) -> Candidates:
+    names = [(fact.object_label, *fact.object_aliases)]
+    names += [(rival.label, *rival.aliases) for rival in sentence.rivals.distractors]
+    return Candidates(sentence.cloze, names)
+
+
+def _unasked(fact: AskedFact, reason: str) -> Outcome:
+    return Outcome(fact.key, Verdict.UNASKABLE, reason=reason, evidence={"relation": fact.relation})
+
+
+def _unaskable(question: Question) -> str | None:
     """Why a question cannot be asked of any model; None if it can."""
-    if not question.fact.subject_label.strip():
+    fact = question.fact
+    if not fact.subject_label.strip():
         return "its subject's label is white space"
-    if not _has_name(question.fact.object_label, question.fact.object_aliases):
+    if not any(name.strip() for name in (fact.object_label, *fact.object_aliases)):
         return "its object has no name but white space"
-    if not question.rivals:
-        return "there is no distractor in the graph"
+    if not question.clozes:
+        return f"the relation {fact.relation} is inactive or has no cloze sentence"
     return None
 
 
-def _draw(seed: Sequence[int], key: FactKey, count: int) -> int:
-    # From a stream of the fact's own, so that neither what stands beside it nor how it was chosen has a say.
-    generator = np.random.default_rng([*seed, SENTENCES, zlib.crc32(key.fact.encode())])
-    return int(generator.integers(count))
-
-
-def _sum_by_owner(log_probabilities: Floats, owners: Sequence[int], count: int) -> Floats:
-    """Log Pl of each entity: the sum of its names' probabilities, shape (count,)."""
-    names = np.asarray(owners)
-    return np.array([logsumexp(log_probabilities[names == owner]) for owner in range(count)])
-
-
-def _outcome(question: _Question, prompts: Sequence[str], plausibilities: Floats) -> Outcome:
-    """Judge one fact; ``plausibilities`` has shape (sentences, 1 + rivals), the object first."""
-    truth, rivals = plausibilities[:, 0], plausibilities[:, 1:]
+def _outcome(asked: _Asked, plausibilities: Sequence[Floats]) -> Outcome:
+    """Judge one fact; ``plausibilities`` has one array a sentence, of shape (1 + rivals,), the object first."""
+    longest = max(len(values) for values in plausibilities)
+    table = np.full((len(plausibilities), longest), np.nan)
+    for row, values in zip(table, plausibilities, strict=True):
+        row[: len(values)] = values
+    truth, rivals = table[:, 0], table[:, 1:]
     wins = min_at_n(truth, rivals)[:, -1]
     right = bool(wins.mean() > 0.5)
     # The sentence to show is the first that speaks for the verdict; where it went wrong, with the strongest rival.
     shown = int(np.argmax(wins == right))
-    strongest = int(np.argmax(rivals[shown]))
+    strongest = int(np.nanargmax(rivals[shown]))
+    places: dict[str, int] = {}
+    entities: list[dict[str, str]] = []
+    for sentence in asked.sentences:
+        for rival in sentence.rivals.distractors:
+            if rival.id not in places:
+                places[rival.id] = len(entities)
+                entities.append({"id": rival.id, "label": rival.label, "reason": rival.reason})
+    fact = asked.fact
     return Outcome(
-        fact=question.fact.key,
+        fact=fact.key,
         verdict=Verdict.RIGHT if right else Verdict.WRONG,
-        prompt=prompts[shown],
+        prompt=asked.sentences[shown].cloze.prompt,
         evidence={
+            "relation": fact.relation,
+            "subject": fact.subject_label,
+            "object": {"id": fact.object, "label": fact.object_label},
             "min_at_n": float(wins.mean()),
             "avg_at_n": float(avg_at_n(truth, rivals)[:, -1].mean()),
-            "chance": chance_level(len(question.rivals), len(prompts)),
-            "winner": None if right else question.rivals[strongest].label,
-            "object": question.fact.object_label,
-            "rivals": [{"id": rival.id, "label": rival.label} for rival in question.rivals],
+            "chance": chance_level(min(len(values) for values in plausibilities) - 1, len(plausibilities)),
+            "winner": None if right else asked.sentences[shown].rivals.distractors[strongest].label,
+            "rivals": entities,
             "sentences": [
-                {"prompt": prompt, "log_plausibility": values.tolist()}
-                for prompt, values in zip(prompts, plausibilities, strict=True)
+                _sentence_evidence(sentence, values, [places[rival.id] for rival in sentence.rivals.distractors])
+                for sentence, values in zip(asked.sentences, plausibilities, strict=True)
             ],
         },
     )
+
+
+def _sentence_evidence(sentence: _Sentence, values: Floats, places: Sequence[int]) -> Mapping[str, Any]:
+    """What one sentence showed: the object's plausibility first, then its rivals', in the order of retrieval."""
+    evidence: dict[str, Any] = {
+        "prompt": sentence.cloze.prompt,
+        "rivals": list(places),
+        "log_plausibility": values.tolist(),
+    }
+    if sentence.rivals.certified is not None:
+        evidence["certified"] = sentence.rivals.certified
+    if sentence.left_out:
+        evidence["left_out"] = list(sentence.left_out)
+    return evidence

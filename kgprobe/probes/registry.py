@@ -8,6 +8,7 @@ from kgprobe.graph.client import Graph
 from kgprobe.models.scorer import Scorer
 from kgprobe.probes.distractors import DistractorProbe
 from kgprobe.probes.outcome import Probe
+from kgprobe.probes.strategies import StrategyOptions
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,23 +19,27 @@ class ProbeOptions:
         model: its spec.
         relations: ids; empty means all that can be asked.
         distractors: how many stand beside each fact.
-        all_sentences: ask every cloze sentence of a relation instead of one at random.
+        sentences: how many cloze sentences of a relation are asked, drawn at random; None asks all.
+        strategy, weighting, budget: see :class:`~kgprobe.probes.strategies.StrategyOptions`.
     """
 
     model: str
     as_of: int
     relations: tuple[str, ...] = ()
     distractors: int = 10
-    all_sentences: bool = False
+    sentences: int | None = 1
+    strategy: str = "random"
+    weighting: str = "tf-idf"
+    budget: int = 2_000
 
 
 def _distractors(graph: Graph, scorer: Scorer, options: ProbeOptions) -> Probe:
     return DistractorProbe(
         graph,
         scorer,
-        as_of=options.as_of,
+        StrategyOptions(options.strategy, options.as_of, options.weighting, options.budget),
         distractors=options.distractors,
-        all_sentences=options.all_sentences,
+        sentences=options.sentences,
         relations=options.relations,
     )
 

@@ -15,8 +15,10 @@ from kgprobe.errors import KgprobeError, UnknownNameError
 from kgprobe.graph.client import Graph
 from kgprobe.graph.ingest import load
 from kgprobe.models.scorer import Scorer
-from kgprobe.probes.distractors import DistractorProbe, avg_at_n, chance_level, min_at_n
+from kgprobe.probes.distractors import DistractorProbe
+from kgprobe.probes.measure import avg_at_n, chance_level, min_at_n
 from kgprobe.probes.outcome import Verdict
+from kgprobe.probes.strategies import StrategyOptions
 from kgprobe.records import Entity, Fact, Relation
 from kgprobe.sampling.facts import FactKey
 from kgprobe.sources import get_loader
@@ -24,6 +26,7 @@ from tests.models.tiny import byte_level, naive_score, random_model
 from tests.written_source import WrittenSource
 
 AS_OF = 20250101
+RANDOM = StrategyOptions("random", AS_OF)
 
 # Few values, so that ties come up.
 plausibilities = some.integers(-4, 0).map(float) | some.just(-math.inf)
@@ -83,13 +86,13 @@ def tiny() -> Scorer:
     return Scorer(random_model("gpt2", len(tokenizer)), tokenizer, name="tiny")
 
 
-@pytest.mark.parametrize("all_sentences", [False, True])
-def test_an_outcome_is_the_definition(graph: Graph, tiny: Scorer, all_sentences: bool) -> None:
+@pytest.mark.parametrize("sentences", [1, 2, None])
+def test_an_outcome_is_the_definition(graph: Graph, tiny: Scorer, sentences: int | None) -> None:
     model, tokenizer = random_model("gpt2", len(byte_level(bos=True))), byte_level(bos=True)
     facts = [Fact(f"f{n}", "c", "P36", f"e{n}") for n in range(2)]
     load(graph, WrittenSource(ENTITIES, facts, [RELATION]))
-    probe = DistractorProbe(graph, tiny, as_of=AS_OF, distractors=4, all_sentences=all_sentences)
-    assert probe.describe()["chance"] == (None if all_sentences else 0.2)
+    probe = DistractorProbe(graph, tiny, RANDOM, distractors=4, sentences=sentences)
+    assert probe.describe()["chance"] == (0.2 if sentences == 1 else None)
     names = {entity.id: [entity.label, *entity.aliases] for entity in ENTITIES}
 
     def log_plausibility(prompt: str, entity: str) -> float:
@@ -106,7 +109,8 @@ def test_an_outcome_is_the_definition(graph: Graph, tiny: Scorer, all_sentences:
             assert not {rival["id"] for rival in evidence["rivals"]} & {"e0", "e1"}
             prompts = [sentence["prompt"] for sentence in evidence["sentences"]]
             expected = ["The capital of Japan is", "Japan has its capital in", "Japan is ruled from"]
-            assert prompts == expected if all_sentences else prompts[0] in expected
+            assert len(prompts) == (sentences or 3)
+            assert prompts == [prompt for prompt in expected if prompt in prompts]
             wins, shares = [], []
             for sentence in evidence["sentences"]:
                 naive = [
@@ -117,8 +121,9 @@ def test_an_outcome_is_the_definition(graph: Graph, tiny: Scorer, all_sentences:
                 wins.append(naive[0] > max(naive[1:]))
                 shares.append(np.mean([naive[0] > rival for rival in naive[1:]]))
             assert evidence["min_at_n"] == np.mean(wins)
-            # Two or three of three sentences, at one in five each.
-            assert evidence["chance"] == pytest.approx(3 * 0.2**2 * 0.8 + 0.2**3 if all_sentences else 0.2)
+            # One of one, both of two, or two or three of three sentences, at one in five each.
+            chances = {1: 0.2, 2: 0.2**2, None: 3 * 0.2**2 * 0.8 + 0.2**3}
+            assert evidence["chance"] == pytest.approx(chances[sentences])
             assert evidence["avg_at_n"] == pytest.approx(np.mean(shares))
             assert (outcome.verdict is Verdict.RIGHT) == (np.mean(wins) > 0.5)
             # The sentence that is shown went as the verdict says, and a winner is one of that sentence.
@@ -138,15 +143,15 @@ def test_an_outcome_is_the_definition(graph: Graph, tiny: Scorer, all_sentences:
 
 def test_the_same_seed_asks_the_same(graph: Graph, tiny: Scorer) -> None:
     load(graph, source(Fact("f", "c", "P36", "e0")))
-    probe = DistractorProbe(graph, tiny, as_of=AS_OF, distractors=3)
+    probe = DistractorProbe(graph, tiny, RANDOM, distractors=3)
     keys = [FactKey("c", "f")]
     assert probe.ask(keys, [1]) == probe.ask(keys, [1])
-    assert len({outcome.prompt for seed in range(12) for outcome in probe.ask(keys, [seed])}) == 3
+    assert len({outcome.prompt for seed in range(24) for outcome in probe.ask(keys, [seed])}) == 3
 
 
 def test_a_fact_is_asked_the_same_whatever_stands_beside_it(graph: Graph, tiny: Scorer) -> None:
     load(graph, source(*(Fact(f"f{n}", "c", "P36", f"e{n}") for n in range(3))))
-    probe = DistractorProbe(graph, tiny, as_of=AS_OF, distractors=2)
+    probe = DistractorProbe(graph, tiny, RANDOM, distractors=2)
     keys = [FactKey("c", f"f{n}") for n in range(3)]
     for seed in range(4):
         together = probe.ask(keys, [seed, 1])
@@ -157,7 +162,7 @@ def test_a_fact_is_asked_the_same_whatever_stands_beside_it(graph: Graph, tiny: 
 def test_what_cannot_be_asked_says_why_and_costs_the_others_nothing(graph: Graph, tiny: Scorer) -> None:
     facts = [Fact("lonely", "c", "P36", "lonely"), Fact("good", "c", "P36", "e0"), Fact("long", "c", "P36", "endless")]
     load(graph, source(*facts))
-    probe = DistractorProbe(graph, tiny, as_of=AS_OF, distractors=3)
+    probe = DistractorProbe(graph, tiny, RANDOM, distractors=3)
     lonely, good, long = probe.ask([FactKey("c", fact.id) for fact in facts], [0])
     assert (lonely.verdict, lonely.reason) == (Verdict.UNASKABLE, "there is no distractor in the graph")
     assert good.verdict in (Verdict.RIGHT, Verdict.WRONG)
@@ -175,7 +180,7 @@ def test_names_of_white_space_are_no_names(graph: Graph, tiny: Scorer) -> None:
     blank = [Entity("blank", " ", types=("city",)), Entity("dry", "\u2003", ("\n",), types=("river",))]
     rivers = [Entity("river", "Rhine", types=("river",))]
     load(graph, WrittenSource([*ENTITIES, *blank, *rivers], facts, [RELATION]))
-    probe = DistractorProbe(graph, tiny, as_of=AS_OF, distractors=20)
+    probe = DistractorProbe(graph, tiny, RANDOM, distractors=20)
     good, of_object, of_subject, alone = probe.ask([FactKey(fact.subject, fact.id) for fact in facts], [0])
     assert good.verdict in (Verdict.RIGHT, Verdict.WRONG)
     assert {rival["id"] for rival in good.evidence["rivals"]} == {f"e{n}" for n in range(1, len(CITIES))}
@@ -189,14 +194,14 @@ def test_a_model_without_an_end_token_is_refused_at_once(graph: Graph) -> None:
     tokenizer = byte_level(bos=True, eos=False)
     endless = Scorer(random_model("gpt2", len(tokenizer)), tokenizer, name="endless")
     with pytest.raises(KgprobeError, match="endless has no EOS token"):
-        DistractorProbe(graph, endless, as_of=AS_OF)
+        DistractorProbe(graph, endless, RANDOM)
 
 
 def test_a_broken_model_is_no_fault_of_the_facts(graph: Graph) -> None:
     load(graph, source(Fact("f", "c", "P36", "e0"), Fact("g", "c", "P36", "e1")))
     tokenizer = byte_level(bos=True)
     model = random_model("gpt2", len(tokenizer))
-    probe = DistractorProbe(graph, Scorer(model, tokenizer, name="broken"), as_of=AS_OF, distractors=3)
+    probe = DistractorProbe(graph, Scorer(model, tokenizer, name="broken"), RANDOM, distractors=3)
     with torch.no_grad():
         model.transformer.ln_f.weight.fill_(math.nan)
     with pytest.raises(KgprobeError, match="its weights are broken"):
@@ -205,15 +210,15 @@ def test_a_broken_model_is_no_fault_of_the_facts(graph: Graph) -> None:
 
 def test_only_active_relations_with_clozes_are_asked(graph: Graph, tiny: Scorer) -> None:
     load(graph, source())
-    assert DistractorProbe(graph, tiny, as_of=AS_OF).relations == ["P36"]
+    assert DistractorProbe(graph, tiny, RANDOM).relations == ["P36"]
     with pytest.raises(UnknownNameError, match="P1, P99"):
-        DistractorProbe(graph, tiny, as_of=AS_OF, relations=["P36", "P1", "P99"])
+        DistractorProbe(graph, tiny, RANDOM, relations=["P36", "P1", "P99"])
 
 
 def test_without_clozes_the_way_out_is_told(graph: Graph, tiny: Scorer) -> None:
     load(graph, WrittenSource(ENTITIES, (), [Relation("P36", "capital")]))
     with pytest.raises(KgprobeError, match="kgprobe load sample"):
-        DistractorProbe(graph, tiny, as_of=AS_OF)
+        DistractorProbe(graph, tiny, RANDOM)
 
 
 def test_the_demo_model_knows_the_capital_of_japan(graph: Graph, demo_scorer: Scorer) -> None:
@@ -222,7 +227,7 @@ def test_the_demo_model_knows_the_capital_of_japan(graph: Graph, demo_scorer: Sc
         "MATCH (s:Entity {id: 'Q17'})-[f:FACT]->(o:Entity {id: 'Q1490'}) WHERE f.relation = 'P36' RETURN f.id AS fact"
     )
     fact = next(graph.run_text(text, {})[1])["fact"]
-    probe = DistractorProbe(graph, demo_scorer, as_of=AS_OF, distractors=10, all_sentences=True, relations=["P36"])
+    probe = DistractorProbe(graph, demo_scorer, RANDOM, distractors=10, sentences=None, relations=["P36"])
     (outcome,) = probe.ask([FactKey("Q17", fact)], [0])
     sentences: dict[str, Any] = {s["prompt"]: s["log_plausibility"] for s in outcome.evidence["sentences"]}
     tokyo, *rivals = sentences["The capital of Japan is"]
