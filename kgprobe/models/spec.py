@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from kgprobe.errors import KgprobeError, UnknownNameError
 from kgprobe.models.demo import demo_model_folder, demo_revision
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 _SPECS = "demo, hf:OWNER/NAME (a model of the Hugging Face hub) or hf:./FOLDER (a model's folder)"
 _DTYPES = ("float32", "bfloat16", "float16")
 _SAMPLE = 1 << 20
+
+Kind = Literal["AutoModelForCausalLM", "AutoModel"]
 
 
 def load_scorer(
@@ -45,9 +47,30 @@ def load_scorer(
         UnknownNameError: the spec is of no known form.
         KgprobeError: the model cannot be loaded, or cannot score.
     """
-    import torch
-
     from kgprobe.models.scorer import Scorer
+
+    model, tokenizer, identity = load_model(spec, "AutoModelForCausalLM", device=device, dtype=dtype, revision=revision)
+    return Scorer(model, tokenizer, name=spec, revision=identity, bos=bos)
+
+
+def load_model(
+    spec: str,
+    kind: Kind,
+    *,
+    device: str | None = None,
+    dtype: str | None = None,
+    revision: str | None = None,
+    dispensable: tuple[str, ...] = (),
+) -> "tuple[PreTrainedModel, PreTrainedTokenizerBase, str | None]":
+    """A model and its tokenizer by name, on a device, and what fixes its weights (None: not known).
+
+    Args:
+        kind: the class of transformers that makes it, by name.
+        dispensable: the beginnings of names of weights that may be missing, since nothing asks for what they give.
+
+    Other arguments and errors as in :func:`load_scorer`.
+    """
+    import torch
 
     if dtype is not None and dtype not in _DTYPES:
         raise KgprobeError(f"dtype {dtype!r} is not known; one of {', '.join(_DTYPES)} would be.")
@@ -55,15 +78,14 @@ def load_scorer(
     chosen = _device(device)
     if dtype is None:
         dtype = "float32" if chosen.type == "cpu" else "bfloat16"
-    model, tokenizer = _read(origin, spec, getattr(torch, dtype))
+    model, tokenizer = _read(origin, spec, kind, getattr(torch, dtype), dispensable)
     try:
         model.to(chosen)  # type: ignore[arg-type]
     except torch.OutOfMemoryError as error:
         raise KgprobeError(
             f"{spec} in {dtype} does not fit into the memory of {chosen}; device='cpu' might."
         ) from error
-    identity = origin.identity or getattr(model.config, "_commit_hash", None)
-    return Scorer(model, tokenizer, name=spec, revision=identity, bos=bos)
+    return model, tokenizer, origin.identity or getattr(model.config, "_commit_hash", None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,23 +151,26 @@ def _device(named: str | None) -> "torch.device":
     return device
 
 
-def _read(origin: _Origin, spec: str, dtype: "torch.dtype") -> "tuple[PreTrainedModel, PreTrainedTokenizerBase]":
-    from transformers import AutoModelForCausalLM, AutoTokenizer
+def _read(
+    origin: _Origin, spec: str, kind: Kind, dtype: "torch.dtype", dispensable: tuple[str, ...]
+) -> "tuple[PreTrainedModel, PreTrainedTokenizerBase]":
+    import transformers
 
     common = {"trust_remote_code": False} | origin.options
     try:
         with _quiet():
-            tokenizer = AutoTokenizer.from_pretrained(origin.place, **common)
-            loaded: Any = AutoModelForCausalLM.from_pretrained(
+            tokenizer = transformers.AutoTokenizer.from_pretrained(origin.place, **common)
+            loaded: Any = getattr(transformers, kind).from_pretrained(
                 origin.place, dtype=dtype, use_safetensors=True, output_loading_info=True, **common
             )
     # What these two raise is as various as what can be wrong with a model's files.
     except Exception as error:
         raise KgprobeError(f"{spec} could not be loaded: {_first_line(error)}{_way_out(error)}") from error
     model, report = loaded
-    if report["missing_keys"] or report["mismatched_keys"]:
+    missing = [key for key in report["missing_keys"] if not str(key).startswith(dispensable)]
+    if missing or report["mismatched_keys"]:
         # transformers would put random numbers there.
-        wrong = sorted(str(key) for key in (*report["missing_keys"], *report["mismatched_keys"]))
+        wrong = sorted(str(key) for key in (*missing, *report["mismatched_keys"]))
         raise KgprobeError(
             f"{spec} could not be loaded: {len(wrong)} of its weights are missing or of another shape: {wrong[0]}, …"
         )

@@ -1,0 +1,223 @@
+"""How a causal language model would go on after a prompt by itself: its best continuations by beam search.
+
+Nothing holds it to names of a graph. The search is transformers' own (``generate`` with ``num_beams``), prompts padded
+on the left. It maximizes the sum of log-probabilities, without a reward for length; a continuation ends at the
+EOS token or after a number of tokens. What a model's files say about generation (sampling, penalties, other end
+tokens) is left aside, so the same model and prompt give the same continuations.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+
+from kgprobe.errors import KgprobeError
+from kgprobe.models.scorer import Scorer
+from kgprobe.models.tokens import TextError, TokenizedPrompt
+from kgprobe.models.trie import build_trees
+
+if TYPE_CHECKING:
+    from transformers import GenerationConfig
+
+# What one search may hold: logits (beams x vocabulary), and tokens (beams x their longest text).
+_LOGITS_AT_ONCE = {"cpu": 1 << 26, "cuda": 1 << 29}
+_TOKENS_AT_ONCE = {"cpu": 8192, "cuda": 1 << 18}
+_MAX_BRANCH_NODES = 384
+
+
+@dataclass(frozen=True, slots=True)
+class Continuation:
+    """A text that a model goes on with.
+
+    Attributes:
+        text: as it was generated, without special tokens.
+        log_probability: of its tokens, that of EOS included where it ended there; natural logarithm.
+        ended: whether it ended at EOS, not for its length.
+    """
+
+    text: str
+    log_probability: float
+    ended: bool
+
+    @property
+    def line(self) -> str:
+        """Its first line that is not white space alone, without white space at the ends; empty if there is none."""
+        lines = self.text.strip().splitlines()
+        return lines[0].rstrip() if lines else ""
+
+
+def context_tokens(scorer: Scorer, prompt: str, new_tokens: int) -> tuple[int, ...]:
+    """A prompt's token ids, with the special tokens that stand in front.
+
+    Raises:
+        TextError: it is no Unicode, has no token, or leaves no room for ``new_tokens``.
+    """
+    context = scorer.tokenize([prompt], [[]])[0].context
+    limit = getattr(scorer.model.config.get_text_config(), "max_position_embeddings", None)
+    if not context:
+        raise TextError(f"The prompt {prompt!r} has no token to go on from; an empty one needs a BOS token (bos=True).")
+    if limit is not None and len(context) + new_tokens > limit:
+        raise TextError(
+            f"The prompt {prompt[:40]!r}… has {len(context)} tokens; with {new_tokens} more it is longer than the"
+            f" {limit} that the model takes in."
+        )
+    return context
+
+
+@torch.inference_mode()
+def beam_search(
+    scorer: Scorer,
+    prompts: Sequence[str],
+    width: int,
+    *,
+    new_tokens: int = 16,
+    progress: Callable[[int], None] | None = None,
+) -> list[list[Continuation]]:
+    """The continuations of each prompt that a beam search of this width ends with, the most probable first.
+
+    The search takes the token right after the prompt's own, whose trailing white space is dropped. The
+    log-probabilities are the scorer's, of the tokens that were found.
+
+    Cost: a forward pass of ``width`` tokens a prompt and new token, and one scoring of what was found. Prompts of
+    similar length go together, in smaller batches where a GPU's memory is short.
+
+    Args:
+        scorer: the model.
+        prompts: any texts.
+        width: how many beams are kept, and how many continuations come back; 1 is greedy search.
+        new_tokens: the most tokens of a continuation, EOS included.
+        progress: called now and then with the number of prompts done since the last call.
+
+    Returns:
+        for each prompt ``width`` continuations, of different tokens, but maybe of equal text.
+
+    Raises:
+        TextError: see :func:`context_tokens`.
+        KgprobeError: the width or the number of tokens is not positive, or one prompt does not fit into memory.
+    """
+    if width < 1 or new_tokens < 1:
+        raise KgprobeError(
+            f"A beam search of width {width} over {new_tokens} tokens finds nothing; both are at least 1."
+        )
+    contexts = [context_tokens(scorer, prompt, new_tokens) for prompt in prompts]
+    order = sorted(range(len(contexts)), key=lambda number: -len(contexts[number]))
+    found: list[list[Continuation]] = [[] for _ in contexts]
+    with _own_settings(scorer):
+        rest = order
+        at_once = _prompts_at_once(scorer, width)
+        while rest:
+            longest = len(contexts[rest[0]]) + new_tokens
+            batch = rest[: max(1, min(at_once, _of(_TOKENS_AT_ONCE, scorer) // (width * longest)))]
+            try:
+                tails = _search(scorer, [contexts[number] for number in batch], width, new_tokens)
+            except torch.OutOfMemoryError:
+                torch.cuda.empty_cache()
+                if len(batch) == 1:
+                    raise KgprobeError(
+                        f"A beam search of width {width} over {longest} tokens does not fit into the memory of"
+                        f" {scorer.model.device}; a narrower one would."
+                    ) from None
+                at_once = len(batch) // 2
+                continue
+            rest = rest[len(batch) :]
+            searched = zip(batch, _continuations(scorer, [contexts[number] for number in batch], tails), strict=True)
+            for number, continuations in searched:
+                found[number] = continuations
+            if progress is not None:
+                progress(len(batch))
+    return found
+
+
+def _search(
+    scorer: Scorer, contexts: Sequence[tuple[int, ...]], width: int, new_tokens: int
+) -> list[list[tuple[int, ...]]]:
+    """For each context the token ids of the best continuations, EOS included where they end there."""
+    model: Any = scorer.model
+    end = scorer.tokenizer.eos_token_id
+    # Only ever behind a mask, or behind EOS; with another id than EOS where one is at hand nothing would change.
+    padding = 0 if end is None else end
+    longest = max(map(len, contexts))
+    tokens = torch.full((len(contexts), longest), padding)
+    mask = torch.zeros((len(contexts), longest), dtype=torch.int64)
+    for row, context in enumerate(contexts):
+        tokens[row, longest - len(context) :] = torch.tensor(context)
+        mask[row, longest - len(context) :] = 1
+    generated = model.generate(
+        input_ids=tokens.to(model.device),
+        attention_mask=mask.to(model.device),
+        generation_config=_settings(width, new_tokens, end, padding),
+    )
+    rows = generated[:, longest:].tolist()
+    tails = [tuple(row if end not in row else row[: row.index(end) + 1]) for row in rows]
+    return [tails[first : first + width] for first in range(0, len(tails), width)]
+
+
+def _continuations(
+    scorer: Scorer, contexts: Sequence[tuple[int, ...]], tails: Sequence[Sequence[tuple[int, ...]]]
+) -> list[list[Continuation]]:
+    prompts = [
+        TokenizedPrompt(context, (len(context),) * len(its), tuple(its))
+        for context, its in zip(contexts, tails, strict=True)
+    ]
+    # The search's own sums would have to be kept with every step's probabilities of the whole vocabulary.
+    scores = [np.full(len(prompt.tails), np.nan) for prompt in prompts]
+    trees = [tree for number, prompt in enumerate(prompts) for tree in build_trees(number, prompt, _MAX_BRANCH_NODES)]
+    for tree, values in scorer.edge_log_probabilities(trees, prompts):
+        scores[tree.prompt][tree.members] = np.add.reduceat(values[tree.steps], tree.offsets)
+    if any(np.isnan(values).any() for values in scores):
+        raise KgprobeError("The model's probabilities are not numbers; its weights are broken.")
+    end = scorer.tokenizer.eos_token_id
+    return [
+        sorted(
+            (
+                Continuation(
+                    str(scorer.tokenizer.decode(list(tail), skip_special_tokens=True)), float(score), tail[-1] == end
+                )
+                for tail, score in zip(its, values, strict=True)
+            ),
+            key=lambda continuation: -continuation.log_probability,
+        )
+        for its, values in zip(tails, scores, strict=True)
+    ]
+
+
+def _settings(width: int, new_tokens: int, end: int | None, padding: int) -> "GenerationConfig":
+    from transformers import GenerationConfig
+
+    return GenerationConfig(  # type: ignore[no-untyped-call]
+        num_beams=width,
+        num_return_sequences=width,
+        do_sample=False,
+        max_new_tokens=new_tokens,
+        length_penalty=0.0,
+        early_stopping=False,
+        eos_token_id=end,
+        pad_token_id=padding,
+        use_cache=True,
+    )
+
+
+@contextmanager
+def _own_settings(scorer: Scorer) -> Iterator[None]:
+    """Without what the model's files say about generation: it would fill in whatever is not set here."""
+    from transformers import GenerationConfig
+
+    model: Any = scorer.model
+    theirs = model.generation_config
+    model.generation_config = GenerationConfig()  # type: ignore[no-untyped-call]
+    try:
+        yield
+    finally:
+        model.generation_config = theirs
+
+
+def _prompts_at_once(scorer: Scorer, width: int) -> int:
+    vocabulary = int(scorer.model.config.get_text_config().vocab_size)
+    return max(1, _of(_LOGITS_AT_ONCE, scorer) // (width * vocabulary))
+
+
+def _of(limits: dict[str, int], scorer: Scorer) -> int:
+    return limits.get(scorer.model.device.type, limits["cpu"])
