@@ -17,6 +17,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     "demo": ("kgprobe.cli.demo:demo", "The whole way: sample graph, small model, rounds, finding."),
     "graph": ("kgprobe.cli.graph:graph", "Start, stop and query the graph server."),
     "load": ("kgprobe.cli.load:load", "Load entities, relations and facts into the graph."),
+    "probe": ("kgprobe.cli.probe:probe", "Ask a model about a sample of facts by one method."),
     "rounds": ("kgprobe.cli.rounds:rounds", "Ask a model about the graph, round by round."),
 }
 

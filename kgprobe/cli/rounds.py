@@ -2,7 +2,6 @@
 
 import json
 import shlex
-import signal
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Any
@@ -19,6 +18,7 @@ from kgprobe.cli.options import (
     question_options,
     seed_option,
 )
+from kgprobe.cli.running import interruptible, load_model
 
 if TYPE_CHECKING:
     from kgprobe.beliefs.rounds import Round
@@ -174,17 +174,6 @@ def _status(run: dict[str, Any]) -> dict[str, Any]:
     return {column: run.get(column) for column in columns}
 
 
-def load_model(spec: str) -> Any:
-    """The scorer of a model, with a word on stderr while it loads."""
-    from rich.console import Console
-
-    console = Console(stderr=True)
-    with console.status(f"Loading {spec}"):
-        from kgprobe.models.spec import load_scorer
-
-        return load_scorer(spec)
-
-
 @contextmanager
 def watched(run: str, total: int) -> Iterator["Watch"]:
     """Show a run's progress on stderr, and let Ctrl-C end it after the round at work."""
@@ -206,7 +195,7 @@ def watched(run: str, total: int) -> Iterator["Watch"]:
                 )
             # Not before: the conversion of a model has a bar of its own, and Ctrl-C ends it at once.
             bar = stack.enter_context(progress_bar(f"Run {run}", total, "questions"))
-            interrupted = stack.enter_context(_interruptible())
+            interrupted = stack.enter_context(interruptible("round"))
             bar.advance_to(applied, 0)
 
         def on_round(round_: "Round") -> None:
@@ -218,25 +207,6 @@ def watched(run: str, total: int) -> Iterator["Watch"]:
             bar.advance_to(round_.number, len(verdicts), note)
 
         yield Watch(on_start, on_round, lambda: interrupted())
-
-
-@contextmanager
-def _interruptible() -> Iterator[Callable[[], bool]]:
-    """Whether Ctrl-C was pressed; pressed twice, it stops at once."""
-    pressed = False
-
-    def press(*_: object) -> None:
-        nonlocal pressed
-        if pressed:
-            raise KeyboardInterrupt
-        pressed = True
-        click.echo("Finishing this round; Ctrl-C again stops at once.", err=True)
-
-    before = signal.signal(signal.SIGINT, press)
-    try:
-        yield lambda: pressed
-    finally:
-        signal.signal(signal.SIGINT, before)
 
 
 def show(result: "Survey", as_json: bool, graph: str | None) -> None:

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +15,13 @@ class FactKey(NamedTuple):
 
     subject: str
     fact: str
+
+
+class Keys(Protocol):
+    """Facts in an order that stays the same: a list of keys, or arrays of them."""
+
+    def __len__(self) -> int: ...
+    def __getitem__(self, position: int, /) -> FactKey: ...
 
 
 @dataclass(frozen=True, slots=True)

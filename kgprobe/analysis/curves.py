@@ -1,0 +1,115 @@
+"""Mean Min@n and Avg@n over facts as curves in n, with bootstrap bands.
+
+docs/methods.md, 1: K(f) is the mean over a fact's cloze sentences; a curve is the mean of K over the facts that were
+asked. A fact with fewer than n distractors counts with those it has.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kgprobe.probes.measure import avg_at_n, min_at_n
+
+Floats = NDArray[np.float64]
+Aggregation = Literal["min", "avg"]
+
+# Two-sided, of the bootstrap's percentile bands.
+CONFIDENCE = 0.95
+_REPLICATES_AT_ONCE = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """The measure of many facts, for every n at once.
+
+    Attributes:
+        facts: ids, shape (facts,).
+        min_at_n, avg_at_n: K(f) by either aggregation, shape (facts, n).
+        present: how many distractors the sentences of a fact had at least, shape (facts,).
+        former: how many of the first distractors were objects once, at least over its sentences, shape (facts,).
+        unaskable: how many facts could not be asked, by reason.
+    """
+
+    facts: tuple[str, ...]
+    min_at_n: Floats
+    avg_at_n: Floats
+    present: NDArray[np.int64]
+    former: NDArray[np.int64]
+    unaskable: Mapping[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Curve:
+    """A mean over facts for n = 1, 2, …; each of shape (n,), with the bootstrap's bounds."""
+
+    mean: Floats
+    low: Floats
+    high: Floats
+
+
+def measured(outcomes: Iterable[Mapping[str, Any]], count: int) -> Measured:
+    """The measure of every fact from its outcome, one line of a probe's answers each.
+
+    Args:
+        outcomes: as ``outcomes.jsonl`` holds them, each fact once.
+        count: the greatest n.
+    """
+    facts: list[str] = []
+    mins: list[Floats] = []
+    avgs: list[Floats] = []
+    present: list[int] = []
+    former: list[int] = []
+    unaskable: Counter[str] = Counter()
+    for outcome in outcomes:
+        if outcome["verdict"] == "unaskable":
+            unaskable[outcome["reason"]] += 1
+            continue
+        sentences = outcome["evidence"]["sentences"]
+        truth = np.array([_number(sentence["log_plausibility"][0]) for sentence in sentences])
+        rivals = np.full((len(sentences), count), np.nan)
+        for row, sentence in zip(rivals, sentences, strict=True):
+            values = [_number(value) for value in sentence["log_plausibility"][1 : count + 1]]
+            row[: len(values)] = values
+        facts.append(outcome["fact"])
+        mins.append(min_at_n(truth, rivals).mean(axis=0))
+        avgs.append(avg_at_n(truth, rivals).mean(axis=0))
+        present.append(int((~np.isnan(rivals)).sum(axis=1).min()))
+        former.append(outcome["evidence"].get("former", 0))
+    return Measured(
+        facts=tuple(facts),
+        min_at_n=np.array(mins).reshape(-1, count),
+        avg_at_n=np.array(avgs).reshape(-1, count),
+        present=np.array(present, dtype=np.int64),
+        former=np.array(former, dtype=np.int64),
+        unaskable=dict(unaskable.most_common()),
+    )
+
+
+def mean_curve(values: Floats, seed: int = 0, replicates: int = 1000) -> Curve:
+    """The mean over facts with a percentile bootstrap over facts, at 95%.
+
+    Cost: replicates x facts x n, in blocks of bounded memory.
+
+    Args:
+        values: K(f), shape (facts, n), at least one fact.
+        seed: of the resampling; the same seed resamples the same facts for curves over equally many.
+        replicates: how often facts are drawn anew.
+    """
+    facts = len(values)
+    generator = np.random.default_rng(seed)
+    means = np.empty((replicates, values.shape[1]))
+    for first in range(0, replicates, _REPLICATES_AT_ONCE):
+        block = means[first : first + _REPLICATES_AT_ONCE]
+        # How often each fact is drawn is all that a mean needs to know.
+        block[:] = generator.multinomial(facts, np.full(facts, 1 / facts), size=len(block)) @ values / facts
+    low, high = np.quantile(means, [(1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2], axis=0)
+    return Curve(values.mean(axis=0), low, high)
+
+
+def _number(value: float | None) -> float:
+    # JSON has no infinities; a plausibility that is none is written as null.
+    return -np.inf if value is None else value

@@ -1,0 +1,34 @@
+"""What tests of commands share: a user's folder with the sample graph in it, and a small model."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from tests.graph.servers import kgprobe
+from tests.models.tiny import byte_level, random_model
+
+
+@pytest.fixture(scope="session")
+def home(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """A user's own folder."""
+    return {"KGPROBE_HOME": str(tmp_path_factory.mktemp("home")), "OMP_NUM_THREADS": "1"}
+
+
+@pytest.fixture(scope="session")
+def model(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """A small model with random weights, in a folder, as one downloads them."""
+    folder = tmp_path_factory.mktemp("model")
+    tokenizer = byte_level(bos=True)
+    random_model("gpt2", len(tokenizer)).save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+    return f"hf:{folder}"
+
+
+@pytest.fixture(scope="session")
+def sample(home: dict[str, str]) -> Iterator[None]:
+    """The sample graph, on a server that runs from test to test."""
+    assert kgprobe("graph", "start", "--memory", "1g", **home).returncode == 0
+    loaded = kgprobe("load", "sample", **home)
+    assert loaded.returncode == 0, loaded.stderr
+    yield
+    assert kgprobe("graph", "stop", "--force", **home).returncode == 0

@@ -1,0 +1,68 @@
+"""The probe commands as a user types them."""
+
+import json
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from tests.graph.servers import kgprobe
+
+
+@pytest.mark.usefixtures("sample")
+def test_a_sample_is_probed_kept_and_shown_again(home: dict[str, str], model: str) -> None:
+    command = ["probe", "distractors", "--model", model, "--sample", "9", "-n", "4", "--as-of", "2024", "--json"]
+    done = kgprobe(*command, **home)
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert (found["facts"], found["done"], found["not_in_graph"]) == (9, 9, 0)
+    assert found["asked"] + sum(found["unaskable"].values()) == 9
+    assert [row["n"] for row in found["min_at_n"]] == [1, 2, 3, 4]
+    means = [row["mean"] for row in found["min_at_n"]]
+    assert means == sorted(means, reverse=True)
+    table = pd.read_parquet(found["table"])
+    assert table["fact"].nunique() == 9
+    assert len(Path(found["outcomes"]).read_text().splitlines()) == 9
+
+    again = kgprobe(*command, **home)
+    assert again.stdout == done.stdout
+    assert "9 of them measured before" in again.stderr
+
+    shown = kgprobe(*command[:-1], **home)
+    assert "random distractors" in shown.stdout
+    assert "Min@n" in shown.stdout
+
+
+@pytest.mark.usefixtures("sample")
+def test_a_list_is_probed_and_what_is_not_there_is_told(home: dict[str, str], model: str, tmp_path: Path) -> None:
+    listed = tmp_path / "facts.tsv"
+    listed.write_text("Q17\tP36\tQ1490\nQ17\tP36\tQ90\n")
+    command = ["probe", "distractors", "--model", model, "-n", "2", "--sentences", "1", "--facts"]
+    done = kgprobe(*command, str(listed), "--json", **home)
+    assert done.returncode == 0, done.stderr
+    assert "line 2: the graph has no fact Q17 P36 Q90" in done.stderr
+    found = json.loads(done.stdout)
+    assert (found["facts"], found["not_in_graph"]) == (1, 1)
+    outcome = json.loads(Path(found["outcomes"]).read_text())
+    assert outcome["evidence"]["object"] == {"id": "Q1490", "label": "Tokyo"}
+
+    listed.write_text("Q17\tP36\tQ90\n")
+    none = kgprobe(*command, str(listed), **home)
+    assert (none.returncode, "names no fact of this graph" in none.stderr) == (1, True)
+
+
+@pytest.mark.usefixtures("sample")
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--sentences", "0"], "neither a number from 1 on nor 'all'"),
+        (["--strategy", "best"], "random"),
+        (["--relation", "P999"], "P999"),
+        (["--facts", "nowhere.jsonl"], "nowhere.jsonl"),
+    ],
+)
+def test_wrong_usage(home: dict[str, str], model: str, options: list[str], said: str) -> None:
+    done = kgprobe("probe", "distractors", "--model", model, *options, **home)
+    assert done.returncode == 2
+    assert said in done.stderr
+    assert "Traceback" not in done.stderr

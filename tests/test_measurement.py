@@ -1,0 +1,127 @@
+"""Measurements: kept as they go, gone on with, and never mixed."""
+
+import dataclasses
+import json
+import math
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from kgprobe.errors import KgprobeError
+from kgprobe.measurement import CONFIG, OUTCOMES, TABLE, Progress, measure
+from kgprobe.probes.outcome import Outcome, Verdict
+from kgprobe.sampling.facts import FactKey
+
+KEYS = [FactKey(f"s{n % 3}", f"f{n}") for n in range(11)]
+
+
+class WrittenProbe:
+    """Plausibilities from the seed and the fact; every fifth fact cannot be asked."""
+
+    name = "distractors"
+    relations = ("P1",)
+
+    def __init__(self, distractors: int = 3) -> None:
+        self.distractors = distractors
+        self.asked: list[FactKey] = []
+
+    def describe(self) -> dict[str, Any]:
+        strategy = {"strategy": "random"}
+        return {"model": "hf:./some/Model", "chance": None, "distractors": self.distractors, "strategy": strategy}
+
+    def ask(self, facts: Sequence[FactKey], seed: Sequence[int]) -> list[Outcome]:
+        self.asked += facts
+        return [self._outcome(fact, int(fact.fact[1:]), seed) for fact in facts]
+
+    def _outcome(self, fact: FactKey, number: int, seed: Sequence[int]) -> Outcome:
+        if number % 5 == 4:
+            return Outcome(fact, Verdict.UNASKABLE, reason="no name", evidence={"relation": "P1"})
+        values = (-np.random.default_rng([*seed, number]).random(1 + self.distractors)).tolist()
+        evidence = {
+            "relation": "P1",
+            "object": {"id": "o", "label": "O"},
+            "rivals": [{"id": f"r{n}", "label": f"R{n}", "reason": "city"} for n in range(self.distractors)],
+            "sentences": [
+                {"prompt": "One is", "rivals": list(range(self.distractors)), "log_plausibility": values},
+                {"prompt": "Two is", "rivals": [1], "log_plausibility": [values[0], -math.inf]},
+            ],
+        }
+        return Outcome(fact, Verdict.RIGHT, "One is", evidence=evidence)
+
+
+@pytest.fixture(autouse=True)
+def home(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    monkeypatch.setenv("KGPROBE_HOME", str(tmp_path))
+    return tmp_path
+
+
+def test_every_plausibility_is_kept() -> None:
+    done = measure(WrittenProbe(), KEYS, 1, batch=4)
+    assert (done.facts, done.done, done.complete) == (11, 11, True)
+    lines = [json.loads(line) for line in (done.folder / OUTCOMES).read_text().splitlines()]
+    assert [line["fact"] for line in lines] == [key.fact for key in KEYS]
+    table = pd.read_parquet(done.folder / TABLE)
+    unaskable = table[table["verdict"] == "unaskable"]
+    assert sorted(unaskable["fact"]) == ["f4", "f9"]
+    assert set(unaskable["reason"]) == {"no name"}
+    assert len(table) == 2 + 9 * (4 + 2)
+    for line in lines:
+        if line["verdict"] == "unaskable":
+            continue
+        rows = table[(table["fact"] == line["fact"]) & (table["sentence"] == 0)].sort_values("rank")
+        assert rows["entity"].tolist() == ["o", "r0", "r1", "r2"]
+        assert rows["log_plausibility"].tolist() == line["evidence"]["sentences"][0]["log_plausibility"]
+        second = table[(table["fact"] == line["fact"]) & (table["sentence"] == 1)]
+        assert second["entity"].tolist() == ["o", "r1"]
+        assert second["log_plausibility"].tolist()[1] == -math.inf
+    measured = done.measured()
+    assert measured.min_at_n.shape == (9, 3)
+    assert measured.unaskable == {"no name": 2}
+
+
+@pytest.mark.parametrize("torn", ["", '{"subject": "s0", "fa', '{"whole": 1}'])
+def test_what_was_interrupted_goes_on_without_asking_twice(torn: str) -> None:
+    undisturbed = (measure(WrittenProbe(), KEYS, 1, name="undisturbed").folder / OUTCOMES).read_text()
+    stop = Progress(should_stop=lambda: True)
+    first = measure(WrittenProbe(), KEYS, 1, batch=3, progress=stop)
+    assert (first.done, first.complete) == (3, False)
+    assert not (first.folder / TABLE).exists()
+    with (first.folder / OUTCOMES).open("a") as file:
+        file.write(torn)
+    probe, starts = WrittenProbe(), list[tuple[int, int]]()
+    second = measure(probe, KEYS, 1, batch=5, progress=Progress(lambda facts, done: starts.append((facts, done))))
+    assert second.folder == first.folder
+    assert starts == [(11, 3)]
+    assert probe.asked == KEYS[3:]
+    assert (second.folder / OUTCOMES).read_text() == undisturbed
+    third = WrittenProbe()
+    assert measure(third, KEYS, 1).complete
+    assert third.asked == []
+
+
+def test_other_settings_are_another_measurement() -> None:
+    folders = {
+        measure(WrittenProbe(), KEYS, 1).folder,
+        measure(WrittenProbe(), KEYS, 2).folder,
+        measure(WrittenProbe(2), KEYS, 1).folder,
+        measure(WrittenProbe(), KEYS[1:], 1).folder,
+        measure(WrittenProbe(), KEYS, 1, origin={"graph": "other"}).folder,
+    }
+    assert len(folders) == 5
+    assert all(folder.name.startswith("some-model-random-distractors-") for folder in folders)
+    measure(WrittenProbe(), KEYS, 1, name="mine")
+    with pytest.raises(KgprobeError, match=r"other settings \(probe.distractors, seed\)"):
+        measure(WrittenProbe(2), KEYS, 2, name="mine")
+
+
+def test_damaged_answers_are_named() -> None:
+    done = measure(WrittenProbe(), KEYS, 1)
+    path = done.folder / OUTCOMES
+    path.write_text(path.read_text().replace('"f6"', "f6"))
+    with pytest.raises(KgprobeError, match=r"outcomes.jsonl, line 7: damaged"):
+        dataclasses.replace(done).measured()
+    assert json.loads((done.folder / CONFIG).read_text())["facts"]["count"] == 11
