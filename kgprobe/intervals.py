@@ -51,6 +51,18 @@ def last_day(bound: str) -> int:
     return year * 10000 + month * 100 + (day or _days(year, month))
 
 
+def day_number(day: int) -> int:
+    """A day ``yyyymmdd`` counted from a fixed one, so that differences are numbers of days.
+
+    Of the Gregorian calendar, also for the time before it; the year 0 is a year.
+    """
+    year, rest = divmod(day, 10000)
+    month, day_of_month = divmod(rest, 100)
+    # Years that begin in March end with the leap day, and 153 days are five months from there.
+    year, month = (year, month - 3) if month > 2 else (year - 1, month + 9)
+    return 365 * year + year // 4 - year // 100 + year // 400 + (153 * month + 2) // 5 + day_of_month
+
+
 def today() -> int:
     """Today as ``yyyymmdd``: the default ``as_of``."""
     now = date.today()

@@ -36,6 +36,7 @@ class Distractor:
     Attributes:
         number: the entity's in the graph, by which strategies name it.
         reason: why it qualifies, a phrase for people.
+        former: whether it is a temporal distractor: right in the past.
     """
 
     id: str
@@ -43,6 +44,7 @@ class Distractor:
     aliases: tuple[str, ...]
     number: int
     reason: str
+    former: bool = False
 
 
 class Retriever(Protocol):

@@ -1,8 +1,6 @@
 """What may be a distractor, and random ones, on both engines, against the definition on an enumerable graph."""
 
-import random
 from collections import Counter
-from collections.abc import Sequence
 
 import pytest
 from scipy import stats
@@ -13,59 +11,8 @@ from kgprobe.records import Entity, Fact, Relation
 from kgprobe.sampling import distractors as module
 from kgprobe.sampling.distractors import Distractor, RandomDistractors, admissible
 from kgprobe.sampling.facts import FactKey, askable_facts, describe_facts
+from tests.sampling.enumerable import AS_OF, current, distractors, enumerable
 from tests.written_source import WrittenSource
-
-AS_OF = 20200101
-
-
-def enumerable(seed: int, entities: int = 60, facts: int = 120) -> tuple[list[Entity], list[Fact]]:
-    """Entities of several types or none, some with names in common, some without a name; facts dated or not."""
-    generator = random.Random(seed)
-    people = [
-        Entity(
-            f"e{number}",
-            "" if generator.random() < 0.1 else f"name {generator.randrange(entities)}",
-            tuple(f"name {generator.randrange(entities)}" for _ in range(generator.randrange(3))),
-            types=tuple(generator.sample(["t0", "t1", "t2", "t3"], generator.randrange(3))),
-        )
-        for number in range(entities)
-    ]
-    edges = [
-        Fact(
-            f"f{number}",
-            *(f"e{generator.randrange(12)}", f"r{generator.randrange(2)}", f"e{generator.randrange(entities)}"),
-            start=generator.choice([None, "2001", "2021"]),
-            end=generator.choice([None, None, "2010", "2020"]),
-        )
-        for number in range(facts)
-    ]
-    return people, [edge for edge in edges if not (edge.start == "2021" and edge.end)]
-
-
-def current(fact: Fact) -> bool:
-    return fact.start != "2021" and fact.end != "2010"
-
-
-def naive(people: Sequence[Entity], facts: Sequence[Fact], fact: Fact) -> set[str]:
-    """The definition: shares a type (without one: object of the relation), no name in common, not true at the date."""
-    by_id = {entity.id: entity for entity in people}
-    truth = by_id[fact.object]
-    names = {truth.label, *truth.aliases}
-    known = {
-        other.object
-        for other in facts
-        if other.subject == fact.subject and other.relation == fact.relation and current(other)
-    }
-    objects = {other.object for other in facts if other.relation == fact.relation}
-    return {
-        rival.id
-        for rival in people
-        if rival.label
-        and rival.id != truth.id
-        and rival.id not in known
-        and not names & {rival.label, *rival.aliases}
-        and (set(rival.types) & set(truth.types) if truth.types else rival.id in objects)
-    }
 
 
 @pytest.mark.parametrize("listed", [10_000, 0], ids=["listed pools", "pools by number"])
@@ -83,7 +30,7 @@ def test_all_distractors_are_found_and_nothing_else(
     for fact, rivals in zip(asked, drawn, strict=True):
         ids = [rival.id for rival in rivals]
         assert len(ids) == len(set(ids))
-        assert set(ids) == naive(people, facts, fact), fact
+        assert set(ids) == distractors(people, facts, fact), fact
 
 
 @pytest.mark.parametrize("listed", [10_000, 0], ids=["listed pools", "pools by number"])

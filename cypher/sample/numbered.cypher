@@ -1,0 +1,5 @@
+// What the entities with these numbers are called; their ids where they have no label.
+// $numbers: [number] -> number, label
+UNWIND $numbers AS number
+MATCH (entity:Entity {number: number})
+RETURN number, CASE WHEN coalesce(entity.label, '') = '' THEN entity.id ELSE entity.label END AS label

@@ -1,0 +1,190 @@
+"""Semantic distractors: the search against the naive definition and scikit-learn, the retrieval on both engines."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as some
+from scipy import sparse
+from sklearn.feature_extraction.text import TfidfTransformer
+
+from kgprobe.errors import KgprobeError, UnknownNameError
+from kgprobe.graph.client import Graph
+from kgprobe.graph.ingest import load
+from kgprobe.records import Entity, Fact, Relation
+from kgprobe.sampling import nearest
+from kgprobe.sampling.facts import FactKey
+from kgprobe.sampling.features import Described, build_index, open_features
+from kgprobe.sampling.nearest import Search
+from kgprobe.sampling.semantic import SemanticDistractors
+from tests.sampling.enumerable import AS_OF, bags, distractors, enumerable, ranking
+from tests.written_source import WrittenSource
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("KGPROBE_HOME", str(tmp_path))
+    return tmp_path
+
+
+@some.composite
+def described(draw: some.DrawFn) -> Described:
+    """Up to 40 entities with gaps in their numbers, some without a name, with types and facts; some objects outside."""
+    size = draw(some.integers(1, 40))
+    there = draw(some.lists(some.booleans(), min_size=size, max_size=size).map(lambda kept: np.flatnonzero([*kept, 1])))
+    named = np.array(draw(some.lists(some.booleans(), min_size=len(there), max_size=len(there))), dtype=bool)
+    numbers = some.sampled_from(there.tolist())
+    triples = draw(some.lists(some.tuples(numbers, some.integers(0, 2), numbers | some.integers(-2, -1)), max_size=80))
+    # As in graphs, most entities have much in common.
+    triples += [(number, 0, there[0]) for number in there[: draw(some.integers(0, len(there)))]]
+    pairs = draw(some.lists(some.tuples(numbers, some.integers(0, 1)), max_size=60))
+    pairs = [(number, type_) for number, type_ in pairs if named[there.searchsorted(number)]]
+    subjects, relations, objects = np.array(triples, dtype=np.int32).reshape(-1, 3).T
+    instances, types = np.array(pairs, dtype=np.int32).reshape(-1, 2).T
+    return Described(
+        *(there[named].astype(np.int32), there[~named].astype(np.int32), subjects, relations, objects),
+        *(instances, types, ["r0", "r1", "r2"], ["t0", "t1"], ["x0", "x1"]),
+    )
+
+
+def records(of: Described) -> tuple[list[Entity], list[Fact]]:
+    """The same as records, where an entity's id is its number."""
+    labels = dict.fromkeys(of.named.tolist(), "named") | dict.fromkeys(of.unnamed.tolist(), "")
+    types = list(zip(of.instances.tolist(), of.types.tolist(), strict=True))
+    triples = zip(of.subjects.tolist(), of.relations.tolist(), of.objects.tolist(), strict=True)
+    people = [
+        Entity(str(number), label, types=tuple({f"t{type_}" for owner, type_ in types if owner == number}))
+        for number, label in sorted(labels.items())
+    ]
+    return people, [Fact("", str(subject), f"r{relation}", str(object_)) for subject, relation, object_ in triples]
+
+
+@pytest.mark.parametrize("piece", [1, 3, 512])
+@pytest.mark.parametrize("weighting", ["tf-idf", "bm25"])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=60)
+@given(of=described(), data=some.data())
+def test_the_nearest_are_those_of_the_definition_in_its_order(
+    monkeypatch: pytest.MonkeyPatch, piece: int, weighting: str, of: Described, data: some.DataObject
+) -> None:
+    monkeypatch.setattr(nearest, "FIRST_PIECE", piece)
+    index = build_index(of, weighting)
+    people, facts = records(of)
+    features = bags(people, facts)
+    order = [entity.id for entity in people]
+    search = Search(index)
+    for _ in range(3):
+        groups = data.draw(some.sampled_from([("t0",), ("t1",), ("t0", "t1"), ("r0",), ("r2",)]))
+        like = data.draw(some.sampled_from(people))
+        among = {
+            entity.id
+            for entity in people
+            if entity.label
+            and (
+                set(groups) & set(entity.types) or any((f.relation, f.object) == (groups[0], entity.id) for f in facts)
+            )
+        }
+        expected = ranking(features, like.id, among, order, weighting)
+        count = data.draw(some.integers(1, 50))
+        places = [group for (_, id_), group in index.group_ids.items() if id_ in groups]
+        found, scores = search.nearest(int(like.id), places, count)
+        assert [str(number) for number in found] == [entity for entity, _ in expected[:count]]
+        own = index.divisors[int(like.id)] if weighting == "tf-idf" else 1.0
+        np.testing.assert_allclose(scores / own, [score for _, score in expected[:count]], rtol=1e-12)
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=30)
+@given(of=described())
+def test_likeness_is_the_cosine_of_scikit_learns_vectors(of: Described) -> None:
+    index = build_index(of, "tf-idf")
+    people, facts = records(of)
+    features = bags(people, facts)
+    columns = {feature: column for column, feature in enumerate(sorted(set().union(*features.values()), key=str))}
+    counts = sparse.lil_matrix((len(people), len(columns)))
+    for row, entity in enumerate(people):
+        counts[row, [columns[feature] for feature in features[entity.id]]] = 1
+    vectors = TfidfTransformer().fit_transform(counts.tocsr())
+    cosines = (vectors @ vectors.T).toarray()
+    rows = {int(entity.id): row for row, entity in enumerate(people)}
+    everybody = list(index.group_ids.values())
+    for number, row in rows.items():
+        found, scores = Search(index).nearest(number, everybody, len(people))
+        expected = [cosines[row, rows[other]] for other in found.tolist()]
+        np.testing.assert_allclose(scores / index.divisors[number], expected, atol=1e-8)
+
+
+@pytest.mark.parametrize("weighting", ["tf-idf", "bm25"])
+@pytest.mark.parametrize("seed", [5, 6])
+def test_distractors_are_the_nearest_in_omega(graph: Graph, seed: int, weighting: str) -> None:
+    people, facts = enumerable(seed, facts=150, subjects=60)
+    # Some objects are types that nothing else is said of.
+    facts += [Fact(f"g{number}", f"e{number}", "r1", f"t{number % 3}") for number in range(9)]
+    load(graph, WrittenSource(people, facts))
+    features = bags(people, facts)
+    order = [entity.id for entity in people]
+    named = {entity.id for entity in people if entity.label}
+    asked = [fact for fact in facts if {fact.subject, fact.object} <= named]
+    keys = [FactKey(fact.subject, fact.id) for fact in asked]
+    retriever = SemanticDistractors(graph, AS_OF, weighting)
+    everything, few = retriever.retrieve(keys, 100, [0]), retriever.retrieve(keys, 2, [1])
+    for fact, all_rivals, first in zip(asked, everything, few, strict=True):
+        omega = distractors(people, facts, fact)
+        expected = ranking(features, fact.object, omega, order, weighting)
+        assert [rival.id for rival in all_rivals] == [entity for entity, _ in expected], fact
+        assert first == all_rivals[:2]
+        for rival, (entity, likeness) in zip(all_rivals, expected, strict=True):
+            shares = bool(features[fact.object] & features[entity])
+            measure = f"cosine {likeness:.2f}: " if weighting == "tf-idf" else f"BM25 {likeness:.1f}: "
+            assert (measure if shares else "shares no feature with it") in rival.reason
+
+
+def test_a_reason_names_what_is_shared_weightiest_first(graph: Graph) -> None:
+    people = [
+        Entity("t", "city"),
+        Entity("F", "France"),
+        Entity("G", "Germany"),
+        *(Entity(f"c{n}", f"city {n}", types=("t",)) for n in range(6)),
+        Entity("s", "Seine"),
+        Entity("q", "quiz"),
+    ]
+    pairs = [("c0", "in", "F"), ("c0", "on", "s"), ("c1", "in", "F"), ("c1", "on", "s"), ("c2", "in", "F")]
+    pairs += [("c3", "in", "G"), ("c4", "of", "F"), ("c4", "to", "t0"), ("q", "to", "t0"), ("q", "about", "c0")]
+    facts = [Fact(f"{s} {r} {o}", s, r, o) for s, r, o in pairs if o != "t0"]
+    load(graph, WrittenSource(people, facts, [Relation("in", "country"), Relation("on", "river")]))
+    [found] = SemanticDistractors(graph, AS_OF).retrieve([FactKey("q", "q about c0")], 9, [0])
+    reasons = {rival.id: rival.reason.split("; ")[1].split(": ")[-1] for rival in found}
+    assert reasons == {
+        "c1": "river = Seine, country = France",
+        "c2": "country = France",
+        "c3": "country = …",
+        "c4": "France",
+        "c5": "shares no feature with it",
+    }
+    assert next(iter(reasons)) == "c1"
+    assert all(rival.reason.startswith("city, like city 0; ") for rival in found)
+
+
+def test_the_index_is_kept_until_something_is_loaded(graph: Graph, home: Path) -> None:
+    people, facts = enumerable(7)
+    with pytest.raises(KgprobeError, match="Nothing was loaded"):
+        open_features(graph, "tf-idf")
+    load(graph, WrittenSource(people, facts))
+    read: list[int] = []
+    first = open_features(graph, "tf-idf")
+    folders = {path.name for path in (home / "features").iterdir() if path.is_dir()}
+    times = {path: path.stat().st_mtime_ns for path in (home / "features").rglob("*.npy")}
+    again = open_features(graph, "tf-idf", read.append)
+    assert times == {path: path.stat().st_mtime_ns for path in (home / "features").rglob("*.npy")}
+    np.testing.assert_array_equal(first.features.values, again.features.values)
+    assert first.group_ids == again.group_ids
+
+    open_features(graph, "bm25")
+    assert len(list((home / "features").glob("*-tf-idf-*"))) == len(list((home / "features").glob("*-bm25-*"))) == 1
+    load(graph, WrittenSource([Entity("new", "new", types=("t0",))], fingerprint="written-2"))
+    changed = open_features(graph, "tf-idf")
+    assert len(changed.divisors) == len(first.divisors) + 1
+    left = {path.name for path in (home / "features").glob("*-tf-idf-*")}
+    assert len(left) == 1
+    assert not left & folders
+    with pytest.raises(UnknownNameError, match="tf-idf, bm25"):
+        open_features(graph, "cosine")
