@@ -1,12 +1,13 @@
 // Which of the entities with these numbers are distractors of a fact: they share a type with its object (without a type:
-// they are objects of its relation), share no name with it, and are no object of its subject and relation at $as_of.
+// they are objects of its relation), share no name with it, and are no object of its subject and relation at $as_of. Of a
+// fact that has ended by then, nothing that was an object at any time: a sentence in the past does not say when.
 // $as_of: yyyymmdd, $rows: [{subject, fact, numbers}]
 //   -> fact, number, id, label, aliases, object: its label, shared: [id of a type], relation: its label where there is no type
 UNWIND $rows AS row
 MATCH (subject:Entity {id: row.subject})-[fact:FACT {id: row.fact}]->(object:Entity)
 OPTIONAL MATCH (subject)-[truth:FACT]->(known:Entity)
 WHERE truth.relation = fact.relation
-  AND coalesce(truth.from, $as_of) <= $as_of AND coalesce(truth.until, $as_of) >= $as_of
+  AND (fact.until < $as_of OR coalesce(truth.from, $as_of) <= $as_of AND coalesce(truth.until, $as_of) >= $as_of)
 WITH row, fact.relation AS asked, object, collect(known.id) AS known
 WITH row, asked, object.id AS truth, object.label AS like, known, coalesce(object.types, []) AS types,
      [object.label] + coalesce(object.aliases, []) AS names

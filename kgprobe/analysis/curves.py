@@ -21,6 +21,9 @@ Aggregation = Literal["min", "avg"]
 CONFIDENCE = 0.95
 _REPLICATES_AT_ONCE = 200
 
+# The n that a table shows; a curve has all of them.
+SHOWN = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)
+
 
 @dataclass(frozen=True, slots=True)
 class Measured:
@@ -30,7 +33,9 @@ class Measured:
         facts: ids, shape (facts,).
         min_at_n, avg_at_n: K(f) by either aggregation, shape (facts, n).
         present: how many distractors the sentences of a fact had at least, shape (facts,).
-        former: how many of the first distractors were objects once, at least over its sentences, shape (facts,).
+        former: how many of its distractors were right once, shape (facts,).
+        certified: share of the distractors that are proved to be the most plausible in their order; None where the
+            strategy proves nothing.
         unaskable: how many facts could not be asked, by reason.
     """
 
@@ -39,6 +44,7 @@ class Measured:
     avg_at_n: Floats
     present: NDArray[np.int64]
     former: NDArray[np.int64]
+    certified: float | None
     unaskable: Mapping[str, int]
 
 
@@ -63,6 +69,7 @@ def measured(outcomes: Iterable[Mapping[str, Any]], count: int) -> Measured:
     avgs: list[Floats] = []
     present: list[int] = []
     former: list[int] = []
+    certified: list[tuple[int, int]] = []
     unaskable: Counter[str] = Counter()
     for outcome in outcomes:
         if outcome["verdict"] == "unaskable":
@@ -74,6 +81,8 @@ def measured(outcomes: Iterable[Mapping[str, Any]], count: int) -> Measured:
         for row, sentence in zip(rivals, sentences, strict=True):
             values = [_number(value) for value in sentence["log_plausibility"][1 : count + 1]]
             row[: len(values)] = values
+            if "certified" in sentence:
+                certified.append((min(sentence["certified"], len(values)), len(values)))
         facts.append(outcome["fact"])
         mins.append(min_at_n(truth, rivals).mean(axis=0))
         avgs.append(avg_at_n(truth, rivals).mean(axis=0))
@@ -85,6 +94,7 @@ def measured(outcomes: Iterable[Mapping[str, Any]], count: int) -> Measured:
         avg_at_n=np.array(avgs).reshape(-1, count),
         present=np.array(present, dtype=np.int64),
         former=np.array(former, dtype=np.int64),
+        certified=sum(proved for proved, _ in certified) / sum(total for _, total in certified) if certified else None,
         unaskable=dict(unaskable.most_common()),
     )
 
@@ -108,6 +118,19 @@ def mean_curve(values: Floats, seed: int = 0, replicates: int = 1000) -> Curve:
         block[:] = generator.multinomial(facts, np.full(facts, 1 / facts), size=len(block)) @ values / facts
     low, high = np.quantile(means, [(1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2], axis=0)
     return Curve(values.mean(axis=0), low, high)
+
+
+def curve_rows(curve: Curve) -> list[dict[str, Any]]:
+    """A curve as rows of ``n``, ``mean``, ``low``, ``high``."""
+    return [
+        {"n": n, "mean": float(mean), "low": float(low), "high": float(high)}
+        for n, (mean, low, high) in enumerate(zip(curve.mean, curve.low, curve.high, strict=True), start=1)
+    ]
+
+
+def shown_numbers(count: int) -> list[int]:
+    """Which n a table shows, of 1 to ``count``, the last included."""
+    return [*(n for n in SHOWN if n < count), count]
 
 
 def _number(value: float | None) -> float:

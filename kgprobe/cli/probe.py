@@ -166,9 +166,9 @@ def watched(title: str) -> Iterator["Progress"]:
 
 def show(result: "Measurement", missing: int, as_json: bool) -> None:
     """Print what a measurement came to: a table, or one JSON object."""
-    from kgprobe.analysis.curves import mean_curve
+    from kgprobe.analysis.curves import curve_rows, mean_curve
     from kgprobe.measurement import OUTCOMES, TABLE
-    from kgprobe.report.measure_table import curve_rows, measure_table, reasons_note
+    from kgprobe.report.measure_table import measure_table, reasons_note
 
     measured = result.measured()
     asked = len(measured.facts)

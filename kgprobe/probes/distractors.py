@@ -24,6 +24,7 @@ from kgprobe.probes.strategies import Question, Rivals, StrategyOptions, make_st
 from kgprobe.sampling.distractors import Distractor
 from kgprobe.sampling.facts import AskedFact, FactKey, describe_facts
 from kgprobe.verbalize.sentences import Cloze
+from kgprobe.verbalize.tense import has_ended, templates_of
 
 Floats = NDArray[np.float64]
 
@@ -96,6 +97,7 @@ class DistractorProbe:
             )
         self.relations: Sequence[str] = sorted(relations or rows)
         self._clozes = {relation: list(rows[relation]["clozes"]) for relation in self.relations}
+        self._past_clozes = {relation: list(rows[relation]["past_clozes"]) for relation in self.relations}
         self._graph = graph
         self._scorer = scorer
         self._strategy = make_strategy(graph, scorer, strategy)
@@ -113,6 +115,7 @@ class DistractorProbe:
             "distractors": self._count,
             "sentences": self._sentences,
             "clozes": self._clozes,
+            "past_clozes": self._past_clozes,
             # The relations differ in how many sentences they have; each outcome says its own.
             "chance": chance_level(self._count, 1) if self._sentences == 1 else None,
         }
@@ -127,7 +130,7 @@ class DistractorProbe:
         """
         described = describe_facts(self._graph, facts)
         questions = [Question(fact, self._clozes_of(fact, seed)) for fact in described]
-        reasons = [_unaskable(question) for question in questions]
+        reasons = [self._unaskable(question) for question in questions]
         possible = [question for question, reason in zip(questions, reasons, strict=True) if reason is None]
         outcomes = iter(self._outcomes(possible, seed))
         return [
@@ -136,13 +139,29 @@ class DistractorProbe:
         ]
 
     def _clozes_of(self, fact: AskedFact, seed: Sequence[int]) -> list[Cloze]:
-        templates = self._clozes.get(fact.relation, [])
+        ended = has_ended(fact.end, self._as_of)
+        templates = templates_of(
+            self._clozes.get(fact.relation, ()), self._past_clozes.get(fact.relation, ()), ended=ended
+        )
         if self._sentences is not None and self._sentences < len(templates):
             # From a stream of the fact's own, so that neither what stands beside it nor how it was chosen has a say.
             generator = np.random.default_rng([*seed, SENTENCES, zlib.crc32(fact.key.fact.encode())])
             chosen = generator.choice(len(templates), self._sentences, replace=False)
             templates = [templates[index] for index in sorted(chosen)]
         return [Cloze(template, fact.subject_label) for template in templates]
+
+    def _unaskable(self, question: Question) -> str | None:
+        """Why a question cannot be asked of any model; None if it can."""
+        fact = question.fact
+        if not fact.subject_label.strip():
+            return "its subject's label is white space"
+        if not any(name.strip() for name in (fact.object_label, *fact.object_aliases)):
+            return "its object has no name but white space"
+        if fact.relation not in self._clozes:
+            return f"the relation {fact.relation} is not among those asked: inactive, not named, or no cloze sentence"
+        if not question.clozes:
+            return f"it has ended, and the relation {fact.relation} has no cloze sentence in the past tense"
+        return None
 
     def _outcomes(self, questions: Sequence[Question], seed: Sequence[int]) -> list[Outcome]:
         asked: list[_Asked] = []
@@ -216,18 +235,6 @@ def _unasked(fact: AskedFact, reason: str) -> Outcome:
     return Outcome(fact.key, Verdict.UNASKABLE, reason=reason, evidence={"relation": fact.relation})
 
 
-def _unaskable(question: Question) -> str | None:
-    """Why a question cannot be asked of any model; None if it can."""
-    fact = question.fact
-    if not fact.subject_label.strip():
-        return "its subject's label is white space"
-    if not any(name.strip() for name in (fact.object_label, *fact.object_aliases)):
-        return "its object has no name but white space"
-    if not question.clozes:
-        return f"the relation {fact.relation} is inactive or has no cloze sentence"
-    return None
-
-
 def _outcome(asked: _Asked, plausibilities: Sequence[Floats]) -> Outcome:
     """Judge one fact; ``plausibilities`` has one array a sentence, of shape (1 + rivals,), the object first."""
     longest = max(len(values) for values in plausibilities)
@@ -260,6 +267,7 @@ def _outcome(asked: _Asked, plausibilities: Sequence[Floats]) -> Outcome:
             "avg_at_n": float(avg_at_n(truth, rivals)[:, -1].mean()),
             "chance": chance_level(min(len(values) for values in plausibilities) - 1, len(plausibilities)),
             "winner": None if right else asked.sentences[shown].rivals.distractors[strongest].label,
+            "former": sum(rival.former for rival in asked.sentences[shown].rivals.distractors),
             "rivals": entities,
             "sentences": [
                 _sentence_evidence(sentence, values, [places[rival.id] for rival in sentence.rivals.distractors])

@@ -14,6 +14,8 @@ from kgprobe.graph.client import Graph
 from kgprobe.models.scorer import Scorer
 from kgprobe.sampling.distractors import Distractor, RandomDistractors, Retriever
 from kgprobe.sampling.facts import AskedFact
+from kgprobe.sampling.semantic import SemanticDistractors
+from kgprobe.sampling.temporal import TemporalDistractors
 from kgprobe.verbalize.sentences import Cloze
 
 
@@ -89,7 +91,19 @@ def _random(graph: Graph, _: Scorer, options: StrategyOptions) -> Strategy:
     return _Retrieved(RandomDistractors(graph, options.as_of))
 
 
-STRATEGIES: Mapping[str, Callable[[Graph, Scorer, StrategyOptions], Strategy]] = {"random": _random}
+def _semantic(graph: Graph, _: Scorer, options: StrategyOptions) -> Strategy:
+    return _Retrieved(SemanticDistractors(graph, options.as_of, options.weighting))
+
+
+def _temporal(graph: Graph, _: Scorer, options: StrategyOptions) -> Strategy:
+    return _Retrieved(TemporalDistractors(graph, options.as_of, options.weighting))
+
+
+STRATEGIES: Mapping[str, Callable[[Graph, Scorer, StrategyOptions], Strategy]] = {
+    "random": _random,
+    "semantic": _semantic,
+    "temporal-semantic": _temporal,
+}
 
 
 def make_strategy(graph: Graph, scorer: Scorer, options: StrategyOptions) -> Strategy:

@@ -189,6 +189,27 @@ def test_names_of_white_space_are_no_names(graph: Graph, tiny: Scorer) -> None:
     assert (alone.verdict, alone.reason) == (Verdict.UNASKABLE, "there is no distractor in the graph")
 
 
+def test_what_has_ended_is_asked_in_the_past(graph: Graph, tiny: Scorer) -> None:
+    facts = [Fact("former", "c", "P36", "e0", end="1868"), Fact("now", "c", "P36", "e1", start="1868")]
+    facts += [Fact("before", "c", "P36", "e3", end="1700")]
+    facts += [Fact("owned", "c", "P127", "e2", end="1900"), Fact("other", "c", "P9", "e2")]
+    relations = [
+        Relation("P36", clozes=("The capital of [X] is [Y]",), past_clozes=("[X] was once ruled from [Y]",)),
+        Relation("P127", clozes=("[X] xyzzies [Y]",)),
+    ]
+    load(graph, WrittenSource(ENTITIES, facts, relations))
+    probe = DistractorProbe(graph, tiny, RANDOM, distractors=20, sentences=None)
+    former, now, _, owned, other = probe.ask([FactKey("c", fact.id) for fact in facts], [0])
+    assert [sentence["prompt"] for sentence in former.evidence["sentences"]] == ["Japan was once ruled from"]
+    assert [sentence["prompt"] for sentence in now.evidence["sentences"]] == ["The capital of Japan is"]
+    assert (owned.verdict, "in the past tense" in str(owned.reason)) == (Verdict.UNASKABLE, True)
+    assert (other.verdict, "P9 is not among those asked" in str(other.reason)) == (Verdict.UNASKABLE, True)
+    # Nothing that is or was right is a distractor of what was right before: the sentence does not say when.
+    assert not {"e1", "e3"} & {rival["id"] for rival in former.evidence["rivals"]}
+    # What was right before is wrong now.
+    assert {"e0", "e3"} <= {rival["id"] for rival in now.evidence["rivals"]}
+
+
 def test_a_model_without_an_end_token_is_refused_at_once(graph: Graph) -> None:
     load(graph, source(Fact("f", "c", "P36", "e0")))
     tokenizer = byte_level(bos=True, eos=False)
