@@ -2,27 +2,33 @@
 
 A graph does not hold a name's article, so it is told from the name's words, in this order:
 
-1. A name that has an article keeps it as it is: The Hague, The Gambia, the Emirates, Los Angeles.
+1. A name that has an article keeps it as it is: The Hague, The Gambia, the Emirates, Los Angeles; but the Los Angeles
+   Lakers, as other teams of North America that go by a plural.
 2. Names that are known to take one (plural countries, rivers, regions, some mountains), abbreviations that are read
    letter by letter (the EU, the UN), and units of money (the euro, the Swiss franc).
-3. A common noun before *of* or *for*: the Republic of Korea, the Gulf of Mexico, the Association for Computing
-   Machinery. After any other word these say nothing: Juliana of the Netherlands.
-4. A common noun at the end, or *River* at the beginning: the Czech Republic, the Solomon Islands, the North Sea, the
-   European Central Bank, the River Thames.
+3. What begins with a year: the 1998 Winter Paralympics, the 1985 Seattle Seahawks season; but 1896 in Portugal.
+4. A common noun before *of*, *for* or another preposition: the Republic of Korea, the Gulf of Mexico, the Association
+   for Computing Machinery. After any other word these say nothing: Juliana of the Netherlands.
+5. A common noun at the end, or *River* at the beginning: the Czech Republic, the Solomon Islands, the North Sea, the
+   European Central Bank, the Ming dynasty, the River Thames.
 
 Everything else stays bare: persons, cities, languages, most countries, lakes, single mountains, abbreviations that are
-read as words (NATO, ASEAN), Mexico City, Union City. What the words cannot tell goes wrong: a novel called Amazon, a
-river that is not among the known ones and is not called River.
+read as words (NATO, ASEAN), Mexico City, Union City, and what is no name at all (actor, rock music). What the words
+cannot tell goes wrong: a novel called Amazon, a film called Moonrise Kingdom, a river that is not among the known ones
+and is not called River.
 """
 
 import re
+from collections.abc import Sequence
 
 
 def _words(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
+_ENGLISH_ARTICLE = re.compile(r"(?i)(?:the|an?)\s")
 _HAS_ARTICLE = re.compile(r"(?i)(?:the|an?|l[ae]s?|los|el|il|der|die|das|het)\s|l['’]")
+_YEAR = re.compile(r"(?:1[5-9]|20)[0-9]{2}(?:[-–/][0-9]{2,4})?")
 
 _KNOWN = _words(
     # countries, regions, groups of islands
@@ -57,24 +63,52 @@ _MONEY = _words(
 )
 
 _NOUNS = _words(
-    "Academy Agency Alliance Archipelago Assembly Association Authority Bank Basin Bloc Board Caliphate Canal "
-    "Channel Chamber Coast Colonies Commission Committee Commonwealth Community Confederation Conference Congress "
-    "Convention Council Court Cross Delta Desert Duchy Dynasty Emirate Emirates Empire Falls Federation Forum "
-    "Foundation Fund Group Gulf Highlands Initiative Institute Isles Islands Isthmus Kingdom Khanate League Library "
-    "Market Massif Monarchy Mountains Movement Museum Nation Nations Navy Ocean Office Organisation Organization Pact "
-    "Parliament Partnership Party Peninsula Plain Plains Plateau Pole Principality Protectorate Range Region Republic "
-    "Republics Reserve River Sea Secretariat Senate Shogunate Society Sound Soviets States Strait Straits Sultanate "
-    "Territories Territory Treaty Tribunal Tsardom Union Valley"
+    "Academy Agency Alliance Alps Archipelago Army Assembly Association Authority Award Awards Basin Bible Bloc Board "
+    "Building Caliphate Canal Chamber Championship Championships Channel Coast Colonies Commission Committee "
+    "Commonwealth Community Company Confederation Conference Congress Convention Council Crisis Cup Delta Department "
+    "Desert Dictionary Duchy Dynasty Emirate Emirates Emperor Empire Encyclopaedia Encyclopedia Expedition Express "
+    "Federation Festival Force Forum Foundation Fund Games Governorate Group Gulf Highlands Initiative Institute "
+    "Islands Isles Isthmus Khanate Kingdom League Library Line Market Massacre Massif Medal Monarchy Mountains "
+    "Movement Museum Nation Nations Navy Nebula Ocean Olympics Open Organisation Organization Pact Paralympics "
+    "Parliament Partnership Party Peninsula Plain Plains Plateau Pole Police Principality Prize Protectorate Railroad "
+    "Railway Range Region Republic Republics Reserve Revolution River Sea Secretariat Senate Shogunate Society "
+    "Soviets States Strait Straits Sultanate Summit Territories Territory Test Testament Tournament Treaty Tribunal "
+    "Trophy Tsardom Tunnel Union War"
 )
-# These take the article only with "of": the Bay of Bengal but Hudson Bay, the City of London but Mexico City.
+# These take the article only in front of a preposition: the Bay of Bengal but Hudson Bay, the City of London but
+# Mexico City.
 _NOUNS_OF = _NOUNS | _words(
-    "Archbishopric Archdiocese Bailiwick Battle Bay Bishopric Bridge Cathedral Church City College County Crown "
-    "Department Diocese District Faculty House Isle Island Lake Ministry Order Palace Prefecture Province School Sea "
-    "Siege State Tower Town University Viceroyalty"
+    "Archbishopric Archdiocese Bailiwick Bank Battle Bay Bishopric Bridge Cathedral Church City College Constitution "
+    "County Court Cross Crown Department Diocese District Duke Earl Embassy Faculty Falls Gardens Government Governor "
+    "Hall House Island Isle King Lake Mayor Minister Ministry Office Order Palace Peace Prefecture President Province "
+    "Queen School Sea Secretary Siege Sound State Statue Temple Tomb Tower Town University Valley Viceroyalty"
 )
-_PREPOSITIONS = frozenset({"of", "for", "on", "against"})
+# At the end, with small letters, of a name that begins with a capital.
+_SMALL_NOUNS = _words(
+    "army attack attacks bombing bombings bridge building by-election canal championship championships class conflict "
+    "crisis dynasty earthquake election elections empire family festival islands languages league line massacre "
+    "mountains movement navy protest protests railway referendum revolution riots river season series site team test "
+    "tournament tribe valley war"
+)
+_TEAMS = _words(
+    "49ers 76ers Astros Bengals Blackhawks Blazers Braves Brewers Broncos Browns Bruins Buccaneers Bucks Bulls "
+    "Canadiens Canucks Cavaliers Celtics Chargers Chiefs Clippers Colts Cowboys Cubs Diamondbacks Dodgers Falcons "
+    "Flyers Grizzlies Hornets Islanders Jaguars Knicks Lakers Lions Mariners Marlins Mavericks Mets Nationals "
+    "Nets Nuggets Oilers Orioles Pacers Packers Padres Panthers Patriots Pelicans Penguins Phillies Pirates Pistons "
+    "Predators Raiders Rams Raptors Ravens Rockets Sabres Seahawks Senators Sox Spurs Steelers Suns Texans "
+    "Timberwolves Titans Vikings Warriors Wizards Yankees"
+)
+# Last words that take it only behind some others.
+_LAST_TWO = re.compile(
+    r"(?:Central|Development|Investment|Reserve|World|West) Bank|(?:Iron|Flying|Military|Red|Service) Cross"
+    r"|(?:Appeals?|Constitutional|Criminal|District|Federal|High|Supreme) Court|Rift Valley"
+)
+_PREPOSITIONS = frozenset({"of", "for", "on", "against", "in", "at"})
 # Names that go without it in spite of their last word.
-_BARE = frozenset({"Ivory Coast", "Cross River", "Western Union", "Oxford Union"})
+_BARE = frozenset(
+    {"Billy Ocean", "Cross River", "Frank Ocean", "Gabrielle Union", "George Strait", "Ivory Coast", "Oxford Union"}
+    | {"River Phoenix", "Western Union"}
+)
 # A last word that the noun's rule does not hold for, told by the first word.
 _BARE_FIRST = _words("Lake Mount Mt Saint St St. Port Fort Cape Camp Loch Isla Mont Monte Pico Cerro")
 
@@ -87,19 +121,39 @@ def mention(label: str) -> str:
 def takes_article(label: str) -> bool:
     """Whether English puts ``the`` before a name; no for one that has its article already."""
     words = label.split()
-    if not words or _HAS_ARTICLE.match(label):
+    if not words or _ENGLISH_ARTICLE.match(label):
+        return False
+    if words[-1] in _TEAMS and 2 <= len(words) <= 3 and not any(word.islower() for word in words):
+        return True
+    if _HAS_ARTICLE.match(label):
         return False
     if label in _KNOWN or label.replace(".", "") in _SPELLED or words[-1] in _MONEY:
         return True
     if words[0] in _BARE_FIRST or label in _BARE:
         return False
+    if len(words) > 2 and _YEAR.fullmatch(words[0]):
+        return words[1] not in _PREPOSITIONS and ":" not in label
     if words[0] == "River" and len(words) > 1:
         return True
     place = next((place for place, word in enumerate(words) if place and word in _PREPOSITIONS), None)
     if place is not None:
-        return words[place - 1] in _NOUNS_OF
-    # One word alone is no sign: Union is a town in Ohio.
-    return len(words) > 1 and words[-1] in _NOUNS
+        # Behind a comma, the noun belongs to what explains the name: Albert, Duke of York.
+        before = " ".join(words[:place])
+        nouns = _NOUNS if words[place] in ("in", "at") else _NOUNS_OF
+        return words[place - 1] in nouns and ("," not in before or " and " in before)
+    return _ends_in_noun(label, words)
+
+
+def _ends_in_noun(label: str, words: Sequence[str]) -> bool:
+    # One word alone is no sign: Union is a town in Ohio. Behind a colon or a comma stands another name.
+    if len(words) == 1 or re.search(r"[:,]|\s[-–]\s", label):
+        return False
+    if _LAST_TWO.search(" ".join(words[-2:])):
+        return True
+    if words[-1] in _SMALL_NOUNS:
+        return not label[0].islower() and not words[0].endswith(("'s", "’s"))
+    # Charlie Wilson's War, but the People's Republic.
+    return words[-1] in _NOUNS and not (words[-1] == "War" and words[-2].endswith(("'s", "’s")))
 
 
 def without_article(label: str) -> str:

@@ -1,5 +1,8 @@
 """Which names take ``the``."""
 
+import csv
+from pathlib import Path
+
 import pytest
 
 from kgprobe.verbalize.articles import mention, takes_article, without_article
@@ -14,6 +17,10 @@ Organisation for Economic Co-operation and Development; International Court of J
 European Central Bank; Royal Society; Warsaw Pact; Republican Party; Communist Party of China; University of Oxford
 Russian Federation; Grand Duchy of Luxembourg; Lao People's Democratic Republic; North Sea; Sea of Japan
 Atlantic Ocean; English Channel; Gulf of Mexico; Bay of Bengal; Danube; Hudson River; River Thames; Río de la Plata
+African, Caribbean and Pacific Group of States; Prime Minister of Japan; Constitution of France; Duke of York
+1998 Winter Paralympics; 1985 Seattle Seahawks season; 2016–17 Cypriot Third Division; Los Angeles Lakers
+Chicago White Sox; Japan national football team; Ming dynasty; Bantu languages; Suceava–Roman railway; Korean War
+Old Testament; Nobel Prize; World Cup; Red Cross; Supreme Court of Canada; European Court of Human Rights; High Court
 Alps; Sahara; US; U.S.; USA; UK; UAE; EU; UN; USSR; euro; yen; Swiss franc; pound sterling; Brazilian real
 """
 WITHOUT = """
@@ -21,6 +28,9 @@ France; Tokyo; Mexico City; Kansas City; Union City; Union; Vatican City; The Ha
 Los Angeles; La Paz; El Salvador; Papua New Guinea; Trinidad and Tobago; São Tomé and Príncipe
 Saint Vincent and the Grenadines; South Africa; East Germany; Ivory Coast; Hudson Bay; Lake Geneva; Lake Victoria
 Mount Everest; Mont Blanc; K2; NATO; ASEAN; OPEC; UNESCO; UNICEF; FIFA; BRICS; Interpol; Benelux; German
+Albert, Duke of York; Birkbeck, University of London; 1896 in Portugal; 2001: A Space Odyssey; 7890 Yasuofukui
+Frank Ocean; David Cross; River Phoenix; Devereux Court; Canara Bank; Niagara Falls; Charlie Wilson's War
+national football team; Bantu language; Antisemitism in the Soviet Union; athletics at the 2016 Summer Olympics
 Haitian Creole; Standard Chinese; Barack Obama; Juliana of the Netherlands; Frederick IX of Denmark; Won; Port Louis
 """
 
@@ -42,6 +52,19 @@ def test_without(name: str) -> None:
 def test_what_has_an_article_gets_no_second() -> None:
     for name in names(WITH):
         assert not takes_article(mention(name))
+
+
+def test_articles_that_others_missed(shared_data: Path) -> None:
+    """Names that sentences made by templates had without ``the``, and that people corrected."""
+    missed = []
+    with (shared_data / "distractors" / "verbalization_errors.csv").open(encoding="utf-8", newline="") as file:
+        for row in csv.DictReader(file):
+            parts = row["triples"].removeprefix("(").split(", start=")[0].split(", ")
+            for error, name in (("sub_deter", parts[0]), ("obj_deter", parts[-1])):
+                if error in row["errors"] and f"the {name}" in row["correction"].replace("The ", "the "):
+                    missed.append(name)
+    assert len(missed) > 30
+    assert sum(map(takes_article, missed)) > 0.9 * len(missed)
 
 
 def test_nothing_takes_no_article() -> None:
