@@ -19,6 +19,7 @@ and is not called River.
 """
 
 import re
+import unicodedata
 from collections.abc import Sequence
 
 
@@ -28,6 +29,11 @@ def _words(text: str) -> frozenset[str]:
 
 _ENGLISH_ARTICLE = re.compile(r"(?i)(?:the|an?)\s")
 _HAS_ARTICLE = re.compile(r"(?i)(?:the|an?|l[ae]s?|los|el|il|der|die|das|het)\s|l['’]")
+# What begins with a vowel when it is spoken.
+_VOWEL_SOUND = re.compile(
+    r"(?i)(?!eu|ewe|one\b|once\b|ubiq|uni(?![mn])|unanim|ur[aeiou](?!n\b)|us(?:[aeu]|in)|ut(?:[eio]))[aeiou]"
+    r"|(?i:heir|hour|hono|honest)|8|1[18](?![0-9])"
+)
 _YEAR = re.compile(r"(?:1[5-9]|20)[0-9]{2}(?:[-–/][0-9]{2,4})?")
 
 _KNOWN = _words(
@@ -116,6 +122,14 @@ _BARE_FIRST = _words("Lake Mount Mt Saint St St. Port Fort Cape Camp Loch Isla M
 def mention(label: str) -> str:
     """A name as it stands within an English sentence, with its article where it takes one."""
     return f"the {label}" if takes_article(label) else label
+
+
+def indefinite(name: str) -> str:
+    """``a`` or ``an``, as it stands before a name: an actor, a union, an FBI agent, an 80-page book."""
+    word = re.split(r"[\s-]", unicodedata.normalize("NFD", name).lstrip("\"'“‘("))[0]
+    if word.isupper() and (word in _SPELLED or len(word) < 4):
+        return "an" if word[0] in "AEFHILMNORSX" else "a"
+    return "an" if _VOWEL_SOUND.match(word) else "a"
 
 
 def takes_article(label: str) -> bool:

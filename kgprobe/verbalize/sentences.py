@@ -1,8 +1,9 @@
 """Templates into sentences: ``[X]`` is the subject, ``[Y]`` the object.
 
 A name gets its article where English wants one (:mod:`.articles`), unless the template has a determiner there; then the
-name goes in bare, so that nothing reads "the the". A name's possessive is ``'s``, after a plural's s ``'`` alone. A
-sentence begins with a capital.
+name goes in bare, so that nothing reads "the the". ``a``, ``an`` or ``a/an`` before a name agrees with it; in front of
+a cloze's blank it belongs to what fills the blank, since it differs from name to name. A name's possessive is ``'s``,
+after a plural's s ``'`` alone. A sentence begins with a capital.
 """
 
 import re
@@ -10,13 +11,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from kgprobe.templates import OBJECT, SUBJECT
-from kgprobe.verbalize.articles import mention, without_article
+from kgprobe.verbalize.articles import indefinite, mention, without_article
 
 _PLACEHOLDER = re.compile(r"(\[[XY]\])")
 _THE = re.compile(r"(?i)\bthe\s$")
-_DETERMINER = re.compile(r"(?i)\b(?:an?|its|their|this|that)\s$")
-# A plural or a name with the article ends in an s that speaks for itself: the Netherlands' capital, but Laos's.
-_PLURAL = re.compile(r"(?i)the\s.*s$")
+_INDEFINITE = re.compile(r"(?i)\b(a/an|an?)\s$")
+_DETERMINER = re.compile(r"(?i)\b(?:an?|its|his|her|their|this|that|any|each|every)\s$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +48,7 @@ def cloze_prompt(template: str, subject: str) -> str:
         template: a cloze sentence that ends in ``[Y]``.
         subject: the subject's name.
     """
-    return _fill(template.removesuffix(OBJECT), {SUBJECT: subject}).rstrip()
+    return _fill(_INDEFINITE.sub("", template.removesuffix(OBJECT)), {SUBJECT: subject}).rstrip()
 
 
 def object_continuations(template: str, names: Sequence[str]) -> list[str]:
@@ -62,7 +62,9 @@ def object_continuations(template: str, names: Sequence[str]) -> list[str]:
         texts without white space at their ends, to be joined to the prompt by one space; at most one a name.
     """
     before = template.removesuffix(OBJECT)
-    return list(dict.fromkeys(_placed(before, name) for name in names if name.strip()))
+    article = _INDEFINITE.search(before) is not None
+    placed = (_placed(before, name) for name in names if name.strip())
+    return list(dict.fromkeys(f"{indefinite(name)} {name}" if article else name for name in placed))
 
 
 def fill(template: str, subject: str, object_: str) -> str:
@@ -78,11 +80,21 @@ def wh_question(template: str, subject: str) -> str:
 def _fill(template: str, names: Mapping[str, str]) -> str:
     # The template is split before a name goes in, so that a name which looks like a placeholder stays what it is.
     text = ""
+    plural = False
     for part in _PLACEHOLDER.split(template):
         if part in names:
-            text += _placed(text, names[part])
-        elif part.startswith("'s") and _PLURAL.search(text):
-            text += "'" + part[2:]
+            placed = _placed(text, names[part])
+            # A plural with the article ends in an s that speaks for itself: the Netherlands' capital, but Laos's.
+            plural = placed.endswith("s") and (placed[:4].lower() == "the " or _THE.search(text) is not None)
+            if indefinite_before := _INDEFINITE.search(text):
+                agreeing = indefinite(placed)
+                start = indefinite_before.start()
+                text = f"{text[:start]}{agreeing.capitalize() if text[start].isupper() else agreeing} "
+            text += placed
+        elif part.startswith(("'s", "’s")) and text.endswith(("'s", "’s", "s'", "s’")):
+            text += part[2:]
+        elif part.startswith(("'s", "’s")) and plural:
+            text += part[0] + part[2:]
         elif part.startswith(".") and text.endswith("."):
             # A full stop that ends an abbreviation ends the sentence too: Washington, D.C.
             text += part[1:]
@@ -93,7 +105,7 @@ def _fill(template: str, names: Mapping[str, str]) -> str:
 
 def _placed(before: str, name: str) -> str:
     name = name.strip()
-    if _THE.search(before):
+    if _THE.search(before) or _INDEFINITE.search(before):
         return without_article(name)
     return name if _DETERMINER.search(before) else mention(name)
 

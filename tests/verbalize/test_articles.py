@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from kgprobe.verbalize.articles import mention, takes_article, without_article
+from kgprobe.verbalize.articles import indefinite, mention, takes_article, without_article
 
 WITH = """
 United States; United States of America; United Kingdom; United Arab Emirates; Netherlands; Philippines; Bahamas
@@ -76,3 +76,14 @@ def test_nothing_takes_no_article() -> None:
 )
 def test_an_article_can_be_taken_off(name: str, bare: str) -> None:
     assert without_article(name) == bare
+
+
+AN = (
+    "actor; hour; honest man; heir; MRI; FBI agent; X-ray; 80-page book; 11th; uninhabited island; urn; École; umbrella"
+)
+A = "singer; union; university; European; user; one-way street; UN; NATO; utopia; house; 1 May; 110th; unicorn; yacht"
+
+
+@pytest.mark.parametrize(("article", "texts"), [("an", AN), ("a", A)])
+def test_the_indefinite_article(article: str, texts: str) -> None:
+    assert {name: indefinite(name) for name in names(texts)} == dict.fromkeys(names(texts), article)

@@ -5,7 +5,7 @@ import re
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kgprobe.verbalize.sentences import cloze_prompt, fill, object_continuations, wh_question
+from kgprobe.verbalize.sentences import Cloze, cloze_prompt, fill, object_continuations, wh_question
 
 NAMES = st.text(min_size=1).map(str.strip).filter(lambda name: name and not re.search(r"(?i)\bthe\b", name))
 
@@ -44,6 +44,23 @@ def test_names_that_read_alike_count_once_in_their_order() -> None:
 def test_a_plural_has_a_bare_possessive() -> None:
     assert fill("[X]'s capital is [Y].", "Netherlands", "Amsterdam") == "The Netherlands' capital is Amsterdam."
     assert fill("[X]'s capital is [Y].", "Laos", "Vientiane") == "Laos's capital is Vientiane."
+    assert fill("The [X]’s capital is [Y].", "United States", "D") == "The United States’ capital is D."
+    assert fill("The king of [X]'s capital is [Y].", "Laos", "Vientiane") == "The king of Laos's capital is Vientiane."
+    assert fill("[X]'s seat is [Y].", "McDonald's", "Chicago") == "McDonald's seat is Chicago."
+
+
+def test_an_indefinite_article_agrees_with_the_name() -> None:
+    assert fill("[X] is a [Y].", "Ann", "architect") == "Ann is an architect."
+    assert fill("An [X] is a/an [Y].", "violin", "instrument") == "A violin is an instrument."
+    assert fill("[X] is an [Y].", "Bern", "university town") == "Bern is a university town."
+    assert fill("Is [X] a [Y]?", "Laika", "the dog") == "Is Laika a dog?"
+
+
+def test_an_indefinite_article_before_a_blank_belongs_to_what_fills_it() -> None:
+    for article in ("a", "an", "a/an"):
+        cloze = Cloze(f"[X] works as {article} [Y]", "Ann")
+        assert cloze.prompt == "Ann works as"
+        assert cloze.continuations(["actor", "singer", "FBI agent"]) == ["an actor", "a singer", "an FBI agent"]
 
 
 def test_a_full_stop_is_not_doubled() -> None:
