@@ -111,6 +111,6 @@ def _placed(before: str, name: str) -> str:
 
 
 def _capitalized(text: str) -> str:
-    # A name with capitals elsewhere is written that way: iPhone, eBay.
-    first = text.split(" ", 1)[0]
+    # A name with capitals elsewhere is written that way: iPhone, eBay; but al-Andalus and d'Artagnan begin a sentence.
+    first = re.split("[ '’-]", text, maxsplit=1)[0]
     return text[:1].upper() + text[1:] if first.islower() else text

@@ -88,8 +88,10 @@ _AUXILIARIES = {
     "cannot": "could not",
 }
 _PAST_AUXILIARIES = _words("was were had did could wasn't weren't hadn't didn't couldn't")
+# Finite, and no word on whether it is so.
+_MODALS = _words("may might must should would ought")
 # Behind one of these, however far, a base form is an infinitive: Does [X] border [Y]?
-_SUPPORTS = _words("does do did can could doesn't don't didn't can't cannot couldn't")
+_SUPPORTS = _words("does do did can could doesn't don't didn't can't cannot couldn't") | _MODALS
 
 _CLAUSES = _words("that which who whom whose where when while because although though if what")
 _ASKING = _words("who whom whose what which where when how why")
@@ -103,11 +105,8 @@ _BEFORE_NOUNS = _words(
 _PARTICIPLES_FOLLOW = _words("is are was were be been being has have had having gets got")
 # What may follow a name and ends in s without being a verb or a plural.
 _NO_VERBS = _words("as besides headquarters his its perhaps plus series species this towards versus vs was")
-# Words that tie a sentence to the time it is said at, or leave open whether it is so.
-_OWN_TIME = _words(
-    "now nowadays today today's currently presently current incumbent still yet since recently may might must should "
-    "would ought"
-)
+# Words that tie a sentence to the time it is said at.
+_OWN_TIME = _words("now nowadays today today's currently presently current incumbent still yet since recently")
 _FUTURE = re.compile(
     r"(?i)\b(?:will|shall|won't|(?:is|are) (?:(?:going|about|set) )?to (?!(?:the|an?|its|their)\b)[a-z]+)\b"
 )
@@ -152,6 +151,11 @@ class _Verb(NamedTuple):
     sure: bool
 
 
+def own_time(template: str) -> list[str]:
+    """The words of a template that speak of the time it is said at, such as *currently*."""
+    return [word for word in re.findall(r"[a-z']+", template.lower()) if word in _OWN_TIME]
+
+
 def tense_of(template: str) -> Tense | None:
     """The tense of a template of any kind, of its main verb if its verbs differ; None where the rule is not sure."""
     if _FUTURE.search(template):
@@ -171,7 +175,8 @@ def in_the_past(template: str) -> str | None:
         return None
     verbs = _finite_verbs(template)
     if verbs is None or (
-        any(verb.past is not None for verb in verbs) and not _OWN_TIME.isdisjoint(template.lower().split())
+        any(verb.past is not None for verb in verbs)
+        and (own_time(template) or not _MODALS.isdisjoint(template.lower().split()))
     ):
         return None
     text = ""
@@ -235,7 +240,9 @@ def _finite_verbs(template: str) -> list[_Verb] | None:
         sure = (form in _SURE or form in _SURE_PASTS) and before not in _BEFORE_NOUNS
         # A name is singular, and a verb that may be a noun is one in front of "of".
         likely = before in (_RELATIVES if form in _BASES - _PASTS else _SUBJECTS) and follower != "of"
-        if form in _AUXILIARIES or form in _PAST_AUXILIARIES:
+        if form in _MODALS:
+            verbs.append(_Verb(word.start(), word.end(), form, True))
+        elif form in _AUXILIARIES or form in _PAST_AUXILIARIES:
             verbs.append(_Verb(word.start(), word.end(), _AUXILIARIES.get(form), True))
         elif form in _PRESENTS and (sure or likely):
             past = _PRESENTS[form]

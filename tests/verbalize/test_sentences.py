@@ -72,6 +72,7 @@ def test_a_sentence_begins_with_a_capital_unless_the_name_has_its_own() -> None:
     assert fill("[X] is a company of [Y].", "euro", "Ann") == "The euro is a company of Ann."
     assert fill("[X] is owned by [Y].", "eBay", "Ann") == "eBay is owned by Ann."
     assert fill("[X] borders [Y].", "émile", "Ann") == "Émile borders Ann."
+    assert fill("[X] borders [Y].", "al-Andalus", "Ann") == "Al-Andalus borders Ann."
 
 
 def test_a_name_that_looks_like_a_placeholder_stays_itself() -> None:

@@ -81,6 +81,7 @@ def test_rather_none_than_wrong(template: str) -> None:
 def test_tenses() -> None:
     assert tense_of("[X] is in [Y]") == "present"
     assert tense_of("[X] is currently in [Y]") == "present"
+    assert tense_of("[X] may be in [Y]") == "present"
     assert tense_of("[X] was in [Y]") == "past"
     assert tense_of("[X] shall be in [Y]") == "future"
     assert tense_of("[X] is to debut on [Y]") == "future"
