@@ -42,14 +42,18 @@ def current(fact: Fact) -> bool:
 
 
 def distractors(people: Sequence[Entity], facts: Sequence[Fact], fact: Fact) -> set[str]:
-    """Ω(f): shares a type (without one: object of the relation), no name in common, not true at the date."""
+    """Ω(f): shares a type (without one: object of the relation), no name in common, not true at the date.
+
+    Of a fact that has ended by then: at no time.
+    """
     by_id = {entity.id: entity for entity in people}
     truth = by_id[fact.object]
     names = {truth.label, *truth.aliases}
     known = {
         other.object
         for other in facts
-        if other.subject == fact.subject and other.relation == fact.relation and current(other)
+        if other.subject == fact.subject and other.relation == fact.relation
+        if current(other) or fact.end == "2010"
     }
     objects = {other.object for other in facts if other.relation == fact.relation}
     return {

@@ -78,23 +78,25 @@ def test_an_object_is_as_near_as_its_nearest_term_and_of_equals_what_ended_last_
     people = [Entity("s", "s"), *(Entity(name, name, types=("t",)) for name in "oabcdef")]
     terms = {
         "a": [("1990", "1991")],
-        "b": [("1980", "1981"), ("2009", "2010")],
-        # Both are as far from the asked one: before and after, and around.
+        "b": [("1980", "1981"), ("2007", "2008")],
+        # The middle of both is the same day.
         "c": [("2001", "2002")],
         "d": [("1998", "2005")],
         # Open at the start: its end counts. In force at the date again: no distractor.
         "e": [(None, "2004")],
-        "f": [("2003", "2004"), ("2019", None)],
+        "f": [("2003", "2004"), ("2009", None)],
     }
-    facts = [Fact("asked", "s", "r", "o", start="2006", end="2007")]
+    facts = [Fact("asked", "s", "r", "o", start="2006")]
     facts += [Fact(f"{o}{start}", "s", "r", o, start=start, end=end) for o, its in terms.items() for start, end in its]
     load(graph, WrittenSource(people, facts))
-    [found] = TemporalDistractors(graph, 20200101, "bm25").retrieve([FactKey("s", "asked")], 9, [0])
-    assert [rival.id for rival in found] == ["e", "b", "d", "c", "a"]
-    assert [rival.reason.split("; ")[1] for rival in found][:2] == ["held until 2004", "held until 2010"]
-    strategy = TemporalDistractors(graph, 20200101, "bm25")
+    strategy = TemporalDistractors(graph, 20100101, "bm25")
     assert strategy.describe() == {"strategy": "temporal-semantic", "weighting": "bm25", "k1": 1.2, "b": 0.75}
+    [found] = strategy.retrieve([FactKey("s", "asked")], 9, [0])
+    assert [rival.id for rival in found] == ["b", "e", "d", "c", "a"]
+    assert [rival.reason.split("; ")[1] for rival in found][:2] == ["held until 2008", "held until 2004"]
     # Before it began, what is later is neither true nor former; but `e` is true then.
     [earlier] = TemporalDistractors(graph, 19950101).retrieve([FactKey("s", "asked")], 9, [0])
     assert [rival.id for rival in earlier if rival.former] == ["a", "b"]
     assert {rival.id for rival in earlier} == set("abcdf")
+    # Of what has ended, nobody who ever held is a distractor.
+    assert strategy.retrieve([FactKey("s", "a1990")], 9, [0]) == [[]]
