@@ -5,13 +5,14 @@ asked. A fact with fewer than n distractors counts with those it has.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from kgprobe.errors import KgprobeError
 from kgprobe.probes.measure import avg_at_n, min_at_n
 
 Floats = NDArray[np.float64]
@@ -97,6 +98,25 @@ def measured(outcomes: Iterable[Mapping[str, Any]], count: int) -> Measured:
         certified=sum(proved for proved, _ in certified) / sum(total for _, total in certified) if certified else None,
         unaskable=dict(unaskable.most_common()),
     )
+
+
+def common_facts(measured: Sequence[Measured]) -> list[str]:
+    """The facts that were asked in all of several measurements, sorted.
+
+    Raises:
+        KgprobeError: there is none.
+    """
+    common = sorted(set.intersection(*(set(its.facts) for its in measured)))
+    if not common:
+        raise KgprobeError("No fact could be asked in all of these measurements; `kgprobe probe distractors` says why.")
+    return common
+
+
+def values_of(measured: Measured, facts: Sequence[str], aggregation: Aggregation) -> Floats:
+    """K of these facts by an aggregation, shape (facts, n)."""
+    place = {fact: row for row, fact in enumerate(measured.facts)}
+    values: Floats = measured.min_at_n if aggregation == "min" else measured.avg_at_n
+    return values[[place[fact] for fact in facts]]
 
 
 def mean_curve(values: Floats, seed: int = 0, replicates: int = 1000) -> Curve:

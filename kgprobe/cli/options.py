@@ -1,7 +1,7 @@
 """Options that mean the same everywhere, each defined once."""
 
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any, TypeVar
 
 import click
@@ -96,58 +96,58 @@ class _Sentences(click.ParamType[int | None]):
 STRATEGIES = ("random", "semantic", "temporal-semantic", "approximate-optimal", "exact-optimal")
 
 
+_STRATEGY = click.option(
+    "--strategy",
+    type=click.Choice(STRATEGIES),
+    default="random",
+    show_default=True,
+    help="Which distractors: any of the object's type; those most like it; the same after former objects;"
+    " those that the model finds most plausible, by beam search or by exact search.",
+)
+_WEIGHTING = click.option(
+    "--weighting",
+    type=click.Choice(("tf-idf", "bm25")),
+    default="tf-idf",
+    show_default=True,
+    help="How semantic distractors weigh features.",
+)
+_BUDGET = click.option(
+    "--budget",
+    type=click.IntRange(min=1),
+    default=2_000,
+    show_default=True,
+    help="Prefixes that exact search may expand for one sentence; beyond, it says how far its proof reaches.",
+)
+
+
 def strategy_options(command: F) -> F:
     """``--strategy`` with ``--weighting`` and ``--budget``: which distractors."""
-    options = [
-        click.option(
-            "--strategy",
-            type=click.Choice(STRATEGIES),
-            default="random",
-            show_default=True,
-            help="Which distractors: any of the object's type; those most like it; the same after former objects;"
-            " those that the model finds most plausible, by beam search or by exact search.",
-        ),
-        click.option(
-            "--weighting",
-            type=click.Choice(("tf-idf", "bm25")),
-            default="tf-idf",
-            show_default=True,
-            help="How semantic distractors weigh features.",
-        ),
-        click.option(
-            "--budget",
-            type=click.IntRange(min=1),
-            default=2_000,
-            show_default=True,
-            help="Prefixes that exact search may expand for one sentence; beyond, it says how far its proof reaches.",
-        ),
-    ]
-    return _all_of(options, command)
+    return _STRATEGY(_WEIGHTING(_BUDGET(command)))
 
 
-def question_options(distractors: int, sentences: str) -> Callable[[F], F]:
-    """``--distractors``, ``--sentences`` and what belongs to the strategy, with these defaults."""
-    options = [
-        click.option(
-            "--distractors",
-            "-n",
-            type=click.IntRange(min=1),
-            default=distractors,
-            show_default=True,
-            help="Wrong objects that stand beside the right one.",
-        ),
-        click.option(
-            "--sentences",
-            type=_Sentences(),
-            default=sentences,
-            show_default=True,
-            help="How many cloze sentences of the relation are asked, drawn at random; or all of them.",
-        ),
-    ]
-    return lambda command: _all_of(options, strategy_options(command))
+def question_options(distractors: int, sentences: str, *, strategy: bool = True) -> Callable[[F], F]:
+    """``--distractors``, ``--sentences`` and what belongs to the strategy, with these defaults.
 
+    Args:
+        strategy: whether one strategy is chosen; if not, its options are there all the same.
+    """
+    count = click.option(
+        "--distractors",
+        "-n",
+        type=click.IntRange(min=1),
+        default=distractors,
+        show_default=True,
+        help="Wrong objects that stand beside the right one.",
+    )
+    asked = click.option(
+        "--sentences",
+        type=_Sentences(),
+        default=sentences,
+        show_default=True,
+        help="How many cloze sentences of the relation are asked, drawn at random; or all of them.",
+    )
 
-def _all_of(options: Sequence[Callable[..., Any]], command: F) -> F:
-    for option in reversed(options):
-        command = option(command)
-    return command
+    def decorate(command: F) -> F:
+        return count(asked(strategy_options(command) if strategy else _WEIGHTING(_BUDGET(command))))
+
+    return decorate

@@ -3,7 +3,7 @@
 import json
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING, Any, TextIO, TypeVar
 
 import click
 
@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from kgprobe.probes.outcome import Outcome
     from kgprobe.sampling.facts import Keys
 
+F = TypeVar("F", bound=Callable[..., Any])
+
 # On the terminal; the count is in the summary.
 SHOWN_PROBLEMS = 20
 
@@ -37,19 +39,35 @@ def probe() -> None:
     """
 
 
+def facts_options(command: F) -> F:
+    """``--facts``, ``--sample``, ``--relation``: which facts a command is about."""
+    options = (
+        click.option(
+            "--facts",
+            type=click.File("r", encoding="utf-8"),
+            metavar="FILE",
+            help="Ask the facts of this list; - reads standard input. A line is JSON with subject, relation and object,"
+            " or with subject and fact (ids), or the first three separated by tabs.",
+        ),
+        click.option(
+            "--sample",
+            "count",
+            type=click.IntRange(min=1),
+            metavar="N",
+            help="Ask N facts drawn at random.  [default: all]",
+        ),
+        click.option(
+            "--relation", "relations", multiple=True, metavar="ID", help="Ask this relation only; repeatable."
+        ),
+    )
+    for option in reversed(options):
+        command = option(command)
+    return command
+
+
 @probe.command()
 @model_option
-@click.option(
-    "--facts",
-    type=click.File("r", encoding="utf-8"),
-    metavar="FILE",
-    help="Ask the facts of this list; - reads standard input. A line is JSON with subject, relation and object, or"
-    " with subject and fact (ids), or the first three separated by tabs.",
-)
-@click.option(
-    "--sample", "count", type=click.IntRange(min=1), metavar="N", help="Ask N facts drawn at random.  [default: all]"
-)
-@click.option("--relation", "relations", multiple=True, metavar="ID", help="Ask this relation only; repeatable.")
+@facts_options
 @question_options(distractors=100, sentences="all")
 @click.option("--batch", type=click.IntRange(min=1), default=16, show_default=True, help="Facts asked together.")
 @click.option("--name", metavar="NAME", help="The results' folder.  [default: made from the settings]")

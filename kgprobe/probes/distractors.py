@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kgprobe.errors import KgprobeError, UnknownNameError
-from kgprobe.graph.client import Graph
+from kgprobe.graph.client import Graph, Row
 from kgprobe.models.scorer import Scorer
 from kgprobe.models.tokens import TextError
 from kgprobe.probes.measure import avg_at_n, chance_level, min_at_n
@@ -84,18 +84,8 @@ class DistractorProbe:
         """
         # What every question needs: without it none could be asked, and that is no fault of the facts.
         scorer.end_token()
-        rows = {row["id"]: row for row in graph.read("sample/relations") if row["active"] and row["clozes"]}
-        unusable = [relation for relation in relations if relation not in rows]
-        if unusable:
-            raise UnknownNameError(
-                f"These relations are not in the graph, not active, or have no cloze: {', '.join(unusable)}."
-            )
-        if not rows:
-            raise KgprobeError(
-                "No relation in the graph is active and has a cloze sentence. Load relations with `clozes`, or try "
-                "`kgprobe load sample`."
-            )
-        self.relations: Sequence[str] = sorted(relations or rows)
+        rows = _relations(graph, relations)
+        self.relations: Sequence[str] = sorted(rows)
         self._clozes = {relation: list(rows[relation]["clozes"]) for relation in self.relations}
         self._past_clozes = {relation: list(rows[relation]["past_clozes"]) for relation in self.relations}
         self._graph = graph
@@ -209,6 +199,26 @@ class DistractorProbe:
             rivals = Rivals(kept, sentence.rivals.certified and 0)
             remaining.append(_Sentence(sentence.cloze, rivals, (*sentence.left_out, *left_out)))
         return self._scored([_Asked(asked.fact, remaining)])[0]
+
+
+def asked_relations(graph: Graph, relations: Sequence[str] = ()) -> list[str]:
+    """Ids of the relations whose facts can be asked; arguments and errors as of :class:`DistractorProbe`."""
+    return sorted(_relations(graph, relations))
+
+
+def _relations(graph: Graph, relations: Sequence[str]) -> dict[str, Row]:
+    rows = {row["id"]: row for row in graph.read("sample/relations") if row["active"] and row["clozes"]}
+    unusable = [relation for relation in relations if relation not in rows]
+    if unusable:
+        raise UnknownNameError(
+            f"These relations are not in the graph, not active, or have no cloze: {', '.join(unusable)}."
+        )
+    if not rows:
+        raise KgprobeError(
+            "No relation in the graph is active and has a cloze sentence. Load relations with `clozes`, or try "
+            "`kgprobe load sample`."
+        )
+    return {relation: rows[relation] for relation in relations or rows}
 
 
 def _sentence(cloze: Cloze, rivals: Rivals) -> _Sentence:

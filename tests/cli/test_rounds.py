@@ -18,8 +18,9 @@ HEAVY = ("torch", "transformers", "neo4j", "pandas", "scipy", "sklearn", "networ
 @pytest.mark.parametrize(
     "command",
     [
-        *["", "demo", "load", "load sample", "load table", "load wikidata", "probe", "probe distractors"],
+        *["", "demo", "load", "load sample", "load table", "load wikidata", "probe", "probe distractors", "study"],
         *["rounds", "rounds forget", "rounds resume", "rounds run", "rounds status"],
+        *["study sizes", "study strategies"],
     ],
 )
 def test_help_loads_nothing_heavy(command: str) -> None:

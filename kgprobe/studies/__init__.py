@@ -1,0 +1,1 @@
+"""The papers' analyses: each gives a table, a plot and the data behind both."""

@@ -1,0 +1,94 @@
+"""How many cloze sentences are enough: the measure over random subsets of a fact's sentences.
+
+Appendix C of the distractor paper; docs/methods.md, 1. For each number m of sentences, subsets of m are drawn for
+every fact; the mean over the subset is compared with the mean over all of the fact's sentences.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import stats
+
+from kgprobe.analysis.curves import measured
+from kgprobe.errors import KgprobeError
+from kgprobe.studies.study import Line, Plot, Study
+
+Floats = NDArray[np.float64]
+
+# Subsets of each size that are drawn for every fact.
+_DRAWS = 50
+
+
+def sentences_study(
+    outcomes: Iterable[Mapping[str, Any]], count: int, model: str, config: Mapping[str, Any], seed: int = 0
+) -> Study:
+    """The measure by the number of cloze sentences.
+
+    Args:
+        outcomes: of a measurement with all sentences.
+        count: n, of Min@n and Avg@n.
+        model: what was asked.
+        config: what the measurement depends on.
+        seed: of the subsets.
+
+    Raises:
+        KgprobeError: no fact was asked in two sentences or more.
+    """
+    by_sentence = _by_sentence(outcomes, count)
+    several = [values for values in by_sentence if len(values) > 1]
+    if not several:
+        raise KgprobeError("No fact was asked in two sentences or more, so there is nothing to choose from.")
+    data = []
+    most = max(len(values) for values in several)
+    for m in range(1, most + 1):
+        # Only facts that have so many sentences: what changes is their number, not which facts there are.
+        enough = [values for values in several if len(values) >= m]
+        data.append(_row(m, enough, np.random.default_rng([seed, m])))
+    lines = [Line(name, [row["sentences"] for row in data], [row[name] for row in data]) for name in ("τ Min", "τ Avg")]
+    return Study(
+        name="sentences",
+        title=f"Min@{count} and Avg@{count} by the number of cloze sentences · {model} · {len(several):,} facts",
+        data=data,
+        table=data,
+        plot=Plot("m, cloze sentences", "Kendall's τ with all sentences", lines),
+        notes=[
+            f"Min and Avg stand for Min@{count} and Avg@{count}. τ: Kendall's, over facts, between the measure on m "
+            f"random sentences and on all; the mean of {_DRAWS} draws. Spread: how much a fact's measure varies "
+            "between draws, its standard deviation.",
+            f"{len(by_sentence) - len(several):,} facts have one sentence only and are left out.",
+        ],
+        config=config,
+    )
+
+
+def _by_sentence(outcomes: Iterable[Mapping[str, Any]], count: int) -> list[Floats]:
+    """Of each asked fact Min@n and Avg@n of each sentence, shape (sentences, 2)."""
+    found = []
+    for outcome in outcomes:
+        if outcome["verdict"] == "unaskable":
+            continue
+        evidence = outcome["evidence"]
+        alone = [{**outcome, "evidence": {"sentences": [sentence]}} for sentence in evidence["sentences"]]
+        values = measured(alone, count)
+        found.append(np.stack([values.min_at_n[:, -1], values.avg_at_n[:, -1]], axis=1))
+    return found
+
+
+def _row(m: int, facts: Sequence[Floats], generator: np.random.Generator) -> dict[str, Any]:
+    # Shape (draws, facts, 2).
+    drawn = np.array([[_mean_of_some(values, m, generator) for values in facts] for _ in range(_DRAWS)])
+    whole = np.array([values.mean(axis=0) for values in facts])
+    row: dict[str, Any] = {"sentences": m, "facts": len(facts)}
+    for place, name in enumerate(("Min", "Avg")):
+        taus = [stats.kendalltau(draw[:, place], whole[:, place]).statistic for draw in drawn]
+        row[f"τ {name}"] = float(np.mean(taus))
+        row[f"mean {name}"] = float(drawn[:, :, place].mean())
+        row[f"spread {name}"] = float(drawn[:, :, place].std(axis=0).mean())
+    return row
+
+
+def _mean_of_some(values: Floats, m: int, generator: np.random.Generator) -> Floats:
+    chosen: Floats = values[generator.permutation(len(values))[:m]].mean(axis=0)
+    return chosen

@@ -1,0 +1,78 @@
+"""Which strategy retrieves the hardest distractors: mean Min@n over the same facts, one curve a strategy.
+
+Section 4.1 of the distractor paper; docs/methods.md, 1. Lower means harder. Only facts that were asked with every
+strategy count, so that the curves compare; of two strategies, the difference fact by fact has a band of its own.
+"""
+
+from collections.abc import Mapping, Sequence
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kgprobe.analysis.curves import Measured, common_facts, curve_rows, mean_curve, shown_numbers, values_of
+from kgprobe.studies.study import Plot, Study, line_of
+
+Floats = NDArray[np.float64]
+
+
+def strategies_study(measured: Mapping[str, Measured], model: str, config: Mapping[str, Any], seed: int = 0) -> Study:
+    """Compare strategies.
+
+    Args:
+        measured: by strategy, over the same facts, with the same greatest n.
+        model: what was asked.
+        config: what the measurements depend on.
+        seed: of the bootstrap over facts.
+
+    Raises:
+        KgprobeError: no fact was asked with all of the strategies.
+    """
+    common = common_facts(list(measured.values()))
+    values = {strategy: values_of(its, common, "min") for strategy, its in measured.items()}
+    curves = {strategy: mean_curve(its, seed) for strategy, its in values.items()}
+    count = next(iter(values.values())).shape[1]
+    data = [{"strategy": strategy, **row} for strategy, curve in curves.items() for row in curve_rows(curve)]
+    table = [
+        {"n": n, **{strategy: float(curve.mean[n - 1]) for strategy, curve in curves.items()}}
+        for n in shown_numbers(count)
+    ]
+    notes = [f"{len(common):,} facts were asked with every strategy; lower is harder."]
+    notes += [_difference(*pair, values, seed) for pair in combinations(values, 2)]
+    for strategy, its in measured.items():
+        notes += _left_out(strategy, its, common)
+    return Study(
+        name="strategies",
+        title=f"Mean Min@n by strategy · {model} · {len(common):,} facts",
+        data=data,
+        table=table,
+        plot=Plot("n, distractors", "mean Min@n", [line_of(strategy, curve) for strategy, curve in curves.items()]),
+        notes=notes,
+        config=config,
+    )
+
+
+def _difference(first: str, second: str, values: Mapping[str, Floats], seed: int) -> str:
+    curve = mean_curve(values[second] - values[first], seed)
+    told = [
+        f"{curve.mean[n - 1]:+.3f} [{curve.low[n - 1]:+.3f}, {curve.high[n - 1]:+.3f}] at n = {n}"
+        for n in dict.fromkeys((1, min(10, len(curve.mean)), len(curve.mean)))
+    ]
+    return f"{second} less {first}, fact by fact: {', '.join(told)}."
+
+
+def _left_out(strategy: str, measured: Measured, common: Sequence[str]) -> list[str]:
+    notes = []
+    if measured.former.any():
+        kept = set(common)
+        counts = [former for fact, former in zip(measured.facts, measured.former, strict=True) if fact in kept]
+        some = sum(former > 0 for former in counts)
+        notes.append(f"{strategy}: {some:,} of these facts have a former object among their distractors.")
+    elif strategy == "temporal-semantic":
+        notes.append(f"{strategy}: none of these facts has a former object in the graph.")
+    if measured.certified is not None:
+        notes.append(f"{strategy}: {measured.certified:.1%} of the distractors are proved to stand in their place.")
+    for reason, count in measured.unaskable.items():
+        notes.append(f"{strategy}: {count:,} facts not asked: {reason}.")
+    return notes
