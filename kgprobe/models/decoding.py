@@ -1,11 +1,13 @@
 """How a causal language model would go on after a prompt by itself: its best continuations by beam search.
 
 Nothing holds it to names of a graph. The search is transformers' own (``generate`` with ``num_beams``), prompts padded
-on the left. It maximizes the sum of log-probabilities, without a reward for length; a continuation ends at the
-EOS token or after a number of tokens. What a model's files say about generation (sampling, penalties, other end
-tokens) is left aside, so the same model and prompt give the same continuations.
+on the left. It maximizes the sum of log-probabilities, without a reward for length. A continuation ends at the EOS
+token, at a line break, at the end of its first sentence, or after a number of tokens: beams that agree in what they
+answer and differ in what they say next would be beams wasted. What a model's files say about generation (sampling,
+penalties, other end tokens) is left aside, so the same model and prompt give the same continuations.
 """
 
+import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -27,6 +29,10 @@ _LOGITS_AT_ONCE = {"cpu": 1 << 26, "cuda": 1 << 29}
 _TOKENS_AT_ONCE = {"cpu": 8192, "cuda": 1 << 18}
 _MAX_BRANCH_NODES = 384
 
+_END = re.compile(r"[\n\r\v\f\x85\u2028\u2029。！？]|(?<=\w\w\w)[.!?](?=\s|$)")
+# What can be a part of an end; a token that holds none ends nothing. Bytes that are no character yet may become one.
+_SUSPICIOUS = re.compile(r"[\n\r\v\f\x85\u2028\u2029。！？.!?\ufffd]")
+
 
 @dataclass(frozen=True, slots=True)
 class Continuation:
@@ -35,7 +41,7 @@ class Continuation:
     Attributes:
         text: as it was generated, without special tokens.
         log_probability: of its tokens, that of EOS included where it ended there; natural logarithm.
-        ended: whether it ended at EOS, not for its length.
+        ended: whether it ended by itself, not for its length.
     """
 
     text: str
@@ -43,10 +49,21 @@ class Continuation:
     ended: bool
 
     @property
-    def line(self) -> str:
-        """Its first line that is not white space alone, without white space at the ends; empty if there is none."""
-        lines = self.text.strip().splitlines()
-        return lines[0].rstrip() if lines else ""
+    def answer(self) -> str:
+        """The text up to where it ends, see :func:`end_of_answer`; without white space at the ends, maybe empty."""
+        end = end_of_answer(self.text)
+        return (self.text if end is None else self.text[:end]).strip()
+
+
+def end_of_answer(text: str) -> int | None:
+    """Where a text's first line or sentence is over, line breaks at its beginning set aside; None if it goes on.
+
+    A full stop, question or exclamation mark ends a sentence behind a word of three letters or digits and more, before
+    white space or at the end: the stops of D.C., St. Louis and J. R. R. Tolkien do not.
+    """
+    begin = len(text) - len(text.lstrip())
+    found = _END.search(text, begin)
+    return found.start() if found else None
 
 
 def context_tokens(scorer: Scorer, prompt: str, new_tokens: int) -> tuple[int, ...]:
@@ -78,7 +95,7 @@ def beam_search(
 ) -> list[list[Continuation]]:
     """The continuations of each prompt that a beam search of this width ends with, the most probable first.
 
-    The search takes the token right after the prompt's own, whose trailing white space is dropped. The
+    The search begins right after the prompt's own tokens; white space at its end is dropped. The
     log-probabilities are the scorer's, of the tokens that were found.
 
     Cost: a forward pass of ``width`` tokens a prompt and new token, and one scoring of what was found. Prompts of
@@ -103,6 +120,7 @@ def beam_search(
             f"A beam search of width {width} over {new_tokens} tokens finds nothing; both are at least 1."
         )
     contexts = [context_tokens(scorer, prompt, new_tokens) for prompt in prompts]
+    ends = _Ends(scorer)
     order = sorted(range(len(contexts)), key=lambda number: -len(contexts[number]))
     found: list[list[Continuation]] = [[] for _ in contexts]
     with _own_settings(scorer):
@@ -112,7 +130,7 @@ def beam_search(
             longest = len(contexts[rest[0]]) + new_tokens
             batch = rest[: max(1, min(at_once, _of(_TOKENS_AT_ONCE, scorer) // (width * longest)))]
             try:
-                tails = _search(scorer, [contexts[number] for number in batch], width, new_tokens)
+                tails = _search(scorer, ends, [contexts[number] for number in batch], width, new_tokens)
             except torch.OutOfMemoryError:
                 torch.cuda.empty_cache()
                 if len(batch) == 1:
@@ -123,7 +141,9 @@ def beam_search(
                 at_once = len(batch) // 2
                 continue
             rest = rest[len(batch) :]
-            searched = zip(batch, _continuations(scorer, [contexts[number] for number in batch], tails), strict=True)
+            searched = zip(
+                batch, _continuations(scorer, ends, [contexts[number] for number in batch], tails), strict=True
+            )
             for number, continuations in searched:
                 found[number] = continuations
             if progress is not None:
@@ -131,13 +151,49 @@ def beam_search(
     return found
 
 
+class _Ends:
+    """Where sequences of a tokenizer's tokens end."""
+
+    def __init__(self, scorer: Scorer) -> None:
+        self._tokenizer = scorer.tokenizer
+        self._eos = scorer.tokenizer.eos_token_id
+        self._suspicious: dict[int, bool] = {}
+
+    def is_over(self, tokens: list[int]) -> bool:
+        """Whether a sequence is over with its last token, if it was not before."""
+        last = tokens[-1]
+        if last == self._eos:
+            return True
+        if last not in self._suspicious:
+            self._suspicious[last] = bool(_SUSPICIOUS.search(self.text([last])))
+        return self._suspicious[last] and end_of_answer(self.text(tokens)) is not None
+
+    def cut(self, tokens: list[int]) -> list[int]:
+        """The tokens up to the one that ends them, which is kept."""
+        return next((tokens[:size] for size in range(1, len(tokens) + 1) if self.is_over(tokens[:size])), tokens)
+
+    def text(self, tokens: list[int]) -> str:
+        return str(self._tokenizer.decode(tokens, skip_special_tokens=True))
+
+    def criterion(self, before: int) -> "Callable[..., torch.Tensor]":
+        """What transformers asks after each step; ``before`` tokens are the prompt's."""
+
+        def are_over(tokens: torch.Tensor, *_: Any, **__: Any) -> torch.Tensor:
+            over = [self.is_over(row) for row in tokens[:, before:].tolist()]
+            return torch.tensor(over, dtype=torch.bool, device=tokens.device)
+
+        return are_over
+
+
 def _search(
-    scorer: Scorer, contexts: Sequence[tuple[int, ...]], width: int, new_tokens: int
+    scorer: Scorer, ends: _Ends, contexts: Sequence[tuple[int, ...]], width: int, new_tokens: int
 ) -> list[list[tuple[int, ...]]]:
-    """For each context the token ids of the best continuations, EOS included where they end there."""
+    """For each context the token ids of the best continuations, with the one that ends them."""
+    from transformers import StoppingCriteriaList
+
     model: Any = scorer.model
     end = scorer.tokenizer.eos_token_id
-    # Only ever behind a mask, or behind EOS; with another id than EOS where one is at hand nothing would change.
+    # Only ever behind a mask, or behind what ends a continuation.
     padding = 0 if end is None else end
     longest = max(map(len, contexts))
     tokens = torch.full((len(contexts), longest), padding)
@@ -149,14 +205,14 @@ def _search(
         input_ids=tokens.to(model.device),
         attention_mask=mask.to(model.device),
         generation_config=_settings(width, new_tokens, end, padding),
+        stopping_criteria=StoppingCriteriaList([ends.criterion(longest)]),
     )
-    rows = generated[:, longest:].tolist()
-    tails = [tuple(row if end not in row else row[: row.index(end) + 1]) for row in rows]
+    tails = [tuple(ends.cut(row)) for row in generated[:, longest:].tolist()]
     return [tails[first : first + width] for first in range(0, len(tails), width)]
 
 
 def _continuations(
-    scorer: Scorer, contexts: Sequence[tuple[int, ...]], tails: Sequence[Sequence[tuple[int, ...]]]
+    scorer: Scorer, ends: _Ends, contexts: Sequence[tuple[int, ...]], tails: Sequence[Sequence[tuple[int, ...]]]
 ) -> list[list[Continuation]]:
     prompts = [
         TokenizedPrompt(context, (len(context),) * len(its), tuple(its))
@@ -169,13 +225,10 @@ def _continuations(
         scores[tree.prompt][tree.members] = np.add.reduceat(values[tree.steps], tree.offsets)
     if any(np.isnan(values).any() for values in scores):
         raise KgprobeError("The model's probabilities are not numbers; its weights are broken.")
-    end = scorer.tokenizer.eos_token_id
     return [
         sorted(
             (
-                Continuation(
-                    str(scorer.tokenizer.decode(list(tail), skip_special_tokens=True)), float(score), tail[-1] == end
-                )
+                Continuation(ends.text(list(tail)), float(score), ends.is_over(list(tail)))
                 for tail, score in zip(its, values, strict=True)
             ),
             key=lambda continuation: -continuation.log_probability,
@@ -192,7 +245,8 @@ def _settings(width: int, new_tokens: int, end: int | None, padding: int) -> "Ge
         num_return_sequences=width,
         do_sample=False,
         max_new_tokens=new_tokens,
-        length_penalty=0.0,
+        # For one beam there is no such choice, and transformers says so.
+        length_penalty=0.0 if width > 1 else None,
         early_stopping=False,
         eos_token_id=end,
         pad_token_id=padding,

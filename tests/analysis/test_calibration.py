@@ -1,0 +1,102 @@
+"""Cross-validated agreement with people, against loops over folds, configurations and pairs of facts."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as some
+from hypothesis.extra import numpy as arrays
+
+from kgprobe.analysis.calibration import COUNTS, WIDTHS, agreement, calibrate, configurations
+from kgprobe.errors import KgprobeError
+
+
+def naive_tau(values: list[float], scores: list[float]) -> float:
+    """τ-b from all pairs; 0 where one side orders nothing."""
+    together = alone = other = 0
+    for i in range(len(values)):
+        for j in range(i):
+            a, b = np.sign(values[i] - values[j]), np.sign(scores[i] - scores[j])
+            together, alone, other = together + a * b, alone + a * a, other + b * b
+    return together / math.sqrt(alone * other) if alone * other else 0.0
+
+
+few_values = some.integers(0, 4).map(float)
+
+
+@given(some.data())
+def test_agreement_is_kendalls_tau_b(data: some.DataObject) -> None:
+    facts = data.draw(some.integers(2, 12))
+    values, scores = (data.draw(arrays.arrays(float, facts, elements=few_values)) for _ in range(2))
+    assert agreement(values, scores) == pytest.approx(naive_tau(values.tolist(), scores.tolist()), abs=1e-12)
+
+
+@pytest.mark.parametrize("folds", [2, 3, 5])
+def test_calibration_is_a_loop_over_folds(folds: int) -> None:
+    generator = np.random.default_rng(folds)
+    facts, options, seed = 60, 7, 11
+    scores = generator.integers(0, 10, facts) / 10
+    values = generator.normal(size=(facts, options)) + np.linspace(0, 2, options) * scores[:, None]
+    values[3, 2] = values[7, 0] = scores[20] = np.nan
+    found = calibrate(values, scores, folds=folds, seed=seed)
+
+    order = np.random.default_rng(seed).permutation(facts).tolist()
+    usable = [fact for fact in range(facts) if fact not in (3, 7, 20)]
+    taus = []
+    for fold in range(folds):
+        own = [fact for fact in usable if order.index(fact) % folds == fold]
+        rest = [fact for fact in usable if fact not in own]
+        training = [naive_tau([values[f, n] for f in rest], [scores[f] for f in rest]) for n in range(options)]
+        best = max(range(options), key=lambda n: training[n])
+        taus.append(naive_tau([values[f, best] for f in own], [scores[f] for f in own]))
+        assert found.folds[fold].best == best
+        assert found.folds[fold].training == pytest.approx(training[best])
+        assert found.folds[fold].tau == pytest.approx(taus[-1])
+        assert found.folds[fold].facts == len(own)
+    mean = sum(taus) / folds
+    assert found.mean == pytest.approx(mean)
+    assert found.deviation == pytest.approx(math.sqrt(sum((tau - mean) ** 2 for tau in taus) / (folds - 1)))
+    assert (found.facts, found.left_out) == (57, 3)
+    assert calibrate(values, scores, folds=folds, seed=seed) == found
+    assert calibrate(values, scores, folds=folds, seed=seed + 1) != found
+
+
+def test_of_equal_configurations_the_first_is_taken_and_one_that_orders_nothing_is_worth_nothing() -> None:
+    scores = np.arange(12.0)
+    table = np.stack([np.full(12, 0.5), scores, scores], axis=1)
+    found = calibrate(table, scores)
+    assert [fold.best for fold in found.folds] == [1, 1, 1]
+    assert (found.mean, found.deviation) == (1, 0)
+    found = calibrate(np.stack([np.full(12, 0.5), -scores], axis=1), scores)
+    assert [(fold.best, fold.tau) for fold in found.folds] == [(0, 0)] * 3
+
+
+def test_a_fold_that_lost_facts_leaves_the_others_as_they_are() -> None:
+    scores = np.random.default_rng(2).normal(size=30)
+    values = scores[:, None] + np.random.default_rng(3).normal(size=(30, 2))
+    whole = calibrate(values, scores)
+    first = int(np.random.default_rng(0).permutation(30)[0])
+    values[first] = np.nan
+    less = calibrate(values, scores)
+    assert less.folds[0].facts == whole.folds[0].facts - 1
+    assert [fold.facts for fold in less.folds[1:]] == [fold.facts for fold in whole.folds[1:]]
+
+
+def test_the_grid() -> None:
+    assert COUNTS == (1, 2, 5, 10, 20, 40, 60, 80, 100, 120, 140, 160, 180, 200)
+    grid = configurations(aggregation=["min", "avg"], width=WIDTHS)
+    assert len(grid) == 16
+    assert grid[1] == {"aggregation": "min", "width": 2}
+    assert configurations() == [{}]
+
+
+@pytest.mark.parametrize(
+    ("shape", "folds", "message"),
+    [((6, 0), 3, "configurations"), ((5, 2), 3, "2 on both sides"), ((6, 2), 1, "1 folds"), ((4, 2), 3, "2 on both")],
+)
+def test_too_little_is_refused(shape: tuple[int, int], folds: int, message: str) -> None:
+    with pytest.raises(KgprobeError, match=message):
+        calibrate(np.zeros(shape), np.zeros(shape[0]), folds=folds)
+    with pytest.raises(KgprobeError, match="shape"):
+        calibrate(np.zeros((6, 2)), np.zeros(5))

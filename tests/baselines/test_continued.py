@@ -1,0 +1,35 @@
+"""Continuations of sentences: whose, which, and why there is none."""
+
+import pytest
+
+from kgprobe.baselines.asked import Asked
+from kgprobe.baselines.continued import continue_sentences
+from kgprobe.baselines.rouge import rouge_l
+from kgprobe.models.decoding import beam_search
+from kgprobe.models.scorer import Scorer
+from kgprobe.verbalize.sentences import Cloze
+from tests.baselines.asked import ASKED, TOO_LONG, tiny
+
+
+@pytest.mark.parametrize("eos", [True, False])
+def test_each_sentence_has_the_lines_of_its_search(eos: bool) -> None:
+    scorer = tiny(eos=eos)
+    asked = [ASKED[1], TOO_LONG, ASKED[0], ASKED[1]]
+    done: list[int] = []
+    found = continue_sentences(scorer, asked, 4, new_tokens=5, progress=done.append)
+    assert list(found.reasons) == [1]
+    assert "longer than the 256" in found.reasons[1]
+    assert found.lines[1] == []
+    assert found.lines[0] == found.lines[3] != found.lines[2]
+    # Equal sentences are searched once.
+    assert sum(done) == 2
+    (wanted,) = beam_search(scorer, [ASKED[0].cloze.prompt], 4, new_tokens=5)
+    assert found.lines[2] == list(dict.fromkeys(one.answer for one in wanted))
+    assert 1 <= len(found.lines[2]) <= 4
+
+
+def test_the_demo_model_goes_on_with_an_answer(demo_scorer: Scorer) -> None:
+    asked = [Asked(Cloze("The official language of [X] is [Y]", "Brazil"), ("Portuguese",))]
+    found = continue_sentences(demo_scorer, asked, 2, new_tokens=4)
+    assert found.lines[0][0] == "Portuguese"
+    assert rouge_l(asked, found).values[0] == 1

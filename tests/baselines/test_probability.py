@@ -1,0 +1,55 @@
+"""Probability against one forward pass a name."""
+
+import math
+
+import numpy as np
+import pytest
+from tokenizers import normalizers
+
+from kgprobe.baselines.asked import Asked
+from kgprobe.baselines.probability import log_probability, probability
+from tests.baselines.asked import ASKED, NAMELESS, TOO_LONG, tiny
+from tests.models.tiny import naive_score
+
+# As English puts them: an article where the sentence has none.
+IN_THE_BLANK = [
+    ["Tokyo", "Tōkyō", "東京", "Tokyo City"],
+    ["Poland", "Republic of Poland"],
+    ["the Netherlands", "The Netherlands"],
+]
+
+
+@pytest.mark.parametrize("eos", [True, False])
+def test_it_is_the_sum_over_names(eos: bool) -> None:
+    scorer = tiny(eos=eos)
+    found = probability(scorer, ASKED)
+    assert not found.reasons
+    for one, names, value in zip(ASKED, IN_THE_BLANK, found.values, strict=True):
+        naive = [naive_score(scorer.model, scorer.tokenizer, [0], one.cloze.prompt, name) for name in names]
+        assert value == pytest.approx(sum(map(math.exp, naive)), rel=1e-3)
+    np.testing.assert_allclose(np.exp(log_probability(scorer, ASKED).values), found.values)
+
+
+def test_what_cannot_be_asked_has_a_reason_and_no_value() -> None:
+    found = probability(tiny(), [NAMELESS, ASKED[0], TOO_LONG])
+    assert np.isnan(found.values).tolist() == [True, False, True]
+    assert found.values[1] == pytest.approx(probability(tiny(), ASKED).values[0], rel=1e-4)
+    assert found.reasons[0] == "its object has no name but white space"
+    assert "more than the 256" in found.reasons[2]
+    assert len(found.reasons) == 2
+    assert len(probability(tiny(), []).values) == 0
+
+
+def test_a_name_that_tokenizes_to_nothing_is_a_reason() -> None:
+    scorer = tiny()
+    scorer.tokenizer.backend_tokenizer.normalizer = normalizers.Replace(" 東京", "")
+    found = probability(scorer, [ASKED[0]])
+    assert np.isnan(found.values).all()
+    assert "tokenizes to nothing" in found.reasons[0]
+
+
+def test_a_small_probability_has_a_logarithm() -> None:
+    scorer = tiny()
+    long = Asked(ASKED[0].cloze, ("x" * 200,))
+    assert probability(scorer, [long]).values[0] == 0
+    assert np.isfinite(log_probability(scorer, [long]).values[0])
