@@ -51,7 +51,7 @@ _KNOWN = _words(
     "Moskva Mur Neckar Neman Neva Nile Ob Oder Odra Oka Orinoco Oise Pechora Po Potomac Prut Rhein Rhine "
     "Rhône Rhone Ruhr Salween Saône Sava Scheldt Seine Severn Spree Tagus Tevere Thames Tiber Tigris Tisza Ucayali "
     "Vistula Volga Vltava Weser Wisła Yamuna Yangtze Yellowstone Yenisei Yenisey Zambezi"
-) | {"Rio Grande", "Río Grande", "Río de la Plata", "Rio Negro", "Benelux Union", "Côte d'Azur"}
+) | {"Deutsche Mark", "Rio Grande", "Río Grande", "Río de la Plata", "Rio Negro", "Benelux Union", "Côte d'Azur"}
 
 _SPELLED = _words(
     "ADB ALP AU BBC BJP CAR CIA CIS CPSU CSTO DPRK DRC EC ECB EEA EEC EU FAO FBI FRG GCC GDR GOP IAEA IBRD ICC ICJ IFC "
