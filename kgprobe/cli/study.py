@@ -85,10 +85,10 @@ def setting(
 ) -> Iterator[Setting]:
     """The facts of a study, in an open graph."""
     from kgprobe.graph.server import open_graph
-    from kgprobe.probes.distractors import asked_relations
+    from kgprobe.probes.questions import ClozeQuestions
 
     with open_graph(graph, ask_password) as connection:
-        askable = asked_relations(connection, relations)
+        askable = ClozeQuestions(connection, as_of, relations=relations).relations
         keys, missing = chosen(connection, facts, count, askable, as_of, seed)
         yield Setting(connection, keys, seed, missing)
 

@@ -1,52 +1,19 @@
-"""The distractor measure as a probe: does a model find the right object more plausible than wrong ones of its kind?
+"""The distractor measure as a probe: facts are put into cloze sentences and compared with distractors.
 
-Section 3 of the distractor paper; docs/methods.md, 1. A fact is put into cloze sentences, a strategy gives distractors
-(:mod:`.strategies`), each candidate's plausibility is summed over its names (:mod:`.plausibility`), and Min@n and Avg@n
-(:mod:`.measure`) say whether the right object comes out first.
+Section 3 of the distractor paper; docs/methods.md, 1. :mod:`.questions` makes sentences, :mod:`.comparison` answers.
 """
 
-import zlib
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
-from kgprobe.errors import KgprobeError, UnknownNameError
-from kgprobe.graph.client import Graph, Row
+from kgprobe.graph.client import Graph
 from kgprobe.models.scorer import Scorer
-from kgprobe.models.tokens import TextError
-from kgprobe.probes.measure import avg_at_n, chance_level, min_at_n
-from kgprobe.probes.outcome import Outcome, Verdict
-from kgprobe.probes.plausibility import Candidates, log_plausibilities, untakable
-from kgprobe.probes.strategies import Question, Rivals, StrategyOptions, make_strategy
-from kgprobe.sampling.distractors import Distractor
-from kgprobe.sampling.facts import AskedFact, FactKey, describe_facts
-from kgprobe.verbalize.sentences import Cloze
-from kgprobe.verbalize.tense import has_ended, templates_of
-
-Floats = NDArray[np.float64]
-
-# Sets the random choice of sentences apart from all others that follow from the same seed.
-SENTENCES = 1
-
-
-@dataclass(frozen=True, slots=True)
-class _Sentence:
-    """A cloze sentence with its distractors, and those that the model cannot take, with the reason."""
-
-    cloze: Cloze
-    rivals: Rivals
-    left_out: tuple[dict[str, str], ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class _Asked:
-    """A fact that can be asked."""
-
-    fact: AskedFact
-    sentences: Sequence[_Sentence]
+from kgprobe.probes.comparison import Comparison
+from kgprobe.probes.measure import chance_level
+from kgprobe.probes.outcome import Outcome
+from kgprobe.probes.questions import ClozeQuestions
+from kgprobe.probes.strategies import StrategyOptions
+from kgprobe.sampling.facts import FactKey
 
 
 class DistractorProbe:
@@ -69,7 +36,7 @@ class DistractorProbe:
         sentences: int | None = 1,
         relations: Sequence[str] = (),
     ) -> None:
-        """Read the relations' cloze sentences.
+        """Read the relations' cloze sentences, and make the strategy.
 
         Args:
             strategy: which distractors; facts that ended before its ``as_of`` are asked in the past tense.
@@ -82,220 +49,19 @@ class DistractorProbe:
                 strategy.
             KgprobeError: no relation has a cloze sentence, or the model has no EOS token.
         """
-        # What every question needs: without it none could be asked, and that is no fault of the facts.
-        scorer.end_token()
-        rows = _relations(graph, relations)
-        self.relations: Sequence[str] = sorted(rows)
-        self._clozes = {relation: list(rows[relation]["clozes"]) for relation in self.relations}
-        self._past_clozes = {relation: list(rows[relation]["past_clozes"]) for relation in self.relations}
-        self._graph = graph
-        self._scorer = scorer
-        self._strategy = make_strategy(graph, scorer, strategy)
-        self._as_of = strategy.as_of
-        self._count = distractors
-        self._sentences = sentences
+        self._questions = ClozeQuestions(graph, strategy.as_of, sentences=sentences, relations=relations)
+        self._comparison = Comparison(graph, scorer, strategy, distractors)
+        self.relations = self._questions.relations
+        # The relations differ in how many sentences they have; each outcome says its own.
+        self._chance = chance_level(distractors, 1) if sentences == 1 else None
 
     def describe(self) -> dict[str, Any]:
         """The model, the distractors and the sentences; see :class:`~kgprobe.probes.outcome.Probe`."""
-        return {
-            "model": self._scorer.name,
-            "scorer": self._scorer.describe(),
-            "strategy": self._strategy.describe(),
-            "as_of": self._as_of,
-            "distractors": self._count,
-            "sentences": self._sentences,
-            "clozes": self._clozes,
-            "past_clozes": self._past_clozes,
-            # The relations differ in how many sentences they have; each outcome says its own.
-            "chance": chance_level(self._count, 1) if self._sentences == 1 else None,
-        }
+        return {**self._comparison.describe(), **self._questions.describe(), "chance": self._chance}
 
     def ask(self, facts: Sequence[FactKey], seed: Sequence[int]) -> list[Outcome]:
         """One outcome a fact; see :class:`~kgprobe.probes.outcome.Probe`.
 
-        A fact whose names the model cannot take is unaskable; what is wrong with the model itself is raised.
-
-        Cost: what the strategy costs, and one scoring of the batch's sentences with (distractors + 1) x names
-        continuations each.
+        Cost: see :meth:`~kgprobe.probes.comparison.Comparison.answer`.
         """
-        described = describe_facts(self._graph, facts)
-        questions = [Question(fact, self._clozes_of(fact, seed)) for fact in described]
-        reasons = [self._unaskable(question) for question in questions]
-        possible = [question for question, reason in zip(questions, reasons, strict=True) if reason is None]
-        outcomes = iter(self._outcomes(possible, seed))
-        return [
-            next(outcomes) if reason is None else _unasked(question.fact, reason)
-            for question, reason in zip(questions, reasons, strict=True)
-        ]
-
-    def _clozes_of(self, fact: AskedFact, seed: Sequence[int]) -> list[Cloze]:
-        ended = has_ended(fact.end, self._as_of)
-        templates = templates_of(
-            self._clozes.get(fact.relation, ()), self._past_clozes.get(fact.relation, ()), ended=ended
-        )
-        if self._sentences is not None and self._sentences < len(templates):
-            # From a stream of the fact's own, so that neither what stands beside it nor how it was chosen has a say.
-            generator = np.random.default_rng([*seed, SENTENCES, zlib.crc32(fact.key.fact.encode())])
-            chosen = generator.choice(len(templates), self._sentences, replace=False)
-            templates = [templates[index] for index in sorted(chosen)]
-        return [Cloze(template, fact.subject_label) for template in templates]
-
-    def _unaskable(self, question: Question) -> str | None:
-        """Why a question cannot be asked of any model; None if it can."""
-        fact = question.fact
-        if not fact.subject_label.strip():
-            return "its subject's label is white space"
-        if not any(name.strip() for name in (fact.object_label, *fact.object_aliases)):
-            return "its object has no name but white space"
-        if fact.relation not in self._clozes:
-            return f"the relation {fact.relation} is not among those asked: inactive, not named, or no cloze sentence"
-        if not question.clozes:
-            return f"it has ended, and the relation {fact.relation} has no cloze sentence in the past tense"
-        return None
-
-    def _outcomes(self, questions: Sequence[Question], seed: Sequence[int]) -> list[Outcome]:
-        asked: list[_Asked] = []
-        failed: dict[int, str] = {}
-        for index, (question, its) in enumerate(
-            zip(questions, self._strategy.rivals(questions, self._count, seed), strict=True)
-        ):
-            without = [rivals.reason for rivals in its if not any(map(_has_name, rivals.distractors))]
-            if without:
-                failed[index] = without[0] or "there is no distractor in the graph"
-            else:
-                sentences = [_sentence(cloze, rivals) for cloze, rivals in zip(question.clozes, its, strict=True)]
-                asked.append(_Asked(question.fact, sentences))
-        outcomes = iter(self._scored(asked))
-        return [
-            _unasked(question.fact, failed[index]) if index in failed else next(outcomes)
-            for index, question in enumerate(questions)
-        ]
-
-    def _scored(self, asked: Sequence[_Asked]) -> list[Outcome]:
-        candidates = [_candidates(one.fact, sentence) for one in asked for sentence in one.sentences]
-        try:
-            values = iter(log_plausibilities(self._scorer, candidates))
-        except TextError as error:
-            # One name that the model cannot take must not cost the others their answers.
-            if len(asked) > 1:
-                return [outcome for one in asked for outcome in self._scored([one])]
-            return [self._without_untakable(asked[0], str(error))]
-        return [_outcome(one, [next(values) for _ in one.sentences]) for one in asked]
-
-    def _without_untakable(self, asked: _Asked, error: str) -> Outcome:
-        """The outcome without the distractors that the model cannot take; unaskable if it cannot take the object."""
-        remaining = []
-        for sentence in asked.sentences:
-            reasons = untakable(self._scorer, _candidates(asked.fact, sentence))
-            if 0 in reasons:
-                return _unasked(asked.fact, reasons[0])
-            kept = [rival for n, rival in enumerate(sentence.rivals.distractors, start=1) if n not in reasons]
-            if not kept:
-                return _unasked(asked.fact, f"the model can take none of its distractors: {error}")
-            left_out = tuple(
-                {"id": sentence.rivals.distractors[n - 1].id, "reason": reason} for n, reason in reasons.items()
-            )
-            # What is proved of the first is no more so of those that move up.
-            rivals = Rivals(kept, sentence.rivals.certified and 0)
-            remaining.append(_Sentence(sentence.cloze, rivals, (*sentence.left_out, *left_out)))
-        return self._scored([_Asked(asked.fact, remaining)])[0]
-
-
-def asked_relations(graph: Graph, relations: Sequence[str] = ()) -> list[str]:
-    """Ids of the relations whose facts can be asked; arguments and errors as of :class:`DistractorProbe`."""
-    return sorted(_relations(graph, relations))
-
-
-def _relations(graph: Graph, relations: Sequence[str]) -> dict[str, Row]:
-    rows = {row["id"]: row for row in graph.read("sample/relations") if row["active"] and row["clozes"]}
-    unusable = [relation for relation in relations if relation not in rows]
-    if unusable:
-        raise UnknownNameError(
-            f"These relations are not in the graph, not active, or have no cloze: {', '.join(unusable)}."
-        )
-    if not rows:
-        raise KgprobeError(
-            "No relation in the graph is active and has a cloze sentence. Load relations with `clozes`, or try "
-            "`kgprobe load sample`."
-        )
-    return {relation: rows[relation] for relation in relations or rows}
-
-
-def _sentence(cloze: Cloze, rivals: Rivals) -> _Sentence:
-    """A sentence without the rivals that have no name to fill it with."""
-    named = [rival for rival in rivals.distractors if _has_name(rival)]
-    if len(named) == len(rivals.distractors):
-        return _Sentence(cloze, rivals)
-    reason = "it has no name but white space"
-    left_out = tuple({"id": rival.id, "reason": reason} for rival in rivals.distractors if not _has_name(rival))
-    return _Sentence(cloze, Rivals(named, rivals.certified and 0), left_out)
-
-
-def _has_name(rival: Distractor) -> bool:
-    return any(name.strip() for name in (rival.label, *rival.aliases))
-
-
-def _candidates(fact: AskedFact, sentence: _Sentence) -> Candidates:
-    names = [(fact.object_label, *fact.object_aliases)]
-    names += [(rival.label, *rival.aliases) for rival in sentence.rivals.distractors]
-    return Candidates(sentence.cloze, names)
-
-
-def _unasked(fact: AskedFact, reason: str) -> Outcome:
-    return Outcome(fact.key, Verdict.UNASKABLE, reason=reason, evidence={"relation": fact.relation})
-
-
-def _outcome(asked: _Asked, plausibilities: Sequence[Floats]) -> Outcome:
-    """Judge one fact; ``plausibilities`` has one array a sentence, of shape (1 + rivals,), the object first."""
-    longest = max(len(values) for values in plausibilities)
-    table = np.full((len(plausibilities), longest), np.nan)
-    for row, values in zip(table, plausibilities, strict=True):
-        row[: len(values)] = values
-    truth, rivals = table[:, 0], table[:, 1:]
-    wins = min_at_n(truth, rivals)[:, -1]
-    right = bool(wins.mean() > 0.5)
-    # The sentence to show is the first that speaks for the verdict; where it went wrong, with the strongest rival.
-    shown = int(np.argmax(wins == right))
-    strongest = int(np.nanargmax(rivals[shown]))
-    places: dict[str, int] = {}
-    entities: list[dict[str, str]] = []
-    for sentence in asked.sentences:
-        for rival in sentence.rivals.distractors:
-            if rival.id not in places:
-                places[rival.id] = len(entities)
-                entities.append({"id": rival.id, "label": rival.label, "reason": rival.reason})
-    fact = asked.fact
-    return Outcome(
-        fact=fact.key,
-        verdict=Verdict.RIGHT if right else Verdict.WRONG,
-        prompt=asked.sentences[shown].cloze.prompt,
-        evidence={
-            "relation": fact.relation,
-            "subject": fact.subject_label,
-            "object": {"id": fact.object, "label": fact.object_label},
-            "min_at_n": float(wins.mean()),
-            "avg_at_n": float(avg_at_n(truth, rivals)[:, -1].mean()),
-            "chance": chance_level(min(len(values) for values in plausibilities) - 1, len(plausibilities)),
-            "winner": None if right else asked.sentences[shown].rivals.distractors[strongest].label,
-            "former": sum(rival.former for rival in asked.sentences[shown].rivals.distractors),
-            "rivals": entities,
-            "sentences": [
-                _sentence_evidence(sentence, values, [places[rival.id] for rival in sentence.rivals.distractors])
-                for sentence, values in zip(asked.sentences, plausibilities, strict=True)
-            ],
-        },
-    )
-
-
-def _sentence_evidence(sentence: _Sentence, values: Floats, places: Sequence[int]) -> Mapping[str, Any]:
-    """What one sentence showed: the object's plausibility first, then its rivals', in the order of retrieval."""
-    evidence: dict[str, Any] = {
-        "prompt": sentence.cloze.prompt,
-        "rivals": list(places),
-        "log_plausibility": values.tolist(),
-    }
-    if sentence.rivals.certified is not None:
-        evidence["certified"] = sentence.rivals.certified
-    if sentence.left_out:
-        evidence["left_out"] = list(sentence.left_out)
-    return evidence
+        return self._comparison.answer(self._questions.of(facts, seed), seed)

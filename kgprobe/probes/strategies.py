@@ -12,19 +12,10 @@ from typing import Any, Protocol
 from kgprobe.errors import UnknownNameError
 from kgprobe.graph.client import Graph
 from kgprobe.models.scorer import Scorer
+from kgprobe.probes.questions import Question
 from kgprobe.sampling.distractors import Distractor, RandomDistractors, Retriever
-from kgprobe.sampling.facts import AskedFact
 from kgprobe.sampling.semantic import SemanticDistractors
 from kgprobe.sampling.temporal import TemporalDistractors
-from kgprobe.verbalize.sentences import Cloze
-
-
-@dataclass(frozen=True, slots=True)
-class Question:
-    """A fact and the sentences it is asked in, at least one."""
-
-    fact: AskedFact
-    clozes: Sequence[Cloze]
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,102 @@
+"""Facts as cloze questions: in which sentences each is asked, or why in none.
+
+A fact that holds is put in its relation's cloze sentences, one that has ended before ``as_of`` in those of the past.
+"""
+
+import zlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from kgprobe.errors import KgprobeError, UnknownNameError
+from kgprobe.graph.client import Graph
+from kgprobe.sampling.facts import AskedFact, FactKey, describe_facts
+from kgprobe.verbalize.sentences import Cloze
+from kgprobe.verbalize.tense import has_ended, templates_of
+
+# Sets the random choice of sentences apart from all others that follow from the same seed.
+SENTENCES = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A fact and the sentences it is asked in.
+
+    Attributes:
+        reason: why there is no sentence; None where there are some.
+    """
+
+    fact: AskedFact
+    clozes: Sequence[Cloze]
+    reason: str | None = None
+
+
+class ClozeQuestions:
+    """Makes questions from the templates of a graph's relations.
+
+    Attributes:
+        relations: ids of those whose facts can be asked, sorted.
+    """
+
+    def __init__(
+        self, graph: Graph, as_of: int, *, sentences: int | None = None, relations: Sequence[str] = ()
+    ) -> None:
+        """Read the relations' cloze sentences.
+
+        Args:
+            as_of: facts that ended before this date (``yyyymmdd``) are asked in the past tense.
+            sentences: how many of a relation's cloze sentences, drawn at random; None asks all of them.
+            relations: ids; none means every active relation that has cloze sentences.
+
+        Raises:
+            UnknownNameError: a relation that was named is not active or has no cloze sentence.
+            KgprobeError: no relation has a cloze sentence.
+        """
+        rows = {row["id"]: row for row in graph.read("sample/relations") if row["active"] and row["clozes"]}
+        unusable = [relation for relation in relations if relation not in rows]
+        if unusable:
+            raise UnknownNameError(
+                f"These relations are not in the graph, not active, or have no cloze: {', '.join(unusable)}."
+            )
+        if not rows:
+            raise KgprobeError(
+                "No relation in the graph is active and has a cloze sentence. Load relations with `clozes`, or try "
+                "`kgprobe load sample`."
+            )
+        self.relations: Sequence[str] = sorted(relations or rows)
+        self._clozes = {relation: list(rows[relation]["clozes"]) for relation in self.relations}
+        self._past_clozes = {relation: list(rows[relation]["past_clozes"]) for relation in self.relations}
+        self._graph = graph
+        self._as_of = as_of
+        self._sentences = sentences
+
+    def describe(self) -> dict[str, Any]:
+        """What the questions depend on besides graph, facts and seed; JSON-compatible."""
+        return {
+            "as_of": self._as_of,
+            "sentences": self._sentences,
+            "clozes": self._clozes,
+            "past_clozes": self._past_clozes,
+        }
+
+    def of(self, facts: Sequence[FactKey], seed: Sequence[int]) -> list[Question]:
+        """A question a fact, in order. Cost: a walk from each subject."""
+        return [self._question(fact, seed) for fact in describe_facts(self._graph, facts)]
+
+    def _question(self, fact: AskedFact, seed: Sequence[int]) -> Question:
+        if fact.relation not in self._clozes:
+            reason = f"the relation {fact.relation} is not among those asked: inactive, not named, or no cloze sentence"
+            return Question(fact, (), reason)
+        ended = has_ended(fact.end, self._as_of)
+        templates = templates_of(self._clozes[fact.relation], self._past_clozes[fact.relation], ended)
+        if not templates:
+            reason = f"it has ended, and the relation {fact.relation} has no cloze sentence in the past tense"
+            return Question(fact, (), reason)
+        if self._sentences is not None and self._sentences < len(templates):
+            # From a stream of the fact's own, so that neither what stands beside it nor how it was chosen has a say.
+            generator = np.random.default_rng([*seed, SENTENCES, zlib.crc32(fact.key.fact.encode())])
+            chosen = generator.choice(len(templates), self._sentences, replace=False)
+            templates = [templates[index] for index in sorted(chosen)]
+        return Question(fact, [Cloze(template, fact.subject_label) for template in templates])
