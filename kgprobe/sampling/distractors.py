@@ -5,9 +5,9 @@ object has no type: it is an object of the same relation), shares no name with i
 subject and relation at ``as_of``. These are the fact's Ω(f), of which every strategy of retrieval takes its own.
 
 For random ones, numbers are drawn here and tested in the graph (``cypher/sample/distractors.cypher``), so that every
-distractor is equally probable. For a small pool, numbers come from the list of its members, read once; for a large one
-from all entities, and the graph turns most of them down. A draw costs its batch and the number of distractors, some 200
-look-ups each at most; never the graph.
+distractor is equally probable. They come from the list of the members, read once; of a large pool they come from all
+entities, and the graph turns down those that are not of it. A draw costs its batch and the number of distractors, some
+150 look-ups each at most; never the graph.
 """
 
 import zlib
@@ -22,8 +22,11 @@ from kgprobe.graph.client import Graph
 from kgprobe.sampling.facts import FactKey
 
 # A pool is listed if it has at most this many members, or at most this share of all entities.
-LISTED_MEMBERS = 10_000
+LISTED_MEMBERS = 200_000
 LISTED_SHARE = 0.01
+
+# A listed pool is gone through in random order if it has at most this many members; of a larger one, some are drawn.
+SHUFFLED_MEMBERS = 10_000
 
 # How many listed members are remembered between calls, 8 bytes each.
 REMEMBERED_MEMBERS = 10_000_000
@@ -103,11 +106,18 @@ def admissible(graph: Graph, rows: Sequence[tuple[FactKey, Sequence[int]]], as_o
 
 @dataclass(slots=True)
 class _Draw:
-    """The numbers still to be tried for one fact, and what was found."""
+    """The numbers still to be tried for one fact, and what was found.
+
+    Attributes:
+        shuffled: all members of the pool in random order, each to be tried once.
+        listed: all members of a pool to draw from, if neither that nor all numbers below ``total``.
+        share: of what is drawn from, the part that is of the pool.
+    """
 
     key: FactKey
     generator: np.random.Generator
-    pool: NDArray[np.int64] | None
+    shuffled: NDArray[np.int64] | None
+    listed: NDArray[np.int64] | None
     total: int
     share: float
     found: dict[int, Distractor] = field(default_factory=dict)
@@ -116,13 +126,17 @@ class _Draw:
     def numbers(self, count: int) -> list[int]:
         """The next numbers to try: more than are missing, since some will be turned down."""
         missing = count - len(self.found)
-        if self.pool is not None:
-            chosen = self.pool[self.tried : self.tried + 2 * missing + 4]
-            self.tried += len(chosen)
-            return [int(number) for number in chosen]
-        wanted = int(2 * missing / self.share) + 4
-        self.tried += wanted
-        return list(dict.fromkeys(self.generator.integers(self.total, size=wanted).tolist()))
+        if self.shuffled is not None:
+            chosen = self.shuffled[self.tried : self.tried + missing + missing // 4 + 4]
+        else:
+            chosen = self.generator.integers(self.total, size=int(1.5 * missing / self.share) + 4)
+            chosen = chosen if self.listed is None else self.listed[chosen]
+        self.tried += len(chosen)
+        return list(dict.fromkeys(chosen.tolist()))
+
+    def goes_on(self, count: int) -> bool:
+        """Whether there may be more; a large pool runs dry only if nearly all its members are turned down."""
+        return len(self.found) < count and (self.shuffled is not None or self.tried < 100 * count / self.share)
 
 
 class RandomDistractors:
@@ -150,12 +164,7 @@ class RandomDistractors:
             tested = admissible(self._graph, [(draw.key, numbers) for draw, numbers in rows], self._as_of)
             for (draw, _), found in zip(rows, tested, strict=True):
                 draw.found |= found
-            # A large pool runs dry only if nearly all its members are turned down, by name or because they are true.
-            pending = [
-                draw
-                for draw, _ in rows
-                if len(draw.found) < count and (draw.pool is not None or draw.tried < 100 * count / draw.share)
-            ]
+            pending = [draw for draw, _ in rows if draw.goes_on(count)]
         return [list(draw.found.values())[:count] for draw in draws]
 
     def _begin(self, keys: Sequence[FactKey], seed: Sequence[int]) -> list[_Draw]:
@@ -168,15 +177,22 @@ class RandomDistractors:
                 listed[fact] = groups
             row["share"] = min(1.0, size / max(1, row["total"]))
         self._remember({group for groups in listed.values() for group in groups})
+        unions: dict[tuple[tuple[str, str], ...], NDArray[np.int64]] = {}
         draws = []
         for key in keys:
             generator = np.random.default_rng([*seed, zlib.crc32(key.fact.encode())])
-            pool = None
-            if key.fact in listed:
-                members = [self._members[group] for group in listed[key.fact]]
-                pool = generator.permutation(np.unique(np.concatenate(members)))
             row = pools[key.fact]
-            draws.append(_Draw(key, generator, pool, row["total"], row["share"]))
+            if key.fact not in listed:
+                draws.append(_Draw(key, generator, None, None, row["total"], row["share"]))
+                continue
+            union = tuple(listed[key.fact])
+            if union not in unions:
+                unions[union] = np.unique(np.concatenate([self._members[group] for group in union]))
+            pool = unions[union]
+            if len(pool) <= SHUFFLED_MEMBERS:
+                draws.append(_Draw(key, generator, generator.permutation(pool), None, len(pool), 1.0))
+            else:
+                draws.append(_Draw(key, generator, None, pool, len(pool), 1.0))
         return draws
 
     def _remember(self, groups: set[tuple[str, str]]) -> None:

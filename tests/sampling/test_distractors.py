@@ -15,27 +15,38 @@ from tests.sampling.enumerable import AS_OF, current, distractors, enumerable
 from tests.written_source import WrittenSource
 
 
-@pytest.mark.parametrize("listed", [10_000, 0], ids=["listed pools", "pools by number"])
+@pytest.mark.parametrize(
+    "sizes", [(99, 99), (99, 0), (0, 0)], ids=["shuffled pools", "listed pools", "pools by number"]
+)
 @pytest.mark.parametrize("seed", [1, 2])
 def test_all_distractors_are_found_and_nothing_else(
-    graph: Graph, monkeypatch: pytest.MonkeyPatch, listed: int, seed: int
+    graph: Graph, monkeypatch: pytest.MonkeyPatch, sizes: tuple[int, int], seed: int
 ) -> None:
-    monkeypatch.setattr(module, "LISTED_MEMBERS", listed)
-    people, facts = enumerable(seed)
+    monkeypatch.setattr(module, "LISTED_MEMBERS", sizes[0])
+    monkeypatch.setattr(module, "LISTED_SHARE", 0.01 if sizes[0] else 0)
+    monkeypatch.setattr(module, "SHUFFLED_MEMBERS", sizes[1])
+    # Few, since whoever draws by number learns slowly that there are no more.
+    people, facts = enumerable(seed, entities=30, facts=40)
     load(graph, WrittenSource(people, facts))
     named = {entity.id for entity in people if entity.label}
     asked = [fact for fact in facts if {fact.subject, fact.object} <= named]
     keys = [FactKey(fact.subject, fact.id) for fact in asked]
-    drawn = RandomDistractors(graph, AS_OF).retrieve(keys, 100, [0])
+    drawn = RandomDistractors(graph, AS_OF).retrieve(keys, len(people), [0])
     for fact, rivals in zip(asked, drawn, strict=True):
         ids = [rival.id for rival in rivals]
         assert len(ids) == len(set(ids))
         assert set(ids) == distractors(people, facts, fact), fact
 
 
-@pytest.mark.parametrize("listed", [10_000, 0], ids=["listed pools", "pools by number"])
-def test_every_distractor_is_equally_probable(graph: Graph, monkeypatch: pytest.MonkeyPatch, listed: int) -> None:
-    monkeypatch.setattr(module, "LISTED_MEMBERS", listed)
+@pytest.mark.parametrize(
+    "sizes", [(99, 99), (99, 0), (0, 0)], ids=["shuffled pools", "listed pools", "pools by number"]
+)
+def test_every_distractor_is_equally_probable(
+    graph: Graph, monkeypatch: pytest.MonkeyPatch, sizes: tuple[int, int]
+) -> None:
+    monkeypatch.setattr(module, "LISTED_MEMBERS", sizes[0])
+    monkeypatch.setattr(module, "LISTED_SHARE", 0.01 if sizes[0] else 0)
+    monkeypatch.setattr(module, "SHUFFLED_MEMBERS", sizes[1])
     # A third of the type are no distractors; twice as many entities are of another type.
     people = [Entity(f"e{n}", f"name {n}", types=("t" if n % 3 == 0 else "u",)) for n in range(90)]
     facts = [Fact(f"f{n}", "e1", "r", f"e{3 * n}") for n in range(10)]
