@@ -5,10 +5,12 @@ import json
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO, TypeVar
 
 import click
 
+from kgprobe.cli.measures import chosen_measures, described, measure_facts_of, measures_options, measuring, tools_for
 from kgprobe.cli.options import (
     STRATEGIES,
     as_of_option,
@@ -243,6 +245,116 @@ def sizes(
         seed,
     )
     finish(sizes_study(sized, asked, distractors, config), as_json)
+
+
+@study.command()
+@click.argument("table", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@model_option
+@measures_options
+@common_options
+def robustness(
+    table: Path,
+    model: str,
+    strategies: tuple[str, ...],
+    names: tuple[str, ...],
+    widths: tuple[int, ...],
+    encoder: str | None,
+    judge: str | None,
+    distractors: int,
+    seed: int,
+    as_of: int,
+    graph: str | None,
+    as_json: bool,
+) -> None:
+    """How much measures mind flawed sentences: τ between flawed and corrected verbalizations.
+
+    TABLE is a CSV file with the columns triples_raw, triples, context, verbalization, errors and correction.
+    """
+    from kgprobe.analysis.robustness import pair_up, read_verbalizations
+    from kgprobe.graph.server import open_graph
+    from kgprobe.graph.state import graph_state
+    from kgprobe.studies.robustness import paired_questions, robustness_study
+
+    pairs, unpaired = pair_up(read_verbalizations(table))
+    with open_graph(graph, ask_password) as connection:
+        flawed, corrected, missing = paired_questions(connection, pairs)
+        if not flawed:
+            raise click.ClickException(f"None of the {len(pairs)} pairs of {table} is about a fact of this graph.")
+        tools = tools_for(connection, model, as_of, seed, widths, distractors, encoder, judge)
+        chosen_names = chosen_measures(names, strategies, tools)
+        config = {
+            "table": str(table),
+            "graph": graph_state(connection),
+            "pairs": len(flawed),
+            **described(tools, encoder, judge),
+            "measures": chosen_names,
+        }
+        with measuring(2 * len(flawed) * len(chosen_names)) as watch:
+            done = robustness_study(
+                lambda name, questions: measure_facts_of(name, tools, questions, watch),
+                chosen_names,
+                flawed,
+                corrected,
+                [*(one.reason for one in unpaired), *missing],
+                model,
+                config,
+                seed,
+            )
+    finish(done, as_json)
+
+
+@study.command()
+@click.argument("scores", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@model_option
+@measures_options
+@common_options
+def calibration(
+    scores: Path,
+    model: str,
+    strategies: tuple[str, ...],
+    names: tuple[str, ...],
+    widths: tuple[int, ...],
+    encoder: str | None,
+    judge: str | None,
+    distractors: int,
+    seed: int,
+    as_of: int,
+    graph: str | None,
+    as_json: bool,
+) -> None:
+    """How well measures agree with people: cross-validated Kendall's τ with human scores.
+
+    SCORES is a JSON file: a list of objects with subject, relation, object (ids) and human_score.
+    """
+    from kgprobe.graph.server import open_graph
+    from kgprobe.graph.state import graph_state
+    from kgprobe.probes.questions import ClozeQuestions
+    from kgprobe.studies.calibration import calibration_study, find_scored, read_human_scores
+
+    human = read_human_scores(scores)
+    with open_graph(graph, ask_password) as connection:
+        scored = find_scored(connection, human)
+        questions = ClozeQuestions(connection, as_of).of(scored.keys, [seed])
+        tools = tools_for(connection, model, as_of, seed, widths, distractors, encoder, judge)
+        chosen_names = chosen_measures(names, strategies, tools)
+        config = {
+            "scores": str(scores),
+            "graph": graph_state(connection),
+            "facts": len(questions),
+            **described(tools, encoder, judge),
+            "measures": chosen_names,
+        }
+        with measuring(len(questions) * len(chosen_names)) as watch:
+            done = calibration_study(
+                lambda name: measure_facts_of(name, tools, questions, watch),
+                chosen_names,
+                scored.scores,
+                scored.missing,
+                model,
+                config,
+                seed=seed,
+            )
+    finish(done, as_json)
 
 
 def finish(done: "Study", as_json: bool) -> None:

@@ -39,3 +39,55 @@ def test_numbers_are_studied(home: dict[str, str], model: str, name: str, column
 def test_one_model_has_no_line(home: dict[str, str], model: str) -> None:
     done = kgprobe("study", "sizes", "--model", model, *COMMON, **home)
     assert (done.returncode, "two models at least" in done.stderr) == (2, True)
+
+
+VERBALIZATIONS = """\
+,triples_raw,triples,popularity,context,verbalization,errors,correction
+0,"('Q17', 'P36', 'Q1490')","(Japan, capital, Tokyo, start=None, end=None)",1,present,capital of Japan is Tokyo,sub_deter,The capital of Japan is Tokyo
+1,"('Q142', 'P36', 'Q90')","(France, capital, Paris, start=None, end=None)",1,present,France has capital Paris,obj_deter,France has its capital in Paris
+2,"('Q183', 'P36', 'Q64')","(Germany, capital, Berlin, start=None, end=None)",1,present,Germany is rule from Berlin,wrong_conjug,Germany is ruled from Berlin
+3,"('Q38', 'P36', 'Q220')","(Italy, capital, Rome, start=None, end=None)",1,present,The capital of Italy is Rome,-,
+4,"('Q38', 'P36', 'Q90')","(Italy, capital, Paris, start=None, end=None)",1,present,capital of Italy is Paris,-,The capital of Italy is Paris
+"""  # noqa: E501
+SCORES = [("Q17", "Q1490"), ("Q142", "Q90"), ("Q183", "Q64"), ("Q38", "Q220"), ("Q29", "Q2807"), ("Q96", "Q1489")]
+MEASURES = ["--strategy", "random", "-n", "5", "--width", "2", "--json"]
+
+
+@pytest.mark.usefixtures("sample")
+def test_robustness_is_studied_for_every_measure(home: dict[str, str], model: str, tmp_path: Path) -> None:
+    table = tmp_path / "errors.csv"
+    table.write_text(VERBALIZATIONS)
+    done = kgprobe("study", "robustness", str(table), "--model", model, "--judge", model, *MEASURES, **home)
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    names = {row["measure"] for row in found["table"]}
+    assert names == {"distractors:random", "probability", "precision@n", "rouge-l", "judge", "karr"}
+    assert {row["pairs"] + row["left out"] for row in found["table"]} == {3}
+    notes = "\n".join(found["notes"])
+    assert "1: it has no correction" in notes
+    assert "1: the graph has no such fact" in notes
+    assert "its sentence has no place for another subject" in notes
+
+
+@pytest.mark.usefixtures("sample")
+def test_calibration_is_studied_against_people(home: dict[str, str], model: str, tmp_path: Path) -> None:
+    scores = tmp_path / "scores.json"
+    entries = [
+        {"subject": subject, "relation": "P36", "object": object_, "human_score": number / 10}
+        for number, (subject, object_) in enumerate(SCORES)
+    ]
+    scores.write_text(json.dumps(entries))
+    done = kgprobe("study", "calibration", str(scores), "--model", model, *MEASURES, **home)
+    assert done.returncode == 0, done.stderr
+    table = {row["measure"]: row for row in json.loads(done.stdout)["table"]}
+    # The small model's tokenizer has hardly a name that is one token.
+    assert table.keys() == {"distractors:random", "probability", "rouge-l", "karr"}
+    assert "precision@n is not judged" in done.stdout
+    assert table["probability"]["facts"] == 6
+    assert "n = " in table["distractors:random"]["best of fold 1"]
+
+    scores.write_text(json.dumps([{**entries[0], "human_score": 2}]))
+    wrong = kgprobe("study", "calibration", str(scores), "--model", model, **home)
+    assert (wrong.returncode, "$[0].human_score" in wrong.stderr) == (1, True), wrong.stderr
+    unknown = kgprobe("study", "calibration", str(scores), "--model", model, "--measure", "bertscore", **home)
+    assert unknown.returncode != 0
