@@ -16,18 +16,21 @@ IN_THE_BLANK = [
     ["Tokyo", "Tōkyō", "東京", "Tokyo City"],
     ["Poland", "Republic of Poland"],
     ["the Netherlands", "The Netherlands"],
+    # Of similar length, so that each has a part in the sum.
+    ["Tokyo", "York", "City"],
 ]
 
 
 @pytest.mark.parametrize("eos", [True, False])
 def test_it_is_the_sum_over_names(eos: bool) -> None:
     scorer = tiny(eos=eos)
-    found = probability(scorer, ASKED)
+    asked = [*ASKED, Asked(ASKED[0].cloze, ("Tokyo", "York", "City"))]
+    found = probability(scorer, asked)
     assert not found.reasons
-    for one, names, value in zip(ASKED, IN_THE_BLANK, found.values, strict=True):
+    for one, names, value in zip(asked, IN_THE_BLANK, found.values, strict=True):
         naive = [naive_score(scorer.model, scorer.tokenizer, [0], one.cloze.prompt, name) for name in names]
-        assert value == pytest.approx(sum(map(math.exp, naive)), rel=1e-3)
-    np.testing.assert_allclose(np.exp(log_probability(scorer, ASKED).values), found.values)
+        assert value == pytest.approx(sum(map(math.exp, naive)), rel=1e-3, abs=0)
+    np.testing.assert_allclose(np.exp(log_probability(scorer, asked).values), found.values)
 
 
 def test_what_cannot_be_asked_has_a_reason_and_no_value() -> None:
