@@ -1,0 +1,269 @@
+"""The entities that a model finds most plausible after a prompt: by beam search, and exactly.
+
+Docs/methods.md, 1: ``Pl(o | c)`` is the sum, over an entity's names, of the probability that the name and then the end
+follow the prompt; wanted are the n entities with most of it, among those that a judge admits.
+
+The **beam** goes from the prompt on, a token at a time, with the most probable prefixes. A slot of the beam belongs to
+an entity where all names behind its prefixes do, and an entity that leads already needs none.
+
+The **exact** search asks best first. A prefix's probability bounds the sum over all names behind it, so no entity gets
+more than its ended names have, and the open prefixes before its others, each once (:meth:`.Exploration.bounds`). Where
+the n-th entity has that much already, nothing can be before it any more. Within the tolerance: sums of a name's
+log-probabilities differ by rounding, by up to ``TOLERANCE``, from one batch to another.
+
+In both, the names of what was found are then asked to their ends, so that plausibilities are whole, and what every
+other entity can get at most tells how many of the first are proved to be the first.
+
+A search is a generator: it yields whom to judge or that it waits for the model, so that many prompts are asked at once.
+"""
+
+from collections.abc import Callable, Generator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from kgprobe.errors import KgprobeError
+from kgprobe.models.exploration import Exploration, Floats
+from kgprobe.models.label_trie import Integers
+from kgprobe.models.scorer import Scorer
+from kgprobe.models.tokens import TokenizedPrompt
+
+if TYPE_CHECKING:
+    from kgprobe.models.trie import Tree
+
+# Natural logarithm. As exact as the scorer is in fp32.
+TOLERANCE = 1e-4
+# Entities judged beyond those wanted, since some will be turned down and each question costs a turn.
+_SPARE = 8
+# Prefixes that the exact search asks for in one turn, at least: nearly all that are probable have to be asked for
+# sooner or later, and each turn computes what stands before them again.
+_LEAST_AT_ONCE = 128
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """The most plausible entities after a prompt.
+
+    Attributes:
+        numbers: of the entities, the most plausible first.
+        log_plausibilities: theirs, over all their names.
+        certified: how many of the first are proved to be the most plausible of all, in their order within
+            ``TOLERANCE``.
+        bound: the most that the log-plausibility of any other can be; -inf if there is none left.
+        evaluated: after how many prefixes the model was asked.
+    """
+
+    numbers: Integers
+    log_plausibilities: Floats
+    certified: int
+    bound: float
+    evaluated: int
+
+
+# What a search waits for: the judgement of these entities, or the model's answers where it is None.
+Search = Generator[Integers | None, None, Integers]
+Judge = Callable[[Sequence[tuple[int, Integers]]], Sequence[Integers]]
+
+
+def find(
+    scorer: Scorer,
+    prompts: Sequence[TokenizedPrompt],
+    explorations: Sequence[Exploration],
+    searches: Sequence[Search],
+    count: int,
+    judge: Judge,
+) -> list[Found]:
+    """Let searches run side by side: one judgement and one evaluation of the model a turn for all of them.
+
+    Args:
+        scorer: its EOS token ends each name.
+        prompts: tokens of the prompts.
+        explorations: one a prompt, new.
+        searches: one a prompt, on its exploration.
+        count: how many entities are wanted of each.
+        judge: given numbers of entities for some prompts, says for each which of them are admitted.
+
+    Raises:
+        KgprobeError: the model's probabilities are not numbers.
+    """
+    ends: dict[int, Integers] = {}
+    waiting = _advance(searches, range(len(searches)), ends)
+    while waiting:
+        unjudged = [(number, wanted) for number, wanted in waiting.items() if wanted is not None]
+        if unjudged:
+            for (number, wanted), admitted in zip(unjudged, judge(unjudged), strict=True):
+                explorations[number].judge(wanted, admitted)
+            waiting |= _advance(searches, [number for number, _ in unjudged], ends)
+        else:
+            _evaluate(scorer, prompts, explorations, list(waiting))
+            waiting = _advance(searches, list(waiting), ends)
+        waiting = {number: wanted for number, wanted in waiting.items() if number not in ends}
+    return [_found(exploration, ends[number], count) for number, exploration in enumerate(explorations)]
+
+
+def _advance(
+    searches: Sequence[Search], numbers: Sequence[int], ends: dict[int, Integers]
+) -> dict[int, Integers | None]:
+    waiting: dict[int, Integers | None] = {}
+    for number in numbers:
+        try:
+            waiting[number] = next(searches[number])
+        except StopIteration as end:  # noqa: PERF203
+            ends[number] = end.value
+    return waiting
+
+
+def _evaluate(
+    scorer: Scorer, prompts: Sequence[TokenizedPrompt], explorations: Sequence[Exploration], numbers: Sequence[int]
+) -> None:
+    end = scorer.end_token()
+    trees: list[Tree] = []
+    places: dict[int, tuple[int, Integers]] = {}
+    for number in numbers:
+        for tree, own in explorations[number].trees(number, end):
+            trees.append(tree)
+            places[id(tree)] = (number, own)
+    sizes = dict.fromkeys(numbers, 0)
+    for number, own in places.values():
+        sizes[number] += len(own)
+    values = {number: np.full(size, np.nan) for number, size in sizes.items()}
+    for tree, found in scorer.edge_log_probabilities(trees, prompts):
+        number, own = places[id(tree)]
+        values[number][own] = found
+    for number in numbers:
+        if np.isnan(values[number]).any():
+            raise KgprobeError(f"Prompt {number}: the model's probabilities are not numbers; its weights are broken.")
+        explorations[number].learn(values[number])
+
+
+def beam(exploration: Exploration, count: int, width: int) -> Search:
+    """At least ``count`` entities, if there are as many, by a beam of ``width`` slots.
+
+    Returns:
+        the numbers of those found with most, at most the greater of ``count`` and ``width``, all their names asked.
+    """
+    width = max(width, count)
+    fresh = exploration.expand(np.zeros(1, dtype=np.int64))
+    while True:
+        yield None
+        leading = yield from _leading(exploration, width)
+        near = fresh[exploration.log_probability[fresh] > _floor(exploration, leading, width)]
+        chosen = yield from _slots(exploration, near, leading, width)
+        if not len(chosen) and len(leading) < count:
+            # What fell from the beam before.
+            chosen = yield from _slots(exploration, np.flatnonzero(exploration.open), leading, width)
+        if not len(chosen):
+            return (yield from _completed(exploration, leading, count))
+        fresh = exploration.expand(chosen)
+
+
+def best_first(exploration: Exploration, count: int, budget: int) -> Search:
+    """The ``count`` most plausible entities, or what was found of them when the budget is spent.
+
+    Args:
+        exploration: a new one.
+        count: how many are wanted.
+        budget: after how many prefixes the model may be asked before the search ends; the names of what was found are
+            asked to their ends in any case.
+
+    Returns:
+        the numbers of at most ``count`` entities, all their names asked.
+    """
+    if sum(len(trie.entities) for trie in exploration.tries) <= count:
+        # All are wanted, and can be asked for in one turn.
+        return (yield from _completed(exploration, np.empty(0, dtype=np.int64), count))
+    while True:
+        leading = yield from _leading(exploration, count)
+        left = budget - exploration.evaluated
+        if left <= 0:
+            break
+        floor = _floor(exploration, leading, count) + TOLERANCE
+        chosen = exploration.above(floor)[: min(left, max(_LEAST_AT_ONCE, count))]
+        if not len(chosen) and len(leading) == count:
+            chosen = (yield from _rivals(exploration, leading, floor))[:left]
+        if not len(chosen):
+            break
+        exploration.expand(chosen)
+        yield None
+    return (yield from _completed(exploration, leading, count))
+
+
+def _leading(exploration: Exploration, count: int) -> Search:
+    """The admitted entities whose names have got most so far, at most ``count``."""
+    while True:
+        ranked = exploration.ranked()[: count + _SPARE]
+        unknown = np.setdiff1d(ranked, exploration.admitted)
+        if not np.isin(ranked[:count], unknown).any():
+            return ranked[:count]
+        yield unknown
+
+
+def _floor(exploration: Exploration, leading: Integers, count: int) -> float:
+    """What an entity has to exceed to be among the first ``count``."""
+    return float(exploration.mass(leading[-1:])[0]) if len(leading) == count else -np.inf
+
+
+def _slots(exploration: Exploration, nodes: Integers, leading: Integers, width: int) -> Search:
+    """The nodes that the beam goes on with: the most probable ones, each entity in one slot, or in none if it leads."""
+    log_probability = exploration.log_probability
+    nodes = nodes[np.argsort(-log_probability[nodes], kind="stable")]
+    # Several nodes share a slot, and some have none; mostly these are enough.
+    enough = 4 * width
+    while True:
+        near = nodes[:enough]
+        owners = exploration.sole_owners(near)
+        done = np.isin(owners, exploration.refused) | np.isin(owners, leading)
+        near, owners = near[~done], owners[~done]
+        # A prefix of several entities has a slot of its own.
+        slot, place = np.unique(np.where(owners < 0, -1 - near, owners), return_inverse=True)
+        if len(slot) < width and enough < len(nodes):
+            enough *= 2
+            continue
+        masses = np.full(len(slot), -np.inf)
+        np.logaddexp.at(masses, place, log_probability[near])
+        taken = np.isin(place, np.argsort(-masses, kind="stable")[:width])
+        unknown = np.setdiff1d(owners[taken & (owners >= 0)], exploration.admitted)
+        if not len(unknown):
+            return near[taken]
+        yield unknown
+
+
+def _rivals(exploration: Exploration, leading: Integers, floor: float) -> Search:
+    """The nodes to expand since an entity that is not among the leading may get more than ``floor``."""
+    everywhere = np.flatnonzero(exploration.open)
+    while True:
+        rivals = np.union1d(exploration.ranked(), exploration.contenders(everywhere, floor))
+        rivals = np.setdiff1d(rivals, [*leading, *exploration.refused])
+        bounds, heaviest = exploration.bounds(rivals)
+        above = bounds > floor
+        unknown = np.setdiff1d(rivals[above], exploration.admitted)
+        if not len(unknown):
+            return np.setdiff1d(heaviest[above], [-1])
+        yield unknown
+
+
+def _completed(exploration: Exploration, chosen: Integers, count: int) -> Search:
+    """These entities, and others where they are fewer than ``count``, when all their names were asked to the end."""
+    while len(chosen) < count:
+        near = exploration.nearest(count - len(chosen) + _SPARE)
+        if not len(near):
+            break
+        yield near
+        more = near[np.isin(near, exploration.admitted)]
+        chosen = np.concatenate([chosen, more[: count - len(chosen)]])
+    nodes = exploration.holding(chosen)
+    while len(nodes):
+        exploration.expand(nodes)
+        nodes = exploration.holding(chosen)
+    yield None
+    return chosen
+
+
+def _found(exploration: Exploration, chosen: Integers, count: int) -> Found:
+    masses = exploration.mass(chosen)
+    numbers = chosen[np.lexsort([chosen, -masses])][:count]
+    masses = exploration.mass(numbers)
+    bound = exploration.most_of_others(numbers)
+    certified = int((masses >= bound - TOLERANCE).sum())
+    return Found(numbers, masses, certified, bound, exploration.evaluated)

@@ -1,0 +1,235 @@
+"""Beam and exact search against brute force: every admitted entity's plausibility, by the scorer."""
+
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from scipy.special import logsumexp
+from tokenizers import normalizers
+
+from kgprobe.errors import KgprobeError
+from kgprobe.models.exploration import Exploration
+from kgprobe.models.label_trie import LabelTrie
+from kgprobe.models.label_trie_building import build_label_trie
+from kgprobe.models.scorer import Scorer
+from kgprobe.models.search import Found, beam, best_first, find
+from tests.models.tiny import byte_level, random_model
+
+WORDS = ["Tokyo", "Paris", "New", "York", "City", "Zürich", "Ła", "Japan", "of", "the", "Saint", "Port", "A", "B"]
+UNLIMITED = 10**9
+
+
+@pytest.fixture(scope="module")
+def scorer() -> Scorer:
+    """A model that is sure of itself, so that there is something to be left out."""
+    tokenizer = byte_level(bos=True)
+    model = random_model("gpt2", len(tokenizer))
+    with torch.no_grad():
+        model.transformer.ln_f.weight.mul_(3)
+    return Scorer(model, tokenizer, name="sure")
+
+
+@dataclass
+class Pool:
+    """Entities in several tries, and who of them is not admitted."""
+
+    named: dict[int, list[str]]
+    groups: Sequence[Sequence[int]]
+    refused: set[int] = field(default_factory=set)
+
+    def tries(self, folder: Path, scorer: Scorer) -> list[LabelTrie]:
+        tries = []
+        for place, group in enumerate(self.groups):
+            path = folder / f"{place}.trie"
+            build_label_trie(path, "", scorer.tokenizer, [(number, self.named[number]) for number in group])
+            tries.append(LabelTrie(path))
+        return tries
+
+    @property
+    def admitted(self) -> list[int]:
+        return sorted(set().union(*self.groups) - self.refused)
+
+    def judge(self, rows: Sequence[tuple[int, np.ndarray]]) -> list[np.ndarray]:
+        return [numbers[~np.isin(numbers, list(self.refused))] for _, numbers in rows]
+
+    def brute_force(self, scorer: Scorer, prompts: Sequence[str]) -> list[dict[int, float]]:
+        """Log Pl of every admitted entity after every prompt."""
+        names = [name for number in self.admitted for name in self.named[number]]
+        owners = [number for number in self.admitted for _ in self.named[number]]
+        return [
+            {number: float(logsumexp(scores[np.array(owners) == number])) for number in self.admitted}
+            for scores in scorer.score(prompts, [names] * len(prompts), eos=True)
+        ]
+
+
+def search(
+    scorer: Scorer, pool: Pool, tries: list[LabelTrie], prompts: Sequence[str], count: int, **how
+) -> list[Found]:
+    """How: ``budget`` for the exact search, ``width`` for a beam, ``limit`` of tokens."""
+    limit = how.pop("limit", None)
+    tokens = scorer.tokenize(prompts, [[]] * len(prompts))
+    explorations = [Exploration(prompt.context, tries, limit) for prompt in tokens]
+    searches = [(best_first if "budget" in how else beam)(one, count, *how.values()) for one in explorations]
+    return find(scorer, tokens, explorations, searches, count, pool.judge)
+
+
+def random_pool(generator: random.Random) -> Pool:
+    """Entities with one name or many, some names those of several; in one type or several; some not admitted."""
+    named = {
+        7 * entity: list(dict.fromkeys(random_name(generator) for _ in range(generator.choice([1, 1, 2, 3, 8]))))
+        for entity in range(generator.randrange(5, 150))
+    }
+    groups = [[number for number in named if generator.random() < 0.7] for _ in range(generator.choice([1, 1, 2, 3]))]
+    return Pool(named, groups, {number for number in named if generator.random() < 0.1})
+
+
+def random_name(generator: random.Random) -> str:
+    return " ".join(generator.choices(WORDS, k=generator.randrange(1, 4)))
+
+
+def random_prompts(generator: random.Random, count: int = 5) -> list[str]:
+    return [f"The capital of {random_name(generator)} is" for _ in range(count)]
+
+
+def check(found: Found, truth: dict[int, float], count: int) -> None:
+    """What holds of every search: whole plausibilities, best first, and a certificate and a bound that are true."""
+    assert len(found.numbers) == min(count, len(truth))
+    assert found.log_plausibilities == pytest.approx([truth[number] for number in found.numbers], abs=1e-3)
+    assert (np.diff(found.log_plausibilities) <= 0).all()
+    best = sorted(truth.values(), reverse=True)[: found.certified]
+    assert found.log_plausibilities[: found.certified] == pytest.approx(best, abs=3e-4)
+    others = [value for number, value in truth.items() if number not in found.numbers]
+    assert max(others, default=-np.inf) <= found.bound + 1e-3
+
+
+def nodes(tries: list[LabelTrie]) -> int:
+    """How many prefixes there are to be asked for."""
+    sequences = {trie.sequence(label) for trie in tries for label in range(len(trie))}
+    return len({sequence[:length] for sequence in sequences for length in range(len(sequence) + 1)})
+
+
+def test_exact_search_is_brute_force_and_asks_for_less(tmp_path: Path, scorer: Scorer) -> None:
+    generator = random.Random(1)
+    prompts_done = saved = 0
+    for _ in range(30):
+        pool, count = random_pool(generator), generator.choice([1, 3, 10, 40])
+        tries, prompts = pool.tries(tmp_path, scorer), random_prompts(generator)
+        found = search(scorer, pool, tries, prompts, count, budget=UNLIMITED)
+        for one, truth in zip(found, pool.brute_force(scorer, prompts), strict=True):
+            check(one, truth, count)
+            assert one.certified == len(one.numbers)
+            best = sorted(truth, key=lambda number: (-truth[number], number))[:count]
+            # Entities that the model finds equally plausible may stand for each other.
+            assert one.log_plausibilities == pytest.approx([truth[number] for number in best], abs=3e-4)
+            assert one.evaluated <= nodes(tries)
+            saved += one.evaluated < 0.7 * nodes(tries)
+            prompts_done += 1
+    assert prompts_done == 150
+    assert saved > 30
+
+
+def test_a_spent_budget_tells_truly_how_far_the_proof_reaches(tmp_path: Path, scorer: Scorer) -> None:
+    generator = random.Random(2)
+    certified = []
+    for _ in range(12):
+        pool, count = random_pool(generator), generator.choice([3, 10])
+        tries, prompts = pool.tries(tmp_path, scorer), random_prompts(generator, 3)
+        truths = pool.brute_force(scorer, prompts)
+        for budget in (1, 10, 40):
+            for one, truth in zip(search(scorer, pool, tries, prompts, count, budget=budget), truths, strict=True):
+                check(one, truth, count)
+                certified.append(one.certified / len(one.numbers))
+    assert {0, 1} < set(certified), "some proofs are to reach nowhere, some all the way and some in between"
+
+
+def test_a_beam_finds_as_many_as_are_wanted(tmp_path: Path, scorer: Scorer) -> None:
+    generator = random.Random(3)
+    for _ in range(12):
+        pool, count = random_pool(generator), generator.choice([1, 3, 10, 40])
+        tries, prompts = pool.tries(tmp_path, scorer), random_prompts(generator, 3)
+        for one, truth in zip(
+            search(scorer, pool, tries, prompts, count, width=1), pool.brute_force(scorer, prompts), strict=True
+        ):
+            check(one, truth, count)
+
+
+def test_a_beam_as_wide_as_the_pool_is_exact(tmp_path: Path, scorer: Scorer) -> None:
+    generator = random.Random(4)
+    for _ in range(8):
+        pool, count = random_pool(generator), generator.choice([1, 3, 10])
+        tries, prompts = pool.tries(tmp_path, scorer), random_prompts(generator, 3)
+        for one, truth in zip(
+            search(scorer, pool, tries, prompts, count, width=200), pool.brute_force(scorer, prompts), strict=True
+        ):
+            check(one, truth, count)
+            assert one.log_plausibilities == pytest.approx(sorted(truth.values(), reverse=True)[:count], abs=3e-4)
+
+
+def test_an_entity_of_many_names_takes_one_slot(tmp_path: Path, scorer: Scorer) -> None:
+    # Each of its names begins in its own way, and any of them alone would fill a beam of three.
+    many = [f"{first} {second}" for first in ("Tokyo", "Paris", "New York", "Saint") for second in ("A", "B", "City")]
+    pool = Pool({1: many, 2: ["Zürich"], 3: ["Japan"], 4: ["Ła of the Port"], 5: ["Port"]}, [[1, 2, 3, 4, 5]])
+    tries = pool.tries(tmp_path, scorer)
+    prompt = "The capital of Japan is"
+    everything = nodes(tries)
+    (one,) = search(scorer, pool, tries, [prompt], 3, width=3)
+    check(one, pool.brute_force(scorer, [prompt])[0], 3)
+    assert len(set(one.numbers.tolist())) == 3
+    assert one.evaluated < everything
+
+
+def test_entities_of_one_name_are_all_found(tmp_path: Path, scorer: Scorer) -> None:
+    pool = Pool({1: ["York"], 2: ["York", "New York"], 3: ["York"], 4: ["Tokyo"]}, [[1, 2, 3], [3, 4]], {1})
+    tries = pool.tries(tmp_path, scorer)
+    for how in ({"budget": UNLIMITED}, {"width": 2}):
+        (one,) = search(scorer, pool, tries, ["The capital of Japan is"], 3, **how)
+        assert sorted(one.numbers.tolist()) == [2, 3, 4]
+        check(one, pool.brute_force(scorer, ["The capital of Japan is"])[0], 3)
+
+
+def test_names_of_the_same_tokens_count_each(tmp_path: Path) -> None:
+    tokenizer = byte_level(bos=True)
+    tokenizer.backend_tokenizer.normalizer = normalizers.Lowercase()
+    scorer = Scorer(random_model("gpt2", len(tokenizer)), tokenizer, name="small letters")
+    # So that one entity has twice what one name alone has, and is the first where it would be the second.
+    words = ["York", "Tokyo", "Paris", "Japan", "City", "Saint"]
+    named = {number: [word] for number, word in enumerate(words)} | {9: ["York", "YORK", "york"]}
+    pool = Pool(named, [list(named)])
+    tries = pool.tries(tmp_path, scorer)
+    prompts = [f"the capital of {word} is" for word in words]
+    for budget in (1, 4, UNLIMITED):
+        for one, truth in zip(
+            search(scorer, pool, tries, prompts, 2, budget=budget), pool.brute_force(scorer, prompts), strict=True
+        ):
+            check(one, truth, 2)
+    assert truth[9] == pytest.approx(truth[0] + np.log(3), abs=1e-4)
+
+
+def test_entities_with_a_name_too_long_for_the_model_are_refused(tmp_path: Path, scorer: Scorer) -> None:
+    pool = Pool({1: ["York", "A" * 300], 2: ["Tokyo"], 3: ["A" * 200]}, [[1, 2], [3]])
+    tries = pool.tries(tmp_path, scorer)
+    for how in ({"budget": UNLIMITED}, {"width": 3}):
+        (one,) = search(scorer, pool, tries, ["The capital of Japan is"], 3, limit=150, **how)
+        assert one.numbers.tolist() == [2]
+
+
+def test_an_empty_pool_has_nobody(tmp_path: Path, scorer: Scorer) -> None:
+    pool = Pool({1: ["York"]}, [[], []])
+    for how in ({"budget": UNLIMITED}, {"width": 3}):
+        (one,) = search(scorer, pool, pool.tries(tmp_path, scorer), ["The capital of Japan is"], 3, **how)
+        assert (one.numbers.tolist(), one.certified, one.bound) == ([], 0, -np.inf)
+
+
+def test_a_broken_model_is_told(tmp_path: Path) -> None:
+    tokenizer = byte_level(bos=True)
+    model = random_model("gpt2", len(tokenizer))
+    scorer = Scorer(model, tokenizer, name="broken")
+    pool = Pool({1: ["York"], 2: ["Tokyo"]}, [[1, 2]])
+    with torch.no_grad():
+        model.transformer.ln_f.weight.fill_(np.nan)
+    with pytest.raises(KgprobeError, match="its weights are broken"):
+        search(scorer, pool, pool.tries(tmp_path, scorer), ["The capital of Japan is"], 1, budget=UNLIMITED)
