@@ -6,7 +6,7 @@ whether the right object comes out first. What stands in the way of a fact's ans
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -131,7 +131,7 @@ class Comparison:
                 {"id": sentence.rivals.distractors[n - 1].id, "reason": reason} for n, reason in reasons.items()
             )
             # What is proved of the first is no more so of those that move up.
-            rivals = Rivals(kept, sentence.rivals.certified and 0)
+            rivals = replace(sentence.rivals, distractors=kept, certified=sentence.rivals.certified and 0)
             remaining.append(_Sentence(sentence.cloze, rivals, (*sentence.left_out, *left_out)))
         return self._scored([_Asked(asked.fact, remaining)])[0]
 
@@ -155,7 +155,7 @@ def _sentence(cloze: Cloze, rivals: Rivals) -> _Sentence:
         return _Sentence(cloze, rivals)
     reason = "it has no name but white space"
     left_out = tuple({"id": rival.id, "reason": reason} for rival in rivals.distractors if not _has_name(rival))
-    return _Sentence(cloze, Rivals(named, rivals.certified and 0), left_out)
+    return _Sentence(cloze, replace(rivals, distractors=named, certified=rivals.certified and 0), left_out)
 
 
 def _has_name(rival: Distractor) -> bool:
@@ -223,6 +223,8 @@ def _sentence_evidence(sentence: _Sentence, values: Floats, places: Sequence[int
     }
     if sentence.rivals.certified is not None:
         evidence["certified"] = sentence.rivals.certified
+    if sentence.rivals.reason is not None:
+        evidence["reason"] = sentence.rivals.reason
     if sentence.left_out:
         evidence["left_out"] = list(sentence.left_out)
     return evidence

@@ -7,11 +7,13 @@ a sentence, so each sentence has its own.
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any, Protocol
 
 from kgprobe.errors import UnknownNameError
 from kgprobe.graph.client import Graph
 from kgprobe.models.scorer import Scorer
+from kgprobe.probes.optimal_distractors import OptimalDistractors
 from kgprobe.probes.questions import Question
 from kgprobe.sampling.distractors import Distractor, RandomDistractors, Retriever
 from kgprobe.sampling.semantic import SemanticDistractors
@@ -24,7 +26,8 @@ class Rivals:
 
     Attributes:
         certified: of optimal ones, how many of the first are proved to be the most plausible; None where nothing is.
-        reason: why there are none, where something stood in the way; else None.
+        reason: why there are none, where something stood in the way, or what is to be said of those that are there:
+            candidates left out, a proof that cannot be given; else None.
     """
 
     distractors: Sequence[Distractor]
@@ -78,22 +81,53 @@ class _Retrieved:
         ]
 
 
-def _random(graph: Graph, _: Scorer, options: StrategyOptions) -> Strategy:
-    return _Retrieved(RandomDistractors(graph, options.as_of))
+class _Optimal:
+    """A strategy that asks the model after each sentence."""
+
+    def __init__(self, retriever: OptimalDistractors) -> None:
+        self._retriever = retriever
+
+    def describe(self) -> dict[str, Any]:
+        return self._retriever.describe()
+
+    def rivals(
+        self,
+        questions: Sequence[Question],
+        count: int,
+        seed: Sequence[int],  # noqa: ARG002 nothing here is random
+    ) -> list[list[Rivals]]:
+        asked = [(question.fact, cloze) for question in questions for cloze in question.clozes]
+        retrieved = iter(self._retriever.retrieve(asked, count))
+        return [
+            [Rivals(one.distractors, one.certified, one.reason) for one in islice(retrieved, len(question.clozes))]
+            for question in questions
+        ]
 
 
-def _semantic(graph: Graph, _: Scorer, options: StrategyOptions) -> Strategy:
-    return _Retrieved(SemanticDistractors(graph, options.as_of, options.weighting))
+# Those that look at the graph alone.
+RETRIEVERS: Mapping[str, Callable[[Graph, StrategyOptions], Retriever]] = {
+    "random": lambda graph, options: RandomDistractors(graph, options.as_of),
+    "semantic": lambda graph, options: SemanticDistractors(graph, options.as_of, options.weighting),
+    "temporal-semantic": lambda graph, options: TemporalDistractors(graph, options.as_of, options.weighting),
+}
 
 
-def _temporal(graph: Graph, _: Scorer, options: StrategyOptions) -> Strategy:
-    return _Retrieved(TemporalDistractors(graph, options.as_of, options.weighting))
+def _retrieved(name: str) -> Callable[[Graph, Scorer, StrategyOptions], Strategy]:
+    return lambda graph, _, options: _Retrieved(RETRIEVERS[name](graph, options))
+
+
+def _approximate(graph: Graph, scorer: Scorer, options: StrategyOptions) -> Strategy:
+    return _Optimal(OptimalDistractors(graph, scorer, options.as_of, exact=False))
+
+
+def _exact(graph: Graph, scorer: Scorer, options: StrategyOptions) -> Strategy:
+    return _Optimal(OptimalDistractors(graph, scorer, options.as_of, exact=True, budget=options.budget))
 
 
 STRATEGIES: Mapping[str, Callable[[Graph, Scorer, StrategyOptions], Strategy]] = {
-    "random": _random,
-    "semantic": _semantic,
-    "temporal-semantic": _temporal,
+    **{name: _retrieved(name) for name in RETRIEVERS},
+    "approximate-optimal": _approximate,
+    "exact-optimal": _exact,
 }
 
 
