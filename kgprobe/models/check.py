@@ -6,90 +6,126 @@ fastest first, and through plain forward passes, and the first way that agrees i
 too, since a model that is sure of nothing gives nearly the same probabilities whatever it attends to.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
 
 from kgprobe.errors import KgprobeError
-from kgprobe.models.forward import Way, branch_states, packed_states, plain_log_probabilities
+from kgprobe.models.forward import Prefix, Way, extend, plain_log_probabilities, run_way
 from kgprobe.models.head import Head, find_head
 from kgprobe.models.tokens import TokenizedPrompt
-from kgprobe.models.trie import Tree, build_tree
+from kgprobe.models.trie import Forest, Tree, build_tree, merge
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
 
 WAYS: tuple[Way, ...] = ("packed", "branches", "rows", "plain")
-# Greatest error of a log-probability, and of a hidden state relative to its length. What half precision loses by
-# rounding alone stays below this, also for the improbable tokens that are checked; wrong positions cost Gemma 3 in
-# bfloat16 ten times as much.
-_TOLERANCE = {torch.float32: (1e-4, 1e-3), torch.bfloat16: (1.0, 0.1), torch.float16: (0.2, 0.03)}
+# Greatest error of a log-probability, and of a hidden state relative to its length. What is lost by rounding alone
+# stays below this, also for the improbable tokens that are checked, whose logits are large; wrong positions cost Gemma 3
+# in bfloat16 ten times as much.
+_TOLERANCE = {torch.float32: (1e-3, 1e-4), torch.bfloat16: (1.0, 0.1), torch.float16: (0.2, 0.03)}
 _CHECKED_WINDOW = 3
+_LOGITS_AT_ONCE = 1 << 20
 
 
-def choose_way(model: "PreTrainedModel", ways: tuple[Way, ...] = WAYS) -> tuple[Way, Head | None]:
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """The way to go through a model.
+
+    Attributes:
+        way: the one that was taken.
+        head: to go with it; None for ``plain``, which needs none.
+        findings: for each way that was tried, in order, what came of it.
+    """
+
+    way: Way
+    head: Head | None
+    findings: tuple[tuple[Way, str], ...]
+
+
+def choose_way(model: "PreTrainedModel", ways: tuple[Way, ...] = WAYS) -> Choice:
     """The first of these ways that gives the same numbers as plain forward passes.
 
     Args:
         model: a causal language model.
         ways: the candidates, fastest first.
 
-    Returns:
-        the way, and the head to go with it; None for ``plain``, which needs none.
-
     Raises:
         KgprobeError: not even ``plain`` is among the ways and none of the others agrees.
     """
     head = find_head(model)
+    findings: list[tuple[Way, str]] = []
     for way in ways:
         if way == "plain":
-            return way, None
-        if head is not None and _agrees(model, head, way):
-            return way, head
-    raise KgprobeError(f"None of the ways {', '.join(ways)} agrees with this model's plain forward passes.")
+            return Choice(way, None, (*findings, (way, "needs no check: the model's own forward passes and logits")))
+        if head is None:
+            findings.append((way, "not tried: the model's output layer is no linear one"))
+            continue
+        agrees, finding = _try(model, head, way)
+        findings.append((way, finding))
+        if agrees:
+            return Choice(way, head, tuple(findings))
+    reasons = "; ".join(f"{way}: {finding}" for way, finding in findings)
+    raise KgprobeError(f"None of the given ways agrees with this model's plain forward passes. {reasons}.")
 
 
-def _agrees(model: "PreTrainedModel", head: Head, way: Way) -> bool:
+def _try(model: "PreTrainedModel", head: Head, way: Way) -> tuple[bool, str]:
+    """Whether a way is exact for a model, and how one knows."""
     trees = _trees(model)
+    errors = np.zeros(2)
     try:
         with _narrow_window(model) as narrowed:
-            right = _matches(model, head, way, trees)
-        return right and (not narrowed or _matches(model, head, way, trees))
-    except (RuntimeError, ValueError, TypeError, KeyError, IndexError, AttributeError, NotImplementedError):
-        # Whatever a model's code does with arguments it was not made for: this is not a way to go.
-        return False
+            errors = np.maximum(errors, _errors(model, head, way, trees))
+        if narrowed:
+            errors = np.maximum(errors, _errors(model, head, way, trees))
+    # Whatever a model's code does with arguments it was not made for: this is not a way to go.
+    except (RuntimeError, ValueError, TypeError, KeyError, IndexError, AttributeError, NotImplementedError) as error:
+        text = (str(error).strip() or "no message").splitlines()[0]
+        return False, f"the model's code fails: {type(error).__name__}: {text}"
+    allowed = _TOLERANCE[model.dtype]
+    # A comparison with "not a number" is false, as it should be here.
+    agrees = bool((errors <= allowed).all())
+    return agrees, (
+        f"{'agrees with' if agrees else 'differs from'} plain forward passes: log-probabilities by up to"
+        f" {errors[0]:.1e} ({allowed[0]:.0e} allowed), hidden states by up to {errors[1]:.1e} of their length"
+        f" ({allowed[1]:.0e} allowed)"
+    )
 
 
-def _matches(model: "PreTrainedModel", head: Head, way: Way, trees: list[Tree]) -> bool:
-    tolerance, state_tolerance = _TOLERANCE[model.dtype]
-    expected_states = [_plain_states(model, tree) for tree in trees]
+def _errors(model: "PreTrainedModel", head: Head, way: Way, trees: Sequence[Tree]) -> tuple[float, float]:
+    """The greatest error of a log-probability, and of a hidden state relative to its length."""
+    expected_states = torch.cat([_plain_states(model, tree)[tree.sources] for tree in trees])
     expected = torch.cat([plain_log_probabilities(model, tree) for tree in trees])
-    shared = [0] if way == "rows" else [0, trees[0].chain - 1]
-    for count in shared:
-        states = run_way(model, way, trees, count)
-        own = torch.cat([state[count:] for state in expected_states])
-        error = ((states - own).float().norm(dim=1) / own.float().norm(dim=1)).max()
-        sources, targets = edges_of(trees, count)
-        found = head.log_probabilities(states, sources, targets)
-        # A comparison with "not a number" is false, as it should be here.
-        if not (error <= state_tolerance and (found - expected).abs().max() <= tolerance):
-            return False
-    return True
+    error = state_error = 0.0
+    for forests, prefix in _arrangements(model, way, trees):
+        states, sources = run_way(model, way, forests, prefix)
+        found = head.log_probabilities(
+            states, sources, np.concatenate([tree.targets for tree in trees]), _LOGITS_AT_ONCE
+        )
+        own = states[torch.from_numpy(sources).to(states.device)]
+        difference = (own - expected_states).float().norm(dim=1) / expected_states.float().norm(dim=1)
+        # Unlike Python's own, torch's maximum is "not a number" where there is one.
+        error = float(np.fmax(error, np.nan_to_num((found - expected).abs().max().item(), nan=np.inf)))
+        state_error = float(np.fmax(state_error, np.nan_to_num(difference.max().item(), nan=np.inf)))
+    return error, state_error
 
 
-def run_way(model: "PreTrainedModel", way: Way, trees: list[Tree], shared: int) -> torch.Tensor:
-    """The last hidden states of the nodes from the ``shared``-th on; of shape (nodes, hidden size), tree after tree."""
-    return packed_states(model, trees, shared) if way == "packed" else branch_states(model, trees, shared)
-
-
-def edges_of(trees: list[Tree], shared: int) -> tuple[np.ndarray, np.ndarray]:
-    """The edges of all these trees, their sources as rows of :func:`run_way`'s result."""
-    before = np.cumsum([0, *(len(tree.tokens) - shared for tree in trees)])
-    sources = [tree.sources - shared + first for tree, first in zip(trees, before, strict=False)]
-    return np.concatenate(sources), np.concatenate([tree.targets for tree in trees])
+def _arrangements(
+    model: "PreTrainedModel", way: Way, trees: Sequence[Tree]
+) -> Iterator[tuple[list[Forest], Prefix | None]]:
+    """The trees each by itself, in one row, and behind a prefix that was made in pieces."""
+    yield [merge([tree], 0) for tree in trees], None
+    if way == "packed":
+        yield [merge(trees, 0)], None
+    if way != "rows":
+        shared = trees[0].chain - 1
+        first = extend(model, None, trees[0].tokens[:2], at_once=2)
+        prefix = extend(model, first, trees[0].tokens[2:shared], at_once=2)
+        yield [merge([tree], shared) for tree in trees], prefix
 
 
 def _plain_states(model: "PreTrainedModel", tree: Tree) -> torch.Tensor:

@@ -123,7 +123,7 @@ def beam_search(
     ends = _Ends(scorer)
     order = sorted(range(len(contexts)), key=lambda number: -len(contexts[number]))
     found: list[list[Continuation]] = [[] for _ in contexts]
-    with _own_settings(scorer):
+    with own_settings(scorer):
         rest = order
         at_once = _prompts_at_once(scorer, width)
         while rest:
@@ -255,7 +255,7 @@ def _settings(width: int, new_tokens: int, end: int | None, padding: int) -> "Ge
 
 
 @contextmanager
-def _own_settings(scorer: Scorer) -> Iterator[None]:
+def own_settings(scorer: Scorer) -> Iterator[None]:
     """Without what the model's files say about generation: it would fill in whatever is not set here."""
     from transformers import GenerationConfig
 

@@ -1,14 +1,13 @@
 """Four ways to take trees of tokens through a causal language model, from the fastest to the plainest.
 
-- ``packed``: a tree is one sequence. A node attends to its own ancestors alone, by a four-dimensional mask, and its
-  position is its depth. Trees of similar size go together, padded.
-- ``branches``: the keys and values of the chain once; every branch is a row behind them. For models whose positions
-  cannot be given from outside (ALiBi).
-- ``rows``: every branch is a row from its first token on, padded on the right.
-- ``plain``: like ``rows``, one row at a time, and with the model's own logits: nothing is assumed but causality.
+- ``packed``: a forest is one sequence. A node attends to its own ancestors alone, by a four-dimensional mask, and its
+  position is its depth. Forests of similar size go together, padded.
+- ``branches``: every branch is a row. For models whose positions cannot be given from outside (ALiBi).
+- ``rows``: like ``branches``, but without any prefix. For models that keep something else than keys and values.
+- ``plain``: one branch at a time, and with the model's own logits: nothing is assumed but causality.
 
-The first two can start behind tokens that all trees share, whose keys and values are computed once. Which way is
-exact for a model is found out by :mod:`kgprobe.models.check`.
+The first two can start behind a prefix that all trees share, whose keys and values are computed once. Which way is
+exact for a model is found out by :mod:`kgprobe.models.check`, what is computed together by :mod:`kgprobe.models.plan`.
 """
 
 from collections.abc import Sequence
@@ -17,8 +16,9 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from transformers import DynamicCache
 
-from kgprobe.models.trie import Integers, Tree
+from kgprobe.models.trie import Forest, Integers, Tree
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
@@ -26,81 +26,58 @@ if TYPE_CHECKING:
 Way = Literal["packed", "branches", "rows", "plain"]
 
 
-def shared_tokens(trees: Sequence[Tree]) -> int:
-    """How many leading tokens all these trees have in common, before the first node that predicts anything."""
-    shared = min(tree.chain for tree in trees) - 1
-    first = trees[0].tokens[:shared]
-    for tree in trees[1:]:
-        different = np.flatnonzero(tree.tokens[: len(first)] != first)
-        if len(different):
-            first = first[: different[0]]
-    return len(first)
+class Prefix(DynamicCache):
+    """The keys and values of tokens that all rows begin with: read by every forward pass, changed by none.
+
+    It keeps all positions, also in layers with a sliding window; masks see to it. Its size is that of one row.
+    """
+
+    def update(
+        self, key_states: torch.Tensor, value_states: torch.Tensor, layer_idx: int, *_: Any, **__: Any
+    ) -> tuple[torch.Tensor, torch.Tensor]:
+        """The prefix's keys and values with the given ones behind them, for each row."""
+        layer: Any = self.layers[layer_idx]
+        rows = key_states.shape[0]
+        keys, values = (kept.expand(rows, *kept.shape[1:]) for kept in (layer.keys, layer.values))
+        return torch.cat([keys, key_states], dim=-2), torch.cat([values, value_states], dim=-2)
 
 
-def packed_states(model: "PreTrainedModel", trees: Sequence[Tree], shared: int) -> torch.Tensor:
-    """The last hidden states of the trees' nodes, each tree in one sequence.
+def extend(model: "PreTrainedModel", prefix: Prefix | None, tokens: Integers, at_once: int) -> Prefix:
+    """A longer prefix.
 
     Args:
         model: a causal language model.
-        trees: at least one.
-        shared: how many leading tokens they have in common that are to be computed once; 0 for none.
+        prefix: what stands before; stays as it is.
+        tokens: what is to stand behind it, shape (tokens,).
+        at_once: how many of them are computed in one forward pass.
+    """
+    growing: Any = DynamicCache()
+    kept: list[Any] = [] if prefix is None else list(prefix.layers)
+    for index, layer in enumerate(kept):
+        growing.update(layer.keys, layer.values, index)
+    for first in range(0, len(tokens), at_once):
+        _body(model, tokens[None, first : first + at_once], past_key_values=growing, use_cache=True)
+    longer = Prefix()
+    longer.layers = growing.layers
+    return longer
+
+
+def run_way(
+    model: "PreTrainedModel", way: Way, forests: Sequence[Forest], prefix: Prefix | None
+) -> tuple[torch.Tensor, Integers]:
+    """The last hidden states of the forests' nodes.
+
+    Args:
+        model: a causal language model.
+        way: any but ``plain``.
+        forests: at least one, all behind the prefix.
+        prefix: None if there is none, and in the way ``rows``.
 
     Returns:
-        the nodes from the ``shared``-th on, tree after tree, shape (nodes, hidden size).
+        states of shape (any, hidden size), and for each edge of the first forest, then the second, … the row with the
+        state of its source, shape (edges,).
     """
-    sizes = [len(tree.tokens) - shared for tree in trees]
-    count, longest = len(trees), max(sizes)
-    tokens = np.full((count, longest), trees[0].tokens[0])
-    depths = np.zeros((count, shared + longest), dtype=np.int64)
-    # Padding attends to itself, because a softmax over nothing is not a number; nothing attends to padding.
-    visible = np.zeros((count, longest, shared + longest), dtype=bool)
-    visible[:, np.arange(longest), shared + np.arange(longest)] = True
-    for row, (tree, size) in enumerate(zip(trees, sizes, strict=True)):
-        tokens[row, :size] = tree.tokens[shared:]
-        depths[row, : shared + size] = tree.depths
-        visible[row, :size, : shared + size] = tree.visible()[shared:]
-    cache = _shared_cache(model, trees[0].tokens[:shared], count) if shared else None
-    states = _body(
-        model,
-        tokens,
-        attention_mask=_masks(model, visible, depths, shared),
-        position_ids=_tensor(model, depths[:, shared:]),
-        past_key_values=cache,
-        use_cache=cache is not None,
-    )
-    return torch.cat([states[row, :size] for row, size in enumerate(sizes)])
-
-
-def branch_states(model: "PreTrainedModel", trees: Sequence[Tree], shared: int) -> torch.Tensor:
-    """The last hidden states of the trees' nodes, each branch in a row behind the shared tokens' keys and values.
-
-    Args and result as in :func:`packed_states`.
-    """
-    branches = [
-        (tree, [node for node in tree.path(leaf) if node >= shared]) for tree in trees for leaf in tree.leaves()
-    ]
-    longest = max(len(nodes) for _, nodes in branches)
-    tokens = np.full((len(branches), longest), trees[0].tokens[0])
-    present = np.zeros((len(branches), shared + longest), dtype=np.int64)
-    for row, (tree, nodes) in enumerate(branches):
-        tokens[row, : len(nodes)] = tree.tokens[nodes]
-        present[row, : shared + len(nodes)] = 1
-    cache = _shared_cache(model, trees[0].tokens[:shared], len(branches)) if shared else None
-    states = _body(
-        model,
-        tokens,
-        attention_mask=_tensor(model, present),
-        past_key_values=cache,
-        use_cache=cache is not None,
-    )
-    # A node lies on several rows; any of them holds its state.
-    places: dict[tuple[int, int], tuple[int, int]] = {}
-    for row, (tree, nodes) in enumerate(branches):
-        for column, node in enumerate(nodes):
-            places.setdefault((id(tree), node), (row, column))
-    wanted = [places[id(tree), node] for tree in trees for node in range(shared, len(tree.tokens))]
-    rows, columns = zip(*wanted, strict=True)
-    return states[list(rows), list(columns)]
+    return _packed(model, forests, prefix) if way == "packed" else _branched(model, forests, prefix)
 
 
 def plain_log_probabilities(model: "PreTrainedModel", tree: Tree) -> torch.Tensor:
@@ -122,53 +99,100 @@ def plain_log_probabilities(model: "PreTrainedModel", tree: Tree) -> torch.Tenso
     return result
 
 
-def padded_tokens(tree: Tree, way: Way, shared: int) -> tuple[int, int]:
-    """What a tree takes up in a batch: how many rows, and how many tokens each."""
+def padded_tokens(forest: Forest, way: Way) -> tuple[int, int]:
+    """What a forest takes up in a batch: how many rows, and how many tokens each."""
     if way == "packed":
-        return 1, len(tree.tokens) - shared
-    leaves = tree.leaves()
-    return len(leaves), int(tree.depths[leaves].max()) + 1 - shared
+        return 1, len(forest.tokens)
+    leaves = forest.leaves()
+    return len(leaves), max(len(forest.path(leaf)) for leaf in leaves)
 
 
-def _shared_cache(model: "PreTrainedModel", tokens: Integers, rows: int) -> Any:
-    """The keys and values of tokens that all rows begin with, computed once and repeated."""
-    from transformers import DynamicCache
+def _packed(
+    model: "PreTrainedModel", forests: Sequence[Forest], prefix: Prefix | None
+) -> tuple[torch.Tensor, Integers]:
+    count, longest = len(forests), max(len(forest.tokens) for forest in forests)
+    tokens = np.full((count, longest), forests[0].tokens[0])
+    depths = np.full((count, longest), forests[0].depths[0])
+    # Padding attends to itself, because a softmax over nothing is not a number; nothing attends to padding.
+    visible = np.zeros((count, longest, longest), dtype=bool)
+    visible[:, np.arange(longest), np.arange(longest)] = True
+    sources = []
+    for row, forest in enumerate(forests):
+        size = len(forest.tokens)
+        tokens[row, :size] = forest.tokens
+        depths[row, :size] = forest.depths
+        visible[row, :size, :size] = forest.visible()
+        sources.append(row * longest + forest.sources)
+    states = _body(
+        model,
+        tokens,
+        attention_mask=_masks(model, visible, depths, _length(prefix)),
+        position_ids=_tensor(model, depths),
+        past_key_values=prefix,
+        use_cache=prefix is not None,
+    )
+    return states.flatten(0, 1), np.concatenate(sources)
 
-    # Made without a configuration, a cache keeps all positions also in layers with a sliding window; masks see to it.
-    once: Any = DynamicCache()
-    _body(model, tokens[None], past_key_values=once, use_cache=True)
-    repeated = DynamicCache()
-    for index, layer in enumerate(once.layers):
-        repeated.update(
-            layer.keys.expand(rows, *layer.keys.shape[1:]), layer.values.expand(rows, *layer.values.shape[1:]), index
-        )
-    return repeated
+
+def _branched(
+    model: "PreTrainedModel", forests: Sequence[Forest], prefix: Prefix | None
+) -> tuple[torch.Tensor, Integers]:
+    branches = [[(forest, forest.path(leaf)) for leaf in forest.leaves()] for forest in forests]
+    count = sum(map(len, branches))
+    longest = max(len(nodes) for rows in branches for _, nodes in rows)
+    before = _length(prefix)
+    tokens = np.full((count, longest), forests[0].tokens[0])
+    present = np.zeros((count, before + longest), dtype=np.int64)
+    sources = []
+    row = 0
+    for forest, rows in zip(forests, branches, strict=True):
+        # A node lies on several rows; any of them holds its state.
+        place = np.empty(len(forest.tokens), dtype=np.int64)
+        for _, nodes in rows:
+            tokens[row, : len(nodes)] = forest.tokens[nodes]
+            present[row, : before + len(nodes)] = 1
+            place[nodes] = row * longest + np.arange(len(nodes))
+            row += 1
+        sources.append(place[forest.sources])
+    states = _body(
+        model,
+        tokens,
+        attention_mask=_tensor(model, present),
+        past_key_values=prefix,
+        use_cache=prefix is not None,
+    )
+    return states.flatten(0, 1), np.concatenate(sources)
 
 
-def _masks(model: "PreTrainedModel", visible: NDArray[np.bool_], depths: Integers, shared: int) -> Any:
+def _length(prefix: Prefix | None) -> int:
+    return 0 if prefix is None else int(prefix.get_seq_length())
+
+
+def _masks(model: "PreTrainedModel", visible: NDArray[np.bool_], depths: Integers, before: int) -> Any:
     """Additive masks from who sees whom, one per kind of layer where the model has several.
 
     Args:
         model: a causal language model.
-        visible: shape (trees, queries, keys).
-        depths: of the keys, of which the last ones are the queries; shape (trees, keys).
-        shared: keys before the first query.
+        visible: shape (forests, queries, queries).
+        depths: shape (forests, queries).
+        before: tokens of the prefix, which all see.
     """
     config = model.config.get_text_config()
     window = getattr(config, "sliding_window", None)
     kinds = set(getattr(config, "layer_types", None) or ())
-    full = _additive(model, visible)
+    rows, queries = depths.shape
+    lowest = torch.finfo(model.dtype).min
+    full = torch.zeros((rows, 1, queries, before + queries), dtype=model.dtype, device=model.device)
+    full[:, 0, :, before:].masked_fill_(~_tensor(model, visible), lowest)
     if window is None or (kinds and "sliding_attention" not in kinds):
         return full
-    distance = depths[:, shared:, None] - depths[:, None, :]
-    near = full if distance.max() < window else _additive(model, visible & (distance < window))
+    near = full
+    if depths.max() >= window:
+        positions = _tensor(model, depths)
+        earlier = torch.arange(before, device=model.device).expand(rows, before)
+        distance = positions[:, :, None] - torch.cat([earlier, positions], dim=1)[:, None, :]
+        near = full.masked_fill((distance >= window)[:, None], lowest)
     return {"full_attention": full, "sliding_attention": near} if kinds else near
-
-
-def _additive(model: "PreTrainedModel", visible: NDArray[np.bool_]) -> torch.Tensor:
-    lowest = torch.finfo(model.dtype).min
-    mask = torch.from_numpy(visible).to(model.device)[:, None]
-    return torch.zeros(mask.shape, dtype=model.dtype, device=model.device).masked_fill_(~mask, lowest)
 
 
 def _body(model: "PreTrainedModel", tokens: Integers, **arguments: Any) -> torch.Tensor:
@@ -176,5 +200,5 @@ def _body(model: "PreTrainedModel", tokens: Integers, **arguments: Any) -> torch
     return states
 
 
-def _tensor(model: "PreTrainedModel", values: Integers) -> torch.Tensor:
+def _tensor(model: "PreTrainedModel", values: NDArray[Any]) -> torch.Tensor:
     return torch.from_numpy(np.ascontiguousarray(values)).to(model.device)

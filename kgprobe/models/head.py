@@ -14,8 +14,8 @@ from kgprobe.models.trie import Integers
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
 
-# Logits in one chunk: about what stays in a processor's cache, or keeps a GPU busy.
-_CHUNK = {"cpu": 1 << 20, "cuda": 1 << 26}
+# A chunk of the vocabulary has at least so many tokens.
+_NARROWEST = 256
 # exp() of less than this is denormal in fp32: nothing next to a sum of at least 1, and twenty times slower.
 _LOWEST_EXPONENT = -87.0
 
@@ -54,23 +54,28 @@ class Head:
             logits = logits.div_(self.soft_cap).tanh_().mul_(self.soft_cap)
         return logits
 
-    def log_probabilities(self, hidden: torch.Tensor, sources: Integers, targets: Integers) -> torch.Tensor:
+    def log_probabilities(
+        self, hidden: torch.Tensor, sources: Integers, targets: Integers, at_once: int
+    ) -> torch.Tensor:
         """The log-probability of each target token after its source position.
 
         Args:
             hidden: the positions' last hidden states, shape (positions, hidden size).
             sources: rows of ``hidden``, shape (edges,).
             targets: token ids, shape (edges,).
+            at_once: about how many logits are held in memory, or a few hundred for each position.
 
         Returns:
             fp32, shape (edges,), on the CPU.
         """
         device = hidden.device
+        # Some models keep their states in fp32 whatever their weights are in.
+        hidden = hidden.to(self.weight.dtype)
         order = torch.argsort(torch.from_numpy(targets), stable=True)
         tokens = torch.from_numpy(targets)[order]
         rows = torch.from_numpy(sources)[order].to(device)
         vocabulary, positions = self.weight.shape[0], hidden.shape[0]
-        size = max(256, _CHUNK[device.type] // max(positions, 1))
+        size = max(_NARROWEST, at_once // max(positions, 1))
         bounds = list(range(0, vocabulary, size))
         cuts = torch.searchsorted(tokens, torch.tensor([*bounds, vocabulary])).tolist()
         tokens = tokens.to(device)

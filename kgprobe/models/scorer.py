@@ -1,8 +1,8 @@
 """Log-probabilities of continuations under a causal language model.
 
 Equal to what one plain forward pass per continuation would give (to 1e-4 in fp32), at a fraction of the cost: see
-:mod:`kgprobe.models.trie` for what is computed once, :mod:`kgprobe.models.forward` for how, and
-:mod:`kgprobe.models.head` for the vocabulary.
+:mod:`kgprobe.models.trie` for what is computed once, :mod:`kgprobe.models.plan` for what is computed together,
+:mod:`kgprobe.models.forward` for how, and :mod:`kgprobe.models.head` for the vocabulary.
 """
 
 import platform
@@ -16,21 +16,21 @@ import transformers
 from numpy.typing import NDArray
 
 from kgprobe.errors import KgprobeError
-from kgprobe.models.check import WAYS, choose_way, edges_of, run_way
-from kgprobe.models.forward import Way, padded_tokens, plain_log_probabilities, shared_tokens
+from kgprobe.models.budget import Budget, is_short_memory
+from kgprobe.models.check import WAYS, choose_way
+from kgprobe.models.forward import Prefix, Way, extend, padded_tokens, plain_log_probabilities, run_way
+from kgprobe.models.head import Head
+from kgprobe.models.plan import Group, batches, plan
 from kgprobe.models.tokens import TokenizedPrompt, leading_tokens, tokenize
-from kgprobe.models.trie import Tree, build_tree, build_trees
+from kgprobe.models.trie import Forest, Tree, build_trees
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 Floats = NDArray[np.float64]
 
-# Padded tokens in one forward pass: enough to keep the processor at full speed, and no more memory than that takes.
-_TOKENS_AT_ONCE = {"cpu": 1024, "cuda": 16_384}
-_MAX_BRANCH_NODES = 384
-# Shorter than this, a shared prefix costs more to keep apart than to compute again.
-_MIN_SHARED = 32
+# Nodes beyond the context in one tree: more of them pay for each other's attention, fewer for the context again.
+_MAX_BRANCH_NODES = 256
 
 
 class Scorer:
@@ -71,9 +71,9 @@ class Scorer:
         self.tokenizer = tokenizer
         self._leading = leading_tokens(tokenizer, bos)
         self._limit = getattr(model.config.get_text_config(), "max_position_embeddings", None)
-        self._budget = _TOKENS_AT_ONCE.get(model.device.type, _TOKENS_AT_ONCE["cpu"])
+        self._budget = Budget(model.device)
         with torch.inference_mode():
-            self._way, self._head = choose_way(model, ways)
+            self._choice = choose_way(model, ways)
 
     def describe(self) -> dict[str, object]:
         """What one needs to know to get the same numbers again; plain values, as JSON has them."""
@@ -84,7 +84,7 @@ class Scorer:
             "parameters": self.model.num_parameters(),
             "device": str(self.model.device),
             "dtype": str(self.model.dtype).removeprefix("torch."),
-            "way": self._way,
+            "way": self._choice.way,
             "leading_tokens": list(self._leading),
             "eos_token": self.tokenizer.eos_token_id,
             "max_tokens": self._limit,
@@ -94,6 +94,31 @@ class Scorer:
                 "python": platform.python_version(),
             },
         }
+
+    def explain(self) -> list[tuple[str, str]]:
+        """How the model is computed and why so, as names and what is to be said about them, to be shown to a person."""
+        choice = self._choice
+        head = "the model's own logits"
+        if choice.head is not None:
+            cap = "" if choice.head.soft_cap is None else f", soft cap {choice.head.soft_cap:g}"
+            vocabulary, hidden = choice.head.weight.shape
+            head = (
+                f"{vocabulary:,} tokens x {hidden:,} dimensions, scale {choice.head.scale:g}{cap}; only where a token"
+                f" is asked for, {self._budget.logits:,} logits at once"
+            )
+        leading = self.tokenizer.convert_ids_to_tokens(list(self._leading))
+        return [
+            ("model", f"{type(self.model).__name__}, {self.model.num_parameters():,} parameters"),
+            ("way", choice.way),
+            *((f"way: {way}", finding) for way, finding in choice.findings),
+            ("vocabulary", head),
+            (
+                "precision",
+                f"{self.model.dtype} on {self.model.device}, log-softmax in torch.float32".replace("torch.", ""),
+            ),
+            ("tokens at once", "one continuation" if choice.head is None else f"{self._budget.tokens:,}"),
+            ("leading tokens", " ".join(leading) or "none"),
+        ]
 
     def score(
         self,
@@ -156,15 +181,25 @@ class Scorer:
         """The log-probability of every edge of trees of tokens, batched, in smaller batches where memory is short.
 
         Args:
-            trees: of any prompts; a tree that does not fit into memory is cut in several.
+            trees: of any prompts.
             prompts: what the trees were made of, by their numbers.
 
         Yields:
-            each tree, or part of one, in an order of its own, with one value an edge, in (-inf, 0]; NaN if the model's
-            weights are broken.
+            each tree once, in an order of its own, with one value an edge, in (-inf, 0]; NaN if the model's weights
+            are broken.
+
+        Raises:
+            KgprobeError: what leads to one edge does not fit in memory.
         """
-        for batch, shared in self._batches(list(trees)):
-            yield from self._run(batch, shared, prompts)
+        head = self._choice.head
+        if head is None:
+            for tree in trees:
+                yield tree, plain_log_probabilities(self.model, tree).double().numpy()
+            return
+        for batch, prefix in self._batches(plan(trees, self._choice.way, head.weight.shape[1])):
+            for forest, values in zip(batch, self._values(head, batch, prefix), strict=True):
+                ends = np.cumsum([len(tree.sources) for tree in forest.trees])
+                yield from zip(forest.trees, np.split(values, ends[:-1]), strict=True)
 
     def end_token(self) -> int:
         """The id of the EOS token.
@@ -177,82 +212,66 @@ class Scorer:
             raise KgprobeError(f"The end of a continuation is to be scored, but {self.name} has no EOS token.")
         return int(end)
 
-    def _batches(self, trees: list[Tree]) -> Iterator[tuple[list[Tree], int]]:
-        """Trees that go together, and how many leading tokens are computed once for all of them."""
-        for group, shared in _groups(trees, self._way):
-            # Similar sizes together, the largest first: what does not fit in memory shows at once.
-            sized = sorted(((padded_tokens(tree, self._way, shared), tree) for tree in group), key=_size, reverse=True)
-            batch: list[Tree] = []
-            rows = longest = 0
-            for (more, tokens), tree in sized:
-                if batch and (rows + more) * max(longest, tokens) > self._budget:
-                    yield batch, shared
-                    batch, rows, longest = [], 0, 0
-                batch.append(tree)
-                rows, longest = rows + more, max(longest, tokens)
-            yield batch, shared
+    def _batches(self, outermost: Group) -> Iterator[tuple[list[Forest], Prefix | None]]:
+        """Forests that go together, and what stands before all of them."""
+        waiting: list[tuple[Group, Prefix | None]] = [(outermost, None)]
+        while waiting:
+            group, prefix = waiting.pop()
+            if len(group.tokens):
+                prefix = self._extend(group, prefix)
+            for batch in batches(group.forests, self._choice.way, lambda: self._budget.tokens):
+                yield batch, prefix
+            waiting += ((inner, prefix) for inner in reversed(group.groups))
 
-    def _run(self, batch: list[Tree], shared: int, prompts: Sequence[TokenizedPrompt]) -> Iterator[tuple[Tree, Floats]]:
-        """The trees of a batch with their edges' log-probabilities, in smaller batches where memory is short."""
-        try:
-            yield from zip(batch, self._log_probabilities(batch, shared), strict=True)
-            return
-        except torch.OutOfMemoryError:
-            torch.cuda.empty_cache()
-        self._budget = max(self._budget // 2, 1)
-        halves = [batch[::2], batch[1::2]]
-        if len(batch) == 1:
-            tree = batch[0]
-            if len(tree.members) == 1:
+    def _extend(self, group: Group, prefix: Prefix | None) -> Prefix:
+        while True:
+            at_once = min(self._budget.tokens, len(group.tokens))
+            try:
+                return extend(self.model, prefix, group.tokens, at_once)
+            except RuntimeError as error:
+                if not is_short_memory(error):
+                    raise
+            self._budget.back_off(at_once)
+            if at_once == 1:
                 raise KgprobeError(
-                    f"Prompt {tree.prompt} with one continuation ({len(tree.tokens)} tokens) does not fit into the"
-                    f" memory of {self.model.device}; a shorter one would, or dtype='bfloat16'."
+                    f"A prompt's first {group.length} tokens do not fit into the memory of {self.model.device}; shorter"
+                    " ones would, or dtype='bfloat16'."
                 )
-            prompt = prompts[tree.prompt]
-            halves = [[build_tree(tree.prompt, prompt, half.tolist())] for half in np.array_split(tree.members, 2)]
-        for half in halves:
-            yield from self._run(half, min(shared, shared_tokens(half)), prompts)
 
-    def _log_probabilities(self, batch: list[Tree], shared: int) -> list[Floats]:
-        if self._head is None:
-            return [plain_log_probabilities(self.model, tree).double().numpy() for tree in batch]
-        states = run_way(self.model, self._way, batch, shared)
-        sources, targets = edges_of(batch, shared)
+    def _values(self, head: Head, batch: Sequence[Forest], prefix: Prefix | None) -> list[Floats]:
+        """For each forest the log-probabilities of its edges; in smaller batches where memory is short."""
+        sizes = [padded_tokens(forest, self._choice.way) for forest in batch]
+        tokens = sum(rows for rows, _ in sizes) * max(longest for _, longest in sizes)
+        try:
+            return self._computed(head, batch, prefix, tokens)
+        except RuntimeError as error:
+            if not is_short_memory(error):
+                raise
+        # Only here, where the error and with it what it holds in memory is gone.
+        self._budget.back_off(tokens)
+        if len(batch) > 1:
+            middle = len(batch) // 2
+            return self._values(head, batch[:middle], prefix) + self._values(head, batch[middle:], prefix)
+        halves = batch[0].halves()
+        if not halves:
+            raise KgprobeError(
+                f"Prompt {batch[0].trees[0].prompt} with one continuation ({batch[0].depths.max() + 1} tokens) does not"
+                f" fit into the memory of {self.model.device}; a shorter one would, or dtype='bfloat16'."
+            )
+        values = np.full(len(batch[0].sources), np.nan)
+        for half, edges in halves:
+            values[edges] = self._values(head, [half], prefix)[0]
+        return [values]
+
+    def _computed(self, head: Head, batch: Sequence[Forest], prefix: Prefix | None, tokens: int) -> list[Floats]:
+        self._budget.begin()
+        states, sources = run_way(self.model, self._choice.way, batch, prefix)
         needed, rows = np.unique(sources, return_inverse=True)
-        found = self._head.log_probabilities(states[torch.from_numpy(needed).to(states.device)], rows, targets)
-        ends = np.cumsum([len(tree.sources) for tree in batch])
+        hidden = states[torch.from_numpy(needed).to(states.device)]
+        # It may be as large as what follows.
+        del states
+        targets = np.concatenate([forest.targets for forest in batch])
+        found = head.log_probabilities(hidden, rows, targets, self._budget.logits)
+        self._budget.went_well(tokens)
+        ends = np.cumsum([len(forest.sources) for forest in batch])
         return np.split(found.double().numpy(), ends[:-1])
-
-
-def _size(sized: tuple[tuple[int, int], Tree]) -> tuple[int, int]:
-    rows, tokens = sized[0]
-    return tokens, rows
-
-
-def _groups(trees: list[Tree], way: Way) -> Iterator[tuple[list[Tree], int]]:
-    """Trees that are computed behind a common prefix, and how long it is; 0 where each is computed whole."""
-    if way not in ("packed", "branches"):
-        yield trees, 0
-        return
-    alone: list[Tree] = []
-    for group in _with_long_prefix(trees):
-        shared = shared_tokens(group)
-        if len(group) > 1 and shared >= _MIN_SHARED:
-            yield group, shared
-        elif way == "branches":
-            yield from (([tree], tree.chain - 1) for tree in group)
-        else:
-            alone += group
-    if alone:
-        yield alone, 0
-
-
-def _with_long_prefix(trees: list[Tree]) -> Iterator[list[Tree]]:
-    group: list[Tree] = []
-    for tree in sorted(trees, key=lambda tree: tree.tokens[: tree.chain].tolist()):
-        if group and shared_tokens([group[0], tree]) < max(_MIN_SHARED, (group[0].chain - 1) // 2):
-            yield group
-            group = []
-        group.append(tree)
-    if group:
-        yield group

@@ -17,7 +17,6 @@ that it would append do not count, EOS is asked for.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import takewhile
 from typing import TYPE_CHECKING
 
 from kgprobe.errors import KgprobeError
@@ -72,6 +71,14 @@ def leading_tokens(tokenizer: "PreTrainedTokenizerBase", bos: bool | None = None
     return (int(tokenizer.bos_token_id),)
 
 
+def common_prefix(first: Sequence[int], second: Sequence[int]) -> int:
+    """How many leading tokens two sequences of the same kind have in common."""
+    length = min(len(first), len(second))
+    if first[:length] == second[:length]:
+        return length
+    return next(place for place in range(length) if first[place] != second[place])
+
+
 def join(prompt: str, separator: str, continuation: str) -> str:
     """Prompt and continuation as running text."""
     if not prompt or prompt[-1].isspace() or continuation[:1].isspace():
@@ -123,7 +130,7 @@ def tokenize(
         starts, tails = [], []
         for text in its:
             joint = next(ids)
-            shared = _common_prefix(alone, joint)
+            shared = common_prefix(alone, joint)
             tail = (*joint[shared:], *suffix)
             _check(number, prompt, text, len(leading) + shared, len(joint) - shared, len(tail), limit)
             starts.append(len(leading) + shared)
@@ -163,10 +170,6 @@ def _encode(tokenizer: "PreTrainedTokenizerBase", texts: list[str]) -> Sequence[
     backend.no_padding()
     backend.encode_special_tokens = True
     return [one.ids for one in backend.encode_batch_fast(texts, add_special_tokens=False)]
-
-
-def _common_prefix(first: Sequence[int], second: Sequence[int]) -> int:
-    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(first, second, strict=False)))
 
 
 def _named(number: int, prompt: str) -> str:

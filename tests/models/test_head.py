@@ -4,14 +4,12 @@ import numpy as np
 import pytest
 import torch
 
-from kgprobe.models import head as head_module
 from kgprobe.models.head import Head
 
 
 @pytest.mark.parametrize("spread", [0.1, 3.0, 40.0])
 @pytest.mark.parametrize(("scale", "soft_cap", "biased"), [(1.0, None, False), (0.3, None, True), (1.0, 5.0, True)])
-def test_chunks_add_up_to_the_whole_vocabulary(monkeypatch, spread, scale, soft_cap, biased):
-    monkeypatch.setitem(head_module._CHUNK, "cpu", 1)
+def test_chunks_add_up_to_the_whole_vocabulary(spread, scale, soft_cap, biased):
     generator = torch.Generator().manual_seed(3)
     # Rising along the vocabulary, so that the highest logit so far is outdone by most chunks.
     weight = torch.randn(1501, 16, generator=generator) * spread / 4 * torch.linspace(0.1, 1, 1501)[:, None]
@@ -25,6 +23,6 @@ def test_chunks_add_up_to_the_whole_vocabulary(monkeypatch, spread, scale, soft_
     if soft_cap is not None:
         logits = soft_cap * torch.tanh(logits / soft_cap)
     wanted = logits.log_softmax(-1)[sources, targets]
-    found = Head(weight, bias, scale, soft_cap).log_probabilities(hidden, sources, targets)
+    found = Head(weight, bias, scale, soft_cap).log_probabilities(hidden, sources, targets, at_once=1)
     assert found.dtype == torch.float32
     np.testing.assert_allclose(found.numpy(), wanted.numpy(), rtol=2e-6, atol=1e-5)
