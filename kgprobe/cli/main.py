@@ -19,6 +19,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     "load": ("kgprobe.cli.load:load", "Load entities, relations and facts into the graph."),
     "probe": ("kgprobe.cli.probe:probe", "Ask a model about a sample of facts by one method."),
     "rounds": ("kgprobe.cli.rounds:rounds", "Ask a model about the graph, round by round."),
+    "sample": ("kgprobe.cli.sample:sample", "Look at what would be asked, and why."),
     "templates": ("kgprobe.cli.templates:templates", "Look at, check and write the sentences that facts are put in."),
     "study": ("kgprobe.cli.study:study", "Analyses of the measures: tables, plots, data."),
 }

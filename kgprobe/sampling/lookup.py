@@ -1,0 +1,237 @@
+"""Facts as people name them, and what the distractors of a fact are taken from."""
+
+import difflib
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from kgprobe.errors import UnknownNameError
+from kgprobe.graph.client import Graph, Row
+from kgprobe.sampling.facts import FactKey
+
+# What stands between the subject's id and the rest in ids of facts: in those that tables get, in Wikidata's.
+_AFTER_SUBJECT = (" ", "$")
+_BETWEEN = "|"
+
+# Pairs of entities that go by the names of a subject and an object; beyond, ids are asked for.
+_PAIRS = 10_000
+_SIMILAR = 1_000
+_SHOWN = 5
+
+_HOW = (
+    "A fact is named by its id, or by subject, relation and object, each by its id or a name: 'Q142 P36 Q90',"
+    " 'France | capital | Paris'."
+)
+
+
+class _Reading(NamedTuple):
+    """What a name may say: subject and object are ids or names; the relation is an id."""
+
+    subject: str
+    relation: str
+    object: str
+
+
+def find_fact(graph: Graph, named: str, as_of: int) -> FactKey:
+    """The fact of a name.
+
+    A name is the fact's id; or its subject, its relation and its object, each by id, label or alias, with ``|`` between
+    them, or with spaces where that leaves no doubt. Capitals do not matter.
+
+    Args:
+        as_of: of several terms of one triple, the one that is current at this date (``yyyymmdd``) is meant.
+
+    Raises:
+        UnknownNameError: there is no such fact, or more than one; the message says which there are.
+
+    Cost: a walk through the facts of the subject; a scan of the entities where they are named by labels, and of the
+    facts where the name is the id of one and does not begin with its subject's.
+    """
+    subjects = [named.split(mark)[0] for mark in _AFTER_SUBJECT if mark in named]
+    rows = graph.read("sample/facts", rows=[{"subject": subject, "fact": named} for subject in subjects])
+    if rows:
+        return FactKey(rows[0]["subject"], rows[0]["fact"])
+    relations = _names_of_relations(graph)
+    readings = list(_readings(named, relations))
+    for ids in _entities_of(graph, {text for reading in readings for text in (reading.subject, reading.object)}):
+        rows = _triples(graph, named, readings, ids)
+        if rows:
+            return _the_one(named, rows, as_of)
+    rows = graph.read("sample/by_id", fact=named)
+    if not rows:
+        raise UnknownNameError(_what_there_is(graph, named, readings, relations))
+    if len(rows) > 1:
+        listed = ", ".join(row["subject"] for row in rows)
+        raise UnknownNameError(
+            f"Facts of several subjects have the id {named!r}: {listed}. Name one by subject, relation and object."
+        )
+    return FactKey(rows[0]["subject"], rows[0]["fact"])
+
+
+def _names_of_relations(graph: Graph) -> dict[str, list[str]]:
+    """What relations go by, in small letters, with the ids of those that do; their own ids among it."""
+    called: dict[str, list[str]] = {}
+    for row in graph.read("sample/relations"):
+        for name in dict.fromkeys(name.lower() for name in (row["id"], row["label"], *row["aliases"]) if name):
+            called.setdefault(name, []).append(row["id"])
+    return called
+
+
+def _readings(named: str, relations: Mapping[str, Sequence[str]]) -> Iterator[_Reading]:
+    """Whatever a name may say, the longest names of relations first."""
+    parts = [part.strip() for part in named.split(_BETWEEN)]
+    if len(parts) == 3:
+        subject, relation, object_ = parts
+        yield from (_Reading(subject, identifier, object_) for identifier in relations.get(relation.lower(), ()))
+        return
+    for name in sorted(relations, key=len, reverse=True):
+        for match in re.finditer(rf"(?i)(?<=\S) {re.escape(name)} (?=\S)", named):
+            subject, object_ = named[: match.start()].strip(), named[match.end() :].strip()
+            yield from (_Reading(subject, identifier, object_) for identifier in relations[name])
+
+
+def _entities_of(graph: Graph, texts: set[str]) -> Iterator[dict[str, list[str]]]:
+    """The ids of the entities that texts may mean: those whose id a text is, then those that go by it as well."""
+    if not texts:
+        return
+    ids = {text: [text] for text in (row["id"] for row in graph.read("sample/labels", ids=sorted(texts)))}
+    yield ids
+    if len(ids) == len(texts):
+        return
+    lowered = {text.lower(): text for text in texts}
+    by_name: dict[str, list[str]] = {}
+    for row in graph.read("sample/called", names=sorted(lowered)):
+        for name in {name.lower() for name in row["names"]} & lowered.keys():
+            by_name.setdefault(name, []).append(row["id"])
+    yield {text: [*ids.get(text, ()), *by_name.get(text.lower(), ())] for text in texts}
+
+
+def _triples(
+    graph: Graph, named: str, readings: Sequence[_Reading], entities: Mapping[str, Sequence[str]]
+) -> list[Row]:
+    """The facts that a name may mean.
+
+    Raises:
+        UnknownNameError: too many entities go by the names.
+    """
+    asked = {
+        (subject, reading.relation, object_)
+        for reading in readings
+        for subject in entities.get(reading.subject, ())
+        for object_ in entities.get(reading.object, ())
+    }
+    if len(asked) > _PAIRS:
+        raise UnknownNameError(f"{named!r} may mean {len(asked):,} pairs of entities; name them by their ids.")
+    rows = [
+        {"index": index, "subject": subject, "relation": relation, "object": object_}
+        for index, (subject, relation, object_) in enumerate(sorted(asked))
+    ]
+    return graph.read("sample/triples", rows=rows) if rows else []
+
+
+def _the_one(named: str, rows: Sequence[Row], as_of: int) -> FactKey:
+    current = [
+        row
+        for row in rows
+        if (row["from"] is None or row["from"] <= as_of) and (row["until"] is None or row["until"] >= as_of)
+    ]
+    for meant in (current, rows):
+        if len(meant) == 1:
+            return FactKey(meant[0]["subject"], meant[0]["fact"])
+    listed = "; ".join(f"{row['fact']!r} ({row['start'] or '…'} to {row['end'] or '…'})" for row in rows[:_SHOWN])
+    listed += "; …" if len(rows) > _SHOWN else ""
+    raise UnknownNameError(f"{named!r} is more than one fact; name it by its id: {listed}.")
+
+
+def _what_there_is(
+    graph: Graph, named: str, readings: Sequence[_Reading], relations: Mapping[str, Sequence[str]]
+) -> str:
+    """That there is no such fact, and what comes close to it."""
+    missing = f"The graph has no fact {named!r}."
+    if not readings:
+        parts = [part.strip() for part in named.split(_BETWEEN if _BETWEEN in named else " ")]
+        if len(parts) != 3:
+            return f"{missing} {_HOW}"
+        close = difflib.get_close_matches(parts[1].lower(), relations, _SHOWN)
+        some = f"; close to it: {', '.join(close)}" if close else ", see `kgprobe graph query explore/relations`"
+        return f"{missing} No relation is called {parts[1]!r}{some}. {_HOW}"
+    reading = readings[0]
+    *_, entities = _entities_of(graph, {reading.subject, reading.object})
+    for text in (reading.subject, reading.object):
+        if not entities.get(text):
+            close = _similar(graph, text)
+            some = f"; close to it: {', '.join(close)}" if close else ""
+            missing += f" No entity is called {text!r}{some}."
+    subjects = entities.get(reading.subject)
+    return f"{missing} {_held(graph, subjects[0], reading.relation)}" if subjects else missing
+
+
+def _similar(graph: Graph, name: str) -> list[str]:
+    lowered = name.lower()
+    rows = graph.read("sample/similar", name=lowered, beginning=lowered[:2], limit=_SIMILAR)
+    by_label = {row["label"].lower(): f"{row['label']} ({row['id']})" for row in reversed(rows)}
+    close = difflib.get_close_matches(lowered, by_label, _SHOWN)
+    close += [label for label in by_label if lowered in label and label not in close]
+    return [by_label[label] for label in close[:_SHOWN]]
+
+
+def _held(graph: Graph, subject: str, relation: str) -> str:
+    """What a subject has in a relation, or in which relations it has anything."""
+    labels = {row["id"]: row["label"] or row["id"] for row in graph.read("sample/relations")}
+    [named] = graph.read("sample/labels", ids=[subject])
+    rows = graph.read("sample/held", subject=subject, limit=_SIMILAR)
+    own = [f"{row['label']} ({row['id']})" for row in rows if row["relation"] == relation]
+    if own:
+        there = f"{', '.join(own[:_SHOWN])}{', …' if len(own) > _SHOWN else ''}"
+        return f"As {labels[relation]}, {named['label']} ({subject}) has {there}."
+    others = dict.fromkeys(str(labels.get(row["relation"], row["relation"])) for row in rows)
+    return f"{named['label']} ({subject}) has no {labels[relation]}; it has {', '.join(others) or 'no fact at all'}."
+
+
+@dataclass(frozen=True, slots=True)
+class Pool:
+    """The entities of the kind of a fact's object.
+
+    Attributes:
+        kind: ``of the type city``, or ``that are objects of capital`` where the object has no type.
+        typed: whether it has one.
+        size: how many there are.
+        left_out: which of them are no distractors: ``the object itself``, ``2 right as well``.
+    """
+
+    kind: str
+    typed: bool
+    size: int
+    left_out: Sequence[str]
+
+
+# By the reason that the query gives.
+_LEFT_OUT = {
+    "itself": "the object itself",
+    "right": "{:,} right as well",
+    "namesake": "{:,} with a name of its",
+    "nameless": "{:,} without a name",
+}
+
+
+def describe_pool(graph: Graph, key: FactKey, as_of: int) -> Pool:
+    """What a fact's distractors are taken from, and what is no distractor there.
+
+    Cost: a look-up for each entity of the object's types; without a type, for each object of the relation.
+    """
+    [target] = graph.read("sample/targets", rows=[key._asdict()])
+    types = target["types"]
+    if types:
+        labels = {row["id"]: row["label"] for row in graph.read("sample/labels", ids=types)}
+        kind = "of the type " + " or ".join(labels.get(type_, type_) for type_ in types)
+        rows = graph.read("sample/members", ids=types)
+    else:
+        labels = {row["id"]: row["label"] for row in graph.read("sample/relations")}
+        kind = f"that are objects of {labels.get(target['relation']) or target['relation']}"
+        rows = graph.read("sample/objects", ids=[target["relation"]])
+    numbers = sorted({number for row in rows for number in row["numbers"]})
+    turned_down = graph.read("sample/turned_down", **key._asdict(), numbers=numbers, as_of=as_of)
+    counts = {row["reason"]: row["count"] for row in turned_down}
+    left_out = [phrase.format(counts[reason]) for reason, phrase in _LEFT_OUT.items() if reason in counts]
+    return Pool(kind, bool(types), len(numbers), left_out)
