@@ -166,7 +166,7 @@ def watched(title: str) -> Iterator["Progress"]:
 
         def on_start(facts: int, before: int) -> None:
             nonlocal bar, interrupted, done
-            click.echo(f"{facts:,} facts, {before:,} of them measured before.", err=True)
+            click.echo(f"{title}: {facts:,} facts, {before:,} of them measured before.", err=True)
             done = before
             bar = stack.enter_context(progress_bar(title, facts, "facts", before))
             interrupted = stack.enter_context(interruptible("batch"))
