@@ -93,12 +93,12 @@ def distractors(
     graph: str | None,
     as_json: bool,
 ) -> None:
-    r"""Does the model prefer the right object to wrong ones? Min@n and Avg@n, for every n up to --distractors.
+    """Does the model prefer the right object to wrong ones? Min@n and Avg@n, for every n up to --distractors.
 
     \b
     kgprobe probe distractors --model demo --sample 200
     kgprobe probe distractors --model hf:EleutherAI/pythia-160m --facts facts.jsonl --strategy temporal-semantic
-    """
+    """  # noqa: D301
     from kgprobe.graph.server import open_graph
     from kgprobe.graph.state import graph_state
     from kgprobe.measurement import measure
