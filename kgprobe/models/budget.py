@@ -7,6 +7,8 @@ _TOKENS = {"cpu": 1024, "cuda": 8192}
 _MOST_TOKENS = {"cpu": 1024, "cuda": 131_072}
 # About what stays in a processor's cache, or keeps a GPU busy.
 _LOGITS = {"cpu": 1 << 20, "cuda": 1 << 25}
+# So few take next to nothing.
+_FEWEST_LOGITS = 1 << 16
 # What is free is never free in one piece.
 _SPARE = 1.25
 # How the CPU's allocator, other devices and libraries say that memory is short.
@@ -45,6 +47,11 @@ class Budget:
         free, _ = torch.cuda.mem_get_info(self._device)
         if _SPARE * taken * 2 * self.tokens / tokens < free + held:
             self.tokens *= 2
+
+    @property
+    def exhausted(self) -> bool:
+        """Whether fewer logits at once would not help any more."""
+        return self.logits <= _FEWEST_LOGITS
 
     def back_off(self, tokens: int) -> None:
         """A batch of so many padded tokens did not fit in: half of them, at most, from now on."""

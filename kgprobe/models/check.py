@@ -6,16 +6,17 @@ fastest first, and through plain forward passes, and the first way that agrees i
 too, since a model that is sure of nothing gives nearly the same probabilities whatever it attends to.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from itertools import chain
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 import torch
 
 from kgprobe.errors import KgprobeError
-from kgprobe.models.forward import Prefix, Way, extend, plain_log_probabilities, run_way
+from kgprobe.models.forward import LONGEST_ROW, Prefix, Way, extend, plain_log_probabilities, run_way
 from kgprobe.models.head import Head, find_head
 from kgprobe.models.tokens import TokenizedPrompt
 from kgprobe.models.trie import Forest, Tree, build_tree, merge
@@ -25,11 +26,15 @@ if TYPE_CHECKING:
 
 WAYS: tuple[Way, ...] = ("packed", "branches", "rows", "plain")
 # Greatest error of a log-probability, and of a hidden state relative to its length. What is lost by rounding alone
-# stays below this, also for the improbable tokens that are checked, whose logits are large; wrong positions cost Gemma 3
-# in bfloat16 ten times as much.
+# stays below this, also for the improbable tokens that are checked, whose logits are large; wrong positions cost
+# Gemma 3 in bfloat16 ten times as much.
 _TOLERANCE = {torch.float32: (1e-3, 1e-4), torch.bfloat16: (1.0, 0.1), torch.float16: (0.2, 0.03)}
 _CHECKED_WINDOW = 3
 _LOGITS_AT_ONCE = 1 << 20
+# Nodes of a branch in a row that is checked at full length.
+_WIDE_BRANCH = 8
+# Kinds of rotary positions that are others for all tokens as soon as a sequence is longer than those of training.
+_CHANGING = ("longrope", "dynamic")
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,11 +45,16 @@ class Choice:
         way: the one that was taken.
         head: to go with it; None for ``plain``, which needs none.
         findings: for each way that was tried, in order, what came of it.
+        reach: how many tokens of running text it is exact for, ``plain`` is for what is longer; None for any number.
     """
 
     way: Way
     head: Head | None
     findings: tuple[tuple[Way, str], ...]
+    reach: int | None = None
+
+
+_Arrangement: TypeAlias = "tuple[list[Forest], Prefix | None]"
 
 
 def choose_way(model: "PreTrainedModel", ways: tuple[Way, ...] = WAYS) -> Choice:
@@ -68,7 +78,7 @@ def choose_way(model: "PreTrainedModel", ways: tuple[Way, ...] = WAYS) -> Choice
         agrees, finding = _try(model, head, way)
         findings.append((way, finding))
         if agrees:
-            return Choice(way, head, tuple(findings))
+            return Choice(way, head, tuple(findings), _reach(model))
     reasons = "; ".join(f"{way}: {finding}" for way, finding in findings)
     raise KgprobeError(f"None of the given ways agrees with this model's plain forward passes. {reasons}.")
 
@@ -79,9 +89,10 @@ def _try(model: "PreTrainedModel", head: Head, way: Way) -> tuple[bool, str]:
     errors = np.zeros(2)
     try:
         with _narrow_window(model) as narrowed:
-            errors = np.maximum(errors, _errors(model, head, way, trees))
-        if narrowed:
-            errors = np.maximum(errors, _errors(model, head, way, trees))
+            if narrowed:
+                errors = np.maximum(errors, _errors(model, head, way, _arrangements(model, way, trees), trees))
+        usual = chain(_arrangements(model, way, trees), _wide_arrangement(model, way, trees))
+        errors = np.maximum(errors, _errors(model, head, way, usual, trees))
     # Whatever a model's code does with arguments it was not made for: this is not a way to go.
     except (RuntimeError, ValueError, TypeError, KeyError, IndexError, AttributeError, NotImplementedError) as error:
         text = (str(error).strip() or "no message").splitlines()[0]
@@ -96,17 +107,24 @@ def _try(model: "PreTrainedModel", head: Head, way: Way) -> tuple[bool, str]:
     )
 
 
-def _errors(model: "PreTrainedModel", head: Head, way: Way, trees: Sequence[Tree]) -> tuple[float, float]:
-    """The greatest error of a log-probability, and of a hidden state relative to its length."""
+def _errors(
+    model: "PreTrainedModel", head: Head, way: Way, arrangements: Iterable[_Arrangement], trees: Sequence[Tree]
+) -> tuple[float, float]:
+    """The greatest error of a log-probability, and of a hidden state relative to its length.
+
+    Args:
+        model, head, way: what is checked.
+        arrangements: of forests, whose last edges are those of the trees.
+        trees: what is compared with plain forward passes.
+    """
+    targets = np.concatenate([tree.targets for tree in trees])
     expected_states = torch.cat([_plain_states(model, tree)[tree.sources] for tree in trees])
     expected = torch.cat([plain_log_probabilities(model, tree) for tree in trees])
     error = state_error = 0.0
-    for forests, prefix in _arrangements(model, way, trees):
+    for forests, prefix in arrangements:
         states, sources = run_way(model, way, forests, prefix)
-        found = head.log_probabilities(
-            states, sources, np.concatenate([tree.targets for tree in trees]), _LOGITS_AT_ONCE
-        )
-        own = states[torch.from_numpy(sources).to(states.device)]
+        own = states[torch.from_numpy(sources[-len(targets) :]).to(states.device)]
+        found = head.log_probabilities(own, np.arange(len(targets)), targets, _LOGITS_AT_ONCE)
         difference = (own - expected_states).float().norm(dim=1) / expected_states.float().norm(dim=1)
         # Unlike Python's own, torch's maximum is "not a number" where there is one.
         error = float(np.fmax(error, np.nan_to_num((found - expected).abs().max().item(), nan=np.inf)))
@@ -114,9 +132,7 @@ def _errors(model: "PreTrainedModel", head: Head, way: Way, trees: Sequence[Tree
     return error, state_error
 
 
-def _arrangements(
-    model: "PreTrainedModel", way: Way, trees: Sequence[Tree]
-) -> Iterator[tuple[list[Forest], Prefix | None]]:
+def _arrangements(model: "PreTrainedModel", way: Way, trees: Sequence[Tree]) -> Iterator[_Arrangement]:
     """The trees each by itself, in one row, and behind a prefix that was made in pieces."""
     yield [merge([tree], 0) for tree in trees], None
     if way == "packed":
@@ -126,6 +142,39 @@ def _arrangements(
         first = extend(model, None, trees[0].tokens[:2], at_once=2)
         prefix = extend(model, first, trees[0].tokens[2:shared], at_once=2)
         yield [merge([tree], shared) for tree in trees], prefix
+
+
+def _wide_arrangement(model: "PreTrainedModel", way: Way, trees: Sequence[Tree]) -> Iterator[_Arrangement]:
+    """The trees at the end of a row of full length, where they begin far from where they go on.
+
+    A model may take the places in a row for those in a text in spite of all masks and positions, and look back so far
+    that small trees don't show it.
+    """
+    if way == "packed":
+        random = np.random.default_rng(1)
+        shape = (LONGEST_ROW // _WIDE_BRANCH, _WIDE_BRANCH + 1)
+        tails = tuple(tuple(tail) for tail in random.integers(0, _vocabulary(model), shape).tolist())
+        context = tuple(trees[0].tokens[: trees[0].chain].tolist())
+        between = build_tree(
+            len(trees), TokenizedPrompt(context, (len(context),) * len(tails), tails), range(len(tails))
+        )
+        yield [merge([between, *trees], 0)], None
+
+
+def _reach(model: "PreTrainedModel") -> int | None:
+    """How many tokens a text may have before the positions of all its tokens become others; None for any number."""
+    config = model.config.get_text_config()
+    rotary = getattr(config, "rope_parameters", None) or {}
+    # Some models have them for each kind of layer.
+    kinds = [kind for kind in (rotary, *rotary.values()) if isinstance(kind, dict)]
+    changing = [kind for kind in kinds if str(kind.get("rope_type", "")).startswith(_CHANGING)]
+    reaches = [kind.get("original_max_position_embeddings") or config.max_position_embeddings for kind in changing]
+    return min(map(int, reaches), default=None)
+
+
+def _vocabulary(model: "PreTrainedModel") -> int:
+    embeddings: Any = model.get_input_embeddings()
+    return int(embeddings.weight.shape[0])
 
 
 def _plain_states(model: "PreTrainedModel", tree: Tree) -> torch.Tensor:
@@ -141,9 +190,7 @@ def _plain_states(model: "PreTrainedModel", tree: Tree) -> torch.Tensor:
 def _trees(model: "PreTrainedModel") -> list[Tree]:
     """Two trees of different sizes that share their first tokens, with branches at several depths."""
     random = np.random.default_rng(0)
-    embeddings: Any = model.get_input_embeddings()
-    vocabulary = embeddings.weight.shape[0]
-    tokens = [int(token) for token in random.integers(0, vocabulary, 24)]
+    tokens = [int(token) for token in random.integers(0, _vocabulary(model), 24)]
     context = tuple(tokens[:6])
     first = tuple(tuple(tokens[index] for index in tail) for tail in ((6, 7, 8, 9), (6, 7, 10), (11, 12, 13, 14, 15)))
     second = tuple(tuple(tokens[index] for index in tail) for tail in ((16, 17), (18, 19, 20)))

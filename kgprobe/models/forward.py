@@ -25,6 +25,13 @@ if TYPE_CHECKING:
 
 Way = Literal["packed", "branches", "rows", "plain"]
 
+# Several trees in one row have at most so many tokens; a longer context is a prefix in any case.
+LONGEST_ROW = 1024
+# The keys and values of a prefix stand in memory once more for every row; so many of their places take about as much as
+# a token with all that is computed for it.
+_PLACES_A_TOKEN = 8
+_KINDS = {"full_attention", "sliding_attention"}
+
 
 class Prefix(DynamicCache):
     """The keys and values of tokens that all rows begin with: read by every forward pass, changed by none.
@@ -99,12 +106,18 @@ def plain_log_probabilities(model: "PreTrainedModel", tree: Tree) -> torch.Tenso
     return result
 
 
-def padded_tokens(forest: Forest, way: Way) -> tuple[int, int]:
-    """What a forest takes up in a batch: how many rows, and how many tokens each."""
+def padded_tokens(forest: Forest, way: Way, before: int) -> tuple[int, int]:
+    """What a forest takes up in a batch: how many rows, and how many tokens each, or what takes as much.
+
+    Args:
+        forest: behind a prefix.
+        way: not ``plain``.
+        before: the prefix's tokens.
+    """
     if way == "packed":
-        return 1, len(forest.tokens)
+        return 1, len(forest.tokens) + before // _PLACES_A_TOKEN
     leaves = forest.leaves()
-    return len(leaves), max(len(forest.path(leaf)) for leaf in leaves)
+    return len(leaves), max(len(forest.path(leaf)) for leaf in leaves) + before // _PLACES_A_TOKEN
 
 
 def _packed(
@@ -126,7 +139,7 @@ def _packed(
     states = _body(
         model,
         tokens,
-        attention_mask=_masks(model, visible, depths, _length(prefix)),
+        attention_mask=_masks(model, visible, depths, length_of(prefix)),
         position_ids=_tensor(model, depths),
         past_key_values=prefix,
         use_cache=prefix is not None,
@@ -140,7 +153,7 @@ def _branched(
     branches = [[(forest, forest.path(leaf)) for leaf in forest.leaves()] for forest in forests]
     count = sum(map(len, branches))
     longest = max(len(nodes) for rows in branches for _, nodes in rows)
-    before = _length(prefix)
+    before = length_of(prefix)
     tokens = np.full((count, longest), forests[0].tokens[0])
     present = np.zeros((count, before + longest), dtype=np.int64)
     sources = []
@@ -164,7 +177,8 @@ def _branched(
     return states.flatten(0, 1), np.concatenate(sources)
 
 
-def _length(prefix: Prefix | None) -> int:
+def length_of(prefix: Prefix | None) -> int:
+    """How many tokens a prefix has."""
     return 0 if prefix is None else int(prefix.get_seq_length())
 
 
@@ -176,10 +190,15 @@ def _masks(model: "PreTrainedModel", visible: NDArray[np.bool_], depths: Integer
         visible: shape (forests, queries, queries).
         depths: shape (forests, queries).
         before: tokens of the prefix, which all see.
+
+    Raises:
+        ValueError: the model has layers of another kind, whose masks are not known here.
     """
     config = model.config.get_text_config()
     window = getattr(config, "sliding_window", None)
     kinds = set(getattr(config, "layer_types", None) or ())
+    if not kinds <= _KINDS:
+        raise ValueError(f"no masks are known for layers of the kind {', '.join(sorted(kinds - _KINDS))}")
     rows, queries = depths.shape
     lowest = torch.finfo(model.dtype).min
     full = torch.zeros((rows, 1, queries, before + queries), dtype=model.dtype, device=model.device)

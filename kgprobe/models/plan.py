@@ -11,16 +11,13 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from kgprobe.models.forward import Way, padded_tokens
+from kgprobe.models.forward import LONGEST_ROW, Way, padded_tokens
 from kgprobe.models.trie import Forest, Integers, Tree, merge, shared_chain
 
 # A forward pass costs about as much as so many tokens more: the weights are read, the batch before is cut short.
 _PASS = 128
 # Shorter than this, a prefix is not worth its place in memory.
 _SHORTEST = 16
-# A longer context is computed as a prefix in any case, in pieces, so that no mask grows with its square; and no row of
-# several trees is longer.
-_LONGEST = 1024
 # Tokens in a row are about so many, where trees are small.
 _ROW = 256
 
@@ -76,7 +73,8 @@ def plan(trees: Sequence[Tree], way: Way, hidden_size: int) -> Group:
         count = int(rows[stretch.last] - rows[stretch.first])
         if way == "packed":
             count = min(stretch.last - stretch.first, -(-count // _ROW))
-        if saved > _LONGEST or (saved >= _SHORTEST and (count - 1) * saved > _PASS):
+        # In pieces, so that no mask grows with its square.
+        if saved > LONGEST_ROW or (saved >= _SHORTEST and (count - 1) * saved > _PASS):
             first = trees[stretch.first]
             inner = Group(first.tokens[group.length : stretch.length], stretch.length)
             group.groups.append(inner)
@@ -91,15 +89,16 @@ def plan(trees: Sequence[Tree], way: Way, hidden_size: int) -> Group:
     return outermost
 
 
-def batches(forests: Sequence[Forest], way: Way, budget: Callable[[], int]) -> Iterator[list[Forest]]:
+def batches(forests: Sequence[Forest], way: Way, before: int, budget: Callable[[], int]) -> Iterator[list[Forest]]:
     """Forests that go through the model together, of similar size, all batches about equally full.
 
     Args:
         forests: the largest first.
         way: not ``plain``.
+        before: the tokens of their common prefix.
         budget: the most padded tokens in a batch of several forests; asked before each.
     """
-    sizes = [padded_tokens(forest, way) for forest in forests]
+    sizes = [padded_tokens(forest, way, before) for forest in forests]
     left = np.cumsum([0, *(rows * tokens for rows, tokens in reversed(sizes))])[::-1]
     begin = 0
     while begin < len(forests):
@@ -150,11 +149,11 @@ def _forests(trees: Sequence[Tree], way: Way, prefix: int, hidden_size: int) -> 
             # Attention costs a layer 4 operations a pair of tokens and dimension, all else about 24 a token and
             # dimension squared.
             lost = 2 * nodes * (size - shared) / (6 * hidden_size)
-            if shared > lost and nodes + size - shared <= _LONGEST:
+            if shared > lost and nodes + size - shared <= LONGEST_ROW:
                 rows[-1].append(tree)
                 nodes += size - shared
                 continue
         rows.append([tree])
         nodes = size
     forests = [merge(row, prefix) for row in rows]
-    return sorted(forests, key=lambda forest: padded_tokens(forest, way)[::-1], reverse=True)
+    return sorted(forests, key=lambda forest: padded_tokens(forest, way, prefix)[::-1], reverse=True)

@@ -18,7 +18,15 @@ from numpy.typing import NDArray
 from kgprobe.errors import KgprobeError
 from kgprobe.models.budget import Budget, is_short_memory
 from kgprobe.models.check import WAYS, choose_way
-from kgprobe.models.forward import Prefix, Way, extend, padded_tokens, plain_log_probabilities, run_way
+from kgprobe.models.forward import (
+    Prefix,
+    Way,
+    extend,
+    length_of,
+    padded_tokens,
+    plain_log_probabilities,
+    run_way,
+)
 from kgprobe.models.head import Head
 from kgprobe.models.plan import Group, batches, plan
 from kgprobe.models.tokens import TokenizedPrompt, leading_tokens, tokenize
@@ -149,7 +157,7 @@ class Scorer:
         tokenized = self.tokenize(prompts, continuations, eos=eos, separator=separator)
         scores = [np.full(len(prompt.tails), np.nan) for prompt in tokenized]
         trees = list(chain.from_iterable(build_trees(n, p, _MAX_BRANCH_NODES) for n, p in enumerate(tokenized)))
-        for tree, values in self.edge_log_probabilities(trees, tokenized):
+        for tree, values in self.edge_log_probabilities(trees):
             scores[tree.prompt][tree.members] = np.add.reduceat(values[tree.steps], tree.offsets)
             if progress is not None:
                 progress(len(tree.members))
@@ -175,14 +183,11 @@ class Scorer:
         )
 
     @torch.inference_mode()
-    def edge_log_probabilities(
-        self, trees: Sequence[Tree], prompts: Sequence[TokenizedPrompt]
-    ) -> Iterator[tuple[Tree, Floats]]:
+    def edge_log_probabilities(self, trees: Sequence[Tree]) -> Iterator[tuple[Tree, Floats]]:
         """The log-probability of every edge of trees of tokens, batched, in smaller batches where memory is short.
 
         Args:
             trees: of any prompts.
-            prompts: what the trees were made of, by their numbers.
 
         Yields:
             each tree once, in an order of its own, with one value an edge, in (-inf, 0]; NaN if the model's weights
@@ -191,12 +196,16 @@ class Scorer:
         Raises:
             KgprobeError: what leads to one edge does not fit in memory.
         """
-        head = self._choice.head
-        if head is None:
+        head, reach = self._choice.head, self._choice.reach
+        within = [tree for tree in trees if reach is None or tree.depths.max() < reach] if head is not None else []
+        if len(within) < len(trees):
+            kept = set(map(id, within))
             for tree in trees:
-                yield tree, plain_log_probabilities(self.model, tree).double().numpy()
+                if id(tree) not in kept:
+                    yield tree, plain_log_probabilities(self.model, tree).double().numpy()
+        if head is None:
             return
-        for batch, prefix in self._batches(plan(trees, self._choice.way, head.weight.shape[1])):
+        for batch, prefix in self._batches(plan(within, self._choice.way, head.weight.shape[1])):
             for forest, values in zip(batch, self._values(head, batch, prefix), strict=True):
                 ends = np.cumsum([len(tree.sources) for tree in forest.trees])
                 yield from zip(forest.trees, np.split(values, ends[:-1]), strict=True)
@@ -219,7 +228,7 @@ class Scorer:
             group, prefix = waiting.pop()
             if len(group.tokens):
                 prefix = self._extend(group, prefix)
-            for batch in batches(group.forests, self._choice.way, lambda: self._budget.tokens):
+            for batch in batches(group.forests, self._choice.way, group.length, lambda: self._budget.tokens):
                 yield batch, prefix
             waiting += ((inner, prefix) for inner in reversed(group.groups))
 
@@ -240,7 +249,7 @@ class Scorer:
 
     def _values(self, head: Head, batch: Sequence[Forest], prefix: Prefix | None) -> list[Floats]:
         """For each forest the log-probabilities of its edges; in smaller batches where memory is short."""
-        sizes = [padded_tokens(forest, self._choice.way) for forest in batch]
+        sizes = [padded_tokens(forest, self._choice.way, length_of(prefix)) for forest in batch]
         tokens = sum(rows for rows, _ in sizes) * max(longest for _, longest in sizes)
         try:
             return self._computed(head, batch, prefix, tokens)
@@ -253,6 +262,8 @@ class Scorer:
             middle = len(batch) // 2
             return self._values(head, batch[:middle], prefix) + self._values(head, batch[middle:], prefix)
         halves = batch[0].halves()
+        if not halves and not self._budget.exhausted:
+            return self._values(head, batch, prefix)
         if not halves:
             raise KgprobeError(
                 f"Prompt {batch[0].trees[0].prompt} with one continuation ({batch[0].depths.max() + 1} tokens) does not"

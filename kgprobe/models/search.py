@@ -27,7 +27,6 @@ from kgprobe.errors import KgprobeError
 from kgprobe.models.exploration import Exploration, Floats
 from kgprobe.models.label_trie import Integers
 from kgprobe.models.scorer import Scorer
-from kgprobe.models.tokens import TokenizedPrompt
 
 if TYPE_CHECKING:
     from kgprobe.models.trie import Tree
@@ -68,7 +67,6 @@ Judge = Callable[[Sequence[tuple[int, Integers]]], Sequence[Integers]]
 
 def find(
     scorer: Scorer,
-    prompts: Sequence[TokenizedPrompt],
     explorations: Sequence[Exploration],
     searches: Sequence[Search],
     count: int,
@@ -78,7 +76,6 @@ def find(
 
     Args:
         scorer: its EOS token ends each name.
-        prompts: tokens of the prompts.
         explorations: one a prompt, new.
         searches: one a prompt, on its exploration.
         count: how many entities are wanted of each.
@@ -96,7 +93,7 @@ def find(
                 explorations[number].judge(wanted, admitted)
             waiting |= _advance(searches, [number for number, _ in unjudged], ends)
         else:
-            _evaluate(scorer, prompts, explorations, list(waiting))
+            _evaluate(scorer, explorations, list(waiting))
             waiting = _advance(searches, list(waiting), ends)
         waiting = {number: wanted for number, wanted in waiting.items() if number not in ends}
     return [_found(exploration, ends[number], count) for number, exploration in enumerate(explorations)]
@@ -114,9 +111,7 @@ def _advance(
     return waiting
 
 
-def _evaluate(
-    scorer: Scorer, prompts: Sequence[TokenizedPrompt], explorations: Sequence[Exploration], numbers: Sequence[int]
-) -> None:
+def _evaluate(scorer: Scorer, explorations: Sequence[Exploration], numbers: Sequence[int]) -> None:
     end = scorer.end_token()
     trees: list[Tree] = []
     places: dict[int, tuple[int, Integers]] = {}
@@ -128,7 +123,7 @@ def _evaluate(
     for number, own in places.values():
         sizes[number] += len(own)
     values = {number: np.full(size, np.nan) for number, size in sizes.items()}
-    for tree, found in scorer.edge_log_probabilities(trees, prompts):
+    for tree, found in scorer.edge_log_probabilities(trees):
         number, own = places[id(tree)]
         values[number][own] = found
     for number in numbers:

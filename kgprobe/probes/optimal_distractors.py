@@ -162,7 +162,6 @@ class OptimalDistractors:
             searches = [best_first(exploration, count, self._budget) for exploration in explorations]
         else:
             searches = [beam(exploration, count, max(count, self._width or 0)) for exploration in explorations]
-        prompts = [one.prompt for one in questions]
 
         def judge(rows: Sequence[tuple[int, Integers]]) -> list[Integers]:
             self._judge([(questions[number], numbers) for number, numbers in rows])
@@ -171,7 +170,7 @@ class OptimalDistractors:
                 for number, numbers in rows
             ]
 
-        found = find(self._scorer, prompts, explorations, searches, count, judge)
+        found = find(self._scorer, explorations, searches, count, judge)
         return [
             self._retrieved(question, one, left_out)
             for question, one, left_out in zip(questions, found, too_long, strict=True)

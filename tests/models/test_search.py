@@ -74,7 +74,7 @@ def search(
     tokens = scorer.tokenize(prompts, [[]] * len(prompts))
     explorations = [Exploration(prompt.context, tries, limit) for prompt in tokens]
     searches = [(best_first if "budget" in how else beam)(one, count, *how.values()) for one in explorations]
-    return find(scorer, tokens, explorations, searches, count, pool.judge)
+    return find(scorer, explorations, searches, count, pool.judge)
 
 
 def random_pool(generator: random.Random) -> Pool:
