@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -18,8 +19,18 @@ from kgprobe.cli.options import (
 
 if TYPE_CHECKING:
     from kgprobe.graph.client import Graph
-    from kgprobe.probes.strategies import Rivals, StrategyOptions
+    from kgprobe.sampling.distractors import Distractor
     from kgprobe.sampling.facts import AskedFact, FactKey
+
+
+@dataclass(frozen=True, slots=True)
+class _Shown:
+    """The distractors of a fact; of optimal ones, those of a sentence."""
+
+    distractors: "Sequence[Distractor]"
+    sentence: str | None = None
+    certified: int | None = None
+    reason: str | None = None
 
 
 @click.group()
@@ -70,68 +81,76 @@ def distractors(
     kgprobe sample distractors --fact "France capital Paris" --strategy semantic -n 20
     kgprobe sample distractors --fact "France | capital | Paris" --strategy exact-optimal --model demo
     """  # noqa: D301
+    from rich.console import Console
+
     from kgprobe.graph.server import open_graph
-    from kgprobe.probes.strategies import StrategyOptions
     from kgprobe.sampling.facts import describe_facts
     from kgprobe.sampling.lookup import find_fact
+    from kgprobe.sampling.retrievers import RETRIEVERS
 
-    options = StrategyOptions(strategy, as_of, weighting, budget)
     with open_graph(graph, ask_password) as connection:
         keys = [find_fact(connection, name, as_of) for name in named]
-        described, chosen = _chosen(connection, keys, options, model, distractors, sentences, seed)
+        described: Mapping[str, Any]
+        if strategy in RETRIEVERS:
+            with Console(stderr=True).status(f"Choosing {strategy} distractors"):
+                retriever = RETRIEVERS[strategy](connection, as_of, weighting)
+                chosen = [[_Shown(rivals)] for rivals in retriever.retrieve(keys, distractors, [seed])]
+            described = retriever.describe()
+        elif model is None:
+            raise click.UsageError(f"--strategy {strategy} looks for what a model finds plausible; name one: --model.")
+        else:
+            described, chosen = _optimal(
+                connection, keys, strategy, model, as_of, weighting, budget, distractors, sentences, seed
+            )
         relations = {row["id"]: row["label"] or row["id"] for row in connection.read("sample/relations")}
         for fact, lists in zip(describe_facts(connection, keys), chosen, strict=True):
-            for sentence, rivals in lists:
-                _tell(connection, fact, rivals, distractors, as_of)
+            for shown in lists:
+                _tell(connection, fact, shown, distractors, as_of)
                 if as_json:
-                    _print_json(fact, described, sentence, rivals)
+                    _print_json(fact, described, shown)
                 else:
-                    _print_table(fact, relations[fact.relation], strategy, sentence, rivals)
+                    _print_table(fact, relations[fact.relation], strategy, shown)
 
 
-def _chosen(
+def _optimal(
     graph: "Graph",
-    keys: Sequence["FactKey"],
-    options: "StrategyOptions",
-    model: str | None,
+    keys: "Sequence[FactKey]",
+    strategy: str,
+    model: str,
+    as_of: int,
+    weighting: str,
+    budget: int,
     count: int,
     sentences: int | None,
     seed: int,
-) -> "tuple[Mapping[str, Any], list[list[tuple[str | None, Rivals]]]]":
-    """The strategy, described, and for each fact its distractors: once, or for each sentence where that matters."""
+) -> tuple[Mapping[str, Any], list[list[_Shown]]]:
+    """The strategy, described, and for each fact the distractors of its sentences."""
     from rich.console import Console
 
     from kgprobe.cli.running import load_model
     from kgprobe.errors import KgprobeError
     from kgprobe.probes.questions import ClozeQuestions
-    from kgprobe.probes.strategies import RETRIEVERS, Rivals, make_strategy
+    from kgprobe.probes.strategies import StrategyOptions, make_strategy
 
-    console = Console(stderr=True)
-    if options.strategy in RETRIEVERS:
-        with console.status(f"Choosing {options.strategy} distractors"):
-            retriever = RETRIEVERS[options.strategy](graph, options)
-            retrieved = retriever.retrieve(keys, count, [seed])
-        return retriever.describe(), [[(None, Rivals(rivals))] for rivals in retrieved]
-    if model is None:
-        raise click.UsageError(
-            f"--strategy {options.strategy} looks for what a model finds plausible; name one: --model."
-        )
-    questions = ClozeQuestions(graph, options.as_of, sentences=sentences).of(keys, [seed])
-    strategy = make_strategy(graph, load_model(model), options)
+    questions = ClozeQuestions(graph, as_of, sentences=sentences).of(keys, [seed])
     for question in questions:
         if question.reason:
-            click.echo(f"{question.fact.key.fact} is in no sentence: {question.reason}.", err=True)
+            click.echo(f"{question.fact.key.fact} cannot be put in a sentence: {question.reason}.", err=True)
     if all(question.reason for question in questions):
         raise KgprobeError("None of the facts can be put in a sentence, after which a model finds anything plausible.")
-    with console.status(f"Choosing {options.strategy} distractors"):
-        found = strategy.rivals(questions, count, [seed])
-    return {**strategy.describe(), "model": model}, [
-        [(cloze.prompt, rivals) for cloze, rivals in zip(question.clozes, lists, strict=True)]
+    made = make_strategy(graph, load_model(model), StrategyOptions(strategy, as_of, weighting, budget))
+    with Console(stderr=True).status(f"Choosing {strategy} distractors"):
+        found = made.rivals(questions, count, [seed])
+    return {**made.describe(), "model": model}, [
+        [
+            _Shown(rivals.distractors, cloze.prompt, rivals.certified, rivals.reason)
+            for cloze, rivals in zip(question.clozes, lists, strict=True)
+        ]
         for question, lists in zip(questions, found, strict=True)
     ]
 
 
-def _tell(graph: "Graph", fact: "AskedFact", rivals: "Rivals", count: int, as_of: int) -> None:
+def _tell(graph: "Graph", fact: "AskedFact", rivals: _Shown, count: int, as_of: int) -> None:
     """Say on stderr what is unusual: an object without a type, or fewer distractors than were asked for."""
     from kgprobe.sampling.lookup import describe_pool
 
@@ -148,7 +167,7 @@ def _tell(graph: "Graph", fact: "AskedFact", rivals: "Rivals", count: int, as_of
     )
 
 
-def _print_json(fact: "AskedFact", strategy: Mapping[str, Any], sentence: str | None, rivals: "Rivals") -> None:
+def _print_json(fact: "AskedFact", strategy: Mapping[str, Any], rivals: _Shown) -> None:
     for rank, rival in enumerate(rivals.distractors, start=1):
         row = {
             "fact": fact.key.fact,
@@ -156,7 +175,7 @@ def _print_json(fact: "AskedFact", strategy: Mapping[str, Any], sentence: str | 
             "relation": fact.relation,
             "object": fact.object,
             **strategy,
-            "sentence": sentence,
+            "sentence": rivals.sentence,
             "rank": rank,
             "id": rival.id,
             "label": rival.label,
@@ -168,7 +187,7 @@ def _print_json(fact: "AskedFact", strategy: Mapping[str, Any], sentence: str | 
         click.echo(json.dumps(row, ensure_ascii=False))
 
 
-def _print_table(fact: "AskedFact", relation: str, strategy: str, sentence: str | None, rivals: "Rivals") -> None:
+def _print_table(fact: "AskedFact", relation: str, strategy: str, rivals: _Shown) -> None:
     from rich.console import Console
     from rich.text import Text
 
@@ -180,11 +199,8 @@ def _print_table(fact: "AskedFact", relation: str, strategy: str, sentence: str 
     ]
     shown, _ = table(["", "id", "distractor", "why"], rows, len(rows))
     title = visible(f"{fact.subject_label} · {relation} · {fact.object_label}: {strategy} distractors")
-    title += f"\n{visible(sentence)} …" if sentence else ""
+    title += f"\n{visible(rivals.sentence)} …" if rivals.sentence else ""
     shown.title, shown.title_justify = Text(title, style="bold"), "left"
-    if rivals.certified is not None:
-        shown.caption = f"The first {rivals.certified} are proved to be the most plausible."
-        shown.caption_justify = "left"
     Console().print(shown)
 
 

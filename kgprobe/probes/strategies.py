@@ -15,9 +15,8 @@ from kgprobe.graph.client import Graph
 from kgprobe.models.scorer import Scorer
 from kgprobe.probes.optimal_distractors import OptimalDistractors
 from kgprobe.probes.questions import Question
-from kgprobe.sampling.distractors import Distractor, RandomDistractors, Retriever
-from kgprobe.sampling.semantic import SemanticDistractors
-from kgprobe.sampling.temporal import TemporalDistractors
+from kgprobe.sampling.distractors import Distractor, Retriever
+from kgprobe.sampling.retrievers import RETRIEVERS
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,16 +103,8 @@ class _Optimal:
         ]
 
 
-# Those that look at the graph alone.
-RETRIEVERS: Mapping[str, Callable[[Graph, StrategyOptions], Retriever]] = {
-    "random": lambda graph, options: RandomDistractors(graph, options.as_of),
-    "semantic": lambda graph, options: SemanticDistractors(graph, options.as_of, options.weighting),
-    "temporal-semantic": lambda graph, options: TemporalDistractors(graph, options.as_of, options.weighting),
-}
-
-
 def _retrieved(name: str) -> Callable[[Graph, Scorer, StrategyOptions], Strategy]:
-    return lambda graph, _, options: _Retrieved(RETRIEVERS[name](graph, options))
+    return lambda graph, _, options: _Retrieved(RETRIEVERS[name](graph, options.as_of, options.weighting))
 
 
 def _approximate(graph: Graph, scorer: Scorer, options: StrategyOptions) -> Strategy:

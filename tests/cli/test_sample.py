@@ -61,6 +61,16 @@ def test_fewer_distractors_than_asked_for_are_explained(home: dict[str, str]) ->
     )
 
 
+def test_optimal_distractors_belong_to_a_sentence(home: dict[str, str], model: str) -> None:
+    options = ("--strategy", "exact-optimal", "--model", model, "--sentences", "2", "-n", "2")
+    done = kgprobe("sample", "distractors", "--fact", "Q142 P30 Q46", "--as-of", "2025-12", *options, "--json", **home)
+    found = rows(done)
+    sentences = list(dict.fromkeys(row["sentence"] for row in found))
+    assert len(sentences) == 2
+    assert [(row["rank"], row["sentence"]) for row in found] == [(n, each) for each in sentences for n in (1, 2)]
+    assert {(row["model"], row["certified"], row["former"]) for row in found} == {(model, True, False)}
+
+
 def test_a_fact_is_named_by_labels(home: dict[str, str]) -> None:
     names = ("--fact", "france CAPITAL paris", "--fact", "United States | head of state | Donald Trump")
     done = kgprobe("sample", "distractors", *names, "--as-of", "2025-12", "-n", "1", "--json", **home)
