@@ -360,7 +360,7 @@ def calibration(
 def finish(done: "Study", as_json: bool) -> None:
     """Write a study's files, and print its table, or the whole as JSON."""
     from kgprobe.paths import home
-    from kgprobe.report.study_files import DATA, PLOT, study_table, write_study
+    from kgprobe.report.study_files import DATA, PAGE, study_table, write_study
 
     identity = json.dumps(done.config, sort_keys=True).encode()
     folder = home() / "studies" / f"{done.name}-{hashlib.sha256(identity).hexdigest()[:10]}"
@@ -372,12 +372,12 @@ def finish(done: "Study", as_json: bool) -> None:
             "table": done.table,
             "notes": done.notes,
             "data": str(folder / DATA),
-            "plot": str(folder / PLOT),
+            "page": str(folder / PAGE),
         }
         click.echo(json.dumps(shown, ensure_ascii=False))
         return
     from rich.console import Console
 
     Console().print(study_table(done))
-    click.echo(f"Plot: {(folder / PLOT).as_uri()}")
+    click.echo(f"Page: {(folder / PAGE).as_uri()}")
     click.echo(f"Data: {folder / DATA}")

@@ -3,12 +3,10 @@
 import os
 from pathlib import Path
 
-import jinja2
-
 from kgprobe.analysis.finding import CONFIDENCE, CREDIBILITY, Finding
 from kgprobe.errors import KgprobeError
 from kgprobe.report.finding_table import percent
-from kgprobe.report.rows import visible
+from kgprobe.report.page import render_page
 
 
 def write_finding_page(finding: Finding, path: Path) -> None:
@@ -17,16 +15,13 @@ def write_finding_page(finding: Finding, path: Path) -> None:
     Raises:
         KgprobeError: the file cannot be written.
     """
-    environment = jinja2.Environment(
-        loader=jinja2.PackageLoader("kgprobe.report", "."),
-        autoescape=True,
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters |= {"percent": percent, "visible": visible}
-    page = environment.get_template("finding.html").render(
-        finding=finding, confidence=CONFIDENCE, credibility=CREDIBILITY, as_of=_date(finding.as_of)
+    page = render_page(
+        "finding.html",
+        {"percent": percent},
+        finding=finding,
+        confidence=CONFIDENCE,
+        credibility=CREDIBILITY,
+        as_of=_date(finding.as_of),
     )
     unfinished = path.with_suffix(".part")
     try:

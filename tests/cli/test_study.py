@@ -18,13 +18,13 @@ def test_strategies_are_studied_and_kept(home: dict[str, str], model: str) -> No
     found = json.loads(done.stdout)
     assert [set(row) for row in found["table"]] == [{"n", "random", "temporal-semantic"}] * 3
     assert Path(found["data"]).read_text().startswith("strategy,n,mean,low,high\nrandom,1,")
-    assert "Plotly" in Path(found["plot"]).read_text()
+    assert "Plotly" in Path(found["page"]).read_text()
     again = kgprobe(*command, *COMMON, **home)
     assert again.stdout == done.stdout
     assert again.stderr.count("6 of them measured before") == 2
     shown = kgprobe(*command, *COMMON[:-1], **home)
     assert "Mean Min@n by strategy" in shown.stdout
-    assert "plot.html" in shown.stdout
+    assert "study.html" in shown.stdout
 
 
 @pytest.mark.usefixtures("sample")

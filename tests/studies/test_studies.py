@@ -3,6 +3,7 @@
 import csv
 import dataclasses
 import json
+import re
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +12,7 @@ from scipy import stats
 
 from kgprobe.analysis.curves import mean_curve
 from kgprobe.errors import KgprobeError
-from kgprobe.report.study_files import DATA, PLOT, WHOLE, study_table, write_study
+from kgprobe.report.study_files import DATA, PAGE, WHOLE, study_table, write_study
 from kgprobe.studies.counts import counts_study
 from kgprobe.studies.sentences import sentences_study
 from kgprobe.studies.sizes import measured_models, sizes_study
@@ -97,10 +98,12 @@ def test_a_study_is_a_table_a_plot_and_the_data(tmp_path: Path) -> None:
     ]
     whole = json.loads((tmp_path / "study" / WHOLE).read_text())
     assert (whole["config"], len(whole["data"])) == ({"seed": 1}, 16)
-    page = (tmp_path / "study" / PLOT).read_text()
-    assert "a &lt;model&gt;" in page or "a \\u0026lt;model" in page
+    page = (tmp_path / "study" / PAGE).read_text()
+    assert "a &lt;model&gt;" in page
+    for shown in (study.notes[0], f"{study.table[0]['random']:.3f}", "&#34;seed&#34;: 1"):
+        assert shown in page.split("Plotly.newPlot")[-1]
     assert "<b>" not in page.split("Plotly.newPlot")[-1]
-    assert "src=" not in page.split("Plotly.newPlot")[-1]
+    assert not re.search(r"""(?:src|href)=["']?(?:https?:)?//""", page.split("Plotly.newPlot")[-1])
     curve = mean_curve(measure().min_at_n)
     assert f"{curve.mean[0]:.3f}" in "".join(_text(study_table(study)))
 
