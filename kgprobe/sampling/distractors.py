@@ -126,11 +126,13 @@ class _Draw:
     def numbers(self, count: int) -> list[int]:
         """The next numbers to try: more than are missing, since some will be turned down."""
         missing = count - len(self.found)
+        some = missing + missing // 4 + 4
         if self.shuffled is not None:
-            chosen = self.shuffled[self.tried : self.tried + missing + missing // 4 + 4]
+            chosen = self.shuffled[self.tried : self.tried + some]
+        elif self.listed is not None:
+            chosen = self.listed[self.generator.integers(len(self.listed), size=some)]
         else:
             chosen = self.generator.integers(self.total, size=int(1.5 * missing / self.share) + 4)
-            chosen = chosen if self.listed is None else self.listed[chosen]
         self.tried += len(chosen)
         return list(dict.fromkeys(chosen.tolist()))
 

@@ -1,0 +1,220 @@
+"""What distractors cost a fact, by strategy and by how many members the object's type has.
+
+One graph with a type of each size. Members have facts as people have them in Wikidata: some of a gender, a citizenship,
+an occupation, a place of birth, from lists whose first entries are common and whose last are rare. Organizations are
+led by members, now and before; these are the facts asked.
+"""
+
+import os
+import random
+import statistics
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence, Sized
+from contextlib import ExitStack
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import click
+
+from benchmarks.report import Report, Row, show, versions_of
+from kgprobe.cli.options import json_option, seed_option
+from kgprobe.graph.client import Graph
+from kgprobe.graph.folder import Folder
+from kgprobe.graph.ingest import load
+from kgprobe.graph.server import lease
+from kgprobe.records import Entity, Fact, Placed, Relation
+from kgprobe.sampling.distractors import Distractor, RandomDistractors, Retriever, admissible
+from kgprobe.sampling.facts import FactKey
+from kgprobe.sampling.retrievers import RETRIEVERS
+
+AS_OF = 20260101
+WANTED = (10, 200)
+FORMER = 3
+# Entities of which the graph tells whether they are distractors.
+TRIED = 200
+
+# What members have: how many values there are, and which share of the members have one.
+PROPERTIES = {"gender": (2, 0.8), "citizenship": (200, 0.7), "occupation": (1_000, 0.6), "birthplace": (10_000, 0.4)}
+
+
+@dataclass
+class MembersSource:
+    """Types of given sizes, their members' properties, and organizations that members lead.
+
+    Attributes:
+        members: the sizes of the types.
+        asked: organizations, and facts that are asked, for each type.
+        seed: what the choices follow from.
+    """
+
+    members: Sequence[int]
+    asked: int
+    seed: int = 0
+    name: str = "members"
+    partial: bool = False
+    done: int = 0
+    total: int = 1
+
+    @property
+    def fingerprint(self) -> str:
+        """One for each graph that can come of the attributes."""
+        return f"members {self.members} {self.asked} {self.seed}"
+
+    def relations(self) -> Iterator[Placed]:
+        """The properties, and who leads."""
+        for line, name in enumerate([*PROPERTIES, "led by"], start=1):
+            yield Placed(line, Relation(name, name, clozes=("[X] has to do with [Y]",)))
+
+    def entities(self) -> Iterator[Placed]:
+        """Values, organizations and members."""
+        return (Placed(line, entity) for line, entity in enumerate(self._entities(), start=1))
+
+    def facts(self) -> Iterator[Placed]:
+        """Properties of members, and who leads the organizations."""
+        return (Placed(line, fact) for line, fact in enumerate(self._facts(), start=1))
+
+    def _entities(self) -> Iterator[Entity]:
+        for name, (count, _) in PROPERTIES.items():
+            for value in range(count):
+                yield Entity(f"{name}-{value}", f"{name} number {value}", types=(name,))
+        for size in self.members:
+            yield Entity(f"type-{size}", f"one of {size:,}")
+            for number in range(self.asked):
+                yield Entity(
+                    f"organization-{size}-{number}", f"organization {number} of {size}", types=("organization",)
+                )
+            for number in range(size):
+                yield Entity(f"member-{size}-{number}", f"member {number} of {size}", types=(f"type-{size}",))
+
+    def _facts(self) -> Iterator[Fact]:
+        generator = random.Random(self.seed)
+        for size in self.members:
+            for number in range(size):
+                for name, (count, share) in PROPERTIES.items():
+                    if generator.random() < share:
+                        # The n-th value is n times rarer than the first.
+                        value = int(count ** generator.random()) - 1 if count > 2 else generator.randrange(2)
+                        member = f"member-{size}-{number}"
+                        yield Fact(f"{member} {name}", member, name, f"{name}-{value}")
+            for number in range(self.asked):
+                organization = f"organization-{size}-{number}"
+                leaders = generator.sample(range(size), FORMER + 1)
+                for year, leader in zip(range(2010, 2014), leaders, strict=True):
+                    end = None if year == 2013 else str(year)
+                    member = f"member-{size}-{leader}"
+                    yield Fact(f"{organization} {year}", organization, "led by", member, start=str(year), end=end)
+
+
+def measure(graph: Graph, retrievers: Sequence[Retriever], size: int, asked: int, batch: int) -> list[Row]:
+    """The median time that a fact takes, over batches of facts.
+
+    Args:
+        retrievers: the strategies.
+        size: of the type of the facts' objects.
+        asked: how many facts.
+        batch: how many at once.
+    """
+    keys = [FactKey(f"organization-{size}-{number}", f"organization-{size}-{number} 2013") for number in range(asked)]
+    # Half of them of the type; numbers are given out in the order of loading, where values come first.
+    members = RandomDistractors(graph, AS_OF).retrieve(keys[:1], TRIED // 2, [0])[0]
+    tried = [*range(TRIED // 2), *(member.number for member in members)]
+    former = next(retriever for retriever in retrievers if retriever.name == "temporal-semantic")
+    tasks: list[tuple[str, str, int, Callable[[Sequence[FactKey], int], Sequence[Sized]]]] = [
+        (
+            "type constraint",
+            f"{TRIED} entities",
+            0,
+            lambda some, _: admissible(graph, [(k, tried) for k in some], AS_OF),
+        ),
+        ("former objects", f"{FORMER} distractors", FORMER, lambda some, seed: former.retrieve(some, FORMER, [seed])),
+    ]
+    for retriever in retrievers:
+        for wanted in WANTED:
+            tasks += [(retriever.name, f"{wanted} distractors", wanted, partial(_retrieve, retriever, wanted))]
+    rows = []
+    for name, of, least, task in tasks:
+        seconds = []
+        for start in range(0, asked, batch):
+            some = keys[start : start + batch]
+            clock = time.perf_counter()
+            found = task(some, start)
+            seconds.append((time.perf_counter() - clock) / len(some))
+            if any(len(rivals) < least for rivals in found):
+                raise RuntimeError("a fact of the synthetic graph lacks distractors")
+        # The first batch warms up the engine's caches and reads the members of small types.
+        median = 1000 * statistics.median(seconds[1:])
+        rows.append(Row(f"{name}, type of {size:,}", of, median, "ms a fact", less_is_better=True))
+    return rows
+
+
+def _retrieve(retriever: Retriever, wanted: int, keys: Sequence[FactKey], seed: int) -> list[list[Distractor]]:
+    return retriever.retrieve(keys, wanted, [seed])
+
+
+@click.command(context_settings={"max_content_width": 100})
+@click.option(
+    "--size",
+    "sizes",
+    type=click.IntRange(min=WANTED[-1] * 2),
+    multiple=True,
+    default=(1_000, 10_000, 100_000, 1_000_000),
+    show_default=True,
+    help="Members of a type; all types are in one graph.",
+)
+@click.option("--facts", default=192, show_default=True, help="Facts asked of each type.")
+@click.option("--batch", default=32, show_default=True, help="Facts asked at once.")
+@click.option(
+    "--keep",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Keep the graph and the features in this folder; what is there already is not loaded again.",
+)
+@click.option("--engine", default="arcadedb", show_default=True, help="arcadedb or neo4j.")
+@seed_option
+@json_option
+def main(
+    sizes: tuple[int, ...], facts: int, batch: int, keep: Path | None, engine: str, seed: int, as_json: bool
+) -> None:
+    """What distractors cost a fact, whose object is of a small type or of a large one.
+
+    A million members take some 13 minutes to load on two cores; --keep spares that the next time.
+    """
+    if facts <= batch:
+        raise click.UsageError("The first batch only warms up, so there have to be more facts than --batch.")
+    with ExitStack() as stack:
+        folder = keep or Path(stack.enter_context(TemporaryDirectory(prefix="kgprobe-")))
+        os.environ["KGPROBE_HOME"] = str(folder)
+        endpoint = stack.enter_context(lease(Folder(folder / "graph"), engine=engine, memory=4096))
+        graph = stack.enter_context(Graph(endpoint))
+        source = MembersSource(sizes, facts, seed)
+        rows = _load(graph, source)
+        clock = time.perf_counter()
+        retrievers = [make(graph, AS_OF, "tf-idf") for make in RETRIEVERS.values()]
+        seconds = time.perf_counter() - clock
+        rows.append(Row("features", "made, or opened where kept", seconds, "s", less_is_better=True))
+        # The engine's compiler warms up.
+        measure(graph, retrievers, sizes[0], facts, batch)
+        for size in sizes:
+            print(f"a type of {size:,} members on {engine}", file=sys.stderr)
+            rows += measure(graph, retrievers, size, facts, batch)
+        versions = {**versions_of("neo4j", "numpy"), "engine": graph.server}
+    show(Report("distractors", rows, seed, versions), as_json=as_json)
+
+
+def _load(graph: Graph, source: MembersSource) -> list[Row]:
+    """Load what is not there yet."""
+    loads = {row["id"]: row["finished"] for row in graph.read("load/loads")}
+    if set(loads) - {source.fingerprint}:
+        raise click.UsageError("The kept graph was made with other options; name another folder.")
+    if loads.get(source.fingerprint):
+        return []
+    print(f"loading {sum(source.members):,} members", file=sys.stderr)
+    clock = time.perf_counter()
+    load(graph, source)
+    return [Row("loading", "time", time.perf_counter() - clock, "s", less_is_better=True)]
+
+
+if __name__ == "__main__":
+    main()
