@@ -45,13 +45,11 @@ class Choice:
         way: the one that was taken.
         head: to go with it; None for ``plain``, which needs none.
         findings: for each way that was tried, in order, what came of it.
-        reach: how many tokens of running text it is exact for, ``plain`` is for what is longer; None for any number.
     """
 
     way: Way
     head: Head | None
     findings: tuple[tuple[Way, str], ...]
-    reach: int | None = None
 
 
 _Arrangement: TypeAlias = "tuple[list[Forest], Prefix | None]"
@@ -78,7 +76,7 @@ def choose_way(model: "PreTrainedModel", ways: tuple[Way, ...] = WAYS) -> Choice
         agrees, finding = _try(model, head, way)
         findings.append((way, finding))
         if agrees:
-            return Choice(way, head, tuple(findings), _reach(model))
+            return Choice(way, head, tuple(findings))
     reasons = "; ".join(f"{way}: {finding}" for way, finding in findings)
     raise KgprobeError(f"None of the given ways agrees with this model's plain forward passes. {reasons}.")
 
@@ -161,15 +159,21 @@ def _wide_arrangement(model: "PreTrainedModel", way: Way, trees: Sequence[Tree])
         yield [merge([between, *trees], 0)], None
 
 
-def _reach(model: "PreTrainedModel") -> int | None:
-    """How many tokens a text may have before the positions of all its tokens become others; None for any number."""
+def longest_text(model: "PreTrainedModel") -> int | None:
+    """How many tokens a model can take in at once, always with the same positions; None where there is no limit.
+
+    Some models have other rotary positions for all tokens as soon as a text is longer than those they were first
+    trained on. Then what it gives to a text would depend on what stands behind it, or beside it in a batch.
+    """
     config = model.config.get_text_config()
+    most = getattr(config, "max_position_embeddings", None)
     rotary = getattr(config, "rope_parameters", None) or {}
     # Some models have them for each kind of layer.
     kinds = [kind for kind in (rotary, *rotary.values()) if isinstance(kind, dict)]
     changing = [kind for kind in kinds if str(kind.get("rope_type", "")).startswith(_CHANGING)]
-    reaches = [kind.get("original_max_position_embeddings") or config.max_position_embeddings for kind in changing]
-    return min(map(int, reaches), default=None)
+    named = "original_max_position_embeddings"
+    bounds = [kind.get(named) or getattr(config, named, None) for kind in changing]
+    return min((int(bound) for bound in (most, *bounds) if bound is not None), default=None)
 
 
 def _vocabulary(model: "PreTrainedModel") -> int:

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from kgprobe.errors import KgprobeError
 from kgprobe.models.budget import Budget, is_short_memory
-from kgprobe.models.check import WAYS, choose_way
+from kgprobe.models.check import WAYS, choose_way, longest_text
 from kgprobe.models.forward import (
     Prefix,
     Way,
@@ -78,7 +78,7 @@ class Scorer:
         self.model = model.eval()  # type: ignore[no-untyped-call]
         self.tokenizer = tokenizer
         self._leading = leading_tokens(tokenizer, bos)
-        self._limit = getattr(model.config.get_text_config(), "max_position_embeddings", None)
+        self._limit = longest_text(model)
         self._budget = Budget(model.device)
         with torch.inference_mode():
             self._choice = choose_way(model, ways)
@@ -125,6 +125,7 @@ class Scorer:
                 f"{self.model.dtype} on {self.model.device}, log-softmax in torch.float32".replace("torch.", ""),
             ),
             ("tokens at once", "one continuation" if choice.head is None else f"{self._budget.tokens:,}"),
+            ("longest text", "no limit is known" if self._limit is None else f"{self._limit:,} tokens"),
             ("leading tokens", " ".join(leading) or "none"),
         ]
 
@@ -196,16 +197,12 @@ class Scorer:
         Raises:
             KgprobeError: what leads to one edge does not fit in memory.
         """
-        head, reach = self._choice.head, self._choice.reach
-        within = [tree for tree in trees if reach is None or tree.depths.max() < reach] if head is not None else []
-        if len(within) < len(trees):
-            kept = set(map(id, within))
-            for tree in trees:
-                if id(tree) not in kept:
-                    yield tree, plain_log_probabilities(self.model, tree).double().numpy()
+        head = self._choice.head
         if head is None:
+            for tree in trees:
+                yield tree, plain_log_probabilities(self.model, tree).double().numpy()
             return
-        for batch, prefix in self._batches(plan(within, self._choice.way, head.weight.shape[1])):
+        for batch, prefix in self._batches(plan(trees, self._choice.way, head.weight.shape[1])):
             for forest, values in zip(batch, self._values(head, batch, prefix), strict=True):
                 ends = np.cumsum([len(tree.sources) for tree in forest.trees])
                 yield from zip(forest.trees, np.split(values, ends[:-1]), strict=True)

@@ -211,24 +211,83 @@ def test_many_continuations_make_several_trees(tokenizer, tiny_models, monkeypat
     assert_close(scorer.score(PROMPTS, CONTINUATIONS, eos=True), expected(model, tokenizer, [0], True))
 
 
-@pytest.mark.parametrize("name", ["llama", "bloom"])
-def test_short_memory_makes_batches_smaller(name, tokenizer, tiny_models, monkeypatch):
-    model = tiny_models[name]
+def limited(model, most, message="DefaultCPUAllocator: can't allocate memory: you tried to allocate 9 bytes"):
+    """Give a model's body too little memory for more than so many tokens at once; returns what it was asked for."""
+    forward = model.base_model.forward
+    asked = []
+
+    def forward_in_little_memory(input_ids, **others):
+        asked.append(input_ids.numel())
+        if input_ids.numel() > most:
+            raise RuntimeError(message)
+        return forward(input_ids=input_ids, **others)
+
+    model.base_model.forward = forward_in_little_memory
+    return asked
+
+
+@pytest.mark.parametrize("name", ARCHITECTURES)
+def test_short_memory_makes_batches_smaller(name, tokenizer):
+    model = random_model(name, len(tokenizer))
+    examples = "Tokyo is the capital of Japan, and Paris of France. " * 3
+    prompts = [examples + prompt for prompt in PROMPTS] + PROMPTS
+    wanted = expected(model, tokenizer, [0], True, prompts, CONTINUATIONS * 2)
     scorer = Scorer(model, tokenizer, name=name)
-    run_way = scorer_module.run_way
-    refused = []
+    before = dict(scorer.explain())["tokens at once"]
+    # One continuation alone has to fit.
+    texts = [f"{prompt} {text}" for prompt in prompts for its in CONTINUATIONS for text in its]
+    most = max(len(tokenizer(text).input_ids) for text in texts)
+    asked = limited(model, most)
+    done = []
+    assert_close(scorer.score(prompts, CONTINUATIONS * 2, eos=True, progress=done.append), wanted)
+    assert sum(done) == sum(map(len, CONTINUATIONS)) * 2
+    assert max(asked) > most
+    # It goes on with what fits, and says so.
+    assert dict(scorer.explain())["tokens at once"] != before
+    refused = sum(size > most for size in asked)
+    assert_close(scorer.score(prompts, CONTINUATIONS * 2, eos=True), wanted)
+    assert sum(size > most for size in asked) - refused < refused
 
-    def run_in_little_memory(model, way, trees, shared):
-        if sum(len(tree.tokens) for tree in trees) > 20:
-            refused.append(trees)
-            raise torch.OutOfMemoryError("out of memory")
-        return run_way(model, way, trees, shared)
 
-    monkeypatch.setattr(scorer_module, "run_way", run_in_little_memory)
-    assert_close(scorer.score(PROMPTS[:2], CONTINUATIONS[:2]), expected(model, tokenizer, [0])[:2])
-    assert refused
-    with pytest.raises(KgprobeError, match=r"Prompt 0 with one continuation .* does not fit"):
-        scorer.score([PROMPTS[2] * 2], [CONTINUATIONS[2]])
+def test_what_does_not_fit_at_all_is_told(tokenizer):
+    model = random_model("llama", len(tokenizer))
+    scorer = Scorer(model, tokenizer, name="llama")
+    limited(model, 0)
+    with pytest.raises(KgprobeError, match=r"Prompt 0 with one continuation .* does not fit into the memory of cpu"):
+        scorer.score(PROMPTS[:1], CONTINUATIONS[:1])
+    with pytest.raises(KgprobeError, match=r"A prompt's first \d+ tokens do not fit into the memory of cpu"):
+        scorer.score(["Tokyo is the capital of Japan. " * 9 + f"{n}" for n in range(99)], [["Tokyo"]] * 99)
+
+
+def test_other_errors_are_no_lack_of_memory(tokenizer):
+    model = random_model("llama", len(tokenizer))
+    scorer = Scorer(model, tokenizer, name="llama")
+    asked = limited(model, 0, "a fault of another kind")
+    with pytest.raises(RuntimeError, match="a fault of another kind"):
+        scorer.score(PROMPTS, CONTINUATIONS)
+    assert len(asked) == 1
+
+
+@pytest.mark.parametrize("name", ARCHITECTURES)
+def test_a_prompt_of_fifty_examples_is_computed_once(name, tokenizer):
+    places = ["Tokyo", "Paris", "York", "Łódź", "Zürich", "Kyoto", "Poland", "Brazil"]
+    rng = np.random.default_rng(1)
+    examples = " ".join(" ".join(rng.choice(places, 2)) for _ in range(50))
+    prompts = [f"{examples} {place}" for place in places[:4]] + [
+        f"{examples} {examples[:100]} {place}" for place in places[:3]
+    ]
+    prompts = prompts if name != "mamba" else prompts[:2]
+    continuations = [["Tokyo", "New York City", "New York"]] * len(prompts)
+    positions = {"gpt2": {"n_positions": 1024}, "bloom": {}, "mamba": {}}
+    model = random_model(name, len(tokenizer), **positions.get(name, {"max_position_embeddings": 1024}))
+    wanted = expected(model, tokenizer, [0], True, prompts, continuations)
+    scorer = Scorer(model, tokenizer, name=name)
+    asked = limited(model, 10_000)
+    assert_close(scorer.score(prompts, continuations, eos=True), wanted)
+    length = len(tokenizer(examples).input_ids)
+    assert length > 200
+    if name != "mamba":
+        assert sum(asked) < 2 * length
 
 
 def test_progress_counts_every_continuation(tokenizer, tiny_models):

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kgprobe.models.tokens import TokenizedPrompt
-from kgprobe.models.trie import build_tree, build_trees
+from kgprobe.models.trie import build_tree, build_trees, merge
 
 TOKEN = st.integers(0, 3)
 TAIL = st.lists(TOKEN, min_size=1, max_size=5).map(tuple)
@@ -57,3 +57,25 @@ def test_a_node_sees_its_ancestors_and_itself(prompt):
     for node in range(len(tree.tokens)):
         assert np.flatnonzero(visible[node]).tolist() == sorted(tree.path(node))
     assert {tree.path(leaf)[-1] for leaf in tree.leaves()} == set(range(len(tree.tokens))) - set(tree.parents.tolist())
+
+
+@given(prompts=st.lists(tokenized_prompts(), min_size=1, max_size=4))
+def test_a_forest_in_halves_has_the_same_edges(prompts):
+    forest = merge([build_tree(number, prompt, range(len(prompt.tails))) for number, prompt in enumerate(prompts)], 0)
+    seen = []
+    waiting = [(forest, np.arange(len(forest.sources)))]
+    while waiting:
+        part, edges = waiting.pop()
+        for own, edge in enumerate(edges):
+            wanted, found = forest.path(int(forest.sources[edge])), part.path(int(part.sources[own]))
+            assert part.tokens[found].tolist() == forest.tokens[wanted].tolist()
+            assert part.depths[found].tolist() == forest.depths[wanted].tolist()
+            assert part.targets[own] == forest.targets[edge]
+        halves = part.halves()
+        waiting += ((half, edges[which]) for half, which in halves)
+        if not halves:
+            assert len(set(part.sources.tolist())) == 1
+            # Nothing is left but what leads there.
+            assert sorted(part.path(int(part.sources[0]))) == list(range(len(part.tokens)))
+            seen += edges.tolist()
+    assert sorted(seen) == list(range(len(forest.sources)))

@@ -23,6 +23,7 @@ from transformers import (
     MistralForCausalLM,
     OPTConfig,
     OPTForCausalLM,
+    PreTrainedConfig,
     PreTrainedModel,
     PreTrainedTokenizerFast,
     Qwen2Config,
@@ -109,16 +110,25 @@ ARCHITECTURES = {
 }
 
 
-def random_model(name: str, vocabulary: int) -> PreTrainedModel:
-    """A model with weights large enough that what it attends to, and at which position, shows in its probabilities."""
+def random_model(name: str, vocabulary: int, **others: object) -> PreTrainedModel:
+    """A model with weights large enough that what it attends to, and at which position, shows in its probabilities.
+
+    Args:
+        others: options of its configuration that are to be others than above.
+    """
     model_class, config_class, options = ARCHITECTURES[name]
+    config = config_class(vocab_size=vocabulary, bos_token_id=0, eos_token_id=1, pad_token_id=None, **options | others)
+    return with_random_weights(model_class, config)
+
+
+def with_random_weights(model_class: type[PreTrainedModel], config: PreTrainedConfig) -> PreTrainedModel:
+    """A model of any architecture, with weights as those above have them."""
     torch.manual_seed(7)
-    config = config_class(vocab_size=vocabulary, bos_token_id=0, eos_token_id=1, pad_token_id=None, **options)
     model = model_class(config).eval()
     with torch.no_grad():
         for key, weight in model.named_parameters():
             # Biases and norms are not left at zero and one, where a forgotten one would not show.
-            if weight.dim() == 1 and "mamba" not in name:
+            if weight.dim() == 1 and model_class is not MambaForCausalLM:
                 weight.add_(torch.randn_like(weight) * 0.2)
             assert weight.isfinite().all(), key
     return model
