@@ -28,6 +28,7 @@ from kgprobe.models.forward import (
     run_way,
 )
 from kgprobe.models.head import Head
+from kgprobe.models.memory import Memory
 from kgprobe.models.plan import Group, batches, plan
 from kgprobe.models.tokens import TokenizedPrompt, leading_tokens, tokenize
 from kgprobe.models.trie import Forest, Tree, build_trees
@@ -37,6 +38,12 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float64]
 
+_MEANINGS: dict[Way, str] = {
+    "packed": "all continuations of a prompt, and of similar prompts, in one row",
+    "branches": "every continuation a row, behind what prompts begin with in common",
+    "rows": "every continuation a row, with its whole prompt",
+    "plain": "one continuation at a time",
+}
 # Nodes beyond the context in one tree: more of them pay for each other's attention, fewer for the context again.
 _MAX_BRANCH_NODES = 256
 
@@ -59,6 +66,7 @@ class Scorer:
         revision: str | None = None,
         bos: bool | None = None,
         ways: tuple[Way, ...] = WAYS,
+        remembered: int = 0,
     ) -> None:
         """Checks on the model itself which way of computing is exact, and takes the fastest.
 
@@ -69,6 +77,7 @@ class Scorer:
             revision: see the attributes.
             bos: whether a BOS token stands in front of every prompt; None does what the tokenizer does by itself.
             ways: the candidates, fastest first.
+            remembered: how many continuations keep their log-probabilities for when they are scored again.
 
         Raises:
             KgprobeError: a BOS token is asked for and there is none, or no way is exact.
@@ -80,6 +89,7 @@ class Scorer:
         self._leading = leading_tokens(tokenizer, bos)
         self._limit = longest_text(model)
         self._budget = Budget(model.device)
+        self._memory = Memory(remembered)
         with torch.inference_mode():
             self._choice = choose_way(model, ways)
 
@@ -104,7 +114,12 @@ class Scorer:
         }
 
     def explain(self) -> list[tuple[str, str]]:
-        """How the model is computed and why so, as names and what is to be said about them, to be shown to a person."""
+        """How the model is computed and why so, to be shown to a person.
+
+        Returns:
+            what something is called, and what is to be said about it; among them the way that was taken, and for each
+            faster one why it was not.
+        """
         choice = self._choice
         head = "the model's own logits"
         if choice.head is not None:
@@ -117,14 +132,14 @@ class Scorer:
         leading = self.tokenizer.convert_ids_to_tokens(list(self._leading))
         return [
             ("model", f"{type(self.model).__name__}, {self.model.num_parameters():,} parameters"),
-            ("way", choice.way),
+            ("way", f"{choice.way}: {_MEANINGS[choice.way]}"),
             *((f"way: {way}", finding) for way, finding in choice.findings),
             ("vocabulary", head),
             (
                 "precision",
                 f"{self.model.dtype} on {self.model.device}, log-softmax in torch.float32".replace("torch.", ""),
             ),
-            ("tokens at once", "one continuation" if choice.head is None else f"{self._budget.tokens:,}"),
+            ("tokens at once", f"{self._budget.tokens:,}" if choice.head else "those of one continuation"),
             ("longest text", "no limit is known" if self._limit is None else f"{self._limit:,} tokens"),
             ("leading tokens", " ".join(leading) or "none"),
         ]
@@ -156,17 +171,22 @@ class Scorer:
                 continuation alone does not fit in memory.
         """
         tokenized = self.tokenize(prompts, continuations, eos=eos, separator=separator)
-        scores = [np.full(len(prompt.tails), np.nan) for prompt in tokenized]
-        trees = list(chain.from_iterable(build_trees(n, p, _MAX_BRANCH_NODES) for n, p in enumerate(tokenized)))
+        scores = [self._memory.recall(prompt) for prompt in tokenized]
+        asked = [np.flatnonzero(np.isnan(values)) for values in scores]
+        unknown = [prompt.part(members) for prompt, members in zip(tokenized, asked, strict=True)]
+        if progress is not None:
+            progress(sum(map(len, scores)) - sum(map(len, asked)))
+        trees = list(chain.from_iterable(build_trees(n, p, _MAX_BRANCH_NODES) for n, p in enumerate(unknown)))
         for tree, values in self.edge_log_probabilities(trees):
-            scores[tree.prompt][tree.members] = np.add.reduceat(values[tree.steps], tree.offsets)
+            scores[tree.prompt][asked[tree.prompt][tree.members]] = np.add.reduceat(values[tree.steps], tree.offsets)
             if progress is not None:
                 progress(len(tree.members))
-        for number, values in enumerate(scores):
+        for number, (prompt, members, values) in enumerate(zip(unknown, asked, scores, strict=True)):
             if np.isnan(values).any():
                 raise KgprobeError(
                     f"Prompt {number}: the model's probabilities are not numbers; its weights are broken."
                 )
+            self._memory.keep(prompt, values[members])
         return scores
 
     def tokenize(

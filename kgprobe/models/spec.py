@@ -30,6 +30,7 @@ def load_scorer(
     dtype: str | None = None,
     revision: str | None = None,
     bos: bool | None = None,
+    remembered: int = 0,
 ) -> "Scorer":
     """The model of that name, loaded and checked, ready to score.
 
@@ -42,6 +43,7 @@ def load_scorer(
             normalized in float32 in any case.
         revision: a branch, tag or commit of the hub's repository.
         bos: whether a BOS token stands in front of every prompt; None does what the tokenizer does by itself.
+        remembered: how many continuations keep their log-probabilities for when they are scored again.
 
     Raises:
         UnknownNameError: the spec is of no known form.
@@ -50,7 +52,7 @@ def load_scorer(
     from kgprobe.models.scorer import Scorer
 
     model, tokenizer, identity = load_model(spec, "AutoModelForCausalLM", device=device, dtype=dtype, revision=revision)
-    return Scorer(model, tokenizer, name=spec, revision=identity, bos=bos)
+    return Scorer(model, tokenizer, name=spec, revision=identity, bos=bos, remembered=remembered)
 
 
 def load_model(

@@ -15,7 +15,7 @@ tokens that the tokenizer puts in front by itself (BOS, where it has that habit)
 that it would append do not count, EOS is asked for.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -42,6 +42,12 @@ class TokenizedPrompt:
     context: tuple[int, ...]
     starts: tuple[int, ...]
     tails: tuple[tuple[int, ...], ...]
+
+    def part(self, members: Iterable[int]) -> "TokenizedPrompt":
+        """The prompt with some of its continuations, by their positions."""
+        pairs = [(self.starts[member], self.tails[member]) for member in members]
+        starts, tails = zip(*pairs, strict=True) if pairs else ((), ())
+        return TokenizedPrompt(self.context, starts, tails)
 
 
 def leading_tokens(tokenizer: "PreTrainedTokenizerBase", bos: bool | None = None) -> tuple[int, ...]:
