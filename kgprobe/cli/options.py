@@ -12,6 +12,9 @@ from kgprobe.intervals import last_day, today
 F = TypeVar("F", bound=Callable[..., Any])
 
 
+_EXPLAINED = "kgprobe.explained"
+
+
 class _AsOf(click.ParamType[int]):
     name = "date"
 
@@ -73,13 +76,34 @@ def ask_password(prompt: str) -> str:
 
 
 def model_option(command: F) -> F:
-    """``--model``: which model is asked."""
+    """``--model`` with ``--explain``: which model is asked."""
     return click.option(
         "--model",
         required=True,
         metavar="SPEC",
         help="demo, hf:NAME of the Hugging Face hub, or hf:./folder with a model in it.",
+    )(explain_option(command))
+
+
+def explain_option(command: F) -> F:
+    """``--explain``: how a model is computed, told when it is loaded; see :func:`is_explained`."""
+
+    def remember(context: click.Context, _: click.Parameter, asked: bool) -> None:
+        context.meta[_EXPLAINED] = asked
+
+    return click.option(
+        "--explain",
+        is_flag=True,
+        expose_value=False,
+        callback=remember,
+        help="Say how the model is computed, and why not in a faster way.",
     )(command)
+
+
+def is_explained() -> bool:
+    """Whether the command at work was given ``--explain``."""
+    context = click.get_current_context(silent=True)
+    return context is not None and bool(context.meta.get(_EXPLAINED))
 
 
 class _Sentences(click.ParamType[int | None]):

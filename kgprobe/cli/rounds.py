@@ -12,6 +12,7 @@ from kgprobe.cli.options import (
     as_of_option,
     ask_password,
     debug_option,
+    explain_option,
     graph_option,
     json_option,
     model_option,
@@ -97,6 +98,7 @@ def run(
 @rounds.command()
 @click.argument("run")
 @click.option("--rounds", "count", type=click.IntRange(min=1), help="Rounds to come to in all.  [default: as begun]")
+@explain_option
 @graph_option
 @json_option
 @debug_option

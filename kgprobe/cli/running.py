@@ -7,19 +7,31 @@ from typing import TYPE_CHECKING
 
 import click
 
+from kgprobe.cli.options import is_explained
+
 if TYPE_CHECKING:
     from kgprobe.models.scorer import Scorer
 
 
+# Continuations that a command's model need not be asked about again, some 200 bytes each.
+REMEMBERED = 1_000_000
+
+
 def load_model(spec: str) -> "Scorer":
-    """The scorer of a model, with a word on stderr while it loads."""
+    """The scorer of a model, with a word on stderr while it loads, and more where the user asked for it."""
     from rich.console import Console
 
     console = Console(stderr=True)
     with console.status(f"Loading {spec}"):
         from kgprobe.models.spec import load_scorer
 
-        return load_scorer(spec)
+        scorer = load_scorer(spec, remembered=REMEMBERED)
+    if is_explained():
+        explained = scorer.explain()
+        width = max(len(name) for name, _ in explained)
+        for name, text in explained:
+            click.echo(f"{name:{width}}  {text}", err=True)
+    return scorer
 
 
 @contextmanager

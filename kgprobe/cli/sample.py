@@ -11,6 +11,7 @@ from kgprobe.cli.options import (
     as_of_option,
     ask_password,
     debug_option,
+    explain_option,
     graph_option,
     json_option,
     question_options,
@@ -53,6 +54,7 @@ def sample() -> None:
     metavar="SPEC",
     help="The model of optimal distractors: demo, hf:NAME, or hf:./folder with a model in it.",
 )
+@explain_option
 @question_options(distractors=10, sentences="1")
 @seed_option
 @as_of_option

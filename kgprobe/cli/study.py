@@ -16,6 +16,7 @@ from kgprobe.cli.options import (
     as_of_option,
     ask_password,
     debug_option,
+    explain_option,
     graph_option,
     json_option,
     model_option,
@@ -207,6 +208,7 @@ def sentences(
 
 @study.command()
 @click.option("--model", "models", required=True, multiple=True, metavar="SPEC", help="A model; repeat for each.")
+@explain_option
 @facts_options
 @question_options(distractors=20, sentences="all")
 @common_options

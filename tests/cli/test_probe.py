@@ -34,6 +34,19 @@ def test_a_sample_is_probed_kept_and_shown_again(home: dict[str, str], model: st
 
 
 @pytest.mark.usefixtures("sample")
+def test_how_a_model_is_computed_is_told_when_asked(home: dict[str, str], model: str) -> None:
+    command = ["probe", "distractors", "--model", model, "--sample", "2", "-n", "1", "--as-of", "2024", "--json"]
+    told = kgprobe(*command, "--explain", **home)
+    assert told.returncode == 0, told.stderr
+    assert "packed: all continuations of a prompt" in told.stderr
+    assert "agrees with plain forward passes" in told.stderr
+    assert "float32 on cpu" in told.stderr
+    # Nothing of it stands where programs read.
+    json.loads(told.stdout)
+    assert "packed" not in kgprobe(*command, **home).stderr
+
+
+@pytest.mark.usefixtures("sample")
 def test_a_list_is_probed_and_what_is_not_there_is_told(home: dict[str, str], model: str, tmp_path: Path) -> None:
     listed = tmp_path / "facts.tsv"
     listed.write_text("Q17\tP36\tQ1490\nQ17\tP36\tQ90\n")

@@ -53,8 +53,9 @@ def test_a_run_is_begun_shown_extended_and_forgotten(home: dict[str, str], model
     fewer = kgprobe("rounds", "resume", "first", "--rounds", "1", **home)
     assert (fewer.returncode, "2 rounds are done already" in fewer.stderr) == (2, True), fewer.stderr
 
-    more = kgprobe("rounds", "resume", "first", "--rounds", "3", **home)
+    more = kgprobe("rounds", "resume", "first", "--rounds", "3", "--explain", **home)
     assert more.returncode == 0, more.stderr
+    assert "agrees with plain forward passes" in more.stderr
     assert "12 questions" in more.stdout
     assert "Most surely" in more.stdout
     assert "finding.html" in more.stdout

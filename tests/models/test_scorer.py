@@ -322,3 +322,15 @@ def test_a_description_is_plain_data(tokenizer, tiny_models):
     assert json.loads(json.dumps(described)) == described
     assert described["revision"] == "abc"
     assert described["dtype"] == "float32"
+
+
+def test_how_a_model_is_computed_and_why_is_told(tokenizer, tiny_models):
+    told = dict(Scorer(tiny_models["bloom"], tokenizer, name="bloom").explain())
+    assert told["way"].startswith("branches: every continuation a row")
+    assert told["way: packed"].startswith(("the model's code fails", "differs from"))
+    assert told["way: branches"].startswith("agrees with plain forward passes")
+    assert told["precision"] == "float32 on cpu, log-softmax in float32"
+    assert told["tokens at once"] == "1,024"
+    plain = dict(Scorer(tiny_models["llama"], tokenizer, name="llama", ways=("plain",)).explain())
+    assert plain["vocabulary"] == "the model's own logits"
+    assert plain["tokens at once"] == "those of one continuation"
