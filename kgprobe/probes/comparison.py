@@ -6,12 +6,13 @@ whether the right object comes out first. What stands in the way of a fact's ans
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from kgprobe.errors import KgprobeError
 from kgprobe.graph.client import Graph
 from kgprobe.models.scorer import Scorer
 from kgprobe.models.tokens import TextError
@@ -55,11 +56,9 @@ class Comparison:
 
         Raises:
             UnknownNameError: there is no such strategy.
-            KgprobeError: the model has no EOS token.
         """
-        # What every question needs: without it none could be asked, and that is no fault of the facts.
-        scorer.end_token()
         self._scorer = scorer
+        self._endless = _without_end(scorer)
         self._strategy = make_strategy(graph, scorer, options)
         self._count = distractors
 
@@ -75,12 +74,13 @@ class Comparison:
     def answer(self, questions: Sequence[Question], seed: Sequence[int]) -> list[Outcome]:
         """One outcome a question, in order.
 
-        A fact whose names the model cannot take is unaskable; what is wrong with the model itself is raised.
+        A fact whose names the model cannot take is unaskable, and so is every fact of a model without an EOS token; broken
+        weights are raised.
 
         Cost: what the strategy costs, and one scoring of the questions' sentences with (distractors + 1) x names
-        continuations each.
+        continuations each; with the object's names alone where the strategy knows its distractors' plausibilities.
         """
-        reasons = [_unaskable(question) for question in questions]
+        reasons = [_unaskable(question) or self._endless for question in questions]
         possible = [question for question, reason in zip(questions, reasons, strict=True) if reason is None]
         outcomes = iter(self._outcomes(possible, seed))
         return [
@@ -115,7 +115,7 @@ class Comparison:
             if len(asked) > 1:
                 return [outcome for one in asked for outcome in self._scored([one])]
             return [self._without_untakable(asked[0], str(error))]
-        return [_outcome(one, [next(values) for _ in one.sentences]) for one in asked]
+        return [_outcome(one, [_with_known(sentence, next(values)) for sentence in one.sentences]) for one in asked]
 
     def _without_untakable(self, asked: _Asked, error: str) -> Outcome:
         """The outcome without the distractors that the model cannot take; unaskable if it cannot take the object."""
@@ -124,16 +124,24 @@ class Comparison:
             reasons = untakable(self._scorer, _candidates(asked.fact, sentence))
             if 0 in reasons:
                 return _unasked(asked.fact, reasons[0])
-            kept = [rival for n, rival in enumerate(sentence.rivals.distractors, start=1) if n not in reasons]
+            kept = [n for n in range(len(sentence.rivals.distractors)) if n + 1 not in reasons]
             if not kept:
                 return _unasked(asked.fact, f"the model can take none of its distractors: {error}")
             left_out = tuple(
                 {"id": sentence.rivals.distractors[n - 1].id, "reason": reason} for n, reason in reasons.items()
             )
-            # What is proved of the first is no more so of those that move up.
-            rivals = replace(sentence.rivals, distractors=kept, certified=sentence.rivals.certified and 0)
+            rivals = _part(sentence.rivals, kept) if reasons else sentence.rivals
             remaining.append(_Sentence(sentence.cloze, rivals, (*sentence.left_out, *left_out)))
         return self._scored([_Asked(asked.fact, remaining)])[0]
+
+
+def _without_end(scorer: Scorer) -> str | None:
+    """Why no question can be asked of a model; None if it has an end token."""
+    try:
+        scorer.end_token()
+    except KgprobeError as error:
+        return str(error)
+    return None
 
 
 def _unaskable(question: Question) -> str | None:
@@ -150,12 +158,23 @@ def _unaskable(question: Question) -> str | None:
 
 def _sentence(cloze: Cloze, rivals: Rivals) -> _Sentence:
     """A sentence without the rivals that have no name to fill it with."""
-    named = [rival for rival in rivals.distractors if _has_name(rival)]
+    named = [n for n, rival in enumerate(rivals.distractors) if _has_name(rival)]
     if len(named) == len(rivals.distractors):
         return _Sentence(cloze, rivals)
     reason = "it has no name but white space"
     left_out = tuple({"id": rival.id, "reason": reason} for rival in rivals.distractors if not _has_name(rival))
-    return _Sentence(cloze, replace(rivals, distractors=named, certified=rivals.certified and 0), left_out)
+    return _Sentence(cloze, _part(rivals, named), left_out)
+
+
+def _part(rivals: Rivals, kept: Sequence[int]) -> Rivals:
+    """These of the rivals, by their positions; what is proved of the first is no more so of those that move up."""
+    known = rivals.log_plausibilities
+    return Rivals(
+        [rivals.distractors[n] for n in kept],
+        rivals.certified and 0,
+        None if known is None else [known[n] for n in kept],
+        rivals.reason,
+    )
 
 
 def _has_name(rival: Distractor) -> bool:
@@ -163,9 +182,16 @@ def _has_name(rival: Distractor) -> bool:
 
 
 def _candidates(fact: AskedFact, sentence: _Sentence) -> Candidates:
+    """Whose plausibility is to be found: the object's, then that of each rival where it is not known."""
     names = [(fact.object_label, *fact.object_aliases)]
-    names += [(rival.label, *rival.aliases) for rival in sentence.rivals.distractors]
+    if sentence.rivals.log_plausibilities is None:
+        names += [(rival.label, *rival.aliases) for rival in sentence.rivals.distractors]
     return Candidates(sentence.cloze, names)
+
+
+def _with_known(sentence: _Sentence, found: Floats) -> Floats:
+    """The object's plausibility and that of each rival; ``found`` is what :func:`_candidates` asked for."""
+    return found if sentence.rivals.log_plausibilities is None else np.append(found, sentence.rivals.log_plausibilities)
 
 
 def _unasked(fact: AskedFact, reason: str) -> Outcome:

@@ -25,12 +25,14 @@ class Rivals:
 
     Attributes:
         certified: of optimal ones, how many of the first are proved to be the most plausible; None where nothing is.
+        log_plausibilities: of each of them after the sentence, where the strategy had to find that out; else None.
         reason: why there are none, where something stood in the way, or what is to be said of those that are there:
             candidates left out, a proof that cannot be given; else None.
     """
 
     distractors: Sequence[Distractor]
     certified: int | None = None
+    log_plausibilities: Sequence[float] | None = None
     reason: str | None = None
 
 
@@ -96,11 +98,11 @@ class _Optimal:
         seed: Sequence[int],  # noqa: ARG002 nothing here is random
     ) -> list[list[Rivals]]:
         asked = [(question.fact, cloze) for question in questions for cloze in question.clozes]
-        retrieved = iter(self._retriever.retrieve(asked, count))
-        return [
-            [Rivals(one.distractors, one.certified, one.reason) for one in islice(retrieved, len(question.clozes))]
-            for question in questions
-        ]
+        retrieved = (
+            Rivals(one.distractors, one.certified, one.log_plausibilities, one.reason)
+            for one in self._retriever.retrieve(asked, count)
+        )
+        return [list(islice(retrieved, len(question.clozes))) for question in questions]
 
 
 def _retrieved(name: str) -> Callable[[Graph, Scorer, StrategyOptions], Strategy]:
