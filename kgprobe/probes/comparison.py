@@ -74,15 +74,15 @@ class Comparison:
     def answer(self, questions: Sequence[Question], seed: Sequence[int]) -> list[Outcome]:
         """One outcome a question, in order.
 
-        A fact whose names the model cannot take is unaskable, and so is every fact of a model without an EOS token; broken
-        weights are raised.
+        A fact whose names the model cannot take is unaskable, and so is every fact of a model without an EOS token;
+        broken weights are raised.
 
         Cost: what the strategy costs, and one scoring of the questions' sentences with (distractors + 1) x names
         continuations each; with the object's names alone where the strategy knows its distractors' plausibilities.
         """
         reasons = [_unaskable(question) or self._endless for question in questions]
         possible = [question for question, reason in zip(questions, reasons, strict=True) if reason is None]
-        outcomes = iter(self._outcomes(possible, seed))
+        outcomes = iter(self._outcomes(possible, seed) if possible else ())
         return [
             next(outcomes) if reason is None else _unasked(question.fact, reason)
             for question, reason in zip(questions, reasons, strict=True)

@@ -47,7 +47,7 @@ class DistractorProbe:
         Raises:
             UnknownNameError: a relation that was named is not active or has no cloze sentence, or there is no such
                 strategy.
-            KgprobeError: no relation has a cloze sentence, or the model has no EOS token.
+            KgprobeError: no relation has a cloze sentence.
         """
         self._questions = ClozeQuestions(graph, strategy.as_of, sentences=sentences, relations=relations)
         self._comparison = Comparison(graph, scorer, strategy, distractors)

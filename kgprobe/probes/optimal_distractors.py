@@ -85,11 +85,7 @@ class OptimalDistractors:
             budget: after how many prefixes of names the model is asked for one sentence before exact search ends with
                 what it has proved.
             width: of the beam; None, and anything less, is the number of distractors wanted.
-
-        Raises:
-            KgprobeError: the model has no EOS token.
         """
-        scorer.end_token()
         self.name = "exact-optimal" if exact else "approximate-optimal"
         self._graph = graph
         self._scorer = scorer

@@ -210,12 +210,15 @@ def test_what_has_ended_is_asked_in_the_past(graph: Graph, tiny: Scorer) -> None
     assert {"e0", "e3"} <= {rival["id"] for rival in now.evidence["rivals"]}
 
 
-def test_a_model_without_an_end_token_is_refused_at_once(graph: Graph) -> None:
-    load(graph, source(Fact("f", "c", "P36", "e0")))
+@pytest.mark.parametrize("strategy", ["random", "approximate-optimal", "exact-optimal"])
+def test_a_model_without_an_end_token_can_be_asked_nothing(graph: Graph, strategy: str) -> None:
+    load(graph, source(Fact("f", "c", "P36", "e0"), Fact("g", "c", "P9", "e0")))
     tokenizer = byte_level(bos=True, eos=False)
     endless = Scorer(random_model("gpt2", len(tokenizer)), tokenizer, name="endless")
-    with pytest.raises(KgprobeError, match="endless has no EOS token"):
-        DistractorProbe(graph, endless, RANDOM)
+    probe = DistractorProbe(graph, endless, StrategyOptions(strategy, AS_OF))
+    asked, other = probe.ask([FactKey("c", "f"), FactKey("c", "g")], [0])
+    assert (asked.verdict, "endless has no EOS token" in str(asked.reason)) == (Verdict.UNASKABLE, True)
+    assert (other.verdict, "P9 is not among those asked" in str(other.reason)) == (Verdict.UNASKABLE, True)
 
 
 def test_a_broken_model_is_no_fault_of_the_facts(graph: Graph) -> None:
