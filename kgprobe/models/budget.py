@@ -6,7 +6,7 @@ import torch
 _TOKENS = {"cpu": 1024, "cuda": 8192}
 _MOST_TOKENS = {"cpu": 1024, "cuda": 131_072}
 # About what stays in a processor's cache, or keeps a GPU busy.
-_LOGITS = {"cpu": 1 << 20, "cuda": 1 << 25}
+_LOGITS = {"cpu": 1 << 17, "cuda": 1 << 25}
 # So few take next to nothing.
 _FEWEST_LOGITS = 1 << 16
 # What is free is never free in one piece.

@@ -12,11 +12,11 @@ from kgprobe.models.head import Head
 def test_chunks_add_up_to_the_whole_vocabulary(spread, scale, soft_cap, biased):
     generator = torch.Generator().manual_seed(3)
     # Rising along the vocabulary, so that the highest logit so far is outdone by most chunks.
-    weight = torch.randn(1501, 16, generator=generator) * spread / 4 * torch.linspace(0.1, 1, 1501)[:, None]
-    bias = torch.randn(1501, generator=generator) if biased else None
+    weight = torch.randn(4501, 16, generator=generator) * spread / 4 * torch.linspace(0.1, 1, 4501)[:, None]
+    bias = torch.randn(4501, generator=generator) if biased else None
     hidden = torch.randn(7, 16, generator=generator)
     rng = np.random.default_rng(4)
-    sources, targets = rng.integers(0, 7, 60), rng.integers(0, 1501, 60)
+    sources, targets = rng.integers(0, 7, 60), rng.integers(0, 4501, 60)
 
     logits = hidden.double() @ weight.double().T + (0 if bias is None else bias.double())
     logits *= scale
