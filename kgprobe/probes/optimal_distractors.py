@@ -114,8 +114,13 @@ class OptimalDistractors:
         Returns:
             one for each question, in their order; with fewer distractors where the graph has no more.
 
-        Cost: apart from tries that are not there yet, the model at some ``count`` prefixes a token of depth.
+        Raises:
+            KgprobeError: the model has no EOS token, or its probabilities are not numbers.
+
+        Cost: apart from tries that are not there yet, the model at some ``count`` prefixes a token of depth; exact
+        search asks for up to its budget.
         """
+        self._scorer.end_token()
         self._tries.refresh()
         keys = list(dict.fromkeys(fact.key for fact, _ in questions))
         pools: dict[str, list[Pool]] = {}
