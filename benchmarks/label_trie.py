@@ -1,0 +1,153 @@
+"""What a trie of a million labels costs: to make, to keep and to open.
+
+Labels are made of the sample graph's names: a word that begins one, and another whole name behind it, as in "Lake
+Victoria" or "Saint John of the Cross"; all are distinct, and an entity has one to three of them. They are tokenized
+with the demo model's tokenizer. Memory is the peak of a process that does nothing else. Beside the time stands that of
+the processor, on all cores together: where others use the machine too, it tells more.
+"""
+
+import multiprocessing
+import resource
+import statistics
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+import numpy as np
+import psutil
+
+from benchmarks.report import Report, Row, show, versions_of
+from kgprobe.cli.options import json_option, seed_option
+from kgprobe.models.demo import demo_model_folder
+from kgprobe.models.label_trie import LabelTrie
+from kgprobe.models.label_trie_building import build_label_trie
+from kgprobe.records import Entity
+from kgprobe.sources import get_loader
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedTokenizerBase
+
+MOST_NAMES = 3
+
+
+def labels(count: int, seed: int) -> Iterator[tuple[int, list[str]]]:
+    """Entities by their numbers with their labels, ``count`` labels in all, every one distinct.
+
+    Raises:
+        ValueError: so many cannot be made.
+    """
+    known: dict[str, None] = {}
+    for placed in get_loader("sample").open().entities():
+        if isinstance(placed.record, Entity):
+            known |= dict.fromkeys(name for name in (placed.record.label, *placed.record.aliases) if name.strip())
+    names = list(known)
+    words = list(dict.fromkeys(name.split()[0] for name in names))
+    generator = np.random.default_rng(seed)
+    # A label falls into its word and its name in one way only, so distinct pairs are distinct labels.
+    pairs = generator.choice(len(words) * len(names), count, replace=False)
+    begin = number = 0
+    while begin < count:
+        several = int(generator.integers(1, MOST_NAMES + 1))
+        some = pairs[begin : begin + several].tolist()
+        yield number, [f"{words[pair // len(names)]} {names[pair % len(names)]}" for pair in some]
+        begin, number = begin + several, number + 1
+
+
+def _tokenizer() -> "PreTrainedTokenizerBase":
+    from transformers import AutoTokenizer
+
+    tokenizer: PreTrainedTokenizerBase = AutoTokenizer.from_pretrained(demo_model_folder())
+    return tokenizer
+
+
+def build(path: Path, count: int, seed: int) -> tuple[float, float, float]:
+    """Make a trie in a process of its own.
+
+    Returns:
+        seconds; seconds of the processor; and how many MiB the process had at its peak beyond what it began with.
+    """
+    with multiprocessing.get_context("spawn").Pool(1) as pool:
+        return pool.apply(_build, (path, count, seed))
+
+
+def _build(path: Path, count: int, seed: int) -> tuple[float, float, float]:
+    tokenizer = _tokenizer()
+    # The tokenizer's first texts cost more, and imports are no part of it.
+    build_label_trie(path, "", tokenizer, labels(1_000, seed))
+    # What it costs to make the labels up is taken off.
+    clock, processor = time.perf_counter(), time.process_time()
+    for _ in labels(count, seed):
+        pass
+    clock, processor = 2 * time.perf_counter() - clock, 2 * time.process_time() - processor
+    before = psutil.Process().memory_info().rss / 2**20
+    build_label_trie(path, "", tokenizer, labels(count, seed))
+    return time.perf_counter() - clock, time.process_time() - processor, _peak() - before
+
+
+def _peak() -> float:
+    # Linux counts in KiB, macOS in bytes.
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (2**20 if sys.platform == "darwin" else 2**10)
+
+
+def follow(trie: LabelTrie, depth: int, width: int, seed: int) -> float:
+    """Seconds to follow ``width`` random prefixes of ``depth`` tokens, going down from the root."""
+    generator = np.random.default_rng(seed)
+    low, high = np.zeros(1, dtype=np.int64), np.array([len(trie)])
+    seconds = 0.0
+    for level in range(depth + 1):
+        clock = time.perf_counter()
+        after = trie.follow(low, high, np.full(len(low), level))
+        seconds = time.perf_counter() - clock
+        chosen = generator.choice(len(after.low), min(width, len(after.low)), replace=False)
+        low, high = after.low[chosen], after.high[chosen]
+    return seconds
+
+
+@click.command(context_settings={"max_content_width": 100})
+@click.option("--labels", "count", default=1_000_000, show_default=True, help="Labels in the trie.")
+@click.option("--repeat", default=3, show_default=True, help="How often it is made; medians are shown.")
+@seed_option
+@json_option
+def main(count: int, repeat: int, seed: int, as_json: bool) -> None:
+    """What a trie of many labels costs: to make, to keep and to open."""
+    # Before it is measured, since it may have to be converted first.
+    demo_model_folder()
+    case = f"{count:,} labels"
+    with tempfile.TemporaryDirectory(prefix="kgprobe-") as temporary:
+        path = Path(temporary) / "one.trie"
+        built = []
+        for turn in range(1, repeat + 1):
+            print(f"making it, turn {turn} of {repeat}", file=sys.stderr)
+            built.append(build(path, count, seed))
+        seconds, processor, memory = (statistics.median(values) for values in zip(*built, strict=True))
+        opening = []
+        for _ in range(20):
+            clock = time.perf_counter()
+            trie = LabelTrie(path)
+            opening.append(1000 * (time.perf_counter() - clock))
+        rows = [
+            Row(case, "made, tokenization included", count / seconds, "labels/s"),
+            Row(
+                case,
+                "made, tokenization included",
+                1e6 * processor / count,
+                "µs of processor a label",
+                less_is_better=True,
+            ),
+            Row(case, "size", path.stat().st_size / count, "bytes a label", less_is_better=True),
+            Row(case, "peak memory of making it", memory, "MiB", less_is_better=True),
+            Row(case, "opened", statistics.median(opening), "ms", less_is_better=True),
+            Row(case, "tokens", float(trie.lengths.mean()), "a label"),
+            Row(case, "followed, first time", 1000 * follow(trie, 0, 1, seed), "ms for the empty prefix"),
+            Row(case, "followed", 1000 * follow(trie, 2, 100, seed), "ms for 100 prefixes of 2 tokens"),
+        ]
+        del trie
+    show(Report("label_trie", rows, seed, versions_of("numpy", "tokenizers", "transformers")), as_json=as_json)
+
+
+if __name__ == "__main__":
+    main()
