@@ -1,0 +1,151 @@
+"""Clozes for a relation that has none, written by a language model and weighed by it.
+
+The model answers several times (:mod:`kgprobe.models.generation`); what its answers hold is checked
+(:mod:`kgprobe.verbalize.proposals`), and what passes is ranked by how probable the objects of real facts are to the
+model behind it. A fluent sentence about something else would pass so far: one that has no word in common with the
+relation has to tell the relation's facts from swapped ones.
+"""
+
+import zlib
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from kgprobe.models.generation import draw_answers
+from kgprobe.models.scorer import Scorer
+from kgprobe.records import Relation
+from kgprobe.verbalize.examples import Example
+from kgprobe.verbalize.proposals import Shot, objections, proposed, shares_word, shot_of, writing_prompt
+from kgprobe.verbalize.sentences import Cloze
+from kgprobe.verbalize.tense import has_ended
+
+# Facts that a cloze is weighed by.
+WEIGHED_FACTS = 16
+# Of pairs of facts, the share that has to be more probable than the same pairs with their objects swapped.
+PAIRED = 2 / 3
+_NEW_TOKENS = 40
+
+
+@dataclass(frozen=True, slots=True)
+class Weighed:
+    """A cloze, and what a model makes of it.
+
+    Attributes:
+        log_probability: of the object's label behind the sentence, natural logarithm, mean over some facts.
+        paired: of pairs of facts, the share that is more probable than the same pair with the objects swapped; 0.5 is
+            what chance gives. None where there is no pair.
+    """
+
+    cloze: str
+    log_probability: float
+    paired: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """What a model wrote for a relation.
+
+    Attributes:
+        clozes: those that can be asked, the most probable first.
+        rejected: the others, each with what speaks against it.
+        silent: how many answers held no sentence at all.
+    """
+
+    clozes: Sequence[Weighed]
+    rejected: Mapping[str, Sequence[str]]
+    silent: int
+
+
+def write_clozes(
+    scorer: Scorer,
+    relation: Relation,
+    examples: Sequence[Example],
+    shots: Sequence[Shot],
+    others: Sequence[Relation],
+    *,
+    answers: int,
+    keep: int,
+    seed: int,
+    as_of: int,
+) -> Written:
+    """Let a model write clozes for a relation.
+
+    Args:
+        scorer: the model that writes and weighs.
+        relation: the one to write for.
+        examples: facts of it, at least one.
+        shots: other relations with a cloze each, to learn from.
+        others: the graph's other relations, none of which it may speak of.
+        answers: how often the model answers.
+        keep: how many clozes are kept.
+        seed: what the answers follow from, together with the relation's id.
+        as_of: facts that ended before it (``yyyymmdd``) are not spoken of in the present, if there are others.
+
+    Raises:
+        TextError: the examples are longer than the model takes in, or it cannot take a name of the facts.
+        KgprobeError: there is not enough memory.
+
+    Cost: ``answers`` continuations of some tokens, and ``WEIGHED_FACTS`` prompts with as many names for each proposal.
+    """
+    current = [example for example in examples if not has_ended(example.end, as_of)] or list(examples)
+    shown = shot_of(relation, current)
+    own_seed = int(np.random.default_rng([seed, zlib.crc32(relation.id.encode())]).integers(2**31))
+    drawn = draw_answers(scorer, writing_prompt(shots, shown), answers, seed=own_seed, new_tokens=_NEW_TOKENS)
+    held = [proposed(answer, shown) for answer in drawn]
+    rejected: dict[str, Sequence[str]] = {}
+    passed = []
+    for cloze in dict.fromkeys(cloze for its in held for cloze in its):
+        if problems := objections(cloze, relation, examples, others):
+            rejected[cloze] = problems
+        else:
+            passed.append(cloze)
+    kept = []
+    for one in weigh(scorer, passed, current):
+        if shares_word(one.cloze, relation) or (one.paired is not None and one.paired >= PAIRED):
+            kept.append(one)
+        else:
+            share = "" if one.paired is None else f" ({one.paired:.0%} of pairs)"
+            rejected[one.cloze] = [f"has no word of the relation, and does not tell its facts from swapped ones{share}"]
+    kept.sort(key=lambda one: (-one.log_probability, one.cloze))
+    return Written(kept[:keep], rejected, sum(not its for its in held))
+
+
+def weigh(scorer: Scorer, clozes: Sequence[str], examples: Sequence[Example]) -> list[Weighed]:
+    """How probable a model finds the objects of facts behind each of these clozes, in their order.
+
+    Args:
+        clozes: templates that can be filled.
+        examples: facts of one relation, at least one; those of the first ``WEIGHED_FACTS`` subjects count, one each.
+
+    Raises:
+        TextError: the model cannot take a name of the facts.
+    """
+    objects: dict[str, str] = {}
+    for example in examples:
+        objects.setdefault(example.subject, example.object)
+    facts = list(objects.items())[:WEIGHED_FACTS]
+    filled = [(template, Cloze(template, subject)) for template in clozes for subject, _ in facts]
+    names = [[cloze.continuations([object_])[0] for _, object_ in facts] for _, cloze in filled]
+    scores = scorer.score([cloze.prompt for _, cloze in filled], names) if filled else []
+    weighed = []
+    for number, template in enumerate(clozes):
+        # Of each subject (rows) and each object (columns).
+        matrix = np.stack(scores[number * len(facts) : (number + 1) * len(facts)])
+        own = matrix.diagonal()
+        # What is probable anyway is so before and after a swap.
+        gains = (own[:, None] + own - matrix - matrix.T)[np.triu_indices(len(facts), 1)]
+        different = [one != other for place, (_, one) in enumerate(facts) for _, other in facts[place + 1 :]]
+        pairs = gains[np.array(different, dtype=bool)]
+        weighed.append(Weighed(template, float(own.mean()), float((pairs > 0).mean()) if len(pairs) else None))
+    return weighed
+
+
+def reason_for_none(written: Written, answers: int) -> str:
+    """Why nothing of what a model wrote can be asked, with what speaks against most of it."""
+    if not written.rejected:
+        return f"none of {answers} answers holds a sentence with [X] and [Y]"
+    counts = Counter(problem for problems in written.rejected.values() for problem in problems)
+    most = "; ".join(f"{count} × {problem}" for problem, count in counts.most_common(3))
+    return f"none of {len(written.rejected)} proposals can be asked: {most}"
