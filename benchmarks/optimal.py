@@ -1,0 +1,148 @@
+"""How far a beam's distractors are from the most plausible ones, and what either search costs.
+
+Facts of the sample graph in one of their cloze sentences, the demo model, a beam of several widths, and exact search.
+What is found by a beam is compared with what exact search has found: where it proves all of it, that is the truth.
+"""
+
+import os
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import click
+import numpy as np
+
+from benchmarks.report import Report, Row, show, versions_of
+from kgprobe.cli.options import json_option, seed_option
+from kgprobe.graph.client import Graph
+from kgprobe.graph.folder import Folder
+from kgprobe.graph.ingest import load
+from kgprobe.graph.server import lease
+from kgprobe.models.demo import demo_model_folder
+from kgprobe.models.scorer import Scorer
+from kgprobe.models.spec import load_scorer
+from kgprobe.probes.optimal_distractors import OptimalDistractors, Retrieved
+from kgprobe.probes.questions import ClozeQuestions
+from kgprobe.sampling.facts import AskedFact, askable_facts
+from kgprobe.sampling.selection import sample_facts
+from kgprobe.sources import get_loader
+from kgprobe.verbalize.sentences import Cloze
+
+AS_OF = 20260101
+FIRST = 10
+
+Questions = Sequence[tuple[AskedFact, Cloze]]
+
+
+@dataclass(frozen=True, slots=True)
+class Searched:
+    """What one search found of all sentences, and what it cost.
+
+    Attributes:
+        seconds: a sentence.
+        processor: seconds of it, on all cores together, a sentence.
+    """
+
+    case: str
+    found: Sequence[Retrieved]
+    seconds: float
+    processor: float
+
+
+def search(case: str, strategy: OptimalDistractors, questions: Questions, wanted: int) -> Searched:
+    """Retrieve distractors for all sentences."""
+    print(case, file=sys.stderr)
+    clock, processor = time.perf_counter(), time.process_time()
+    found = strategy.retrieve(questions, wanted)
+    seconds, processor = time.perf_counter() - clock, time.process_time() - processor
+    return Searched(case, found, seconds / len(questions), processor / len(questions))
+
+
+def costs(searched: Searched) -> list[Row]:
+    """What a search cost, and how much it proved."""
+    found = [one for one in searched.found if one.distractors]
+    proved = sum(one.certified or 0 for one in found) / sum(len(one.distractors) for one in found)
+    complete = np.mean([one.certified == len(one.distractors) for one in found])
+    case = searched.case
+    return [
+        Row(case, "prefixes expanded", float(np.mean([one.expanded for one in found])), "a sentence"),
+        Row(case, "time", searched.seconds, "s a sentence", less_is_better=True),
+        Row(case, "time of the processor", searched.processor, "s a sentence", less_is_better=True),
+        Row(case, "distractors proved to stand in their place", 100 * proved, "%"),
+        Row(case, "sentences with all of them proved", 100 * float(complete), "%"),
+    ]
+
+
+def distance(beam: Searched, exact: Searched) -> list[Row]:
+    """How far a beam's distractors are from those of exact search."""
+    pairs = [(one, best) for one, best in zip(beam.found, exact.found, strict=True) if best.distractors]
+    same_first, same_ten, shared, lost = [], [], [], []
+    for one, best in pairs:
+        ours, theirs = ([rival.id for rival in its.distractors] for its in (one, best))
+        same_first.append(ours[0] == theirs[0])
+        same_ten.append(set(ours[:FIRST]) == set(theirs[:FIRST]))
+        shared.append(len(set(ours) & set(theirs)) / len(theirs))
+        lost.append(best.log_plausibilities[0] - one.log_plausibilities[0])
+    case = beam.case
+    return [
+        Row(case, "the same first as exact search", 100 * float(np.mean(same_first)), "% of sentences"),
+        Row(case, f"the same first {FIRST}", 100 * float(np.mean(same_ten)), "% of sentences"),
+        Row(case, "shared with exact search", 100 * float(np.mean(shared)), "% of distractors"),
+        Row(case, "log plausibility lost at the first", float(np.mean(lost)), "nats", less_is_better=True),
+    ]
+
+
+def measure(
+    graph: Graph, scorer: Scorer, facts: int, wanted: int, widths: Sequence[int], budget: int, seed: int
+) -> list[Row]:
+    """Search for all facts in every way, and compare."""
+    asked = ClozeQuestions(graph, AS_OF, sentences=1)
+    keys = sample_facts(askable_facts(graph, asked.relations, AS_OF), facts, seed)
+    questions = [(question.fact, cloze) for question in asked.of(keys, [seed]) for cloze in question.clozes]
+    # So that the tries are there, as they are in every run but the first.
+    OptimalDistractors(graph, scorer, AS_OF, exact=True, budget=1).retrieve(questions, 1)
+    strategy = OptimalDistractors(graph, scorer, AS_OF, exact=True, budget=budget)
+    exact = search(f"exact, budget {budget:,}", strategy, questions, wanted)
+    rows = [
+        Row("candidates", "distractors found", float(np.mean([len(one.distractors) for one in exact.found])), "a fact")
+    ]
+    rows += costs(exact)
+    for width in widths:
+        strategy = OptimalDistractors(graph, scorer, AS_OF, exact=False, width=width)
+        beam = search(f"beam of {max(width, wanted)}", strategy, questions, wanted)
+        rows += costs(beam)[:3] + distance(beam, exact)
+    return rows
+
+
+@click.command(context_settings={"max_content_width": 100})
+@click.option("--facts", default=50, show_default=True, help="Facts of the sample graph, each in one sentence.")
+@click.option("--distractors", "wanted", default=10, show_default=True, help="Distractors of each.")
+@click.option(
+    "--width",
+    "widths",
+    type=click.IntRange(min=1),
+    multiple=True,
+    default=(10, 30, 100),
+    show_default=True,
+    help="Of the beam, at least the number of distractors; repeatable.",
+)
+@click.option("--budget", default=100_000, show_default=True, help="Prefixes that exact search may expand.")
+@seed_option
+@json_option
+def main(facts: int, wanted: int, widths: tuple[int, ...], budget: int, seed: int, as_json: bool) -> None:
+    """How far a beam's distractors are from the most plausible ones, and what either search costs."""
+    # Before another home is set, since it is kept there.
+    scorer = load_scorer(f"hf:{demo_model_folder()}")
+    with tempfile.TemporaryDirectory(prefix="kgprobe-") as temporary:
+        os.environ["KGPROBE_HOME"] = temporary
+        with lease(Folder(Path(temporary) / "graph"), memory=1024) as endpoint, Graph(endpoint) as graph:
+            load(graph, get_loader("sample").open())
+            rows = measure(graph, scorer, facts, wanted, widths, budget, seed)
+    show(Report("optimal", rows, seed, versions_of("numpy", "torch", "transformers")), as_json=as_json)
+
+
+if __name__ == "__main__":
+    main()
