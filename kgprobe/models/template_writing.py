@@ -2,8 +2,9 @@
 
 The model answers several times (:mod:`kgprobe.models.generation`); what its answers hold is checked
 (:mod:`kgprobe.verbalize.proposals`), and what passes is ranked by how probable the objects of real facts are to the
-model behind it. A fluent sentence about something else would pass so far: one that has no word in common with the
-relation has to tell the relation's facts from swapped ones.
+model behind it. A sentence that has no word in common with the relation has to tell the relation's facts from swapped
+ones, too. What this cannot see is a sentence that is wrong in a likely way, most often one the wrong way round (*[X] is
+the author of [Y]*, where [X] is the book): people have to look through what was written.
 """
 
 import zlib
@@ -94,22 +95,37 @@ def write_clozes(
     own_seed = int(np.random.default_rng([seed, zlib.crc32(relation.id.encode())]).integers(2**31))
     drawn = draw_answers(scorer, writing_prompt(shots, shown), answers, seed=own_seed, new_tokens=_NEW_TOKENS)
     held = [proposed(answer, shown) for answer in drawn]
+    proposals = list(dict.fromkeys(cloze for its in held for cloze in its))
+    kept, rejected = choose(scorer, relation, proposals, current, others)
+    return Written(kept[:keep], rejected, sum(not its for its in held))
+
+
+def choose(
+    scorer: Scorer,
+    relation: Relation,
+    proposals: Sequence[str],
+    examples: Sequence[Example],
+    others: Sequence[Relation],
+) -> tuple[list[Weighed], dict[str, Sequence[str]]]:
+    """Which proposed clozes can be asked, the most probable first, and what speaks against each of the others.
+
+    Arguments and errors as of :func:`write_clozes`.
+    """
     rejected: dict[str, Sequence[str]] = {}
     passed = []
-    for cloze in dict.fromkeys(cloze for its in held for cloze in its):
+    for cloze in proposals:
         if problems := objections(cloze, relation, examples, others):
             rejected[cloze] = problems
         else:
             passed.append(cloze)
     kept = []
-    for one in weigh(scorer, passed, current):
+    for one in weigh(scorer, passed, examples):
         if shares_word(one.cloze, relation) or (one.paired is not None and one.paired >= PAIRED):
             kept.append(one)
         else:
             share = "" if one.paired is None else f" ({one.paired:.0%} of pairs)"
             rejected[one.cloze] = [f"has no word of the relation, and does not tell its facts from swapped ones{share}"]
-    kept.sort(key=lambda one: (-one.log_probability, one.cloze))
-    return Written(kept[:keep], rejected, sum(not its for its in held))
+    return sorted(kept, key=lambda one: (-one.log_probability, one.cloze)), rejected
 
 
 def weigh(scorer: Scorer, clozes: Sequence[str], examples: Sequence[Example]) -> list[Weighed]:

@@ -56,7 +56,7 @@ def cloze_of_label(label: str) -> str | None:
         article = "" if first in _WITHOUT_ARTICLE else f"{indefinite(phrase)} "
         return f"[X] is {article}{phrase} [Y]"
     of = "by" if _is_participle(last) else "of"
-    return f"The {phrase} {of} [X] {'include' if _is_plural(_head(words)) else 'is'} [Y]"
+    return f"The {phrase} {of} [X] {'are' if _is_plural(_head(words)) else 'is'} [Y]"
 
 
 def _phrase(label: str) -> str:
