@@ -51,12 +51,14 @@ if TYPE_CHECKING:
     from kgprobe.models.tokens import TokenizedPrompt
 
 Floats = NDArray[np.float64]
-# Continuations that go through a model together in a peer.
-BATCHES = {"options": 16, "examples": 1, "distractors": 16}
-# Questions that the peers get by default.
-PEER_QUESTIONS = {"options": 6, "examples": 1, "distractors": 1}
-# A part of a question that takes a peer minutes.
-PEER_CONTINUATIONS = {"options": 60, "examples": 20, "distractors": 500}
+# What the peers get by default: so many questions, and so many continuations of each.
+PARTS = {"options": (6, 60), "examples": (1, 20), "distractors": (1, 256)}
+# Continuations that go through a model together.
+BATCHES = {
+    "lm-evaluation-harness": {"options": 16, "examples": 4, "distractors": 16},
+    "lm-pub-quiz": {"options": 60, "examples": 4, "distractors": 64},
+}
+WITHOUT_EOS = {"lm-pub-quiz"}
 SHAPES: Mapping[str, Mapping[str, int]] = {
     "7b": {
         "vocab_size": 32_000,
@@ -98,8 +100,8 @@ class Case:
     continuations: Sequence[Sequence[str]]
     eos: bool = False
 
-    def part(self, questions: int, continuations: int) -> "Case":
-        """The first questions with their first continuations."""
+    def part(self, questions: int, continuations: int | None = None) -> "Case":
+        """The first questions, with their first continuations or with all."""
         return Case(
             self.name,
             self.prompts[:questions],
@@ -302,7 +304,11 @@ def harness_scores(scorer: "Scorer", case: Case) -> Floats:
     from lm_eval.api.instance import Instance
     from lm_eval.models.huggingface import HFLM
 
-    peer = HFLM(pretrained=scorer.model, tokenizer=deepcopy(scorer.tokenizer), batch_size=BATCHES[case.name])
+    peer = HFLM(
+        pretrained=scorer.model,
+        tokenizer=deepcopy(scorer.tokenizer),
+        batch_size=BATCHES["lm-evaluation-harness"][case.name],
+    )
     end = scorer.tokenizer.eos_token if case.eos else ""
     requests = [
         Instance("loglikelihood", {}, (prompt, f" {text}{end}"), number)
@@ -316,10 +322,12 @@ def quiz_scores(scorer: "Scorer", case: Case) -> Floats:
     """The case by lm-pub-quiz, without EOS."""
     from lm_pub_quiz import CausalLMEvaluator
 
+    # It leaves settings of its own in it; and padded on the left, it would miss the BOS token and add another.
+    tokenizer = deepcopy(scorer.tokenizer)
+    tokenizer.padding_side = "right"
     peer = CausalLMEvaluator.from_model(
         scorer.model,
-        # It leaves settings of its own in it.
-        tokenizer=deepcopy(scorer.tokenizer),
+        tokenizer=tokenizer,
         model_type="CLM",
         conditional_score=True,
         model_name="model",
@@ -332,7 +340,7 @@ def quiz_scores(scorer: "Scorer", case: Case) -> Floats:
             template=f"{prompt} [Y]",
             answers=list(texts),
             reduction="sum",
-            batch_size=BATCHES[case.name],
+            batch_size=BATCHES["lm-pub-quiz"][case.name],
         )
     return np.array(scores)
 
@@ -341,7 +349,6 @@ PEERS: Mapping[str, Callable[["Scorer", Case], Floats]] = {
     "lm-evaluation-harness": harness_scores,
     "lm-pub-quiz": quiz_scores,
 }
-WITHOUT_EOS = {"lm-pub-quiz"}
 
 
 def measure(scorer: "Scorer", case: Case, peers: Sequence[str], questions: int | None) -> list[Row]:
@@ -374,7 +381,7 @@ def measure(scorer: "Scorer", case: Case, peers: Sequence[str], questions: int |
         Row(case.name, "of it tokenization", tokenizing, "s"),
         Row(case.name, "questions", len(case.prompts) / ours, "/s"),
     ]
-    part = case.part(questions or PEER_QUESTIONS[case.name], PEER_CONTINUATIONS[case.name])
+    part = case.part(questions) if questions else case.part(*PARTS[case.name])
     for name in peers:
         print(f"{case.name}: {name} on {part.size} of {case.size} continuations", file=sys.stderr)
         clock = time.perf_counter()
@@ -434,14 +441,16 @@ def random_scorer(shape: str, sample: Sample, device: str, dtype: str, seed: int
 @click.option(
     "--case",
     "cases",
-    type=click.Choice(tuple(BATCHES)),
+    type=click.Choice(tuple(PARTS)),
     multiple=True,
-    default=tuple(BATCHES),
+    default=tuple(PARTS),
     show_default=True,
     help="Measure this one; repeatable.",
 )
 @click.option(
-    "--questions", type=click.IntRange(min=1), help="How many of its questions a peer gets.  [default: a few]"
+    "--questions",
+    type=click.IntRange(min=1),
+    help="How many questions of a case a peer gets, whole.  [default: 6, a part of one, a part of one]",
 )
 @click.option(
     "--peer",
