@@ -132,7 +132,9 @@ class _Draw:
         elif self.listed is not None:
             chosen = self.listed[self.generator.integers(len(self.listed), size=some)]
         else:
-            chosen = self.generator.integers(self.total, size=int(1.5 * missing / self.share) + 4)
+            # Two standard deviations more than are missing, so that one draw nearly always is enough.
+            hits = missing + 2 * missing**0.5 + 2
+            chosen = self.generator.integers(self.total, size=int(hits / self.share))
         self.tried += len(chosen)
         return list(dict.fromkeys(chosen.tolist()))
 
