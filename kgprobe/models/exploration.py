@@ -85,10 +85,6 @@ class Exploration:
         self.admitted = np.union1d(self.admitted, np.asarray(admitted, dtype=np.int64))
         self.refused = np.union1d(self.refused, np.setdiff1d(np.asarray(numbers, dtype=np.int64), admitted))
 
-    def everyone(self) -> Integers:
-        """The numbers of all entities, increasing."""
-        return np.unique(np.concatenate([trie.entities for trie in self.tries])).astype(np.int64)
-
     def ranked(self) -> Integers:
         """The entities with a name that has ended, but for the refused ones, by what their names have got so far."""
         numbers = self._numbers[~np.isin(self._numbers, self.refused)]

@@ -273,9 +273,9 @@ def test_where_names_have_other_tokens_behind_the_sentence_nothing_is_proved(gra
     # Without pre-tokenization a token may hold the end of a sentence and the beginning of a name.
     letters = sorted(set("".join([entity.label for entity in PEOPLE] + ["The capital of is City"])))
     vocabulary = {"<s>": 0, "</s>": 1} | {letter: number for number, letter in enumerate(letters, start=2)}
-    vocabulary |= {"s ": len(vocabulary), "s P": len(vocabulary) + 1}
+    vocabulary |= {" L": len(vocabulary), "s L": len(vocabulary) + 1}
     tokenizer = PreTrainedTokenizerFast(
-        tokenizer_object=Tokenizer(models.BPE(vocabulary, [("s", " "), ("s ", "P")])),
+        tokenizer_object=Tokenizer(models.BPE(vocabulary, [(" ", "L"), ("s", " L")])),
         bos_token="<s>",
         eos_token="</s>",
         unk_token="a",
@@ -293,6 +293,10 @@ def test_where_names_have_other_tokens_behind_the_sentence_nothing_is_proved(gra
     scores = scorer.score([sentence["prompt"]] * len(ids), [names[id_] for id_ in ids], eos=True)
     assert sentence["log_plausibility"][1:] == pytest.approx([logsumexp(values) for values in scores], abs=EQUAL)
     assert sentence["log_plausibility"][1:] == sorted(sentence["log_plausibility"][1:], reverse=True)
+    # Also where the name with other tokens is not among those that were found.
+    [found] = ask(graph, scorer, "exact-optimal", ["f"], distractors=1)
+    assert [rival["label"] for rival in found.evidence["rivals"]] != ["London"]
+    assert "certified" not in found.evidence["sentences"][0]
 
 
 def test_a_model_without_an_end_cannot_search(graph: Graph) -> None:
