@@ -143,20 +143,21 @@ def _arrangements(model: "PreTrainedModel", way: Way, trees: Sequence[Tree]) -> 
 
 
 def _wide_arrangement(model: "PreTrainedModel", way: Way, trees: Sequence[Tree]) -> Iterator[_Arrangement]:
-    """The trees at the end of a row of full length, where they begin far from where they go on.
+    """The trees at the end of a row of full length, begun far in front, and before that what has nothing in common.
 
-    A model may take the places in a row for those in a text in spite of all masks and positions, and look back so far
-    that small trees don't show it.
+    A model may take the places in a row for those in a text in spite of all masks and positions: where a text begins,
+    or how far back it looks, which may be so far that small trees don't show it.
     """
     if way == "packed":
         random = np.random.default_rng(1)
         shape = (LONGEST_ROW // _WIDE_BRANCH, _WIDE_BRANCH + 1)
         tails = tuple(tuple(tail) for tail in random.integers(0, _vocabulary(model), shape).tolist())
         context = tuple(trees[0].tokens[: trees[0].chain].tolist())
-        between = build_tree(
-            len(trees), TokenizedPrompt(context, (len(context),) * len(tails), tails), range(len(tails))
+        apart, between = (
+            build_tree(len(trees), TokenizedPrompt(before, (len(before),) * len(its), its), range(len(its)))
+            for before, its in ((context[::-1], tails[:1]), (context, tails))
         )
-        yield [merge([between, *trees], 0)], None
+        yield [merge([apart, between, *trees], 0)], None
 
 
 def longest_text(model: "PreTrainedModel") -> int | None:

@@ -49,17 +49,18 @@ class _Stretch:
     inner: list["_Stretch"]
 
 
-def plan(trees: Sequence[Tree], way: Way, hidden_size: int) -> Group:
+def plan(trees: Sequence[Tree], way: Way, hidden_size: int, most: int) -> Group:
     """The trees as forests, behind prefixes where that pays.
 
     Args:
         trees: of any prompts, in any order.
         way: ``packed``, ``branches`` or ``rows``.
         hidden_size: the model's; the larger, the less attention costs beside all else.
+        most: the most tokens in a row of several trees.
     """
     outermost = Group(np.empty(0, dtype=np.int64), 0)
     if way == "rows":
-        outermost.forests.extend(_forests(trees, way, 0, hidden_size))
+        outermost.forests.extend(_forests(trees, way, 0, hidden_size, most))
         return outermost
     # As bytes, tokens are compared fastest.
     trees = sorted(trees, key=lambda tree: tree.tokens[: tree.chain].astype(">i8").tobytes())
@@ -85,7 +86,7 @@ def plan(trees: Sequence[Tree], way: Way, hidden_size: int) -> Group:
         else:
             own[place][1].extend(trees[stretch.first : stretch.last])
     for group, its in own:
-        group.forests.extend(_forests(its, way, group.length, hidden_size))
+        group.forests.extend(_forests(its, way, group.length, hidden_size, most))
     return outermost
 
 
@@ -138,9 +139,10 @@ def _stretches(trees: Sequence[Tree]) -> _Stretch:
     return found[0]
 
 
-def _forests(trees: Sequence[Tree], way: Way, prefix: int, hidden_size: int) -> list[Forest]:
+def _forests(trees: Sequence[Tree], way: Way, prefix: int, hidden_size: int, most: int) -> list[Forest]:
     """Trees in the order of their contexts as forests, the largest first."""
     rows: list[list[Tree]] = []
+    sizes: list[int] = []
     nodes = 0
     for tree in trees:
         size = len(tree.tokens) - prefix
@@ -149,11 +151,27 @@ def _forests(trees: Sequence[Tree], way: Way, prefix: int, hidden_size: int) -> 
             # Attention costs a layer 4 operations a pair of tokens and dimension, all else about 24 a token and
             # dimension squared.
             lost = 2 * nodes * (size - shared) / (6 * hidden_size)
-            if shared > lost and nodes + size - shared <= LONGEST_ROW:
+            if shared > lost and nodes + size - shared <= min(LONGEST_ROW, most):
                 rows[-1].append(tree)
-                nodes += size - shared
+                sizes[-1] = nodes = nodes + size - shared
                 continue
         rows.append([tree])
-        nodes = size
-    forests = [merge(row, prefix) for row in rows]
+        sizes.append(nodes := size)
+    forests = [merge(row, prefix) for row in (_filled(rows, sizes, min(_ROW, most)) if way == "packed" else rows)]
     return sorted(forests, key=lambda forest: padded_tokens(forest, way, prefix)[::-1], reverse=True)
+
+
+def _filled(rows: Sequence[list[Tree]], sizes: Sequence[int], most: int) -> list[list[Tree]]:
+    """Rows of about the same size, of what has nothing in common too: padding would cost more than its attention."""
+    order = sorted(range(len(rows)), key=lambda row: -sizes[row])
+    filled = []
+    first, last = 0, len(order) - 1
+    while first <= last:
+        trees, size = list(rows[order[first]]), sizes[order[first]]
+        first += 1
+        while first <= last and size + sizes[order[last]] <= most:
+            trees += rows[order[last]]
+            size += sizes[order[last]]
+            last -= 1
+        filled.append(trees)
+    return filled

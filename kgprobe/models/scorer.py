@@ -222,7 +222,8 @@ class Scorer:
             for tree in trees:
                 yield tree, plain_log_probabilities(self.model, tree).double().numpy()
             return
-        for batch, prefix in self._batches(plan(trees, self._choice.way, head.weight.shape[1])):
+        planned = plan(trees, self._choice.way, head.weight.shape[1], self._budget.tokens)
+        for batch, prefix in self._batches(planned):
             for forest, values in zip(batch, self._values(head, batch, prefix), strict=True):
                 ends = np.cumsum([len(tree.sources) for tree in forest.trees])
                 yield from zip(forest.trees, np.split(values, ends[:-1]), strict=True)
