@@ -10,7 +10,7 @@ import random
 import statistics
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence, Sized
+from collections.abc import Callable, Iterator, Mapping, Sequence, Sized
 from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial
@@ -26,7 +26,7 @@ from kgprobe.graph.folder import Folder
 from kgprobe.graph.ingest import load
 from kgprobe.graph.server import lease
 from kgprobe.records import Entity, Fact, Placed, Relation
-from kgprobe.sampling.distractors import Distractor, RandomDistractors, Retriever, admissible
+from kgprobe.sampling.distractors import RandomDistractors, Retriever, admissible
 from kgprobe.sampling.facts import FactKey
 from kgprobe.sampling.retrievers import RETRIEVERS
 
@@ -35,6 +35,9 @@ WANTED = (10, 200)
 FORMER = 3
 # Entities of which the graph tells whether they are distractors.
 TRIED = 200
+
+# From a type's size, facts and a seed to what was found for each fact.
+Task = Callable[[int, Sequence[FactKey], int], Sequence[Sized]]
 
 # What members have: how many values there are, and which share of the members have one.
 PROPERTIES = {"gender": (2, 0.8), "citizenship": (200, 0.7), "occupation": (1_000, 0.6), "birthplace": (10_000, 0.4)}
@@ -108,49 +111,70 @@ class MembersSource:
                     yield Fact(f"{organization} {year}", organization, "led by", member, start=str(year), end=end)
 
 
-def measure(graph: Graph, retrievers: Sequence[Retriever], size: int, asked: int, batch: int) -> list[Row]:
-    """The median time that a fact takes, over batches of facts.
+def measure(graph: Graph, retrievers: Sequence[Retriever], sizes: Sequence[int], asked: int, batch: int) -> list[Row]:
+    """The median time that a fact takes, over batches of facts; the types take turns, so that all share a bad moment.
 
     Args:
         retrievers: the strategies.
-        size: of the type of the facts' objects.
-        asked: how many facts.
+        sizes: of the types of the facts' objects.
+        asked: how many facts of each.
         batch: how many at once.
     """
-    keys = [FactKey(f"organization-{size}-{number}", f"organization-{size}-{number} 2013") for number in range(asked)]
-    # Half of them of the type; numbers are given out in the order of loading, where values come first.
-    members = RandomDistractors(graph, AS_OF).retrieve(keys[:1], TRIED // 2, [0])[0]
-    tried = [*range(TRIED // 2), *(member.number for member in members)]
+    keys = {
+        size: [
+            FactKey(f"organization-{size}-{number}", f"organization-{size}-{number} 2013") for number in range(asked)
+        ]
+        for size in sizes
+    }
     former = next(retriever for retriever in retrievers if retriever.name == "temporal-semantic")
-    tasks: list[tuple[str, str, int, Callable[[Sequence[FactKey], int], Sequence[Sized]]]] = [
-        (
-            "type constraint",
-            f"{TRIED} entities",
-            0,
-            lambda some, _: admissible(graph, [(k, tried) for k in some], AS_OF),
-        ),
-        ("former objects", f"{FORMER} distractors", FORMER, lambda some, seed: former.retrieve(some, FORMER, [seed])),
+    tasks: list[tuple[str, str, int, Task]] = [
+        ("type constraint", f"{TRIED} entities", 0, partial(_constrain, graph, _tried(graph, keys))),
+        ("former objects", f"{FORMER} distractors", FORMER, partial(_retrieve, former, FORMER)),
     ]
     for retriever in retrievers:
         for wanted in WANTED:
             tasks += [(retriever.name, f"{wanted} distractors", wanted, partial(_retrieve, retriever, wanted))]
     rows = []
     for name, of, least, task in tasks:
-        seconds = []
+        seconds: dict[int, list[float]] = {size: [] for size in sizes}
         for start in range(0, asked, batch):
-            some = keys[start : start + batch]
-            clock = time.perf_counter()
-            found = task(some, start)
-            seconds.append((time.perf_counter() - clock) / len(some))
-            if any(len(rivals) < least for rivals in found):
-                raise RuntimeError("a fact of the synthetic graph lacks distractors")
-        # The first batch warms up the engine's caches and reads the members of small types.
-        median = 1000 * statistics.median(seconds[1:])
-        rows.append(Row(f"{name}, type of {size:,}", of, median, "ms a fact", less_is_better=True))
+            for size in sizes:
+                some = keys[size][start : start + batch]
+                clock = time.perf_counter()
+                found = task(size, some, start)
+                seconds[size].append((time.perf_counter() - clock) / len(some))
+                if any(len(rivals) < least for rivals in found):
+                    raise RuntimeError("a fact of the synthetic graph lacks distractors")
+        for size in sizes:
+            # The first batch warms up the engine's caches and reads the members of small types.
+            median = 1000 * statistics.median(seconds[size][1:])
+            rows.append(Row(f"{name}, type of {size:,}", of, median, "ms a fact", less_is_better=True))
     return rows
 
 
-def _retrieve(retriever: Retriever, wanted: int, keys: Sequence[FactKey], seed: int) -> list[list[Distractor]]:
+def _tried(graph: Graph, keys: Mapping[int, Sequence[FactKey]]) -> dict[int, list[int]]:
+    """Numbers of entities, half of them of the type; values have the first numbers, as they are loaded first."""
+    drawn = {size: RandomDistractors(graph, AS_OF).retrieve(its[:1], TRIED // 2, [0])[0] for size, its in keys.items()}
+    return {size: [*range(TRIED // 2), *(member.number for member in members)] for size, members in drawn.items()}
+
+
+def _constrain(
+    graph: Graph,
+    tried: Mapping[int, Sequence[int]],
+    size: int,
+    keys: Sequence[FactKey],
+    seed: int,  # noqa: ARG001
+) -> Sequence[Sized]:
+    return admissible(graph, [(key, tried[size]) for key in keys], AS_OF)
+
+
+def _retrieve(
+    retriever: Retriever,
+    wanted: int,
+    size: int,  # noqa: ARG001
+    keys: Sequence[FactKey],
+    seed: int,
+) -> Sequence[Sized]:
     return retriever.retrieve(keys, wanted, [seed])
 
 
@@ -195,10 +219,8 @@ def main(
         seconds = time.perf_counter() - clock
         rows.append(Row("features", "made, or opened where kept", seconds, "s", less_is_better=True))
         # The engine's compiler warms up.
-        measure(graph, retrievers, sizes[0], facts, batch)
-        for size in sizes:
-            print(f"a type of {size:,} members on {engine}", file=sys.stderr)
-            rows += measure(graph, retrievers, size, facts, batch)
+        measure(graph, retrievers, sizes[:1], facts, batch)
+        rows += measure(graph, retrievers, sizes, facts, batch)
         versions = {**versions_of("neo4j", "numpy"), "engine": graph.server}
     show(Report("distractors", rows, seed, versions), as_json=as_json)
 
