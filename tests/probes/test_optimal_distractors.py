@@ -141,7 +141,8 @@ def check(found: Retrieved, truth: dict[str, float], count: int) -> None:
 def test_exact_optimal_is_brute_force_on_the_sample_graph(graph: Graph, tiny: Scorer) -> None:
     definition = sample_graph(graph)
     # Most of them about languages, organizations, mountains and seas, of which there are fewer than cities.
-    asked = sample_questions(graph, 50, seed=1) + sample_questions(graph, 155, 1, SMALLER)
+    asked = sample_questions(graph, 50, seed=1) + sample_questions(graph, 170, 1, SMALLER)
+    assert len({fact.key for fact, _ in asked}) >= 200
     truths = definition.brute_force(tiny, asked)
     exact = OptimalDistractors(graph, tiny, AS_OF, exact=True, budget=UNLIMITED)
     in_their_order = 0
@@ -151,7 +152,7 @@ def test_exact_optimal_is_brute_force_on_the_sample_graph(graph: Graph, tiny: Sc
         # Entities that the model finds equally plausible, within the tolerance, may stand for each other.
         best = sorted(truth, key=lambda id_: -truth[id_])[:10]
         in_their_order += [rival.id for rival in found.distractors] == best
-    assert in_their_order > 195
+    assert in_their_order > 0.95 * len(asked)
 
     # Where the budget is spent before, what is said to be proved is true.
     some = asked[:16]
