@@ -138,8 +138,8 @@ def write(
     proposes has to pass all of `kgprobe templates check`, warnings included, must not say another relation, and has to
     share a word with its relation or tell its facts from swapped ones; the rest is ranked by how probable the model
     finds the objects of real facts. Small models write badly, and this finds what is malformed, not all that is wrong:
-    above all, look for sentences the wrong way round ("[X] is the author of [Y]" where [X] is the book). The command
-    goes on with a file that it began.
+    look for sentences the wrong way round ("[X] is the founder of [Y]" where [Y] founded it), of which it knows the
+    simplest alone. The command goes on with a file that it began.
 
     \b
     kgprobe templates write --model hf:Qwen/Qwen2.5-7B-Instruct -o templates.jsonl

@@ -3,8 +3,8 @@
 The model answers several times (:mod:`kgprobe.models.generation`); what its answers hold is checked
 (:mod:`kgprobe.verbalize.proposals`), and what passes is ranked by how probable the objects of real facts are to the
 model behind it. A sentence that has no word in common with the relation has to tell the relation's facts from swapped
-ones, too. What this cannot see is a sentence that is wrong in a likely way, most often one the wrong way round (*[X] is
-the author of [Y]*, where [X] is the book): people have to look through what was written.
+ones, too. What this cannot see is a sentence that is wrong in a likely way, such as one the wrong way round in words
+of its own (*[X] was the writer of [Y]*, where [X] is the book): people have to look through what was written.
 """
 
 import zlib

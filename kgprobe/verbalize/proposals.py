@@ -15,6 +15,7 @@ from kgprobe.records import Relation
 from kgprobe.templates import OBJECT, SUBJECT
 from kgprobe.verbalize.check import check_relation
 from kgprobe.verbalize.examples import Example
+from kgprobe.verbalize.wording import cloze_of_label
 
 SHOWN_FACTS = 3
 
@@ -134,8 +135,9 @@ def objections(cloze: str, relation: Relation, examples: Sequence[Example], othe
         others: the graph's other relations.
 
     Returns:
-        what `kgprobe templates check` finds, errors and warnings, and whether it speaks of another relation: it has
-        that one's name in it and none of its own, or says what that one's cloze says.
+        what `kgprobe templates check` finds, errors and warnings; whether it takes the subject for the object
+        (*[X] is the author of [Y]*, where the author is [Y]); and whether it speaks of another relation: it has that
+        one's name in it and none of its own, or says what that one's cloze says.
     """
     alone = Relation(relation.id, relation.label, clozes=(cloze,))
     found = [flaw.problem for flaw in check_relation(alone, examples)]
@@ -145,9 +147,23 @@ def objections(cloze: str, relation: Relation, examples: Sequence[Example], othe
     found += [
         f"has a name in it that is one fact's: {name!r}" for name in dict.fromkeys(named) if _speaks(cloze, name)
     ][:1]
+    if turned := _turned_round(cloze, relation):
+        found.append(f"is the wrong way round: the {turned} is what [Y] is")
     if not any(_speaks(cloze, name) for name in (relation.label, *relation.aliases) if name):
         found += list(_of_others(cloze, relation, others))[:1]
     return found
+
+
+def _turned_round(cloze: str, relation: Relation) -> str | None:
+    """The name of a relation that is what its object is (author: Jane Austen), where the cloze says it of the subject.
+
+    Relations whose two ends are alike (sibling) are taken for such ones too, and have to be said in other words.
+    """
+    for name in (relation.label, *relation.aliases):
+        noun = (cloze_of_label(name) or "").startswith("The ")
+        if noun and re.match(rf"(?i)\[X\] (?:is|was|are|were) (?:the|an?) (?:\w+ )?{re.escape(name)}(?!\w)", cloze):
+            return name
+    return None
 
 
 def _of_others(cloze: str, relation: Relation, others: Sequence[Relation]) -> Iterator[str]:

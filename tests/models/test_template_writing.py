@@ -77,12 +77,13 @@ def test_a_model_that_cannot_write_says_so(scorer: Scorer) -> None:
 
 
 def test_a_small_real_model_writes_what_passes_the_checks(demo_scorer: Scorer) -> None:
-    currency = Relation("P38", "currency", description="money used in the country")
-    money = [("Japan", "yen"), ("Denmark", "Danish krone"), ("Poland", "złoty"), ("India", "Indian rupee")]
-    examples = [Example(subject, subject, object_, 1, None, None, 1) for subject, object_ in money]
+    founder = Relation("P112", "founded by", description="founder of this organization")
+    founded = [("Microsoft", "Bill Gates"), ("Amazon", "Jeff Bezos"), ("Facebook", "Mark Zuckerberg")]
+    examples = [Example(subject, subject, object_, 1, None, None, 1) for subject, object_ in founded]
     others = [Relation("P36", "capital", clozes=("The capital of [X] is [Y]",))]
-    written = write_clozes(demo_scorer, currency, examples, SHOTS, others, answers=6, keep=2, seed=0, as_of=20260101)
+    written = write_clozes(demo_scorer, founder, examples, SHOTS, others, answers=8, keep=2, seed=0, as_of=20260101)
     assert 1 <= len(written.clozes) <= 2
-    assert all(objections(one.cloze, currency, examples, others) == [] for one in written.clozes)
+    assert all(objections(one.cloze, founder, examples, others) == [] for one in written.clozes)
+    assert "[X] was founded by [Y]" in [one.cloze for one in written.clozes]
     assert all(written.rejected.values())
-    assert reason_for_none(written, 6).startswith("none of ")
+    assert reason_for_none(written, 8).startswith("none of ")
