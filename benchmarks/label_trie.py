@@ -23,9 +23,9 @@ import psutil
 from benchmarks.report import Report, Row, show, versions_of
 from kgprobe.cli.options import json_option, seed_option
 from kgprobe.models.demo import demo_model_folder
-from kgprobe.models.label_trie import LabelTrie
-from kgprobe.models.label_trie_building import build_label_trie
 from kgprobe.records import Entity
+from kgprobe.search.label_trie import LabelTrie
+from kgprobe.search.label_trie_building import build_label_trie
 from kgprobe.sources import get_loader
 
 if TYPE_CHECKING:

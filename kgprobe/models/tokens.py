@@ -92,6 +92,29 @@ def join(prompt: str, separator: str, continuation: str) -> str:
     return prompt + separator + continuation
 
 
+def encode(tokenizer: "PreTrainedTokenizerBase", texts: list[str]) -> Sequence[Sequence[int]]:
+    """The token ids of texts as they are, without special tokens; truncation and padding are switched off for good.
+
+    Raises:
+        TextError: a text is no Unicode.
+    """
+    if not texts:
+        return []
+    try:
+        "".join(texts).encode("utf-8")
+    except UnicodeEncodeError:
+        odd = next(text for text in texts if any("\ud800" <= character <= "\udfff" for character in text))
+        raise TextError(f"The text {_short(odd)} is no Unicode: it holds half of a surrogate pair.") from None
+    backend = getattr(tokenizer, "backend_tokenizer", None)
+    if backend is None:
+        encoded: list[list[int]] = tokenizer(texts, add_special_tokens=False, split_special_tokens=True)["input_ids"]
+        return encoded
+    backend.no_truncation()
+    backend.no_padding()
+    backend.encode_special_tokens = True
+    return [one.ids for one in backend.encode_batch_fast(texts, add_special_tokens=False)]
+
+
 def tokenize(
     tokenizer: "PreTrainedTokenizerBase",
     prompts: Sequence[str],
@@ -127,7 +150,7 @@ def tokenize(
             if not text:
                 raise TextError(f"{_named(number, prompt)}: a continuation is empty; it needs some text.")
             texts.append(join(prompt, separator, text))
-    ids = iter(_encode(tokenizer, texts))
+    ids = iter(encode(tokenizer, texts))
 
     tokenized = []
     suffix = () if end is None else (end,)
@@ -158,24 +181,6 @@ def _check(number: int, prompt: str, text: str, before: int, own: int, scored: i
             f"{_named(number, prompt)}: {before} tokens and {scored} of the continuation {_short(text)} make"
             f" {before + scored}, more than the {limit} that the model takes in (and one predicted)."
         )
-
-
-def _encode(tokenizer: "PreTrainedTokenizerBase", texts: list[str]) -> Sequence[Sequence[int]]:
-    if not texts:
-        return []
-    try:
-        "".join(texts).encode("utf-8")
-    except UnicodeEncodeError:
-        odd = next(text for text in texts if any("\ud800" <= character <= "\udfff" for character in text))
-        raise TextError(f"The text {_short(odd)} is no Unicode: it holds half of a surrogate pair.") from None
-    backend = getattr(tokenizer, "backend_tokenizer", None)
-    if backend is None:
-        encoded: list[list[int]] = tokenizer(texts, add_special_tokens=False, split_special_tokens=True)["input_ids"]
-        return encoded
-    backend.no_truncation()
-    backend.no_padding()
-    backend.encode_special_tokens = True
-    return [one.ids for one in backend.encode_batch_fast(texts, add_special_tokens=False)]
 
 
 def _named(number: int, prompt: str) -> str:

@@ -2,7 +2,8 @@
 
 Sections 3 and 4 of the distractor paper; docs/methods.md, 1. A sentence's candidates are all entities that share a
 type with the object (without a type: all objects of the relation). Their names stand in label tries, one a type, which
-are searched together: approximately, by a beam, or exactly, with a certificate. See :mod:`kgprobe.models.search`.
+are searched together: approximately, by a beam, or exactly, with a certificate
+(:mod:`kgprobe.search.most_plausible`).
 """
 
 from collections.abc import Iterator, Sequence
@@ -12,16 +13,16 @@ from typing import Any
 import numpy as np
 
 from kgprobe.graph.client import Graph
-from kgprobe.models.exploration import Exploration
-from kgprobe.models.label_trie import Integers, LabelTrie
-from kgprobe.models.label_tries import LabelTries, Pool
-from kgprobe.models.name_tokens import agrees
 from kgprobe.models.scorer import Scorer
-from kgprobe.models.search import TOLERANCE, Found, beam, best_first, find
 from kgprobe.models.tokens import TextError, TokenizedPrompt
 from kgprobe.probes.plausibility import Candidates, log_plausibilities
 from kgprobe.sampling.distractors import Distractor, admissible
 from kgprobe.sampling.facts import AskedFact, FactKey
+from kgprobe.search.exploration import Exploration
+from kgprobe.search.label_trie import Integers, LabelTrie
+from kgprobe.search.label_tries import LabelTries, Pool
+from kgprobe.search.most_plausible import TOLERANCE, Found, beam, best_first, find
+from kgprobe.search.name_tokens import agrees
 from kgprobe.verbalize.sentences import Cloze
 
 # Sentences searched at once: what is known of each lies in memory meanwhile.
@@ -36,7 +37,7 @@ class Retrieved:
         distractors: at most as many as were wanted, the most plausible first.
         log_plausibilities: log Pl of each after the sentence, over all its names.
         certified: how many of the first are proved to be the most plausible in Ω(f), in their order, within
-            ``kgprobe.models.search.TOLERANCE``; None where nothing can be proved, see ``reason``.
+            ``kgprobe.search.most_plausible.TOLERANCE``; None where nothing can be proved, see ``reason``.
         bound: the most that log Pl of any other can be; -inf if there is no other, None where nothing can be proved.
         expanded: after how many prefixes of names the model was asked.
         reason: why there are no distractors, why nothing can be proved, or how many entities were left out since the

@@ -16,7 +16,6 @@ from kgprobe.graph.client import Graph
 from kgprobe.graph.ingest import load
 from kgprobe.intervals import first_day, last_day
 from kgprobe.models.scorer import Scorer
-from kgprobe.models.search import TOLERANCE
 from kgprobe.probes.distractors import DistractorProbe
 from kgprobe.probes.optimal_distractors import OptimalDistractors, Retrieved
 from kgprobe.probes.outcome import Verdict
@@ -24,6 +23,7 @@ from kgprobe.probes.strategies import StrategyOptions
 from kgprobe.records import Entity, Fact, Relation
 from kgprobe.sampling.facts import AskedFact, FactKey, askable_facts, describe_facts
 from kgprobe.sampling.selection import sample_facts
+from kgprobe.search.most_plausible import TOLERANCE
 from kgprobe.sources import get_loader
 from kgprobe.verbalize.sentences import Cloze
 from tests.models.tiny import byte_level, random_model

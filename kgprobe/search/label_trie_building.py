@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kgprobe.models.label_trie import Integers, ranges, write_label_trie
-from kgprobe.models.name_tokens import name_tokens
+from kgprobe.search.label_trie import Integers, ranges, write_label_trie
+from kgprobe.search.name_tokens import name_tokens
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from kgprobe.models.label_trie import Integers, LabelTrie, ranges
 from kgprobe.models.trie import Tree
+from kgprobe.search.label_trie import Integers, LabelTrie, ranges
 
 Floats = NDArray[np.float64]
 

@@ -15,10 +15,11 @@ import msgspec
 from kgprobe.errors import KgprobeError
 from kgprobe.graph.client import Graph
 from kgprobe.graph.state import graph_state
-from kgprobe.models import name_tokens, tokens
-from kgprobe.models.label_trie import FORMAT, LabelTrie
-from kgprobe.models.label_trie_building import build_label_trie
+from kgprobe.models import tokens
 from kgprobe.paths import home, make_folder
+from kgprobe.search import name_tokens
+from kgprobe.search.label_trie import FORMAT, LabelTrie
+from kgprobe.search.label_trie_building import build_label_trie
 from kgprobe.verbalize import articles, sentences
 from kgprobe.verbalize.sentences import object_continuations
 

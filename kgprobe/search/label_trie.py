@@ -5,7 +5,7 @@ before it. So a prefix is a range of labels, and its continuations are the place
 begins: there are no nodes to be stored, and a label takes about 40 bytes. Each label knows its entity and each entity
 its labels, because plausibility is summed over an entity's names.
 
-A trie is made by :mod:`kgprobe.models.label_trie_building`; a label's tokens are what :mod:`.name_tokens` says.
+A trie is made by :mod:`kgprobe.search.label_trie_building`; a label's tokens are what :mod:`.name_tokens` says.
 """
 
 import os
@@ -239,7 +239,7 @@ def write_label_trie(
     Args:
         path: in a folder that is there.
         key, samples, left_out, crossing: see :class:`LabelTrie`.
-        arrays: see :mod:`kgprobe.models.label_trie_building`.
+        arrays: see :mod:`kgprobe.search.label_trie_building`.
     """
     # The header's own length shifts the arrays, and their offsets stand in it: room for it is set aside.
     sized = {name: (array.dtype.str, len(array), 0) for name, array in arrays.items()}

@@ -12,11 +12,11 @@ from scipy.special import logsumexp
 from tokenizers import normalizers
 
 from kgprobe.errors import KgprobeError
-from kgprobe.models.exploration import Exploration
-from kgprobe.models.label_trie import LabelTrie
-from kgprobe.models.label_trie_building import build_label_trie
 from kgprobe.models.scorer import Scorer
-from kgprobe.models.search import Found, beam, best_first, find
+from kgprobe.search.exploration import Exploration
+from kgprobe.search.label_trie import LabelTrie
+from kgprobe.search.label_trie_building import build_label_trie
+from kgprobe.search.most_plausible import Found, beam, best_first, find
 from tests.models.tiny import byte_level, random_model
 
 WORDS = ["Tokyo", "Paris", "New", "York", "City", "Zürich", "Ła", "Japan", "of", "the", "Saint", "Port", "A", "B"]

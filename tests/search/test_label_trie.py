@@ -11,10 +11,10 @@ from hypothesis import strategies as some
 from tokenizers import Tokenizer, models, normalizers
 from transformers import PreTrainedTokenizerFast
 
-from kgprobe.models.label_trie import LabelTrie
-from kgprobe.models.label_trie_building import build_label_trie, sort_sequences
-from kgprobe.models.name_tokens import agrees
 from kgprobe.models.tokens import tokenize
+from kgprobe.search.label_trie import LabelTrie
+from kgprobe.search.label_trie_building import build_label_trie, sort_sequences
+from kgprobe.search.name_tokens import agrees
 from tests.models.tiny import byte_level, unigram
 
 TOKENIZERS = {"byte level": byte_level(), "unigram": unigram()}

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from kgprobe.models.tokens import join, tokenize
+from kgprobe.models.tokens import encode, join, tokenize
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
@@ -34,8 +34,8 @@ def name_tokens(tokenizer: "PreTrainedTokenizerBase", names: Sequence[str]) -> t
         the tokens of all names, one after the other; how many each name has, shape (names,); and how many names have a
         first token that reaches into the prompt, so that it depends on the prompt.
     """
-    anchor = _encode(tokenizer, [_ANCHOR])[0]
-    encoded = _encode(tokenizer, [join(_ANCHOR, SEPARATOR, text) for text in names])
+    anchor = encode(tokenizer, [_ANCHOR])[0]
+    encoded = encode(tokenizer, [join(_ANCHOR, SEPARATOR, text) for text in names])
     counts = np.fromiter(map(len, encoded), dtype=np.int64, count=len(encoded))
     flat = np.fromiter(chain.from_iterable(encoded), dtype=np.int32, count=int(counts.sum()))
     starts = np.cumsum(counts) - counts
@@ -60,14 +60,3 @@ def agrees(tokenizer: "PreTrainedTokenizerBase", prompt: str, names: Sequence[st
         and all(start == len(behind.context) for start in behind.starts)
         and all(tail == tuple(own.tolist()) for tail, own in zip(behind.tails, expected, strict=True))
     )
-
-
-def _encode(tokenizer: "PreTrainedTokenizerBase", texts: list[str]) -> list[list[int]]:
-    backend = getattr(tokenizer, "backend_tokenizer", None)
-    if backend is None:
-        encoded: list[list[int]] = tokenizer(texts, add_special_tokens=False, split_special_tokens=True)["input_ids"]
-        return encoded
-    backend.no_truncation()
-    backend.no_padding()
-    backend.encode_special_tokens = True
-    return [one.ids for one in backend.encode_batch_fast(texts, add_special_tokens=False)]

@@ -24,9 +24,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from kgprobe.errors import KgprobeError
-from kgprobe.models.exploration import Exploration, Floats
-from kgprobe.models.label_trie import Integers
 from kgprobe.models.scorer import Scorer
+from kgprobe.search.exploration import Exploration, Floats
+from kgprobe.search.label_trie import Integers
 
 if TYPE_CHECKING:
     from kgprobe.models.trie import Tree

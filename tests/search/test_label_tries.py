@@ -9,9 +9,9 @@ import pytest
 from kgprobe.errors import KgprobeError
 from kgprobe.graph.client import Graph
 from kgprobe.graph.ingest import load
-from kgprobe.models.label_trie import LabelTrie
-from kgprobe.models.label_tries import LabelTries, Pool
 from kgprobe.records import Entity, Fact, Relation
+from kgprobe.search.label_trie import LabelTrie
+from kgprobe.search.label_tries import LabelTries, Pool
 from tests.models.tiny import byte_level, unigram
 from tests.written_source import WrittenSource
 
