@@ -2,7 +2,8 @@
 
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,6 +15,10 @@ from kgprobe.graph.server import lease
 
 if TYPE_CHECKING:
     from kgprobe.models.scorer import Scorer
+
+# Workers share the cores; one that took them all would wait for the others.
+if "PYTEST_XDIST_WORKER" in os.environ:
+    os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 REPOSITORY = Path(__file__).parent.parent
 WIPE = (REPOSITORY / "tests" / "data" / "wipe.cypher").read_text(encoding="utf-8")
@@ -29,13 +34,26 @@ def require_engine(engine: str) -> None:
         pytest.skip(reason)
 
 
+@pytest.fixture(scope="session")
+def start_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[str], Endpoint]]:
+    """Gives the server of an engine, which is started once for the whole run, when it is first needed."""
+    started: dict[str, Endpoint] = {}
+    with ExitStack() as servers:
+
+        def start(engine: str) -> Endpoint:
+            if engine not in started:
+                folder = Folder(tmp_path_factory.mktemp(engine) / "graph")
+                started[engine] = servers.enter_context(lease(folder, engine=engine, memory=1024))
+            return started[engine]
+
+        yield start
+
+
 @pytest.fixture(scope="session", params=["arcadedb", "neo4j"])
-def endpoint(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Endpoint]:
+def endpoint(request: pytest.FixtureRequest, start_server: Callable[[str], Endpoint]) -> Endpoint:
     """A running server of each engine."""
     require_engine(request.param)
-    folder = Folder(tmp_path_factory.mktemp(request.param) / "graph")
-    with lease(folder, engine=request.param, memory=1024) as endpoint:
-        yield endpoint
+    return start_server(request.param)
 
 
 @pytest.fixture
