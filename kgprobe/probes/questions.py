@@ -87,7 +87,7 @@ class ClozeQuestions:
 
     def _question(self, fact: AskedFact, seed: Sequence[int]) -> Question:
         if fact.relation not in self._clozes:
-            reason = f"the relation {fact.relation} is not among those asked: inactive, not named, or no cloze sentence"
+            reason = "its relation is not among those asked: inactive, not named, or without a cloze sentence"
             return Question(fact, (), reason)
         ended = has_ended(fact.end, self._as_of)
         templates = templates_of(self._clozes[fact.relation], self._past_clozes[fact.relation], ended)

@@ -41,7 +41,8 @@ def strategies_study(measured: Mapping[str, Measured], model: str, config: Mappi
     notes = [f"{len(common):,} facts were asked with every strategy; lower is harder."]
     notes += [_difference(*pair, values, seed) for pair in combinations(values, 2)]
     for strategy, its in measured.items():
-        notes += _left_out(strategy, its, common)
+        notes += _of_the_strategy(strategy, its, common)
+    notes += _unaskable(measured)
     return Study(
         name="strategies",
         title=f"Mean Min@n by strategy · {model} · {len(common):,} facts",
@@ -62,7 +63,7 @@ def _difference(first: str, second: str, values: Mapping[str, Floats], seed: int
     return f"{second} less {first}, fact by fact: {', '.join(told)}."
 
 
-def _left_out(strategy: str, measured: Measured, common: Sequence[str]) -> list[str]:
+def _of_the_strategy(strategy: str, measured: Measured, common: Sequence[str]) -> list[str]:
     notes = []
     if measured.former.any():
         kept = set(common)
@@ -73,6 +74,17 @@ def _left_out(strategy: str, measured: Measured, common: Sequence[str]) -> list[
         notes.append(f"{strategy}: none of these facts has a former object in the graph.")
     if measured.certified is not None:
         notes.append(f"{strategy}: {measured.certified:.1%} of the distractors are proved to stand in their place.")
-    for reason, count in measured.unaskable.items():
-        notes.append(f"{strategy}: {count:,} facts not asked: {reason}.")
+    return notes
+
+
+def _unaskable(measured: Mapping[str, Measured]) -> list[str]:
+    """Why facts were not asked; most reasons hold whatever the strategy, and are told once."""
+    strategies: dict[tuple[str, int], list[str]] = {}
+    for strategy, its in measured.items():
+        for reason, count in its.unaskable.items():
+            strategies.setdefault((reason, count), []).append(strategy)
+    notes = []
+    for (reason, count), those in strategies.items():
+        which = "" if len(those) == len(measured) else f" with {', '.join(those)}"
+        notes.append(f"Not asked{which}: {count:,}: {reason}.")
     return notes

@@ -36,7 +36,14 @@ def test_strategies_are_compared_on_the_facts_that_all_of_them_asked() -> None:
     difference = (hard.min_at_n - easy.min_at_n)[10:, 0].mean()
     assert f"temporal-semantic less random, fact by fact: {difference:+.3f}" in notes
     assert "temporal-semantic: 25 of these facts have a former object" in notes
-    assert "temporal-semantic: 10 facts not asked: no name" in notes
+    assert "Not asked with temporal-semantic: 10: no name" in notes
+    both = {
+        "a": dataclasses.replace(easy, unaskable={"no type": 3}),
+        "b": dataclasses.replace(hard, unaskable={"no type": 3}),
+    }
+    assert [note for note in strategies_study(both, "demo", {}).notes if "no type" in note] == [
+        "Not asked: 3: no type."
+    ]
     assert "87.5% of the distractors are proved" in notes
     with pytest.raises(KgprobeError, match="No fact could be asked in all"):
         strategies_study({"a": easy, "b": dataclasses.replace(hard, facts=("other",) * 60)}, "demo", {})
