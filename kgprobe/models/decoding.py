@@ -73,15 +73,23 @@ def context_tokens(scorer: Scorer, prompt: str, new_tokens: int) -> tuple[int, .
         TextError: it is no Unicode, has no token, or leaves no room for ``new_tokens``.
     """
     context = scorer.tokenize([prompt], [[]])[0].context
-    limit = getattr(scorer.model.config.get_text_config(), "max_position_embeddings", None)
     if not context:
         raise TextError(f"The prompt {prompt!r} has no token to go on from; an empty one needs a BOS token (bos=True).")
-    if limit is not None and len(context) + new_tokens > limit:
-        raise TextError(
-            f"The prompt {prompt[:40]!r}… has {len(context)} tokens; with {new_tokens} more it is longer than the"
-            f" {limit} that the model takes in."
-        )
+    check_room(scorer, prompt, len(context), new_tokens)
     return context
+
+
+def check_room(scorer: Scorer, prompt: str, tokens: int, new_tokens: int) -> None:
+    """See that a prompt of so many tokens leaves room for new ones.
+
+    Raises:
+        TextError: it does not.
+    """
+    if scorer.max_tokens is not None and tokens + new_tokens > scorer.max_tokens:
+        raise TextError(
+            f"The prompt {prompt[:40]!r}… has {tokens} tokens; with {new_tokens} more it is longer than the"
+            f" {scorer.max_tokens} that the model takes in."
+        )
 
 
 @torch.inference_mode()

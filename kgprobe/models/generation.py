@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from kgprobe.errors import KgprobeError
-from kgprobe.models.decoding import context_tokens, own_settings
+from kgprobe.models.decoding import check_room, context_tokens, own_settings
 from kgprobe.models.scorer import Scorer
-from kgprobe.models.tokens import TextError
 
 if TYPE_CHECKING:
     from transformers import GenerationConfig, StoppingCriteriaList
@@ -76,12 +75,7 @@ def _chat_tokens(scorer: Scorer, prompt: str, new_tokens: int) -> Sequence[int]:
     )
     # The template writes its special tokens as text, and here they are what they look like.
     tokens: list[int] = tokenizer(text, add_special_tokens=False, split_special_tokens=False)["input_ids"]
-    limit = getattr(scorer.model.config.get_text_config(), "max_position_embeddings", None)
-    if limit is not None and len(tokens) + new_tokens > limit:
-        raise TextError(
-            f"The prompt {prompt[:40]!r}… has {len(tokens)} tokens; with {new_tokens} more it is longer than the"
-            f" {limit} that the model takes in."
-        )
+    check_room(scorer, prompt, len(tokens), new_tokens)
     return tokens
 
 

@@ -55,6 +55,7 @@ class Scorer:
         name: what the user would call it: its spec.
         revision: what fixes its weights: a commit, a digest, a package's version; None if unknown.
         model, tokenizer: for what else is to be done with them.
+        max_tokens: the longest text that the model takes in; None if no limit is known.
     """
 
     def __init__(
@@ -87,7 +88,7 @@ class Scorer:
         self.model = model.eval()  # type: ignore[no-untyped-call]
         self.tokenizer = tokenizer
         self._leading = leading_tokens(tokenizer, bos)
-        self._limit = longest_text(model)
+        self.max_tokens = longest_text(model)
         self._budget = Budget(model.device)
         self._memory = Memory(remembered)
         with torch.inference_mode():
@@ -105,7 +106,7 @@ class Scorer:
             "way": self._choice.way,
             "leading_tokens": list(self._leading),
             "eos_token": self.tokenizer.eos_token_id,
-            "max_tokens": self._limit,
+            "max_tokens": self.max_tokens,
             "versions": {
                 "torch": str(torch.__version__),
                 "transformers": transformers.__version__,
@@ -140,7 +141,7 @@ class Scorer:
                 f"{self.model.dtype} on {self.model.device}, log-softmax in torch.float32".replace("torch.", ""),
             ),
             ("tokens at once", f"{self._budget.tokens:,}" if choice.head else "those of one continuation"),
-            ("longest text", "no limit is known" if self._limit is None else f"{self._limit:,} tokens"),
+            ("longest text", "no limit is known" if self.max_tokens is None else f"{self.max_tokens:,} tokens"),
             ("leading tokens", " ".join(leading) or "none"),
         ]
 
@@ -200,7 +201,7 @@ class Scorer:
             separator=separator,
             leading=self._leading,
             end=self.end_token() if eos else None,
-            limit=self._limit,
+            limit=self.max_tokens,
         )
 
     @torch.inference_mode()

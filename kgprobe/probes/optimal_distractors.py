@@ -94,8 +94,6 @@ class OptimalDistractors:
         self._exact = exact
         self._budget = budget
         self._width = width
-        limit = scorer.describe()["max_tokens"]
-        self._limit = limit if isinstance(limit, int) else None
         self._tries = LabelTries(graph, scorer.tokenizer)
         self._agreeing: dict[tuple[str, str], bool] = {}
 
@@ -149,16 +147,17 @@ class OptimalDistractors:
             return str(error)
         if not prompt.context:
             return "nothing stands before the blank, so nothing predicts a name's first token"
-        if self._limit is not None and len(prompt.context) >= self._limit:
+        limit = self._scorer.max_tokens
+        if limit is not None and len(prompt.context) >= limit:
             return (
-                f"its sentence has {len(prompt.context)} tokens, which leaves no room for a name in the {self._limit}"
-                " that the model takes in"
+                f"its sentence has {len(prompt.context)} tokens, which leaves no room for a name in the {limit} that"
+                " the model takes in"
             )
         tries = [self._tries.open(pool, cloze.template) for pool in pools]
         return _Question(key, cloze, prompt, tries, judged)
 
     def _search(self, questions: Sequence[_Question], count: int) -> list[Retrieved]:
-        explorations = [Exploration(one.prompt.context, one.tries, self._limit) for one in questions]
+        explorations = [Exploration(one.prompt.context, one.tries, self._scorer.max_tokens) for one in questions]
         too_long = [len(exploration.refused) for exploration in explorations]
         if self._exact:
             searches = [best_first(exploration, count, self._budget) for exploration in explorations]

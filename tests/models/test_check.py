@@ -11,6 +11,7 @@ from transformers import (
 
 from kgprobe.errors import KgprobeError
 from kgprobe.models.check import choose_way
+from kgprobe.models.decoding import beam_search
 from kgprobe.models.scorer import Scorer
 from kgprobe.models.tokens import TextError
 from tests.models.tiny import byte_level, naive_score, random_model, with_random_weights
@@ -83,6 +84,9 @@ def test_a_text_is_not_so_long_that_positions_change(tokenizer):
     assert_exact(scorer, model, tokenizer, TEXTS)
     with pytest.raises(TextError, match="more than the 14"):
         scorer.score([PROMPT], [[f"{TEXTS[0]}, {TEXTS[1]} and {TEXTS[2]}"]])
+    # What it says itself has to fit in as well.
+    with pytest.raises(TextError, match="longer than the 14"):
+        beam_search(scorer, [PROMPT], 1, new_tokens=13)
 
 
 def test_what_was_found_of_each_way_is_told(tokenizer):
