@@ -3,7 +3,9 @@
 import numpy as np
 import pytest
 
+from kgprobe.models.memory import Memory
 from kgprobe.models.scorer import Scorer
+from kgprobe.models.tokens import TokenizedPrompt
 from tests.models.tiny import byte_level, random_model
 
 PROMPTS = ["The capital of Japan is", "York"]
@@ -42,6 +44,15 @@ def test_what_is_known_is_not_computed(model):
     open_ended = scorer.score(PROMPTS, NAMES)
     for found, wanted in zip(open_ended, fresh.score(PROMPTS, NAMES), strict=True):
         np.testing.assert_allclose(found, wanted, atol=1e-5)
+
+
+def test_what_is_asked_counts_and_not_the_text_alone():
+    memory = Memory(10)
+    # The same tokens in a row, of which one or two are asked for, behind less or more.
+    prompt = TokenizedPrompt((1, 2, 3), (3, 2), ((4,), (3, 4)))
+    memory.keep(prompt, np.array([-1.0, -5.0]))
+    assert memory.recall(prompt).tolist() == [-1.0, -5.0]
+    assert np.isnan(memory.recall(TokenizedPrompt((1, 2), (1,), ((2, 3, 4),)))).all()
 
 
 def test_the_oldest_are_forgotten(model):
