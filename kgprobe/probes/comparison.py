@@ -124,7 +124,7 @@ class Comparison:
             reasons = untakable(self._scorer, _candidates(asked.fact, sentence))
             if 0 in reasons:
                 return _unasked(asked.fact, reasons[0])
-            kept = [n for n in range(len(sentence.rivals.distractors)) if n + 1 not in reasons]
+            kept = [rival for n, rival in enumerate(sentence.rivals.distractors, start=1) if n not in reasons]
             if not kept:
                 return _unasked(asked.fact, f"the model can take none of its distractors: {error}")
             left_out = tuple(
@@ -158,7 +158,7 @@ def _unaskable(question: Question) -> str | None:
 
 def _sentence(cloze: Cloze, rivals: Rivals) -> _Sentence:
     """A sentence without the rivals that have no name to fill it with."""
-    named = [n for n, rival in enumerate(rivals.distractors) if _has_name(rival)]
+    named = [rival for rival in rivals.distractors if _has_name(rival)]
     if len(named) == len(rivals.distractors):
         return _Sentence(cloze, rivals)
     reason = "it has no name but white space"
@@ -166,15 +166,9 @@ def _sentence(cloze: Cloze, rivals: Rivals) -> _Sentence:
     return _Sentence(cloze, _part(rivals, named), left_out)
 
 
-def _part(rivals: Rivals, kept: Sequence[int]) -> Rivals:
-    """These of the rivals, by their positions; what is proved of the first is no more so of those that move up."""
-    known = rivals.log_plausibilities
-    return Rivals(
-        [rivals.distractors[n] for n in kept],
-        rivals.certified and 0,
-        None if known is None else [known[n] for n in kept],
-        rivals.reason,
-    )
+def _part(rivals: Rivals, kept: Sequence[Distractor]) -> Rivals:
+    """Some of the rivals, to be scored anew; what is proved of the first is no more so of those that move up."""
+    return Rivals(kept, rivals.certified and 0, reason=rivals.reason)
 
 
 def _has_name(rival: Distractor) -> bool:
