@@ -12,7 +12,7 @@ other baseline, and the subject goes by its label.
 
 import zlib
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.special import logsumexp
@@ -93,7 +93,7 @@ def karr(scorer: Scorer, asked: Sequence[Asked], contrasts: Sequence[Contrasts])
         else:
             first = len(questions)
             questions.append(one)
-            questions += [Asked(Cloze(one.cloze.template, subject), one.names) for subject in contrast.subjects]
+            questions += [Asked(replace(one.cloze, subject=subject), one.names) for subject in contrast.subjects]
             middle = len(questions)
             questions += [Asked(Cloze(template, one.cloze.subject), one.names) for template in contrast.templates]
             groups[number] = (list(range(first, middle)), list(range(middle, len(questions))))

@@ -272,10 +272,10 @@ def robustness(
 
     TABLE is a CSV file with the columns triples_raw, triples, context, verbalization, errors and correction.
     """
-    from kgprobe.analysis.robustness import pair_up, read_verbalizations
     from kgprobe.graph.server import open_graph
     from kgprobe.graph.state import graph_state
     from kgprobe.studies.robustness import paired_questions, robustness_study
+    from kgprobe.verbalize.corrections import pair_up, read_verbalizations
 
     pairs, unpaired = pair_up(read_verbalizations(table))
     with open_graph(graph, ask_password) as connection:

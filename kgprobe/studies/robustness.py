@@ -9,13 +9,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kgprobe.analysis.robustness import Pair, robustness
+from kgprobe.analysis.robustness import robustness
 from kgprobe.graph.client import Graph
 from kgprobe.probes.questions import Question
 from kgprobe.sampling.facts import FactKey, describe_facts
 from kgprobe.studies.measures import Scores
 from kgprobe.studies.notes import counted
 from kgprobe.studies.study import Line, Plot, Study
+from kgprobe.verbalize.corrections import Pair
 
 Floats = NDArray[np.float64]
 

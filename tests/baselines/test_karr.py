@@ -12,6 +12,7 @@ from kgprobe.graph.client import Graph
 from kgprobe.graph.ingest import load
 from kgprobe.records import Entity, Fact, Relation
 from kgprobe.sampling.facts import FactKey
+from kgprobe.verbalize.corrections import WrittenCloze
 from kgprobe.verbalize.sentences import Cloze
 from tests.baselines.asked import ASKED, CAPITAL, NAMELESS, TOO_LONG, tiny
 from tests.models.tiny import naive_score
@@ -44,6 +45,19 @@ def test_it_is_the_mean_of_two_ratios() -> None:
         second = numerator / np.mean([probability(prompt, one.names) for prompt in relations])
         assert value == pytest.approx(math.sqrt(first * second), rel=1e-3)
     assert not found.reasons
+
+
+def test_a_written_sentence_is_asked_of_other_subjects_as_it_is_written() -> None:
+    asked = Asked(WrittenCloze("the capital of [X] are [Y]", "Japan"), ("Tokyo",))
+    found = karr(tiny(), [asked], [Contrasts(("Netherlands",), TEMPLATES[:1])])
+
+    def log_probability(prompt: str) -> float:
+        return naive_score(tiny().model, tiny().tokenizer, [0], prompt, "Tokyo")
+
+    own, *others = map(
+        log_probability, ("the capital of Japan are", "the capital of Netherlands are", "Japan is next to the")
+    )
+    assert math.log(found.values[0]) == pytest.approx(own - sum(others) / 2, rel=1e-3)
 
 
 def test_nothing_is_said_where_subject_and_relation_make_no_difference() -> None:

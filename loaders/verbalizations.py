@@ -1,0 +1,101 @@
+"""``kgprobe load verbalizations``: the facts of a table of corrected sentences, for ``kgprobe study robustness``.
+
+The table (:mod:`kgprobe.verbalize.corrections`) names its facts by ids and labels and knows no more of them: no alias
+and no type. Only what the study can use is loaded, the facts whose object stands last in both sentences.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import click
+
+from kgprobe.records import Entity, Fact, Placed, Rejected, Relation
+from kgprobe.sources import Loader
+from kgprobe.verbalize.corrections import Pair, pair_up, read_verbalizations
+
+from .reading import fingerprint, open_input
+from .values import check_id, check_interval, fact_id, tidy
+
+
+@dataclass(slots=True)
+class Verbalizations:
+    """A table as a source; see :class:`kgprobe.sources.Source`. It is read as a whole when it is opened."""
+
+    name: str
+    fingerprint: str
+    total: int
+    pairs: Sequence[Pair]
+    partial: bool = False
+    done: int = 0
+
+    def relations(self) -> Iterator[Placed]:
+        """The relations, without sentences."""
+        return _once(
+            (pair, Relation(pair.verbalization.relation, tidy(pair.relation_label))) for pair in self._usable()
+        )
+
+    def entities(self) -> Iterator[Placed]:
+        """Subjects and objects."""
+        return _once(
+            (pair, Entity(identifier, tidy(label)))
+            for pair in self._usable()
+            for identifier, label in (
+                (pair.verbalization.subject, pair.subject_label),
+                (pair.verbalization.object, pair.object_label),
+            )
+        )
+
+    def facts(self) -> Iterator[Placed]:
+        """The facts, each once, and what is wrong with those that cannot be used."""
+        yield from (_placed(pair, fact) for pair in self.pairs if isinstance(fact := _fact(pair), Rejected))
+        yield from _once((pair, fact) for pair in self.pairs if isinstance(fact := _fact(pair), Fact))
+        self.done = self.total
+
+    def _usable(self) -> Iterator[Pair]:
+        return (pair for pair in self.pairs if isinstance(_fact(pair), Fact))
+
+
+def _once(records: Iterable[tuple[Pair, Entity | Relation | Fact]]) -> Iterator[Placed]:
+    known: set[str] = set()
+    for pair, record in records:
+        if record.id not in known:
+            known.add(record.id)
+            yield _placed(pair, record)
+
+
+def _placed(pair: Pair, record: Entity | Relation | Fact | Rejected) -> Placed:
+    return Placed(pair.verbalization.line, record)
+
+
+def _fact(pair: Pair) -> Fact | Rejected:
+    one = pair.verbalization
+    try:
+        for what in ("subject", "relation", "object"):
+            check_id(getattr(one, what), f"id of the {what}")
+        check_interval(one.start, one.end)
+        identifier = fact_id(one.subject, one.relation, one.object, one.start)
+    except ValueError as error:
+        return Rejected(str(error))
+    return Fact(identifier, one.subject, one.relation, one.object, start=one.start, end=one.end)
+
+
+def _open(table: Path) -> Verbalizations:
+    file = open_input(table)
+    pairs, _ = pair_up(read_verbalizations(table))
+    return Verbalizations(file.name, fingerprint([file], {}), file.size, pairs)
+
+
+loader = Loader(
+    summary="""Load the facts of a table of corrected sentences, which the robustness study asks.
+
+    Labels are all that it knows of them. Load it before anything else: what is loaded later under the same id takes
+    its place, with aliases and types.
+
+    \b
+    kgprobe load verbalizations corrections.csv
+    kgprobe study robustness corrections.csv --model demo
+    """,
+    parameters=[click.Argument(["table"], type=click.Path(path_type=Path))],
+    open=_open,
+)

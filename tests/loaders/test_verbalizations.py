@@ -1,0 +1,81 @@
+"""``kgprobe load verbalizations``: the facts of a table of corrected sentences."""
+
+from pathlib import Path
+
+import pytest
+
+from kgprobe.errors import KgprobeError
+from kgprobe.loaders.verbalizations import loader
+from kgprobe.records import Entity, Fact, Rejected, Relation
+from kgprobe.sources import get_loader
+
+HEADER = ",triples_raw,triples,popularity,context,verbalization,errors,correction\n"
+
+
+def table(tmp_path: Path, *lines: str) -> Path:
+    path = tmp_path / "corrections.csv"
+    path.write_text(HEADER + "".join(f"{number},{line}\n" for number, line in enumerate(lines)), encoding="utf-8")
+    return path
+
+
+def test_the_loader_is_installed_under_its_name() -> None:
+    assert get_loader("verbalizations") is loader
+
+
+def test_the_facts_of_pairs_are_loaded_each_once(tmp_path: Path) -> None:
+    first = """"('Q1', 'P2', 'Q3')","(York, lies in, Yorkshire, England, start=1990, end=None)"""
+    path = table(
+        tmp_path,
+        f'{first}",1.5,past,"York lie in Yorkshire, England",x,"York lies in Yorkshire, England"',
+        f'{first}",1.5,past,"York lay in Yorkshire, England",x,"York lies in Yorkshire, England"',
+        # Nothing to correct, so no pair.
+        """"('Q8', 'P2', 'Q9')","(A, is, B, start=None, end=None)",1.5,past,A is B,-,""",
+        """"('Q1', 'P4', 'Q5')","(York, has, cats, start=None, end=2001-05)",1,past,York have cats,x,York has cats""",
+    )
+    source = loader.open(table=path)
+    assert [placed.record for placed in source.relations()] == [Relation("P2", "lies in"), Relation("P4", "has")]
+    assert [placed.record for placed in source.entities()] == [
+        Entity("Q1", "York"),
+        Entity("Q3", "Yorkshire, England"),
+        Entity("Q5", "cats"),
+    ]
+    facts = list(source.facts())
+    assert [placed.record for placed in facts] == [
+        Fact("Q1 P2 Q3 @1990", "Q1", "P2", "Q3", start="1990"),
+        Fact("Q1 P4 Q5", "Q1", "P4", "Q5", end="2001-05"),
+    ]
+    assert [placed.line for placed in facts] == [2, 5]
+    assert source.done == source.total == path.stat().st_size
+
+
+@pytest.mark.parametrize(
+    ("ids", "interval", "reason"),
+    [
+        ("('', 'P2', 'Q3')", "start=None, end=None", "id of the subject is empty"),
+        ("('Q1', 'P2', 'Q3')", "start=soon, end=None", "'soon'"),
+        ("('Q1', 'P2', 'Q3')", "start=2000, end=1990", "the end 1990 lies before the start 2000"),
+    ],
+)
+def test_a_fact_that_cannot_be_used_is_told_and_leaves_nothing_behind(
+    tmp_path: Path, ids: str, interval: str, reason: str
+) -> None:
+    source = loader.open(table=table(tmp_path, f'"{ids}","(A, is, B, {interval})",1,past,A are B,x,A is B'))
+    assert not [*source.relations(), *source.entities()]
+    (placed,) = source.facts()
+    assert isinstance(placed.record, Rejected)
+    assert placed.line == 2
+    assert reason in placed.record.reason
+
+
+def test_what_is_no_such_table_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "facts.csv"
+    path.write_text("subject,object\n")
+    with pytest.raises(KgprobeError, match="no column triples_raw"):
+        loader.open(table=path)
+
+
+def test_every_pair_of_the_papers_table_is_loaded(shared_data: Path) -> None:
+    source = loader.open(table=shared_data / "distractors" / "verbalization_errors.csv")
+    assert not [placed for placed in source.facts() if isinstance(placed.record, Rejected)]
+    assert len(list(source.facts())) == 37
+    assert not [placed for placed in source.entities() if not placed.record.label]
