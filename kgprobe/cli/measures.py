@@ -2,11 +2,12 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, TypeVar
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from kgprobe.cli.options import STRATEGIES
+from kgprobe.cli.options import STRATEGIES, Command, Common, together
 from kgprobe.cli.running import load_model
 
 if TYPE_CHECKING:
@@ -14,11 +15,30 @@ if TYPE_CHECKING:
     from kgprobe.probes.questions import Question
     from kgprobe.studies.measures import Scores, Tools
 
-F = TypeVar("F", bound=Callable[..., Any])
+
+@dataclass(frozen=True, slots=True)
+class MeasuresChoice:
+    """Which measures are compared, and what they are made with.
+
+    Attributes:
+        strategies: of the distractor measures.
+        names: only these measures; empty means all that can be had.
+        widths: of beams.
+        encoder: the spec of BERTScore's; None does without it.
+        judge: a model's spec; None does without one.
+        distractors: the greatest n of Min@n, Avg@n and precision@n.
+    """
+
+    strategies: tuple[str, ...]
+    names: tuple[str, ...]
+    widths: tuple[int, ...]
+    encoder: str | None
+    judge: str | None
+    distractors: int
 
 
-def measures_options(command: F) -> F:
-    """Which measures are compared, and what they are made with."""
+def measures_options(command: Command) -> Command:
+    """``--strategy``, ``--measure`` and what measures are made with, as ``choice``."""
     options = (
         click.option(
             "--strategy",
@@ -58,21 +78,10 @@ def measures_options(command: F) -> F:
             help="The greatest n of Min@n, Avg@n and precision@n.",
         ),
     )
-    for option in reversed(options):
-        command = option(command)
-    return command
+    return together(MeasuresChoice, "choice", *options)(command)
 
 
-def tools_for(
-    connection: "Graph",
-    model: str,
-    as_of: int,
-    seed: int,
-    widths: tuple[int, ...],
-    count: int,
-    encoder: str | None,
-    judge: str | None,
-) -> "Tools":
+def tools_for(graph: "Graph", model: str, choice: MeasuresChoice, common: Common) -> "Tools":
     """The models that the measures need, loaded."""
     from kgprobe.analysis.calibration import COUNTS
     from kgprobe.baselines.judge import local_judge
@@ -80,19 +89,20 @@ def tools_for(
     from kgprobe.studies.measures import Tools
 
     scorer = load_model(model)
+    n, encoder, judge = choice.distractors, choice.encoder, choice.judge
     return Tools(
-        connection,
+        graph,
         scorer,
-        as_of,
-        seed,
-        tuple(sorted(set(widths))),
-        (*(n for n in COUNTS if n < count), count),
+        common.as_of,
+        common.seed,
+        tuple(sorted(set(choice.widths))),
+        (*(count for count in COUNTS if count < n), n),
         load_encoder(encoder) if encoder else None,
         local_judge(scorer if judge == model else load_model(judge)) if judge else None,
     )
 
 
-def chosen_measures(names: Sequence[str], strategies: Sequence[str], tools: "Tools") -> list[str]:
+def chosen_measures(choice: MeasuresChoice, tools: "Tools") -> list[str]:
     """The measures that were asked for; without any, all that can be had.
 
     Raises:
@@ -100,17 +110,17 @@ def chosen_measures(names: Sequence[str], strategies: Sequence[str], tools: "Too
     """
     from kgprobe.studies.measures import measure_names
 
-    known = measure_names(strategies, tools)
-    for name in names:
+    known = measure_names(choice.strategies, tools)
+    for name in choice.names:
         if name not in known:
             raise click.UsageError(
                 f"There is no measure {name!r} with these options; there are: {', '.join(known)}. --encoder brings "
                 "bertscore, --judge brings judge, --strategy brings others of distractors:…."
             )
-    return list(dict.fromkeys(names)) or known
+    return list(dict.fromkeys(choice.names)) or known
 
 
-def described(tools: "Tools", encoder: str | None, judge: str | None) -> dict[str, Any]:
+def described(choice: MeasuresChoice, tools: "Tools", names: Sequence[str]) -> dict[str, Any]:
     """What the measures depend on, for the study's record."""
     return {
         "scorer": tools.scorer.describe(),
@@ -118,31 +128,27 @@ def described(tools: "Tools", encoder: str | None, judge: str | None) -> dict[st
         "seed": tools.seed,
         "widths": tools.widths,
         "counts": tools.counts,
-        "encoder": encoder,
-        "judge": judge,
+        "encoder": choice.encoder,
+        "judge": choice.judge,
+        "measures": list(names),
     }
 
 
-def measure_facts_of(
-    name: str, tools: "Tools", questions: "Sequence[Question]", watch: Callable[[str, int], None]
-) -> "Scores":
-    """One measure, with its name on the progress bar."""
-    from kgprobe.studies.measures import measure_facts
-
-    return measure_facts(name, tools, questions, lambda facts: watch(name, facts))
-
-
 @contextmanager
-def measuring(total: int) -> Iterator[Callable[[str, int], None]]:
-    """A bar over facts and measures."""
+def measuring(tools: "Tools", total: int) -> Iterator["Callable[[str, Sequence[Question]], Scores]"]:
+    """A measure of questions by its name, with a bar over so many facts and measures."""
     from kgprobe.report.progress import progress_bar
+    from kgprobe.studies.measures import measure_facts
 
     done = 0
     with progress_bar("Measuring", total, "facts") as bar:
 
-        def watch(name: str, facts: int) -> None:
-            nonlocal done
-            done += facts
-            bar.advance_to(done, facts, name)
+        def measured(name: str, questions: "Sequence[Question]") -> "Scores":
+            def watch(facts: int) -> None:
+                nonlocal done
+                done += facts
+                bar.advance_to(done, facts, name)
 
-        yield watch
+            return measure_facts(name, tools, questions, watch)
+
+        yield measured

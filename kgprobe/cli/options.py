@@ -1,18 +1,52 @@
-"""Options that mean the same everywhere, each defined once."""
+"""Options that mean the same everywhere, each defined once; those that go together come as one value."""
 
 import sys
 from collections.abc import Callable
-from typing import Any, TypeVar
+from dataclasses import dataclass, fields
+from functools import wraps
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 from kgprobe.errors import KgprobeError
 from kgprobe.intervals import last_day, today
 
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
+    from kgprobe.probes.registry import ProbeOptions
+
+Command = Callable[..., None]
 F = TypeVar("F", bound=Callable[..., Any])
 
 
 _EXPLAINED = "kgprobe.explained"
+
+
+def together(
+    kind: "type[DataclassInstance]", argument: str, *options: Callable[[Command], Command]
+) -> Callable[[Command], Command]:
+    """Options that a command gets as one argument.
+
+    Args:
+        kind: what their values are put into; a field is named like its option's parameter, and one without an option
+            keeps its default.
+        argument: its name.
+        options: as the help lists them.
+    """
+
+    def decorate(command: Command) -> Command:
+        @wraps(command)
+        def gathered(**values: Any) -> None:
+            its = {field.name: values.pop(field.name) for field in fields(kind) if field.name in values}
+            command(**values, **{argument: kind(**its)})
+
+        decorated: Command = gathered
+        for option in reversed(options):
+            decorated = option(decorated)
+        return decorated
+
+    return decorate
 
 
 class _AsOf(click.ParamType[int]):
@@ -62,6 +96,29 @@ def json_option(command: F) -> F:
 def debug_option(command: F) -> F:
     """``--debug``: show the traceback of an error."""
     return click.option("--debug", is_flag=True, expose_value=False, help="Show where an error came from.")(command)
+
+
+@dataclass(frozen=True, slots=True)
+class Common:
+    """What means the same in every command that looks at facts.
+
+    Attributes:
+        seed: what all random choices follow from.
+        as_of: facts count as current at this date, ``yyyymmdd``.
+        graph: a server's address or an embedded graph's folder; None for the user's own.
+        as_json: whether the output is for programs.
+    """
+
+    seed: int
+    as_of: int
+    graph: str | None
+    as_json: bool
+
+
+def common_options(command: Command) -> Command:
+    """``--seed``, ``--as-of``, ``--graph``, ``--json`` and ``--debug``, as ``common``."""
+    options = (seed_option, as_of_option, graph_option, json_option, debug_option)
+    return together(Common, "common", *options)(command)
 
 
 def ask_password(prompt: str) -> str:
@@ -144,13 +201,33 @@ _BUDGET = click.option(
 )
 
 
-def strategy_options(command: F) -> F:
-    """``--strategy`` with ``--weighting`` and ``--budget``: which distractors."""
-    return _STRATEGY(_WEIGHTING(_BUDGET(command)))
+@dataclass(frozen=True, slots=True)
+class QuestionChoice:
+    """How facts are asked.
+
+    Attributes:
+        distractors: how many stand beside the right object.
+        sentences: how many cloze sentences of a relation are asked; None asks all.
+        strategy, weighting, budget: see :class:`~kgprobe.probes.strategies.StrategyOptions`.
+    """
+
+    distractors: int
+    sentences: int | None
+    weighting: str
+    budget: int
+    strategy: str = "random"
+
+    def probe_options(self, model: str, relations: tuple[str, ...], as_of: int) -> "ProbeOptions":
+        """The probe's options with this choice."""
+        from kgprobe.probes.registry import ProbeOptions
+
+        return ProbeOptions(
+            model, as_of, relations, self.distractors, self.sentences, self.strategy, self.weighting, self.budget
+        )
 
 
-def question_options(distractors: int, sentences: str, *, strategy: bool = True) -> Callable[[F], F]:
-    """``--distractors``, ``--sentences`` and what belongs to the strategy, with these defaults.
+def question_options(distractors: int, sentences: str, *, strategy: bool = True) -> Callable[[Command], Command]:
+    """``--distractors``, ``--sentences`` and what belongs to the strategy, with these defaults, as ``choice``.
 
     Args:
         strategy: whether one strategy is chosen; if not, its options are there all the same.
@@ -170,8 +247,5 @@ def question_options(distractors: int, sentences: str, *, strategy: bool = True)
         show_default=True,
         help="How many cloze sentences of the relation are asked, drawn at random; or all of them.",
     )
-
-    def decorate(command: F) -> F:
-        return count(asked(strategy_options(command) if strategy else _WEIGHTING(_BUDGET(command))))
-
-    return decorate
+    options = (count, asked, *([_STRATEGY] if strategy else []), _WEIGHTING, _BUDGET)
+    return together(QuestionChoice, "choice", *options)

@@ -3,32 +3,17 @@
 import json
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from typing import TYPE_CHECKING, Any, TextIO, TypeVar
+from typing import TYPE_CHECKING
 
 import click
 
-from kgprobe.cli.options import (
-    as_of_option,
-    ask_password,
-    debug_option,
-    graph_option,
-    json_option,
-    model_option,
-    question_options,
-    seed_option,
-)
+from kgprobe.cli.facts import FactsAsked, chosen, facts_options
+from kgprobe.cli.options import Common, QuestionChoice, ask_password, common_options, model_option, question_options
 from kgprobe.cli.running import interruptible, load_model
 
 if TYPE_CHECKING:
-    from kgprobe.graph.client import Graph
     from kgprobe.measurement import Measurement, Progress
     from kgprobe.probes.outcome import Outcome
-    from kgprobe.sampling.facts import Keys
-
-F = TypeVar("F", bound=Callable[..., Any])
-
-# On the terminal; the count is in the summary.
-SHOWN_PROBLEMS = 20
 
 
 @click.group()
@@ -39,59 +24,15 @@ def probe() -> None:
     """
 
 
-def facts_options(command: F) -> F:
-    """``--facts``, ``--sample``, ``--relation``: which facts a command is about."""
-    options = (
-        click.option(
-            "--facts",
-            type=click.File("r", encoding="utf-8"),
-            metavar="FILE",
-            help="Ask the facts of this list; - reads standard input. A line is JSON with subject, relation and object,"
-            " or with subject and fact (ids), or the first three separated by tabs.",
-        ),
-        click.option(
-            "--sample",
-            "count",
-            type=click.IntRange(min=1),
-            metavar="N",
-            help="Ask N facts drawn at random.  [default: all]",
-        ),
-        click.option(
-            "--relation", "relations", multiple=True, metavar="ID", help="Ask this relation only; repeatable."
-        ),
-    )
-    for option in reversed(options):
-        command = option(command)
-    return command
-
-
 @probe.command()
 @model_option
 @facts_options
 @question_options(distractors=100, sentences="all")
 @click.option("--batch", type=click.IntRange(min=1), default=16, show_default=True, help="Facts asked together.")
 @click.option("--name", metavar="NAME", help="The results' folder.  [default: made from the settings]")
-@seed_option
-@as_of_option
-@graph_option
-@json_option
-@debug_option
+@common_options
 def distractors(
-    model: str,
-    facts: TextIO | None,
-    count: int | None,
-    relations: tuple[str, ...],
-    distractors: int,
-    sentences: int | None,
-    strategy: str,
-    weighting: str,
-    budget: int,
-    batch: int,
-    name: str | None,
-    seed: int,
-    as_of: int,
-    graph: str | None,
-    as_json: bool,
+    model: str, facts: FactsAsked, choice: QuestionChoice, batch: int, name: str | None, common: Common
 ) -> None:
     """Does the model prefer the right object to wrong ones? Min@n and Avg@n, for every n up to --distractors.
 
@@ -102,55 +43,24 @@ def distractors(
     from kgprobe.graph.server import open_graph
     from kgprobe.graph.state import graph_state
     from kgprobe.measurement import measure
-    from kgprobe.probes.registry import ProbeOptions, make_probe
+    from kgprobe.probes.registry import make_probe
 
-    options = ProbeOptions(model, as_of, relations, distractors, sentences, strategy, weighting, budget)
-    with open_graph(graph, ask_password) as connection:
+    options = choice.probe_options(model, facts.relations, common.as_of)
+    with open_graph(common.graph, ask_password) as connection:
         scorer = load_model(model)
         made = make_probe("distractors", connection, scorer, options)
-        keys, missing = chosen(connection, facts, count, made.relations, as_of, seed)
+        keys, missing = chosen(connection, facts, made.relations, common)
         with watched(f"Probing {model}") as progress:
             result = measure(
                 made,
                 keys,
-                seed,
+                common.seed,
                 batch=batch,
                 name=name,
                 origin={"graph": graph_state(connection)},
                 progress=progress,
             )
-    show(result, missing, as_json)
-
-
-def chosen(
-    connection: "Graph", file: TextIO | None, count: int | None, relations: Sequence[str], as_of: int, seed: int
-) -> tuple["Keys", int]:
-    """The facts that a command is about, and how many lines of its list the graph knows nothing of.
-
-    Raises:
-        KgprobeError: there is none.
-    """
-    from kgprobe.errors import KgprobeError
-    from kgprobe.sampling.facts import askable_facts
-    from kgprobe.sampling.selection import read_facts, sample_facts
-
-    if file is None:
-        askable = askable_facts(connection, relations, as_of)
-        if not len(askable):
-            raise KgprobeError(
-                f"The graph has no fact to ask: none of {', '.join(relations)} is current at {as_of} with a name at "
-                "both ends. Load facts, or name another date by --as-of."
-            )
-        return (askable if count is None else sample_facts(askable, count, seed)), 0
-    listed = read_facts(connection, file, file.name)
-    for message in listed.missing[:SHOWN_PROBLEMS]:
-        click.echo(message, err=True)
-    if len(listed.missing) > SHOWN_PROBLEMS:
-        click.echo(f"… and {len(listed.missing) - SHOWN_PROBLEMS:,} lines more.", err=True)
-    keys = listed.keys
-    if not keys:
-        raise KgprobeError(f"{file.name} names no fact of this graph.")
-    return (keys if count is None else sample_facts(keys, count, seed)), len(listed.missing)
+    show(result, missing, common.as_json)
 
 
 @contextmanager

@@ -9,15 +9,16 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from kgprobe.cli.options import (
-    as_of_option,
+    Common,
+    QuestionChoice,
     ask_password,
+    common_options,
     debug_option,
     explain_option,
     graph_option,
     json_option,
     model_option,
     question_options,
-    seed_option,
 )
 from kgprobe.cli.running import interruptible, load_model
 
@@ -53,28 +54,17 @@ def rounds() -> None:
     help="Entities with more facts than this do not pass on what is learned.",
 )
 @click.option("--run", "name", metavar="NAME", help="A name for the run.  [default: model, probe and time]")
-@seed_option
-@as_of_option
-@graph_option
-@json_option
-@debug_option
+@common_options
 def run(
     model: str,
     count: int,
     batch: int,
     probe: str,
-    distractors: int,
-    sentences: int | None,
-    strategy: str,
-    weighting: str,
-    budget: int,
+    choice: QuestionChoice,
     relations: tuple[str, ...],
     max_degree: int,
     name: str | None,
-    seed: int,
-    as_of: int,
-    graph: str | None,
-    as_json: bool,
+    common: Common,
 ) -> None:
     """Begin a run and do its rounds.
 
@@ -84,15 +74,14 @@ def run(
     from kgprobe import survey
     from kgprobe.beliefs.rounds import Plan
     from kgprobe.graph.server import open_graph
-    from kgprobe.probes.registry import ProbeOptions
 
-    plan = Plan(name or survey.new_run_name(model, probe), count, batch, seed, as_of, max_degree)
-    options = ProbeOptions(model, as_of, relations, distractors, sentences, strategy, weighting, budget)
-    with open_graph(graph, ask_password) as connection:
+    plan = Plan(name or survey.new_run_name(model, probe), count, batch, common.seed, common.as_of, max_degree)
+    options = choice.probe_options(model, relations, common.as_of)
+    with open_graph(common.graph, ask_password) as connection:
         scorer = load_model(model)
         with watched(plan.run, count) as watch:
             result = survey.begin(connection, scorer, probe, options, plan, watch)
-    show(result, as_json, graph)
+    show(result, common.as_json, common.graph)
 
 
 @rounds.command()

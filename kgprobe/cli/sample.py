@@ -7,16 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from kgprobe.cli.options import (
-    as_of_option,
-    ask_password,
-    debug_option,
-    explain_option,
-    graph_option,
-    json_option,
-    question_options,
-    seed_option,
-)
+from kgprobe.cli.options import Common, QuestionChoice, ask_password, common_options, explain_option, question_options
 
 if TYPE_CHECKING:
     from kgprobe.graph.client import Graph
@@ -56,24 +47,8 @@ def sample() -> None:
 )
 @explain_option
 @question_options(distractors=10, sentences="1")
-@seed_option
-@as_of_option
-@graph_option
-@json_option
-@debug_option
-def distractors(
-    named: Sequence[str],
-    model: str | None,
-    distractors: int,
-    sentences: int | None,
-    strategy: str,
-    weighting: str,
-    budget: int,
-    seed: int,
-    as_of: int,
-    graph: str | None,
-    as_json: bool,
-) -> None:
+@common_options
+def distractors(named: Sequence[str], model: str | None, choice: QuestionChoice, common: Common) -> None:
     """Wrong objects that would stand beside the right one, best first, and why each qualifies.
 
     Optimal ones depend on the model, and differ from sentence to sentence.
@@ -90,41 +65,31 @@ def distractors(
     from kgprobe.sampling.lookup import find_fact
     from kgprobe.sampling.retrievers import RETRIEVERS
 
-    with open_graph(graph, ask_password) as connection:
+    strategy, as_of = choice.strategy, common.as_of
+    with open_graph(common.graph, ask_password) as connection:
         keys = [find_fact(connection, name, as_of) for name in named]
         described: Mapping[str, Any]
         if strategy in RETRIEVERS:
             with Console(stderr=True).status(f"Choosing {strategy} distractors"):
-                retriever = RETRIEVERS[strategy](connection, as_of, weighting)
-                chosen = [[_Shown(rivals)] for rivals in retriever.retrieve(keys, distractors, [seed])]
+                retriever = RETRIEVERS[strategy](connection, as_of, choice.weighting)
+                chosen = [[_Shown(rivals)] for rivals in retriever.retrieve(keys, choice.distractors, [common.seed])]
             described = retriever.describe()
         elif model is None:
             raise click.UsageError(f"--strategy {strategy} looks for what a model finds plausible; name one: --model.")
         else:
-            described, chosen = _optimal(
-                connection, keys, strategy, model, as_of, weighting, budget, distractors, sentences, seed
-            )
+            described, chosen = _optimal(connection, keys, model, choice, common)
         relations = {row["id"]: row["label"] or row["id"] for row in connection.read("sample/relations")}
         for fact, lists in zip(describe_facts(connection, keys), chosen, strict=True):
             for shown in lists:
-                _tell(connection, fact, shown, distractors, as_of)
-                if as_json:
+                _tell(connection, fact, shown, choice.distractors, as_of)
+                if common.as_json:
                     _print_json(fact, described, shown)
                 else:
                     _print_table(fact, relations[fact.relation], strategy, shown)
 
 
 def _optimal(
-    graph: "Graph",
-    keys: "Sequence[FactKey]",
-    strategy: str,
-    model: str,
-    as_of: int,
-    weighting: str,
-    budget: int,
-    count: int,
-    sentences: int | None,
-    seed: int,
+    graph: "Graph", keys: "Sequence[FactKey]", model: str, choice: QuestionChoice, common: Common
 ) -> tuple[Mapping[str, Any], list[list[_Shown]]]:
     """The strategy, described, and for each fact the distractors of its sentences."""
     from rich.console import Console
@@ -134,15 +99,16 @@ def _optimal(
     from kgprobe.probes.questions import ClozeQuestions
     from kgprobe.probes.strategies import StrategyOptions, make_strategy
 
-    questions = ClozeQuestions(graph, as_of, sentences=sentences).of(keys, [seed])
+    questions = ClozeQuestions(graph, common.as_of, sentences=choice.sentences).of(keys, [common.seed])
     for question in questions:
         if question.reason:
             click.echo(f"{question.fact.key.fact} cannot be put in a sentence: {question.reason}.", err=True)
     if all(question.reason for question in questions):
         raise KgprobeError("None of the facts can be put in a sentence, after which a model finds anything plausible.")
-    made = make_strategy(graph, load_model(model), StrategyOptions(strategy, as_of, weighting, budget))
-    with Console(stderr=True).status(f"Choosing {strategy} distractors"):
-        found = made.rivals(questions, count, [seed])
+    options = StrategyOptions(choice.strategy, common.as_of, choice.weighting, choice.budget)
+    made = make_strategy(graph, load_model(model), options)
+    with Console(stderr=True).status(f"Choosing {choice.strategy} distractors"):
+        found = made.rivals(questions, choice.distractors, [common.seed])
     return {**made.describe(), "model": model}, [
         [
             _Shown(rivals.distractors, cloze.prompt, rivals.certified, rivals.reason)
@@ -209,12 +175,8 @@ def _print_table(fact: "AskedFact", relation: str, strategy: str, rivals: _Shown
 @sample.command()
 @click.option("--relation", "relations", multiple=True, metavar="ID", help="Facts of this relation only; repeatable.")
 @click.option("-n", "count", type=click.IntRange(min=1), default=10, show_default=True, help="How many facts to draw.")
-@seed_option
-@as_of_option
-@graph_option
-@json_option
-@debug_option
-def facts(relations: Sequence[str], count: int, seed: int, as_of: int, graph: str | None, as_json: bool) -> None:
+@common_options
+def facts(relations: Sequence[str], count: int, common: Common) -> None:
     """Facts that can be asked, drawn at random: of active relations, current, with a name at both ends.
 
     \b
@@ -225,15 +187,15 @@ def facts(relations: Sequence[str], count: int, seed: int, as_of: int, graph: st
     from kgprobe.sampling.facts import askable_facts, describe_facts
     from kgprobe.sampling.selection import sample_facts
 
-    with open_graph(graph, ask_password) as connection:
+    with open_graph(common.graph, ask_password) as connection:
         labels = {row["id"]: row["label"] or row["id"] for row in connection.read("sample/relations") if row["active"]}
         unknown = [relation for relation in relations if relation not in labels]
         if unknown:
             raise UnknownNameError(f"These relations are not in the graph or not active: {', '.join(unknown)}.")
-        askable = askable_facts(connection, list(relations or labels), as_of)
-        drawn = describe_facts(connection, sample_facts(askable, count, seed))
-    click.echo(f"{len(askable):,} facts can be asked at {as_of}.", err=True)
-    _print_facts(drawn, labels, as_json)
+        askable = askable_facts(connection, list(relations or labels), common.as_of)
+        drawn = describe_facts(connection, sample_facts(askable, count, common.seed))
+    click.echo(f"{len(askable):,} facts can be asked at {common.as_of}.", err=True)
+    _print_facts(drawn, labels, common.as_json)
 
 
 def _print_facts(facts: Sequence["AskedFact"], relations: Mapping[str, str], as_json: bool) -> None:

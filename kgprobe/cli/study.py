@@ -2,39 +2,35 @@
 
 import hashlib
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TextIO, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from kgprobe.cli.measures import chosen_measures, described, measure_facts_of, measures_options, measuring, tools_for
+from kgprobe.cli.facts import FactsAsked, chosen, facts_options
+from kgprobe.cli.measures import MeasuresChoice, chosen_measures, described, measures_options, measuring, tools_for
 from kgprobe.cli.options import (
     STRATEGIES,
-    as_of_option,
+    Common,
+    QuestionChoice,
     ask_password,
-    debug_option,
+    common_options,
     explain_option,
-    graph_option,
-    json_option,
     model_option,
     question_options,
-    seed_option,
 )
-from kgprobe.cli.probe import chosen, facts_options, watched
+from kgprobe.cli.probe import watched
 from kgprobe.cli.running import load_model
 
 if TYPE_CHECKING:
     from kgprobe.graph.client import Graph
     from kgprobe.measurement import Measurement
     from kgprobe.models.scorer import Scorer
-    from kgprobe.probes.registry import ProbeOptions
     from kgprobe.sampling.facts import Keys
     from kgprobe.studies.study import Study
-
-F = TypeVar("F", bound=Callable[..., Any])
 
 
 @click.group()
@@ -51,19 +47,18 @@ class StoppedError(click.ClickException):
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """What the measurements of a study share.
-
-    Attributes:
-        missing: how many lines of the list of facts the graph knows nothing of.
-    """
+    """The facts of a study, in an open graph."""
 
     graph: "Graph"
     keys: "Keys"
-    seed: int
-    missing: int
+    relations: tuple[str, ...]
+    common: Common
 
-    def measured(self, scorer: "Scorer", options: "ProbeOptions") -> "Measurement":
-        """The measurement with these options, made now or before.
+    def measured(self, model: str, scorer: "Scorer", choice: QuestionChoice) -> "Measurement":
+        """The measurement of these facts asked in this way, made now or before.
+
+        Args:
+            model: the scorer's spec.
 
         Raises:
             StoppedError: the user ended it.
@@ -72,10 +67,16 @@ class Setting:
         from kgprobe.measurement import measure
         from kgprobe.probes.registry import make_probe
 
+        options = choice.probe_options(model, self.relations, self.common.as_of)
         probe = make_probe("distractors", self.graph, scorer, options)
-        with watched(f"{options.strategy} · {options.model}") as progress:
+        with watched(f"{choice.strategy} · {model}") as progress:
             result = measure(
-                probe, self.keys, self.seed, batch=16, origin={"graph": graph_state(self.graph)}, progress=progress
+                probe,
+                self.keys,
+                self.common.seed,
+                batch=16,
+                origin={"graph": graph_state(self.graph)},
+                progress=progress,
             )
         if not result.complete:
             raise StoppedError(f"Stopped after {result.done:,} of {result.facts:,} facts; the same command goes on.")
@@ -83,24 +84,15 @@ class Setting:
 
 
 @contextmanager
-def setting(
-    graph: str | None, facts: TextIO | None, count: int | None, relations: Sequence[str], as_of: int, seed: int
-) -> Iterator[Setting]:
-    """The facts of a study, in an open graph."""
+def setting(facts: FactsAsked, common: Common) -> Iterator[Setting]:
+    """The facts that were asked for, with the graph open."""
     from kgprobe.graph.server import open_graph
     from kgprobe.probes.questions import ClozeQuestions
 
-    with open_graph(graph, ask_password) as connection:
-        askable = ClozeQuestions(connection, as_of, relations=relations).relations
-        keys, missing = chosen(connection, facts, count, askable, as_of, seed)
-        yield Setting(connection, keys, seed, missing)
-
-
-def common_options(command: F) -> F:
-    """What every study takes."""
-    for option in (debug_option, json_option, graph_option, as_of_option, seed_option):
-        command = option(command)
-    return command
+    with open_graph(common.graph, ask_password) as graph:
+        askable = ClozeQuestions(graph, common.as_of, relations=facts.relations).relations
+        keys, _ = chosen(graph, facts, askable, common)
+        yield Setting(graph, keys, facts.relations, common)
 
 
 @study.command()
@@ -118,31 +110,16 @@ def common_options(command: F) -> F:
 @question_options(distractors=100, sentences="1", strategy=False)
 @common_options
 def strategies(
-    model: str,
-    facts: TextIO | None,
-    count: int | None,
-    relations: tuple[str, ...],
-    strategies: tuple[str, ...],
-    distractors: int,
-    sentences: int | None,
-    weighting: str,
-    budget: int,
-    seed: int,
-    as_of: int,
-    graph: str | None,
-    as_json: bool,
+    model: str, facts: FactsAsked, strategies: tuple[str, ...], choice: QuestionChoice, common: Common
 ) -> None:
     """Which strategy retrieves the hardest distractors: mean Min@n for n up to --distractors."""
-    from kgprobe.probes.registry import ProbeOptions
     from kgprobe.studies.strategies import strategies_study
 
-    options = ProbeOptions(model, as_of, relations, distractors, sentences, strategies[0], weighting, budget)
-    with setting(graph, facts, count, relations, as_of, seed) as its:
+    with setting(facts, common) as its:
         scorer = load_model(model)
-        measurements = {name: its.measured(scorer, replace(options, strategy=name)) for name in strategies}
-    measured = {name: measurement.measured() for name, measurement in measurements.items()}
-    config = {"measurements": {name: str(made.folder) for name, made in measurements.items()}, "seed": seed}
-    finish(strategies_study(measured, model, config, seed), as_json)
+        made = {name: its.measured(model, scorer, replace(choice, strategy=name)) for name in strategies}
+    measured = {name: measurement.measured() for name, measurement in made.items()}
+    finish(strategies_study(measured, model, record(made, common), common.seed), common.as_json)
 
 
 @study.command()
@@ -150,29 +127,14 @@ def strategies(
 @facts_options
 @question_options(distractors=200, sentences="all")
 @common_options
-def distractors(
-    model: str,
-    facts: TextIO | None,
-    count: int | None,
-    relations: tuple[str, ...],
-    distractors: int,
-    sentences: int | None,
-    strategy: str,
-    weighting: str,
-    budget: int,
-    seed: int,
-    as_of: int,
-    graph: str | None,
-    as_json: bool,
-) -> None:
+def distractors(model: str, facts: FactsAsked, choice: QuestionChoice, common: Common) -> None:
     """How many distractors are enough: means, and whether the order of the facts has settled."""
-    from kgprobe.probes.registry import ProbeOptions
     from kgprobe.studies.counts import counts_study
 
-    options = ProbeOptions(model, as_of, relations, distractors, sentences, strategy, weighting, budget)
-    with setting(graph, facts, count, relations, as_of, seed) as its:
-        made = its.measured(load_model(model), options)
-    finish(counts_study(made.measured(), model, {"measurement": str(made.folder), "seed": seed}, seed), as_json)
+    with setting(facts, common) as its:
+        made = its.measured(model, load_model(model), choice)
+    config = {"measurement": str(made.folder), "seed": common.seed}
+    finish(counts_study(made.measured(), model, config, common.seed), common.as_json)
 
 
 @study.command()
@@ -180,30 +142,14 @@ def distractors(
 @facts_options
 @question_options(distractors=20, sentences="all")
 @common_options
-def sentences(
-    model: str,
-    facts: TextIO | None,
-    count: int | None,
-    relations: tuple[str, ...],
-    distractors: int,
-    sentences: int | None,
-    strategy: str,
-    weighting: str,
-    budget: int,
-    seed: int,
-    as_of: int,
-    graph: str | None,
-    as_json: bool,
-) -> None:
+def sentences(model: str, facts: FactsAsked, choice: QuestionChoice, common: Common) -> None:
     """How many cloze sentences are enough: the measure over subsets of each fact's sentences."""
-    from kgprobe.probes.registry import ProbeOptions
     from kgprobe.studies.sentences import sentences_study
 
-    options = ProbeOptions(model, as_of, relations, distractors, sentences, strategy, weighting, budget)
-    with setting(graph, facts, count, relations, as_of, seed) as its:
-        made = its.measured(load_model(model), options)
-    config = {"measurement": str(made.folder), "seed": seed}
-    finish(sentences_study(made.outcomes(), distractors, model, config, seed), as_json)
+    with setting(facts, common) as its:
+        made = its.measured(model, load_model(model), choice)
+    config = {"measurement": str(made.folder), "seed": common.seed}
+    finish(sentences_study(made.outcomes(), choice.distractors, model, config, common.seed), common.as_json)
 
 
 @study.command()
@@ -212,41 +158,22 @@ def sentences(
 @facts_options
 @question_options(distractors=20, sentences="all")
 @common_options
-def sizes(
-    models: tuple[str, ...],
-    facts: TextIO | None,
-    count: int | None,
-    relations: tuple[str, ...],
-    distractors: int,
-    sentences: int | None,
-    strategy: str,
-    weighting: str,
-    budget: int,
-    seed: int,
-    as_of: int,
-    graph: str | None,
-    as_json: bool,
-) -> None:
+def sizes(models: tuple[str, ...], facts: FactsAsked, choice: QuestionChoice, common: Common) -> None:
     """Does a larger model know more: Avg@n of several models against their numbers of parameters."""
-    from kgprobe.probes.registry import ProbeOptions
     from kgprobe.studies.sizes import measured_models, sizes_study
 
     if len(set(models)) < 2:
         raise click.UsageError("A line through sizes needs two models at least: give --model for each.")
-    made = {}
-    with setting(graph, facts, count, relations, as_of, seed) as its:
-        for model in dict.fromkeys(models):
-            options = ProbeOptions(model, as_of, relations, distractors, sentences, strategy, weighting, budget)
-            made[model] = its.measured(load_model(model), options)
-    config = {"measurements": {name: str(measurement.folder) for name, measurement in made.items()}, "seed": seed}
+    with setting(facts, common) as its:
+        made = {model: its.measured(model, load_model(model), choice) for model in dict.fromkeys(models)}
     sized, asked = measured_models(
         {
             model: (measurement.config["probe"]["scorer"]["parameters"], measurement.measured())
             for model, measurement in made.items()
         },
-        seed,
+        common.seed,
     )
-    finish(sizes_study(sized, asked, distractors, config), as_json)
+    finish(sizes_study(sized, asked, choice.distractors, record(made, common)), common.as_json)
 
 
 @study.command()
@@ -254,20 +181,7 @@ def sizes(
 @model_option
 @measures_options
 @common_options
-def robustness(
-    table: Path,
-    model: str,
-    strategies: tuple[str, ...],
-    names: tuple[str, ...],
-    widths: tuple[int, ...],
-    encoder: str | None,
-    judge: str | None,
-    distractors: int,
-    seed: int,
-    as_of: int,
-    graph: str | None,
-    as_json: bool,
-) -> None:
+def robustness(table: Path, model: str, choice: MeasuresChoice, common: Common) -> None:
     """How much measures mind flawed sentences: τ between flawed and corrected verbalizations.
 
     TABLE is a CSV file with the columns triples_raw, triples, context, verbalization, errors and correction.
@@ -278,31 +192,30 @@ def robustness(
     from kgprobe.verbalize.corrections import pair_up, read_verbalizations
 
     pairs, unpaired = pair_up(read_verbalizations(table))
-    with open_graph(graph, ask_password) as connection:
-        flawed, corrected, missing = paired_questions(connection, pairs)
+    with open_graph(common.graph, ask_password) as graph:
+        flawed, corrected, missing = paired_questions(graph, pairs)
         if not flawed:
             raise click.ClickException(f"None of the {len(pairs)} pairs of {table} is about a fact of this graph.")
-        tools = tools_for(connection, model, as_of, seed, widths, distractors, encoder, judge)
-        chosen_names = chosen_measures(names, strategies, tools)
+        tools = tools_for(graph, model, choice, common)
+        names = chosen_measures(choice, tools)
         config = {
             "table": str(table),
-            "graph": graph_state(connection),
+            "graph": graph_state(graph),
             "pairs": len(flawed),
-            **described(tools, encoder, judge),
-            "measures": chosen_names,
+            **described(choice, tools, names),
         }
-        with measuring(2 * len(flawed) * len(chosen_names)) as watch:
+        with measuring(tools, 2 * len(flawed) * len(names)) as measured:
             done = robustness_study(
-                lambda name, questions: measure_facts_of(name, tools, questions, watch),
-                chosen_names,
+                measured,
+                names,
                 flawed,
                 corrected,
                 [*(one.reason for one in unpaired), *missing],
                 model,
                 config,
-                seed,
+                common.seed,
             )
-    finish(done, as_json)
+    finish(done, common.as_json)
 
 
 @study.command()
@@ -310,20 +223,7 @@ def robustness(
 @model_option
 @measures_options
 @common_options
-def calibration(
-    scores: Path,
-    model: str,
-    strategies: tuple[str, ...],
-    names: tuple[str, ...],
-    widths: tuple[int, ...],
-    encoder: str | None,
-    judge: str | None,
-    distractors: int,
-    seed: int,
-    as_of: int,
-    graph: str | None,
-    as_json: bool,
-) -> None:
+def calibration(scores: Path, model: str, choice: MeasuresChoice, common: Common) -> None:
     """How well measures agree with people: cross-validated Kendall's τ with human scores.
 
     SCORES is a JSON file: a list of objects with subject, relation, object (ids) and human_score.
@@ -334,29 +234,33 @@ def calibration(
     from kgprobe.studies.calibration import calibration_study, find_scored, read_human_scores
 
     human = read_human_scores(scores)
-    with open_graph(graph, ask_password) as connection:
-        scored = find_scored(connection, human)
-        questions = ClozeQuestions(connection, as_of).of(scored.keys, [seed])
-        tools = tools_for(connection, model, as_of, seed, widths, distractors, encoder, judge)
-        chosen_names = chosen_measures(names, strategies, tools)
+    with open_graph(common.graph, ask_password) as graph:
+        scored = find_scored(graph, human)
+        questions = ClozeQuestions(graph, common.as_of).of(scored.keys, [common.seed])
+        tools = tools_for(graph, model, choice, common)
+        names = chosen_measures(choice, tools)
         config = {
             "scores": str(scores),
-            "graph": graph_state(connection),
+            "graph": graph_state(graph),
             "facts": len(questions),
-            **described(tools, encoder, judge),
-            "measures": chosen_names,
+            **described(choice, tools, names),
         }
-        with measuring(len(questions) * len(chosen_names)) as watch:
+        with measuring(tools, len(questions) * len(names)) as measured:
             done = calibration_study(
-                lambda name: measure_facts_of(name, tools, questions, watch),
-                chosen_names,
+                lambda name: measured(name, questions),
+                names,
                 scored.scores,
                 scored.missing,
                 model,
                 config,
-                seed=seed,
+                seed=common.seed,
             )
-    finish(done, as_json)
+    finish(done, common.as_json)
+
+
+def record(made: Mapping[str, "Measurement"], common: Common) -> dict[str, Any]:
+    """What a study over several measurements is made of."""
+    return {"measurements": {name: str(one.folder) for name, one in made.items()}, "seed": common.seed}
 
 
 def finish(done: "Study", as_json: bool) -> None:

@@ -1,13 +1,22 @@
 """``kgprobe templates``: the sentences and questions that facts are put in."""
 
 import json
+from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from kgprobe.cli.options import as_of_option, ask_password, debug_option, graph_option, json_option, seed_option
+from kgprobe.cli.options import (
+    Common,
+    as_of_option,
+    ask_password,
+    common_options,
+    debug_option,
+    graph_option,
+    json_option,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -16,9 +25,23 @@ if TYPE_CHECKING:
     from kgprobe.records import Relation
     from kgprobe.verbalize.check import Checked
 
+F = TypeVar("F", bound=Callable[..., Any])
+
 relation_option = click.option(
     "--relation", "relations", multiple=True, metavar="ID", help="This relation only; repeatable.  [default: all]"
 )
+
+
+def output_option(help_: str) -> Callable[[F], F]:
+    """``--output``: the file that is written."""
+    return click.option(
+        "--output",
+        "-o",
+        type=click.Path(dir_okay=False, path_type=Path),
+        default=Path("templates.jsonl"),
+        show_default=True,
+        help=help_,
+    )
 
 
 @click.group()
@@ -98,14 +121,7 @@ def check(ctx: click.Context, file: Path | None, relations: tuple[str, ...], gra
 @click.option(
     "--from-label", is_flag=True, help="Make a plain sentence of each relation's label instead, without a model."
 )
-@click.option(
-    "--output",
-    "-o",
-    type=click.Path(dir_okay=False, path_type=Path),
-    default=Path("templates.jsonl"),
-    show_default=True,
-    help="The file for the relations with their templates; those that it has already are left as they are.",
-)
+@output_option("The file for the relations with their templates; those that it has already are left as they are.")
 @click.option("--force", is_flag=True, help="Write the file anew.")
 @relation_option
 @click.option(
@@ -113,11 +129,7 @@ def check(ctx: click.Context, file: Path | None, relations: tuple[str, ...], gra
 )
 @click.option("--keep", type=click.IntRange(min=1), default=3, show_default=True, help="Clozes kept, at most.")
 @click.option("--load", "loads", is_flag=True, help="Load the file into the graph at once, without a look at it.")
-@seed_option
-@as_of_option
-@graph_option
-@json_option
-@debug_option
+@common_options
 def write(
     model: str | None,
     from_label: bool,
@@ -127,10 +139,7 @@ def write(
     proposals: int,
     keep: int,
     loads: bool,
-    seed: int,
-    as_of: int,
-    graph: str | None,
-    as_json: bool,
+    common: Common,
 ) -> None:
     """Write clozes for the active relations that have none, into a file for a person to look through.
 
@@ -156,7 +165,7 @@ def write(
     there = [] if force else relations_in(output)
     written: list[dict[str, Any]] = []
     failed: list[dict[str, str]] = []
-    with open_graph(graph, ask_password) as connection:
+    with open_graph(common.graph, ask_password) as connection:
         known = relations_of(connection)
         named = [one.id for one in relations_of(connection, relations)]
         without = [one for one in known if one.active and not one.clozes and one.id in named]
@@ -164,9 +173,9 @@ def write(
         _tell_of_the_rest(relations, without, asked, output)
         if asked:
             writing = (
-                _from_labels(connection, asked, as_of)
+                _from_labels(connection, asked, common.as_of)
                 if model is None
-                else _by_model(connection, model, asked, known, proposals, keep, seed, as_of)
+                else _by_model(connection, model, asked, known, proposals, keep, common)
             )
             with open_for_relations(output, anew=force) as file:
                 for relation, notes, reason in writing:
@@ -186,7 +195,7 @@ def write(
 
             load(connection, get_loader("table").open(entities=None, facts=None, relations=output))
     loaded = loads and bool(written or there)
-    if as_json:
+    if common.as_json:
         shown = {"output": str(output), "written": written, "failed": failed, "kept": len(there), "loaded": loaded}
         click.echo(json.dumps(shown, ensure_ascii=False))
     elif written:
@@ -242,8 +251,7 @@ def _by_model(
     known: "Sequence[Relation]",
     answers: int,
     keep: int,
-    seed: int,
-    as_of: int,
+    common: Common,
 ) -> "Iterator[_Writing]":
     """Each relation with the clozes that a model wrote, or why there is none."""
     from kgprobe.cli.running import load_model
@@ -253,6 +261,7 @@ def _by_model(
     from kgprobe.verbalize.examples import examples_of
     from kgprobe.verbalize.proposals import shots_of
 
+    seed, as_of = common.seed, common.as_of
     scorer = load_model(model)
     shots = shots_of(known, lambda relation: examples_of(graph, relation.id, as_of), seed)
     with progress_bar(f"Writing with {model}", len(asked), "relations") as bar:
@@ -304,14 +313,7 @@ def _written_rows(written: "Sequence[dict[str, Any]]") -> "Iterator[dict[str, An
 
 @templates.command()
 @click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path))
-@click.option(
-    "--output",
-    "-o",
-    type=click.Path(dir_okay=False, path_type=Path),
-    default=Path("templates.jsonl"),
-    show_default=True,
-    help="The file for the relations with their templates.",
-)
+@output_option("The file for the relations with their templates.")
 @click.option("--force", is_flag=True, help="Overwrite the file where it exists.")
 @json_option
 @debug_option
