@@ -3,8 +3,6 @@
 import csv
 import io
 import json
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -12,8 +10,6 @@ import pytest
 from kgprobe.graph.client import Endpoint
 from kgprobe.graph.queries import query_names
 from tests.graph.servers import kgprobe, servers_on
-
-HEAVY = ("torch", "transformers", "neo4j", "pandas", "scipy", "sklearn", "networkx", "openai")
 
 
 @pytest.fixture
@@ -25,19 +21,6 @@ def at(endpoint: Endpoint) -> dict[str, str]:
         "KGPROBE_GRAPH_PASSWORD": endpoint.password,
         "KGPROBE_GRAPH_DATABASE": endpoint.database or "",
     }
-
-
-@pytest.mark.parametrize("command", [[], ["start"], ["stop"], ["status"], ["query"], ["shell"]])
-def test_help_loads_nothing_heavy(command: list[str]) -> None:
-    program = (
-        "import sys\n"
-        "from kgprobe.cli.main import kgprobe\n"
-        "kgprobe(['graph', *sys.argv[1:], '--help'], standalone_mode=False)\n"
-        f"print('loaded:', [name for name in {HEAVY} if name in sys.modules])\n"
-    )
-    done = subprocess.run([sys.executable, "-c", program, *command], capture_output=True, text=True, check=True)
-    assert done.stdout.startswith("Usage: ")
-    assert done.stdout.endswith("loaded: []\n")
 
 
 def test_start_status_stop(tmp_path: Path) -> None:

@@ -9,6 +9,8 @@ import pytest
 from kgprobe.graph.client import Endpoint
 from tests.graph.servers import clean_environment, kgprobe
 
+HEAVY = ("torch", "transformers", "neo4j", "pandas", "scipy", "sklearn", "networkx", "openai", "rich", "numpy")
+
 
 def server_of(endpoint: Endpoint) -> dict[str, str]:
     variables = {"": endpoint.address, "_USER": endpoint.user, "_PASSWORD": endpoint.password}
@@ -34,6 +36,31 @@ def exit_without_reader(*arguments: str, read: int = 0, **environment: str) -> t
         os.close(reader)
     _, said = process.communicate(timeout=120)
     return process.returncode, said
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        *["", "demo", "graph", "graph start", "graph stop", "graph status", "graph query", "graph shell"],
+        *["load", "load sample", "load table", "load verbalizations", "load wikidata"],
+        *["probe", "probe distractors"],
+        *["rounds", "rounds forget", "rounds resume", "rounds run", "rounds status"],
+        *["sample", "sample distractors", "sample facts"],
+        *["study", "study strategies", "study distractors", "study sentences", "study sizes"],
+        *["study robustness", "study calibration"],
+        *["templates", "templates list", "templates check", "templates write", "templates convert"],
+    ],
+)
+def test_help_loads_nothing_heavy(command: str) -> None:
+    program = (
+        "import sys\n"
+        "from kgprobe.cli.main import kgprobe\n"
+        "kgprobe([*sys.argv[1:], '--help'], standalone_mode=False)\n"
+        f"print('loaded:', [name for name in {HEAVY} if name in sys.modules])\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program, *command.split()], capture_output=True, text=True, check=True)
+    assert done.stdout.startswith("Usage: ")
+    assert done.stdout.endswith("loaded: []\n")
 
 
 @pytest.mark.parametrize("arguments", [["--help"], ["--version"], ["graph", "query", "--help"]])

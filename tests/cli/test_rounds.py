@@ -12,28 +12,6 @@ import pytest
 
 from tests.graph.servers import clean_environment, kgprobe
 
-HEAVY = ("torch", "transformers", "neo4j", "pandas", "scipy", "sklearn", "networkx", "openai", "rich", "numpy")
-
-
-@pytest.mark.parametrize(
-    "command",
-    [
-        *["", "demo", "load", "load sample", "load table", "load wikidata", "probe", "probe distractors", "study"],
-        *["rounds", "rounds forget", "rounds resume", "rounds run", "rounds status"],
-        *["study sizes", "study strategies"],
-    ],
-)
-def test_help_loads_nothing_heavy(command: str) -> None:
-    program = (
-        "import sys\n"
-        "from kgprobe.cli.main import kgprobe\n"
-        "kgprobe([*sys.argv[1:], '--help'], standalone_mode=False)\n"
-        f"print('loaded:', [name for name in {HEAVY} if name in sys.modules])\n"
-    )
-    done = subprocess.run([sys.executable, "-c", program, *command.split()], capture_output=True, text=True, check=True)
-    assert done.stdout.startswith("Usage: ")
-    assert done.stdout.endswith("loaded: []\n")
-
 
 @pytest.mark.usefixtures("sample")
 def test_a_run_is_begun_shown_extended_and_forgotten(home: dict[str, str], model: str) -> None:

@@ -1,15 +1,11 @@
 """The templates commands as a user types them."""
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from tests.graph.servers import kgprobe
-
-HEAVY = ("torch", "transformers", "neo4j", "rich", "numpy")
 
 
 @pytest.fixture(scope="module")
@@ -26,20 +22,6 @@ def sample(home: dict[str, str]) -> object:
     assert loaded.returncode == 0, loaded.stderr
     yield
     assert kgprobe("graph", "stop", "--force", **home).returncode == 0
-
-
-@pytest.mark.parametrize(
-    "command", ["templates", "templates list", "templates check", "templates write", "templates convert"]
-)
-def test_help_loads_nothing_heavy(command: str) -> None:
-    program = (
-        "import sys\n"
-        "from kgprobe.cli.main import kgprobe\n"
-        "kgprobe([*sys.argv[1:], '--help'], standalone_mode=False)\n"
-        f"print('loaded:', [name for name in {HEAVY} if name in sys.modules])\n"
-    )
-    done = subprocess.run([sys.executable, "-c", program, *command.split()], capture_output=True, text=True, check=True)
-    assert done.stdout.endswith("loaded: []\n")
 
 
 @pytest.mark.usefixtures("sample")
