@@ -8,7 +8,7 @@ number of site links. An entity without a label in any of the languages is kept,
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 import click
@@ -19,14 +19,10 @@ from kgprobe.sources import Loader
 
 from .decoding import DECODING_ERRORS, explain
 from .reading import InputFile, fingerprint, open_input
-from .table import read_relations
-from .values import check_id, check_interval, fact_id, tidy, tidy_all
-from .wikidata_json import TYPE_RELATIONS, Head, HeadDecoder, Statement, decode_claims, records
+from .values import check_id, check_interval, fact_id
+from .wikidata_json import Head, HeadDecoder, Statement, decode_claims, records
+from .wikidata_model import ITEM_ID, LANGUAGES, PROPERTY_ID, TYPE_RELATIONS, names, with_templates
 
-LANGUAGES = ("en", "mul")
-
-_ITEM_ID = re.compile("Q[1-9][0-9]*")
-_PROPERTY_ID = re.compile("P[1-9][0-9]*")
 # Dumps write the type and the id first, so much of what is left out need not be decoded at all.
 _LEADING_ID = re.compile(rb'\{"type":"item",(?:"pageid":[0-9]+,)?"id":"(Q[0-9]+)"')
 _LEADING_KIND = b'{"type":"item"'
@@ -76,24 +72,13 @@ class Dump:
 
     def relations(self) -> Iterator[Placed]:
         """The dump's properties, joined with what the file of templates says of them; then its other relations."""
-        described: dict[str, tuple[int, Relation]] = {}
-        if "templates" in self.readings:
-            for placed in read_relations(self.readings["templates"]):
-                known = isinstance(placed.record, Relation) and placed.record.id in described
-                if isinstance(placed.record, Relation) and not known:
-                    if not self.selection.relations or placed.record.id in self.selection.relations:
-                        described[placed.record.id] = placed.line, placed.record
-                else:
-                    yield placed
-        templates_name = self.readings["templates"].name if described else ""
-        for line, relation in self._properties():
-            if relation.id in described:
-                line_of_templates, own = described.pop(relation.id)
-                yield Placed(line_of_templates, _joined(own, relation), templates_name)
-            else:
-                yield Placed(line, relation, self.readings["relations"].name)
-        for line, relation in described.values():
-            yield Placed(line, relation, templates_name)
+        relations = self.selection.relations
+        yield from with_templates(
+            self._properties(),
+            self.readings.get("templates"),
+            lambda name: not relations or name in relations,
+            self.readings["relations"].name,
+        )
 
     def entities(self) -> Iterator[Placed]:
         """The items that are selected."""
@@ -121,7 +106,7 @@ class Dump:
                 claims, problems = decode_claims(record)
             except DECODING_ERRORS:
                 continue
-            if not _ITEM_ID.fullmatch(claims.id) or not isinstance(claims.claims, dict):
+            if not ITEM_ID.fullmatch(claims.id) or not isinstance(claims.claims, dict):
                 continue
             try:
                 types = self._types([claims.claims.get(relation, []) for relation in TYPE_RELATIONS])
@@ -163,14 +148,14 @@ class Dump:
                 head = decoder.decode(record)
             except DECODING_ERRORS:
                 continue
-            if head.kind != "property" or not _PROPERTY_ID.fullmatch(head.id):
+            if head.kind != "property" or not PROPERTY_ID.fullmatch(head.id):
                 continue
             if not self.selection.relations or head.id in self.selection.relations:
-                label, aliases, description = _names(head)
+                label, aliases, description = names(head.labels, head.aliases, head.descriptions)
                 yield line, Relation(head.id, label, aliases, description)
 
     def _entity(self, head: Head) -> Entity | None:
-        form = {"item": _ITEM_ID, "property": _PROPERTY_ID}.get(head.kind or "item")
+        form = {"item": ITEM_ID, "property": PROPERTY_ID}.get(head.kind or "item")
         if form is None:
             return None
         if not form.fullmatch(head.id):
@@ -180,7 +165,7 @@ class Dump:
         types = self._types(head.types)
         if not self._is_selected(head.id, types):
             return None
-        label, aliases, description = _names(head)
+        label, aliases, description = names(head.labels, head.aliases, head.descriptions)
         popularity = None if head.sitelinks is None else float(head.sitelinks)
         return Entity(head.id, label, aliases, description, types, popularity)
 
@@ -255,7 +240,7 @@ def read_ids(path: Path) -> frozenset[str]:
         text = line.decode("utf-8", errors="replace").strip()
         if not text or text.startswith("#"):
             continue
-        if not _ITEM_ID.fullmatch(text):
+        if not ITEM_ID.fullmatch(text):
             raise KgprobeError(f"{path.name}, line {number:,}: {text[:80]!r} is no item's id; one like Q42 is.")
         ids.add(text)
     return frozenset(ids)
@@ -271,8 +256,8 @@ def _open(
     truthy: bool,
 ) -> Dump:
     for name, given, form, example in (
-        ("--relation", relations, _PROPERTY_ID, "P36"),
-        ("--type", types, _ITEM_ID, "Q6256"),
+        ("--relation", relations, PROPERTY_ID, "P36"),
+        ("--type", types, ITEM_ID, "Q6256"),
     ):
         for value in given:
             if not form.fullmatch(value):
@@ -289,11 +274,6 @@ def _open(
     return open_dump(dump, templates=templates, selection=selection)
 
 
-def _names(head: Head) -> tuple[str, tuple[str, ...], str]:
-    label = next(filter(None, map(tidy, head.labels)), "")
-    return label, tidy_all(head.aliases, without=label), next(filter(None, map(tidy, head.descriptions)), "")
-
-
 def _fact(subject: str, relation: str, statement: Statement) -> Fact | None:
     item = statement.item()
     if item is None:
@@ -302,16 +282,6 @@ def _fact(subject: str, relation: str, statement: Statement) -> Fact | None:
     check_interval(start, end)
     identifier = check_id(statement.id) if statement.id else fact_id(subject, relation, item, start)
     return Fact(identifier, subject, relation, item, statement.rank, start, end)
-
-
-def _joined(own: Relation, property_: Relation) -> Relation:
-    """A relation of the file of templates, with the dump's words where it has none."""
-    return replace(
-        own,
-        label=own.label or property_.label,
-        aliases=own.aliases or property_.aliases,
-        description=own.description or property_.description,
-    )
 
 
 loader = Loader(

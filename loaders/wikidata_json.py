@@ -14,17 +14,13 @@ from typing import Annotated, Any, Literal, TypeAlias
 import msgspec
 from msgspec import UNSET, Meta, Struct, UnsetType
 
-from kgprobe.intervals import first_day, last_day
 from kgprobe.records import Rejected
 
 from .decoding import DECODING_ERRORS, mended
 from .reading import LINE_LIMIT, InputFile
-from .wikidata_time import bounds
+from .wikidata_model import END, ITEM_ID, POINT, START, TYPE_RELATIONS
+from .wikidata_time import bounds, interval
 
-START, END, POINT = "P580", "P582", "P585"
-TYPE_RELATIONS = ("P31", "P279")
-
-_ITEM = re.compile("Q[1-9][0-9]{0,18}")
 _ENTITY_DATA = re.compile(rb'\{\s*"entities"\s*:')
 
 EmptyMap: TypeAlias = Annotated[list[Any], Meta(max_length=0)]
@@ -50,7 +46,7 @@ class EntityId(Struct, rename="kebab"):
             ValueError: there is neither an id nor what an id is made of.
         """
         if self.id is not None:
-            return self.id if _ITEM.fullmatch(self.id) else None
+            return self.id if ITEM_ID.fullmatch(self.id) else None
         if self.numeric_id is None or self.entity_type is None:
             raise ValueError("the value has neither an id nor numeric-id with entity-type")
         return f"Q{self.numeric_id}" if self.entity_type == "item" else None
@@ -146,21 +142,12 @@ class Statement(Struct):
         if not isinstance(self.qualifiers, Qualifiers):
             return None, None
         starts, ends = _bounds(self.qualifiers.start), _bounds(self.qualifiers.end)
-        if not starts and not ends:
-            starts = ends = _bounds(self.qualifiers.point)
-        # One of each is the rule; counting their days takes longer than all the rest of a fact.
-        start = starts[0] if len(starts) == 1 else min(starts, key=_order, default=(None, None))
-        end = ends[0] if len(ends) == 1 else max(ends, key=_order, default=(None, None))
-        return start[0], end[1]
+        return interval(starts, ends, () if starts or ends else _bounds(self.qualifiers.point))
 
 
 def _bounds(snaks: Sequence[BoundSnak]) -> list[tuple[str, str]]:
     values = [snak.datavalue.value for snak in snaks if snak.snaktype == "value" and snak.datavalue is not UNSET]
     return [bounds(value.time, value.precision, value.calendarmodel) for value in values]
-
-
-def _order(bound: tuple[str, str]) -> tuple[int, int]:
-    return first_day(bound[0]), last_day(bound[1])
 
 
 class Claims(Struct):

@@ -11,8 +11,9 @@ is kept as it is written; where the Gregorian has no such day, its month is kept
 """
 
 import re
+from collections.abc import Sequence
 
-from kgprobe.intervals import first_day
+from kgprobe.intervals import first_day, last_day
 
 JULIAN = "http://www.wikidata.org/entity/Q1985786"
 
@@ -46,6 +47,26 @@ def bounds(written: str, precision: int, calendar: str = "") -> tuple[str, str]:
         ):
             text = f"{text}-{day}"
     return text, text
+
+
+def interval(
+    starts: Sequence[tuple[str, str]], ends: Sequence[tuple[str, str]], points: Sequence[tuple[str, str]]
+) -> tuple[str | None, str | None]:
+    """When a statement held: from its earliest start to its latest end, else its point in time; None is unbounded.
+
+    Args:
+        starts, ends, points: as :func:`bounds` gives them.
+    """
+    if not starts and not ends:
+        starts = ends = points
+    # One of each is the rule; counting their days takes longer than all the rest of a fact.
+    start = starts[0] if len(starts) == 1 else min(starts, key=_order, default=(None, None))
+    end = ends[0] if len(ends) == 1 else max(ends, key=_order, default=(None, None))
+    return start[0], end[1]
+
+
+def _order(bound: tuple[str, str]) -> tuple[int, int]:
+    return first_day(bound[0]), last_day(bound[1])
 
 
 def _span(year: int, length: int, *, from_one: bool) -> tuple[int, int]:

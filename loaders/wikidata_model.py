@@ -1,0 +1,70 @@
+"""What all readers of Wikidata share, whatever form it comes in: ids, types, dates, languages, and sentences for it."""
+
+import re
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
+
+from kgprobe.records import Placed, Relation
+
+from .reading import InputFile
+from .table import read_relations
+from .values import tidy, tidy_all
+
+LANGUAGES = ("en", "mul")
+
+ITEM_ID = re.compile("Q[1-9][0-9]{0,18}")
+PROPERTY_ID = re.compile("P[1-9][0-9]*")
+
+# Instance of, subclass of: an entity's types, and no facts.
+TYPE_RELATIONS = ("P31", "P279")
+START, END, POINT = "P580", "P582", "P585"
+
+
+def names(
+    labels: Iterable[str], aliases: Iterable[str], descriptions: Iterable[str]
+) -> tuple[str, tuple[str, ...], str]:
+    """A label, the other names and a description, tidied: the first that there is, and all aliases."""
+    label = next(filter(None, map(tidy, labels)), "")
+    return label, tidy_all(aliases, without=label), next(filter(None, map(tidy, descriptions)), "")
+
+
+def with_templates(
+    properties: Iterable[tuple[int, Relation]],
+    templates: InputFile | None,
+    wanted: Callable[[str], bool],
+    file: str = "",
+) -> Iterator[Placed]:
+    """Wikidata's properties, joined with what a file of templates says of them; then that file's other relations.
+
+    Args:
+        properties: each with the line where it stands.
+        templates: relations as :mod:`.table` reads them; what is wrong with them comes first.
+        wanted: of which ids the relations of ``templates`` are taken.
+        file: where the properties stand.
+    """
+    described: dict[str, Placed] = {}
+    sentences: dict[str, Relation] = {}
+    for placed in read_relations(templates) if templates is not None else ():
+        if isinstance(placed.record, Relation) and placed.record.id not in sentences:
+            if wanted(placed.record.id):
+                described[placed.record.id] = placed
+                sentences[placed.record.id] = placed.record
+        else:
+            yield placed
+    for line, relation in properties:
+        if relation.id in described:
+            yield described.pop(relation.id)._replace(record=_joined(sentences[relation.id], relation))
+        else:
+            yield Placed(line, relation, file)
+    yield from described.values()
+
+
+def _joined(own: Relation, property_: Relation) -> Relation:
+    """A relation of the file of templates, with Wikidata's words where it has none; inactive if one of them is."""
+    return replace(
+        own,
+        label=own.label or property_.label,
+        aliases=own.aliases or property_.aliases,
+        description=own.description or property_.description,
+        active=own.active and property_.active,
+    )
