@@ -1,0 +1,128 @@
+"""What is scored: cases made of the names and sentences of the sample graph."""
+
+import random
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypeVar
+
+from kgprobe.records import Entity, Fact, Placed, Relation
+from kgprobe.sources import Source, get_loader
+from kgprobe.verbalize.sentences import Cloze
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """Prompts with their continuations.
+
+    Attributes:
+        name: ``options``, ``examples`` or ``distractors``.
+        prompts: the questions.
+        continuations: for each of them its options.
+        eos: whether EOS is scored behind each.
+    """
+
+    name: str
+    prompts: Sequence[str]
+    continuations: Sequence[Sequence[str]]
+    eos: bool = False
+
+    def part(self, questions: int, continuations: int | None = None) -> "Case":
+        """The first questions, with their first continuations or with all."""
+        return Case(
+            self.name,
+            self.prompts[:questions],
+            [its[:continuations] for its in self.continuations[:questions]],
+            self.eos,
+        )
+
+    @property
+    def size(self) -> int:
+        """How many continuations there are."""
+        return sum(map(len, self.continuations))
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """The sample graph's records, by id."""
+
+    entities: Mapping[str, Entity]
+    relations: Mapping[str, Relation]
+    facts: Sequence[Fact]
+
+    def cloze(self, fact: Fact, generator: random.Random) -> Cloze:
+        """One of the fact's sentences."""
+        return Cloze(generator.choice(self.relations[fact.relation].clozes), self.label(fact.subject))
+
+    def label(self, entity: str) -> str:
+        """An entity's name."""
+        return self.entities[entity].label or entity
+
+
+def read_sample() -> Sample:
+    """The records of the sample that kgprobe brings along."""
+    source: Source = get_loader("sample").open()
+    return Sample(
+        {one.id: one for one in _records(source.entities(), Entity)},
+        {one.id: one for one in _records(source.relations(), Relation)},
+        list(_records(source.facts(), Fact)),
+    )
+
+
+R = TypeVar("R")
+
+
+def _records(stream: Iterator[Placed], kind: type[R]) -> Iterator[R]:
+    for placed in stream:
+        if isinstance(placed.record, kind):
+            yield placed.record
+
+
+def options_case(sample: Sample, tokens: Callable[[str], int], seed: int) -> Case:
+    """60 questions, each with the right object and 59 others of its relation, of three tokens at most."""
+    generator = random.Random(seed)
+    prompts, continuations = [], []
+    for fact in generator.sample(sample.facts, len(sample.facts)):
+        cloze = sample.cloze(fact, generator)
+        objects = sorted({one.object for one in sample.facts if one.relation == fact.relation})
+        names = dict.fromkeys(name for one in objects for name in cloze.continuations([sample.label(one)]))
+        (right,) = cloze.continuations([sample.label(fact.object)])
+        short = [name for name in names if name != right and tokens(name) <= 3]
+        if tokens(right) <= 3 and len(short) >= 59:
+            prompts.append(cloze.prompt)
+            continuations.append([right, *generator.sample(short, 59)])
+        if len(prompts) == 60:
+            break
+    return Case("options", prompts, continuations)
+
+
+def examples_case(sample: Sample, seed: int) -> Case:
+    """20 countries with 100 capitals each, behind 50 countries with theirs."""
+    generator = random.Random(seed)
+    current = {fact.subject: fact for fact in sample.facts if fact.relation == "P36" and fact.end is None}
+    pairs = [(sample.label(fact.subject), sample.label(fact.object)) for fact in current.values()]
+    generator.shuffle(pairs)
+    examples = " ".join(f"{country} {capital}" for country, capital in pairs[:50])
+    capitals = sorted({capital for _, capital in pairs})
+    asked = pairs[50:70]
+    return Case(
+        "examples",
+        [f"{examples} {country}" for country, _ in asked],
+        [[right, *generator.sample([one for one in capitals if one != right], 99)] for _, right in asked],
+    )
+
+
+def distractors_case(sample: Sample, seed: int) -> Case:
+    """50 facts with 200 distractors each, all names of all of them, and EOS."""
+    generator = random.Random(seed)
+    several = [entity for entity in sample.entities.values() if entity.label and entity.aliases]
+    prompts, continuations = [], []
+    for fact in generator.sample(sample.facts, 50):
+        cloze = sample.cloze(fact, generator)
+        right = sample.entities[fact.object]
+        others = [entity for entity in generator.sample(several, len(several)) if entity.id != right.id]
+        others.sort(key=lambda entity: set(right.types).isdisjoint(entity.types))
+        prompts.append(cloze.prompt)
+        continuations.append(
+            [name for one in (right, *others[:200]) for name in cloze.continuations([one.label, *one.aliases])]
+        )
+    return Case("distractors", prompts, continuations, eos=True)

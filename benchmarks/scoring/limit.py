@@ -1,0 +1,110 @@
+"""The arithmetic limit: how long the matrix products alone would take that nobody can do without."""
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel
+
+    from kgprobe.models.tokens import TokenizedPrompt
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """What has to be computed, whatever the way.
+
+    Attributes:
+        nodes: different token sequences that the model has to take in, counted by their last tokens.
+        positions: those of them that something is asked of.
+        attention: floating-point operations of all layers' attention, each node to itself and all before it.
+    """
+
+    nodes: int
+    positions: int
+    attention: float
+
+
+def work_of(model: "PreTrainedModel", prompts: Sequence["TokenizedPrompt"]) -> Work:
+    """The tries of all prompts as one, counted."""
+    places: dict[tuple[int, int], int] = {}
+    depths: list[int] = []
+    asked: set[int] = set()
+
+    def step(node: int, token: int, depth: int) -> int:
+        place = places.setdefault((node, token), len(places))
+        if place == len(depths):
+            depths.append(depth)
+        return place
+
+    for prompt in prompts:
+        context = [-1]
+        for depth, token in enumerate(prompt.context):
+            context.append(step(context[-1], token, depth))
+        for start, tail in zip(prompt.starts, prompt.tails, strict=True):
+            node = context[start]
+            asked.add(node)
+            for depth, token in enumerate(tail[:-1], start=start):
+                node = step(node, token, depth)
+                asked.add(node)
+    config = model.config.get_text_config()
+    width = config.num_attention_heads * getattr(config, "head_dim", config.hidden_size // config.num_attention_heads)
+    before = np.array(depths) + 1
+    kinds = getattr(config, "layer_types", None) or ["full_attention"] * config.num_hidden_layers
+    near = np.minimum(before, config.sliding_window) if "sliding_attention" in kinds else before
+    seen = sum(int((near if kind == "sliding_attention" else before).sum()) for kind in kinds)
+    # A product with the keys and one with the values, each of a multiplication and an addition.
+    return Work(len(depths), len(asked), 4.0 * width * seen)
+
+
+@dataclass(frozen=True, slots=True)
+class Products:
+    """How long the model's matrix products take, at their fastest.
+
+    Attributes:
+        node: seconds a token for all linear layers but the vocabulary.
+        position: seconds a token for the vocabulary.
+        rate: floating-point operations a second over the linear layers.
+    """
+
+    node: float
+    position: float
+    rate: float
+
+    def seconds(self, work: Work) -> float:
+        """The arithmetic limit: how long nothing but the necessary products would take."""
+        return work.nodes * self.node + work.positions * self.position + work.attention / self.rate
+
+
+def time_products(model: "PreTrainedModel", repeats: int) -> Products:
+    """The linear layers one after the other with their own weights, and the vocabulary in pieces."""
+    import torch
+    from torch.nn.functional import linear
+
+    device, dtype = model.device, model.dtype
+    rows = 8192 if device.type == "cuda" else 1024
+    layers = [one.weight for one in model.base_model.modules() if isinstance(one, torch.nn.Linear)]
+    head = model.get_output_embeddings().weight  # type: ignore[no-untyped-call]
+    inputs = {
+        size: torch.randn(rows, size, device=device).to(dtype) for size in {one.shape[1] for one in [*layers, head]}
+    }
+
+    def fastest(weights: Sequence[torch.Tensor]) -> float:
+        def once() -> float:
+            clock = time.perf_counter()
+            for weight in weights:
+                linear(inputs[weight.shape[1]], weight)
+            if device.type == "cuda":
+                torch.cuda.synchronize(device)
+            return time.perf_counter() - clock
+
+        return min(once() for _ in range(repeats))
+
+    with torch.inference_mode():
+        node = fastest(layers) / rows
+        share = min(len(head), 1 << 16)
+        position = min(fastest(head[:share].split(width)) for width in (1024, 4096, 16_384)) / rows / share * len(head)
+    return Products(node, position, 2 * sum(one.numel() for one in layers) / node)

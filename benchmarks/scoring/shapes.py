@@ -1,0 +1,66 @@
+"""Models of a shape with random weights, where speed alone is asked for."""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from benchmarks.scoring.cases import Sample
+
+if TYPE_CHECKING:
+    from kgprobe.models.scorer import Scorer
+
+SHAPES: Mapping[str, Mapping[str, int]] = {
+    "7b": {
+        "vocab_size": 32_000,
+        "hidden_size": 4096,
+        "intermediate_size": 11_008,
+        "num_hidden_layers": 32,
+        "num_attention_heads": 32,
+        "num_key_value_heads": 32,
+        "max_position_embeddings": 4096,
+    },
+    "tiny": {
+        "vocab_size": 4_000,
+        "hidden_size": 256,
+        "intermediate_size": 688,
+        "num_hidden_layers": 4,
+        "num_attention_heads": 4,
+        "num_key_value_heads": 4,
+        "max_position_embeddings": 4096,
+    },
+}
+# About as many different tokens as give a name four of them.
+TOKENS = 2_000
+
+
+def random_scorer(shape: str, sample: Sample, device: str, dtype: str, seed: int) -> "Scorer":
+    """A Llama of this shape with random weights, and a tokenizer made from the sample's names."""
+    import torch
+    from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
+    from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
+
+    from kgprobe.models.scorer import Scorer
+
+    tokenizer = Tokenizer(models.BPE())
+    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    tokenizer.decoder = decoders.ByteLevel()
+    trainer = trainers.BpeTrainer(
+        vocab_size=TOKENS,
+        special_tokens=["<s>", "</s>"],
+        initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
+        show_progress=False,
+    )
+    names = (f" {name}" for entity in sample.entities.values() for name in (entity.label, *entity.aliases))
+    tokenizer.train_from_iterator(names, trainer)
+    torch.manual_seed(seed)
+    options: dict[str, Any] = {**SHAPES[shape], "bos_token_id": 0, "eos_token_id": 1}
+    config = LlamaConfig(**options)
+    standard = torch.get_default_dtype()
+    torch.set_default_dtype(getattr(torch, dtype))
+    try:
+        with torch.device(device):
+            model = LlamaForCausalLM(config)
+    finally:
+        torch.set_default_dtype(standard)
+    ends = {"bos_token": "<s>", "eos_token": "</s>"}
+    wrapped = PreTrainedTokenizerFast(tokenizer_object=tokenizer, **ends)  # type: ignore[no-untyped-call]
+    return Scorer(model, wrapped, name=shape, bos=True)
