@@ -1,7 +1,8 @@
 // Move a run on to its next round; no row where that round was applied already.
-// $id, $round: from 1 on, $asked, $unaskable: counts of this round -> round
+// $id, $round: from 1 on, $asked, $unaskable, $unanswered: counts of this round -> round
 MATCH (run:Run {id: $id})
 WHERE run.round = $round - 1
 SET run.round = $round,
-    run.asked = coalesce(run.asked, 0) + $asked, run.unaskable = coalesce(run.unaskable, 0) + $unaskable
+    run.asked = coalesce(run.asked, 0) + $asked, run.unaskable = coalesce(run.unaskable, 0) + $unaskable,
+    run.unanswered = coalesce(run.unanswered, 0) + $unanswered
 RETURN run.round AS round

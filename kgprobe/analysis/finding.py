@@ -13,15 +13,13 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
+from kgprobe.beliefs.draw import credible_interval
 from kgprobe.beliefs.rounds import get_run
 from kgprobe.errors import KgprobeError
 from kgprobe.graph.client import Graph, Row
 
 # Of shares; the two-sided confidence of Wilson's score interval.
 CONFIDENCE = 0.95
-
-# Of theta; the central posterior mass.
-CREDIBILITY = 0.90
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,12 +159,6 @@ def share(count: int, total: int) -> Share:
     """A share and its Wilson interval; ``total`` is at least 1."""
     interval = stats.binomtest(count, total).proportion_ci(CONFIDENCE, method="wilson")
     return Share(count / total, float(interval.low), float(interval.high))
-
-
-def credible_interval(alpha: "pd.Series[float]", beta: "pd.Series[float]") -> tuple[Any, Any]:
-    """The central 90% of Beta distributions: lower and upper bounds, each of the shape of ``alpha``."""
-    tail = (1 - CREDIBILITY) / 2
-    return stats.beta.ppf(tail, alpha, beta), stats.beta.ppf(1 - tail, alpha, beta)
 
 
 def _relation_names(graph: Graph, relations: Iterable[str]) -> dict[str, str]:

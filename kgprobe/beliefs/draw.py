@@ -1,15 +1,26 @@
-"""Thompson sampling of facts: draw each fact's failure probability, take the highest.
+"""Which facts a round asks: those that probably fail, random ones, or one after the other.
 
 Section 2.1 of the parameterized-graph paper (KGLens); docs/methods.md, 2. Every askable fact has theta ~ Beta(alpha,
-beta), the probability that the model fails on it; untouched facts share Beta(1, 1), the uniform distribution. So the
-highest draws among the untouched are order statistics of uniforms, and which facts they fall on is a uniform choice: a
-round costs its touched facts and its batch, whatever the size of the graph.
+beta), the probability that the model fails on it; untouched facts share Beta(1, 1), the uniform distribution.
+
+Thompson sampling draws each fact's theta and takes the highest. The highest draws among the untouched are order
+statistics of uniforms, and which facts they fall on is a uniform choice: a round costs its touched facts and its batch,
+whatever the size of the graph. Monte Carlo and iteration, which the paper compares with, cost their batch.
 """
 
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import stats
+
+from kgprobe.errors import UnknownNameError
+
+# How facts are chosen, by the names of the command line.
+SAMPLING = ("thompson", "monte-carlo", "iteration")
+
+# The central posterior mass that a credible interval of theta holds.
+CREDIBILITY = 0.90
 
 Floats = NDArray[np.float64]
 Positions = NDArray[np.int64]
@@ -56,12 +67,50 @@ class Beliefs:
             setattr(self, name, np.insert(column, places[~known], values[order][~known]))
         self.positions = np.insert(self.positions, places[~known], new[~known])
 
-    def draw(self, size: int, generator: np.random.Generator) -> Positions:
-        """The positions of the facts with the highest draws of theta, highest first.
+    def choose(self, sampling: str, size: int, number: int, generator: np.random.Generator) -> Positions:
+        """The positions of the facts that a round asks.
+
+        Args:
+            sampling: one of ``SAMPLING``.
+            size: how many.
+            number: of the round, from 1 on.
 
         Returns:
-            shape (size,), or fewer where fewer facts are askable.
+            distinct, shape (size,), or fewer: where fewer facts are askable, and in an iteration also where some of
+            those whose turn it is are not.
+
+        Raises:
+            UnknownNameError: there is no such sampling.
         """
+        if sampling == "thompson":
+            return self._highest(size, generator)
+        if sampling == "monte-carlo":
+            return self._random(size, generator)
+        if sampling == "iteration":
+            return self._next(size, number)
+        raise UnknownNameError(f"There is no sampling {sampling!r}; there are {', '.join(SAMPLING)}.")
+
+    def has_askable(self) -> bool:
+        """Whether there is a fact left to ask."""
+        return self.count > len(self.positions) or bool(self.askable.any())
+
+    def width(self) -> float:
+        """How broad the 90% credible interval of theta is, in [0, 1]: the mean over all facts that can be asked.
+
+        Those untouched count with the 0.9 of the uniform distribution. NaN where nothing can be asked.
+
+        Cost: linear in the touched facts; the intervals are found once for each different pair of parameters.
+        """
+        pairs, counts = np.unique(
+            np.stack([self.alpha[self.askable], self.beta[self.askable]]), axis=1, return_counts=True
+        )
+        low, high = credible_interval(pairs[0], pairs[1])
+        fresh = self.count - len(self.positions)
+        total = counts.sum() + fresh
+        return float(((high - low) @ counts + CREDIBILITY * fresh) / total) if total else float("nan")
+
+    def _highest(self, size: int, generator: np.random.Generator) -> Positions:
+        """The facts with the highest draws of theta, highest first."""
         candidates = self.positions[self.askable]
         theta = generator.beta(self.alpha[self.askable], self.beta[self.askable])
         fresh = self.count - len(self.positions)
@@ -71,22 +120,40 @@ class Beliefs:
         among_fresh = top >= len(theta)
         chosen = np.empty(len(top), np.int64)
         chosen[~among_fresh] = candidates[top[~among_fresh]]
-        chosen[among_fresh] = self._fresh(int(among_fresh.sum()), generator)
+        chosen[among_fresh] = self._outside(self.positions, int(among_fresh.sum()), generator)
         return chosen
 
-    def _fresh(self, size: int, generator: np.random.Generator) -> Positions:
-        """Distinct untouched positions, uniformly, in random order."""
-        if len(self.positions) > self.count // 2:
-            untouched = np.ones(self.count, np.bool_)
-            untouched[self.positions] = False
-            return generator.choice(np.flatnonzero(untouched), size, replace=False)
+    def _random(self, size: int, generator: np.random.Generator) -> Positions:
+        """Facts drawn uniformly, in random order."""
+        left_out = self.positions[~self.askable]
+        return self._outside(left_out, min(size, self.count - len(left_out)), generator)
+
+    def _next(self, size: int, number: int) -> Positions:
+        """The facts whose turn it is: going round through all, each once before any is asked again."""
+        step = min(size, self.count)
+        turn = ((number - 1) * step + np.arange(step, dtype=np.int64)) % max(1, self.count)
+        return turn[~np.isin(turn, self.positions[~self.askable])]
+
+    def _outside(self, left_out: Positions, size: int, generator: np.random.Generator) -> Positions:
+        """Distinct positions but for those left out (ascending), uniformly, in random order."""
+        if 2 * (len(left_out) + size) > self.count:
+            remaining = np.ones(self.count, np.bool_)
+            remaining[left_out] = False
+            return generator.choice(np.flatnonzero(remaining), size, replace=False)
         chosen: dict[int, None] = {}
         while len(chosen) < size:
             tried = generator.integers(self.count, size=2 * (size - len(chosen)) + 4)
-            places = np.minimum(np.searchsorted(self.positions, tried), max(0, len(self.positions) - 1))
-            touched = self.positions[places] == tried if len(self.positions) else np.zeros(len(tried), np.bool_)
-            chosen |= dict.fromkeys(tried[~touched].tolist())
+            places = np.minimum(np.searchsorted(left_out, tried), max(0, len(left_out) - 1))
+            hit = left_out[places] == tried if len(left_out) else np.zeros(len(tried), np.bool_)
+            chosen |= dict.fromkeys(tried[~hit].tolist())
         return np.array(list(chosen)[:size], dtype=np.int64)
+
+
+def credible_interval(alpha: Floats, beta: Floats) -> tuple[Floats, Floats]:
+    """The central 90% of Beta distributions: lower and upper bounds, each of the shape of ``alpha``."""
+    tail = (1 - CREDIBILITY) / 2
+    low, high = (np.asarray(stats.beta.ppf(mass, alpha, beta), dtype=np.float64) for mass in (tail, 1 - tail))
+    return low, high
 
 
 def highest_uniforms(count: int, size: int, generator: np.random.Generator) -> Floats:

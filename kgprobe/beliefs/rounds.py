@@ -1,4 +1,4 @@
-"""Adaptive rounds: draw the facts that a model most probably fails on, ask them, learn, propagate.
+"""Adaptive rounds: choose facts, ask them, learn, propagate.
 
 docs/methods.md, 2. Each round is one transaction guarded by ``Run.round``, and everything random in it follows from the
 seed and the round's number: a run that was killed at any moment goes on to the same beliefs as one that was not.
@@ -11,6 +11,7 @@ import dataclasses
 import platform
 import secrets
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -45,6 +46,9 @@ class Plan:
         batch: facts asked a round.
         as_of: reference date, ``yyyymmdd``.
         max_degree: entities with more facts do not propagate.
+        sampling: how facts are chosen, see :data:`~kgprobe.beliefs.draw.SAMPLING`.
+        propagation: whether facts learn from the answers of those around them.
+        width: the run ends as soon as the mean 90% credible interval of theta is no broader; 0 has no say.
     """
 
     run: str
@@ -53,6 +57,9 @@ class Plan:
     seed: int = 0
     as_of: int = 0
     max_degree: int = 1000
+    sampling: str = "thompson"
+    propagation: bool = True
+    width: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,12 +70,14 @@ class Round:
         number: from 1 on.
         touched: how many facts own answers or propagation reached.
         hubs: labels of entities that were left out of propagation, by their ids.
+        width: of the credible interval of theta after it, the mean over all facts that can be asked.
     """
 
     number: int
     outcomes: Sequence[Outcome]
     touched: int
     hubs: dict[str, str]
+    width: float
     seconds: dict[str, float]
 
 
@@ -79,7 +88,9 @@ class RunReport:
     Attributes:
         facts: how many facts it could ask.
         rounds: how many rounds it stands at in all.
-        stopped: why it ended: ``done``, ``asked to`` or ``nothing left to ask``.
+        asked: how many answers it has got in all.
+        unaskable, unanswered: how many questions could not be put, and how many got no answer, in all.
+        stopped: why it ended: ``done``, ``sure enough``, ``asked to`` or ``nothing left to ask``.
     """
 
     run: str
@@ -87,9 +98,14 @@ class RunReport:
     rounds: int
     asked: int
     unaskable: int
+    unanswered: int
     seconds: float
     stopped: str
     hubs: dict[str, str] = field(default_factory=dict)
+
+
+# What a run counts of its outcomes; each is counted as one of these.
+_COUNTS = ("asked", "unaskable", "unanswered")
 
 
 class RoundTakenError(KgprobeError):
@@ -122,6 +138,9 @@ def begin_run(graph: Graph, probe: Probe, plan: Plan, options: str = "{}") -> Ro
         "seed": plan.seed,
         "as_of": plan.as_of,
         "max_degree": plan.max_degree,
+        "sampling": plan.sampling,
+        "propagation": plan.propagation,
+        "width": plan.width,
         "relations": list(probe.relations),
         "graph": graph_state(graph),
         "engine": graph.server,
@@ -129,6 +148,7 @@ def begin_run(graph: Graph, probe: Probe, plan: Plan, options: str = "{}") -> Ro
         "started": datetime.now(timezone.utc).isoformat(timespec="seconds"),
         "asked": 0,
         "unaskable": 0,
+        "unanswered": 0,
     }
     if not graph.read("beliefs/run", id=plan.run):
         make_folder(run_folder({"id": plan.run, "uid": uid}))
@@ -187,7 +207,8 @@ def _locked(run: Row) -> Iterator[Path]:
 
 def plan_of(run: Row) -> Plan:
     """The plan that a run was begun with, extended since or not."""
-    return Plan(run["id"], *(run[name] for name in ("rounds", "batch", "seed", "as_of", "max_degree")))
+    names = [field.name for field in dataclasses.fields(Plan) if field.name != "run"]
+    return Plan(run["id"], **{name: run[name] for name in names})
 
 
 def run_rounds(
@@ -222,7 +243,7 @@ def run_rounds(
             )
         if plan.rounds != run["rounds"]:
             graph.write("beliefs/extend_run", id=plan.run, rounds=plan.rounds)
-        with Trail(folder, run["round"], run["asked"] + run["unaskable"]) as trail:
+        with Trail(folder, run["round"], run["asked"] + run["unaskable"] + run["unanswered"]) as trail:
             keys = askable_facts(graph, run["relations"], plan.as_of)
             beliefs = read_beliefs(graph, plan.run, keys)
             on_start(len(keys), run["round"], graph_state(graph) != run["graph"])
@@ -241,39 +262,58 @@ def _run(
     on_round: Callable[[Round], None],
     should_stop: Callable[[], bool],
 ) -> RunReport:
-    asked, unaskable, done, stopped = run["asked"], run["unaskable"], run["round"], "done"
+    counts = Counter({name: run[name] for name in _COUNTS})
+    done, stopped = run["round"], "done"
     hubs: dict[str, str] = {}
     while done < plan.rounds:
+        if plan.width and beliefs.width() <= plan.width:
+            stopped = "sure enough"
+            break
+        if not beliefs.has_askable():
+            stopped = "nothing left to ask"
+            break
         number = done + 1
         seconds: dict[str, float] = {}
         clock = time.monotonic()
-        positions = beliefs.draw(plan.batch, np.random.default_rng([plan.seed, number]))
+        positions = beliefs.choose(plan.sampling, plan.batch, number, np.random.default_rng([plan.seed, number]))
         seconds["draw"] = time.monotonic() - clock
-        if not len(positions):
-            stopped = "nothing left to ask"
-            break
         clock = time.monotonic()
         outcomes = probe.ask([keys[position] for position in positions], [plan.seed, number])
         seconds["ask"] = time.monotonic() - clock
+        _refuse_silence(outcomes)
         trail.append(number, outcomes)
         try:
             rows, parts, round_hubs = apply_round(graph, plan, run["model"], run["relations"], number, outcomes)
         except RoundTakenError:
-            trail.take_back(asked + unaskable)
+            trail.take_back(counts.total())
             raise
         clock = time.monotonic()
         _take_over(beliefs, keys, rows)
         seconds |= parts
         seconds["update"] = time.monotonic() - clock
         done = number
-        asked += sum(outcome.verdict is not Verdict.UNASKABLE for outcome in outcomes)
-        unaskable += sum(outcome.verdict is Verdict.UNASKABLE for outcome in outcomes)
+        counts += Counter(_counted_as(outcome) for outcome in outcomes)
         hubs |= round_hubs
-        on_round(Round(number, outcomes, len(rows), round_hubs, seconds))
+        on_round(Round(number, outcomes, len(rows), round_hubs, beliefs.width(), seconds))
         if should_stop() and done < plan.rounds:
             stopped = "asked to"
             break
-    return RunReport(plan.run, len(keys), done, asked, unaskable, 0.0, stopped, hubs)
+    counted = {name: counts[name] for name in _COUNTS}
+    return RunReport(plan.run, len(keys), done, **counted, seconds=0.0, stopped=stopped, hubs=hubs)
+
+
+def _refuse_silence(outcomes: Sequence[Outcome]) -> None:
+    """Raise KgprobeError where no question of a round got an answer: so it would go on, round after round."""
+    if outcomes and all(outcome.verdict is Verdict.UNANSWERED for outcome in outcomes):
+        reason, often = Counter(outcome.reason for outcome in outcomes).most_common(1)[0]
+        raise KgprobeError(
+            f"None of the {len(outcomes)} questions of this round got an answer; {often} times because: {reason} "
+            "The round was not counted; the run goes on with the same questions."
+        )
+
+
+def _counted_as(outcome: Outcome) -> str:
+    return "asked" if outcome.verdict.counts else outcome.verdict.value
 
 
 def _refuse_another_probe(run: Row, probe: Probe) -> None:
@@ -324,14 +364,15 @@ def apply_round(
         RoundTakenError: the round was applied already, by another process, or the run was forgotten.
     """
     rows = [_row(outcome) for outcome in outcomes]
-    answered = [row for row in rows if row["unaskable"] is None]
+    answered = [row for row in rows if row["right"] + row["wrong"]]
+    counts = Counter(map(_counted_as, outcomes))
     shared = {"run": plan.run, "model": model}
     seconds: dict[str, float] = {}
 
     def work(transaction: Transaction) -> tuple[list[Row], list[Row]]:
         clock = time.monotonic()
         guard = transaction.run(
-            "beliefs/guard_round", id=plan.run, round=number, asked=len(answered), unaskable=len(rows) - len(answered)
+            "beliefs/guard_round", id=plan.run, round=number, **{name: counts[name] for name in _COUNTS}
         )
         if not guard:
             gone = not transaction.run("beliefs/run", id=plan.run)
@@ -339,6 +380,8 @@ def apply_round(
             raise RoundTakenError(f"The run {plan.run!r} {what}")
         touched = {row["fact"]: row for row in transaction.run("beliefs/apply", rows=rows, **shared)}
         seconds["apply"] = time.monotonic() - clock
+        if not plan.propagation:
+            return list(touched.values()), []
         clock = time.monotonic()
         scope = {"relations": list(relations), "as_of": plan.as_of, "max_degree": plan.max_degree}
         touched |= {row["fact"]: row for row in transaction.run("beliefs/propagate", rows=answered, **scope, **shared)}
@@ -354,7 +397,9 @@ def _row(outcome: Outcome) -> Row:
     return {
         **FactKey._asdict(outcome.fact),
         "right": int(outcome.verdict is Verdict.RIGHT),
-        "wrong": int(outcome.verdict is Verdict.WRONG),
+        "wrong": int(outcome.verdict.is_failure),
+        "refused": int(outcome.verdict is Verdict.REFUSED),
+        "off_format": int(outcome.verdict is Verdict.OFF_FORMAT),
         "unaskable": outcome.reason if outcome.verdict is Verdict.UNASKABLE else None,
     }
 

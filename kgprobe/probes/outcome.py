@@ -13,11 +13,29 @@ from kgprobe.sampling.facts import FactKey
 
 
 class Verdict(str, Enum):
-    """How a model did on one ask of one fact."""
+    """How a model did on one ask of one fact.
+
+    A refusal, and an answer from which nothing can be read, count as wrong, and are told apart so that they can be
+    left out. ``UNANSWERED`` is a question that was put and to which no answer came, and ``UNASKABLE`` a fact that
+    cannot be put at all: neither counts, and only the first is asked again.
+    """
 
     RIGHT = "right"
     WRONG = "wrong"
+    REFUSED = "refused"
+    OFF_FORMAT = "off-format"
+    UNANSWERED = "unanswered"
     UNASKABLE = "unaskable"
+
+    @property
+    def is_failure(self) -> bool:
+        """Whether the model was heard and did not give the right answer."""
+        return self in (Verdict.WRONG, Verdict.REFUSED, Verdict.OFF_FORMAT)
+
+    @property
+    def counts(self) -> bool:
+        """Whether the model was heard at all."""
+        return self is Verdict.RIGHT or self.is_failure
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +43,7 @@ class Outcome:
     """One ask of one fact, traceable to its prompt.
 
     Attributes:
-        verdict: ``UNASKABLE`` counts neither as right nor as wrong; ``reason`` says why.
+        verdict: ``reason`` says why where it does not count.
         prompt: the text that the model was given.
         evidence: the numbers behind the verdict, and what they belong to; JSON-compatible.
     """

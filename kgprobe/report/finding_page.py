@@ -3,7 +3,8 @@
 import os
 from pathlib import Path
 
-from kgprobe.analysis.finding import CONFIDENCE, CREDIBILITY, Finding
+from kgprobe.analysis.finding import CONFIDENCE, Finding
+from kgprobe.beliefs.draw import CREDIBILITY
 from kgprobe.errors import KgprobeError
 from kgprobe.report.finding_table import percent
 from kgprobe.report.page import render_page

@@ -7,7 +7,8 @@ from rich.console import Console, Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from kgprobe.analysis.finding import CONFIDENCE, CREDIBILITY, Finding, Judged, Share
+from kgprobe.analysis.finding import CONFIDENCE, Finding, Judged, Share
+from kgprobe.beliefs.draw import CREDIBILITY
 from kgprobe.report.rows import visible
 
 

@@ -1,4 +1,4 @@
-"""Thompson draws: the trick with order statistics against drawing every fact."""
+"""Which facts are asked: Thompson draws against drawing every fact, uniform ones, and one after the other."""
 
 import numpy as np
 import pytest
@@ -7,6 +7,7 @@ from hypothesis import strategies as some
 from scipy import stats
 
 from kgprobe.beliefs.draw import Beliefs, highest_uniforms
+from kgprobe.errors import UnknownNameError
 
 
 def beliefs_of(count: int, touched: dict[int, tuple[float, float, bool]]) -> Beliefs:
@@ -45,11 +46,55 @@ def test_update_is_a_dictionary(count: int, data: some.DataObject) -> None:
 def test_a_draw_is_distinct_askable_and_repeatable(count: int, size: int, data: some.DataObject) -> None:
     touched = data.draw(some.dictionaries(some.integers(0, max(0, count - 1)), parameters, max_size=count))
     beliefs = beliefs_of(count, touched if count else {})
-    drawn = beliefs.draw(size, np.random.default_rng(7))
     askable = set(range(count)) - {position for position, (_, _, askable) in touched.items() if not askable}
-    assert len(set(drawn.tolist())) == len(drawn) == min(size, len(askable))
-    assert set(drawn.tolist()) <= askable
-    assert drawn.tolist() == beliefs.draw(size, np.random.default_rng(7)).tolist()
+    assert beliefs.has_askable() == bool(askable)
+    for sampling in ("thompson", "monte-carlo"):
+        drawn = beliefs.choose(sampling, size, 1, np.random.default_rng(7)).tolist()
+        assert len(set(drawn)) == len(drawn) == min(size, len(askable))
+        assert set(drawn) <= askable
+        assert drawn == beliefs.choose(sampling, size, 1, np.random.default_rng(7)).tolist()
+
+
+@given(some.integers(1, 40), some.integers(1, 50), some.data())
+def test_an_iteration_asks_each_fact_once_before_any_again(count: int, size: int, data: some.DataObject) -> None:
+    touched = data.draw(some.dictionaries(some.integers(0, count - 1), parameters, max_size=count))
+    beliefs = beliefs_of(count, touched)
+    askable = [position for position in range(count) if touched.get(position, (1, 1, True))[2]]
+    rounds = [beliefs.choose("iteration", size, n, np.random.default_rng(n)).tolist() for n in range(1, 2 * count + 1)]
+    assert all(len(set(asked)) == len(asked) for asked in rounds)
+    flat = [position for asked in rounds for position in asked]
+    passes = 2 * min(size, count)
+    assert flat == askable * passes
+
+
+def test_monte_carlo_is_uniform_whatever_was_learned() -> None:
+    count, size, repetitions = 30, 6, 5_000
+    generator = np.random.default_rng(3)
+    beliefs = beliefs_of(count, {0: (50.0, 1.0, True), 1: (1.0, 50.0, True), 2: (9.0, 9.0, False)})
+    often = np.zeros(count)
+    for _ in range(repetitions):
+        often[beliefs.choose("monte-carlo", size, 1, generator)] += 1
+    assert often[2] == 0
+    expected = np.delete(np.full(count, repetitions * size / (count - 1)), 2)
+    assert stats.chisquare(np.delete(often, 2), expected).pvalue > 1e-3
+
+
+def test_another_sampling_is_named() -> None:
+    with pytest.raises(UnknownNameError, match="thompson, monte-carlo, iteration"):
+        Beliefs.untouched(3).choose("best", 1, 1, np.random.default_rng(0))
+
+
+@given(some.integers(0, 12), some.data())
+def test_the_width_is_the_mean_over_facts_that_can_be_asked(count: int, data: some.DataObject) -> None:
+    touched = data.draw(some.dictionaries(some.integers(0, max(0, count - 1)), parameters, max_size=count))
+    beliefs = beliefs_of(count, touched if count else {})
+    widths = []
+    for position in range(count):
+        alpha, beta, askable = touched.get(position, (1.0, 1.0, True))
+        if askable:
+            low, high = stats.beta(alpha, beta).interval(0.9)
+            widths.append(high - low)
+    assert beliefs.width() == pytest.approx(np.mean(widths) if widths else np.nan, nan_ok=True)
 
 
 def test_highest_uniforms_are_the_highest_of_uniforms() -> None:
@@ -79,7 +124,7 @@ def test_draws_choose_facts_as_drawing_all_of_them_would(touched_share: float) -
     beta = np.array([touched.get(position, (1.0, 1.0, True))[1] for position in range(count)])
     ours, naive = np.zeros(count), np.zeros(count)
     for _ in range(repetitions):
-        ours[beliefs.draw(size, generator)] += 1
+        ours[beliefs.choose("thompson", size, 1, generator)] += 1
         naive[np.argsort(-generator.beta(alpha, beta))[:size]] += 1
     # Each count is about binomial; five standard deviations of a difference of two, over forty facts.
     assert np.abs(ours - naive).max() < 5 * np.sqrt(2 * repetitions * 0.25)

@@ -36,9 +36,10 @@ def naive(
     for answers in rounds:
         for asked_id, verdict in answers.items():
             own = beliefs[asked_id]
-            if verdict is Verdict.UNASKABLE:
+            if verdict in (Verdict.UNASKABLE, Verdict.UNANSWERED):
                 continue
-            wrong = int(verdict is Verdict.WRONG)
+            # A refusal and an answer that nothing can be read from are failures.
+            wrong = int(verdict is not Verdict.RIGHT)
             own[0] += wrong
             own[1] += 1 - wrong
             own[2] += 1 - wrong
@@ -119,6 +120,34 @@ def test_counters_at_entities_are_an_independent_way_to_the_same_beliefs(graph: 
             loop = fact.subject == fact.object
             expected = 1 + at[fact.subject] + (0 if loop else at[fact.object] - between)
             assert found.get(fact.id, (1, 1))[place] == expected
+
+
+def test_without_propagation_facts_learn_from_their_own_answers_alone(graph: Graph) -> None:
+    people, edges, relations = random_graph(6, 20, seed=4)
+    load(graph, WrittenSource(people, edges, relations))
+    asked = [fact.id for fact in askable_of(edges)[:4]]
+    answers = dict(zip(asked, (Verdict.WRONG, Verdict.RIGHT, Verdict.UNANSWERED, Verdict.UNASKABLE), strict=True))
+    begin(graph, "run")
+    plan = Plan("run", as_of=AS_OF, propagation=False)
+    touched, _, hubs = apply_round(graph, plan, "m", ASKABLE, 1, outcomes_of(edges, answers))
+    expected = {asked[0]: (2, 1, 0, 1), asked[1]: (1, 2, 1, 0), asked[2]: (1, 1, 0, 0), asked[3]: (1, 1, 0, 0)}
+    assert beliefs_in(graph, "run") == expected
+    assert {row["fact"]: row["unaskable"] for row in touched} == {fact: fact == asked[3] for fact in asked}
+    assert not hubs
+
+
+def test_refusals_and_answers_off_the_format_are_counted_apart(graph: Graph) -> None:
+    people, edges, relations = random_graph(6, 20, seed=4)
+    load(graph, WrittenSource(people, edges, relations))
+    asked = askable_of(edges)[0].id
+    begin(graph, "run")
+    given = (Verdict.REFUSED, Verdict.OFF_FORMAT, Verdict.WRONG, Verdict.REFUSED, Verdict.UNANSWERED, Verdict.RIGHT)
+    for number, verdict in enumerate(given, start=1):
+        apply_round(graph, Plan("run", as_of=AS_OF), "m", ASKABLE, number, outcomes_of(edges, {asked: verdict}))
+    text = "MATCH ()-[b:BELIEF {fact: $fact}]->() RETURN b.wrong AS wrong, b.refused AS refused, b.off_format AS off"
+    assert list(graph.run_text(text, {"fact": asked})[1]) == [{"wrong": 4, "refused": 2, "off": 1}]
+    run = graph.read("beliefs/run", id="run")[0]["run"]
+    assert (run["asked"], run["unanswered"], run["unaskable"]) == (5, 1, 0)
 
 
 def test_a_round_counts_once(graph: Graph) -> None:

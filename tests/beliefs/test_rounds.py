@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from kgprobe.beliefs.rounds import Plan, begin_run, forget_run, get_run, read_beliefs, run_rounds
+from kgprobe.beliefs.draw import SAMPLING
+from kgprobe.beliefs.rounds import Plan, begin_run, forget_run, get_run, plan_of, read_beliefs, run_rounds
 from kgprobe.beliefs.trail import FILE, read_trail, run_folder
 from kgprobe.errors import KgprobeError, UnknownNameError
 from kgprobe.graph.client import Graph
@@ -128,6 +129,76 @@ def test_what_cannot_be_asked_is_neither_right_nor_wrong_and_not_asked_again(gra
     assert get_run(graph, "run")["unaskable"] == len(unaskable)
 
 
+class FailingProbe(HashProbe):
+    """Gets no answer about the first facts of each round."""
+
+    def __init__(self, graph: Graph, failing: int) -> None:
+        super().__init__(graph)
+        self.failing = failing
+
+    def ask(self, facts: Any, seed: Any) -> list[Outcome]:
+        outcomes = super().ask(facts, seed)
+        lost = [Outcome(fact, Verdict.UNANSWERED, reason="the server hung up.") for fact in facts[: self.failing]]
+        return [*lost, *outcomes[self.failing :]]
+
+
+def test_what_got_no_answer_counts_neither_way_and_may_be_asked_again(graph: Graph) -> None:
+    load_graph(graph, facts=12)
+    probe, plan = FailingProbe(graph, failing=3), plan_for("run", rounds=4, sampling="iteration", batch=100)
+    begin_run(graph, probe, plan)
+    report = run_rounds(graph, probe, plan)
+    lost = [outcome["fact"] for outcome in trail_of(graph, "run") if outcome["verdict"] == "unanswered"]
+    assert len(lost) == 12 == report.unanswered
+    assert len(set(lost)) == 3
+    found = beliefs_in(graph, "run")
+    assert all(found[fact][2:] == (0, 0) for fact in lost)
+    assert report.asked == 4 * (report.facts - 3) == sum(right + wrong for _, _, right, wrong in found.values())
+
+
+def test_a_round_without_any_answer_does_not_take_place(graph: Graph) -> None:
+    load_graph(graph, facts=12)
+    probe, plan = FailingProbe(graph, failing=8), plan_for("run", propagation=False)
+    begin_run(graph, probe, plan)
+    with pytest.raises(KgprobeError, match=r"None of the .* questions of this round got an answer.*the server hung up"):
+        run_rounds(graph, probe, plan)
+    assert (get_run(graph, "run")["round"], trail_of(graph, "run")) == (0, [])
+    probe.failing = 0
+    assert run_rounds(graph, probe, plan).rounds == ROUNDS
+
+
+def test_a_run_ends_when_it_is_sure_enough(graph: Graph) -> None:
+    load_graph(graph, facts=40)
+    probe, plan = HashProbe(graph), plan_for("run", rounds=100, width=0.3)
+    begin_run(graph, probe, plan)
+    widths: list[float] = []
+    report = run_rounds(graph, probe, plan, on_round=lambda round_: widths.append(round_.width))
+    assert report.stopped == "sure enough"
+    assert widths[-1] <= 0.3 < widths[-2]
+    assert report.rounds == len(widths) < 100
+    # It would be so again.
+    assert run_rounds(graph, probe, plan).rounds == report.rounds
+    keys = askable_facts(graph, ["r0", "r1"], AS_OF)
+    assert read_beliefs(graph, "run", keys).width() == pytest.approx(widths[-1])
+
+
+@pytest.mark.parametrize("sampling", SAMPLING)
+def test_every_sampling_makes_a_run_that_goes_on_where_it_stood(graph: Graph, sampling: str) -> None:
+    load_graph(graph, facts=100)
+    probe = HashProbe(graph)
+    for run, stops in (("whole", ROUNDS), ("parts", 4)):
+        plan = plan_for(run, sampling=sampling, propagation=sampling != "monte-carlo")
+        begin_run(graph, probe, plan)
+        done: list[Any] = []
+        run_rounds(graph, probe, plan, on_round=done.append, should_stop=lambda: len(done) == stops)  # noqa: B023
+    assert plan_of(get_run(graph, "parts")) == plan
+    run_rounds(graph, probe, plan_of(get_run(graph, "parts")))
+    assert beliefs_in(graph, "parts") == beliefs_in(graph, "whole")
+    asked = [outcome["fact"] for outcome in trail_of(graph, "whole")]
+    assert asked == [outcome["fact"] for outcome in trail_of(graph, "parts")]
+    if sampling == "iteration":
+        assert max(map(asked.count, asked)) - min(map(asked.count, asked)) <= 1
+
+
 def test_a_run_ends_when_nothing_is_left(graph: Graph) -> None:
     load_graph(graph, facts=20)
 
@@ -240,7 +311,7 @@ def test_a_round_that_somebody_else_took_leaves_no_answers(graph: Graph) -> None
 
     def steal(round_: Any) -> None:
         if round_.number == 3:
-            graph.write("beliefs/guard_round", id="run", round=4, asked=0, unaskable=0)
+            graph.write("beliefs/guard_round", id="run", round=4, asked=0, unaskable=0, unanswered=0)
 
     with pytest.raises(KgprobeError, match="has round 4 already"):
         run_rounds(graph, probe, plan, on_round=steal)
