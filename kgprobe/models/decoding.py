@@ -133,10 +133,10 @@ def beam_search(
     found: list[list[Continuation]] = [[] for _ in contexts]
     with own_settings(scorer):
         rest = order
-        at_once = _prompts_at_once(scorer, width)
+        at_once = len(order)
         while rest:
             longest = len(contexts[rest[0]]) + new_tokens
-            batch = rest[: max(1, min(at_once, _of(_TOKENS_AT_ONCE, scorer) // (width * longest)))]
+            batch = rest[: min(at_once, prompts_at_once(scorer, width, longest))]
             try:
                 tails = _search(scorer, ends, [contexts[number] for number in batch], width, new_tokens)
             except torch.OutOfMemoryError:
@@ -203,15 +203,11 @@ def _search(
     end = scorer.tokenizer.eos_token_id
     # Only ever behind a mask, or behind what ends a continuation.
     padding = 0 if end is None else end
-    longest = max(map(len, contexts))
-    tokens = torch.full((len(contexts), longest), padding)
-    mask = torch.zeros((len(contexts), longest), dtype=torch.int64)
-    for row, context in enumerate(contexts):
-        tokens[row, longest - len(context) :] = torch.tensor(context)
-        mask[row, longest - len(context) :] = 1
+    tokens, mask = left_padded(scorer, contexts, padding)
+    longest = tokens.shape[1]
     generated = model.generate(
-        input_ids=tokens.to(model.device),
-        attention_mask=mask.to(model.device),
+        input_ids=tokens,
+        attention_mask=mask,
         generation_config=_settings(width, new_tokens, end, padding),
         stopping_criteria=StoppingCriteriaList([ends.criterion(longest)]),
     )
@@ -276,9 +272,22 @@ def own_settings(scorer: Scorer) -> Iterator[None]:
         model.generation_config = theirs
 
 
-def _prompts_at_once(scorer: Scorer, width: int) -> int:
+def left_padded(scorer: Scorer, contexts: Sequence[Sequence[int]], padding: int) -> tuple[torch.Tensor, torch.Tensor]:
+    """Token ids in rows that end together, and which of them count, both of shape (contexts, longest)."""
+    longest = max(map(len, contexts))
+    tokens = torch.full((len(contexts), longest), padding)
+    mask = torch.zeros((len(contexts), longest), dtype=torch.int64)
+    for row, context in enumerate(contexts):
+        tokens[row, longest - len(context) :] = torch.tensor(context)
+        mask[row, longest - len(context) :] = 1
+    return tokens.to(scorer.model.device), mask.to(scorer.model.device)
+
+
+def prompts_at_once(scorer: Scorer, width: int, longest: int) -> int:
+    """How many prompts to go on from together, at least 1: each with ``width`` rows of up to ``longest`` tokens."""
     vocabulary = int(scorer.model.config.get_text_config().vocab_size)
-    return max(1, _of(_LOGITS_AT_ONCE, scorer) // (width * vocabulary))
+    rows = min(_of(_LOGITS_AT_ONCE, scorer) // vocabulary, _of(_TOKENS_AT_ONCE, scorer) // longest)
+    return max(1, rows // width)
 
 
 def _of(limits: dict[str, int], scorer: Scorer) -> int:

@@ -1,6 +1,6 @@
 """Clozes for a relation that has none, written by a language model and weighed by it.
 
-The model answers several times (:mod:`kgprobe.models.generation`); what its answers hold is checked
+The model answers several times (:mod:`kgprobe.models.local_generator`); what its answers hold is checked
 (:mod:`kgprobe.verbalize.proposals`), and what passes is ranked by how probable the objects of real facts are to the
 model behind it. A sentence that has no word in common with the relation has to tell the relation's facts from swapped
 ones, too. What this cannot see is a sentence that is wrong in a likely way, such as one the wrong way round in words
@@ -14,8 +14,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from kgprobe.models.generation import draw_answers
+from kgprobe.models.generator import Request, Unanswered
+from kgprobe.models.local_generator import LocalGenerator
 from kgprobe.models.scorer import Scorer
+from kgprobe.models.tokens import TextError
 from kgprobe.records import Relation
 from kgprobe.verbalize.examples import Example
 from kgprobe.verbalize.proposals import Shot, objections, proposed, shares_word, shot_of, writing_prompt
@@ -26,6 +28,8 @@ from kgprobe.verbalize.tense import has_ended
 WEIGHED_FACTS = 16
 # Of pairs of facts, the share that has to be more probable than the same pairs with their objects swapped.
 PAIRED = 2 / 3
+# Below 1 a model keeps closer to what it finds probable.
+TEMPERATURE = 0.8
 _NEW_TOKENS = 40
 
 
@@ -85,19 +89,33 @@ def write_clozes(
         as_of: facts that ended before it (``yyyymmdd``) are not spoken of in the present, if there are others.
 
     Raises:
-        TextError: the examples are longer than the model takes in, or it cannot take a name of the facts.
-        KgprobeError: there is not enough memory.
+        TextError: the examples are longer than the model takes in or memory holds, or it cannot take a name of the
+            facts.
 
     Cost: ``answers`` continuations of some tokens, and ``WEIGHED_FACTS`` prompts with as many names for each proposal.
     """
     current = [example for example in examples if not has_ended(example.end, as_of)] or list(examples)
     shown = shot_of(relation, current)
-    own_seed = int(np.random.default_rng([seed, zlib.crc32(relation.id.encode())]).integers(2**31))
-    drawn = draw_answers(scorer, writing_prompt(shots, shown), answers, seed=own_seed, new_tokens=_NEW_TOKENS)
+    drawn = _draw(scorer, writing_prompt(shots, shown), answers, [seed, zlib.crc32(relation.id.encode())])
     held = [proposed(answer, shown) for answer in drawn]
     proposals = list(dict.fromkeys(cloze for its in held for cloze in its))
     kept, rejected = choose(scorer, relation, proposals, current, others)
     return Written(kept[:keep], rejected, sum(not its for its in held))
+
+
+def _draw(scorer: Scorer, prompt: str, count: int, seed: Sequence[int]) -> list[str]:
+    """Answers to one prompt, drawn independently of each other.
+
+    Raises:
+        TextError: the model cannot take the prompt.
+    """
+    seeds = np.random.default_rng(seed).integers(2**31, size=count).tolist()
+    texts = []
+    for answer in LocalGenerator(scorer).answer([Request(prompt, _NEW_TOKENS, TEMPERATURE, own) for own in seeds]):
+        if isinstance(answer, Unanswered):
+            raise TextError(answer.reason)
+        texts.append(answer.text)
+    return texts
 
 
 def choose(
