@@ -24,8 +24,8 @@ from kgprobe.graph.server import lease
 from kgprobe.models.demo import demo_model_folder
 from kgprobe.models.scorer import Scorer
 from kgprobe.models.spec import load_scorer
+from kgprobe.probes.cloze_questions import ClozeQuestions
 from kgprobe.probes.optimal_distractors import OptimalDistractors, Retrieved
-from kgprobe.probes.questions import ClozeQuestions
 from kgprobe.sampling.facts import AskedFact, askable_facts
 from kgprobe.sampling.selection import sample_facts
 from kgprobe.sources import get_loader

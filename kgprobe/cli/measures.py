@@ -12,7 +12,7 @@ from kgprobe.cli.running import load_model
 
 if TYPE_CHECKING:
     from kgprobe.graph.client import Graph
-    from kgprobe.probes.questions import Question
+    from kgprobe.probes.cloze_questions import ClozeQuestion
     from kgprobe.studies.measures import Scores, Tools
 
 
@@ -135,7 +135,7 @@ def described(choice: MeasuresChoice, tools: "Tools", names: Sequence[str]) -> d
 
 
 @contextmanager
-def measuring(tools: "Tools", total: int) -> Iterator["Callable[[str, Sequence[Question]], Scores]"]:
+def measuring(tools: "Tools", total: int) -> Iterator["Callable[[str, Sequence[ClozeQuestion]], Scores]"]:
     """A measure of questions by its name, with a bar over so many facts and measures."""
     from kgprobe.report.progress import progress_bar
     from kgprobe.studies.measures import measure_facts
@@ -143,7 +143,7 @@ def measuring(tools: "Tools", total: int) -> Iterator["Callable[[str, Sequence[Q
     done = 0
     with progress_bar("Measuring", total, "facts") as bar:
 
-        def measured(name: str, questions: "Sequence[Question]") -> "Scores":
+        def measured(name: str, questions: "Sequence[ClozeQuestion]") -> "Scores":
             def watch(facts: int) -> None:
                 nonlocal done
                 done += facts

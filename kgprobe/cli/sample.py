@@ -96,7 +96,7 @@ def _optimal(
 
     from kgprobe.cli.running import load_model
     from kgprobe.errors import KgprobeError
-    from kgprobe.probes.questions import ClozeQuestions
+    from kgprobe.probes.cloze_questions import ClozeQuestions
     from kgprobe.probes.strategies import StrategyOptions, make_strategy
 
     questions = ClozeQuestions(graph, common.as_of, sentences=choice.sentences).of(keys, [common.seed])

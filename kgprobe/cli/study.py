@@ -87,7 +87,7 @@ class Setting:
 def setting(facts: FactsAsked, common: Common) -> Iterator[Setting]:
     """The facts that were asked for, with the graph open."""
     from kgprobe.graph.server import open_graph
-    from kgprobe.probes.questions import ClozeQuestions
+    from kgprobe.probes.cloze_questions import ClozeQuestions
 
     with open_graph(common.graph, ask_password) as graph:
         askable = ClozeQuestions(graph, common.as_of, relations=facts.relations).relations
@@ -230,7 +230,7 @@ def calibration(scores: Path, model: str, choice: MeasuresChoice, common: Common
     """
     from kgprobe.graph.server import open_graph
     from kgprobe.graph.state import graph_state
-    from kgprobe.probes.questions import ClozeQuestions
+    from kgprobe.probes.cloze_questions import ClozeQuestions
     from kgprobe.studies.calibration import calibration_study, find_scored, read_human_scores
 
     human = read_human_scores(scores)

@@ -16,10 +16,10 @@ from kgprobe.errors import KgprobeError
 from kgprobe.graph.client import Graph
 from kgprobe.models.scorer import Scorer
 from kgprobe.models.tokens import TextError
+from kgprobe.probes.cloze_questions import ClozeQuestion
 from kgprobe.probes.measure import avg_at_n, chance_level, min_at_n
 from kgprobe.probes.outcome import Outcome, Verdict
 from kgprobe.probes.plausibility import Candidates, log_plausibilities, untakable
-from kgprobe.probes.questions import Question
 from kgprobe.probes.strategies import Rivals, StrategyOptions, make_strategy
 from kgprobe.sampling.distractors import Distractor
 from kgprobe.sampling.facts import AskedFact
@@ -71,7 +71,7 @@ class Comparison:
             "distractors": self._count,
         }
 
-    def answer(self, questions: Sequence[Question], seed: Sequence[int]) -> list[Outcome]:
+    def answer(self, questions: Sequence[ClozeQuestion], seed: Sequence[int]) -> list[Outcome]:
         """One outcome a question, in order.
 
         A fact whose names the model cannot take is unaskable, and so is every fact of a model without an EOS token;
@@ -88,7 +88,7 @@ class Comparison:
             for question, reason in zip(questions, reasons, strict=True)
         ]
 
-    def _outcomes(self, questions: Sequence[Question], seed: Sequence[int]) -> list[Outcome]:
+    def _outcomes(self, questions: Sequence[ClozeQuestion], seed: Sequence[int]) -> list[Outcome]:
         asked: list[_Asked] = []
         failed: dict[int, str] = {}
         for index, (question, its) in enumerate(
@@ -144,7 +144,7 @@ def _without_end(scorer: Scorer) -> str | None:
     return None
 
 
-def _unaskable(question: Question) -> str | None:
+def _unaskable(question: ClozeQuestion) -> str | None:
     """Why a question cannot be asked of any model; None if it can."""
     fact = question.fact
     if not question.clozes:

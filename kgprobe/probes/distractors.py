@@ -1,6 +1,7 @@
 """The distractor measure as a probe: facts are put into cloze sentences and compared with distractors.
 
-Section 3 of the distractor paper; docs/methods.md, 1. :mod:`.questions` makes sentences, :mod:`.comparison` answers.
+Section 3 of the distractor paper; docs/methods.md, 1. :mod:`.cloze_questions` makes sentences,
+:mod:`.comparison` answers.
 """
 
 from collections.abc import Sequence
@@ -8,10 +9,10 @@ from typing import Any
 
 from kgprobe.graph.client import Graph
 from kgprobe.models.scorer import Scorer
+from kgprobe.probes.cloze_questions import ClozeQuestions
 from kgprobe.probes.comparison import Comparison
 from kgprobe.probes.measure import chance_level
 from kgprobe.probes.outcome import Outcome
-from kgprobe.probes.questions import ClozeQuestions
 from kgprobe.probes.strategies import StrategyOptions
 from kgprobe.sampling.facts import FactKey
 

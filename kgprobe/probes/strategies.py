@@ -13,8 +13,8 @@ from typing import Any, Protocol
 from kgprobe.errors import UnknownNameError
 from kgprobe.graph.client import Graph
 from kgprobe.models.scorer import Scorer
+from kgprobe.probes.cloze_questions import ClozeQuestion
 from kgprobe.probes.optimal_distractors import OptimalDistractors
-from kgprobe.probes.questions import Question
 from kgprobe.sampling.distractors import Distractor, Retriever
 from kgprobe.sampling.retrievers import RETRIEVERS
 
@@ -43,7 +43,7 @@ class Strategy(Protocol):
         """The strategy with its options: what a result has to say of it; ``strategy`` is its name."""
         ...
 
-    def rivals(self, questions: Sequence[Question], count: int, seed: Sequence[int]) -> list[list[Rivals]]:
+    def rivals(self, questions: Sequence[ClozeQuestion], count: int, seed: Sequence[int]) -> list[list[Rivals]]:
         """For each question, for each of its sentences, at most ``count`` distractors."""
         ...
 
@@ -74,7 +74,7 @@ class _Retrieved:
     def describe(self) -> dict[str, Any]:
         return self._retriever.describe()
 
-    def rivals(self, questions: Sequence[Question], count: int, seed: Sequence[int]) -> list[list[Rivals]]:
+    def rivals(self, questions: Sequence[ClozeQuestion], count: int, seed: Sequence[int]) -> list[list[Rivals]]:
         retrieved = self._retriever.retrieve([question.fact.key for question in questions], count, seed)
         return [
             [Rivals(distractors)] * len(question.clozes)
@@ -93,7 +93,7 @@ class _Optimal:
 
     def rivals(
         self,
-        questions: Sequence[Question],
+        questions: Sequence[ClozeQuestion],
         count: int,
         seed: Sequence[int],  # noqa: ARG002 nothing here is random
     ) -> list[list[Rivals]]:

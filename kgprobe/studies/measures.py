@@ -24,10 +24,10 @@ from kgprobe.errors import KgprobeError, UnknownNameError
 from kgprobe.graph.client import Graph
 from kgprobe.models.encoder import Encoder
 from kgprobe.models.scorer import Scorer
+from kgprobe.probes.cloze_questions import ClozeQuestion
 from kgprobe.probes.comparison import Comparison
 from kgprobe.probes.measure import avg_at_n, min_at_n
 from kgprobe.probes.outcome import Verdict
-from kgprobe.probes.questions import Question
 from kgprobe.probes.strategies import StrategyOptions
 
 Floats = NDArray[np.float64]
@@ -89,7 +89,9 @@ def measure_names(strategies: Sequence[str], tools: Tools) -> list[str]:
     return [*names, "karr"]
 
 
-def measure_facts(name: str, tools: Tools, questions: Sequence[Question], watch: Watch = lambda facts: None) -> Scores:
+def measure_facts(
+    name: str, tools: Tools, questions: Sequence[ClozeQuestion], watch: Watch = lambda facts: None
+) -> Scores:
     """One measure of all facts.
 
     Args:
@@ -124,7 +126,7 @@ class _BySentence:
     reasons: Mapping[int, str]
 
 
-def _asked(questions: Sequence[Question]) -> list[Asked]:
+def _asked(questions: Sequence[ClozeQuestion]) -> list[Asked]:
     return [
         Asked(cloze, (question.fact.object_label, *question.fact.object_aliases))
         for question in questions
@@ -132,7 +134,7 @@ def _asked(questions: Sequence[Question]) -> list[Asked]:
     ]
 
 
-def _means(questions: Sequence[Question], first: int, values: _BySentence) -> Scores:
+def _means(questions: Sequence[ClozeQuestion], first: int, values: _BySentence) -> Scores:
     """The mean over each fact's sentences; a fact with a sentence that has no value has none."""
     ends = np.cumsum([len(question.clozes) for question in questions])
     means = np.full((len(questions), values.values.shape[1]), np.nan)
@@ -149,7 +151,7 @@ def _means(questions: Sequence[Question], first: int, values: _BySentence) -> Sc
     return Scores(values.configurations, means, reasons)
 
 
-def _distractors(strategy: str, tools: Tools, questions: Sequence[Question], watch: Watch) -> Scores:
+def _distractors(strategy: str, tools: Tools, questions: Sequence[ClozeQuestion], watch: Watch) -> Scores:
     options = StrategyOptions(strategy, tools.as_of, tools.weighting, tools.budget)
     most = max(tools.counts)
     comparison = Comparison(tools.graph, tools.scorer, options, most)
@@ -177,17 +179,17 @@ def _alone(values: Values, **options: Any) -> _BySentence:
     return _BySentence([options], values.values[:, None], values.reasons)
 
 
-def _probability(tools: Tools, questions: Sequence[Question]) -> _BySentence:
+def _probability(tools: Tools, questions: Sequence[ClozeQuestion]) -> _BySentence:
     return _alone(probability(tools.scorer, _asked(questions)))
 
 
-def _precision(tools: Tools, questions: Sequence[Question]) -> _BySentence:
+def _precision(tools: Tools, questions: Sequence[ClozeQuestion]) -> _BySentence:
     ranks = best_rank(tools.scorer, _asked(questions))
     columns = [precision_at_n(ranks.values, n) for n in tools.counts]
     return _BySentence(configurations(n=tools.counts), np.stack(columns, axis=1), ranks.reasons)
 
 
-def _karr(tools: Tools, questions: Sequence[Question]) -> _BySentence:
+def _karr(tools: Tools, questions: Sequence[ClozeQuestion]) -> _BySentence:
     keys = [question.fact.key for question in questions]
     drawn = draw_contrasts(tools.graph, keys, _CONTRASTS, [tools.seed])
     of_sentences = [
@@ -198,8 +200,8 @@ def _karr(tools: Tools, questions: Sequence[Question]) -> _BySentence:
 
 def _over_beams(
     measure: Callable[[Tools, Sequence[Asked], Any], Values],
-) -> Callable[[Tools, Sequence[Question]], _BySentence]:
-    def measured(tools: Tools, questions: Sequence[Question]) -> _BySentence:
+) -> Callable[[Tools, Sequence[ClozeQuestion]], _BySentence]:
+    def measured(tools: Tools, questions: Sequence[ClozeQuestion]) -> _BySentence:
         asked = _asked(questions)
         by_width = [measure(tools, asked, continue_sentences(tools.scorer, asked, width)) for width in tools.widths]
         reasons = {number: reason for values in by_width for number, reason in values.reasons.items()}
@@ -221,7 +223,7 @@ def _judge(tools: Tools, asked: Sequence[Asked], continued: Any) -> Values:
     return llm_judge(tools.judge, asked, continued)
 
 
-_BASELINES: Mapping[str, Callable[[Tools, Sequence[Question]], _BySentence]] = {
+_BASELINES: Mapping[str, Callable[[Tools, Sequence[ClozeQuestion]], _BySentence]] = {
     "probability": _probability,
     "precision@n": _precision,
     "rouge-l": _over_beams(lambda tools, asked, continued: rouge_l(asked, continued)),

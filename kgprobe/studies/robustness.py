@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from kgprobe.analysis.robustness import robustness
 from kgprobe.graph.client import Graph
-from kgprobe.probes.questions import Question
+from kgprobe.probes.cloze_questions import ClozeQuestion
 from kgprobe.sampling.facts import FactKey, describe_facts
 from kgprobe.studies.measures import Scores
 from kgprobe.studies.notes import counted
@@ -21,7 +21,7 @@ from kgprobe.verbalize.corrections import Pair
 Floats = NDArray[np.float64]
 
 
-def paired_questions(graph: Graph, pairs: Sequence[Pair]) -> tuple[list[Question], list[Question], list[str]]:
+def paired_questions(graph: Graph, pairs: Sequence[Pair]) -> tuple[list[ClozeQuestion], list[ClozeQuestion], list[str]]:
     """The flawed questions and the corrected ones, of the pairs whose fact is in the graph, and why others are not.
 
     Cost: a walk from each subject.
@@ -42,18 +42,18 @@ def paired_questions(graph: Graph, pairs: Sequence[Pair]) -> tuple[list[Question
     flawed, corrected, missing = [], [], []
     for index, pair in enumerate(pairs):
         if index in described:
-            flawed.append(Question(described[index], [pair.flawed]))
-            corrected.append(Question(described[index], [pair.corrected]))
+            flawed.append(ClozeQuestion(described[index], [pair.flawed]))
+            corrected.append(ClozeQuestion(described[index], [pair.corrected]))
         else:
             missing.append("the graph has no such fact")
     return flawed, corrected, missing
 
 
 def robustness_study(
-    measure: Callable[[str, Sequence[Question]], Scores],
+    measure: Callable[[str, Sequence[ClozeQuestion]], Scores],
     names: Sequence[str],
-    flawed: Sequence[Question],
-    corrected: Sequence[Question],
+    flawed: Sequence[ClozeQuestion],
+    corrected: Sequence[ClozeQuestion],
     left_out: Sequence[str],
     model: str,
     config: Mapping[str, Any],

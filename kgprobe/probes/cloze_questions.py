@@ -21,7 +21,7 @@ SENTENCES = 1
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class ClozeQuestion:
     """A fact and the sentences it is asked in.
 
     Attributes:
@@ -81,22 +81,22 @@ class ClozeQuestions:
             "past_clozes": self._past_clozes,
         }
 
-    def of(self, facts: Sequence[FactKey], seed: Sequence[int]) -> list[Question]:
+    def of(self, facts: Sequence[FactKey], seed: Sequence[int]) -> list[ClozeQuestion]:
         """A question a fact, in order. Cost: a walk from each subject."""
         return [self._question(fact, seed) for fact in describe_facts(self._graph, facts)]
 
-    def _question(self, fact: AskedFact, seed: Sequence[int]) -> Question:
+    def _question(self, fact: AskedFact, seed: Sequence[int]) -> ClozeQuestion:
         if fact.relation not in self._clozes:
             reason = "its relation is not among those asked: inactive, not named, or without a cloze sentence"
-            return Question(fact, (), reason)
+            return ClozeQuestion(fact, (), reason)
         ended = has_ended(fact.end, self._as_of)
         templates = templates_of(self._clozes[fact.relation], self._past_clozes[fact.relation], ended)
         if not templates:
             reason = f"it has ended, and the relation {fact.relation} has no cloze sentence in the past tense"
-            return Question(fact, (), reason)
+            return ClozeQuestion(fact, (), reason)
         if self._sentences is not None and self._sentences < len(templates):
             # From a stream of the fact's own, so that neither what stands beside it nor how it was chosen has a say.
             generator = np.random.default_rng([*seed, SENTENCES, zlib.crc32(fact.key.fact.encode())])
             chosen = generator.choice(len(templates), self._sentences, replace=False)
             templates = [templates[index] for index in sorted(chosen)]
-        return Question(fact, [Cloze(template, fact.subject_label) for template in templates])
+        return ClozeQuestion(fact, [Cloze(template, fact.subject_label) for template in templates])
