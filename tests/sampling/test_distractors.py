@@ -8,7 +8,7 @@ from scipy import stats
 from kgprobe.graph.client import Graph
 from kgprobe.graph.ingest import load
 from kgprobe.records import Entity, Fact, Relation
-from kgprobe.sampling import distractors as module
+from kgprobe.sampling import pool_draws as module
 from kgprobe.sampling.distractors import Distractor, RandomDistractors, admissible
 from kgprobe.sampling.facts import FactKey, askable_facts, describe_facts
 from tests.sampling.enumerable import AS_OF, current, distractors, enumerable

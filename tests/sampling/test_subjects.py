@@ -9,7 +9,7 @@ from scipy import stats
 from kgprobe.graph.client import Graph
 from kgprobe.graph.ingest import load
 from kgprobe.records import Entity, Fact
-from kgprobe.sampling import subjects as module
+from kgprobe.sampling import pool_draws as module
 from kgprobe.sampling.facts import FactKey
 from kgprobe.sampling.subjects import other_subjects
 from tests.written_source import WrittenSource
@@ -32,7 +32,6 @@ def naive(fact: Fact) -> set[str]:
 @pytest.mark.parametrize("listed", [10_000, 0], ids=["listed types", "types by number"])
 def test_all_are_found_and_nothing_else(graph: Graph, monkeypatch: pytest.MonkeyPatch, listed: int) -> None:
     monkeypatch.setattr(module, "LISTED_MEMBERS", listed)
-    monkeypatch.setattr(module, "_PATIENCE", 4)
     load(graph, WrittenSource(ENTITIES, FACTS))
     keys = [FactKey(fact.subject, fact.id) for fact in FACTS]
     for fact, found in zip(FACTS, other_subjects(graph, keys, 60, [1]), strict=True):

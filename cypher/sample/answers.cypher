@@ -1,0 +1,15 @@
+// Everything that answers a fact's question, now and before: the objects of its subject and relation. Walks the facts of
+// each subject.
+// $as_of: yyyymmdd, $rows: [{subject, fact}]
+//   -> fact, id, label, aliases, current: whether it is true at $as_of, former: whether it was true before
+UNWIND $rows AS row
+MATCH (subject:Entity {id: row.subject})-[fact:FACT {id: row.fact}]->(:Entity)
+MATCH (subject)-[truth:FACT]->(object:Entity)
+WHERE truth.relation = fact.relation
+WITH row, object,
+     max(CASE WHEN coalesce(truth.from, $as_of) <= $as_of AND coalesce(truth.until, $as_of) >= $as_of THEN 1 ELSE 0 END)
+       AS current,
+     max(CASE WHEN truth.until < $as_of THEN 1 ELSE 0 END) AS former
+RETURN row.fact AS fact, object.id AS id, coalesce(object.label, '') AS label, coalesce(object.aliases, []) AS aliases,
+       current = 1 AS current, former = 1 AS former
+ORDER BY fact, id

@@ -1,0 +1,84 @@
+"""Hard negatives on both engines, against the definition on an enumerable graph."""
+
+from collections import Counter
+from collections.abc import Sequence
+
+import pytest
+from scipy import stats
+
+from kgprobe.graph.client import Graph
+from kgprobe.graph.ingest import load
+from kgprobe.records import Entity, Fact
+from kgprobe.sampling import pool_draws as module
+from kgprobe.sampling.facts import FactKey
+from kgprobe.sampling.negatives import Negatives
+from tests.sampling.enumerable import AS_OF, current, enumerable
+from tests.written_source import WrittenSource
+
+
+def naive(people: Sequence[Entity], facts: Sequence[Fact], fact: Fact) -> dict[str, bool]:
+    """C_r - T_(s,r), without the nameless, namesakes of what is true and the subject; and whether each is former."""
+    by_id = {entity.id: entity for entity in people}
+    of_subject = [other for other in facts if (other.subject, other.relation) == (fact.subject, fact.relation)]
+    true_ones = [by_id[other.object] for other in of_subject if current(other)]
+    names = {name for entity in true_ones for name in (entity.label, *entity.aliases)}
+    return {
+        rival.id: any(other.object == rival.id and other.end == "2010" for other in of_subject)
+        for rival in (by_id[id_] for id_ in {other.object for other in facts if other.relation == fact.relation})
+        if rival.label
+        and rival not in true_ones
+        and rival.id != fact.subject
+        and not names & {rival.label, *rival.aliases}
+    }
+
+
+@pytest.mark.parametrize("listed", [99, 0], ids=["listed objects", "objects by number"])
+@pytest.mark.parametrize("seed", [1, 2])
+def test_all_negatives_are_found_and_nothing_else(
+    graph: Graph, monkeypatch: pytest.MonkeyPatch, listed: int, seed: int
+) -> None:
+    monkeypatch.setattr(module, "LISTED_MEMBERS", listed)
+    monkeypatch.setattr(module, "LISTED_SHARE", 0.01 if listed else 0)
+    people, facts = enumerable(seed, entities=30, facts=60, subjects=6)
+    load(graph, WrittenSource(people, facts))
+    keys = [FactKey(fact.subject, fact.id) for fact in facts]
+    drawn = Negatives(graph, AS_OF).draw(keys, len(people), [0])
+    formers = 0
+    for fact, negatives in zip(facts, drawn, strict=True):
+        found = {negative.id: negative.former for negative in negatives}
+        assert len(found) == len(negatives)
+        assert found == naive(people, facts, fact), fact
+        formers += sum(found.values())
+        by_id = {entity.id: entity for entity in people}
+        assert all((n.label, n.aliases) == (by_id[n.id].label, by_id[n.id].aliases) for n in negatives)
+    assert formers
+
+
+def test_one_is_drawn_with_the_same_probability_as_any_other(graph: Graph) -> None:
+    people = [Entity(f"e{n}", f"name {n}") for n in range(14)]
+    facts = [Fact(f"f{n}", "e0" if n < 3 else "e1", "r", f"e{n + 2}") for n in range(12)]
+    load(graph, WrittenSource(people, facts))
+    negatives = Negatives(graph, AS_OF)
+    counts = Counter(negatives.draw([FactKey("e0", "f0")], 1, [seed])[0][0].id for seed in range(450))
+    assert set(counts) == {f"e{n + 2}" for n in range(3, 12)}
+    assert stats.chisquare(list(counts.values())).pvalue > 1e-3
+    assert (
+        negatives.draw([FactKey("e0", "f0")], 1, [7])
+        == negatives.draw([FactKey("e1", "f5"), FactKey("e0", "f0")], 1, [7])[1:]
+    )
+
+
+def test_what_answers_a_fact_s_question_now_and_before(graph: Graph) -> None:
+    people, facts = enumerable(4, entities=20, facts=60, subjects=4)
+    load(graph, WrittenSource(people, facts))
+    rows = graph.read(
+        "sample/answers", rows=[{"subject": fact.subject, "fact": fact.id} for fact in facts], as_of=AS_OF
+    )
+    found = {(row["fact"], row["id"]): (row["current"], row["former"]) for row in rows}
+    expected = {}
+    for fact in facts:
+        others = [other for other in facts if (other.subject, other.relation) == (fact.subject, fact.relation)]
+        for id_ in {other.object for other in others}:
+            its = [other for other in others if other.object == id_]
+            expected[fact.id, id_] = any(map(current, its)), any(other.end == "2010" for other in its)
+    assert found == expected
