@@ -61,7 +61,7 @@ def received(ends: Ends, answers: Floats) -> Floats:
     through = ends.open_subjects * at[ends.subjects] + ends.open_objects * at[ends.objects]
     twice = ends.open_subjects & ends.open_objects
     # Where neither end is open, a fact knows of itself alone.
-    return np.where(ends.open_subjects | ends.open_objects, through, own)
+    return np.where(ends.open_subjects | ends.open_objects, through - twice * between, own)
 
 
 def _summed(numbers: Positions, values: Floats, count: int) -> Floats:
