@@ -91,6 +91,17 @@ def demo_folder() -> Path:
 
 
 @pytest.fixture(scope="session")
+def api_model(demo_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, str]]:
+    """A real server for the whole run, the demo model with a chat template: what it calls its model, and its URL."""
+    from tests.models.serving import serve, with_chat_template
+
+    folder = tmp_path_factory.mktemp("served")
+    model = with_chat_template(demo_folder, folder / "model")
+    with serve(model, folder / "log") as url:
+        yield str(model), url
+
+
+@pytest.fixture(scope="session")
 def demo_scorer(demo_folder: Path) -> "Scorer":
     """The demo model, loaded once for the whole run."""
     from kgprobe.models.spec import load_scorer

@@ -25,6 +25,10 @@ class Request:
     temperature: float = 0.0
     seed: int = 0
 
+    def normalized(self) -> "Request":
+        """Equal for requests with equal answers: nothing is drawn at temperature 0."""
+        return self if self.temperature > 0 else Request(self.prompt, self.max_tokens)
+
 
 @dataclass(frozen=True, slots=True)
 class Answer:

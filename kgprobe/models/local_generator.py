@@ -82,7 +82,7 @@ class LocalGenerator:
         for number, request in enumerate(requests):
             if request.max_tokens < 1:
                 raise KgprobeError(f"An answer of {request.max_tokens} tokens says nothing; max_tokens is at least 1.")
-            copies.setdefault(_key(request), []).append(number)
+            copies.setdefault(request.normalized(), []).append(number)
         for request in copies:
             context = self._context(request)
             if isinstance(context, Unanswered):
@@ -96,7 +96,7 @@ class LocalGenerator:
                 for batch, answers in self._batches(list(alike), contexts):
                     found.update(zip(batch, answers, strict=True))
                     _tell(progress, sum(len(copies[request]) for request in batch))
-        return [found[_key(request)] for request in requests]
+        return [found[request.normalized()] for request in requests]
 
     def _batches(
         self, rest: list[Request], contexts: dict[Request, Sequence[int]]
@@ -255,11 +255,6 @@ def _numbers(request: Request) -> list[float]:
     prompt = np.frombuffer(blake2b(request.prompt.encode(), digest_size=16).digest(), dtype=np.uint32)
     numbers: list[float] = np.random.default_rng([request.seed, *prompt.tolist()]).random(request.max_tokens).tolist()
     return numbers
-
-
-def _key(request: Request) -> Request:
-    """The same for requests with the same answer: nothing is drawn at temperature 0."""
-    return request if request.temperature > 0 else Request(request.prompt, request.max_tokens)
 
 
 def _end_tokens(scorer: Scorer) -> list[int]:

@@ -1,4 +1,4 @@
-"""Models by name: ``hf:EleutherAI/pythia-160m``, ``hf:./folder``, ``demo``."""
+"""Models by name: ``hf:EleutherAI/pythia-160m``, ``hf:./folder``, ``demo``, ``openai:gpt-4o``."""
 
 import hashlib
 from collections.abc import Iterator
@@ -14,7 +14,11 @@ if TYPE_CHECKING:
     import torch
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
+    from kgprobe.models.answer_cache import AnswerCache
+    from kgprobe.models.api_generator import ApiOptions
+    from kgprobe.models.generator import Generator
     from kgprobe.models.scorer import Scorer
+    from kgprobe.models.spending import Spending
 
 _SPECS = "demo, hf:OWNER/NAME (a model of the Hugging Face hub) or hf:./FOLDER (a model's folder)"
 _DTYPES = ("float32", "bfloat16", "float16")
@@ -53,6 +57,41 @@ def load_scorer(
 
     model, tokenizer, identity = load_model(spec, "AutoModelForCausalLM", device=device, dtype=dtype, revision=revision)
     return Scorer(model, tokenizer, name=spec, revision=identity, bos=bos, remembered=remembered)
+
+
+def load_generator(
+    spec: str,
+    *,
+    device: str | None = None,
+    dtype: str | None = None,
+    revision: str | None = None,
+    bos: bool | None = None,
+    api: "ApiOptions | None" = None,
+    spending: "Spending | None" = None,
+    cache: "AnswerCache | None" = None,
+) -> "Generator":
+    """The model of that name, ready to answer.
+
+    Args:
+        spec: as in :func:`load_scorer`, or a model behind an API: ``openai:NAME`` or ``openai:NAME@URL``, see
+            :mod:`kgprobe.models.api_address`.
+        device, dtype, revision, bos: as in :func:`load_scorer`; an API has no use for them.
+        api: how an API is asked; None for the usual.
+        spending: the budget for models behind an API; None for none.
+        cache: where the answers of models behind an API are kept; None for nowhere.
+
+    Raises:
+        UnknownNameError: the spec is of no known form.
+        KgprobeError: the model cannot be loaded; a key or prices are missing; an address holds what it should not.
+    """
+    if spec.startswith("openai:"):
+        from kgprobe.models.api_address import find_address
+        from kgprobe.models.api_generator import ApiGenerator
+
+        return ApiGenerator(find_address(spec), api, spending=spending, cache=cache)
+    from kgprobe.models.local_generator import LocalGenerator
+
+    return LocalGenerator(load_scorer(spec, device=device, dtype=dtype, revision=revision, bos=bos))
 
 
 def load_model(
@@ -112,7 +151,10 @@ def _origin(spec: str, revision: str | None) -> _Origin:
             f"{spec} cannot score: its interface gives no probabilities of chosen texts. Models that can: {_SPECS}."
         )
     if kind != "hf" or not name:
-        raise UnknownNameError(f"There is no model {spec!r}; what would be one: {_SPECS}.")
+        raise UnknownNameError(
+            f"There is no model {spec!r}; what would be one: {_SPECS}. Where text is answered, and nothing scored, also"
+            " openai:NAME and openai:NAME@URL."
+        )
     folder = Path(name).expanduser()
     if (folder / "config.json").is_file():
         return _Origin(folder, _digest(folder))

@@ -1,0 +1,214 @@
+"""A server that stands before an OpenAI-compatible one and lets go wrong what goes wrong in real networks.
+
+    with FaultProxy(upstream="http://127.0.0.1:8000/v1", faults=at_random(0.1, seed=0)) as proxy:
+        generator = load_generator(f"openai:demo@{proxy.url}")
+
+Without an upstream it answers by itself, and at once: ``echo`` says the prompt again. What goes wrong is decided for
+each prompt and the number of times it was sent before, so it does not depend on the order in which requests come.
+"""
+
+import asyncio
+import hashlib
+import json
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from email.utils import formatdate
+
+import aiohttp
+from aiohttp import web
+
+# 429; 500; no answer at all; a connection cut in the middle; JSON cut in the middle; no text; a refusal by the API.
+KINDS = ("limited", "broken", "hang", "cut", "malformed", "empty", "refusal")
+
+
+def never(_prompt: str, _before: int) -> str | None:
+    """Nothing goes wrong."""
+    return None
+
+
+def at_random(share: float, *, seed: int = 0, kinds: Sequence[str] = KINDS) -> Callable[[str, int], str | None]:
+    """Each attempt goes wrong with this probability, in one of these ways."""
+
+    def fault(prompt: str, before: int) -> str | None:
+        digest = hashlib.sha256(f"{seed} {before} {prompt}".encode("utf-8", "replace")).digest()
+        if int.from_bytes(digest[:4], "big") >= share * 2**32:
+            return None
+        return kinds[int.from_bytes(digest[4:8], "big") % len(kinds)]
+
+    return fault
+
+
+def first(times: int, kind: str) -> Callable[[str, int], str | None]:
+    """The first attempts of every prompt go wrong in one way."""
+    return lambda _, before: kind if before < times else None
+
+
+def echo(prompt: str) -> str:
+    """What a proxy without an upstream says."""
+    return f"You said: {prompt}"
+
+
+@dataclass
+class Seen:
+    """A request that came."""
+
+    prompt: str
+    # What went wrong; None where it was answered.
+    kind: str | None
+    at: float
+    headers: dict[str, str]
+    body: dict
+    # Whether the answer was handed to the network in full.
+    delivered: bool = False
+
+
+@dataclass
+class FaultProxy:
+    """A context; the server runs in a thread of its own, on a free port of this machine.
+
+    Attributes:
+        upstream: the URL of the server behind it (``…/v1``), or what answers a prompt.
+        faults: what goes wrong with a prompt that was sent so many times before.
+        delay: seconds that an answer takes without an upstream.
+        retry_after: what the header of a 429 says; a number of seconds is sent as a date where ``as_date``.
+        hang: seconds until a hanging request ends after all.
+        reject: (status, body) for prompts that are never taken; None takes it.
+        seen: all requests, in the order they came.
+        most: the most requests that were under way at once.
+    """
+
+    upstream: str | Callable[[str], str] = echo
+    faults: Callable[[str, int], str | None] = never
+    delay: float = 0.0
+    retry_after: str | None = "0.05"
+    as_date: bool = False
+    hang: float = 30.0
+    reject: Callable[[dict], tuple[int, dict] | None] = lambda _: None
+    seen: list[Seen] = field(default_factory=list)
+    most: int = 0
+
+    def __enter__(self) -> "FaultProxy":
+        self._sent: Counter[str] = Counter()
+        self._under_way = 0
+        self._loop = asyncio.new_event_loop()
+        self._started = threading.Event()
+        self._thread = threading.Thread(target=self._serve, daemon=True)
+        self._thread.start()
+        assert self._started.wait(30)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._loop.call_soon_threadsafe(self._ended.set)
+        self._thread.join(30)
+
+    @property
+    def url(self) -> str:
+        """For specs: ``openai:NAME@URL``."""
+        return f"http://127.0.0.1:{self._port}/v1"
+
+    @property
+    def answered(self) -> Counter[str]:
+        """How often each prompt was answered in full."""
+        return Counter(one.prompt for one in self.seen if one.delivered)
+
+    def kinds(self) -> Counter[str | None]:
+        """What happened how often."""
+        return Counter(one.kind for one in self.seen)
+
+    def _serve(self) -> None:
+        asyncio.set_event_loop(self._loop)
+        self._loop.run_until_complete(self._run())
+        self._loop.close()
+
+    async def _run(self) -> None:
+        self._ended = asyncio.Event()
+        application = web.Application(client_max_size=1 << 24)
+        application.router.add_post("/v1/chat/completions", self._handle)
+        # Whoever does not wait any more is not under way any more.
+        runner = web.AppRunner(application, handler_cancellation=True, shutdown_timeout=0.1)
+        await runner.setup()
+        site = web.TCPSite(runner, "127.0.0.1", 0, backlog=1024)
+        await site.start()
+        self._port = runner.addresses[0][1]
+        async with aiohttp.ClientSession() as self._session:
+            self._started.set()
+            await self._ended.wait()
+            await runner.cleanup()
+
+    async def _handle(self, request: web.Request) -> web.StreamResponse:
+        self._under_way += 1
+        self.most = max(self.most, self._under_way)
+        try:
+            return await self._respond(request)
+        finally:
+            self._under_way -= 1
+
+    async def _respond(self, request: web.Request) -> web.StreamResponse:
+        body = await request.json()
+        prompt = body["messages"][-1]["content"]
+        headers = {name.lower(): value for name, value in request.headers.items()}
+        rejected = self.reject(body)
+        kind = self.faults(prompt, self._sent[prompt]) if rejected is None else "rejected"
+        self._sent[prompt] += 1
+        seen = Seen(prompt, kind, time.monotonic(), headers, body)
+        self.seen.append(seen)
+        if rejected is not None:
+            return web.json_response(rejected[1], status=rejected[0])
+        if kind == "limited":
+            error = {"error": {"message": "Too many requests", "type": "requests", "code": "rate_limit_exceeded"}}
+            return web.json_response(error, status=429, headers=self._wait_headers())
+        if kind == "broken":
+            return web.json_response({"error": {"message": "Something went wrong"}}, status=500)
+        if kind == "hang":
+            await asyncio.sleep(self.hang)
+            return web.Response(status=504)
+        answer = json.dumps(await self._answer(body, prompt, kind)).encode()
+        response = web.StreamResponse(headers={"Content-Type": "application/json", "Content-Length": str(len(answer))})
+        if kind == "malformed":
+            half = answer[: len(answer) // 2]
+            return web.Response(body=half, content_type="application/json")
+        await response.prepare(request)
+        if kind == "cut":
+            await response.write(answer[: len(answer) // 2])
+            assert request.transport is not None
+            request.transport.abort()
+            return response
+        await response.write(answer)
+        await response.write_eof()
+        seen.delivered = kind is None
+        return response
+
+    async def _answer(self, body: dict, prompt: str, kind: str | None) -> dict:
+        if kind is None and isinstance(self.upstream, str):
+            async with self._session.post(f"{self.upstream}/chat/completions", json=body) as theirs:
+                found: dict = await theirs.json()
+                return found
+        await asyncio.sleep(self.delay)
+        text = self.upstream(prompt) if callable(self.upstream) else "It does not matter, it will not arrive."
+        message: dict[str, str | None] = {"role": "assistant", "content": text, "refusal": None}
+        if kind == "empty":
+            message["content"] = ""
+        if kind == "refusal":
+            message |= {"content": None, "refusal": "I cannot help with that."}
+        return {
+            "id": "chatcmpl-1",
+            "object": "chat.completion",
+            "created": 0,
+            "model": body["model"],
+            "choices": [{"index": 0, "message": message, "finish_reason": "stop"}],
+            "usage": {
+                "prompt_tokens": len(prompt.split()),
+                "completion_tokens": len(text.split()),
+                "total_tokens": len(prompt.split()) + len(text.split()),
+            },
+        }
+
+    def _wait_headers(self) -> dict[str, str]:
+        if self.retry_after is None:
+            return {}
+        if self.as_date:
+            return {"Retry-After": formatdate(time.time() + float(self.retry_after), usegmt=True)}
+        return {"Retry-After": self.retry_after}
