@@ -49,6 +49,37 @@ def bounds(written: str, precision: int, calendar: str = "") -> tuple[str, str]:
     return text, text
 
 
+def written(value: str, precision: int, calendar: str = "") -> str:
+    """A point in time as Wikidata's JSON writes it, from the form that its RDF has.
+
+    There, a value of the precision of a year or finer counts the year before 1 as 0, and a day of the Julian calendar
+    stands as that day of the Gregorian. What has not the form of a date there stands as it is in the JSON.
+    """
+    matched = _WRITTEN.fullmatch(value if value.startswith(("+", "-")) else f"+{value}")
+    if matched is None or value.startswith("+"):
+        return value
+    year, month, day = int(matched[1] + matched[2]), int(matched[3]), int(matched[4])
+    if precision > _MONTH and calendar == JULIAN and month and day:
+        year, month, day = _julian(year, month, day)
+    if precision >= _YEAR and year <= 0:
+        year -= 1
+    return f"{year:+05}-{month:02}-{day:02}T00:00:00Z"
+
+
+def _julian(year: int, month: int, day: int) -> tuple[int, int, int]:
+    """A day of the Gregorian calendar in the Julian; both with a year 0."""
+    # Counted in years that begin in March, so that a leap day is the last of its year.
+    years, months = year - (month <= 2), (month - 3) % 12
+    days = 365 * years + years // 4 - years // 100 + years // 400 + (153 * months + 2) // 5 + day - 1
+    # The two calendars agree from March of the year 200 to February of the year 300.
+    days += 2
+    cycle, rest = divmod(days, 1461)
+    year_of_cycle = min(rest // 365, 3)
+    rest -= 365 * year_of_cycle
+    months = (5 * rest + 2) // 153
+    return 4 * cycle + year_of_cycle + (months >= 10), (months + 2) % 12 + 1, rest - (153 * months + 2) // 5 + 1
+
+
 def interval(
     starts: Sequence[tuple[str, str]], ends: Sequence[tuple[str, str]], points: Sequence[tuple[str, str]]
 ) -> tuple[str | None, str | None]:

@@ -1,0 +1,36 @@
+"""The relations that topical graphs show, but do not ask: a list for people to look through and to replace."""
+
+from pathlib import Path
+
+from kgprobe.errors import KgprobeError
+
+from .reading import open_input
+from .wikidata_model import PROPERTY_ID
+
+OWN_LIST = Path(__file__).with_suffix(".txt")
+
+
+def read_inactive_relations(path: Path = OWN_LIST) -> dict[str, str]:
+    """Why relations are inactive, by id.
+
+    Each line has an id, and behind it what a person needs to judge it; blank lines and lines that begin with ``#`` do
+    not count.
+
+    Raises:
+        KgprobeError: a line begins with no relation's id, a relation stands there twice, or the file cannot be read.
+    """
+    found: dict[str, str] = {}
+    for number, line in open_input(path).lines():
+        place = f"{path.name}, line {number:,}"
+        if not isinstance(line, bytes):
+            raise KgprobeError(f"{place}: {line.reason}.")
+        text = line.decode("utf-8", errors="replace").strip()
+        if not text or text.startswith("#"):
+            continue
+        identifier, _, why = text.partition(" ") if "\t" not in text else text.partition("\t")
+        if not PROPERTY_ID.fullmatch(identifier):
+            raise KgprobeError(f"{place}: {identifier[:80]!r} is no relation's id; one like P17 is.")
+        if identifier in found:
+            raise KgprobeError(f"{place}: {identifier} stands there twice.")
+        found[identifier] = why.strip()
+    return found

@@ -1,0 +1,312 @@
+"""Wikidata in its RDF form, asked by SPARQL: entities, their statements in both directions, and when these held.
+
+The form: https://www.mediawiki.org/wiki/Wikibase/Indexing/RDF_Dump_Format. What comes back are the records that
+:mod:`.wikidata` makes of the same data in a dump, under the same ids.
+
+Every query starts from ids and is bounded. Few entities have many statements, but millions may lead to one: of those,
+at most ``SCANNED`` are looked at, and of these a sample is taken, in the order of a hash of the statement. Relations
+that are not wanted are left out before that, so nobody asks for all humans. Only plain SPARQL 1.1 is used: no label
+service, no hints to one engine.
+"""
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from kgprobe.errors import KgprobeError
+from kgprobe.records import Fact, Rejected
+
+from .sparql_client import GOES_ON, Client, Row, TooSlow
+from .values import check_interval
+from .wikidata_model import END, ITEM_ID, POINT, START, TYPE_RELATIONS
+from .wikidata_time import bounds, interval, written
+
+# Of the statements that lead to an entity, so many are looked at.
+SCANNED = 10_000
+
+# How many ids a query asks for, so that the largest answers stay well below a public endpoint's limit of a minute.
+HEADS = 50
+SUBJECTS = 15
+OBJECTS = 5
+STATEMENTS = 200
+
+ENTITY = "http://www.wikidata.org/entity/"
+_STATEMENT = f"{ENTITY}statement/"
+_RANKS = {"NormalRank": "normal", "PreferredRank": "preferred"}
+_ONTOLOGY = "http://wikiba.se/ontology#"
+_PREFIXES = f"""PREFIX wd: <{ENTITY}>
+PREFIX wikibase: <{_ONTOLOGY}>
+PREFIX p: <http://www.wikidata.org/prop/>
+PREFIX ps: <http://www.wikidata.org/prop/statement/>
+PREFIX pqv: <http://www.wikidata.org/prop/qualifier/value/>
+PREFIX rdfs: <http://www.w3.org/2000/01/rdf-schema#>
+PREFIX skos: <http://www.w3.org/2004/02/skos/core#>
+PREFIX schema: <http://schema.org/>
+"""
+_TEXTS = {"label": "rdfs:label", "alias": "skos:altLabel", "description": "schema:description"}
+
+_STATEMENT_NAME = re.compile("([A-Za-z][1-9][0-9]*)-([0-9A-Za-z-]+)")
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """What an item or a property is called, what it is, and how widely it is known.
+
+    Attributes:
+        labels, descriptions: in the languages asked for, best first.
+        aliases: of all these languages, within each sorted.
+        types: ids of what it is an instance of, then of what it is a subclass of.
+        sitelinks: how many pages Wikipedia and its sisters have on it; None where the endpoint doesn't say.
+        languages: in how many it has a label; 0 where that was not asked.
+    """
+
+    labels: Sequence[str] = ()
+    aliases: Sequence[str] = ()
+    descriptions: Sequence[str] = ()
+    types: tuple[str, ...] = ()
+    sitelinks: int | None = None
+    languages: int = 0
+
+
+@dataclass(slots=True)
+class Wikidata:
+    """Wikidata behind an endpoint. What was asked once is remembered.
+
+    Attributes:
+        languages: of labels, aliases and descriptions, best first; tags of languages, nothing else.
+        truthy: of a subject's statements of a relation, only those of the best rank count; else all but deprecated.
+        count_languages: whether heads say in how many languages there is a label; costs reading them all.
+        branches: how large a sample of the statements that lead to an entity is.
+        left_out: ids of the relations that are not followed against their direction.
+        hubs: objects that so much leads to that the endpoint cannot say what; as if nothing did.
+    """
+
+    client: Client
+    languages: Sequence[str]
+    truthy: bool = False
+    count_languages: bool = False
+    branches: int = 100
+    left_out: Sequence[str] = ()
+    hubs: set[str] = field(default_factory=set)
+    _heads: dict[str, Head] = field(default_factory=dict)
+    _outgoing: dict[str, list[Fact]] = field(default_factory=dict)
+    _incoming: dict[str, list[Fact]] = field(default_factory=dict)
+
+    def heads(self, ids: Iterable[str]) -> Mapping[str, Head]:
+        """The heads of items and properties; an empty one where there is no such entity."""
+        for part in _parts(ids, self._heads, HEADS):
+            rows: dict[str, list[Row]] = {identifier: [] for identifier in part}
+            for row in self._rows(part, self._heads_query):
+                rows[_name(row, "entity")].append(row)
+            for identifier in part:
+                self._heads[identifier] = self._head(rows[identifier])
+        return self._heads
+
+    def outgoing(self, ids: Iterable[str]) -> Mapping[str, Sequence[Fact]]:
+        """The facts of subjects, types aside, sorted by id and without the dates."""
+        for part in _parts(ids, self._outgoing, SUBJECTS):
+            self._outgoing.update(_by(part, self._rows(part, self._outgoing_query), "subject"))
+        return self._outgoing
+
+    def incoming(self, ids: Iterable[str]) -> Mapping[str, Sequence[Fact]]:
+        """A sample of the facts that lead to objects, sorted by id and without the dates.
+
+        It is the same for the same data as long as at most ``SCANNED`` statements lead to an object; above that, it
+        also depends on the order in which the endpoint goes through them.
+        """
+        for part in _parts(ids, self._incoming, OBJECTS):
+            self._incoming.update(_by(part, self._rows(part, self._incoming_query, self.hubs.add), "object"))
+        return self._incoming
+
+    def dated(self, facts: Sequence[Fact]) -> Iterator[Fact | Rejected]:
+        """The facts in the same order, with the dates of their statements; one whose dates cannot be is rejected."""
+        for start in range(0, len(facts), STATEMENTS):
+            part = facts[start : start + STATEMENTS]
+            dates: dict[str, list[Row]] = {}
+            for row in self._rows([fact.id for fact in part], _dates_query):
+                dates.setdefault(_fact_id(row), []).append(row)
+            yield from (_dated(fact, dates.get(fact.id, ())) for fact in part)
+
+    def _rows(
+        self,
+        ids: Sequence[str],
+        query: Callable[[Sequence[str]], str],
+        give_up: Callable[[str], object] | None = None,
+    ) -> list[Row]:
+        """The rows for all ids, in halves where one query takes too long.
+
+        Args:
+            give_up: called with a single id that takes too long, which then has no rows; without it that is an error.
+        """
+        try:
+            return self.client.select(_PREFIXES + query(ids), divisible=len(ids) > 1)
+        except TooSlow as error:
+            if len(ids) > 1:
+                middle = len(ids) // 2
+                return self._rows(ids[:middle], query, give_up) + self._rows(ids[middle:], query, give_up)
+            if give_up is None:
+                raise KgprobeError(
+                    f"{self.client.endpoint} cannot say in time what it knows of {ids[0]} ({error}). {GOES_ON}"
+                ) from error
+            give_up(ids[0])
+            return []
+
+    def _head(self, rows: Sequence[Row]) -> Head:
+        texts: dict[str, dict[str, list[str]]] = {kind: {} for kind in _TEXTS}
+        types: dict[str, set[str]] = {relation: set() for relation in TYPE_RELATIONS}
+        numbers: dict[str, int] = {}
+        for row in rows:
+            kind = row["kind"]
+            if kind in texts:
+                texts[kind].setdefault(row["language"].lower(), []).append(row["value"])
+            elif kind in types:
+                types[kind].add(row["value"].removeprefix(ENTITY))
+            else:
+                numbers[kind] = max(numbers.get(kind, 0), int(row["value"]))
+        label, alias, description = (
+            [text for language in self.languages for text in sorted(texts[kind].get(language.lower(), []))]
+            for kind in _TEXTS
+        )
+        items = [
+            item
+            for relation in TYPE_RELATIONS
+            for item in sorted(types[relation], key=lambda name: (len(name), name))
+            if ITEM_ID.fullmatch(item)
+        ]
+        sitelinks, languages = numbers.get("sitelinks"), numbers.get("languages", 0)
+        return Head(label, alias, description, tuple(dict.fromkeys(items)), sitelinks, languages)
+
+    def _of_rank(self) -> str:
+        best = "?statement a wikibase:BestRank ." if self.truthy else "FILTER(?rank != wikibase:DeprecatedRank)"
+        return f"?statement wikibase:rank ?rank . {best}"
+
+    def _heads_query(self, ids: Sequence[str]) -> str:
+        given = _values("entity", ids)
+        languages = ", ".join(f'"{language.lower()}"' for language in self.languages)
+        rank = self._of_rank()
+        parts = [
+            f'{given} ?entity {path} ?value . BIND("{kind}" AS ?kind) BIND(LANG(?value) AS ?language)'
+            f" FILTER(LCASE(?language) IN ({languages}))"
+            for kind, path in _TEXTS.items()
+        ]
+        parts += [
+            f'{given} ?entity p:{relation} ?statement . ?statement ps:{relation} ?value . {rank} BIND("{relation}" AS'
+            " ?kind)"
+            for relation in TYPE_RELATIONS
+        ]
+        # Beside the entity on Wikidata's own service, on the page of its data in the dumps.
+        parts += [
+            f'{given} {path} . BIND("sitelinks" AS ?kind)'
+            for path in (
+                "?entity wikibase:sitelinks ?value",
+                "?data schema:about ?entity . ?data wikibase:sitelinks ?value",
+            )
+        ]
+        if self.count_languages:
+            parts.append(
+                f'{{ SELECT ?entity ("languages" AS ?kind) (COUNT(DISTINCT LANG(?label)) AS ?value) {{ {given} ?entity'
+                " rdfs:label ?label . } GROUP BY ?entity }"
+            )
+        return f"SELECT ?entity ?kind ?language ?value {{ {_union(parts)} }}"
+
+    def _outgoing_query(self, ids: Sequence[str]) -> str:
+        types = ", ".join(f"wd:{relation}" for relation in TYPE_RELATIONS)
+        return f"""SELECT ?subject ?relation ?object ?statement ?rank {{
+  {_values("subject", ids)}
+  ?relation wikibase:propertyType wikibase:WikibaseItem ; wikibase:claim ?claim ; wikibase:statementProperty ?of .
+  FILTER(?relation NOT IN ({types}))
+  ?subject ?claim ?statement . ?statement ?of ?object .
+  {self._of_rank()}
+  FILTER(STRSTARTS(STR(?object), "{ENTITY}Q"))
+}}"""
+
+    def _incoming_query(self, ids: Sequence[str]) -> str:
+        left_out = ", ".join(f"wd:{relation}" for relation in (*TYPE_RELATIONS, *self.left_out))
+        samples = [
+            f"""SELECT (wd:{identifier} AS ?object) ?relation ?statement {{
+    {{ SELECT ?relation ?statement {{
+      ?relation wikibase:propertyType wikibase:WikibaseItem ; wikibase:statementProperty ?of .
+      FILTER(?relation NOT IN ({left_out}))
+      ?statement ?of wd:{identifier} .
+    }} LIMIT {SCANNED} }}
+  }} ORDER BY MD5(STR(?statement)) LIMIT {self.branches}"""
+            for identifier in ids
+        ]
+        return f"""SELECT ?subject ?relation ?object ?statement ?rank {{
+  {_union(f"{{ {sample} }}" for sample in samples)}
+  ?relation wikibase:claim ?claim . ?subject ?claim ?statement .
+  {self._of_rank()}
+  FILTER(STRSTARTS(STR(?subject), "{ENTITY}Q"))
+}}"""
+
+
+def _dates_query(fact_ids: Sequence[str]) -> str:
+    statements = " ".join(f"<{_STATEMENT}{identifier.replace('$', '-', 1)}>" for identifier in fact_ids)
+    qualifiers = " ".join(f'("{name}" pqv:{name})' for name in (START, END, POINT))
+    return f"""SELECT ?statement ?qualifier ?time ?precision ?calendar {{
+  VALUES ?statement {{ {statements} }}
+  VALUES (?qualifier ?path) {{ {qualifiers} }}
+  ?statement ?path ?value .
+  ?value wikibase:timeValue ?time ; wikibase:timePrecision ?precision ; wikibase:timeCalendarModel ?calendar .
+}}"""
+
+
+def _dated(fact: Fact, rows: Iterable[Row]) -> Fact | Rejected:
+    try:
+        first, last = _interval(rows)
+        check_interval(first, last)
+    except ValueError as error:
+        return Rejected(f"{fact.subject}, {fact.relation}, statement {fact.id[:80]!r}: {error}")
+    return replace(fact, start=first, end=last)
+
+
+def _interval(rows: Iterable[Row]) -> tuple[str | None, str | None]:
+    moments: dict[str, list[tuple[str, str]]] = {START: [], END: [], POINT: []}
+    for row in rows:
+        precision, calendar = int(row["precision"]), row["calendar"]
+        moments[row["qualifier"]].append(bounds(written(row["time"], precision, calendar), precision, calendar))
+    return interval(moments[START], moments[END], moments[POINT])
+
+
+def _values(variable: str, ids: Sequence[str]) -> str:
+    return f"VALUES ?{variable} {{ {' '.join(f'wd:{identifier}' for identifier in ids)} }}"
+
+
+def _union(parts: Iterable[str]) -> str:
+    return "\n  UNION ".join(f"{{ {part} }}" for part in parts)
+
+
+def _parts(ids: Iterable[str], known: Mapping[str, object], size: int) -> Iterator[list[str]]:
+    missing = [identifier for identifier in dict.fromkeys(ids) if identifier not in known]
+    return (missing[start : start + size] for start in range(0, len(missing), size))
+
+
+def _by(ids: Sequence[str], rows: Iterable[Row], end: str) -> dict[str, list[Fact]]:
+    """Facts by their subject or object; each once, although an endpoint may hold a triple in several graphs."""
+    found: dict[str, dict[str, Fact]] = {identifier: {} for identifier in ids}
+    for row in rows:
+        rank = _RANKS.get(row["rank"].removeprefix(_ONTOLOGY))
+        subject, object_ = _name(row, "subject"), _name(row, "object")
+        if rank is None or not ITEM_ID.fullmatch(subject) or not ITEM_ID.fullmatch(object_):
+            continue
+        fact = Fact(_fact_id(row), subject, _name(row, "relation"), object_, rank)
+        found[_name(row, end)][fact.id] = fact
+    return {identifier: [facts[name] for name in sorted(facts)] for identifier, facts in found.items()}
+
+
+def _name(row: Row, variable: str) -> str:
+    return row[variable].removeprefix(ENTITY)
+
+
+def _fact_id(row: Row) -> str:
+    """A statement's id as dumps write it.
+
+    Raises:
+        KgprobeError: the endpoint has statements, but not Wikidata's.
+    """
+    matched = _STATEMENT_NAME.fullmatch(row["statement"].removeprefix(_STATEMENT))
+    if matched is None:
+        raise KgprobeError(
+            f"{row['statement'][:200]!r} is no statement of Wikidata's; does the endpoint serve its data?"
+        )
+    return f"{matched[1]}${matched[2]}"

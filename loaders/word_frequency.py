@@ -1,0 +1,41 @@
+"""How common a name is among the words of a language, by ``wordfreq`` (the extra ``topical``).
+
+Its lists were made once, of texts up to 2021, and are not continued; for telling common names from rare ones that is
+recent enough.
+"""
+
+from collections.abc import Callable, Sequence
+
+from kgprobe.errors import KgprobeError
+
+
+def word_frequency(languages: Sequence[str]) -> Callable[[str], float]:
+    """The Zipf frequency of a text: the logarithm to base 10 of how often it occurs in a thousand million words.
+
+    It is 0 for what is not in the list; several words count as their combination, rarer than the rarest of them.
+
+    Args:
+        languages: of which the first is taken that there is a list of words for.
+
+    Raises:
+        KgprobeError: wordfreq is not installed, has no list for these languages, or lacks what splits their words.
+    """
+    try:
+        import wordfreq
+    except ImportError as error:
+        raise KgprobeError(
+            'Word frequencies need the package wordfreq: pip install "kgprobe[topical]", or leave out --min-frequency.'
+        ) from error
+    available = wordfreq.available_languages()
+    language = next((code for code in languages if code in available), None)
+    if language is None:
+        raise KgprobeError(
+            f"wordfreq has no words of {', '.join(languages)}; it has those of {', '.join(sorted(available))}."
+        )
+    try:
+        wordfreq.zipf_frequency("kgprobe", language)
+    except ImportError as error:
+        raise KgprobeError(
+            f'wordfreq cannot split words of {language} without {error.name}: pip install "wordfreq[cjk]".'
+        ) from error
+    return lambda text: float(wordfreq.zipf_frequency(text, language))

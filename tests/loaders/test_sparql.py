@@ -1,0 +1,613 @@
+"""``kgprobe load sparql`` against a real SPARQL server: what it gathers is what plain walks over the data reach."""
+
+import json
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import click
+import numpy as np
+import pytest
+
+from kgprobe.errors import KgprobeError
+from kgprobe.graph.client import Endpoint, Graph
+from kgprobe.graph.ingest import load
+from kgprobe.loaders.inactive_relations import read_inactive_relations
+from kgprobe.loaders.sample import FOLDER
+from kgprobe.loaders.sparql import OWN_PAGES, Choice, Filters, Topic, loader, open_topic
+from kgprobe.loaders.sparql_client import Client
+from kgprobe.loaders.sparql_walk import Plan
+from kgprobe.loaders.wikidata import Selection, open_dump
+from kgprobe.records import Entity, Fact, Rejected, Relation
+from kgprobe.sources import get_loader
+from tests.graph.servers import kgprobe
+from tests.loaders.entities import Json, aliases, dump, entity, item, snak, statement, terms, time
+from tests.loaders.sparql_server import Fault, Proxy, oxigraph, proxy
+from tests.loaders.wikidata_rdf import to_rdf
+
+GERMANY, FRANCE, KENYA = "Q183", "Q142", "Q114"
+ODD, CATEGORY, NAMELESS, GERMAN_ONLY, LONELY = "Q900001", "Q900002", "Q900003", "Q900004", "Q900005"
+JULIAN = "http://www.wikidata.org/entity/Q1985786"
+# Fewer than the shipped list has, so that walks have somewhere to go.
+INACTIVE = {"P463": "every state is in many", "P31": "no relation here", "P279": "nor this"}
+
+
+def sample() -> list[Json]:
+    lines = (FOLDER / "entities.json").read_text(encoding="utf-8").splitlines()
+    return [json.loads(line.rstrip(",")) for line in lines if len(line) > 1]
+
+
+def odd_entities() -> list[Json]:
+    """What the sample has none of: ranks, dates of all kinds, values that are no items, entities to be left out."""
+    julian = time("+1752-09-02T00:00:00Z")
+    julian["value"]["calendarmodel"] = JULIAN
+    old_julian = time("-0044-03-15T00:00:00Z")
+    old_julian["value"]["calendarmodel"] = JULIAN
+    unknown = statement("P36", item(64), f"{ODD}$dated-8")
+    unknown["qualifiers"] = {
+        "P580": [snak("P580", None, "somevalue")],
+        "P585": [snak("P585", time("+2001-02-03T00:00:00Z"))],
+    }
+    several = statement("P36", item(64), f"{ODD}$dated-9")
+    several["qualifiers"] = {
+        "P580": [snak("P580", time(f"{year}-00-00T00:00:00Z", 9)) for year in ("+1990", "-0010", "+2001")],
+        "P582": [snak("P582", time(f"{year}-00-00T00:00:00Z", 9)) for year in ("+1995", "+2010")],
+    }
+    claims = {
+        "P31": [
+            statement("P31", item(6256), f"{ODD}$t1", rank="preferred"),
+            statement("P31", item(3624078), f"{ODD}$t2"),
+            statement("P31", item(515), f"{ODD}$t3", rank="deprecated"),
+        ],
+        "P279": [statement("P279", item(6256), f"{ODD}$t4"), statement("P279", item(5), f"{ODD}$t5")],
+        "P6": [
+            statement("P6", item(183), f"{ODD}$r1", rank="deprecated"),
+            statement("P6", item(183), f"{ODD}$r2"),
+            statement("P6", item(142), f"{ODD}$r3", rank="preferred"),
+        ],
+        "P36": [
+            statement("P36", item(64), f"{ODD}$dated-1", P580=julian, P582=time("+1801-00-00T00:00:00Z", 7)),
+            statement("P36", item(64), f"{ODD}$dated-2", P580=old_julian, P582=time("-0001-00-00T00:00:00Z", 9)),
+            statement("P36", item(64), f"{ODD}$dated-3", P580=time("-0050-00-00T00:00:00Z", 7)),
+            statement("P36", item(64), f"{ODD}$dated-4", P585=time("+1980-00-00T00:00:00Z", 8)),
+            statement("P36", item(64), f"{ODD}$dated-5", P582=time("+2012-05-00T00:00:00Z", 10)),
+            unknown,
+            several,
+        ],
+        "P47": [
+            statement("P47", item(int(ODD[1:])), f"{ODD}$loop"),
+            statement(
+                "P47",
+                item(int(ODD[1:])),
+                f"{ODD}$bad",
+                P580=time("+2012-05-01T00:00:00Z"),
+                P582=time("+2011-05-01T00:00:00Z"),
+            ),
+            statement("P47", item(183), f"{ODD}$out"),
+            {**statement("P47", item(1), f"{ODD}$some"), "mainsnak": snak("P47", None, "somevalue")},
+            {**statement("P47", item(1), f"{ODD}$none"), "mainsnak": snak("P47", None, "novalue")},
+        ],
+        "P18": [statement("P18", {"value": "Map of it.svg", "type": "string"}, f"{ODD}$text")],
+    }
+    return [
+        entity(
+            ODD, labels=terms(en='Odd "place"\\', de="Ort"), aliases=aliases(mul=["Oddity"], de=["Nö"]), claims=claims
+        ),
+        entity(
+            CATEGORY,
+            labels=terms(en="Category:Odd"),
+            claims={
+                "P31": [statement("P31", item(4167836), f"{CATEGORY}$a")],
+                "P47": [statement("P47", item(183), f"{CATEGORY}$b")],
+            },
+        ),
+        entity(NAMELESS, claims={"P47": [statement("P47", item(183), f"{NAMELESS}$b")]}),
+        entity(
+            GERMAN_ONLY, labels=terms(de="Nur hier"), claims={"P47": [statement("P47", item(183), f"{GERMAN_ONLY}$b")]}
+        ),
+        entity(LONELY, labels=terms(en="Lonely"), descriptions=terms(en="nothing leads there"), claims={}),
+    ]
+
+
+@pytest.fixture(scope="module")
+def world() -> list[Json]:
+    """The sample graph with labels in other languages and pages on it, and some odd entities beside it."""
+    entities = sample()
+    for one in entities:
+        number = int(one["id"][1:])
+        label = one["labels"]["en"]["value"]
+        one["labels"].update(terms(**{code: f"{label} {code}" for code in ("de", "fr", "sw", "ja")[: number % 5]}))
+        one["sitelinks"] = {f"site{index}": {} for index in range(number % 40)}
+    return entities + odd_entities()
+
+
+@pytest.fixture(scope="module")
+def server(world: list[Json], tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    relations = {relation for one in world for relation in one["claims"]} - {"P18"}
+    lines = (FOLDER / "relations.jsonl").read_text(encoding="utf-8").splitlines()
+    properties = [entity(one["id"], labels=terms(en=one["label"])) for one in map(json.loads, lines)]
+    with oxigraph(to_rdf([*world, *properties], sorted(relations)), tmp_path_factory.mktemp("oxigraph")) as address:
+        yield address
+
+
+@pytest.fixture
+def through(server: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Proxy]:
+    """The server behind a proxy, and a home of the test's own."""
+    monkeypatch.setenv("KGPROBE_HOME", str(tmp_path / "home"))
+    with proxy(server) as made:
+        yield made
+
+
+def choice(*centers: str, filters: Filters | None = None, **plan: Any) -> Choice:
+    return Choice(centers, Plan(**{"steps": 3, "walks": 15, **plan}), filters or Filters(), 10_000, inactive=INACTIVE)
+
+
+def client(through: Proxy, **options: Any) -> Client:
+    return Client(through.address, **{"pause": 0, "back_off": 0.001, **options})
+
+
+def everything(topic: Topic) -> list[list[Any]]:
+    streams = (topic.relations(), topic.entities(), topic.facts())
+    return [[placed.record for placed in stream] for stream in streams]
+
+
+def facts_of(topic: Topic) -> list[Fact]:
+    return [record for record in everything(topic)[2] if isinstance(record, Fact)]
+
+
+def ends(topic: Topic) -> set[str]:
+    return {end for fact in facts_of(topic) for end in (fact.subject, fact.object)}
+
+
+class Plain:
+    """The same data, read by the loader of dumps, and walks over it one after the other."""
+
+    def __init__(self, world: list[Json], folder: Path, wanted: Choice) -> None:
+        path = folder / "world.json"
+        path.write_text(dump(*world), encoding="utf-8")
+        source = open_dump(path, selection=Selection(languages=wanted.languages, truthy=wanted.truthy))
+        self.entities = {p.record.id: p.record for p in source.entities() if isinstance(p.record, Entity)}
+        facts = [placed.record for placed in source.facts()]
+        self.facts = sorted((fact for fact in facts if isinstance(fact, Fact)), key=lambda fact: fact.id)
+        self.rejected = [fact for fact in facts if isinstance(fact, Rejected)]
+        # Also a statement whose dates cannot be leads somewhere.
+        bad = Fact(f"{ODD}$bad", ODD, "P47", ODD)
+        self.edges = sorted([*self.facts, bad], key=lambda fact: fact.id)
+        self.languages = {one["id"]: len(one["labels"]) for one in world}
+        self.wanted = wanted
+
+    def admits(self, identifier: str) -> bool:
+        filters, one = self.wanted.filters, self.entities.get(identifier)
+        return (
+            one is not None
+            and one.label != ""
+            and self.languages[identifier] >= filters.min_languages
+            and (one.popularity or 0) >= filters.min_sitelinks
+            and (one.aliases != () or not filters.with_alias)
+            and not set(one.types) & set(filters.without_types)
+        )
+
+    def reached(self) -> set[str]:
+        found = set(self.wanted.centers)
+        for center in self.wanted.centers:
+            for number in range(self.wanted.plan.walks):
+                found.update(self.one_walk(center, number))
+        return found
+
+    def one_walk(self, center: str, number: int) -> list[str]:
+        random = np.random.default_rng((self.wanted.plan.seed, int(center[1:]), number))
+        path = [center]
+        for _ in range(self.wanted.plan.steps):
+            at = path[-1]
+            usable = [fact for fact in self.edges if fact.relation not in self.wanted.inactive]
+            ways = [
+                [fact.object for fact in usable if fact.subject == at],
+                [fact.subject for fact in usable if fact.object == at],
+            ]
+            backwards_first = random.integers(2) == 1
+            ways = ways[::-1] if backwards_first else ways
+            in_order = [way[index] for way in ways for index in random.permutation(len(way))]
+            good = [name for name in in_order if name not in path and self.admits(name)]
+            if not good:
+                break
+            path.append(good[0])
+        return path
+
+    def graph(self) -> tuple[dict[str, Entity], dict[str, Fact]]:
+        reached = self.reached()
+        types = {type_ for name in reached for type_ in self.entities[name].types}
+        entities = {name: self.entities.get(name, Entity(name)) for name in reached | types}
+        return entities, {f.id: f for f in self.facts if f.subject in reached and f.object in reached}
+
+
+def comparable(one: Entity) -> Entity:
+    return replace(one, aliases=tuple(sorted(one.aliases)), types=tuple(sorted(one.types)), popularity=one.popularity)
+
+
+def assert_same(topic: Topic, plain: Plain) -> tuple[dict[str, Entity], dict[str, Fact]]:
+    relations, entities, facts = everything(topic)
+    expected_entities, expected_facts = plain.graph()
+    assert {one.id: comparable(one) for one in entities} == {
+        name: comparable(one) for name, one in expected_entities.items()
+    }
+    assert {fact.id: fact for fact in facts if isinstance(fact, Fact)} == expected_facts
+    assert {relation.id for relation in relations} >= {fact.relation for fact in expected_facts.values()}
+    return expected_entities, expected_facts
+
+
+def test_the_loader_is_installed_under_its_name() -> None:
+    assert get_loader("sparql") is loader
+
+
+CASES = {
+    "three steps from two centres": choice(GERMANY, KENYA),
+    "one step": choice(GERMANY, steps=1, walks=40),
+    "another seed": choice(GERMANY, KENYA, seed=7),
+    "from what is odd": choice(ODD, walks=40),
+    "from where nothing leads": choice(LONELY),
+    "ranks": replace(choice(ODD, walks=40), truthy=True),
+    "languages": replace(choice(GERMANY, walks=60), languages=("de", "fr")),
+    "by languages": choice(FRANCE, filters=Filters(min_languages=3)),
+    "by pages": choice(FRANCE, filters=Filters(min_sitelinks=25)),
+    "by alias": choice(FRANCE, GERMANY, filters=Filters(with_alias=True)),
+    "by type": choice(FRANCE, GERMANY, filters=Filters(without_types=(*OWN_PAGES, "Q6256"))),
+    "all pages": choice(GERMANY, steps=1, walks=100, filters=Filters(without_types=())),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_what_is_gathered_is_what_plain_walks_reach(
+    case: str, world: list[Json], through: Proxy, tmp_path: Path
+) -> None:
+    topic = open_topic(CASES[case], client(through))
+    entities, facts = assert_same(topic, Plain(world, tmp_path, CASES[case]))
+    if case != "from where nothing leads":
+        assert len(entities) > 10
+        assert facts
+    assert topic.done == topic.total
+
+
+def test_the_odd_ones_are_read_as_from_a_dump(world: list[Json], through: Proxy, tmp_path: Path) -> None:
+    wanted = choice(ODD, walks=60)
+    topic, plain = open_topic(wanted, client(through)), Plain(world, tmp_path, wanted)
+    _, facts = assert_same(topic, plain)
+    dated = {name: (fact.start, fact.end) for name, fact in facts.items() if "dated" in name}
+    assert dated == {
+        f"{ODD}$dated-1": ("1752-09-02", "1900"),
+        f"{ODD}$dated-2": ("-0044-03-15", "-0001"),
+        f"{ODD}$dated-3": ("-0100", None),
+        f"{ODD}$dated-4": ("1980", "1989"),
+        f"{ODD}$dated-5": (None, "2012-05"),
+        f"{ODD}$dated-8": ("2001-02-03", "2001-02-03"),
+        f"{ODD}$dated-9": ("-0010", "2010"),
+    }
+    assert facts[f"{ODD}$r3"].rank == "preferred"
+    assert facts[f"{ODD}$r2"].rank == "normal"
+    assert f"{ODD}$r1" not in facts
+    assert f"{ODD}$loop" in facts
+    rejected = [record.reason for record in everything(topic)[2] if isinstance(record, Rejected)]
+    assert rejected == [record.reason for record in plain.rejected]
+    assert rejected == [f"{ODD}, P47, statement '{ODD}$bad': the end 2011-05-01 lies before the start 2012-05-01"]
+
+
+def test_walks_go_both_ways(through: Proxy) -> None:
+    facts = facts_of(open_topic(choice("Q64", steps=1, walks=30), client(through)))
+    assert {fact.object for fact in facts if fact.subject == "Q64"} - {GERMANY}
+    assert {fact.subject for fact in facts if fact.object == "Q64"} - {GERMANY}
+
+
+def test_the_graph_holds_it(world: list[Json], through: Proxy, tmp_path: Path, graph: Graph) -> None:
+    wanted = replace(choice(GERMANY, walks=30), inactive={"P463": "", "P17": ""})
+    expected_entities, expected_facts = Plain(world, tmp_path, wanted).graph()
+    report = load(graph, open_topic(wanted, client(through), templates=FOLDER / "relations.jsonl"))
+    assert report.problems["unreadable"] <= 1
+    assert report.problems.total() == report.problems["unreadable"]
+    assert report.written["facts"] == len(expected_facts)
+    query = (
+        "MATCH (s:Entity)-[f:FACT]->(o:Entity) RETURN f.id AS id, s.id AS subject, f.relation AS relation,"
+        " o.id AS object, f.rank AS rank, f.start AS start, f.end AS end"
+    )
+    rows = list(graph.run_text(query, {})[1])
+    assert {row["id"]: Fact(**row) for row in rows} == expected_facts
+    nodes = graph.run_text("MATCH (e:Entity) WHERE e.number IS NOT NULL RETURN e.id AS id, e.label AS label", {})[1]
+    assert {row["id"]: row["label"] for row in nodes} == {name: one.label for name, one in expected_entities.items()}
+    query = "MATCH (r:Relation) RETURN r.id AS id, r.active AS active, r.clozes AS clozes"
+    relations = list(graph.run_text(query, {})[1])
+    used = {fact.relation for fact in expected_facts.values()}
+    assert {row["id"] for row in relations} == used
+    assert {row["id"] for row in relations if not row["active"]} == used & set(wanted.inactive) != set()
+    assert all(row["clozes"] for row in relations)
+    again = load(graph, open_topic(wanted, client(through), templates=FOLDER / "relations.jsonl"))
+    assert again.written == report.written
+    assert list(graph.run_text("MATCH ()-[f:FACT]->() RETURN count(f) AS facts", {})[1]) == [{"facts": len(rows)}]
+
+
+def test_inactive_relations_are_shown_and_not_walked_along(through: Proxy) -> None:
+    wanted = replace(choice(GERMANY, steps=1, walks=60), inactive={"P47": "", "P463": ""})
+    topic = open_topic(wanted, client(through))
+    walked = {fact.object for fact in facts_of(topic) if fact.subject == GERMANY and fact.relation != "P47"}
+    neighbours = {fact.object for fact in facts_of(topic) if fact.subject == GERMANY and fact.relation == "P47"}
+    assert len(walked) > 3
+    assert not neighbours
+    two_steps = open_topic(replace(wanted, plan=Plan(2, 100)), client(through))
+    active = {relation.id: relation.active for relation in everything(two_steps)[0]}
+    assert active["P47"] is False
+    assert active["P36"] is True
+    assert any(fact.relation == "P47" for fact in facts_of(two_steps))
+
+
+def test_templates_give_sentences_to_the_relations_there_are(through: Proxy, tmp_path: Path) -> None:
+    templates = tmp_path / "relations.jsonl"
+    lines = [
+        {"id": "P36", "clozes": ["The capital of [X] is [Y]"]},
+        {"id": "P17", "label": "is in", "clozes": ["[X] is in [Y]"]},
+        {"id": "P999", "label": "not there", "clozes": ["[X] is not [Y]"]},
+        {"id": "P47", "clozes": ["no place for anything"]},
+    ]
+    templates.write_text("\n".join(map(json.dumps, lines)), encoding="utf-8")
+    wanted = replace(choice(GERMANY, steps=2, walks=60), inactive={"P47": "", "P17": ""})
+    topic = open_topic(wanted, client(through), templates=templates)
+    records = everything(topic)[0]
+    relations = {record.id: record for record in records if isinstance(record, Relation)}
+    assert relations["P36"] == Relation("P36", "capital", clozes=("The capital of [X] is [Y]",))
+    assert relations["P17"] == Relation("P17", "is in", active=False, clozes=("[X] is in [Y]",))
+    assert relations["P6"] == Relation("P6", "head of government")
+    assert "P999" not in relations
+    assert next(record.reason for record in records if isinstance(record, Rejected)).startswith("P47: ")
+    plain = open_topic(wanted, client(through))
+    assert plain.fingerprint != topic.fingerprint
+    assert len(everything(plain)[0]) == len(relations)
+
+
+def test_word_frequency(through: Proxy) -> None:
+    import wordfreq
+
+    def labels(bound: float) -> dict[str, str]:
+        topic = open_topic(choice(FRANCE, walks=30, filters=Filters(min_frequency=bound)), client(through))
+        inside = ends(topic) - {FRANCE}
+        return {one.id: one.label for one in everything(topic)[1] if one.id in inside}
+
+    frequent, all_ = labels(4.0), labels(0.0)
+    assert len(frequent) > 5
+    assert all(wordfreq.zipf_frequency(label, "en") >= 4 for label in frequent.values())
+    assert any(wordfreq.zipf_frequency(label, "en") < 4 for label in all_.values())
+
+
+def test_word_frequency_needs_words_of_the_language(through: Proxy) -> None:
+    wanted = replace(choice(FRANCE, filters=Filters(min_frequency=4.0)), languages=("sw",))
+    with pytest.raises(KgprobeError, match="wordfreq has no words of sw"):
+        open_topic(wanted, client(through))
+
+
+def test_word_frequency_needs_its_package(through: Proxy, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(__import__("sys").modules, "wordfreq", None)
+    with pytest.raises(KgprobeError, match=r"pip install \"kgprobe\[topical\]\""):
+        open_topic(choice(FRANCE, filters=Filters(min_frequency=4.0)), client(through))
+    assert not through.requests
+
+
+def test_seeds(through: Proxy, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    first = open_topic(choice(GERMANY), client(through))
+    monkeypatch.setenv("KGPROBE_HOME", str(tmp_path / "elsewhere"))
+    again = open_topic(choice(GERMANY), client(through))
+    other = open_topic(choice(GERMANY, seed=1), client(through))
+    assert everything(first) == everything(again)
+    assert first.fingerprint == again.fingerprint
+    assert first.fingerprint != other.fingerprint
+    assert everything(first) != everything(other)
+
+
+def test_more_walks_change_nothing_about_those_before(through: Proxy) -> None:
+    few, more, beside = (
+        {one.id for one in everything(open_topic(wanted, client(through)))[1]}
+        for wanted in (choice(GERMANY, walks=4), choice(GERMANY, walks=9), choice(KENYA, GERMANY, walks=4))
+    )
+    assert few < more
+    assert few < beside
+
+
+def test_the_limit(through: Proxy) -> None:
+    topic = open_topic(choice(GERMANY, KENYA, walks=60, limit=20), client(through))
+    full = open_topic(choice(GERMANY, KENYA, walks=60), client(through))
+    reached = [one.id for one in everything(full)[1]]
+    assert [one.id for one in everything(topic)[1]][:20] == reached[:20]
+    assert len(ends(topic)) <= 20 < len(ends(full))
+
+
+def test_of_what_leads_to_a_hub_a_sample_is_drawn(world: list[Json], through: Proxy, tmp_path: Path) -> None:
+    import hashlib
+
+    hub, prefix = "Q458", "http://www.wikidata.org/entity/statement/"
+    wanted = replace(choice(hub, steps=1, walks=200), branches=3, inactive={})
+    facts = [fact for fact in Plain(world, tmp_path, wanted).facts if fact.object == hub]
+    assert len(facts) > 20
+
+    def order(fact: Fact) -> str:
+        return hashlib.md5((prefix + fact.id.replace("$", "-")).encode()).hexdigest()  # noqa: S324
+
+    sample = {fact.subject for fact in sorted(facts, key=order)[:3]}
+    entered = {fact.subject for fact in facts_of(open_topic(wanted, client(through))) if fact.object == hub}
+    own = {fact.object for fact in Plain(world, tmp_path, wanted).facts if fact.subject == hub}
+    assert entered - own == sample - own
+    assert sample <= entered
+
+
+def test_an_unknown_centre(through: Proxy) -> None:
+    for unknown in ("Q123456789", NAMELESS, GERMAN_ONLY):
+        with pytest.raises(KgprobeError, match=f"knows no {unknown} with a label in en, mul"):
+            open_topic(choice(GERMANY, unknown), client(through))
+
+
+def test_an_endpoint_without_wikidata(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("KGPROBE_HOME", str(tmp_path / "home"))
+    with (
+        oxigraph("<http://a> <http://b> <http://c> .\n", tmp_path) as address,
+        pytest.raises(KgprobeError, match="knows no Q183"),
+    ):
+        open_topic(choice(GERMANY), Client(address, pause=0))
+
+
+def test_an_interrupted_load_goes_on_and_asks_nothing_twice(through: Proxy) -> None:
+    wanted = choice(GERMANY, KENYA)
+
+    class Interruption(Exception):  # noqa: N818
+        pass
+
+    def interrupt(after: int) -> Client:
+        stopping = client(through)
+
+        def report(message: str) -> None:
+            if through.requests and len(through.requests) >= after:
+                raise Interruption(message)
+
+        stopping.report = report
+        return stopping
+
+    for after in (1, 8, 12):
+        with pytest.raises(Interruption):
+            open_topic(wanted, interrupt(after))
+    topic = open_topic(wanted, client(through))
+    queries = [request.query for request in through.requests]
+    assert len(queries) == len(set(queries))
+    asked = len(queries)
+    again = open_topic(wanted, client(through))
+    assert len(through.requests) == asked
+    assert everything(again) == everything(topic)
+    fresh = open_topic(wanted, client(through), refresh=True)
+    assert len(through.requests) == 2 * asked
+    assert fresh.fingerprint == topic.fingerprint
+
+
+def test_a_load_that_was_killed_while_writing_goes_on(through: Proxy, graph: Graph) -> None:
+    wanted = choice(GERMANY, walks=30)
+    topic = open_topic(wanted, client(through))
+
+    class Broken:
+        def __init__(self) -> None:
+            self.name, self.fingerprint, self.partial = topic.name, topic.fingerprint, topic.partial
+            self.total = self.done = 0
+            self.relations, self.entities = topic.relations, topic.entities
+
+        def facts(self) -> Iterator[Any]:
+            raise KgprobeError("killed")
+
+    with pytest.raises(KgprobeError, match="killed"):
+        load(graph, Broken())
+    report = load(graph, open_topic(wanted, client(through)))
+    assert report.resumed
+    assert report.written["entities"] == 0
+    assert report.written["facts"] == len(facts_of(topic))
+
+
+def test_faults_change_nothing(through: Proxy) -> None:
+    wanted = choice(GERMANY, FRANCE, KENYA, walks=10)
+    undisturbed = open_topic(wanted, client(through))
+    faults = [
+        Fault(429, headers={"Retry-After": "0"}),
+        Fault(500, "out of memory"),
+        Fault(503),
+        Fault(0),
+        Fault(200, '{"results": {"bind'),
+        Fault(200, "<html>busy</html>", {"Content-Type": "text/html"}),
+    ]
+    seen = len(through.requests)
+    through.decide = lambda query, before: (
+        faults[(before - seen) % 12] if (before - seen) % 12 < len(faults) - 1 else None
+    )
+    disturbed = open_topic(wanted, client(through), refresh=True)
+    assert len(through.requests) > 2 * seen
+    assert everything(disturbed) == everything(undisturbed)
+    assert through.most_at_once == 1
+
+
+def test_what_takes_too_long_is_asked_in_smaller_parts(through: Proxy) -> None:
+    wanted = choice(GERMANY, FRANCE, KENYA, walks=10)
+    undisturbed = open_topic(wanted, client(through))
+    slow = Fault(500, "java.util.concurrent.TimeoutException: Query deadline is expired")
+    through.decide = lambda query, before: slow if query.count("UNION") < 5 and query.count("SELECT (wd:") > 1 else None
+    in_parts = open_topic(wanted, client(through), refresh=True)
+    assert everything(in_parts) == everything(undisturbed)
+
+
+def test_hubs_that_cannot_be_asked_for_are_not_walked_to_backwards(
+    world: list[Json], through: Proxy, tmp_path: Path
+) -> None:
+    told: list[str] = []
+    slow = Fault(504, "upstream request timeout")
+    through.decide = lambda query, before: slow if "(wd:Q183 AS ?object)" in query else None
+    wanted = choice(GERMANY, steps=1, walks=60)
+    topic = open_topic(wanted, client(through, report=told.append))
+    forwards = {fact.object for fact in Plain(world, tmp_path, wanted).facts if fact.subject == GERMANY}
+    assert len(ends(topic)) > 3
+    assert ends(topic) <= {GERMANY, *forwards}
+    assert "Too much leads to these to be asked for, so no walk went there: Q183." in told
+
+
+def test_no_more_than_a_few_requests(through: Proxy) -> None:
+    """Also for whoever pays for them: one for 5 entities left, 15 reached, 50 looked at, 200 facts."""
+    topic = open_topic(choice(GERMANY, KENYA, walks=100), client(through))
+    _, entities, facts = everything(topic)
+    assert len(entities) > 150
+    most = len(entities) / 5 + len(entities) / 15 + 2 * len(entities) / 50 + len(facts) / 200 + 3 * 6
+    assert len(through.requests) <= most
+
+
+def test_the_list_of_inactive_relations(tmp_path: Path) -> None:
+    own = read_inactive_relations()
+    assert own["P17"].startswith("country: ")
+    assert all(own.values())
+    mine = tmp_path / "mine.txt"
+    mine.write_text("# mine\n\nP1\nP2\tbecause of this\nP3   why not\n", encoding="utf-8")
+    assert read_inactive_relations(mine) == {"P1": "", "P2": "because of this", "P3": "why not"}
+    mine.write_text("P1 a\nQ2 b\n", encoding="utf-8")
+    with pytest.raises(KgprobeError, match=r"mine.txt, line 2: 'Q2' is no relation's id; one like P17 is."):
+        read_inactive_relations(mine)
+    mine.write_text("P1 a\nP1 b\n", encoding="utf-8")
+    with pytest.raises(KgprobeError, match=r"mine.txt, line 2: P1 stands there twice."):
+        read_inactive_relations(mine)
+
+
+def test_the_command_line(through: Proxy, tmp_path: Path, start_server: Callable[[str], Endpoint]) -> None:
+    endpoint = start_server("arcadedb")
+    environment = {
+        "KGPROBE_HOME": str(tmp_path / "home"),
+        "KGPROBE_CONTACT": "me@example.org",
+        "KGPROBE_GRAPH": endpoint.address,
+        "KGPROBE_GRAPH_USER": endpoint.user,
+        "KGPROBE_GRAPH_PASSWORD": endpoint.password,
+        "KGPROBE_GRAPH_DATABASE": endpoint.database or "",
+    }
+    command = ("load", "sparql", "--center", GERMANY, "--steps", "2", "--walks", "20", "--endpoint", through.address)
+    done = kgprobe(*command, "--pause", "0", "--with-alias", "--json", **environment)
+    assert done.returncode == 0, done.stderr
+    loaded = json.loads(done.stdout)
+    assert loaded["source"] == GERMANY
+    assert loaded["entities"] > 5
+    assert loaded["facts"] > 5
+    assert "Step 2 of 2: " in done.stderr
+    assert {request.headers["User-Agent"].split()[1] for request in through.requests} == {"(me@example.org)"}
+    shown = kgprobe("load", "sparql", "--show-inactive")
+    assert shown.returncode == 0
+    listed = tmp_path / "shown.txt"
+    listed.write_text(shown.stdout, encoding="utf-8")
+    assert read_inactive_relations(listed) == read_inactive_relations()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("--center", "Germany"), "--center Germany: one like Q42 is expected."),
+        (("--center", "Q1", "--language", 'en")'), '--language en"): one like en is expected.'),
+        (("--center", "Q1", "--without-type", "P1"), "--without-type P1: one like Q4167410 is expected."),
+        (("--center", "Q1", "--endpoint", "file:///etc"), "file:///etc is no address of a SPARQL endpoint"),
+        (("--center", "Q1", "--contact", "me (at home)"), "The contact 'me (at home)' cannot stand in a request"),
+        (("--center", "Q1", "--inactive", "no/such/file"), "no/such/file does not exist."),
+    ],
+)
+def test_options_that_cannot_be(arguments: tuple[str, ...], said: str, through: Proxy) -> None:
+    command = click.Command("sparql", params=list(loader.parameters), callback=loader.open)
+    with pytest.raises(KgprobeError, match=re.escape(said)):
+        command.main(arguments, standalone_mode=False)
+    assert not through.requests
