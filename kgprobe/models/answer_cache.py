@@ -82,7 +82,7 @@ class AnswerCache:
             KgprobeError: the file cannot be written.
         """
         text = _text(request)
-        row = (_key(text), text, _storable(answer.text), answer.refused, answer.ended)
+        row = (_key(text), text, answer.text, answer.refused, answer.ended)
         try:
             self._connection.execute(
                 "INSERT OR IGNORE INTO answer VALUES (?, ?, ?, ?, ?, ?, ?)",
@@ -108,8 +108,3 @@ def _text(request: Mapping[str, object]) -> str:
 
 def _key(text: str) -> bytes:
     return hashlib.sha256(text.encode()).digest()
-
-
-def _storable(text: str) -> str:
-    # Half of a surrogate pair, which JSON can hold, is no text for a file.
-    return text.encode("utf-8", "replace").decode("utf-8")

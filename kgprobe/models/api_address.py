@@ -58,9 +58,12 @@ def find_address(spec: str) -> Address:
         variable, is_openai = "OPENAI_API_KEY", True
     else:
         variable, is_openai = _key_variable(parts.hostname or ""), False
+    if variable not in os.environ and not is_openai and _is_here(parts.hostname or ""):
+        variable = "KGPROBE_API_KEY"
     key = os.environ.get(variable, "").strip() or None
-    if key is None and not is_openai and _is_here(parts.hostname or ""):
-        key = os.environ.get("KGPROBE_API_KEY", "").strip() or None
+    if key is not None and not (key.isascii() and key.isprintable()):
+        # Not shown, of course.
+        raise KgprobeError(f"The key in {variable} holds characters that no key has; was it copied in full?")
     if key is None and url == OPENAI:
         raise KgprobeError(f"{spec} needs a key: set the environment variable OPENAI_API_KEY.")
     return Address(spec, model, url, key, variable, is_openai)
@@ -70,8 +73,8 @@ def _parts(url: str, what: str) -> SplitResult:
     try:
         parts = urlsplit(url)
         port = parts.port
-    except ValueError as error:
-        raise KgprobeError(f"{what} is no URL of a server; http://localhost:8000/v1 would be one.") from error
+    except ValueError:
+        raise KgprobeError(f"{what} is no URL of a server; http://localhost:8000/v1 would be one.") from None
     if parts.username is not None or parts.password is not None or parts.query or parts.fragment:
         # Not shown: it may be a secret.
         raise KgprobeError(

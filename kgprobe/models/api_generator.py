@@ -141,10 +141,12 @@ class ApiGenerator:
         missing: deque[Request] = deque()
         for request in copies:
             kept = None if self._cache is None else self._cache.get(self._whole(request))
-            if kept is None:
-                missing.append(request)
-            else:
+            if kept is not None:
                 done(request, kept)
+            elif not _is_unicode(request.prompt):
+                done(request, Unanswered("its prompt is no Unicode: it holds half of a surrogate pair"))
+            else:
+                missing.append(request)
         if missing:
             _run(_Session(self, missing, done, len(copies)).ask())
         return [found[request.normalized()] for request in requests]
@@ -354,7 +356,7 @@ class _Session:
         reservation = Reservation(
             self._address.name,
             self._options.prices,
-            len(request.prompt.encode("utf-8", "replace")) + _FORM_TOKENS,
+            len(request.prompt.encode()) + _FORM_TOKENS,
             request.max_tokens,
         )
         while self._reason is None:
@@ -437,9 +439,13 @@ def _read(content: bytes, prompt: str) -> Answer | Fault:
     )
 
 
+def _is_unicode(text: str) -> bool:
+    return not any("\ud800" <= character <= "\udfff" for character in text)
+
+
 def _counted(counted: int | None, text: str) -> int:
     """A number of tokens; where the server does not count, the most that a text can have."""
-    return len(text.encode("utf-8", "replace")) if counted is None else counted
+    return len(text.encode()) if counted is None else counted
 
 
 def _jittered(before: int) -> float:

@@ -356,7 +356,8 @@ def test_where_no_request_is_taken_it_ends_at_once(
 def test_a_prompt_that_is_not_taken_is_reported_and_not_repeated() -> None:
     said = {"error": {"message": "This model's maximum context length is 10 tokens", "code": "context_length_exceeded"}}
     with FaultProxy(reject=lambda body: (400, said) if "long" in body["messages"][0]["content"] else None) as proxy:
-        one, other = generator(proxy).answer([Request("long", 8), Request("short", 8)])
+        one, odd, other = generator(proxy).answer([Request("long", 8), Request("\ud800", 8), Request("short", 8)])
+        assert isinstance(odd, Unanswered)
         assert isinstance(one, Unanswered)
         assert "maximum context length" in one.reason
         assert isinstance(other, Answer)

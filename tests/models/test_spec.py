@@ -10,7 +10,11 @@ import torch
 from safetensors.torch import load_file, save_file
 
 from kgprobe.errors import KgprobeError, UnknownNameError
-from kgprobe.models.spec import load_scorer
+from kgprobe.models.api_generator import ApiGenerator, ApiOptions
+from kgprobe.models.generator import Request
+from kgprobe.models.local_generator import LocalGenerator
+from kgprobe.models.spec import load_generator, load_scorer
+from kgprobe.models.spending import Prices, Spending
 from tests.models.tiny import byte_level, naive_score, random_model
 
 
@@ -81,6 +85,35 @@ def test_an_unknown_form_says_what_would_be_right(spec):
 def test_an_interface_without_probabilities_cannot_score():
     with pytest.raises(KgprobeError, match="openai:gpt-4o cannot score"):
         load_scorer("openai:gpt-4o")
+
+
+def test_a_folder_is_a_model_that_answers(folder):
+    made = load_generator(f"hf:{folder}", device="cpu", bos=False)
+    assert isinstance(made, LocalGenerator)
+    assert made.name == f"hf:{folder}"
+    described = json.loads(json.dumps(made.describe()))
+    assert described == made.describe()
+    assert described["name"] == f"hf:{folder}"
+    assert described["leading_tokens"] == []
+    (answer,) = made.answer([Request("York is", 5)])
+    assert answer.completion_tokens <= 5
+
+
+def test_an_interface_answers_within_a_budget():
+    options = ApiOptions(concurrency=2, prices=Prices(1.0, 2.0))
+    made = load_generator("openai:a/b@http://localhost:1/v1/", api=options, spending=Spending(max_cost=1))
+    assert isinstance(made, ApiGenerator)
+    described = json.loads(json.dumps(made.describe()))
+    assert (described["name"], described["model"]) == ("openai:a/b@http://localhost:1/v1/", "a/b")
+    assert described["url"] == "http://localhost:1/v1"
+    with pytest.raises(KgprobeError, match="one request at a time"):
+        load_generator("openai:m@http://localhost:1/v1", api=ApiOptions(concurrency=0))
+
+
+@pytest.mark.parametrize("spec", ["gemma", "openai:", ""])
+def test_an_unknown_form_of_what_answers(spec):
+    with pytest.raises(UnknownNameError, match="openai:NAME@"):
+        load_generator(spec)
 
 
 def test_a_folder_that_is_none(tmp_path):

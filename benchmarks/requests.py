@@ -1,0 +1,154 @@
+"""How close to the ideal time many questions to an API come, a limited number of them at once.
+
+The server is a process of its own and answers every question after the same time. The ideal is questions / concurrency
+times that; nothing can be faster. Beside it stands the official client by itself with a semaphore, without retries'
+bookkeeping, budget or answers on disk.
+"""
+
+import asyncio
+import multiprocessing
+import statistics
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from multiprocessing.connection import Connection
+from pathlib import Path
+
+import click
+import openai
+from aiohttp import web
+
+from benchmarks.report import Report, Row, show, versions_of
+from kgprobe.cli.options import json_option, seed_option
+from kgprobe.models.answer_cache import AnswerCache
+from kgprobe.models.api_generator import ApiOptions
+from kgprobe.models.generator import Answer, Request
+from kgprobe.models.spec import load_generator
+from kgprobe.models.spending import Spending
+
+MAX_TOKENS = 32
+
+
+@contextmanager
+def server(latency: float) -> Iterator[str]:
+    """A server in a process of its own that answers every question after so many seconds; gives its URL."""
+    here, there = multiprocessing.Pipe()
+    process = multiprocessing.get_context("spawn").Process(target=_serve, args=(there, latency), daemon=True)
+    process.start()
+    try:
+        yield f"http://127.0.0.1:{here.recv()}/v1"
+    finally:
+        process.terminate()
+        process.join()
+
+
+def _serve(connection: Connection, latency: float) -> None:
+    async def answer(request: web.Request) -> web.Response:
+        body = await request.json()
+        await asyncio.sleep(latency)
+        message = {"role": "assistant", "content": f"You said: {body['messages'][0]['content']}"}
+        choice = {"index": 0, "message": message, "finish_reason": "stop"}
+        usage = {"prompt_tokens": 10, "completion_tokens": 10, "total_tokens": 20}
+        kind = {"id": "1", "object": "chat.completion", "created": 0, "model": body["model"]}
+        return web.json_response(kind | {"choices": [choice], "usage": usage})
+
+    async def run() -> None:
+        application = web.Application()
+        application.router.add_post("/v1/chat/completions", answer)
+        runner = web.AppRunner(application)
+        await runner.setup()
+        await web.TCPSite(runner, "127.0.0.1", 0, backlog=1024).start()
+        connection.send(runner.addresses[0][1])
+        await asyncio.Event().wait()
+
+    asyncio.run(run())
+
+
+def ask(url: str, requests: list[Request], concurrency: int, path: Path | None) -> tuple[float, float]:
+    """Ask all of them, with answers kept in a file or not.
+
+    Returns:
+        seconds, and seconds of this process's processor time.
+    """
+    cache = AnswerCache(path) if path else None
+    made = load_generator(
+        f"openai:model@{url}", api=ApiOptions(concurrency), spending=Spending(max_tokens=10**9), cache=cache
+    )
+    clock, processor = time.perf_counter(), time.process_time()
+    answers = made.answer(requests)
+    seconds = time.perf_counter() - clock, time.process_time() - processor
+    expected = [f"You said: {request.prompt}" for request in requests]
+    if [answer.text for answer in answers if isinstance(answer, Answer)] != expected:
+        raise RuntimeError("not every question got its answer")
+    return seconds
+
+
+def ask_bare(url: str, requests: list[Request], concurrency: int) -> tuple[float, float]:
+    """The same by the official client alone; returns the same."""
+
+    async def run() -> None:
+        turn = asyncio.Semaphore(concurrency)
+        async with openai.AsyncOpenAI(api_key="none", base_url=url) as client:
+
+            async def one(request: Request) -> None:
+                async with turn:
+                    await client.chat.completions.create(
+                        model="model",
+                        messages=[{"role": "user", "content": request.prompt}],
+                        max_tokens=request.max_tokens,
+                    )
+
+            await asyncio.gather(*map(one, requests))
+
+    clock, processor = time.perf_counter(), time.process_time()
+    asyncio.run(run())
+    return time.perf_counter() - clock, time.process_time() - processor
+
+
+@click.command(context_settings={"max_content_width": 100})
+@click.option("--questions", "count", default=1000, show_default=True, help="How many are asked.")
+@click.option("--concurrency", default=32, show_default=True, help="How many at once.")
+@click.option("--latency", default=200.0, show_default=True, help="Milliseconds until the server answers.")
+@click.option("--repeat", default=3, show_default=True, help="How often; medians are shown.")
+@seed_option
+@json_option
+def main(count: int, concurrency: int, latency: float, repeat: int, seed: int, as_json: bool) -> None:
+    """How close to the ideal time many questions to an API come."""
+    ideal = count / concurrency * latency / 1000
+    requests = [Request(f"Is {number} a number? Answer with Yes or No.", MAX_TOKENS) for number in range(count)]
+    case = f"{count:,} questions, {concurrency} at once, {latency:g} ms each"
+    with tempfile.TemporaryDirectory(prefix="kgprobe-") as temporary, server(latency / 1000) as url:
+        ours, theirs, kept, again = [], [], [], []
+        for turn in range(1, repeat + 1):
+            print(f"asking, turn {turn} of {repeat}", file=sys.stderr)
+            path = Path(temporary) / f"{turn}.sqlite"
+            theirs.append(ask_bare(url, requests, concurrency))
+            ours.append(ask(url, requests, concurrency, None))
+            kept.append(ask(url, requests, concurrency, path))
+            again.append(ask(url, requests, concurrency, path))
+    rows = []
+    peer, peer_processor = (statistics.median(values) for values in zip(*theirs, strict=True))
+    for name, measured in (("nothing kept", ours), ("answers kept on disk", kept)):
+        seconds, processor = (statistics.median(values) for values in zip(*measured, strict=True))
+        label = f"{case}, {name}"
+        rows += [
+            Row(label, "time", seconds, "s", "the official client", peer, less_is_better=True),
+            Row(label, "of the ideal time", seconds / ideal, "times", "the official client", peer / ideal, True),
+            Row(
+                label,
+                "processor time",
+                1000 * processor / count,
+                "ms a question",
+                "the official client",
+                1000 * peer_processor / count,
+                less_is_better=True,
+            ),
+        ]
+    rows.append(Row(case, "asked again, from disk", statistics.median(one for one, _ in again), "s"))
+    show(Report("requests", rows, seed, versions_of("openai", "aiohttp")), as_json=as_json)
+
+
+if __name__ == "__main__":
+    main()
