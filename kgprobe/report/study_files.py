@@ -1,4 +1,4 @@
-"""A study on disk and on the terminal: data as CSV, the whole as JSON, and a page with plot, table and notes."""
+"""A study on disk and on the terminal: data as CSV, the whole as JSON, and a page with plots, table and notes."""
 
 import csv
 import os

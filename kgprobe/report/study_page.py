@@ -1,4 +1,4 @@
-"""A study as a page that loads nothing from elsewhere: the plot, the table, and what is to be said of them."""
+"""A study as a page that loads nothing from elsewhere: the plots, the table, and what is to be said of them."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -41,13 +41,13 @@ def study_page(study: Study) -> str:
         {"shown": shown},
         study=study,
         columns=table_columns(study),
-        plot=_plot(study.plot),
+        plots=[(plot.title, _drawn(plot, number)) for number, plot in enumerate(study.plots)],
         config=config,
     )
 
 
-def _plot(plot: Plot) -> str:
-    """The plot with the script that draws it."""
+def _drawn(plot: Plot, number: int) -> str:
+    """A plot with the script that draws it; the first one brings what all of them need."""
     import plotly.graph_objects as go
 
     figure = go.Figure()
@@ -55,7 +55,9 @@ def _plot(plot: Plot) -> str:
         for trace in _traces(line, _COLOURS[number % len(_COLOURS)]):
             figure.add_trace(trace)
     figure.update_layout(**_layout(plot))
-    drawn: str = figure.to_html(include_plotlyjs=True, full_html=False, div_id="plot", default_height="30rem")
+    drawn: str = figure.to_html(
+        include_plotlyjs=number == 0, full_html=False, div_id=f"plot-{number}", default_height="30rem"
+    )
     return drawn
 
 

@@ -134,7 +134,15 @@ def calibration_study(
         title=f"Agreement with people · {model} · {len(scores):,} facts",
         data=data,
         table=table,
-        plot=Plot("measure, best first", f"Kendall's τ, mean over {folds} folds", lines, y_range=(-1.0, 1.0)),
+        plots=[
+            Plot(
+                "Agreement with people",
+                "measure, best first",
+                f"Kendall's τ, mean over {folds} folds",
+                lines,
+                y_range=(-1.0, 1.0),
+            )
+        ],
         notes=[
             f"In each of {folds} folds, the configuration that is best on the other facts is judged on the fold's own.",
             *unjudged,

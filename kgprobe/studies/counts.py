@@ -50,7 +50,7 @@ def counts_study(measured: Measured, model: str, config: Mapping[str, Any], seed
         title=f"Min@n and Avg@n by the number of distractors · {model} · {len(measured.facts):,} facts",
         data=data,
         table=[row for row in data if row["n"] in shown],
-        plot=Plot("n, distractors", "mean, or τ", lines),
+        plots=[Plot("By the number of distractors", "n, distractors", "mean, or τ", lines)],
         notes=notes,
         config=config,
     )

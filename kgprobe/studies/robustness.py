@@ -99,15 +99,18 @@ def robustness_study(
         title=f"Robustness to verbalization errors · {model} · {len(flawed)} pairs of sentences",
         data=data,
         table=ordered,
-        plot=Plot(
-            "measure, most robust first",
-            "Kendall's τ, flawed against corrected",
-            [
-                Line(f"{place}. {row['measure']} {row['options']}", [place], [row["τ"]], points=True)
-                for place, row in zip(places, ordered, strict=True)
-            ],
-            y_range=(-1.0, 1.0),
-        ),
+        plots=[
+            Plot(
+                "Flawed sentences against corrected ones",
+                "measure, most robust first",
+                "Kendall's τ, flawed against corrected",
+                [
+                    Line(f"{place}. {row['measure']} {row['options']}", [place], [row["τ"]], points=True)
+                    for place, row in zip(places, ordered, strict=True)
+                ],
+                y_range=(-1.0, 1.0),
+            )
+        ],
         notes=[*counted("Not paired", left_out), *counted("No value", reasons)],
         config=config,
     )

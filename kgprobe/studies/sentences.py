@@ -52,7 +52,7 @@ def sentences_study(
         title=f"Min@{count} and Avg@{count} by the number of cloze sentences · {model} · {len(several):,} facts",
         data=data,
         table=data,
-        plot=Plot("m, cloze sentences", "Kendall's τ with all sentences", lines),
+        plots=[Plot("Agreement with all sentences", "m, cloze sentences", "Kendall's τ with all sentences", lines)],
         notes=[
             f"Min and Avg stand for Min@{count} and Avg@{count}. τ: Kendall's, over facts, between the measure on m "
             f"random sentences and on all; the mean of {_DRAWS} draws. Spread: how much a fact's measure varies "

@@ -91,7 +91,7 @@ def sizes_study(models: Sequence[Sized], facts: int, count: int, config: Mapping
         title=f"Avg@{count} by model size · {len(ordered)} models · {facts:,} facts",
         data=data,
         table=data,
-        plot=Plot("parameters", f"mean Avg@{count}", lines, log_x=True),
+        plots=[Plot("By model size", "parameters", f"mean Avg@{count}", lines, log_x=True)],
         notes=[
             f"Avg@{count} = {fit.intercept:.3f} + {fit.slope:.3f} · log10(parameters), R² = {fit.rvalue**2:.3f}.",
             _extrapolated(float(fit.slope), float(fit.intercept), count),

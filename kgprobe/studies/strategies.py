@@ -48,7 +48,11 @@ def strategies_study(measured: Mapping[str, Measured], model: str, config: Mappi
         title=f"Mean Min@n by strategy · {model} · {len(common):,} facts",
         data=data,
         table=table,
-        plot=Plot("n, distractors", "mean Min@n", [line_of(strategy, curve) for strategy, curve in curves.items()]),
+        plots=[
+            Plot(
+                "By strategy", "n, distractors", "mean Min@n", [line_of(name, curve) for name, curve in curves.items()]
+            )
+        ],
         notes=notes,
         config=config,
     )

@@ -1,4 +1,4 @@
-"""What every study comes to: rows of data, curves to draw, and sentences about them."""
+"""What every study comes to: rows of data, plots to draw, and sentences about them."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -30,11 +30,13 @@ class Plot:
     """Curves over one axis.
 
     Attributes:
+        title: what it shows, for its heading.
         x_title, y_title: of the axes, with units where there are any.
         log_x: a logarithmic axis.
         y_range: the ends of the other; None fits the curves.
     """
 
+    title: str
     x_title: str
     y_title: str
     lines: Sequence[Line]
@@ -51,6 +53,7 @@ class Study:
         title: what was studied, on what.
         data: every number behind table and plot, in rows of the same columns.
         table: the rows that a reader sees first.
+        plots: in the order in which a reader sees them.
         notes: what the numbers say, and what was left out, in sentences.
         config: what the numbers depend on; JSON-compatible.
     """
@@ -59,7 +62,7 @@ class Study:
     title: str
     data: Sequence[Mapping[str, Any]]
     table: Sequence[Mapping[str, Any]]
-    plot: Plot
+    plots: Sequence[Plot]
     notes: Sequence[str] = ()
     config: Mapping[str, Any] = field(default_factory=dict)
 
