@@ -187,12 +187,16 @@ def gather(choice: Choice, client: Client) -> Gathered:
             )
 
     def admitted(ids: Sequence[str]) -> set[str]:
-        heads = wikidata.heads(ids)
+        wikidata.heads(ids)
         return {identifier for identifier in ids if choice.filters.admit(heads[identifier], frequency)}
 
     def report(step: int, entities: int) -> None:
         client.report(f"Step {step} of {choice.plan.steps}: {entities:,} entities, {client.requests:,} requests.")
 
+    client.report(
+        f"Asking {client.endpoint} for {choice.plan.walks:,} walks of {choice.plan.steps} steps from each of"
+        f" {len(choice.centers)} centers, one request at a time."
+    )
     reached = walk(choice.centers, choice.plan, wikidata, choice.inactive, admitted, report)
     if wikidata.hubs:
         client.report(f"Too much leads to these to be asked for, so no walk went there: {', '.join(wikidata.hubs)}.")
@@ -200,7 +204,7 @@ def gather(choice: Choice, client: Client) -> Gathered:
     between = [fact for subject in reached for fact in outgoing[subject] if fact.object in inside]
     dated = list(wikidata.dated(between))
     relations = sorted({fact.relation for fact in between}, key=_by_number)
-    types = sorted({type_ for one in reached for type_ in wikidata.heads([one])[one].types} - inside, key=_by_number)
+    types = sorted({type_ for one in reached for type_ in heads[one].types} - inside, key=_by_number)
     heads = wikidata.heads([*relations, *types])
     return Gathered(
         [Relation(name, *_named(heads[name]), active=name not in choice.inactive) for name in relations],

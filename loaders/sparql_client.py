@@ -110,6 +110,7 @@ class Client:
     requests: int = 0
     kept: int = 0
     _last: float = field(default=float("-inf"), repr=False)
+    _answered: bool = field(default=False, repr=False)
 
     def __post_init__(self) -> None:
         """Look at what the user gave.
@@ -194,6 +195,7 @@ class Client:
         self.requests += 1
         try:
             with urllib.request.build_opener(_StayHere).open(request, timeout=self.timeout) as response:
+                self._answered = True
                 return self._receive(response)
         except urllib.error.HTTPError as error:
             with error:
@@ -201,9 +203,8 @@ class Client:
         except TimeoutError:
             return _Fault(f"no answer within {self.timeout:g} s", slow=True)
         except urllib.error.URLError as error:
-            if isinstance(error.reason, TimeoutError):
-                return _Fault(f"no connection within {self.timeout:g} s")
-            return _Fault(f"no connection ({error.reason})")
+            # Where nothing ever answered, the address is wrong, or this machine is not connected.
+            return _Fault(f"no connection ({error.reason})", passing=self._answered)
         except (OSError, http.client.HTTPException, EOFError, zlib.error) as error:
             return _Fault(f"the connection or the answer broke off ({error or type(error).__name__})")
         finally:

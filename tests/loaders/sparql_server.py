@@ -51,12 +51,19 @@ def oxigraph(triples: str, folder: Path) -> Iterator[str]:
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """What the proxy answers in place of the server; a status of 0 cuts the connection within the answer."""
+    """What the proxy answers in place of the server.
+
+    Attributes:
+        status: 0 passes the query on, and cuts the connection in the middle of the answer.
+        delay: seconds before the answer.
+        drip: seconds between the bytes of the answer.
+    """
 
     status: int
-    body: str = ""
+    body: str | bytes = ""
     headers: dict[str, str] = field(default_factory=dict)
     delay: float = 0.0
+    drip: float = 0.0
 
 
 @dataclass(slots=True)
@@ -124,7 +131,8 @@ def proxy(target: str) -> Iterator[Proxy]:
                 self.connection.close()
                 self.close_connection = True
             else:
-                self._send(fault.status, fault.headers, fault.body.encode())
+                body = fault.body.encode() if isinstance(fault.body, str) else fault.body
+                self._send(fault.status, fault.headers, body, fault.drip)
 
         def _pass_on(self, body: bytes) -> tuple[int, str, bytes]:
             onward = urllib.request.Request(target, data=body, headers={"Accept": self.headers["Accept"]})  # noqa: S310
@@ -134,13 +142,15 @@ def proxy(target: str) -> Iterator[Proxy]:
             except urllib.error.HTTPError as error:
                 return error.code, error.headers["Content-Type"], error.read()
 
-        def _send(self, status: int, headers: dict[str, str], body: bytes) -> None:
+        def _send(self, status: int, headers: dict[str, str], body: bytes, drip: float = 0.0) -> None:
             self.send_response(status)
             for name, value in headers.items():
                 self.send_header(name, value)
             self.send_header("Content-Length", str(len(body)))
             self.end_headers()
-            self.wfile.write(body)
+            for piece in [body] if not drip else [body[at : at + 1] for at in range(len(body))]:
+                self.wfile.write(piece)
+                time.sleep(drip)
 
         def log_message(self, *args: object) -> None:
             pass
