@@ -1,0 +1,192 @@
+"""What sampling strategies are compared on: facts between entities, each with the probability that a model fails.
+
+Section 3.2 of the parameterized-graph paper (KGLens); docs/methods.md, 2. A reference comes from a run that asked every
+fact many times, or is made up, with as many hard facts, as different ones, and neighbours as alike as is wanted.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse, special
+
+from kgprobe.beliefs.propagation import Ends, received
+from kgprobe.beliefs.rounds import get_run
+from kgprobe.errors import KgprobeError
+from kgprobe.graph.client import Graph
+
+Floats = NDArray[np.float64]
+Positions = NDArray[np.int64]
+
+# Facts for each entity, and which share of those between entities that are there already goes to the neighbour of a
+# neighbour.
+_FACTS_AN_ENTITY = 2
+_CLOSED = 0.9
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """Facts and how hard each is.
+
+    Attributes:
+        subjects, objects: numbers of entities from 0 on, shape (facts,).
+        theta: the probability that the model fails on each, in [0, 1], shape (facts,).
+    """
+
+    subjects: Positions
+    objects: Positions
+    theta: Floats
+
+    def hardest(self, count: int) -> Positions:
+        """The positions of the facts with the highest theta, equals by position, shape (count,) or all there are."""
+        return highest(self.theta, count)
+
+    def likeness(self) -> float:
+        """How alike neighbours are: the correlation between theta of a fact and the mean of those around it.
+
+        Over facts that share an entity with another; NaN where there are none, or no differences.
+        """
+        ends = Ends.of(self.subjects, self.objects)
+        around = received(ends, np.ones(len(self.theta))) - 1
+        some = around > 0
+        means = (received(ends, self.theta) - self.theta)[some] / around[some]
+        own = self.theta[some]
+        if not some.any() or own.std() == 0 or means.std() == 0:
+            return float("nan")
+        return float(np.corrcoef(own, means)[0, 1])
+
+    def connected(self) -> float:
+        """The share of the facts that belong to the largest connected part, in [0, 1]."""
+        entities = int(max(self.subjects.max(initial=-1), self.objects.max(initial=-1))) + 1
+        links = sparse.coo_array((np.ones(len(self.theta)), (self.subjects, self.objects)), (entities, entities))
+        _, parts = sparse.csgraph.connected_components(links, directed=False)
+        return float(np.bincount(parts[self.subjects]).max() / len(self.theta))
+
+
+def highest(values: Floats, count: int) -> Positions:
+    """The positions of the highest values, highest first, equals by position."""
+    return np.argsort(-values, kind="stable")[:count]
+
+
+@dataclass(frozen=True, slots=True)
+class Synthetic:
+    """What a made-up reference is like.
+
+    Attributes:
+        facts: how many, at least 2.
+        hard: about which share of them has theta above one half, between 0 and 1, both excluded.
+        spread: the standard deviation of logit theta; 1 leaves most facts near each other, with 6 most of them are
+            almost surely known or unknown.
+        likeness: which share of the variance of logit theta comes from a fact's two entities, and how much of an
+            entity's part is that of the entity it came by, in [0, 1): 0 makes every fact as hard as it is by itself.
+    """
+
+    facts: int
+    hard: float = 0.5
+    spread: float = 3.0
+    likeness: float = 0.5
+
+
+def synthetic(wanted: Synthetic, seed: list[int]) -> Reference:
+    """A connected random graph of facts.
+
+    Half as many entities as facts join one after the other, each by a fact to an entity drawn by its number of facts
+    so far (preferential attachment). The facts left over go from an entity drawn in the same way, mostly to a neighbour
+    of one of its neighbours. An entity's part in logit theta is likeness times that of the entity it joined, plus
+    noise; a fact's is the sum of those of its ends, and noise of its own. Facts come in random order.
+
+    Cost: linear in the facts.
+
+    Raises:
+        KgprobeError: there is no such reference.
+    """
+    if wanted.facts < 2 or not 0 < wanted.hard < 1 or not 0 <= wanted.likeness < 1 or not wanted.spread > 0:
+        raise KgprobeError(
+            "A made-up reference has at least 2 facts, a share of hard ones between 0 and 1, a spread above 0, and a "
+            f"likeness from 0 to below 1; these are {wanted}."
+        )
+    generator = np.random.default_rng([*seed, 0])
+    entities = max(2, wanted.facts // _FACTS_AN_ENTITY)
+    noise = generator.normal(size=entities)
+    parts = [float(noise[0])]
+    around: list[list[int]] = [[]]
+    ends: list[int] = [0]
+    pairs: list[tuple[int, int]] = []
+    for number in range(1, wanted.facts + 1):
+        first = ends[generator.integers(len(ends))]
+        if number < entities:
+            second = number
+            around.append([])
+            parts.append(wanted.likeness * parts[first] + (1 - wanted.likeness**2) ** 0.5 * float(noise[number]))
+        elif generator.random() < _CLOSED:
+            between = around[first][generator.integers(len(around[first]))]
+            second = around[between][generator.integers(len(around[between]))]
+        else:
+            second = ends[generator.integers(len(ends))]
+        pairs.append((first, second) if generator.random() < 0.5 else (second, first))
+        ends += (first, second)
+        around[first].append(second)
+        around[second].append(first)
+    subjects, objects = generator.permutation(np.array(pairs, dtype=np.int64)).T
+    of_entities = np.array(parts)
+    shared = _standardised(of_entities[subjects] + of_entities[objects])
+    own = generator.normal(size=wanted.facts)
+    differing = wanted.likeness**0.5 * shared + (1 - wanted.likeness) ** 0.5 * own
+    theta = special.expit(wanted.spread * (special.ndtri(wanted.hard) + differing))
+    return Reference(subjects, objects, theta)
+
+
+def _standardised(values: Floats) -> Floats:
+    deviation = values.std()
+    return (values - values.mean()) / deviation if deviation else np.zeros_like(values)
+
+
+@dataclass(frozen=True, slots=True)
+class AnsweredRun:
+    """A reference from what a run found, and how far it can be trusted.
+
+    Attributes:
+        run: its properties.
+        unaskable: how many facts it could not ask: they are left out, as those are that it never came to.
+        least, mean: own answers a fact, of those that are in.
+    """
+
+    reference: Reference
+    run: dict[str, Any]
+    unaskable: int
+    least: int
+    mean: float
+
+
+def reference_of_run(graph: Graph, name: str) -> AnsweredRun:
+    """The facts that a run had answers about; theta is the share of each one's own answers that were wrong.
+
+    Cost: one scan of the graph's beliefs.
+
+    Raises:
+        UnknownNameError: the graph has no such run.
+        KgprobeError: the run has no answers about two facts or more.
+    """
+    run = get_run(graph, name)
+    rows = graph.read("beliefs/own_answers", run=name)
+    answered = [row for row in rows if row["right"] + row["wrong"] > 0]
+    if len(answered) < 2:
+        raise KgprobeError(
+            f"Run {name!r} has answers about {len(answered)} facts, and a reference needs two at least: go on with it "
+            f"by `kgprobe rounds resume {name} --rounds N`."
+        )
+    numbers: dict[str, int] = {}
+    ends = np.array(
+        [[numbers.setdefault(row[end], len(numbers)) for end in ("subject", "object")] for row in answered],
+        dtype=np.int64,
+    )
+    wrong = np.array([row["wrong"] for row in answered], dtype=np.float64)
+    answers = wrong + np.array([row["right"] for row in answered], dtype=np.float64)
+    return AnsweredRun(
+        reference=Reference(ends[:, 0], ends[:, 1], wrong / answers),
+        run=run,
+        unaskable=len(rows) - len(answered),
+        least=int(answers.min()),
+        mean=float(answers.mean()),
+    )

@@ -1,0 +1,104 @@
+"""References: made-up ones are what was asked for, and those of a run are what it found."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import special
+
+from kgprobe.beliefs.reference import Reference, Synthetic, reference_of_run, synthetic
+from kgprobe.beliefs.rounds import Plan, begin_run, run_rounds
+from kgprobe.errors import KgprobeError, UnknownNameError
+from kgprobe.graph.client import Graph
+from kgprobe.graph.ingest import load
+from tests.beliefs.graphs import askable_of, random_graph
+from tests.beliefs.killed_run import AS_OF, HashProbe
+from tests.beliefs.test_propagation import beliefs_in
+from tests.beliefs.test_rounds import UnaskableProbe
+from tests.written_source import WrittenSource
+
+
+def naive_likeness(reference: Reference) -> float:
+    ends = [{int(s), int(o)} for s, o in zip(reference.subjects, reference.objects, strict=True)]
+    own, around = [], []
+    for number, fact in enumerate(ends):
+        others = [reference.theta[other] for other in range(len(ends)) if other != number and ends[other] & fact]
+        if others:
+            own.append(reference.theta[number])
+            around.append(np.mean(others))
+    return float(np.corrcoef(own, around)[0, 1])
+
+
+def test_likeness_is_the_correlation_with_the_facts_around() -> None:
+    reference = synthetic(Synthetic(80, likeness=0.8), [1])
+    assert reference.likeness() == pytest.approx(naive_likeness(reference))
+    with_loops = Reference(np.array([0, 0, 0, 1, 3]), np.array([0, 1, 1, 2, 4]), np.array([0.1, 0.5, 0.3, 0.9, 1.0]))
+    assert with_loops.likeness() == pytest.approx(naive_likeness(with_loops))
+    assert np.isnan(Reference(np.array([0, 0]), np.array([1, 2]), np.array([0.5, 0.5])).likeness())
+    assert np.isnan(Reference(np.array([0, 2]), np.array([1, 3]), np.array([0.5, 0.6])).likeness())
+
+
+def test_the_largest_connected_part_and_the_hardest_facts() -> None:
+    reference = Reference(np.array([0, 1, 3, 5]), np.array([1, 2, 4, 5]), np.array([0.2, 0.9, 0.2, 0.9]))
+    assert reference.connected() == 0.5
+    assert reference.hardest(3).tolist() == [1, 3, 0]
+    assert reference.hardest(9).tolist() == [1, 3, 0, 2]
+
+
+@pytest.mark.parametrize(("hard", "spread"), [(0.2, 1.0), (0.5, 3.0), (0.9, 6.0)])
+def test_made_up_facts_are_as_hard_and_as_different_as_was_asked_for(hard: float, spread: float) -> None:
+    references = [synthetic(Synthetic(2_000, hard, spread, 0.3), [seed]) for seed in range(5)]
+    assert all(reference.connected() == 1 for reference in references)
+    assert np.mean([(reference.theta > 0.5).mean() for reference in references]) == pytest.approx(hard, abs=0.03)
+    logits = [special.logit(np.clip(reference.theta, 1e-15, 1 - 1e-15)) for reference in references]
+    assert np.mean([its.std() for its in logits]) == pytest.approx(spread, rel=0.05)
+
+
+def test_likeness_is_a_choice() -> None:
+    found = [synthetic(Synthetic(2_000, likeness=likeness), [3]).likeness() for likeness in (0, 0.5, 0.9)]
+    assert abs(found[0]) < 0.1
+    assert found[0] + 0.3 < found[1] < found[2] - 0.15
+
+
+def test_the_same_seed_makes_the_same_facts() -> None:
+    one, same, other = (synthetic(Synthetic(50), [seed]) for seed in (1, 1, 2))
+    assert np.array_equal(one.theta, same.theta)
+    assert np.array_equal(one.subjects, same.subjects)
+    assert not np.array_equal(one.theta, other.theta)
+    assert len(synthetic(Synthetic(2), [0]).theta) == 2
+
+
+@pytest.mark.parametrize("wrong", [{"facts": 1}, {"hard": 1.0}, {"spread": 0.0}, {"likeness": 1.0}])
+def test_what_cannot_be_made_up_is_refused(wrong: dict[str, Any]) -> None:
+    with pytest.raises(KgprobeError, match="A made-up reference has"):
+        synthetic(Synthetic(**{"facts": 10} | wrong), [0])
+
+
+def test_a_run_gives_the_share_of_wrong_answers(graph: Graph, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("KGPROBE_HOME", str(tmp_path))
+    people, edges, relations = random_graph(20, 120, seed=6)
+    load(graph, WrittenSource(people, edges, relations))
+    askable = askable_of(edges)
+    plan = Plan("run", rounds=6, batch=32, seed=1, as_of=AS_OF, sampling="iteration", propagation=False)
+    begin_run(graph, UnaskableProbe(graph), plan)
+    run_rounds(graph, UnaskableProbe(graph), plan)
+    answered = reference_of_run(graph, "run")
+    own = {fact: values[2:] for fact, values in beliefs_in(graph, "run").items() if sum(values[2:])}
+    asked = [fact for fact in sorted(askable, key=lambda fact: fact.id) if fact.id in own]
+    assert 0 < len(asked) == sum(fact.relation == "r1" for fact in askable)
+    assert answered.reference.theta.tolist() == [own[fact.id][1] / sum(own[fact.id]) for fact in asked]
+    assert answered.unaskable == sum(fact.relation == "r0" for fact in askable)
+    assert answered.least == min(map(sum, own.values())) > 1
+    assert answered.mean == pytest.approx(sum(map(sum, own.values())) / len(own))
+    # Facts share an entity by their numbers where they do by their ids.
+    names = [(fact.subject, fact.object) for fact in asked]
+    numbers = list(zip(answered.reference.subjects.tolist(), answered.reference.objects.tolist(), strict=True))
+    assert len(set(zip(sum(names, ()), sum(numbers, ()), strict=True))) == len(set(sum(names, ())))
+    assert len(set(sum(names, ()))) == len(set(sum(numbers, ())))
+
+    with pytest.raises(UnknownNameError, match="no run 'other'"):
+        reference_of_run(graph, "other")
+    begin_run(graph, HashProbe(graph), Plan("empty", as_of=AS_OF))
+    with pytest.raises(KgprobeError, match="answers about 0 facts"):
+        reference_of_run(graph, "empty")

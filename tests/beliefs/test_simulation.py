@@ -1,0 +1,174 @@
+"""Replays of sampling strategies, against a replay written naively and against closed forms."""
+
+import dataclasses
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+
+from kgprobe.beliefs.draw import Beliefs
+from kgprobe.beliefs.reference import Reference, Synthetic, synthetic
+from kgprobe.beliefs.simulation import (
+    STRATEGIES,
+    Answers,
+    Strategy,
+    checkpoint_rounds,
+    replay,
+    replay_all,
+    shown_rounds,
+)
+
+ITERATION = STRATEGIES[-1]
+MONTE_CARLO = Strategy("monte-carlo", propagation=False)
+
+
+def small_reference(facts: int = 30, entities: int = 9, seed: int = 0) -> Reference:
+    """With loops, parallel facts, facts in both directions, and equal values of theta."""
+    generator = np.random.default_rng(seed)
+    ends = generator.integers(entities, size=(facts, 2))
+    ends[:3] = [[0, 0], [1, 2], [2, 1]]
+    return Reference(ends[:, 0], ends[:, 1], generator.choice([0.0, 0.1, 0.5, 0.9, 1.0], size=facts))
+
+
+def naive_replay(
+    reference: Reference, strategy: Strategy, seed: list[int], rounds: int, batch: int, hardest: int, max_degree: int
+) -> dict[str, float]:
+    """The definition, fact by fact and answer by answer."""
+    facts = [{int(s), int(o)} for s, o in zip(reference.subjects, reference.objects, strict=True)]
+    theta = reference.theta.tolist()
+    degree = {entity: sum(entity in fact for fact in facts) for fact in facts for entity in fact}
+    beliefs = {number: {"alpha": 1, "beta": 1, "right": 0, "wrong": 0} for number in range(len(facts))}
+    answers = Answers(reference.theta, seed)
+    for number in range(1, rounds + 1):
+        known = Beliefs.untouched(len(facts))
+        for fact, belief in beliefs.items():
+            if belief["alpha"] + belief["beta"] > 2:
+                values = (np.array([float(belief[name])]) for name in ("alpha", "beta"))
+                known.update(np.array([fact]), *values, np.array([True]))
+        asked = known.choose(strategy.sampling, batch, number, np.random.default_rng([*seed, number])).tolist()
+        for fact in asked:
+            own = beliefs[fact]
+            times = own["right"] + own["wrong"]
+            wrong = bool(answers.wrong(np.array([fact]), np.array([times]))[0])
+            own["wrong" if wrong else "right"] += 1
+            own["alpha" if wrong else "beta"] += 1
+            shared = {entity for entity in facts[fact] if degree[entity] <= max_degree}
+            for other in range(len(facts)):
+                if strategy.propagation and other != fact and facts[other] & shared:
+                    beliefs[other]["alpha" if wrong else "beta"] += 1
+    expected = {fact: its["alpha"] / (its["alpha"] + its["beta"]) for fact, its in beliefs.items()}
+    own_expected = {fact: (1 + its["wrong"]) / (2 + its["wrong"] + its["right"]) for fact, its in beliefs.items()}
+    times = {fact: its["wrong"] + its["right"] for fact, its in beliefs.items()}
+    by_theta = sorted(beliefs, key=lambda fact: (-theta[fact], fact))[:hardest]
+    by_belief = sorted(beliefs, key=lambda fact: (-expected[fact], fact))[:hardest]
+
+    def mean(values: list[float]) -> float:
+        return sum(values) / len(values) if values else math.nan
+
+    def mse(estimate: dict[int, float], among: list[int]) -> float:
+        return mean([(estimate[fact] - theta[fact]) ** 2 for fact in among if times[fact]])
+
+    easy = [fact for fact in beliefs if theta[fact] < 0.5]
+    hard = [fact for fact in beliefs if theta[fact] >= 0.5]
+    return {
+        "requests": sum(times.values()),
+        "examined": mean([float(times[fact] > 0) for fact in beliefs]),
+        "mse": mse(expected, list(beliefs)),
+        "mse_own": mse(own_expected, list(beliefs)),
+        "mse_easy": mse(expected, easy),
+        "mse_hard": mse(expected, hard),
+        "answers_easy": mean([times[fact] for fact in easy]),
+        "answers_hard": mean([times[fact] for fact in hard]),
+        "hardest_examined": mean([float(times[fact] > 0) for fact in by_theta]),
+        "hardest_mse": mse(expected, by_theta),
+        "hardest_mse_own": mse(own_expected, by_theta),
+        "hardest_found": len(set(by_theta) & set(by_belief)) / hardest,
+    }
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES, ids=lambda strategy: strategy.name)
+@pytest.mark.parametrize("max_degree", [6, 1000])
+def test_a_replay_is_its_definition(strategy: Strategy, max_degree: int) -> None:
+    reference = small_reference()
+    rounds = [1, 2, 5, 12, 30]
+    found = replay(reference, strategy, [3, 1], checkpoints=rounds, batch=4, hardest=7, max_degree=max_degree)
+    for number, standing in zip(rounds, found, strict=True):
+        expected = naive_replay(reference, strategy, [3, 1], number, 4, 7, max_degree)
+        assert dataclasses.asdict(standing) == pytest.approx(expected, nan_ok=True), number
+
+
+def test_the_same_seed_gives_the_same_replay_and_another_does_not() -> None:
+    reference = small_reference()
+
+    def replayed(seed: int) -> Any:
+        return [replay(reference, strategy, [seed], checkpoints=[20], batch=4) for strategy in STRATEGIES[:-1]]
+
+    assert replayed(1) == replayed(1)
+    assert all(one != other for one, other in zip(replayed(1), replayed(2), strict=True))
+
+
+def test_the_nth_answer_about_a_fact_is_the_same_whoever_asks() -> None:
+    theta = np.linspace(0, 1, 50)
+    forward, backward = Answers(theta, [4]), Answers(theta, [4])
+    facts = np.arange(50)
+    one = [forward.wrong(facts, np.full(50, time)) for time in (0, 1, 2)]
+    other = [backward.wrong(facts[::-1], np.full(50, time))[::-1] for time in (2, 1, 0)][::-1]
+    assert np.array_equal(one, other)
+    assert not np.array_equal(one[0], one[1])
+    often = np.mean([forward.wrong(facts, np.full(50, time)) for time in range(400)], axis=0)
+    assert often == pytest.approx(theta, abs=0.1)
+    assert (often[0], often[-1]) == (0, 1)
+
+
+def test_the_error_of_own_answers_is_what_the_binomial_says() -> None:
+    reference = synthetic(Synthetic(20_000, hard=0.4, spread=2), [1])
+    theta = reference.theta
+
+    def expected(answers: float) -> Any:
+        return ((1 - 2 * theta) ** 2 + answers * theta * (1 - theta)) / (answers + 2) ** 2
+
+    iterated = replay(reference, ITERATION, [2], checkpoints=[10, 20, 50], batch=2_000)
+    assert [standing.mse for standing in iterated] == pytest.approx([expected(n).mean() for n in (1, 2, 5)], rel=0.05)
+    assert [standing.answers_easy for standing in iterated] == [1, 2, 5]
+
+    # At random, a fact has had about Poisson many answers, and those with none do not count.
+    drawn = replay(reference, MONTE_CARLO, [2], checkpoints=[200, 800], batch=100)
+    for standing, mean in zip(drawn, (1, 4), strict=True):
+        weights = [math.exp(-mean) * mean**n / math.factorial(n) for n in range(40)]
+        error = sum(weight * expected(n).mean() for n, weight in enumerate(weights) if n)
+        assert standing.examined == pytest.approx(1 - weights[0], abs=0.01)
+        assert standing.mse == pytest.approx(error / (1 - weights[0]), rel=0.05)
+
+
+def test_all_strategies_are_replayed_on_each_reference() -> None:
+    references = [small_reference(seed=seed) for seed in (1, 2)]
+    replayed = []
+    found = replay_all(
+        references, 7, checkpoints=[1, 9], batch=4, hardest=5, max_degree=6, on_replay=lambda: replayed.append(1)
+    )
+    assert (list(found), len(replayed)) == ([strategy.name for strategy in STRATEGIES], 10)
+    for strategy in STRATEGIES:
+        for repetition, reference in enumerate(references):
+            alone = replay(reference, strategy, [7, repetition], checkpoints=[1, 9], batch=4, hardest=5, max_degree=6)
+            assert str(found[strategy.name][repetition]) == str(alone)
+            assert [standing.requests for standing in alone] == [4, 36]
+
+
+def test_checkpoints_are_close_at_the_beginning_and_at_passes() -> None:
+    rounds = checkpoint_rounds(2_500, 20_000, 64)
+    assert rounds == sorted(set(rounds))
+    assert (rounds[:3], rounds[-1]) == ([1, 2, 3], 313)
+    shown = shown_rounds(2_500, 313, 64)
+    assert shown == [10, 20, 39, 78, 156, 313]
+    assert set(shown) <= set(rounds)
+    # Fewer facts than a round could ask; fewer requests than a round asks.
+    assert checkpoint_rounds(10, 25, 64) == [1, 2, 3]
+    assert shown_rounds(10, 3, 64) == [1, 2, 3]
+    assert checkpoint_rounds(1_000, 5, 64) == [1]
+
+
+def test_with_no_more_facts_than_the_hardest_all_of_them_are() -> None:
+    standing = replay(small_reference(facts=6), ITERATION, [0], checkpoints=[3], batch=64, hardest=100)[0]
+    assert (standing.requests, standing.hardest_found) == (18, 1)
+    assert standing.hardest_mse == pytest.approx(standing.mse)
