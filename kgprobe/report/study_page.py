@@ -41,12 +41,12 @@ def study_page(study: Study) -> str:
         {"shown": shown},
         study=study,
         columns=table_columns(study),
-        plots=[(plot.title, _drawn(plot, number)) for number, plot in enumerate(study.plots)],
+        plots=[(plot.title, _drawn(plot, place)) for place, plot in enumerate(study.plots)],
         config=config,
     )
 
 
-def _drawn(plot: Plot, number: int) -> str:
+def _drawn(plot: Plot, place: int) -> str:
     """A plot with the script that draws it; the first one brings what all of them need."""
     import plotly.graph_objects as go
 
@@ -56,7 +56,7 @@ def _drawn(plot: Plot, number: int) -> str:
             figure.add_trace(trace)
     figure.update_layout(**_layout(plot))
     drawn: str = figure.to_html(
-        include_plotlyjs=number == 0, full_html=False, div_id=f"plot-{number}", default_height="30rem"
+        include_plotlyjs=place == 0, full_html=False, div_id=f"plot-{place}", default_height="30rem"
     )
     return drawn
 

@@ -106,6 +106,9 @@ def test_a_study_is_a_table_a_plot_and_the_data(tmp_path: Path) -> None:
     whole = json.loads((tmp_path / "study" / WHOLE).read_text())
     assert (whole["config"], len(whole["data"])) == ({"seed": 1}, 16)
     page = (tmp_path / "study" / PAGE).read_text()
+    # The page needs nothing from elsewhere to draw.
+    assert page.count("* plotly.js v") == 1
+    assert f"<h2>{study.plots[0].title}</h2>" in page
     assert "a &lt;model&gt;" in page
     for shown in (study.notes[0], f"{study.table[0]['random']:.3f}", "&#34;seed&#34;: 1"):
         assert shown in page.split("Plotly.newPlot")[-1]

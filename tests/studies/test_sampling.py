@@ -1,0 +1,172 @@
+"""What the study of sampling strategies says of replays, against the replays."""
+
+import csv
+import dataclasses
+import json
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from kgprobe.beliefs.reference import AnsweredRun, Reference, Synthetic, synthetic
+from kgprobe.beliefs.simulation import STRATEGIES, Standing, replay_all
+from kgprobe.report.study_files import DATA, PAGE, WHOLE, write_study
+from kgprobe.studies.sampling import Band, Replays, about_run, sampling_study
+from kgprobe.studies.study import Study
+
+NAMES = [strategy.name for strategy in STRATEGIES]
+REFERENCES = [synthetic(Synthetic(300, 0.7), [seed]) for seed in range(3)]
+
+
+def standing(requests: int, **values: float) -> Standing:
+    names = [field.name for field in dataclasses.fields(Standing) if field.name != "requests"]
+    return Standing(requests, **{name: values.get(name, 0.5) for name in names})
+
+
+def study_of(replays: dict[str, list[list[Standing]]], shown: list[int]) -> Study:
+    return sampling_study(Replays.of(replays, shown), REFERENCES, "made-up facts", {"seed": 1}, hardest=20)
+
+
+def real_replays() -> dict[str, list[list[Standing]]]:
+    return replay_all(REFERENCES, 1, checkpoints=[1, 2, 5, 19, 38], batch=16, hardest=20)
+
+
+def note(study: Study, beginning: str) -> str:
+    return next(each for each in study.notes if each.startswith(beginning))
+
+
+def test_bands_are_t_intervals_over_the_repetitions_that_have_a_value() -> None:
+    values = np.array([[1.0, 2.0, np.nan, 4.0], [2.0, np.nan, np.nan, 4.0], [4.0, 5.0, np.nan, np.nan]])
+    band = Band.of(values)
+    for column in (0, 1):
+        known = values[:, column][~np.isnan(values[:, column])]
+        low, high = stats.t.interval(0.95, len(known) - 1, known.mean(), stats.sem(known))
+        assert (band.mean[column], band.low[column], band.high[column]) == pytest.approx((known.mean(), low, high))
+    assert np.isnan([band.mean[2], band.low[2], band.high[2]]).all()
+    assert (band.mean[3], band.low[3], band.high[3]) == (4, 4, 4)
+    alone = Band.of(values[2:])
+    assert (alone.mean[0], np.isnan(alone.low[0])) == (4, True)
+
+
+def test_the_papers_order_is_told_where_it_is_there() -> None:
+    # Thompson is below Monte Carlo at the first three checkpoints, Monte Carlo below iteration at all but the first.
+    errors = {
+        "thompson + propagation": [0.1, 0.1, 0.1, 0.3, 0.3],
+        "thompson": [0.3] * 5,
+        "monte-carlo + propagation": [0.2] * 5,
+        "monte-carlo": [0.2] * 5,
+        "iteration": [0.1, 0.3, 0.3, 0.3, 0.3],
+    }
+    replays = {
+        name: [
+            [standing(100 * (place + 1), mse=error + noise) for place, error in enumerate(its)]
+            for noise in (0.0, 0.05, -0.05)
+        ]
+        for name, its in errors.items()
+    }
+    study = study_of(replays, [0, 4])
+    told = note(study, "Whole graph, with propagation")
+    assert "iteration, is there at 200–300 requests" in told
+    assert "Thompson + propagation is surely below monte-carlo + propagation at 100–300 requests" in told
+    assert "surely above it at 400–500 requests" in told
+    assert "is -0.1000 [-0.1000, -0.1000] at 100, +0.1000 [+0.1000, +0.1000] at 500." in told
+    assert "Monte-carlo + propagation is surely below iteration at 200–500 requests, surely above it at 100" in told
+    assert "iteration, is there nowhere" in note(study, "Whole graph, without propagation")
+
+
+def test_differences_are_paired_by_repetition() -> None:
+    replays = real_replays()
+    study = study_of(replays, [1, 4])
+    told = note(study, "Whole graph, without propagation")
+    for place, requests in ((1, 32), (4, 608)):
+        first, second = ([run[place].mse for run in replays[name]] for name in ("thompson", "monte-carlo"))
+        test = stats.ttest_rel(first, second)
+        low, high = test.confidence_interval(0.95)
+        mean = np.mean(first) - np.mean(second)
+        assert f"{mean:+.4f} [{low:+.4f}, {high:+.4f}] at {requests}" in told
+
+
+@pytest.mark.parametrize(("shares", "reached"), [((0.2, 0.6, 1.0), True), ((0.0, 0.0, 0.4), False)])
+def test_when_half_of_the_hardest_are_examined_is_told(shares: tuple[float, ...], reached: bool) -> None:
+    slower = (0.0, 0.4, 0.6)
+    replays = {
+        name: [
+            [
+                standing(requests, hardest_examined=its)
+                for requests, its in zip((100, 200, 300), shares if name == NAMES[0] else slower, strict=True)
+            ]
+            for _ in range(2)
+        ]
+        for name in NAMES
+    }
+    # Between 200 and 300 requests, 0.4 becomes 0.6: half is at 250; between 100 and 200, 0.2 becomes 0.6: at 175.
+    study = study_of(replays, [0, 2])
+    halves = note(study, "Half of the 20 hardest facts")
+    assert "250 requests by iteration" in halves
+    compared = note(study, "The hardest facts, thompson + propagation against thompson")
+    if not reached:
+        assert "no number of requests by thompson + propagation (never in 2 repetitions)" in halves
+        assert "nothing to compare" in compared
+    else:
+        assert "175 requests by thompson + propagation" in halves
+        assert "half of them are examined earlier, -75 [-75, -75] requests" in compared
+
+
+def test_the_study_is_two_tables_of_the_same_numbers_and_three_plots(tmp_path: Path) -> None:
+    replays = real_replays()
+    study = study_of(replays, [1, 4])
+    assert [(row["requests"], row["strategy"]) for row in study.table] == [
+        (n, name) for n in (32, 608) for name in NAMES
+    ]
+    assert len(study.data) == 5 * 5
+    for row in study.table:
+        runs = [run[1 if row["requests"] == 32 else 4] for run in replays[row["strategy"]]]
+        assert row["MSE"] == pytest.approx(np.mean([run.mse for run in runs]))
+        assert row["MSE, own answers"] == pytest.approx(np.mean([run.mse_own for run in runs]))
+        assert row["hardest found"] == pytest.approx(np.mean([run.hardest_found for run in runs]))
+        data = next(
+            each for each in study.data if (each["requests"], each["strategy"]) == (row["requests"], row["strategy"])
+        )
+        assert data["mse_low"] < data["mse"] == row["MSE"] < data["mse_high"]
+    assert [plot.title for plot in study.plots[:2]] == ["The whole graph", "The 20 hardest facts"]
+    for plot in study.plots:
+        assert [line.name for line in plot.lines] == NAMES
+        assert all(len(line.low) == len(line.high) == len(line.x) > 0 for line in plot.lines)
+    line = study.plots[0].lines[1]
+    assert line.y == pytest.approx([np.mean([run[place].mse for run in replays["thompson"]]) for place in range(5)])
+
+    write_study(study, tmp_path)
+    whole = json.loads((tmp_path / WHOLE).read_text(), parse_constant=lambda name: pytest.fail(name))
+    assert len(whole["data"]) == 25
+    with (tmp_path / DATA).open() as file:
+        assert {row["strategy"] for row in csv.DictReader(file)} == set(NAMES)
+    page = (tmp_path / PAGE).read_text()
+    assert re.findall("<h2>(.*?)</h2>", page) == [plot.title for plot in study.plots]
+    # Each plot has a place of its own; the script that all of them need comes once.
+    assert [page.count(f'id="plot-{place}"') for place in range(4)] == [1, 1, 1, 0]
+    assert page.count("* plotly.js v") == 1
+
+
+def test_what_a_reference_is_like_is_told() -> None:
+    study = study_of(real_replays(), [4])
+    told = note(study, "Each repetition has a reference of its own")
+    theta = np.array([reference.theta for reference in REFERENCES])
+    assert f"mean θ {theta.mean():.2f}; θ is one half or more for {(theta >= 0.5).mean():.0%}" in told
+    assert f"is {np.mean([reference.likeness() for reference in REFERENCES]):.2f}." in told
+    replays = Replays.of(real_replays(), [4])
+    same = sampling_study(replays, [REFERENCES[0]] * 3, "a run", {}, hardest=1_000)
+    assert note(same, "The reference has 300 facts")
+    assert same.plots[1].title == "The 300 hardest facts"
+
+
+def test_a_run_that_chose_its_facts_is_no_even_reference() -> None:
+    reference = Reference(np.array([0, 1]), np.array([1, 2]), np.array([0.5, 1.0]))
+    even = AnsweredRun(reference, {"id": "r", "sampling": "iteration", "propagation": False}, 3, 2, 2.5)
+    assert about_run(even) == [
+        "θ is the share of a fact's own answers in run r that were wrong: 2.5 answers a fact, 2 at least; 3 facts that "
+        "it could not ask are left out."
+    ]
+    chosen = dataclasses.replace(even, run={"id": "r", "sampling": "thompson", "propagation": False})
+    assert "did not go through all facts alike" in about_run(chosen)[1]
