@@ -1,11 +1,13 @@
 """Wikidata's points in time, by precision and calendar."""
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from kgprobe.intervals import first_day, last_day
-from kgprobe.loaders.wikidata_time import JULIAN, bounds
+from kgprobe.loaders.wikidata_time import JULIAN, bounds, written
+from tests.loaders.entities import GREGORIAN
+from tests.loaders.wikidata_rdf import rdf_time
 
 
 @pytest.mark.parametrize(
@@ -66,3 +68,42 @@ def test_bounds_are_dates_in_order_that_hold_what_was_written(
     first, last = bounds(f"{sign}{year:04}-{month:02}-{day:02}T00:00:00Z", precision)
     whole = f"{'-' if sign == '-' else ''}{year:04}-{month:02}-{day:02}"
     assert first_day(first) <= first_day(whole) <= last_day(last)
+
+
+@pytest.mark.parametrize(
+    ("value", "precision", "calendar", "expected"),
+    [
+        ("2011-05-07T00:00:00Z", 11, GREGORIAN, "+2011-05-07T00:00:00Z"),
+        ("0000-01-01T00:00:00Z", 9, GREGORIAN, "-0001-01-01T00:00:00Z"),
+        ("-0043-01-01T00:00:00Z", 9, GREGORIAN, "-0044-01-01T00:00:00Z"),
+        ("-0050-01-01T00:00:00Z", 7, GREGORIAN, "-0050-01-01T00:00:00Z"),
+        ("-0043-03-13T00:00:00Z", 11, JULIAN, "-0044-03-15T00:00:00Z"),
+        ("1917-11-07T00:00:00Z", 11, JULIAN, "+1917-10-25T00:00:00Z"),
+        ("1582-10-15T00:00:00Z", 11, JULIAN, "+1582-10-05T00:00:00Z"),
+        ("1900-03-13T00:00:00Z", 11, JULIAN, "+1900-02-29T00:00:00Z"),
+        ("1917-01-01T00:00:00Z", 9, JULIAN, "+1917-01-01T00:00:00Z"),
+        ("13798000000-01-01T00:00:00Z", 3, GREGORIAN, "+13798000000-01-01T00:00:00Z"),
+        # What has not the form of a date in RDF stands there as in the JSON.
+        ("+0000-00-00T00:00:00Z", 9, GREGORIAN, "+0000-00-00T00:00:00Z"),
+        ("soon", 9, GREGORIAN, "soon"),
+    ],
+)
+def test_from_the_form_of_rdf(value: str, precision: int, calendar: str, expected: str) -> None:
+    assert written(value, precision, calendar) == expected
+
+
+@given(
+    st.integers(-100, 2100).filter(bool),
+    st.integers(1, 12),
+    st.integers(1, 28),
+    st.integers(0, 14),
+    st.sampled_from([GREGORIAN, JULIAN]),
+)
+@example(1700, 2, 28, 11, JULIAN)
+@example(-1, 12, 28, 11, JULIAN)
+@settings(deadline=None, max_examples=40)
+def test_rdf_and_json_give_the_same_bounds(year: int, month: int, day: int, precision: int, calendar: str) -> None:
+    value = {"time": f"{year:+05}-{month:02}-{day:02}T00:00:00Z", "precision": precision, "calendarmodel": calendar}
+    assert bounds(written(rdf_time(value), precision, calendar), precision, calendar) == bounds(
+        str(value["time"]), precision, calendar
+    )
