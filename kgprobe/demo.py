@@ -14,9 +14,9 @@ from kgprobe.graph.folder import Folder
 from kgprobe.graph.ingest import load
 from kgprobe.graph.server import lease
 from kgprobe.intervals import today
-from kgprobe.models.spec import load_scorer
+from kgprobe.models.spec import load_generator, load_scorer
 from kgprobe.paths import home
-from kgprobe.probes.registry import ProbeOptions
+from kgprobe.probes.registry import DistractorOptions, Models
 from kgprobe.sources import get_loader
 from kgprobe.survey import Survey, Watch
 
@@ -49,8 +49,8 @@ def run_demo(rounds: int, batch: int, seed: int, watch: Watch, say: Callable[[st
         say(f"The sample graph has {report.written['facts']:,} facts about {report.written['entities']:,} entities.")
         with contextlib.suppress(UnknownNameError):
             survey.forget(graph, RUN)
-        options = ProbeOptions(MODEL, as_of=today())
+        options = DistractorOptions(MODEL, as_of=today())
         plan = Plan(RUN, rounds, batch, seed, options.as_of)
-        result = survey.begin(graph, scorer, "distractors", options, plan, watch)
+        result = survey.begin(graph, Models(lambda _: scorer, load_generator), options, plan, watch)
     seconds = time.monotonic() - started
     return dataclasses.replace(result, report=dataclasses.replace(result.report, seconds=seconds))

@@ -4,21 +4,18 @@ import dataclasses
 import re
 import shutil
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-
-import msgspec
 
 from kgprobe.analysis.finding import Finding, find
 from kgprobe.beliefs.rounds import Plan, Round, RunReport, begin_run, forget_run, get_run, plan_of, run_rounds
 from kgprobe.beliefs.trail import FILE, read_trail, run_folder
 from kgprobe.errors import KgprobeError
 from kgprobe.graph.client import Graph
-from kgprobe.models.scorer import Scorer
 from kgprobe.probes.outcome import Probe
-from kgprobe.probes.registry import ProbeOptions, make_probe
+from kgprobe.probes.registry import Models, ProbeOptions, decode_options, encode_options, make_probe
 from kgprobe.report.finding_page import write_finding_page
 
 _RUN_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
@@ -67,6 +64,7 @@ class Survey:
             "facts_asked": finding.overall.facts if finding else 0,
             "questions": self.report.asked,
             "unaskable": self.report.unaskable,
+            "unanswered": self.report.unanswered,
             "win_rate": finding.overall.win_rate.value if finding else None,
             "win_rate_interval": [finding.overall.win_rate.low, finding.overall.win_rate.high] if finding else None,
             "zero_sense_rate": finding.overall.zero_sense_rate.value if finding else None,
@@ -84,13 +82,29 @@ class Survey:
 
 def new_run_name(model: str, probe: str) -> str:
     """A name for a run that nobody named: model, probe and time."""
-    slug = re.sub(r"[^A-Za-z0-9]+", "-", model.removeprefix("hf:")).strip("-").lower() or "model"
-    return f"{slug[:40]}-{probe}-{time.strftime('%Y%m%d-%H%M%S')}"
+    return f"{_slug(model)}-{probe}-{time.strftime('%Y%m%d-%H%M%S')}"
 
 
-def begin(
-    graph: Graph, scorer: Scorer, probe: str, options: ProbeOptions, plan: Plan, watch: Watch | None = None
-) -> Survey:
+def run_names(name: str | None, models: Sequence[str], probe: str) -> list[str]:
+    """The names of the runs of some models: what the user called them, with the model behind it if there are several.
+
+    Args:
+        name: None if nobody named them.
+    """
+    if name is None:
+        made = [new_run_name(model, probe) for model in models]
+    else:
+        made = [name] if len(models) == 1 else [f"{name}.{_slug(model)}" for model in models]
+    # Two models may come to the same letters.
+    return [one if made.index(one) == place else f"{one}-{place + 1}" for place, one in enumerate(made)]
+
+
+def _slug(model: str) -> str:
+    bare = re.sub(r"@.*", "", model.removeprefix("hf:").removeprefix("openai:"))
+    return (re.sub(r"[^A-Za-z0-9]+", "-", bare).strip("-").lower() or "model")[:40]
+
+
+def begin(graph: Graph, models: Models, options: ProbeOptions, plan: Plan, watch: Watch | None = None) -> Survey:
     """Begin a run, do its rounds, and say what it found.
 
     Raises:
@@ -100,8 +114,8 @@ def begin(
         raise KgprobeError(
             f"{plan.run!r} cannot name a run; letters, digits, dots, dashes and underscores can, up to 100."
         )
-    made = make_probe(probe, graph, scorer, options)
-    begin_run(graph, made, plan, msgspec.json.encode(options).decode())
+    made = make_probe(graph, models, options)
+    begin_run(graph, made, plan, encode_options(options))
     survey = _survey(graph, made, plan, watch or Watch())
     if survey.report.facts == 0:
         forget(graph, plan.run)
@@ -119,23 +133,22 @@ def options_of(graph: Graph, run: str) -> ProbeOptions:
     Raises:
         UnknownNameError: there is no such run.
     """
-    return msgspec.json.decode(get_run(graph, run)["options"], type=ProbeOptions)
+    properties = get_run(graph, run)
+    return decode_options(properties["probe"], properties["options"])
 
 
-def resume(graph: Graph, scorer: Scorer, run: str, rounds: int | None = None, watch: Watch | None = None) -> Survey:
+def resume(graph: Graph, models: Models, run: str, rounds: int | None = None, watch: Watch | None = None) -> Survey:
     """Go on with a run where it stands.
 
     Args:
-        scorer: of the model that the run was begun with.
         rounds: how many it shall have in all; None leaves it at what it was begun with.
 
     Raises:
         UnknownNameError: there is no such run.
         KgprobeError: the model is another one, or another process is at the run.
     """
-    properties = get_run(graph, run)
-    plan = plan_of(properties)
-    probe = make_probe(properties["probe"], graph, scorer, options_of(graph, run))
+    plan = plan_of(get_run(graph, run))
+    probe = make_probe(graph, models, options_of(graph, run))
     return _survey(graph, probe, dataclasses.replace(plan, rounds=rounds or plan.rounds), watch or Watch())
 
 
@@ -157,7 +170,7 @@ def _survey(graph: Graph, probe: Probe, plan: Plan, watch: Watch) -> Survey:
     folder = run_folder(get_run(graph, plan.run))
     if not report.asked:
         return Survey(report, None, None, folder / FILE)
-    finding = find(graph, plan.run, read_trail(folder))
+    finding = find(graph, plan.run, lambda: read_trail(folder))
     page = folder / "finding.html"
     write_finding_page(finding, page)
     return Survey(report, finding, page, folder / FILE)

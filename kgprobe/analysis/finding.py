@@ -4,47 +4,24 @@ docs/methods.md, 2. Metrics count a fact's own answers only; what neighbours pro
 are ranked, but never the win rate or the zero-sense rate.
 """
 
+import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
-from scipy import stats
 
+from kgprobe.analysis.answers import Answers, count_answers
+from kgprobe.analysis.rates import Group, Grouping, by_year, group_of, grouped
 from kgprobe.beliefs.draw import credible_interval
 from kgprobe.beliefs.rounds import get_run
 from kgprobe.errors import KgprobeError
 from kgprobe.graph.client import Graph, Row
+from kgprobe.probes.outcome import Verdict
 
-# Of shares; the two-sided confidence of Wilson's score interval.
-CONFIDENCE = 0.95
-
-
-@dataclass(frozen=True, slots=True)
-class Share:
-    """A share of facts, with its 95% Wilson interval."""
-
-    value: float
-    low: float
-    high: float
-
-
-@dataclass(frozen=True, slots=True)
-class Group:
-    """What a model did on some facts.
-
-    Attributes:
-        facts: how many were asked.
-        win_rate: share with more own right answers than wrong ones.
-        zero_sense_rate: share never answered right.
-    """
-
-    name: str
-    facts: int
-    win_rate: Share
-    zero_sense_rate: Share
+_YEAR = re.compile(r"[+-]?\d{4,}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,23 +29,24 @@ class Judged:
     """A fact, what the model did on it, and how sure that makes us.
 
     Attributes:
+        answer: what is right, to ``question``: the object's label, or yes or no.
         theta: E[theta], the probability that the model fails on the fact.
         low, high: 90% credible interval of theta.
-        prompt: the latest question that went as the fact is listed: a known fact's that the model got right, an
-            unknown one's that it got wrong.
-        winner: of an unknown fact, the strongest rival in that question, where the probe names one; else None.
+        question: the latest that went as the fact is listed: a known fact's that the model got right, an unknown one's
+            that it got wrong.
+        winner: of an unknown fact, what the model preferred in that question: the strongest rival, or what it said.
     """
 
     fact: str
     relation: str
     subject: str
-    object: str
+    answer: str
     right: int
     wrong: int
     theta: float
     low: float
     high: float
-    prompt: str
+    question: str
     winner: str | None
 
 
@@ -78,8 +56,11 @@ class Finding:
 
     Attributes:
         chance: how often guessing at random would be right, over the questions asked; None where nothing says so.
+        theta: the mean of E[theta] over the asked facts.
         overall: all asked facts.
-        relations: one group a relation, most facts first, then by id.
+        groupings: the same by relation, by entity (a fact counts for its subject and its object), by the subject's
+            types, and by year; without those in which no fact has a group.
+        answers: by kind of question, and the mistakes.
         unknown: facts most surely unknown, E[theta] above 0.5, the highest lower bound of theta first.
         known: facts most surely known, E[theta] below 0.5, the lowest upper bound of theta first.
         unaskable: how many facts could not be asked, by reason.
@@ -91,30 +72,43 @@ class Finding:
     as_of: int
     seed: int
     rounds: int
+    sampling: str
     config: str
     versions: str
     chance: float | None
     asked: int
+    theta: float
     overall: Group
-    relations: Sequence[Group]
+    groupings: Sequence[Grouping]
+    answers: Answers
     unknown: Sequence[Judged]
     known: Sequence[Judged]
     unaskable: Mapping[str, int]
 
 
 class _Shown(NamedTuple):
-    """A question as a finding shows it, and the rival that won."""
+    """A question as a finding shows it: what is right, if not the fact's object, and what won."""
 
-    prompt: str
+    question: str
+    answer: str | None
     winner: str | None
 
 
-def find(graph: Graph, run: str, outcomes: Iterable[Mapping[str, Any]], shown: int = 20) -> Finding:
+def find(
+    graph: Graph,
+    run: str,
+    outcomes: Callable[[], Iterable[Mapping[str, Any]]],
+    *,
+    year_relation: str | None = None,
+    shown: int = 20,
+) -> Finding:
     """The finding of a run.
 
     Args:
         run: its id.
-        outcomes: its audit trail, in the order of asking.
+        outcomes: gives its audit trail, in the order of asking.
+        year_relation: id of the relation whose date at the subject gives a fact's year; None takes the year in which
+            the fact began.
         shown: how many facts to list as known and as unknown, at most each.
 
     Raises:
@@ -122,20 +116,19 @@ def find(graph: Graph, run: str, outcomes: Iterable[Mapping[str, Any]], shown: i
         UnknownNameError: there is no such run.
     """
     properties = get_run(graph, run)
-    rows = graph.read("beliefs/examined", run=run)
+    rows = graph.read("beliefs/examined", run=run, year_relation=year_relation)
     examined = pd.DataFrame([row for row in rows if row["right"] + row["wrong"] > 0])
     if examined.empty:
         raise KgprobeError(f"Run {run!r} has not got an answer yet.")
     names = _relation_names(graph, examined["relation"].unique())
     examined["name"] = examined["relation"].map(names)
     examined["low"], examined["high"] = credible_interval(examined["alpha"], examined["beta"])
-    right, wrong, chances = _latest(outcomes)
+    right, wrong, chances = _latest(outcomes())
     theta = examined["alpha"] / (examined["alpha"] + examined["beta"])
     own = examined["wrong"] - examined["right"]
     # What neighbours propagated can outweigh a fact's own answers: of such a fact one is not sure either way.
     unknown = examined[(own > 0) & (theta > 0.5)].sort_values(["low", "fact"], ascending=[False, True])
     known = examined[(own < 0) & (theta < 0.5)].sort_values(["high", "fact"])
-    groups = [_group(names[str(relation)], part) for relation, part in examined.groupby("relation", sort=True)]
     return Finding(
         run=run,
         model=properties["model"],
@@ -143,22 +136,41 @@ def find(graph: Graph, run: str, outcomes: Iterable[Mapping[str, Any]], shown: i
         as_of=properties["as_of"],
         seed=properties["seed"],
         rounds=properties["round"],
+        sampling=properties["sampling"],
         config=properties["config"],
         versions=properties["versions"],
         chance=float(np.mean(chances)) if chances else None,
         asked=properties["asked"],
-        overall=_group("all", examined),
-        relations=sorted(groups, key=lambda group: -group.facts),
+        theta=float(theta.mean()),
+        overall=group_of("all", examined),
+        groupings=[one for one in _groupings(examined, names) if one.groups],
+        answers=count_answers(outcomes(), dict(zip(examined["fact"], examined["object_label"], strict=True))),
         unknown=_judged(unknown.head(shown), wrong),
         known=_judged(known.head(shown), right),
         unaskable=_reasons(rows),
     )
 
 
-def share(count: int, total: int) -> Share:
-    """A share and its Wilson interval; ``total`` is at least 1."""
-    interval = stats.binomtest(count, total).proportion_ci(CONFIDENCE, method="wilson")
-    return Share(count / total, float(interval.low), float(interval.high))
+def _groupings(examined: pd.DataFrame, relations: Mapping[str, str]) -> list[Grouping]:
+    entities = examined[["subject", "object"]].apply(lambda row: list(dict.fromkeys(row)), axis=1)
+    labels = [
+        (id_, label)
+        for end in ("subject", "object")
+        for id_, label in zip(examined[end], examined[f"{end}_label"], strict=True)
+    ]
+    types = [(type_["id"], type_["label"] or type_["id"]) for its in examined["types"] for type_ in its]
+    return [
+        grouped("relation", examined, examined["relation"].map(lambda relation: [relation]), relations.items()),
+        grouped("entity", examined, entities, labels),
+        grouped("type", examined, examined["types"].map(lambda its: [type_["id"] for type_ in its]), types),
+        by_year(examined, examined["year"].map(year_of)),
+    ]
+
+
+def year_of(date: str | None) -> int | None:
+    """The year of a date in ISO 8601, such as ``2011-05``, ``-0044`` or ``+2011-05-01T00:00:00Z``; None without one."""
+    found = _YEAR.match(date) if isinstance(date, str) else None
+    return int(found[0]) if found else None
 
 
 def _relation_names(graph: Graph, relations: Iterable[str]) -> dict[str, str]:
@@ -169,25 +181,22 @@ def _relation_names(graph: Graph, relations: Iterable[str]) -> dict[str, str]:
     return {relation: f"{label} ({relation})" if often[label] > 1 else label for relation, label in labels.items()}
 
 
-def _group(name: str, examined: pd.DataFrame) -> Group:
-    wins = int((examined["right"] > examined["wrong"]).sum())
-    never = int((examined["right"] == 0).sum())
-    return Group(name, len(examined), share(wins, len(examined)), share(never, len(examined)))
-
-
 def _latest(outcomes: Iterable[Mapping[str, Any]]) -> tuple[dict[str, _Shown], dict[str, _Shown], list[float]]:
     """Each fact's latest question that went right and that went wrong, and the chance level of every question."""
     right: dict[str, _Shown] = {}
     wrong: dict[str, _Shown] = {}
     chances = []
     for outcome in outcomes:
-        if outcome["verdict"] == "unaskable":
-            continue
+        verdict = Verdict(outcome["verdict"])
         evidence = outcome["evidence"]
-        if outcome["verdict"] == "wrong":
-            wrong[outcome["fact"]] = _Shown(outcome["prompt"], evidence.get("winner"))
+        asked = evidence.get("question") or f"{outcome['prompt']} …"
+        answer = {True: "yes", False: "no", None: None}[evidence.get("expected")]
+        if verdict.is_failure:
+            wrong[outcome["fact"]] = _Shown(asked, answer, evidence.get("winner"))
+        elif verdict is Verdict.RIGHT:
+            right[outcome["fact"]] = _Shown(asked, answer, None)
         else:
-            right[outcome["fact"]] = _Shown(outcome["prompt"], None)
+            continue
         if evidence.get("chance") is not None:
             chances.append(evidence["chance"])
     return right, wrong, chances
@@ -196,19 +205,19 @@ def _latest(outcomes: Iterable[Mapping[str, Any]]) -> tuple[dict[str, _Shown], d
 def _judged(examined: pd.DataFrame, asked: Mapping[str, _Shown]) -> list[Judged]:
     judged = []
     for row in examined.to_dict("records"):
-        shown = asked.get(row["fact"], _Shown("", None))
+        shown = asked.get(row["fact"], _Shown("", None, None))
         judged.append(
             Judged(
                 fact=row["fact"],
                 relation=row["name"],
                 subject=row["subject_label"],
-                object=row["object_label"],
+                answer=shown.answer or row["object_label"],
                 right=int(row["right"]),
                 wrong=int(row["wrong"]),
                 theta=row["alpha"] / (row["alpha"] + row["beta"]),
                 low=float(row["low"]),
                 high=float(row["high"]),
-                prompt=shown.prompt,
+                question=shown.question,
                 winner=shown.winner,
             )
         )

@@ -31,6 +31,7 @@ from kgprobe.errors import KgprobeError, UnknownNameError
 from kgprobe.graph.client import Graph, Row, Transaction
 from kgprobe.graph.schema import apply_schema
 from kgprobe.graph.state import graph_state
+from kgprobe.models.spending import BudgetSpentError
 from kgprobe.paths import make_folder
 from kgprobe.probes.outcome import Outcome, Probe, Verdict
 from kgprobe.sampling.facts import FactKey, FactKeys, askable_facts
@@ -90,7 +91,8 @@ class RunReport:
         rounds: how many rounds it stands at in all.
         asked: how many answers it has got in all.
         unaskable, unanswered: how many questions could not be put, and how many got no answer, in all.
-        stopped: why it ended: ``done``, ``sure enough``, ``asked to`` or ``nothing left to ask``.
+        stopped: why it ended: ``done``, ``sure enough``, ``budget spent``, ``asked to`` or ``nothing left to ask``.
+            A round that the budget did not last for is not counted; its answers are kept for when it is asked again.
     """
 
     run: str
@@ -278,7 +280,11 @@ def _run(
         positions = beliefs.choose(plan.sampling, plan.batch, number, np.random.default_rng([plan.seed, number]))
         seconds["draw"] = time.monotonic() - clock
         clock = time.monotonic()
-        outcomes = probe.ask([keys[position] for position in positions], [plan.seed, number])
+        try:
+            outcomes = probe.ask([keys[position] for position in positions], [plan.seed, number])
+        except BudgetSpentError:
+            stopped = "budget spent"
+            break
         seconds["ask"] = time.monotonic() - clock
         _refuse_silence(outcomes)
         trail.append(number, outcomes)

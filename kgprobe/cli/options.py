@@ -14,7 +14,7 @@ from kgprobe.intervals import last_day, today
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
-    from kgprobe.probes.registry import ProbeOptions
+    from kgprobe.probes.registry import DistractorOptions, QuestionOptions
 
 Command = Callable[..., None]
 F = TypeVar("F", bound=Callable[..., Any])
@@ -202,8 +202,8 @@ _BUDGET = click.option(
 
 
 @dataclass(frozen=True, slots=True)
-class QuestionChoice:
-    """How facts are asked.
+class DistractorChoice:
+    """How facts are asked by the distractor measure.
 
     Attributes:
         distractors: how many stand beside the right object.
@@ -217,16 +217,16 @@ class QuestionChoice:
     budget: int
     strategy: str = "random"
 
-    def probe_options(self, model: str, relations: tuple[str, ...], as_of: int) -> "ProbeOptions":
+    def probe_options(self, model: str, relations: tuple[str, ...], as_of: int) -> "DistractorOptions":
         """The probe's options with this choice."""
-        from kgprobe.probes.registry import ProbeOptions
+        from kgprobe.probes.registry import DistractorOptions
 
-        return ProbeOptions(
+        return DistractorOptions(
             model, as_of, relations, self.distractors, self.sentences, self.strategy, self.weighting, self.budget
         )
 
 
-def question_options(distractors: int, sentences: str, *, strategy: bool = True) -> Callable[[Command], Command]:
+def distractor_options(distractors: int, sentences: str, *, strategy: bool = True) -> Callable[[Command], Command]:
     """``--distractors``, ``--sentences`` and what belongs to the strategy, with these defaults, as ``choice``.
 
     Args:
@@ -248,4 +248,103 @@ def question_options(distractors: int, sentences: str, *, strategy: bool = True)
         help="How many cloze sentences of the relation are asked, drawn at random; or all of them.",
     )
     options = (count, asked, *([_STRATEGY] if strategy else []), _WEIGHTING, _BUDGET)
-    return together(QuestionChoice, "choice", *options)
+    return together(DistractorChoice, "choice", *options)
+
+
+@dataclass(frozen=True, slots=True)
+class QuestionChoice:
+    """How facts are asked by questions; see :class:`~kgprobe.probes.registry.QuestionOptions`."""
+
+    difficulty: str
+    judge: str | None
+    follow_ups: int
+    with_alias: bool
+
+    def probe_options(self, model: str, relations: tuple[str, ...], as_of: int) -> "QuestionOptions":
+        """The probe's options with this choice."""
+        from kgprobe.probes.registry import QuestionOptions
+
+        return QuestionOptions(
+            model, as_of, relations, self.difficulty, self.with_alias, self.judge, follow_ups=self.follow_ups
+        )
+
+
+def question_options(command: Command) -> Command:
+    """``--difficulty``, ``--judge``, ``--follow-ups`` and ``--with-alias``, as ``questions``."""
+    options = (
+        click.option(
+            "--difficulty",
+            type=click.Choice(("easy", "hard")),
+            default="hard",
+            show_default=True,
+            help="easy asks yes/no questions alone; hard also who, which and what, where fewer than ten answers are"
+            " right.",
+        ),
+        click.option(
+            "--judge",
+            metavar="SPEC",
+            help="The model that reads answers to who, which and what.  [default: an answer is right if it has a right"
+            " name in it]",
+        ),
+        click.option(
+            "--follow-ups",
+            type=click.IntRange(min=0),
+            default=2,
+            show_default=True,
+            help="Questions after a mistake, at most, to see whether the model stands by it.",
+        ),
+        click.option("--with-alias", is_flag=True, help="Say after the subject what else it is called."),
+    )
+    return together(QuestionChoice, "questions", *options)(command)
+
+
+@dataclass(frozen=True, slots=True)
+class ApiChoice:
+    """How models behind an API are asked, and what that may cost.
+
+    Attributes:
+        max_tokens, max_cost: the budget; None is no limit.
+        price_in, price_out: per million tokens.
+    """
+
+    concurrency: int
+    timeout: float
+    max_tokens: int | None
+    max_cost: float | None
+    price_in: float | None
+    price_out: float | None
+
+
+def api_options(command: Command) -> Command:
+    """``--concurrency``, ``--timeout``, ``--max-tokens``, ``--max-cost`` and prices, as ``api``."""
+    options = (
+        click.option(
+            "--concurrency",
+            type=click.IntRange(min=1),
+            default=32,
+            show_default=True,
+            help="Requests to an API under way at once, at most.",
+        ),
+        click.option(
+            "--timeout",
+            type=click.FloatRange(min=0, min_open=True),
+            default=120.0,
+            show_default=True,
+            metavar="SECONDS",
+            help="A request to an API without an answer by then is repeated.",
+        ),
+        click.option("--max-tokens", type=click.IntRange(min=0), metavar="N", help="Tokens of an API to use, at most."),
+        click.option(
+            "--max-cost",
+            type=click.FloatRange(min=0),
+            metavar="MONEY",
+            help="What an API may cost, in the currency of the prices; needs both of them.",
+        ),
+        click.option(
+            "--price-in", type=click.FloatRange(min=0), metavar="MONEY", help="Of a million tokens of prompts."
+        ),
+        click.option(
+            "--price-out", type=click.FloatRange(min=0), metavar="MONEY", help="Of a million tokens of answers."
+        ),
+    )
+    return together(ApiChoice, "api", *options)(command)

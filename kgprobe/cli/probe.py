@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from kgprobe.cli.facts import FactsAsked, chosen, facts_options
-from kgprobe.cli.options import Common, QuestionChoice, ask_password, common_options, model_option, question_options
+from kgprobe.cli.options import Common, DistractorChoice, ask_password, common_options, distractor_options, model_option
 from kgprobe.cli.running import interruptible, load_model
 
 if TYPE_CHECKING:
@@ -27,12 +27,12 @@ def probe() -> None:
 @probe.command()
 @model_option
 @facts_options
-@question_options(distractors=100, sentences="all")
+@distractor_options(distractors=100, sentences="all")
 @click.option("--batch", type=click.IntRange(min=1), default=16, show_default=True, help="Facts asked together.")
 @click.option("--name", metavar="NAME", help="The results' folder.  [default: made from the settings]")
 @common_options
 def distractors(
-    model: str, facts: FactsAsked, choice: QuestionChoice, batch: int, name: str | None, common: Common
+    model: str, facts: FactsAsked, choice: DistractorChoice, batch: int, name: str | None, common: Common
 ) -> None:
     """Does the model prefer the right object to wrong ones? Min@n and Avg@n, for every n up to --distractors.
 
@@ -43,12 +43,12 @@ def distractors(
     from kgprobe.graph.server import open_graph
     from kgprobe.graph.state import graph_state
     from kgprobe.measurement import measure
-    from kgprobe.probes.registry import make_probe
+    from kgprobe.probes.registry import make_distractor_probe
 
     options = choice.probe_options(model, facts.relations, common.as_of)
     with open_graph(common.graph, ask_password) as connection:
         scorer = load_model(model)
-        made = make_probe("distractors", connection, scorer, options)
+        made = make_distractor_probe(connection, scorer, options)
         keys, missing = chosen(connection, facts, made.relations, common)
         with watched(f"Probing {model}") as progress:
             result = measure(

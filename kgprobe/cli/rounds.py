@@ -2,31 +2,34 @@
 
 import json
 import shlex
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from kgprobe.cli.options import (
+    ApiChoice,
     Common,
+    DistractorChoice,
     QuestionChoice,
+    api_options,
     ask_password,
     common_options,
     debug_option,
+    distractor_options,
     explain_option,
     graph_option,
     json_option,
-    model_option,
     question_options,
 )
-from kgprobe.cli.running import interruptible, load_model
+from kgprobe.cli.running import interruptible, open_models
 
 if TYPE_CHECKING:
     from kgprobe.beliefs.rounds import Round
     from kgprobe.survey import Survey, Watch
 
-PROBES = ("distractors",)
+PROBES = ("distractors", "questions")
 
 
 @click.group()
@@ -40,12 +43,39 @@ def rounds() -> None:
 
 
 @rounds.command()
-@model_option
+@click.option(
+    "--model",
+    "models",
+    required=True,
+    multiple=True,
+    metavar="SPEC",
+    help="demo, hf:NAME of the Hugging Face hub, or hf:./folder with a model in it; with --probe questions also"
+    " openai:NAME, or openai:NAME@URL of a server. Repeat it to ask several models.",
+)
+@explain_option
 @click.option("--rounds", "count", type=click.IntRange(min=1), default=60, show_default=True, help="Rounds to run.")
 @click.option("--batch", type=click.IntRange(min=1), default=64, show_default=True, help="Facts asked a round.")
-@click.option("--probe", type=click.Choice(PROBES), default=PROBES[0], show_default=True, help="How a fact is asked.")
-@question_options(distractors=10, sentences="1")
+@click.option(
+    "--probe",
+    type=click.Choice(PROBES),
+    default=PROBES[0],
+    show_default=True,
+    help="How a fact is asked: as a cloze sentence with distractors, or as a question that a model answers in words.",
+)
+@distractor_options(distractors=10, sentences="1")
+@question_options
+@api_options
 @click.option("--relation", "relations", multiple=True, metavar="ID", help="Ask this relation only; repeatable.")
+@click.option(
+    "--sampling",
+    type=click.Choice(("thompson", "monte-carlo", "iteration")),
+    default="thompson",
+    show_default=True,
+    help="Which facts are asked: those that the model most probably fails on, any, or one after the other.",
+)
+@click.option(
+    "--propagation/--no-propagation", default=True, show_default=True, help="Learn about facts from those around them."
+)
 @click.option(
     "--max-degree",
     type=click.IntRange(min=1),
@@ -53,45 +83,76 @@ def rounds() -> None:
     show_default=True,
     help="Entities with more facts than this do not pass on what is learned.",
 )
+@click.option(
+    "--width",
+    type=click.FloatRange(0, 1),
+    default=0.0,
+    metavar="W",
+    help="End as soon as the 90% interval of a fact's probability of failing is no broader, on average over all facts"
+    " that can be asked.  [default: do all rounds]",
+)
 @click.option("--run", "name", metavar="NAME", help="A name for the run.  [default: model, probe and time]")
 @common_options
 def run(
-    model: str,
+    models: tuple[str, ...],
     count: int,
     batch: int,
     probe: str,
-    choice: QuestionChoice,
+    choice: DistractorChoice,
+    questions: QuestionChoice,
+    api: ApiChoice,
     relations: tuple[str, ...],
+    sampling: str,
+    propagation: bool,
     max_degree: int,
+    width: float,
     name: str | None,
     common: Common,
 ) -> None:
     """Begin a run and do its rounds.
 
     Ends in a table of what the model knows and does not know, and a page with the same. Ctrl-C finishes the round at
-    work and keeps it; `kgprobe rounds resume` goes on.
-    """
+    work and keeps it; `kgprobe rounds resume` goes on. Several models get a run each, one after the other, with the
+    same settings.
+
+    \b
+    kgprobe rounds run --model demo
+    kgprobe rounds run --model demo --probe questions --rounds 4 --batch 32
+    kgprobe rounds run --model openai:NAME --probe questions --max-cost 2 --price-in 0.15 --price-out 0.6
+    """  # noqa: D301
     from kgprobe import survey
     from kgprobe.beliefs.rounds import Plan
     from kgprobe.graph.server import open_graph
 
-    plan = Plan(name or survey.new_run_name(model, probe), count, batch, common.seed, common.as_of, max_degree)
-    options = choice.probe_options(model, relations, common.as_of)
-    with open_graph(common.graph, ask_password) as connection:
-        scorer = load_model(model)
-        with watched(plan.run, count) as watch:
-            result = survey.begin(connection, scorer, probe, options, plan, watch)
-    show(result, common.as_json, common.graph)
+    different = tuple(dict.fromkeys(models))
+    names = survey.run_names(name, different, probe)
+    way: DistractorChoice | QuestionChoice = questions if probe == "questions" else choice
+    surveys = []
+    with open_graph(common.graph, ask_password) as graph, open_models(api) as loaded:
+        for model, run_name in zip(different, names, strict=True):
+            options = way.probe_options(model, relations, common.as_of)
+            plan = Plan(run_name, count, batch, common.seed, common.as_of, max_degree, sampling, propagation, width)
+            with watched(plan.run, count) as watch:
+                surveys.append(survey.begin(graph, loaded, options, plan, watch))
+            show(surveys[-1], common.as_json, common.graph)
+            if surveys[-1].report.stopped == "asked to":
+                break
+    left = different[len(surveys) :]
+    if left:
+        click.echo(f"Not begun: {', '.join(left)}.", err=True)
+    if len(surveys) > 1 and not common.as_json:
+        show_side_by_side(surveys)
 
 
 @rounds.command()
 @click.argument("run")
 @click.option("--rounds", "count", type=click.IntRange(min=1), help="Rounds to come to in all.  [default: as begun]")
 @explain_option
+@api_options
 @graph_option
 @json_option
 @debug_option
-def resume(run: str, count: int | None, graph: str | None, as_json: bool) -> None:
+def resume(run: str, count: int | None, api: ApiChoice, graph: str | None, as_json: bool) -> None:
     """Go on with RUN where it stands, with the options it was begun with.
 
     A run that has done its rounds shows its finding again; --rounds lets it do more.
@@ -100,13 +161,12 @@ def resume(run: str, count: int | None, graph: str | None, as_json: bool) -> Non
     from kgprobe.beliefs.rounds import get_run
     from kgprobe.graph.server import open_graph
 
-    with open_graph(graph, ask_password) as connection:
+    with open_graph(graph, ask_password) as connection, open_models(api) as loaded:
         properties = get_run(connection, run)
         if count is not None and count < properties["round"]:
             raise click.UsageError(f"--rounds {count}: {properties['round']} rounds are done already.")
-        scorer = load_model(properties["model"])
         with watched(run, count or properties["rounds"]) as watch:
-            result = survey.resume(connection, scorer, run, count, watch)
+            result = survey.resume(connection, loaded, run, count, watch)
     show(result, as_json, graph)
 
 
@@ -161,7 +221,8 @@ def forget(run: str, graph: str | None) -> None:
 
 
 def _status(run: dict[str, Any]) -> dict[str, Any]:
-    columns = ("id", "model", "probe", "round", "rounds", "batch", "asked", "unaskable", "seed", "as_of", "started")
+    counts = ("round", "rounds", "batch", "asked", "unaskable", "unanswered")
+    columns = ("id", "model", "probe", *counts, "sampling", "propagation", "width", "seed", "as_of", "started")
     return {column: run.get(column) for column in columns}
 
 
@@ -191,9 +252,9 @@ def watched(run: str, total: int) -> Iterator["Watch"]:
 
         def on_round(round_: "Round") -> None:
             nonlocal right, answered
-            verdicts = [outcome.verdict.value for outcome in round_.outcomes]
-            right += verdicts.count("right")
-            answered += verdicts.count("right") + verdicts.count("wrong")
+            verdicts = [outcome.verdict for outcome in round_.outcomes]
+            right += sum(verdict.value == "right" for verdict in verdicts)
+            answered += sum(verdict.counts for verdict in verdicts)
             note = f"{right / answered:.0%} right" if answered else ""
             bar.advance_to(round_.number, len(verdicts), note)
 
@@ -225,8 +286,21 @@ def show(result: "Survey", as_json: bool, graph: str | None) -> None:
         print_finding(result.finding, Console())
         click.echo(f"Page: {result.page.as_uri()}")
         click.echo(f"Answers: {result.outcomes}")
-    if report.stopped == "asked to":
+    if report.stopped == "sure enough":
+        click.echo(f"Sure enough after round {report.rounds}: the intervals are no broader than asked for.", err=True)
+    if report.stopped in ("asked to", "budget spent"):
         where = f" --graph {shlex.quote(graph)}" if graph else ""
+        why = "the budget does not last for another round" if report.stopped == "budget spent" else "stopped"
         click.echo(
-            f"Stopped after round {report.rounds}. Go on with: kgprobe rounds resume {report.run}{where}", err=True
+            f"After round {report.rounds}, {why}. Go on with: kgprobe rounds resume {report.run}{where}", err=True
         )
+
+
+def show_side_by_side(surveys: "Sequence[Survey]") -> None:
+    """Print the rates of several models in one table."""
+    from rich.console import Console
+
+    from kgprobe.report.finding_table import print_side_by_side
+
+    findings = [survey.finding for survey in surveys if survey.finding is not None]
+    print_side_by_side(findings, Console())

@@ -7,10 +7,13 @@ from typing import TYPE_CHECKING
 
 import click
 
-from kgprobe.cli.options import is_explained
+from kgprobe.cli.options import ApiChoice, is_explained
 
 if TYPE_CHECKING:
+    from kgprobe.models.generator import Generator
     from kgprobe.models.scorer import Scorer
+    from kgprobe.models.spending import Usage
+    from kgprobe.probes.registry import Models
 
 
 # Continuations that a command's model need not be asked about again, some 200 bytes each.
@@ -32,6 +35,61 @@ def load_model(spec: str) -> "Scorer":
         for name, text in explained:
             click.echo(f"{name:{width}}  {text}", err=True)
     return scorer
+
+
+@contextmanager
+def open_models(api: ApiChoice) -> Iterator["Models"]:
+    """The models of a command, each loaded when it is first needed; what an API was asked is told at the end."""
+    from rich.console import Console
+
+    from kgprobe.models.answer_cache import AnswerCache, answer_cache_path
+    from kgprobe.models.api_generator import ApiOptions
+    from kgprobe.models.local_generator import LocalGenerator
+    from kgprobe.models.spec import load_generator
+    from kgprobe.models.spending import Prices, Spending
+    from kgprobe.probes.registry import Models
+
+    if (api.price_in is None) != (api.price_out is None):
+        raise click.UsageError("A model has two prices: give both --price-in and --price-out.")
+    if api.max_cost is not None and api.price_in is None:
+        raise click.UsageError("--max-cost needs to know what tokens cost: --price-in and --price-out.")
+    prices = None if api.price_in is None or api.price_out is None else Prices(api.price_in, api.price_out)
+    options = ApiOptions(api.concurrency, api.timeout, prices=prices)
+    spending = Spending(max_tokens=api.max_tokens, max_cost=api.max_cost)
+    scorers: dict[str, Scorer] = {}
+    generators: dict[str, Generator] = {}
+    cache: AnswerCache | None = None
+
+    def scorer(spec: str) -> "Scorer":
+        if spec not in scorers:
+            scorers[spec] = load_model(spec)
+        return scorers[spec]
+
+    def generator(spec: str) -> "Generator":
+        nonlocal cache
+        if spec in generators:
+            return generators[spec]
+        if not spec.startswith("openai:"):
+            generators[spec] = LocalGenerator(scorer(spec))
+        else:
+            if cache is None:
+                cache = AnswerCache(answer_cache_path())
+            generators[spec] = load_generator(spec, api=options, spending=spending, cache=cache)
+        return generators[spec]
+
+    try:
+        yield Models(scorer, generator)
+    finally:
+        if cache is not None:
+            cache.close()
+        for name, usage in spending.usage.items():
+            Console(stderr=True).print(_used(name, usage), highlight=False, markup=False)
+
+
+def _used(name: str, usage: "Usage") -> str:
+    cost = "" if usage.cost is None else f", {usage.cost:.4f} in money"
+    sent = f"{usage.requests:,} requests ({usage.retries:,} of them repeated)"
+    return f"{name}: {sent}, {usage.cached:,} answers from before, {usage.tokens:,} tokens{cost}."
 
 
 @contextmanager

@@ -7,7 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from kgprobe.cli.options import Common, QuestionChoice, ask_password, common_options, explain_option, question_options
+from kgprobe.cli.options import (
+    Common,
+    DistractorChoice,
+    ask_password,
+    common_options,
+    distractor_options,
+    explain_option,
+)
 
 if TYPE_CHECKING:
     from kgprobe.graph.client import Graph
@@ -46,9 +53,9 @@ def sample() -> None:
     help="The model of optimal distractors: demo, hf:NAME, or hf:./folder with a model in it.",
 )
 @explain_option
-@question_options(distractors=10, sentences="1")
+@distractor_options(distractors=10, sentences="1")
 @common_options
-def distractors(named: Sequence[str], model: str | None, choice: QuestionChoice, common: Common) -> None:
+def distractors(named: Sequence[str], model: str | None, choice: DistractorChoice, common: Common) -> None:
     """Wrong objects that would stand beside the right one, best first, and why each qualifies.
 
     Optimal ones depend on the model, and differ from sentence to sentence.
@@ -89,7 +96,7 @@ def distractors(named: Sequence[str], model: str | None, choice: QuestionChoice,
 
 
 def _optimal(
-    graph: "Graph", keys: "Sequence[FactKey]", model: str, choice: QuestionChoice, common: Common
+    graph: "Graph", keys: "Sequence[FactKey]", model: str, choice: DistractorChoice, common: Common
 ) -> tuple[Mapping[str, Any], list[list[_Shown]]]:
     """The strategy, described, and for each fact the distractors of its sentences."""
     from rich.console import Console

@@ -15,12 +15,12 @@ from kgprobe.cli.measures import MeasuresChoice, chosen_measures, described, mea
 from kgprobe.cli.options import (
     STRATEGIES,
     Common,
-    QuestionChoice,
+    DistractorChoice,
     ask_password,
     common_options,
+    distractor_options,
     explain_option,
     model_option,
-    question_options,
 )
 from kgprobe.cli.probe import watched
 from kgprobe.cli.running import load_model
@@ -54,7 +54,7 @@ class Setting:
     relations: tuple[str, ...]
     common: Common
 
-    def measured(self, model: str, scorer: "Scorer", choice: QuestionChoice) -> "Measurement":
+    def measured(self, model: str, scorer: "Scorer", choice: DistractorChoice) -> "Measurement":
         """The measurement of these facts asked in this way, made now or before.
 
         Args:
@@ -65,10 +65,10 @@ class Setting:
         """
         from kgprobe.graph.state import graph_state
         from kgprobe.measurement import measure
-        from kgprobe.probes.registry import make_probe
+        from kgprobe.probes.registry import make_distractor_probe
 
         options = choice.probe_options(model, self.relations, self.common.as_of)
-        probe = make_probe("distractors", self.graph, scorer, options)
+        probe = make_distractor_probe(self.graph, scorer, options)
         with watched(f"{choice.strategy} · {model}") as progress:
             result = measure(
                 probe,
@@ -107,10 +107,10 @@ def setting(facts: FactsAsked, common: Common) -> Iterator[Setting]:
     show_default=True,
     help="Compare this one; repeatable.",
 )
-@question_options(distractors=100, sentences="1", strategy=False)
+@distractor_options(distractors=100, sentences="1", strategy=False)
 @common_options
 def strategies(
-    model: str, facts: FactsAsked, strategies: tuple[str, ...], choice: QuestionChoice, common: Common
+    model: str, facts: FactsAsked, strategies: tuple[str, ...], choice: DistractorChoice, common: Common
 ) -> None:
     """Which strategy retrieves the hardest distractors: mean Min@n for n up to --distractors."""
     from kgprobe.studies.strategies import strategies_study
@@ -125,9 +125,9 @@ def strategies(
 @study.command()
 @model_option
 @facts_options
-@question_options(distractors=200, sentences="all")
+@distractor_options(distractors=200, sentences="all")
 @common_options
-def distractors(model: str, facts: FactsAsked, choice: QuestionChoice, common: Common) -> None:
+def distractors(model: str, facts: FactsAsked, choice: DistractorChoice, common: Common) -> None:
     """How many distractors are enough: means, and whether the order of the facts has settled."""
     from kgprobe.studies.counts import counts_study
 
@@ -140,9 +140,9 @@ def distractors(model: str, facts: FactsAsked, choice: QuestionChoice, common: C
 @study.command()
 @model_option
 @facts_options
-@question_options(distractors=20, sentences="all")
+@distractor_options(distractors=20, sentences="all")
 @common_options
-def sentences(model: str, facts: FactsAsked, choice: QuestionChoice, common: Common) -> None:
+def sentences(model: str, facts: FactsAsked, choice: DistractorChoice, common: Common) -> None:
     """How many cloze sentences are enough: the measure over subsets of each fact's sentences."""
     from kgprobe.studies.sentences import sentences_study
 
@@ -156,9 +156,9 @@ def sentences(model: str, facts: FactsAsked, choice: QuestionChoice, common: Com
 @click.option("--model", "models", required=True, multiple=True, metavar="SPEC", help="A model; repeat for each.")
 @explain_option
 @facts_options
-@question_options(distractors=20, sentences="all")
+@distractor_options(distractors=20, sentences="all")
 @common_options
-def sizes(models: tuple[str, ...], facts: FactsAsked, choice: QuestionChoice, common: Common) -> None:
+def sizes(models: tuple[str, ...], facts: FactsAsked, choice: DistractorChoice, common: Common) -> None:
     """Does a larger model know more: Avg@n of several models against their numbers of parameters."""
     from kgprobe.studies.sizes import measured_models, sizes_study
 

@@ -3,17 +3,22 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
+import msgspec
+
 from kgprobe.errors import UnknownNameError
 from kgprobe.graph.client import Graph
+from kgprobe.models.generator import Generator
 from kgprobe.models.scorer import Scorer
 from kgprobe.probes.distractors import DistractorProbe
 from kgprobe.probes.outcome import Probe
+from kgprobe.probes.question_probe import QuestionProbe
+from kgprobe.probes.questions import FactQuestions
 from kgprobe.probes.strategies import StrategyOptions
 
 
 @dataclass(frozen=True, slots=True)
-class ProbeOptions:
-    """What a user chooses of a probe; kept with a run, so that it can go on with the same.
+class DistractorOptions:
+    """What a user chooses of the distractor measure; kept with a run, so that it can go on with the same.
 
     Attributes:
         model: its spec.
@@ -33,7 +38,64 @@ class ProbeOptions:
     budget: int = 2_000
 
 
-def _distractors(graph: Graph, scorer: Scorer, options: ProbeOptions) -> Probe:
+@dataclass(frozen=True, slots=True)
+class QuestionOptions:
+    """What a user chooses of questions; kept with a run, so that it can go on with the same.
+
+    Attributes:
+        model: its spec.
+        relations: ids; empty means all that can be asked.
+        difficulty, with_alias: see :class:`~kgprobe.probes.questions.FactQuestions`.
+        judge: the spec of the model that reads answers to wh-questions; None goes by names.
+        follow_ups: how many questions follow a mistake, at most.
+    """
+
+    model: str
+    as_of: int
+    relations: tuple[str, ...] = ()
+    difficulty: str = "hard"
+    with_alias: bool = False
+    judge: str | None = None
+    follow_ups: int = 2
+
+
+ProbeOptions = DistractorOptions | QuestionOptions
+
+
+@dataclass(frozen=True, slots=True)
+class Models:
+    """How models are had by their specs.
+
+    Attributes:
+        scorer: a model that gives probabilities.
+        generator: a model that gives text.
+    """
+
+    scorer: Callable[[str], Scorer]
+    generator: Callable[[str], Generator]
+
+
+_OPTIONS: Mapping[str, type[ProbeOptions]] = {"distractors": DistractorOptions, "questions": QuestionOptions}
+
+
+def make_probe(graph: Graph, models: Models, options: ProbeOptions) -> Probe:
+    """The probe that these options are of, with its models loaded."""
+    if isinstance(options, QuestionOptions):
+        questions = FactQuestions(
+            graph,
+            options.as_of,
+            difficulty=options.difficulty,
+            with_alias=options.with_alias,
+            relations=options.relations,
+        )
+        generator = models.generator(options.model)
+        judge = models.generator(options.judge) if options.judge else None
+        return QuestionProbe(questions, generator, judge, follow_ups=options.follow_ups)
+    return make_distractor_probe(graph, models.scorer(options.model), options)
+
+
+def make_distractor_probe(graph: Graph, scorer: Scorer, options: DistractorOptions) -> DistractorProbe:
+    """The distractor measure with these options; see :class:`~kgprobe.probes.distractors.DistractorProbe`."""
     return DistractorProbe(
         graph,
         scorer,
@@ -44,15 +106,20 @@ def _distractors(graph: Graph, scorer: Scorer, options: ProbeOptions) -> Probe:
     )
 
 
-PROBES: Mapping[str, Callable[[Graph, Scorer, ProbeOptions], Probe]] = {"distractors": _distractors}
+def encode_options(options: ProbeOptions) -> str:
+    """Options as JSON."""
+    return msgspec.json.encode(options).decode()
 
 
-def make_probe(name: str, graph: Graph, scorer: Scorer, options: ProbeOptions) -> Probe:
-    """The probe of that name.
+def decode_options(probe: str, text: str) -> ProbeOptions:
+    """The options of a probe from their JSON.
+
+    Args:
+        probe: its name.
 
     Raises:
-        UnknownNameError: there is none.
+        UnknownNameError: there is no such probe.
     """
-    if name not in PROBES:
-        raise UnknownNameError(f"There is no probe {name!r}; there are: {', '.join(PROBES)}.")
-    return PROBES[name](graph, scorer, options)
+    if probe not in _OPTIONS:
+        raise UnknownNameError(f"There is no probe {probe!r}; there are: {', '.join(_OPTIONS)}.")
+    return msgspec.json.decode(text, type=_OPTIONS[probe])

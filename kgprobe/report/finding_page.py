@@ -3,7 +3,8 @@
 import os
 from pathlib import Path
 
-from kgprobe.analysis.finding import CONFIDENCE, Finding
+from kgprobe.analysis.finding import Finding
+from kgprobe.analysis.rates import CONFIDENCE
 from kgprobe.beliefs.draw import CREDIBILITY
 from kgprobe.errors import KgprobeError
 from kgprobe.report.finding_table import percent

@@ -3,13 +3,19 @@
 from collections.abc import Sequence
 
 from rich import box
-from rich.console import Console, Group, RenderableType
+from rich import console as rich_console
+from rich.console import Console, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from kgprobe.analysis.finding import CONFIDENCE, Finding, Judged, Share
+from kgprobe.analysis.answers import Answers
+from kgprobe.analysis.finding import Finding, Judged
+from kgprobe.analysis.rates import CONFIDENCE, Grouping, Share
 from kgprobe.beliefs.draw import CREDIBILITY
 from kgprobe.report.rows import visible
+
+# Groups of each kind but the first, which shows all it has.
+SHOWN = 5
 
 
 def print_finding(finding: Finding, console: Console, shown: int = 10) -> None:
@@ -25,32 +31,100 @@ def finding_table(finding: Finding, shown: int) -> RenderableType:
     """
     head = Text(visible(f"{finding.model} · {finding.probe} · run {finding.run}: "), style="bold")
     head.append(f"{finding.asked:,} questions about {finding.overall.facts:,} facts in {finding.rounds} rounds")
-    parts: list[RenderableType] = [head, _rates(finding)]
+    parts: list[RenderableType] = [head]
+    parts += [_rates(finding, grouping) for grouping in finding.groupings]
+    if finding.answers.kinds:
+        parts.append(_kinds(finding.answers))
+    if finding.answers.mistakes:
+        parts.append(_mistakes(finding.answers))
     for title, facts in (("Most surely unknown", finding.unknown), ("Most surely known", finding.known)):
         if facts:
             parts.append(_facts(title, facts[:shown]))
     if finding.unaskable:
         reasons = "; ".join(f"{count:,}: {reason}" for reason, count in finding.unaskable.items())
         parts.append(Text(visible(f"Not askable: {reasons}")))
-    return Group(*parts)
+    return rich_console.Group(*parts)
 
 
-def _rates(finding: Finding) -> Table:
+def print_side_by_side(findings: Sequence[Finding], console: Console) -> None:
+    """Print the rates of several runs in one table, the best first."""
+    table = Table(title="Side by side", title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False)
+    table.add_column("model", overflow="fold")
+    for name in ("facts", "win rate", "zero-sense rate", "E[theta]"):
+        table.add_column(Text(name), justify="right")
+    for finding in sorted(findings, key=lambda one: -one.overall.win_rate.value):
+        overall = finding.overall
+        cells = [
+            visible(finding.model),
+            f"{overall.facts:,}",
+            percent(overall.win_rate),
+            percent(overall.zero_sense_rate),
+        ]
+        table.add_row(*map(Text, cells), Text(f"{finding.theta:.2f}"))
+    console.print(table)
+
+
+def _rates(finding: Finding, grouping: Grouping) -> Table:
+    first = grouping is finding.groupings[0]
+    shown = grouping.groups if first else grouping.groups[:SHOWN]
+    silent = finding.answers.kinds and any(kind.refused or kind.off_format for kind in finding.answers.kinds)
     table = Table(
-        title=f"Own answers, with {CONFIDENCE:.0%} intervals", title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False
+        title=f"By {grouping.by}: own answers, with {CONFIDENCE:.0%} intervals",
+        title_justify="left",
+        box=box.SIMPLE_HEAD,
+        pad_edge=False,
     )
-    table.add_column("relation")
+    table.add_column(grouping.by)
     table.add_column("facts", justify="right")
     table.add_column("win rate", justify="right")
     table.add_column("zero-sense rate", justify="right")
-    for group in (finding.overall, *finding.relations):
+    if silent:
+        table.add_column("win rate, heard", justify="right")
+    for group in (*([finding.overall] if first else ()), *shown):
         cells = [visible(group.name), f"{group.facts:,}", percent(group.win_rate), percent(group.zero_sense_rate)]
+        cells += [percent(group.heard_win_rate) if group.heard_win_rate else "—"] if silent else []
         table.add_row(
             *map(Text, cells), style="bold" if group is finding.overall else "", end_section=group is finding.overall
         )
-    if finding.chance is not None:
-        table.caption = f"Guessing at random would be right on {finding.chance:.1%} of the questions."
+    notes = []
+    left_out = grouping.left_out + len(grouping.groups) - len(shown)
+    if left_out:
+        notes.append(f"{left_out:,} more have fewer facts.")
+    if first and finding.chance is not None:
+        notes.append(f"Guessing at random would be right on {finding.chance:.1%} of the questions.")
+    if first and silent:
+        notes.append("Refusals and answers off the format count as wrong; the last column leaves them out.")
+    table.caption, table.caption_justify = " ".join(notes) or None, "left"
+    return table
+
+
+def _kinds(answers: Answers) -> Table:
+    table = Table(title="By kind of question", title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False)
+    table.add_column("kind")
+    for name in ("answers", "right", "refused", "off the format", "by guessing"):
+        table.add_column(name, justify="right")
+    for kind in answers.kinds:
+        cells = [kind.name, f"{kind.asked:,}", percent(kind.right), f"{kind.refused:,}", f"{kind.off_format:,}"]
+        table.add_row(*cells, "—" if kind.chance is None else f"{kind.chance:.0%}")
+    agreement = answers.agreement
+    if agreement.judged:
+        table.caption = f"Judge and names say the same of {agreement.agreed:,} of {agreement.judged:,} wh-answers."
         table.caption_justify = "left"
+    return table
+
+
+def _mistakes(answers: Answers) -> Table:
+    table = Table(title="Mistakes", title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False)
+    table.add_column("kind", no_wrap=True)
+    table.add_column("answers", justify="right")
+    table.add_column("question", ratio=4, overflow="fold")
+    table.add_column("what it said", ratio=4, overflow="fold")
+    table.add_column("right", ratio=2, overflow="fold")
+    for mistake in answers.mistakes:
+        for place, example in enumerate(mistake.examples[:2]):
+            head = [mistake.name, f"{mistake.count:,}"] if place == 0 else ["", ""]
+            cells = (example.question, example.answer or "—", example.right)
+            table.add_row(*head, *(Text(visible(cell)) for cell in cells))
     return table
 
 
@@ -69,7 +143,7 @@ def _facts(title: str, facts: Sequence[Judged]) -> Table:
     table.add_column("r:w", justify="right", no_wrap=True)
     table.add_column(Text("E[theta]"), justify="right", no_wrap=True)
     for fact in facts:
-        cells = [f"{fact.prompt} …", fact.object, *([fact.winner or "—"] if won else []), f"{fact.right}:{fact.wrong}"]
+        cells = [fact.question, fact.answer, *([fact.winner or "—"] if won else []), f"{fact.right}:{fact.wrong}"]
         theta = f"{fact.theta:.2f} [{fact.low:.2f}, {fact.high:.2f}]"
         table.add_row(*(Text(visible(cell)) for cell in cells), Text(theta))
     return table

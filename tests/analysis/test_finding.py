@@ -9,7 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as some
 from scipy import integrate
 
-from kgprobe.analysis.finding import credible_interval, find, share
+from kgprobe.analysis.finding import find, year_of
+from kgprobe.analysis.rates import share
+from kgprobe.beliefs.draw import credible_interval
 from kgprobe.beliefs.rounds import Plan, apply_round
 from kgprobe.errors import KgprobeError, UnknownNameError
 from kgprobe.graph.client import Graph
@@ -38,7 +40,7 @@ def test_a_share_has_wilsons_interval(total: int, data: some.DataObject) -> None
 
 @pytest.mark.parametrize(("alpha", "beta"), [(1, 1), (2, 1), (1, 7), (12, 5), (300, 40)])
 def test_a_credible_interval_holds_its_mass(alpha: int, beta: int) -> None:
-    low, high = (float(bound[0]) for bound in credible_interval(np.array([alpha]), np.array([beta])))  # type: ignore[arg-type]
+    low, high = (float(bound[0]) for bound in credible_interval(np.array([alpha]), np.array([beta])))
 
     def density(theta: float) -> float:
         log_normal = math.lgamma(alpha + beta) - math.lgamma(alpha) - math.lgamma(beta)
@@ -83,10 +85,29 @@ def trail() -> list[dict[str, Any]]:
     ]
 
 
+PROPERTIES = {
+    "model": "m",
+    "probe": "p",
+    "as_of": 20250101,
+    "seed": 1,
+    "config": "{}",
+    "versions": "{}",
+    "sampling": "thompson",
+}
+
+
 @pytest.fixture
 def asked(graph: Graph) -> Graph:
     load(graph, WrittenSource(ENTITIES, FACTS, RELATIONS))
-    properties = {"model": "m", "probe": "p", "as_of": 20250101, "seed": 1, "config": "{}", "versions": "{}"}
+    properties = {
+        "model": "m",
+        "probe": "p",
+        "as_of": 20250101,
+        "seed": 1,
+        "config": "{}",
+        "versions": "{}",
+        "sampling": "thompson",
+    }
     graph.write("beliefs/begin_run", id="run", properties=properties)
     for number, round_ in enumerate(ROUNDS, start=1):
         apply_round(graph, Plan("run", as_of=20250101), "m", ["r0", "r1"], number, round_)
@@ -94,12 +115,12 @@ def asked(graph: Graph) -> Graph:
 
 
 def test_a_finding_counts_own_answers(asked: Graph) -> None:
-    finding = find(asked, "run", trail())
+    finding = find(asked, "run", trail)
     # f0 3:0, f1 0:3, f2 1:1, f3 1:2; f5 could not be asked.
     assert (finding.overall.facts, finding.asked, finding.rounds) == (4, 11, 3)
     assert finding.overall.win_rate == share(1, 4)
     assert finding.overall.zero_sense_rate == share(1, 4)
-    assert [(group.name, group.facts, group.win_rate.value) for group in finding.relations] == [
+    assert [(group.name, group.facts, group.win_rate.value) for group in finding.groupings[0].groups] == [
         ("first", 2, 0.5),
         ("second <b>", 2, 0.0),
     ]
@@ -107,10 +128,25 @@ def test_a_finding_counts_own_answers(asked: Graph) -> None:
     assert finding.chance == pytest.approx((10 * 0.25 + 0.5) / 11)
 
 
+@pytest.mark.parametrize(
+    ("date", "year"),
+    [
+        ("2011-05", 2011),
+        ("-0044", -44),
+        ("+2011-05-01T00:00:00Z", 2011),
+        ("12011", 12011),
+        ("soon", None),
+        (None, None),
+    ],
+)
+def test_the_year_of_a_date(date: str | None, year: int | None) -> None:
+    assert year_of(date) == year
+
+
 def test_relations_of_one_label_are_told_apart(asked: Graph) -> None:
     load(asked, WrittenSource([], [], [Relation("r1", "first"), Relation("r0", "first")]))
-    finding = find(asked, "run", trail())
-    assert [(group.name, group.facts, group.win_rate.value) for group in finding.relations] == [
+    finding = find(asked, "run", trail)
+    assert [(group.name, group.facts, group.win_rate.value) for group in finding.groupings[0].groups] == [
         ("first (r0)", 2, 0.5),
         ("first (r1)", 2, 0.0),
     ]
@@ -118,17 +154,17 @@ def test_relations_of_one_label_are_told_apart(asked: Graph) -> None:
 
 
 def test_facts_are_ranked_by_how_sure_one_can_be(asked: Graph) -> None:
-    finding = find(asked, "run", trail())
+    finding = find(asked, "run", trail)
     assert [(fact.fact, fact.right, fact.wrong) for fact in finding.unknown] == [("f1", 0, 3), ("f3", 1, 2)]
     assert [(fact.fact, fact.right, fact.wrong) for fact in finding.known] == [("f0", 3, 0)]
     worst, known = finding.unknown[0], finding.known[0]
-    assert (worst.prompt, worst.winner) == ("prompt 1 in round 3", "four")
+    assert (worst.question, worst.winner) == ("prompt 1 in round 3 …", "four")
     assert (worst.theta, known.theta) == (0.8, 0.2)
     assert worst.low > finding.unknown[1].low
     # Beta(4, 1) and Beta(1, 4) have quantiles in closed form.
     assert (worst.low, worst.high) == pytest.approx((0.05**0.25, 0.95**0.25))
     assert (known.low, known.high) == pytest.approx((1 - 0.95**0.25, 1 - 0.05**0.25))
-    assert find(asked, "run", trail(), shown=1).unknown == finding.unknown[:1]
+    assert find(asked, "run", trail, shown=1).unknown == finding.unknown[:1]
 
 
 def test_a_fact_is_shown_by_a_question_that_went_as_it_is_listed(asked: Graph) -> None:
@@ -138,12 +174,12 @@ def test_a_fact_is_shown_by_a_question_that_went_as_it_is_listed(asked: Graph) -
         {"fact": "f0", "verdict": "wrong", "prompt": "lost", "evidence": {"winner": "Kyoto"}},
         {"fact": "f1", "verdict": "right", "prompt": "won", "evidence": {}},
     ]
-    finding = find(asked, "run", [*trail(), *later])
+    finding = find(asked, "run", lambda: [*trail(), *later])
     (known,) = finding.known
-    assert (known.fact, known.right, known.wrong, known.prompt, known.winner) == ("f0", 3, 1, "some won", None)
+    assert (known.fact, known.right, known.wrong, known.question, known.winner) == ("f0", 3, 1, "some won …", None)
     unknown = finding.unknown[0]
     assert (unknown.fact, unknown.right, unknown.wrong) == ("f1", 1, 3)
-    assert (unknown.prompt, unknown.winner) == ("prompt 1 in round 3", "four")
+    assert (unknown.question, unknown.winner) == ("prompt 1 in round 3 …", "four")
 
 
 @pytest.mark.parametrize(("own", "neighbours"), [(RIGHT, WRONG), (WRONG, RIGHT)])
@@ -152,11 +188,19 @@ def test_a_fact_that_its_neighbours_speak_against_is_not_surely_anything(
 ) -> None:
     facts = [Fact(f"g{n}", "e0", "r0", f"e{n}") for n in range(1, 5)]
     load(graph, WrittenSource(ENTITIES, facts, RELATIONS))
-    properties = {"model": "m", "probe": "p", "as_of": 20250101, "seed": 1, "config": "{}", "versions": "{}"}
+    properties = {
+        "model": "m",
+        "probe": "p",
+        "as_of": 20250101,
+        "seed": 1,
+        "config": "{}",
+        "versions": "{}",
+        "sampling": "thompson",
+    }
     graph.write("beliefs/begin_run", id="run", properties=properties)
     outcomes = [Outcome(FactKey("e0", fact.id), neighbours if fact.id != "g1" else own, "q") for fact in facts]
     apply_round(graph, Plan("run", as_of=20250101), "m", ["r0"], 1, outcomes)
-    finding = find(graph, "run", [])
+    finding = find(graph, "run", list)
     assert finding.overall.facts == 4
     listed = {"known": {fact.fact for fact in finding.known}, "unknown": {fact.fact for fact in finding.unknown}}
     others = {"g2", "g3", "g4"}
@@ -166,6 +210,6 @@ def test_a_fact_that_its_neighbours_speak_against_is_not_surely_anything(
 def test_a_run_without_answers_has_no_finding(asked: Graph) -> None:
     asked.write("beliefs/begin_run", id="idle", properties={"model": "m", "probe": "p"})
     with pytest.raises(KgprobeError, match="has not got an answer"):
-        find(asked, "idle", [])
+        find(asked, "idle", list)
     with pytest.raises(UnknownNameError, match=r"there are: idle, run|there are: run, idle"):
-        find(asked, "other", [])
+        find(asked, "other", list)

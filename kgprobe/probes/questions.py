@@ -1,0 +1,241 @@
+"""Facts as questions: yes or no, or who, which and what.
+
+Section 2.2 of the parameterized-graph paper; docs/methods.md, 2. A yes/no question is about the fact itself or, half of
+the time, about a hard negative (:mod:`kgprobe.sampling.negatives`). A wh-question has all of the subject's objects for
+an answer, so it is put only where there are fewer than ten, and not where it would say the answer itself.
+"""
+
+import zlib
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from enum import Enum
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from kgprobe.errors import KgprobeError, UnknownNameError
+from kgprobe.graph.client import Graph, Row
+from kgprobe.sampling.facts import AskedFact, FactKey, describe_facts
+from kgprobe.sampling.negatives import Negative, Negatives
+from kgprobe.verbalize.answers import named_in
+from kgprobe.verbalize.sentences import fill, wh_question
+
+# Sets the choice of kind, side and template apart from all others that follow from the same seed.
+QUESTIONS = 5
+
+# Section 2.2: wh-questions are put where there are fewer objects.
+WH_OBJECTS = 10
+
+# Which kinds are asked: yes/no alone, or each in half of the questions.
+DIFFICULTIES = ("easy", "hard")
+
+
+class Kind(str, Enum):
+    """What a question asks for."""
+
+    YES_NO = "yes/no"
+    WH = "wh"
+
+
+class Object(NamedTuple):
+    """An answer to a fact's question, with what it is called; the label first."""
+
+    id: str
+    names: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """One question about a fact.
+
+    Attributes:
+        text: empty where there is none; then ``reason`` says why.
+        right: all objects that are true of the subject.
+        former: objects that were, and are no more.
+        negative: what a yes/no question is about in place of the fact's object, where the answer is no.
+    """
+
+    fact: AskedFact
+    kind: Kind = Kind.YES_NO
+    text: str = ""
+    right: Sequence[Object] = ()
+    former: Sequence[Object] = ()
+    negative: Negative | None = None
+    reason: str | None = None
+
+    @property
+    def expected(self) -> bool:
+        """Whether yes is the right answer to a yes/no question."""
+        return self.negative is None
+
+    @property
+    def shown(self) -> tuple[str, ...]:
+        """What the object in a yes/no question is called; the first name is the one that stands there."""
+        if self.negative is not None:
+            return (self.negative.label, *self.negative.aliases)
+        return (self.fact.object_label, *self.fact.object_aliases)
+
+    @property
+    def chance(self) -> float:
+        """How often guessing is right."""
+        return 0.5 if self.kind is Kind.YES_NO else 0.0
+
+
+class FactQuestions:
+    """Makes questions from the templates of a graph's relations.
+
+    Attributes:
+        relations: ids of those whose facts can be asked, sorted.
+    """
+
+    def __init__(
+        self,
+        graph: Graph,
+        as_of: int,
+        *,
+        difficulty: str = "hard",
+        with_alias: bool = False,
+        relations: Sequence[str] = (),
+    ) -> None:
+        """Read the relations' templates of questions.
+
+        Args:
+            as_of: what is true at this date (``yyyymmdd``) is the answer.
+            difficulty: one of ``DIFFICULTIES``.
+            with_alias: whether the subject's first alias is mentioned, for those that share a name.
+            relations: ids; none means every active relation that has a template of a question.
+
+        Raises:
+            UnknownNameError: a relation that was named is not active or has no question, or there is no such
+                difficulty.
+            KgprobeError: no relation has a question.
+        """
+        if difficulty not in DIFFICULTIES:
+            raise UnknownNameError(f"There is no difficulty {difficulty!r}; there are {', '.join(DIFFICULTIES)}.")
+        rows = {row["id"]: row for row in graph.read("sample/relations") if row["active"] and row["yes_no_questions"]}
+        unusable = [relation for relation in relations if relation not in rows]
+        if unusable:
+            raise UnknownNameError(
+                f"These relations are not in the graph, not active, or have no yes/no question: {', '.join(unusable)}."
+            )
+        if not rows:
+            raise KgprobeError(
+                "No relation in the graph is active and has a yes/no question. Load relations with `yes_no_questions`,"
+                " or try `kgprobe load sample`."
+            )
+        self.relations: Sequence[str] = sorted(relations or rows)
+        self._templates = {relation: rows[relation] for relation in self.relations}
+        self._graph = graph
+        self._as_of = as_of
+        self._difficulty = difficulty
+        self._with_alias = with_alias
+        self._negatives = Negatives(graph, as_of)
+
+    def describe(self) -> dict[str, Any]:
+        """What the questions depend on besides graph, facts and seed; JSON-compatible."""
+        return {
+            "as_of": self._as_of,
+            "difficulty": self._difficulty,
+            "with_alias": self._with_alias,
+            "yes_no_questions": {id_: list(row["yes_no_questions"]) for id_, row in self._templates.items()},
+            "wh_questions": {id_: list(row["wh_questions"]) for id_, row in self._templates.items()},
+        }
+
+    def of(self, facts: Sequence[FactKey], seed: Sequence[int]) -> list[Question]:
+        """A question a fact, in order, drawn from a stream of the fact's own.
+
+        Cost: a walk from each subject, and the drawing of negatives.
+        """
+        described = describe_facts(self._graph, facts)
+        answers = self._answers(facts)
+        generators = {
+            key.fact: np.random.default_rng([*seed, QUESTIONS, zlib.crc32(key.fact.encode())]) for key in facts
+        }
+        questions = [self._begun(fact, answers[fact.key.fact], generators[fact.key.fact]) for fact in described]
+        opposed = [one.fact.key for one in questions if self._is_opposed(one, generators[one.fact.key.fact])]
+        drawn = self._negatives.draw(opposed, 1, seed) if opposed else []
+        negatives = {key.fact: its[0] for key, its in zip(opposed, drawn, strict=True) if its}
+        return [
+            self._worded(replace(one, negative=negatives.get(one.fact.key.fact)), generators[one.fact.key.fact])
+            for one in questions
+        ]
+
+    def paraphrases(self, question: Question) -> list[str]:
+        """The same question in other words, in which a yes/no question is also one about a statement."""
+        templates = self._templates[question.fact.relation]
+        if question.kind is Kind.WH:
+            texts = [wh_question(template, self._subject(question.fact)) for template in templates["wh_questions"]]
+        else:
+            names = (self._subject(question.fact), question.shown[0])
+            texts = [fill(template, *names) for template in templates["yes_no_questions"]]
+            texts += [f'Is this true: "{fill(template, *names)}"?' for template in templates["statements"]]
+        return [text for text in dict.fromkeys(texts) if text != question.text]
+
+    def templates(self, question: Question) -> list[str]:
+        """What the question's relation says of both ends, as sentences or questions with placeholders."""
+        row = self._templates[question.fact.relation]
+        return [*row["statements"], *row["yes_no_questions"]]
+
+    def about(self, question: Question) -> Question:
+        """The yes/no question about the fact itself, to which yes is the answer."""
+        positive = replace(question, kind=Kind.YES_NO, negative=None)
+        template = self._templates[question.fact.relation]["yes_no_questions"][0]
+        return replace(positive, text=fill(template, self._subject(question.fact), positive.shown[0]))
+
+    def _answers(self, facts: Sequence[FactKey]) -> dict[str, list[Row]]:
+        answers: dict[str, list[Row]] = {key.fact: [] for key in facts}
+        for row in self._graph.read("sample/answers", rows=[key._asdict() for key in facts], as_of=self._as_of):
+            answers[row["fact"]].append(row)
+        return answers
+
+    def _begun(self, fact: AskedFact, answers: Sequence[Row], generator: np.random.Generator) -> Question:
+        """What is asked for, or why nothing can be; not yet in words."""
+        if fact.relation not in self._templates:
+            return Question(
+                fact, reason="its relation is not among those asked: inactive, not named, or without a yes/no question"
+            )
+        right = [Object(row["id"], (row["label"], *row["aliases"])) for row in answers if row["current"]]
+        former = [
+            Object(row["id"], (row["label"], *row["aliases"]))
+            for row in answers
+            if row["former"] and not row["current"]
+        ]
+        if fact.object not in {one.id for one in right}:
+            return Question(fact, reason=f"it does not hold at {self._as_of}, and questions are asked in the present")
+        if not fact.subject_label.strip():
+            return Question(fact, reason="its subject's label is white space")
+        if not fact.object_label.strip():
+            return Question(fact, reason="its object's label is white space")
+        question = Question(fact, Kind.YES_NO, "", right, former)
+        # Drawn for every fact, so that what follows in the stream does not depend on it.
+        wh = generator.random() < 0.5
+        if wh and self._difficulty == "hard" and len(right) < WH_OBJECTS and self._wh_texts(question):
+            return replace(question, kind=Kind.WH)
+        return question
+
+    def _wh_texts(self, question: Question) -> list[str]:
+        """The wh-questions that do not say the answer."""
+        names = [name for one in question.right for name in one.names]
+        templates: Sequence[str] = self._templates[question.fact.relation]["wh_questions"]
+        texts = [wh_question(template, self._subject(question.fact)) for template in templates]
+        return [text for text in texts if not named_in(text, names)]
+
+    def _is_opposed(self, question: Question, generator: np.random.Generator) -> bool:
+        against = bool(generator.random() < 0.5)
+        return against and question.reason is None and question.kind is Kind.YES_NO
+
+    def _worded(self, question: Question, generator: np.random.Generator) -> Question:
+        if question.reason is not None:
+            return question
+        if question.kind is Kind.WH:
+            texts = self._wh_texts(question)
+            return replace(question, text=texts[generator.integers(len(texts))])
+        templates = self._templates[question.fact.relation]["yes_no_questions"]
+        template = templates[generator.integers(len(templates))]
+        return replace(question, text=fill(template, self._subject(question.fact), question.shown[0]))
+
+    def _subject(self, fact: AskedFact) -> str:
+        if not self._with_alias:
+            return fact.subject_label
+        told = [alias for alias in fact.subject_aliases if alias.strip() and not named_in(alias, [fact.object_label])]
+        return f"{fact.subject_label} (also called {told[0]})" if told else fact.subject_label

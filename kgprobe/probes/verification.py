@@ -1,0 +1,127 @@
+"""Whether an answer is right.
+
+Section 2.3 of the parameterized-graph paper; docs/methods.md, 2. Of a yes/no question the first word says it. Of a
+wh-question a judge does, a model that is told all objects and their aliases; where there is none, or where it says
+neither yes nor no, an answer is right if it names one of them. Refusals, and answers from which nothing can be read,
+are told apart from wrong ones.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from kgprobe.models.generator import Answer, Generator, Request, Unanswered
+from kgprobe.probes.outcome import Verdict
+from kgprobe.probes.questions import Kind, Question
+from kgprobe.verbalize.answers import is_refusal, named_in, normalized, read_yes_no
+
+_JUDGE_TOKENS = 8
+_INSTRUCTION = (
+    "You check whether an answer to a question is right. You are told everything that is right, with other names for "
+    "it. An answer is right if it names one of these, whatever else it says that does not contradict it. Reply with "
+    "yes or no alone."
+)
+_EXAMPLES = (
+    ("Which planet is the largest?", "Jupiter (also: Jove)", "That would be Jupiter, the gas giant.", "yes"),
+    ("Who wrote Frankenstein?", "Mary Shelley (also: Mary Wollstonecraft Shelley)", "Percy Bysshe Shelley", "no"),
+    ("What are rusted things made of?", "iron (also: Fe)", "steel, which is an alloy of iron", "yes"),
+    ("Which gas do plants take in?", "carbon dioxide (also: CO2)", "Oxygen or nitrogen.", "no"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Verified:
+    """What an answer comes to.
+
+    Attributes:
+        reason: why there is no answer; None where there is one.
+        says: of a yes/no question, what the first word says.
+        named: of a wh-question, which of the right names stand in the answer.
+        judged: of a wh-question, what the judge says; None without one, or where it says neither yes nor no.
+    """
+
+    verdict: Verdict
+    reason: str | None = None
+    says: bool | None = None
+    named: Sequence[str] = ()
+    judged: bool | None = None
+
+
+def judge_prompt(question: str, right: Sequence[Sequence[str]], answer: str) -> str:
+    """What a judge is asked; its reply comes next.
+
+    Args:
+        right: the names of each right object, its label first.
+    """
+    told = "; ".join(_told(names) for names in right)
+    examples = [_put(*example[:3]) + f" {example[3]}" for example in _EXAMPLES]
+    return "\n\n".join([_INSTRUCTION, *examples, _put(question, told, answer)])
+
+
+def verify(
+    questions: Sequence[Question], answers: Sequence[Answer | Unanswered], judge: Generator | None
+) -> list[Verified]:
+    """What the answers to questions come to, in their order.
+
+    Args:
+        judge: of wh-questions; None goes by names alone.
+
+    Cost: the judge is asked once for each wh-question that was answered.
+
+    Raises:
+        KgprobeError: the judge cannot be asked at all.
+    """
+    judged = _judged(questions, answers, judge) if judge else {}
+    return [
+        _verified(question, answer, judged.get(place))
+        for place, (question, answer) in enumerate(zip(questions, answers, strict=True))
+    ]
+
+
+def _verified(question: Question, answer: Answer | Unanswered, judged: bool | None) -> Verified:
+    if isinstance(answer, Unanswered):
+        return Verified(Verdict.UNANSWERED, answer.reason)
+    if answer.refused:
+        return Verified(Verdict.REFUSED)
+    refused = Verdict.REFUSED if is_refusal(answer.text) else None
+    if question.kind is Kind.YES_NO:
+        says = read_yes_no(answer.text).yes
+        if says is None:
+            return Verified(refused or Verdict.OFF_FORMAT)
+        return Verified(Verdict.RIGHT if says == question.expected else Verdict.WRONG, says=says)
+    named = named_in(answer.text, [name for one in question.right for name in one.names])
+    if judged if judged is not None else named:
+        return Verified(Verdict.RIGHT, named=named, judged=judged)
+    wrong = refused or (Verdict.WRONG if normalized(answer.text) else Verdict.OFF_FORMAT)
+    return Verified(wrong, named=named, judged=judged)
+
+
+def _judged(
+    questions: Sequence[Question], answers: Sequence[Answer | Unanswered], judge: Generator
+) -> Mapping[int, bool | None]:
+    prompts = {
+        place: judge_prompt(question.text, [one.names for one in question.right], answer.text)
+        for place, (question, answer) in enumerate(zip(questions, answers, strict=True))
+        if question.kind is Kind.WH and isinstance(answer, Answer) and not answer.refused and normalized(answer.text)
+    }
+    replies = judge.answer([Request(prompt, _JUDGE_TOKENS) for prompt in prompts.values()])
+    return {
+        place: read_yes_no(reply.text).yes if isinstance(reply, Answer) and not reply.refused else None
+        for place, reply in zip(prompts, replies, strict=True)
+    }
+
+
+def as_evidence(verified: Verified, kind: Kind) -> dict[str, Any]:
+    """What an outcome says of how its answer was read; JSON-compatible."""
+    if kind is Kind.YES_NO:
+        return {"says": verified.says}
+    return {"named": list(verified.named), "judged": verified.judged}
+
+
+def _told(names: Sequence[str]) -> str:
+    label, *aliases = (name.strip() for name in names if name.strip())
+    return f"{label} (also: {', '.join(aliases)})" if aliases else label
+
+
+def _put(question: str, right: str, answer: str) -> str:
+    return f"Question: {question}\nRight: {right}\nAnswer: {' '.join(answer.split())}\nIs the answer right?"
