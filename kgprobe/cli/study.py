@@ -1,4 +1,4 @@
-"""``kgprobe study``: the papers' analyses, each a table, a plot and the data behind both."""
+"""``kgprobe study``: the papers' analyses, each a table, plots and the data behind both."""
 
 import hashlib
 import json
@@ -18,14 +18,19 @@ from kgprobe.cli.options import (
     DistractorChoice,
     ask_password,
     common_options,
+    debug_option,
     distractor_options,
     explain_option,
+    graph_option,
+    json_option,
     model_option,
+    seed_option,
 )
 from kgprobe.cli.probe import watched
 from kgprobe.cli.running import load_model
 
 if TYPE_CHECKING:
+    from kgprobe.beliefs.reference import Reference
     from kgprobe.graph.client import Graph
     from kgprobe.measurement import Measurement
     from kgprobe.models.scorer import Scorer
@@ -35,7 +40,7 @@ if TYPE_CHECKING:
 
 @click.group()
 def study() -> None:
-    """Analyses of the measures: each a table, a plot and the data behind both.
+    """Analyses of the measures and of the rounds: each a table, plots and the data behind both.
 
     What a study asks of a model is kept: the same command goes on with what an interrupted one began.
     """
@@ -256,6 +261,138 @@ def calibration(scores: Path, model: str, choice: MeasuresChoice, common: Common
                 seed=common.seed,
             )
     finish(done, common.as_json)
+
+
+@study.command()
+@click.option(
+    "--run",
+    metavar="NAME",
+    help="Take a run for the truth: θ of a fact is the share of its own answers that were wrong. Best is one of "
+    "`kgprobe rounds run --sampling iteration --no-propagation` with about 20 answers a fact.  [default: made-up facts]",
+)
+@click.option("--facts", type=click.IntRange(min=2), default=2_500, show_default=True, help="Make up so many facts.")
+@click.option(
+    "--hard",
+    type=click.FloatRange(0, 1, min_open=True, max_open=True),
+    default=0.5,
+    show_default=True,
+    help="About which share of them a model fails more often than not.",
+)
+@click.option(
+    "--spread",
+    type=click.FloatRange(min=0, min_open=True),
+    default=3.0,
+    show_default=True,
+    help="How they differ: the standard deviation of logit θ; 1 is much alike, 6 is surely known or surely not.",
+)
+@click.option(
+    "--likeness",
+    type=click.FloatRange(0, 1, max_open=True),
+    default=0.5,
+    show_default=True,
+    help="How far facts that share an entity are alike in θ: 0 not at all.",
+)
+@click.option(
+    "--requests", type=click.IntRange(min=1), show_default="8 a fact", help="Questions that each strategy may ask."
+)
+@click.option("--batch", type=click.IntRange(min=1), default=64, show_default=True, help="Facts asked a round.")
+@click.option(
+    "--max-degree",
+    type=click.IntRange(min=1),
+    default=1_000,
+    show_default=True,
+    help="Entities with more facts do not propagate.",
+)
+@click.option("--repetitions", type=click.IntRange(min=2), default=5, show_default=True, help="Of each replay.")
+@click.option(
+    "--hardest", type=click.IntRange(min=1), default=100, show_default=True, help="Facts to look at as the hardest."
+)
+@seed_option
+@graph_option
+@json_option
+@debug_option
+@click.pass_context
+def sampling(
+    context: click.Context,
+    run: str | None,
+    facts: int,
+    hard: float,
+    spread: float,
+    likeness: float,
+    requests: int | None,
+    batch: int,
+    max_degree: int,
+    repetitions: int,
+    hardest: int,
+    seed: int,
+    graph: str | None,
+    as_json: bool,
+) -> None:
+    """Which strategy of sampling learns most from as many requests: replays, no model is asked.
+
+    Thompson sampling and Monte Carlo, each with propagation and without, and iteration are replayed against facts of
+    which it is known how hard they are: those of a run, or made-up ones, new ones for each repetition.
+    """
+    from kgprobe.beliefs.reference import Synthetic, synthetic
+    from kgprobe.beliefs.simulation import STRATEGIES, checkpoint_rounds, replay_all, shown_rounds
+    from kgprobe.report.progress import progress_bar
+    from kgprobe.studies.sampling import Replays, sampling_study
+
+    config: dict[str, Any] = {"seed": seed, "batch": batch, "max_degree": max_degree, "repetitions": repetitions}
+    references: list[Reference]
+    if run is None:
+        wanted = Synthetic(facts, hard, spread, likeness)
+        references = [synthetic(wanted, [seed, repetition]) for repetition in range(repetitions)]
+        origin, about = "made-up facts", list[str]()
+        config |= {"facts": facts, "hard": hard, "spread": spread, "likeness": likeness}
+    else:
+        refuse_beside_run(context, "facts", "hard", "spread", "likeness")
+        reference, origin, about, its = taken_from_run(graph, run)
+        references = [reference] * repetitions
+        config |= its
+    count = len(references[0].theta)
+    total = 8 * count if requests is None else requests
+    checkpoints = checkpoint_rounds(count, total, batch)
+    config |= {"requests": total, "hardest": hardest}
+    with progress_bar("Replaying", repetitions * len(STRATEGIES), "replays") as bar:
+        done = 0
+
+        def on_replay() -> None:
+            nonlocal done
+            done += 1
+            bar.advance_to(done, 1)
+
+        standings = replay_all(
+            references,
+            seed,
+            checkpoints=checkpoints,
+            batch=batch,
+            hardest=hardest,
+            max_degree=max_degree,
+            on_replay=on_replay,
+        )
+    shown = [checkpoints.index(number) for number in shown_rounds(count, checkpoints[-1], batch)]
+    replays = Replays.of(standings, shown)
+    finish(sampling_study(replays, references, origin, config, hardest=hardest, about=about), as_json)
+
+
+def refuse_beside_run(context: click.Context, *names: str) -> None:
+    """Raise UsageError where an option of made-up facts was given beside ``--run``."""
+    for name in names:
+        if context.get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE:
+            raise click.UsageError(f"--{name} is about made-up facts; with --run, the facts are those of the run.")
+
+
+def taken_from_run(graph_name: str | None, run: str) -> "tuple[Reference, str, list[str], dict[str, Any]]":
+    """A run's facts as a reference, where it comes from, what is to be said of that, and what it depends on."""
+    from kgprobe.beliefs.reference import reference_of_run
+    from kgprobe.graph.server import open_graph
+    from kgprobe.studies.sampling import about_run
+
+    with open_graph(graph_name, ask_password) as graph:
+        answered = reference_of_run(graph, run)
+    config = {"run": run, "uid": answered.run["uid"], "round": answered.run["round"]}
+    return answered.reference, f"{run}, {answered.run['model']}", about_run(answered), config
 
 
 def record(made: Mapping[str, "Measurement"], common: Common) -> dict[str, Any]:

@@ -272,7 +272,7 @@ def _earlier(replays: Replays, hardest: int) -> list[str]:
     first, second = "thompson + propagation", "thompson"
     later = Band.of((halves[first] - halves[second])[:, None])
     found = replays.difference(first, second, "hardest_found")
-    verdict = "not surely earlier or later"
+    verdict = "neither surely earlier nor surely later"
     if later.high[0] < 0 or later.low[0] > 0:
         verdict = "earlier" if later.high[0] < 0 else "later"
     if np.isnan(later.mean[0]):

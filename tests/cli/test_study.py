@@ -92,3 +92,37 @@ def test_calibration_is_studied_against_people(home: dict[str, str], model: str,
     assert (wrong.returncode, "$[0].human_score" in wrong.stderr) == (1, True), wrong.stderr
     unknown = kgprobe("study", "calibration", str(scores), "--model", model, "--measure", "bertscore", **home)
     assert unknown.returncode != 0
+
+
+def test_sampling_is_studied_on_made_up_facts(home: dict[str, str]) -> None:
+    command = ["study", "sampling", "--facts", "200", "--requests", "800", "--batch", "20", "--hardest", "10", "--json"]
+    done = kgprobe(*command, "--seed", "3", **home)
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert [row["requests"] for row in found["table"][::5]] == [40, 100, 200, 400, 800]
+    assert "200 facts between 100 entities, 100% of the facts in one connected part" in "\n".join(found["notes"])
+    assert kgprobe(*command, "--seed", "3", **home).stdout == done.stdout
+    other = json.loads(kgprobe(*command, "--likeness", "0", "--seed", "3", **home).stdout)
+    assert other["data"] != found["data"]
+    assert other["table"] != found["table"]
+    once = kgprobe(*command, "--repetitions", "1", **home)
+    assert (once.returncode, "--repetitions" in once.stderr) == (2, True)
+
+
+@pytest.mark.usefixtures("sample")
+def test_sampling_is_studied_on_what_a_run_found(home: dict[str, str], model: str) -> None:
+    plan = ["--rounds", "4", "--batch", "20", "--sampling", "iteration", "--no-propagation", "--run", "truth"]
+    done = kgprobe("rounds", "run", "--model", model, "--relation", "P36", *plan, "--json", **home)
+    assert done.returncode == 0, done.stderr
+    facts = json.loads(done.stdout)["facts_asked"]
+    command = ["study", "sampling", "--run", "truth", "--batch", "5", "--hardest", "3", "--json"]
+    done = kgprobe(*command, **home)
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert f"truth, {model} · {facts} facts" in found["title"]
+    assert "θ is the share of a fact's own answers in run truth that were wrong" in found["notes"][0]
+    beside = kgprobe(*command, "--hard", "0.3", **home)
+    assert (beside.returncode, "--hard is about made-up facts" in beside.stderr) == (2, True), beside.stderr
+    unknown = kgprobe("study", "sampling", "--run", "nothing", **home)
+    assert (unknown.returncode, "no run 'nothing'" in unknown.stderr) == (2, True), unknown.stderr
+    assert kgprobe("rounds", "forget", "truth", "--yes", **home).returncode == 0
