@@ -1,1 +1,1 @@
-"""The papers' analyses: each gives a table, a plot and the data behind both."""
+"""The papers' analyses: each gives a table, plots and the data behind both."""
