@@ -9,7 +9,6 @@ Contradictions are read from words: an explanation in which a sentence without a
 a template of the relation, and so says what the first word denies. What can only be understood is not found.
 """
 
-import re
 from collections.abc import Sequence
 from dataclasses import replace
 from enum import Enum
@@ -18,21 +17,10 @@ from kgprobe.models.generator import Answer
 from kgprobe.probes.outcome import Verdict
 from kgprobe.probes.questions import Kind, Question
 from kgprobe.probes.verification import Verified
-from kgprobe.templates import OBJECT, SUBJECT
 from kgprobe.verbalize.answers import named_in, normalized, read_yes_no, sentences
+from kgprobe.verbalize.content import NEGATION, content_words
 
-# Words of a template that say nothing of which relation it is.
-_FUNCTION_WORDS = frozenset(
-    re.findall(
-        r"\w+",
-        "a an and are as at be been by did do does for from has have he her his how in into is it its of on or she that"
-        " the there they this to true was were what when where which who whom whose with",
-    )
-)
 _PRONOUNS = frozenset({"he", "she", "it", "they", "this", "that"})
-_NEGATION = re.compile(
-    r"\b(?:not|no|never|neither|nor|none|without|cannot|false|incorrect|wrong)\b|n['’]t\b", re.IGNORECASE
-)
 
 
 class ErrorClass(str, Enum):
@@ -100,14 +88,10 @@ def _contradicts_itself(question: Question, explanation: str, templates: Sequenc
     for sentence in sentences(explanation):
         words = normalized(sentence).split()
         names_subject = named_in(sentence, subject) or not _PRONOUNS.isdisjoint(words[:1])
-        says_relation = any(_content(template) <= set(words) for template in templates)
-        if _NEGATION.search(sentence) or not names_subject or not says_relation:
+        says_relation = any(content_words(template) <= set(words) for template in templates)
+        if NEGATION.search(sentence) or not names_subject or not says_relation:
             continue
         shown = named_in(sentence, question.shown)
         if shown if question.expected else named_in(sentence, right) and not shown:
             return True
     return False
-
-
-def _content(template: str) -> set[str]:
-    return set(normalized(template.replace(SUBJECT, " ").replace(OBJECT, " ")).split()) - _FUNCTION_WORDS

@@ -32,7 +32,10 @@ _BEFORE_NAME = re.compile(
 _CAPITAL = re.compile(r"(?<=[a-z,\]] )(?:A|An|And|Are|As|At|By|For|From|Has|In|Is|Of|On|That|The|To|Was|Were|With)\b")
 _MONTHS = "January February March April May June July August September October November December"
 _DATE = re.compile(rf"\b(?:(?:{_MONTHS.replace(' ', '|')}) [0-9]{{1,4}}|[12][0-9]{{3}})\b")
-_ASKING = re.compile(r"(?i)(?:[a-z]+ )?(?:who|whom|whose|what|which|where|when|how|why)\b")
+_ASKING = re.compile(
+    r"(?i)(?:(?:about|after|against|at|by|during|for|from|in|into|near|of|on|over|since|through|to|under|until|with"
+    r"|within) )?(?:who|whom|whose|what|which|where|when|how|why)\b"
+)
 _VERB_FIRST = re.compile(r"(?i)(?:is|are|was|were|does|do|did|has|have|had|can|could)(?:n't)?\b")
 
 
@@ -130,8 +133,7 @@ def check_relation(relation: Relation, examples: Sequence[Example] = ()) -> list
         templates: Sequence[str] = getattr(relation, f"{kind}s")
         for template in templates:
             problems: list[tuple[Severity, str]] = [("error", problem) for problem in check_template(kind, template)]
-            if not problems:
-                problems = [*_wrong(kind, template), *(("warning", said) for said in _doubts(kind, template, examples))]
+            problems = problems or check_reading(kind, template, examples)
             flaws += [Flaw(relation.id, kind, template, severity, problem) for severity, problem in problems]
         flaws += [Flaw(relation.id, kind, each, "warning", said) for each, said in _repeated(templates)]
     can_end = bool(relation.past_clozes) or any(example.start or example.end for example in examples)
@@ -146,6 +148,16 @@ def check_relation(relation: Relation, examples: Sequence[Example] = ()) -> list
         problem = "facts of the relation have an end, and none of its clozes can be put in the past"
         flaws.append(Flaw(relation.id, "past_cloze", "", "warning", problem))
     return flaws
+
+
+def check_reading(kind: str, template: str, examples: Sequence[Example] = ()) -> list[tuple[Severity, str]]:
+    """What makes a template read ill, and how bad that is; which placeholders it has is not looked at.
+
+    Args:
+        kind: one of ``KINDS``.
+        examples: facts of its relation, as in :func:`check_relation`.
+    """
+    return [*_wrong(kind, template), *(("warning", said) for said in _doubts(kind, template, examples))]
 
 
 def _wrong(kind: str, template: str) -> Iterator[tuple[Severity, str]]:

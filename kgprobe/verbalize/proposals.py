@@ -147,21 +147,26 @@ def objections(cloze: str, relation: Relation, examples: Sequence[Example], othe
     found += [
         f"has a name in it that is one fact's: {name!r}" for name in dict.fromkeys(named) if _speaks(cloze, name)
     ][:1]
-    if turned := _turned_round(cloze, relation):
+    if turned := turned_round(cloze, relation):
         found.append(f"is the wrong way round: the {turned} is what [Y] is")
     if not any(_speaks(cloze, name) for name in (relation.label, *relation.aliases) if name):
         found += list(_of_others(cloze, relation, others))[:1]
     return found
 
 
-def _turned_round(cloze: str, relation: Relation) -> str | None:
-    """The name of a relation that is what its object is (author: Jane Austen), where the cloze says it of the subject.
+def turned_round(template: str, relation: Relation) -> str | None:
+    """The name of a relation that is what its object is (author: Jane Austen), where a template says it of the subject.
+
+    Args:
+        template: a sentence, or a question.
 
     Relations whose two ends are alike (sibling) are taken for such ones too, and have to be said in other words.
     """
     for name in (relation.label, *relation.aliases):
         noun = (cloze_of_label(name) or "").startswith("The ")
-        if noun and re.match(rf"(?i)\[X\] (?:is|was|are|were) (?:the|an?) (?:\w+ )?{re.escape(name)}(?!\w)", cloze):
+        verb = r"(?:is|was|are|were)"
+        said = rf"(?i)(?:^\[X\] {verb}|\b{verb} \[X\]) (?:the|an?) (?:\w+ )?{re.escape(name)}(?!\w)"
+        if noun and re.search(said, template):
             return name
     return None
 
