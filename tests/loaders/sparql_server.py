@@ -10,7 +10,7 @@ import urllib.error
 import urllib.parse
 import urllib.request
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -108,17 +108,13 @@ def proxy(target: str) -> Iterator[Proxy]:
             with lock:
                 before = len(made.requests)
                 made.requests.append(request)
-            try:
-                self._answer(made.decide(request.query, before), body)
-            except (BrokenPipeError, ConnectionResetError):
-                pass
-            finally:
-                request.ended = time.monotonic()
+            with suppress(BrokenPipeError, ConnectionResetError):
+                self._answer(request, made.decide(request.query, before), body)
 
-        def _answer(self, fault: Fault | None, body: bytes) -> None:
+        def _answer(self, request: Request, fault: Fault | None, body: bytes) -> None:
             if fault is None:
                 status, kind, answer = self._pass_on(body)
-                self._send(status, {"Content-Type": kind}, answer)
+                self._send(request, status, {"Content-Type": kind}, answer)
                 return
             time.sleep(fault.delay)
             if fault.status == 0:
@@ -126,13 +122,14 @@ def proxy(target: str) -> Iterator[Proxy]:
                 self.send_response(200)
                 self.send_header("Content-Length", str(len(answer)))
                 self.end_headers()
+                request.ended = time.monotonic()
                 self.wfile.write(answer[: len(answer) // 2])
                 self.wfile.flush()
                 self.connection.close()
                 self.close_connection = True
             else:
                 body = fault.body.encode() if isinstance(fault.body, str) else fault.body
-                self._send(fault.status, fault.headers, body, fault.drip)
+                self._send(request, fault.status, fault.headers, body, fault.drip)
 
         def _pass_on(self, body: bytes) -> tuple[int, str, bytes]:
             onward = urllib.request.Request(target, data=body, headers={"Accept": self.headers["Accept"]})  # noqa: S310
@@ -142,12 +139,14 @@ def proxy(target: str) -> Iterator[Proxy]:
             except urllib.error.HTTPError as error:
                 return error.code, error.headers["Content-Type"], error.read()
 
-        def _send(self, status: int, headers: dict[str, str], body: bytes, drip: float = 0.0) -> None:
+        def _send(self, request: Request, status: int, headers: dict[str, str], body: bytes, drip: float = 0.0) -> None:
             self.send_response(status)
             for name, value in headers.items():
                 self.send_header(name, value)
             self.send_header("Content-Length", str(len(body)))
             self.end_headers()
+            # Before the last bytes: whoever has them may ask the next thing at once.
+            request.ended = time.monotonic()
             for piece in [body] if not drip else [body[at : at + 1] for at in range(len(body))]:
                 self.wfile.write(piece)
                 time.sleep(drip)

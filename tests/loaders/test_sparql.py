@@ -1,5 +1,6 @@
 """``kgprobe load sparql`` against a real SPARQL server: what it gathers is what plain walks over the data reach."""
 
+import hashlib
 import json
 import re
 from collections.abc import Callable, Iterator
@@ -31,7 +32,7 @@ GERMANY, FRANCE, KENYA = "Q183", "Q142", "Q114"
 ODD, CATEGORY, NAMELESS, GERMAN_ONLY, LONELY = "Q900001", "Q900002", "Q900003", "Q900004", "Q900005"
 JULIAN = "http://www.wikidata.org/entity/Q1985786"
 # Fewer than the shipped list has, so that walks have somewhere to go.
-INACTIVE = {"P463": "every state is in many", "P31": "no relation here", "P279": "nor this"}
+INACTIVE = {"P463": "every state is in many"}
 
 
 def sample() -> list[Json]:
@@ -60,6 +61,7 @@ def odd_entities() -> list[Json]:
             statement("P31", item(6256), f"{ODD}$t1", rank="preferred"),
             statement("P31", item(3624078), f"{ODD}$t2"),
             statement("P31", item(515), f"{ODD}$t3", rank="deprecated"),
+            {**statement("P31", item(1), f"{ODD}$t6"), "mainsnak": snak("P31", None, "somevalue")},
         ],
         "P279": [statement("P279", item(6256), f"{ODD}$t4"), statement("P279", item(5), f"{ODD}$t5")],
         "P6": [
@@ -247,6 +249,7 @@ CASES = {
     "another seed": choice(GERMANY, KENYA, seed=7),
     "from what is odd": choice(ODD, walks=40),
     "from where nothing leads": choice(LONELY),
+    "from a type": choice("Q6256", GERMANY),
     "ranks": replace(choice(ODD, walks=40), truthy=True),
     "languages": replace(choice(GERMANY, walks=60), languages=("de", "fr")),
     "by languages": choice(FRANCE, filters=Filters(min_languages=3)),
@@ -331,6 +334,8 @@ def test_inactive_relations_are_shown_and_not_walked_along(through: Proxy) -> No
     neighbours = {fact.object for fact in facts_of(topic) if fact.subject == GERMANY and fact.relation == "P47"}
     assert len(walked) > 3
     assert not neighbours
+    followed = open_topic(replace(wanted, inactive={"P463": ""}), client(through))
+    assert any(fact.object != GERMANY and fact.relation == "P47" for fact in facts_of(followed))
     two_steps = open_topic(replace(wanted, plan=Plan(2, 100)), client(through))
     active = {relation.id: relation.active for relation in everything(two_steps)[0]}
     assert active["P47"] is False
@@ -416,20 +421,24 @@ def test_the_limit(through: Proxy) -> None:
     assert len(ends(topic)) <= 20 < len(ends(full))
 
 
-def test_of_what_leads_to_a_hub_a_sample_is_drawn(world: list[Json], through: Proxy, tmp_path: Path) -> None:
-    import hashlib
-
-    hub, prefix = "Q458", "http://www.wikidata.org/entity/statement/"
-    wanted = replace(choice(hub, steps=1, walks=200), branches=3, inactive={})
-    facts = [fact for fact in Plain(world, tmp_path, wanted).facts if fact.object == hub]
-    assert len(facts) > 20
+@pytest.mark.parametrize(("hub", "inactive"), [("Q458", {}), (GERMANY, {"P17": ""})])
+def test_of_what_leads_to_a_hub_a_sample_is_drawn(
+    hub: str, inactive: dict[str, str], world: list[Json], through: Proxy, tmp_path: Path
+) -> None:
+    wanted = replace(choice(hub, steps=1, walks=200), branches=3, inactive=inactive)
+    plain = Plain(world, tmp_path, wanted)
+    facts = [fact for fact in plain.facts if fact.object == hub and fact.relation not in inactive]
+    assert len(facts) > 8
 
     def order(fact: Fact) -> str:
-        return hashlib.md5((prefix + fact.id.replace("$", "-")).encode()).hexdigest()  # noqa: S324
+        address = f"http://www.wikidata.org/entity/statement/{fact.id.replace('$', '-')}"
+        return hashlib.md5(address.encode()).hexdigest()  # noqa: S324
 
-    sample = {fact.subject for fact in sorted(facts, key=order)[:3]}
+    sample = {fact.subject for fact in sorted(facts, key=order)[:3]} & {
+        name for name in plain.entities if plain.admits(name)
+    }
     entered = {fact.subject for fact in facts_of(open_topic(wanted, client(through))) if fact.object == hub}
-    own = {fact.object for fact in Plain(world, tmp_path, wanted).facts if fact.subject == hub}
+    own = {fact.object for fact in plain.facts if fact.subject == hub}
     assert entered - own == sample - own
     assert sample <= entered
 
@@ -546,12 +555,20 @@ def test_hubs_that_cannot_be_asked_for_are_not_walked_to_backwards(
 
 
 def test_no_more_than_a_few_requests(through: Proxy) -> None:
-    """Also for whoever pays for them: one for 5 entities left, 15 reached, 50 looked at, 200 facts."""
+    """One for 5 entities left, 15 reached, 50 looked at, 200 facts; and nothing is asked for twice."""
     topic = open_topic(choice(GERMANY, KENYA, walks=100), client(through))
     _, entities, facts = everything(topic)
     assert len(entities) > 150
     most = len(entities) / 5 + len(entities) / 15 + 2 * len(entities) / 50 + len(facts) / 200 + 3 * 6
     assert len(through.requests) <= most
+    asked: dict[str, list[str]] = {"?entity {": [], "?subject {": [], "AS ?object": []}
+    for request in through.requests:
+        ids = dict.fromkeys(re.findall(r"(?<=wd:)Q[0-9]+", request.query))
+        for kind, found in asked.items():
+            if kind in request.query:
+                found.extend(ids)
+    for found in asked.values():
+        assert len(found) == len(set(found)) > 50
 
 
 def test_the_list_of_inactive_relations(tmp_path: Path) -> None:
