@@ -27,8 +27,8 @@ from kgprobe.models.tokens import TextError
 # Above temperature 0, the least probable tokens are never drawn.
 TOP_P = 0.95
 
-# So many of the most probable tokens nearly always make up TOP_P; they are found much faster than all are sorted.
-_LIKELY = 1024
+# So many of the most probable tokens mostly make up TOP_P, else so many; they are found faster than all are sorted.
+_LIKELY = (1024, 16_384)
 # What ends a line for str.splitlines; bytes that are no character yet may become one of these.
 _BREAKS = frozenset("\n\r\v\f\x1c\x1d\x1e\x85\u2028\u2029\ufffd")
 # What a chat template is tried with, to see what it puts behind an answer.
@@ -141,7 +141,7 @@ class LocalGenerator:
                 pad_token_id=padding,
                 use_cache=True,
             ),
-            logits_processor=LogitsProcessorList([_Draws(batch, tokens.shape[1])]),
+            logits_processor=LogitsProcessorList([_Draws(batch, over)]),
             stopping_criteria=StoppingCriteriaList([over]),
         )
         answers = []
@@ -193,12 +193,12 @@ class _Over:
 
     def __init__(self, generator: LocalGenerator, before: int) -> None:
         self._generator = generator
-        self._before = before
+        self.before = before
         # The tokens of each row that is over, with the one that ended it.
         self.lengths: dict[int, int] = {}
 
     def __call__(self, tokens: torch.Tensor, *_: Any, **__: Any) -> torch.Tensor:
-        for row, new in enumerate(tokens[:, self._before :].tolist()):
+        for row, new in enumerate(tokens[:, self.before :].tolist()):
             if row not in self.lengths and self._generator.is_over(new):
                 self.lengths[row] = len(new)
         return torch.tensor([row in self.lengths for row in range(len(tokens))], device=tokens.device)
@@ -207,19 +207,19 @@ class _Over:
 class _Draws:
     """Leaves each row that draws the one token that is drawn; transformers asks it at each step."""
 
-    def __init__(self, batch: Sequence[Request], before: int) -> None:
-        self._before = before
-        self._rows = [row for row, request in enumerate(batch) if request.temperature > 0]
-        self._temperatures = [batch[row].temperature for row in self._rows]
-        self._numbers = np.array([_numbers(batch[row]) for row in self._rows])
+    def __init__(self, batch: Sequence[Request], over: _Over) -> None:
+        self._batch = batch
+        self._over = over
+        self._numbers = {row: _numbers(request) for row, request in enumerate(batch) if request.temperature > 0}
 
     def __call__(self, tokens: torch.Tensor, scores: torch.Tensor) -> torch.Tensor:
-        if not self._rows:
+        drawn = [row for row in self._numbers if row not in self._over.lengths]
+        if not drawn:
             return scores
-        device = scores.device
-        rows = torch.tensor(self._rows, device=device)
-        temperatures = torch.tensor(self._temperatures, device=device)[:, None]
-        numbers = torch.from_numpy(self._numbers[:, tokens.shape[1] - self._before, None]).to(device)
+        step, device = tokens.shape[1] - self._over.before, scores.device
+        rows = torch.tensor(drawn, device=device)
+        temperatures = torch.tensor([self._batch[row].temperature for row in drawn], device=device)[:, None]
+        numbers = torch.tensor([self._numbers[row][step] for row in drawn], dtype=torch.float64, device=device)
         chosen = _chosen((scores[rows].float() / temperatures).softmax(-1), numbers)
         scores = scores.clone()
         scores[rows] = -torch.inf
@@ -232,22 +232,28 @@ def _chosen(probabilities: torch.Tensor, numbers: torch.Tensor) -> torch.Tensor:
 
     Args:
         probabilities: shape (rows, vocabulary).
-        numbers: shape (rows, 1).
+        numbers: shape (rows,).
 
     Returns:
         token ids, shape (rows,).
     """
     size = probabilities.shape[1]
-    values, order = probabilities.topk(min(_LIKELY, size))
-    if size > _LIKELY and bool((values.double().sum(-1) < TOP_P).any()):
-        values, order = probabilities.sort(descending=True)
-    values = values.double()
-    before = values.cumsum(-1) - values
-    values = values * (before < TOP_P)
-    until = values.cumsum(-1)
-    # Rounding must not lead behind the last token that counts.
-    places = torch.minimum((until <= numbers * until[:, -1:]).sum(-1), (values > 0).sum(-1) - 1)
-    return order.gather(-1, places[:, None])[:, 0]
+    chosen = torch.empty(len(probabilities), dtype=torch.int64, device=probabilities.device)
+    rest = torch.arange(len(probabilities), device=probabilities.device)
+    for likely in (*(likely for likely in _LIKELY if likely < size), size):
+        values, order = probabilities[rest].topk(likely)
+        values = values.double()
+        before = values.cumsum(-1) - values
+        suffices = (before[:, -1] + values[:, -1] >= TOP_P) | (likely == size)
+        values = values * (before < TOP_P)
+        until = values.cumsum(-1)
+        # Rounding must not lead behind the last token that counts.
+        places = torch.minimum((until <= numbers[rest, None] * until[:, -1:]).sum(-1), (values > 0).sum(-1) - 1)
+        chosen[rest[suffices]] = order.gather(-1, places[:, None])[suffices, 0]
+        rest = rest[~suffices]
+        if not len(rest):
+            break
+    return chosen
 
 
 def _numbers(request: Request) -> list[float]:

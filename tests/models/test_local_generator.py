@@ -65,9 +65,9 @@ def test_an_answer_does_not_depend_on_what_is_asked_with_it(name: str, temperatu
 
 
 @pytest.mark.parametrize("chat", [None, CHAT])
-@pytest.mark.parametrize("likely", [1024, 5])
+@pytest.mark.parametrize("likely", [(1024,), (5, 40), ()])
 def test_answers_are_drawn_from_the_models_own_distribution(
-    chat: str | None, likely: int, monkeypatch: pytest.MonkeyPatch
+    chat: str | None, likely: tuple[int, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(local_generator, "_LIKELY", likely)
     scorer = make_scorer(chat=chat)
