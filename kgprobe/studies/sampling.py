@@ -33,6 +33,9 @@ _SHOWN = {
     "hardest_found": "hardest found",
 }
 
+# Below so many answers a fact, the share of wrong ones is no good measure of theta.
+_ENOUGH_ANSWERS = 10
+
 # The paper's order on the whole graph, lowest error first.
 _ORDERS = {
     "with propagation": ("thompson + propagation", "monte-carlo + propagation", "iteration"),
@@ -175,6 +178,10 @@ def about_run(answered: AnsweredRun) -> list[str]:
         f"θ is the share of a fact's own answers in run {run['id']} that were wrong: {answered.mean:.1f} answers a "
         f"fact, {answered.least} at least; {answered.unaskable:,} facts that it could not ask are left out."
     ]
+    if answered.mean < _ENOUGH_ANSWERS:
+        notes.append(
+            "So few answers make θ coarse, and facts look more surely known or unknown than they are: the paper has 20."
+        )
     if run["sampling"] != "iteration" or run["propagation"]:
         notes.append(
             "That run did not go through all facts alike (--sampling iteration --no-propagation does): facts that it "
