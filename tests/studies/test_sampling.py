@@ -165,8 +165,8 @@ def test_what_a_run_is_worth_as_a_reference_is_told() -> None:
     reference = Reference(np.array([0, 1]), np.array([1, 2]), np.array([0.5, 1.0]))
     even = AnsweredRun(reference, {"id": "r", "sampling": "iteration", "propagation": False}, 3, 19, 19.5)
     assert about_run(even) == [
-        "θ is the share of a fact's own answers in run r that were wrong: 19.5 answers a fact, 19 at least; 3 facts that "
-        "it could not ask are left out."
+        "θ is the share of a fact's own answers in run r that were wrong: 19.5 answers a fact, 19 at least; 3 facts "
+        "that it could not ask are left out."
     ]
     chosen = dataclasses.replace(even, run={"id": "r", "sampling": "thompson", "propagation": False})
     assert ["did not go through all facts alike" in told for told in about_run(chosen)] == [False, True]
