@@ -106,7 +106,7 @@ def test_a_server_and_the_same_model_here_say_the_same(
 @pytest.mark.parametrize("kind", [kind for kind in KINDS if kind != "refusal"])
 def test_each_fault_is_got_over(kind: str) -> None:
     with FaultProxy(faults=first(2, kind)) as proxy:
-        made = generator(proxy, timeout=0.5 if kind == "hang" else 30)
+        made = generator(proxy, timeout=1.5 if kind == "hang" else 30)
         (answer,) = made.answer([Request("Why?", 8)])
         assert answer == Answer("You said: Why?", prompt_tokens=1, completion_tokens=3)
         assert [one.kind for one in proxy.seen] == [kind, kind, None]
@@ -123,7 +123,7 @@ def test_what_fails_every_time_is_reported_and_costs_the_others_nothing(kind: st
         return kind if prompt == "Question number 3" else None
 
     with FaultProxy(faults=faults) as proxy:
-        made = generator(proxy, timeout=0.5 if kind == "hang" else 30, attempts=3)
+        made = generator(proxy, timeout=1 if kind == "hang" else 30, attempts=3)
         done: list[int] = []
         found = made.answer(requests(6), done.append)
         assert [isinstance(answer, Unanswered) for answer in found] == [number == 3 for number in range(6)]
@@ -154,7 +154,7 @@ def test_what_stays_empty_is_an_empty_answer() -> None:
 def test_a_thousand_requests_through_a_tenth_of_faults() -> None:
     asked = requests(1000)
     with FaultProxy(faults=at_random(0.1, seed=1), delay=0.002) as proxy:
-        made = generator(proxy, timeout=4)
+        made = generator(proxy, timeout=6)
         done: list[int] = []
         found = made.answer(asked, done.append)
         assert set(proxy.kinds()) == {*KINDS, None}
@@ -182,7 +182,7 @@ from kgprobe.models.api_generator import ApiOptions
 from kgprobe.models.generator import Request
 from kgprobe.models.spec import load_generator
 url, path, count = sys.argv[1:]
-made = load_generator(f"openai:m@{url}", api=ApiOptions(concurrency=8, timeout=4), cache=AnswerCache(Path(path)))
+made = load_generator(f"openai:m@{url}", api=ApiOptions(concurrency=8, timeout=6), cache=AnswerCache(Path(path)))
 made.answer([Request(f"Question number {number}", 8) for number in range(int(count))])
 """
 
@@ -204,7 +204,7 @@ def test_a_program_that_is_killed_goes_on_without_asking_again(tmp_path: Path) -
         # Up to as many as were under way were answered and never read.
         kept = len(cache)
         assert 120 - 8 <= kept < count
-        made = generator(proxy, cache=cache, concurrency=8, timeout=4)
+        made = generator(proxy, cache=cache, concurrency=8, timeout=6)
         found = made.answer(requests(count))
         assert all(isinstance(answer, Answer) for answer in found)
         cached = [answer.cached for answer in found if isinstance(answer, Answer)]
