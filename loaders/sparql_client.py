@@ -10,6 +10,7 @@ The protocol: SPARQL 1.1, queries by POST as a form, results as JSON.
 import gzip
 import hashlib
 import http.client
+import random
 import sys
 import time
 import urllib.error
@@ -25,7 +26,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import msgspec
-import numpy as np
 from msgspec import Struct
 
 from kgprobe import __version__
@@ -174,7 +174,8 @@ class Client:
 
     def _wait(self, fault: _Fault, tried: int) -> None:
         doubled = min(_LONGEST_BACK_OFF, self.back_off * 2 ** (tried - 1))
-        seconds = doubled * float(np.random.default_rng().uniform(0.5, 1.5)) if fault.wait is None else fault.wait
+        jitter = random.uniform(0.5, 1.5)  # noqa: S311
+        seconds = doubled * jitter if fault.wait is None else fault.wait
         if seconds > LONGEST_WAIT:
             raise KgprobeError(f"{self.endpoint}: {fault.reason}, and asks to wait {seconds:,.0f} seconds. {GOES_ON}")
         self.report(f"{self.endpoint}: {fault.reason}; again in {seconds:.1f} s ({tried} of {TRIES}).")

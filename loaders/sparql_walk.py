@@ -14,11 +14,12 @@ seed, its centre and its number alone: more walks, or other centres beside it, c
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
-
-import numpy as np
+from typing import TYPE_CHECKING, Protocol
 
 from kgprobe.records import Fact
+
+if TYPE_CHECKING:
+    from numpy.random import Generator
 
 # So many neighbours are looked at together, all walks taken together.
 LOOK_AHEAD = 50
@@ -56,7 +57,7 @@ class Plan:
 @dataclass(slots=True)
 class _Walk:
     path: list[str]
-    random: np.random.Generator
+    random: "Generator"
     ended: bool = False
     open: list[str] = field(default_factory=list)
     chosen: str | None = None
@@ -78,9 +79,12 @@ def walk(
         admitted: which of some entities walks may enter; the centres are not asked for.
         report: told after each step how many entities there are.
     """
+    # Here, so that the help of a command need not load it.
+    from numpy.random import default_rng
+
     reached = dict.fromkeys(centers)
     walks = [
-        _Walk([center], np.random.default_rng((plan.seed, int(center[1:]), number)))
+        _Walk([center], default_rng((plan.seed, int(center[1:]), number)))
         for center in reached
         for number in range(plan.walks)
     ]
