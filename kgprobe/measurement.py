@@ -1,31 +1,33 @@
-"""From facts to their measure: a probe over a list of facts, kept on disk as it goes, and gone on with where it stood.
+"""From facts to outcomes: a probe over a list of facts, kept on disk as it goes, and gone on with where it stood.
 
 A measurement has a folder: ``config.json`` says what was measured and with what, ``outcomes.jsonl`` has one answer a
-line in the order of the facts, and when all are there ``plausibilities.parquet`` has every plausibility in a row of
-its own. The folder's name comes from the configuration, so the same command goes on with the same measurement.
+line in the order of the facts. The folder's name comes from the configuration, so the same command goes on with the
+same measurement. A question to which no answer came is put again then, after all that were never put.
 """
 
 import hashlib
+import itertools
 import os
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import filelock
 import msgspec
 
-from kgprobe.analysis.curves import Measured, measured
 from kgprobe.errors import KgprobeError
+from kgprobe.models.spending import BudgetSpentError
 from kgprobe.paths import home, make_folder
-from kgprobe.probes.outcome import Outcome, Probe, read_outcomes
-from kgprobe.report.plausibilities import write_plausibilities
+from kgprobe.probes.outcome import Outcome, Probe, Verdict, decode_outcome, read_outcomes
 from kgprobe.sampling.facts import Keys
 
 CONFIG = "config.json"
 OUTCOMES = "outcomes.jsonl"
-TABLE = "plausibilities.parquet"
+
+# Of questions that are put again, until the file is written anew; some megabytes.
+_HELD = 2_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,27 +51,27 @@ class Measurement:
 
     Attributes:
         facts: how many it is of.
-        done: how many of them are measured.
+        done: how many of them were asked.
+        unanswered: to how many of these no answer came.
         config: what it was made with.
+        stopped: why it ended: ``done``, ``asked to``, ``budget spent``, or ``no answers``: a whole batch got none.
     """
 
     folder: Path
     facts: int
     done: int
+    unanswered: int
     config: dict[str, Any]
+    stopped: str
 
     @property
     def complete(self) -> bool:
-        """Whether every fact is measured."""
+        """Whether every fact was asked."""
         return self.done == self.facts
 
     def outcomes(self) -> Iterator[dict[str, Any]]:
         """The answers, one dictionary a fact, in their order."""
         return read_outcomes(self.folder / OUTCOMES)
-
-    def measured(self) -> Measured:
-        """The distractor measure of the facts that are done, at every n."""
-        return measured(self.outcomes(), self.config["probe"]["distractors"])
 
 
 def measure(
@@ -77,10 +79,12 @@ def measure(
     keys: Keys,
     seed: int,
     *,
+    way: str,
     batch: int = 32,
     name: str | None = None,
     origin: dict[str, Any] | None = None,
     progress: Progress | None = None,
+    finish: Callable[[Path], None] = lambda folder: None,
 ) -> Measurement:
     """Ask each fact once and keep the answers; what a call with the same configuration asked before stays as it is.
 
@@ -89,10 +93,12 @@ def measure(
     Args:
         keys: the facts, each once.
         seed: what all random choices follow from.
+        way: how the probe asks, in a word; a part of the folder's name.
         batch: how many facts are asked together; has no say in the answers.
         name: of the folder; None makes one from the configuration.
         origin: what else the answers depend on, such as the graph and its state; kept with them.
         progress: told, and asked, as it goes.
+        finish: called with the folder when every fact was asked, while nobody else can be at it.
 
     Raises:
         KgprobeError: the folder belongs to another measurement, is in use, or cannot be written.
@@ -100,17 +106,17 @@ def measure(
     watch = progress or Progress()
     config = {"probe": probe.describe(), "method": probe.name, "seed": seed, **(origin or {}), "facts": _digest(keys)}
     encoded = msgspec.json.encode(config, order="sorted")
-    folder = home() / "probes" / (name or _name(probe, encoded))
+    folder = home() / "probes" / (name or _name(probe, way, encoded))
     make_folder(folder)
     try:
         with filelock.FileLock(folder / "lock", timeout=0):
             _claim(folder, encoded)
-            done = _ask(folder, probe, keys, seed, batch, watch)
-            if done == len(keys) and not (folder / TABLE).exists():
-                write_plausibilities(read_outcomes(folder / OUTCOMES), folder / TABLE)
+            done, unanswered, stopped = _ask(folder / OUTCOMES, probe, keys, seed, batch, watch)
+            if done == len(keys):
+                finish(folder)
     except filelock.Timeout as error:
         raise KgprobeError(f"Another process is at {folder} already.") from error
-    return Measurement(folder, len(keys), done, msgspec.json.decode(encoded))
+    return Measurement(folder, len(keys), done, unanswered, msgspec.json.decode(encoded), stopped)
 
 
 def _claim(folder: Path, encoded: bytes) -> None:
@@ -139,38 +145,101 @@ def _differences(theirs: Any, ours: Any, place: str = "") -> Iterator[str]:
         yield place
 
 
-def _ask(folder: Path, probe: Probe, keys: Keys, seed: int, batch: int, watch: Progress) -> int:
-    path = folder / OUTCOMES
+class _StoppedError(Exception):
+    """No further batch is asked; says why."""
+
+
+def _ask(path: Path, probe: Probe, keys: Keys, seed: int, batch: int, watch: Progress) -> tuple[int, int, str]:
+    """How many facts were asked in all, how many of them got no answer, and why it ended."""
     try:
         file = open(path, "ab+")  # noqa: SIM115 - closed by the with below
     except OSError as error:
         raise KgprobeError(f"{path} cannot be written: {error.strerror}.") from error
     with file:
-        done = _complete_lines(file)
+        done, unanswered = _kept(file, path)
         if done > len(keys):
             raise KgprobeError(f"{path} holds {done:,} answers where there are {len(keys):,} facts; delete the folder.")
-        watch.on_start(len(keys), done)
-        while done < len(keys) and not (done and watch.should_stop()):
-            asked = [keys[position] for position in range(done, min(done + batch, len(keys)))]
-            outcomes = probe.ask(asked, [seed])
-            file.write(b"".join(msgspec.json.encode(outcome.as_row()) + b"\n" for outcome in outcomes))
-            file.flush()
-            os.fsync(file.fileno())
-            done += len(asked)
-            watch.on_batch(outcomes)
-    return done
+        watch.on_start(len(keys), done - len(unanswered))
+        batches = itertools.chain(_batches(range(done, len(keys)), batch), _batches(unanswered, batch))
+        silent = set(unanswered)
+        held: dict[int, bytes] = {}
+        stopped = "done"
+        try:
+            for places, outcomes in _asked(probe, keys, batches, seed, watch):
+                lines = [msgspec.json.encode(outcome.as_row()) + b"\n" for outcome in outcomes]
+                if places[0] == done:
+                    file.write(b"".join(lines))
+                    file.flush()
+                    os.fsync(file.fileno())
+                    done += len(places)
+                else:
+                    held |= zip(places, lines, strict=True)
+                silent.difference_update(places)
+                silent.update(p for p, its in zip(places, outcomes, strict=True) if its.verdict is Verdict.UNANSWERED)
+                if len(held) >= _HELD:
+                    _replace(path, held)
+                    held.clear()
+        except _StoppedError as stop:
+            stopped = str(stop)
+        finally:
+            # Lost where the process is killed; but what an API answered is kept elsewhere, too.
+            if held:
+                _replace(path, held)
+    return done, len(silent), stopped
 
 
-def _complete_lines(file: Any) -> int:
-    """How many whole lines a file has; what a killed process left of another is cut off."""
+def _batches(places: Sequence[int], size: int) -> Iterator[Sequence[int]]:
+    return (places[start : start + size] for start in range(0, len(places), size))
+
+
+def _asked(
+    probe: Probe, keys: Keys, batches: Iterator[Sequence[int]], seed: int, watch: Progress
+) -> Iterator[tuple[Sequence[int], Sequence[Outcome]]]:
+    """Batches of places with their outcomes."""
+    before: Sequence[Outcome] = ()
+    for places in batches:
+        if before and all(outcome.verdict is Verdict.UNANSWERED for outcome in before):
+            raise _StoppedError("no answers")
+        if before and watch.should_stop():
+            raise _StoppedError("asked to")
+        try:
+            before = probe.ask([keys[place] for place in places], [seed])
+        except BudgetSpentError as error:
+            raise _StoppedError("budget spent") from error
+        yield places, before
+        watch.on_batch(before)
+
+
+def _kept(file: BinaryIO, path: Path) -> tuple[int, list[int]]:
+    """How many whole lines a file has, and the places of those without an answer.
+
+    What a killed process left of another line is cut off.
+    """
     file.seek(0)
     lines = end = 0
+    unanswered = []
     for line in file:
         if not line.endswith(b"\n"):
             break
         lines, end = lines + 1, end + len(line)
+        word = Verdict.UNANSWERED.value
+        if word.encode() in line and decode_outcome(line, path, lines)["verdict"] == word:
+            unanswered.append(lines - 1)
     file.truncate(end)
-    return lines
+    return lines, unanswered
+
+
+def _replace(path: Path, lines: Mapping[int, bytes]) -> None:
+    """Put these lines in the place of others."""
+    unfinished = path.with_suffix(".part")
+    try:
+        with open(path, "rb") as old, open(unfinished, "wb") as new:
+            new.writelines(lines.get(place, line) for place, line in enumerate(old))
+            new.flush()
+            os.fsync(new.fileno())
+        os.replace(unfinished, path)
+    except OSError as error:
+        raise KgprobeError(f"{path} cannot be written: {error.strerror}.") from error
 
 
 def _digest(keys: Keys) -> dict[str, Any]:
@@ -181,8 +250,7 @@ def _digest(keys: Keys) -> dict[str, Any]:
     return {"count": len(keys), "sha256": digest.hexdigest()}
 
 
-def _name(probe: Probe, encoded: bytes) -> str:
-    described = probe.describe()
-    named = f"{described['model'].removeprefix('hf:')}-{described['strategy']['strategy']}-{probe.name}"
+def _name(probe: Probe, way: str, encoded: bytes) -> str:
+    named = f"{probe.describe()['model'].removeprefix('hf:')}-{way}-{probe.name}"
     slug = re.sub(r"[^A-Za-z0-9]+", "-", named).strip("-").lower()
     return f"{slug[-60:]}-{hashlib.sha256(encoded).hexdigest()[:10]}"

@@ -74,6 +74,7 @@ class Survey:
             "chance": finding.chance if finding else None,
             "model": finding.model if finding else None,
             "probe": finding.probe if finding else None,
+            "answers": finding.answers.as_json() if finding else None,
             "seconds": round(self.report.seconds, 3),
             "page": str(self.page) if self.page else None,
             "outcomes": str(self.outcomes),

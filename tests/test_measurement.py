@@ -1,9 +1,8 @@
 """Measurements: kept as they go, gone on with, and never mixed."""
 
-import dataclasses
 import json
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +10,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from kgprobe.distractor_measurement import TABLE, measure_distractors, measured_in
 from kgprobe.errors import KgprobeError
-from kgprobe.measurement import CONFIG, OUTCOMES, TABLE, Progress, measure
+from kgprobe.measurement import CONFIG, OUTCOMES, Progress, measure
+from kgprobe.models.spending import BudgetSpentError
 from kgprobe.probes.outcome import Outcome, Verdict
 from kgprobe.sampling.facts import FactKey
 
@@ -60,7 +61,7 @@ def home(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
 
 
 def test_every_plausibility_is_kept() -> None:
-    done = measure(WrittenProbe(), KEYS, 1, batch=4)
+    done = measure_distractors(WrittenProbe(), KEYS, 1, batch=4)
     assert (done.facts, done.done, done.complete) == (11, 11, True)
     lines = [json.loads(line) for line in (done.folder / OUTCOMES).read_text().splitlines()]
     assert [line["fact"] for line in lines] == [key.fact for key in KEYS]
@@ -78,50 +79,121 @@ def test_every_plausibility_is_kept() -> None:
         second = table[(table["fact"] == line["fact"]) & (table["sentence"] == 1)]
         assert second["entity"].tolist() == ["o", "r1"]
         assert second["log_plausibility"].tolist()[1] == -math.inf
-    measured = done.measured()
+    measured = measured_in(done)
     assert measured.min_at_n.shape == (9, 3)
     assert measured.unaskable == {"no name": 2}
 
 
 @pytest.mark.parametrize("torn", ["", '{"subject": "s0", "fa', '{"whole": 1}'])
 def test_what_was_interrupted_goes_on_without_asking_twice(torn: str) -> None:
-    undisturbed = (measure(WrittenProbe(), KEYS, 1, name="undisturbed").folder / OUTCOMES).read_text()
+    undisturbed = (measure_distractors(WrittenProbe(), KEYS, 1, name="undisturbed").folder / OUTCOMES).read_text()
     stop = Progress(should_stop=lambda: True)
-    first = measure(WrittenProbe(), KEYS, 1, batch=3, progress=stop)
+    first = measure_distractors(WrittenProbe(), KEYS, 1, batch=3, progress=stop)
     assert (first.done, first.complete) == (3, False)
     assert not (first.folder / TABLE).exists()
     with (first.folder / OUTCOMES).open("a") as file:
         file.write(torn)
     probe, starts = WrittenProbe(), list[tuple[int, int]]()
-    second = measure(probe, KEYS, 1, batch=5, progress=Progress(lambda facts, done: starts.append((facts, done))))
+    second = measure_distractors(
+        probe, KEYS, 1, batch=5, progress=Progress(lambda facts, done: starts.append((facts, done)))
+    )
     assert second.folder == first.folder
     assert starts == [(11, 3)]
     assert probe.asked == KEYS[3:]
     assert (second.folder / OUTCOMES).read_text() == undisturbed
     third = WrittenProbe()
-    assert measure(third, KEYS, 1).complete
+    assert measure_distractors(third, KEYS, 1).complete
     assert third.asked == []
 
 
 def test_other_settings_are_another_measurement() -> None:
     folders = {
-        measure(WrittenProbe(), KEYS, 1).folder,
-        measure(WrittenProbe(), KEYS, 2).folder,
-        measure(WrittenProbe(2), KEYS, 1).folder,
-        measure(WrittenProbe(), KEYS[1:], 1).folder,
-        measure(WrittenProbe(), KEYS, 1, origin={"graph": "other"}).folder,
+        measure_distractors(WrittenProbe(), KEYS, 1).folder,
+        measure_distractors(WrittenProbe(), KEYS, 2).folder,
+        measure_distractors(WrittenProbe(2), KEYS, 1).folder,
+        measure_distractors(WrittenProbe(), KEYS[1:], 1).folder,
+        measure_distractors(WrittenProbe(), KEYS, 1, origin={"graph": "other"}).folder,
     }
     assert len(folders) == 5
     assert all(folder.name.startswith("some-model-random-distractors-") for folder in folders)
-    measure(WrittenProbe(), KEYS, 1, name="mine")
+    measure_distractors(WrittenProbe(), KEYS, 1, name="mine")
     with pytest.raises(KgprobeError, match=r"other settings \(probe.distractors, seed\)"):
-        measure(WrittenProbe(2), KEYS, 2, name="mine")
+        measure_distractors(WrittenProbe(2), KEYS, 2, name="mine")
 
 
 def test_damaged_answers_are_named() -> None:
-    done = measure(WrittenProbe(), KEYS, 1)
+    done = measure_distractors(WrittenProbe(), KEYS, 1)
     path = done.folder / OUTCOMES
     path.write_text(path.read_text().replace('"f6"', "f6"))
     with pytest.raises(KgprobeError, match=r"outcomes.jsonl, line 7: damaged"):
-        dataclasses.replace(done).measured()
+        measured_in(done)
     assert json.loads((done.folder / CONFIG).read_text())["facts"]["count"] == 11
+
+
+class SilentProbe:
+    """Some facts get no answer, as a set says; each is asked right otherwise."""
+
+    name = "questions"
+    relations = ("P1",)
+
+    def __init__(self, silent: Collection[FactKey] = (), spent_after: int = 99) -> None:
+        self.silent = silent
+        self.left = spent_after
+        self.asked: list[FactKey] = []
+
+    def describe(self) -> dict[str, Any]:
+        return {"model": "openai:m", "chance": None}
+
+    def ask(self, facts: Sequence[FactKey], seed: Sequence[int]) -> list[Outcome]:
+        if self.left < len(facts):
+            raise BudgetSpentError("spent", 0, len(facts))
+        self.left -= len(facts)
+        self.asked += facts
+        return [
+            Outcome(fact, Verdict.UNANSWERED, reason="500")
+            if fact in self.silent
+            # An answer with that word in it is one all the same.
+            else Outcome(fact, Verdict.RIGHT, "unanswered", evidence={"seed": list(seed)})
+            for fact in facts
+        ]
+
+
+def test_what_got_no_answer_is_asked_again_after_all_else(monkeypatch: pytest.MonkeyPatch) -> None:
+    undisturbed = (measure(SilentProbe(), KEYS, 1, way="hard", name="undisturbed").folder / OUTCOMES).read_text()
+    silent = {KEYS[1], KEYS[4], KEYS[5], KEYS[6]}
+    stop = Progress(should_stop=lambda: True)
+    first = measure(SilentProbe(silent), KEYS, 1, way="hard", batch=7, progress=stop)
+    assert (first.done, first.complete, first.stopped) == (7, False, "asked to")
+
+    probe, starts = SilentProbe({KEYS[5]}), list[tuple[int, int]]()
+    monkeypatch.setattr("kgprobe.measurement._HELD", 1)
+    progress = Progress(lambda facts, done: starts.append((facts, done)))
+    second = measure(probe, KEYS, 1, way="hard", batch=3, progress=progress)
+    assert (second.folder, second.done, second.unanswered, second.stopped) == (first.folder, 11, 1, "done")
+    assert starts == [(11, 3)]
+    assert probe.asked == [*KEYS[7:], KEYS[1], KEYS[4], KEYS[5], KEYS[6]]
+    assert [row["fact"] for row in second.outcomes() if row["verdict"] == "unanswered"] == ["f5"]
+
+    last = SilentProbe()
+    assert (measure(last, KEYS, 1, way="hard").folder / OUTCOMES).read_text() == undisturbed
+    assert last.asked == [KEYS[5]]
+    assert first.folder.name.startswith("openai-m-hard-questions-")
+
+
+def test_a_measurement_ends_where_nothing_is_heard_and_comes_further_the_next_time() -> None:
+    silent = set(KEYS[3:6])
+    first = measure(SilentProbe(silent), KEYS, 1, way="hard", batch=3)
+    assert (first.done, first.stopped) == (6, "no answers")
+    assert [row["verdict"] for row in first.outcomes()] == ["right"] * 3 + ["unanswered"] * 3
+    assert (measure(SilentProbe(silent), KEYS, 1, way="hard", batch=3).done) == 11
+
+
+def test_a_spent_budget_ends_a_measurement_and_keeps_what_was_asked() -> None:
+    first = measure(SilentProbe({KEYS[0]}, spent_after=6), KEYS, 1, way="hard", batch=3)
+    assert (first.done, first.stopped) == (6, "budget spent")
+    # Of what is asked again, too.
+    second = measure(SilentProbe({KEYS[0]}, spent_after=5), KEYS, 1, way="hard", batch=3)
+    assert (second.done, second.stopped, second.complete) == (11, "budget spent", True)
+    third = SilentProbe()
+    assert measure(third, KEYS, 1, way="hard").stopped == "done"
+    assert third.asked == [KEYS[0]]

@@ -1,11 +1,11 @@
-"""What a run's answers were: by kind of question, and which mistakes, with examples.
+"""What the answers to questions were: by kind of question, and which mistakes, with examples.
 
 docs/methods.md, 2.
 """
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from kgprobe.analysis.rates import Share, share
@@ -72,11 +72,38 @@ class Agreement:
 
 @dataclass(frozen=True, slots=True)
 class Answers:
-    """All answers of a run."""
+    """All answers to questions, of a run or another measurement."""
 
     kinds: Sequence[KindOfQuestion]
     mistakes: Sequence[MistakeClass]
     agreement: Agreement
+
+    def as_json(self) -> dict[str, Any]:
+        """One object with stable keys."""
+        return {
+            "kinds": [
+                {
+                    "kind": kind.name,
+                    "answers": kind.asked,
+                    "right": kind.right.value,
+                    "right_interval": [kind.right.low, kind.right.high],
+                    "refused": kind.refused,
+                    "off_format": kind.off_format,
+                    "chance": kind.chance,
+                }
+                for kind in self.kinds
+            ],
+            "mistakes": [
+                {
+                    "class": mistake.name,
+                    "count": mistake.count,
+                    "share": mistake.share,
+                    "examples": [asdict(example) for example in mistake.examples],
+                }
+                for mistake in self.mistakes
+            ],
+            "judge_agreement": asdict(self.agreement),
+        }
 
 
 @dataclass(slots=True)
@@ -85,12 +112,11 @@ class _Tally:
     chances: list[float] = field(default_factory=list)
 
 
-def count_answers(outcomes: Iterable[Mapping[str, Any]], labels: Mapping[str, str]) -> Answers:
-    """Count a run's answers. Memory: the counts and the examples.
+def count_answers(outcomes: Iterable[Mapping[str, Any]]) -> Answers:
+    """Count the answers to questions. Memory: the counts and the examples.
 
     Args:
-        outcomes: the audit trail.
-        labels: of the facts' objects, by fact.
+        outcomes: as a run's audit trail or a measurement has them; those of other probes count nowhere.
     """
     tallies: dict[str, _Tally] = {}
     classes: Counter[str] = Counter()
@@ -111,7 +137,7 @@ def count_answers(outcomes: Iterable[Mapping[str, Any]], labels: Mapping[str, st
             classes[evidence["error"]] += 1
             shown = examples.setdefault(evidence["error"], [])
             if len(shown) < SHOWN_EXAMPLES:
-                shown.append(_mistake(outcome["fact"], evidence, labels))
+                shown.append(_mistake(evidence))
     kinds = [_kind(name, tally) for name, tally in sorted(tallies.items())]
     total = classes.total()
     mistakes = [MistakeClass(name, count, count / total, examples[name]) for name, count in classes.most_common()]
@@ -131,8 +157,9 @@ def _kind(name: str, tally: _Tally) -> KindOfQuestion:
     )
 
 
-def _mistake(fact: str, evidence: Mapping[str, Any], labels: Mapping[str, str]) -> Mistake:
-    right = labels.get(fact, "")
+def _mistake(evidence: Mapping[str, Any]) -> Mistake:
     if "expected" in evidence:
         right = "yes" if evidence["expected"] else "no"
+    else:
+        right = ", ".join(one["names"][0] for one in evidence["right"])
     return Mistake(evidence["question"], evidence["answer"] or "", right)

@@ -144,7 +144,7 @@ def find(
         theta=float(theta.mean()),
         overall=group_of("all", examined),
         groupings=[one for one in _groupings(examined, names) if one.groups],
-        answers=count_answers(outcomes(), dict(zip(examined["fact"], examined["object_label"], strict=True))),
+        answers=count_answers(outcomes()),
         unknown=_judged(unknown.head(shown), wrong),
         known=_judged(known.head(shown), right),
         unaskable=_reasons(rows),

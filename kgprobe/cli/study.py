@@ -68,14 +68,14 @@ class Setting:
         Raises:
             StoppedError: the user ended it.
         """
+        from kgprobe.distractor_measurement import measure_distractors
         from kgprobe.graph.state import graph_state
-        from kgprobe.measurement import measure
         from kgprobe.probes.registry import make_distractor_probe
 
         options = choice.probe_options(model, self.relations, self.common.as_of)
         probe = make_distractor_probe(self.graph, scorer, options)
         with watched(f"{choice.strategy} · {model}") as progress:
-            result = measure(
+            result = measure_distractors(
                 probe,
                 self.keys,
                 self.common.seed,
@@ -118,12 +118,13 @@ def strategies(
     model: str, facts: FactsAsked, strategies: tuple[str, ...], choice: DistractorChoice, common: Common
 ) -> None:
     """Which strategy retrieves the hardest distractors: mean Min@n for n up to --distractors."""
+    from kgprobe.distractor_measurement import measured_in
     from kgprobe.studies.strategies import strategies_study
 
     with setting(facts, common) as its:
         scorer = load_model(model)
         made = {name: its.measured(model, scorer, replace(choice, strategy=name)) for name in strategies}
-    measured = {name: measurement.measured() for name, measurement in made.items()}
+    measured = {name: measured_in(measurement) for name, measurement in made.items()}
     finish(strategies_study(measured, model, record(made, common), common.seed), common.as_json)
 
 
@@ -134,12 +135,13 @@ def strategies(
 @common_options
 def distractors(model: str, facts: FactsAsked, choice: DistractorChoice, common: Common) -> None:
     """How many distractors are enough: means, and whether the order of the facts has settled."""
+    from kgprobe.distractor_measurement import measured_in
     from kgprobe.studies.counts import counts_study
 
     with setting(facts, common) as its:
         made = its.measured(model, load_model(model), choice)
     config = {"measurement": str(made.folder), "seed": common.seed}
-    finish(counts_study(made.measured(), model, config, common.seed), common.as_json)
+    finish(counts_study(measured_in(made), model, config, common.seed), common.as_json)
 
 
 @study.command()
@@ -165,6 +167,7 @@ def sentences(model: str, facts: FactsAsked, choice: DistractorChoice, common: C
 @common_options
 def sizes(models: tuple[str, ...], facts: FactsAsked, choice: DistractorChoice, common: Common) -> None:
     """Does a larger model know more: Avg@n of several models against their numbers of parameters."""
+    from kgprobe.distractor_measurement import measured_in
     from kgprobe.studies.sizes import measured_models, sizes_study
 
     if len(set(models)) < 2:
@@ -173,7 +176,7 @@ def sizes(models: tuple[str, ...], facts: FactsAsked, choice: DistractorChoice, 
         made = {model: its.measured(model, load_model(model), choice) for model in dict.fromkeys(models)}
     sized, asked = measured_models(
         {
-            model: (measurement.config["probe"]["scorer"]["parameters"], measurement.measured())
+            model: (measurement.config["probe"]["scorer"]["parameters"], measured_in(measurement))
             for model, measurement in made.items()
         },
         common.seed,
@@ -267,8 +270,8 @@ def calibration(scores: Path, model: str, choice: MeasuresChoice, common: Common
 @click.option(
     "--run",
     metavar="NAME",
-    help="Take a run for the truth: θ of a fact is the share of its own answers that were wrong. Best is one of "
-    "`kgprobe rounds run --sampling iteration --no-propagation` with about 20 answers a fact.  [default: made-up facts]",
+    help="Take a run for the truth: θ of a fact is the share of its own answers that were wrong. Best is one made by"
+    " `kgprobe rounds run --sampling iteration --no-propagation`, with 20 answers a fact.  [default: made-up facts]",
 )
 @click.option("--facts", type=click.IntRange(min=2), default=2_500, show_default=True, help="Make up so many facts.")
 @click.option(

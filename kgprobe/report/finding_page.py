@@ -7,7 +7,7 @@ from kgprobe.analysis.finding import Finding
 from kgprobe.analysis.rates import CONFIDENCE
 from kgprobe.beliefs.draw import CREDIBILITY
 from kgprobe.errors import KgprobeError
-from kgprobe.report.finding_table import percent
+from kgprobe.report.answer_tables import percent
 from kgprobe.report.page import render_page
 
 

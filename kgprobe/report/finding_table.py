@@ -8,10 +8,10 @@ from rich.console import Console, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from kgprobe.analysis.answers import Answers
 from kgprobe.analysis.finding import Finding, Judged
-from kgprobe.analysis.rates import CONFIDENCE, Grouping, Share
+from kgprobe.analysis.rates import CONFIDENCE, Grouping
 from kgprobe.beliefs.draw import CREDIBILITY
+from kgprobe.report.answer_tables import answer_tables, percent
 from kgprobe.report.rows import visible
 
 # Groups of each kind but the first, which shows all it has.
@@ -33,10 +33,7 @@ def finding_table(finding: Finding, shown: int) -> RenderableType:
     head.append(f"{finding.asked:,} questions about {finding.overall.facts:,} facts in {finding.rounds} rounds")
     parts: list[RenderableType] = [head]
     parts += [_rates(finding, grouping) for grouping in finding.groupings]
-    if finding.answers.kinds:
-        parts.append(_kinds(finding.answers))
-    if finding.answers.mistakes:
-        parts.append(_mistakes(finding.answers))
+    parts += answer_tables(finding.answers)
     for title, facts in (("Most surely unknown", finding.unknown), ("Most surely known", finding.known)):
         if facts:
             parts.append(_facts(title, facts[:shown]))
@@ -98,36 +95,6 @@ def _rates(finding: Finding, grouping: Grouping) -> Table:
     return table
 
 
-def _kinds(answers: Answers) -> Table:
-    table = Table(title="By kind of question", title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False)
-    table.add_column("kind")
-    for name in ("answers", "right", "refused", "off the format", "by guessing"):
-        table.add_column(name, justify="right")
-    for kind in answers.kinds:
-        cells = [kind.name, f"{kind.asked:,}", percent(kind.right), f"{kind.refused:,}", f"{kind.off_format:,}"]
-        table.add_row(*cells, "—" if kind.chance is None else f"{kind.chance:.0%}")
-    agreement = answers.agreement
-    if agreement.judged:
-        table.caption = f"Judge and names say the same of {agreement.agreed:,} of {agreement.judged:,} wh-answers."
-        table.caption_justify = "left"
-    return table
-
-
-def _mistakes(answers: Answers) -> Table:
-    table = Table(title="Mistakes", title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False)
-    table.add_column("kind", no_wrap=True)
-    table.add_column("answers", justify="right")
-    table.add_column("question", ratio=4, overflow="fold")
-    table.add_column("what it said", ratio=4, overflow="fold")
-    table.add_column("right", ratio=2, overflow="fold")
-    for mistake in answers.mistakes:
-        for place, example in enumerate(mistake.examples[:2]):
-            head = [mistake.name, f"{mistake.count:,}"] if place == 0 else ["", ""]
-            cells = (example.question, example.answer or "—", example.right)
-            table.add_row(*head, *(Text(visible(cell)) for cell in cells))
-    return table
-
-
 def _facts(title: str, facts: Sequence[Judged]) -> Table:
     won = any(fact.winner for fact in facts)
     table = Table(
@@ -147,8 +114,3 @@ def _facts(title: str, facts: Sequence[Judged]) -> Table:
         theta = f"{fact.theta:.2f} [{fact.low:.2f}, {fact.high:.2f}]"
         table.add_row(*(Text(visible(cell)) for cell in cells), Text(theta))
     return table
-
-
-def percent(share: Share) -> str:
-    """A share with its interval, in per cent."""
-    return f"{100 * share.value:.0f}% [{100 * share.low:.0f}, {100 * share.high:.0f}]"

@@ -29,11 +29,16 @@ def measure_table(title: str, min_at_n: Curve, avg_at_n: Curve, notes: Sequence[
     return Group(Text(visible(title), style="bold"), table, *(Text(visible(note)) for note in notes))
 
 
-def reasons_note(unaskable: Mapping[str, int], shown: int = 8) -> str:
-    """Why facts could not be asked, the most frequent reasons first."""
-    listed = "; ".join(f"{count:,}: {reason}" for reason, count in list(unaskable.items())[:shown])
-    more = f"; and {len(unaskable) - shown} more reasons" if len(unaskable) > shown else ""
-    return f"Not askable: {listed}{more}"
+def reasons_note(reasons: Mapping[str, int], said: str = "Not askable", shown: int = 8) -> str:
+    """Why facts have no answer, the most frequent reasons first.
+
+    Args:
+        reasons: how many facts each is of, as ordered.
+        said: what is the matter with them.
+    """
+    listed = "; ".join(f"{count:,}: {reason}" for reason, count in list(reasons.items())[:shown])
+    more = f"; and {len(reasons) - shown} more reasons" if len(reasons) > shown else ""
+    return f"{said}: {listed}{more}"
 
 
 def _cell(curve: Curve, n: int) -> str:
