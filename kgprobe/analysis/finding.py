@@ -161,7 +161,8 @@ def _groupings(examined: pd.DataFrame, relations: Mapping[str, str]) -> list[Gro
     types = [(type_["id"], type_["label"] or type_["id"]) for its in examined["types"] for type_ in its]
     return [
         grouped("relation", examined, examined["relation"].map(lambda relation: [relation]), relations.items()),
-        grouped("entity", examined, entities, labels),
+        # One fact says nothing of an entity.
+        grouped("entity", examined, entities, labels, least=2),
         grouped("type", examined, examined["types"].map(lambda its: [type_["id"] for type_ in its]), types),
         by_year(examined, examined["year"].map(year_of)),
     ]

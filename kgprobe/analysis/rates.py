@@ -89,7 +89,9 @@ def group_of(name: str, examined: pd.DataFrame) -> Group:
     )
 
 
-def grouped(by: str, examined: pd.DataFrame, keys: "pd.Series[Any]", names: Iterable[tuple[Any, str]]) -> Grouping:
+def grouped(
+    by: str, examined: pd.DataFrame, keys: "pd.Series[Any]", names: Iterable[tuple[Any, str]], least: int = 1
+) -> Grouping:
     """The facts in groups; a fact can be in several, or in none.
 
     Args:
@@ -97,12 +99,14 @@ def grouped(by: str, examined: pd.DataFrame, keys: "pd.Series[Any]", names: Iter
         examined: see :func:`group_of`.
         keys: for each fact the keys of its groups, a list.
         names: what groups are called, by key.
+        least: groups with fewer facts are left out.
     """
     told = dict(names)
     pairs = keys.explode().dropna()
     sizes = pairs.value_counts()
     # Of equal size those of the smaller key, whatever the order of the facts.
-    largest = sorted(sizes.index, key=lambda key: (-sizes[key], str(key)))[:SHOWN_GROUPS]
+    large = sizes.index[sizes >= least]
+    largest = sorted(large, key=lambda key: (-sizes[key], str(key)))[:SHOWN_GROUPS]
     groups = [group_of(told.get(key, str(key)), examined.loc[pairs.index[pairs == key]]) for key in largest]
     return Grouping(by, groups, len(sizes) - len(largest))
 

@@ -143,6 +143,44 @@ def test_the_year_of_a_date(date: str | None, year: int | None) -> None:
     assert year_of(date) == year
 
 
+def test_facts_are_grouped_by_what_they_are_about(graph: Graph) -> None:
+    people = [
+        Entity("t", "town"),
+        Entity("u"),
+        Entity("a", "Ay", types=("t", "u")),
+        Entity("b", "Bee", types=("u",)),
+        Entity("c", "Sea"),
+        Entity("+1990-05-01", "1990-05-01", value="+1990-05-01T00:00:00Z", datatype="time"),
+    ]
+    facts = [
+        Fact("f0", "a", "r0", "c", start="2001-02"),
+        Fact("f1", "b", "r0", "c"),
+        Fact("f2", "a", "r1", "b", start="-0044"),
+        Fact("dated", "a", "date", "+1990-05-01"),
+    ]
+    load(graph, WrittenSource(people, facts, RELATIONS))
+    graph.write("beliefs/begin_run", id="run", properties=PROPERTIES)
+    answers = ((facts[0], RIGHT), (facts[1], Verdict.REFUSED), (facts[2], WRONG))
+    outcomes = [Outcome(FactKey(fact.subject, fact.id), verdict, "q") for fact, verdict in answers]
+    apply_round(graph, Plan("run", as_of=20250101), "m", ["r0", "r1"], 1, outcomes)
+
+    def groups(**options: Any) -> dict[str, list[tuple[str, int, float]]]:
+        finding = find(graph, "run", list, **options)
+        return {one.by: [(g.name, g.facts, g.win_rate.value) for g in one.groups] for one in finding.groupings}
+
+    assert groups() == {
+        "relation": [("first", 2, 0.5), ("second <b>", 1, 0.0)],
+        "entity": [("Ay", 2, 0.5), ("Bee", 2, 0.0), ("Sea", 2, 0.5)],
+        # Type u has no name.
+        "type": [("u", 3, pytest.approx(1 / 3)), ("town", 2, 0.5)],
+        "year": [("-44", 1, 0.0), ("2001", 1, 1.0)],
+    }
+    assert groups(year_relation="date")["year"] == [("1990", 2, 0.5)]
+    assert "year" not in groups(year_relation="nothing")
+    heard = find(graph, "run", list).overall
+    assert (heard.win_rate, heard.heard, heard.heard_win_rate) == (share(1, 3), 2, share(1, 2))
+
+
 def test_relations_of_one_label_are_told_apart(asked: Graph) -> None:
     load(asked, WrittenSource([], [], [Relation("r1", "first"), Relation("r0", "first")]))
     finding = find(asked, "run", trail)
