@@ -1,0 +1,26 @@
+// What two runs, of two models say, believe of the same facts: those first on which they differ most. A fact is there if either
+// asked it; right and wrong count own answers, and theta, the probability of failing, also has what neighbours propagated (a run
+// that never came near a fact believes 0.5). For Neo4j Browser: :params {one: 'RUN', other: 'RUN', limit: 50}
+// Scans the beliefs. $one, $other: ids of runs, $limit
+//   -> relation, subject, object, one_right, one_wrong, one_theta, other_right, other_wrong, other_theta, difference, fact
+MATCH (s:Entity)-[belief:BELIEF]->(o:Entity)
+WHERE belief.run = $one OR belief.run = $other
+WITH s, o, belief.fact AS fact,
+     sum(CASE WHEN belief.run = $one THEN belief.right ELSE 0 END) AS one_right,
+     sum(CASE WHEN belief.run = $one THEN belief.wrong ELSE 0 END) AS one_wrong,
+     max(CASE WHEN belief.run = $one THEN 1.0 * belief.alpha / (belief.alpha + belief.beta) ELSE null END) AS one_found,
+     sum(CASE WHEN belief.run = $other THEN belief.right ELSE 0 END) AS other_right,
+     sum(CASE WHEN belief.run = $other THEN belief.wrong ELSE 0 END) AS other_wrong,
+     max(CASE WHEN belief.run = $other THEN 1.0 * belief.alpha / (belief.alpha + belief.beta) ELSE null END) AS other_found
+WHERE one_right + one_wrong + other_right + other_wrong > 0
+WITH s, o, fact, one_right, one_wrong, coalesce(one_found, 0.5) AS one_theta,
+     other_right, other_wrong, coalesce(other_found, 0.5) AS other_theta
+WITH s, o, fact, one_right, one_wrong, one_theta, other_right, other_wrong, other_theta,
+     abs(one_theta - other_theta) AS difference
+ORDER BY difference DESC, fact
+LIMIT toInteger($limit)
+MATCH (s)-[asked:FACT {id: fact}]->(o)
+OPTIONAL MATCH (r:Relation {id: asked.relation})
+RETURN coalesce(r.label, asked.relation) AS relation, s.label AS subject, o.label AS object,
+       one_right, one_wrong, one_theta, other_right, other_wrong, other_theta, difference, fact
+ORDER BY difference DESC, fact
