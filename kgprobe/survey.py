@@ -12,7 +12,7 @@ from typing import Any
 from kgprobe.analysis.finding import Finding, find
 from kgprobe.beliefs.rounds import Plan, Round, RunReport, begin_run, forget_run, get_run, plan_of, run_rounds
 from kgprobe.beliefs.trail import FILE, read_trail, run_folder
-from kgprobe.errors import KgprobeError
+from kgprobe.errors import KgprobeError, UnknownNameError
 from kgprobe.graph.client import Graph
 from kgprobe.probes.outcome import Probe
 from kgprobe.probes.registry import Models, ProbeOptions, decode_options, encode_options, make_probe
@@ -105,19 +105,32 @@ def _slug(model: str) -> str:
     return (re.sub(r"[^A-Za-z0-9]+", "-", bare).strip("-").lower() or "model")[:40]
 
 
-def begin(graph: Graph, models: Models, options: ProbeOptions, plan: Plan, watch: Watch | None = None) -> Survey:
+def begin(
+    graph: Graph,
+    models: Models,
+    options: ProbeOptions,
+    plan: Plan,
+    watch: Watch | None = None,
+    *,
+    year_relation: str | None = None,
+) -> Survey:
     """Begin a run, do its rounds, and say what it found.
 
+    Args:
+        year_relation: what gives a fact's year, see :func:`~kgprobe.analysis.finding.find`; no part of the run.
+
     Raises:
+        UnknownNameError: the graph has no such relation.
         KgprobeError: the run's name is taken or cannot be a folder's, or the graph has no fact to ask.
     """
     if not _RUN_NAME.fullmatch(plan.run):
         raise KgprobeError(
             f"{plan.run!r} cannot name a run; letters, digits, dots, dashes and underscores can, up to 100."
         )
+    _refuse_unknown_relation(graph, year_relation)
     made = make_probe(graph, models, options)
     begin_run(graph, made, plan, encode_options(options))
-    survey = _survey(graph, made, plan, watch or Watch())
+    survey = _survey(graph, made, plan, watch or Watch(), year_relation)
     if survey.report.facts == 0:
         forget(graph, plan.run)
         relations = ", ".join(made.relations)
@@ -138,19 +151,30 @@ def options_of(graph: Graph, run: str) -> ProbeOptions:
     return decode_options(properties["probe"], properties["options"])
 
 
-def resume(graph: Graph, models: Models, run: str, rounds: int | None = None, watch: Watch | None = None) -> Survey:
+def resume(
+    graph: Graph,
+    models: Models,
+    run: str,
+    rounds: int | None = None,
+    watch: Watch | None = None,
+    *,
+    year_relation: str | None = None,
+) -> Survey:
     """Go on with a run where it stands.
 
     Args:
         rounds: how many it shall have in all; None leaves it at what it was begun with.
+        year_relation: what gives a fact's year, see :func:`~kgprobe.analysis.finding.find`; no part of the run.
 
     Raises:
-        UnknownNameError: there is no such run.
+        UnknownNameError: there is no such run or relation.
         KgprobeError: the model is another one, or another process is at the run.
     """
+    _refuse_unknown_relation(graph, year_relation)
     plan = plan_of(get_run(graph, run))
     probe = make_probe(graph, models, options_of(graph, run))
-    return _survey(graph, probe, dataclasses.replace(plan, rounds=rounds or plan.rounds), watch or Watch())
+    extended = dataclasses.replace(plan, rounds=rounds or plan.rounds)
+    return _survey(graph, probe, extended, watch or Watch(), year_relation)
 
 
 def forget(graph: Graph, run: str) -> None:
@@ -164,14 +188,20 @@ def forget(graph: Graph, run: str) -> None:
     shutil.rmtree(folder, ignore_errors=True)
 
 
-def _survey(graph: Graph, probe: Probe, plan: Plan, watch: Watch) -> Survey:
+def _refuse_unknown_relation(graph: Graph, relation: str | None) -> None:
+    """Raise UnknownNameError before anything is asked, and not when the years are looked for."""
+    if relation is not None and relation not in {row["id"] for row in graph.read("sample/relations")}:
+        raise UnknownNameError(f"There is no relation {relation!r} in this graph from which years could come.")
+
+
+def _survey(graph: Graph, probe: Probe, plan: Plan, watch: Watch, year_relation: str | None) -> Survey:
     report = run_rounds(
         graph, probe, plan, on_start=watch.on_start, on_round=watch.on_round, should_stop=watch.should_stop
     )
     folder = run_folder(get_run(graph, plan.run))
     if not report.asked:
         return Survey(report, None, None, folder / FILE)
-    finding = find(graph, plan.run, lambda: read_trail(folder))
+    finding = find(graph, plan.run, lambda: read_trail(folder), year_relation=year_relation)
     page = folder / "finding.html"
     write_finding_page(finding, page)
     return Survey(report, finding, page, folder / FILE)

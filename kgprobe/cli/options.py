@@ -269,17 +269,20 @@ class QuestionChoice:
         )
 
 
+difficulty_option = click.option(
+    "--difficulty",
+    type=click.Choice(("easy", "hard")),
+    default="hard",
+    show_default=True,
+    help="easy asks yes/no questions alone; hard also who, which and what, where fewer than ten answers are right.",
+)
+with_alias_option = click.option("--with-alias", is_flag=True, help="Say after the subject what else it is called.")
+
+
 def question_options(command: Command) -> Command:
     """``--difficulty``, ``--judge``, ``--follow-ups`` and ``--with-alias``, as ``questions``."""
     options = (
-        click.option(
-            "--difficulty",
-            type=click.Choice(("easy", "hard")),
-            default="hard",
-            show_default=True,
-            help="easy asks yes/no questions alone; hard also who, which and what, where fewer than ten answers are"
-            " right.",
-        ),
+        difficulty_option,
         click.option(
             "--judge",
             metavar="SPEC",
@@ -293,7 +296,7 @@ def question_options(command: Command) -> Command:
             show_default=True,
             help="Questions after a mistake, at most, to see whether the model stands by it.",
         ),
-        click.option("--with-alias", is_flag=True, help="Say after the subject what else it is called."),
+        with_alias_option,
     )
     return together(QuestionChoice, "questions", *options)(command)
 

@@ -32,6 +32,14 @@ if TYPE_CHECKING:
 PROBES = ("distractors", "questions")
 
 
+_YEAR_RELATION = click.option(
+    "--year-relation",
+    metavar="ID",
+    help="Show results by the year that this relation gives the subject, such as its inception.  [default: the year in"
+    " which the fact began]",
+)
+
+
 @click.group()
 def rounds() -> None:
     """Ask a model about the graph, round by round.
@@ -91,6 +99,7 @@ def rounds() -> None:
     help="End as soon as the 90% interval of a fact's probability of failing is no broader, on average over all facts"
     " that can be asked.  [default: do all rounds]",
 )
+@_YEAR_RELATION
 @click.option("--run", "name", metavar="NAME", help="A name for the run.  [default: model, probe and time]")
 @common_options
 def run(
@@ -106,6 +115,7 @@ def run(
     propagation: bool,
     max_degree: int,
     width: float,
+    year_relation: str | None,
     name: str | None,
     common: Common,
 ) -> None:
@@ -133,7 +143,7 @@ def run(
             options = way.probe_options(model, relations, common.as_of)
             plan = Plan(run_name, count, batch, common.seed, common.as_of, max_degree, sampling, propagation, width)
             with watched(plan.run, count) as watch:
-                surveys.append(survey.begin(graph, loaded, options, plan, watch))
+                surveys.append(survey.begin(graph, loaded, options, plan, watch, year_relation=year_relation))
             show(surveys[-1], common.as_json, common.graph)
             if surveys[-1].report.stopped == "asked to":
                 break
@@ -147,12 +157,15 @@ def run(
 @rounds.command()
 @click.argument("run")
 @click.option("--rounds", "count", type=click.IntRange(min=1), help="Rounds to come to in all.  [default: as begun]")
+@_YEAR_RELATION
 @explain_option
 @api_options
 @graph_option
 @json_option
 @debug_option
-def resume(run: str, count: int | None, api: ApiChoice, graph: str | None, as_json: bool) -> None:
+def resume(
+    run: str, count: int | None, year_relation: str | None, api: ApiChoice, graph: str | None, as_json: bool
+) -> None:
     """Go on with RUN where it stands, with the options it was begun with.
 
     A run that has done its rounds shows its finding again; --rounds lets it do more.
@@ -166,7 +179,7 @@ def resume(run: str, count: int | None, api: ApiChoice, graph: str | None, as_js
         if count is not None and count < properties["round"]:
             raise click.UsageError(f"--rounds {count}: {properties['round']} rounds are done already.")
         with watched(run, count or properties["rounds"]) as watch:
-            result = survey.resume(connection, loaded, run, count, watch)
+            result = survey.resume(connection, loaded, run, count, watch, year_relation=year_relation)
     show(result, as_json, graph)
 
 

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -12,14 +12,28 @@ from kgprobe.cli.options import (
     DistractorChoice,
     ask_password,
     common_options,
+    difficulty_option,
     distractor_options,
     explain_option,
+    with_alias_option,
 )
 
 if TYPE_CHECKING:
-    from kgprobe.graph.client import Graph
+    from kgprobe.graph.client import Graph, Row
+    from kgprobe.probes.questions import Question
     from kgprobe.sampling.distractors import Distractor
     from kgprobe.sampling.facts import AskedFact, FactKey
+    from kgprobe.sampling.negatives import Negative
+
+_FACT = click.option(
+    "--fact",
+    "named",
+    multiple=True,
+    required=True,
+    metavar="FACT",
+    help="The fact: its id, or its subject, relation and object, each by its id or a name, with spaces or | between"
+    " them; repeatable.",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,15 +52,7 @@ def sample() -> None:
 
 
 @sample.command()
-@click.option(
-    "--fact",
-    "named",
-    multiple=True,
-    required=True,
-    metavar="FACT",
-    help="The fact: its id, or its subject, relation and object, each by its id or a name, with spaces or | between"
-    " them; repeatable.",
-)
+@_FACT
 @click.option(
     "--model",
     metavar="SPEC",
@@ -85,7 +91,7 @@ def distractors(named: Sequence[str], model: str | None, choice: DistractorChoic
             raise click.UsageError(f"--strategy {strategy} looks for what a model finds plausible; name one: --model.")
         else:
             described, chosen = _optimal(connection, keys, model, choice, common)
-        relations = {row["id"]: row["label"] or row["id"] for row in connection.read("sample/relations")}
+        relations = _relation_labels(connection)
         for fact, lists in zip(describe_facts(connection, keys), chosen, strict=True):
             for shown in lists:
                 _tell(connection, fact, shown, choice.distractors, as_of)
@@ -177,6 +183,171 @@ def _print_table(fact: "AskedFact", relation: str, strategy: str, rivals: _Shown
     title += f"\n{visible(rivals.sentence)} …" if rivals.sentence else ""
     shown.title, shown.title_justify = Text(title, style="bold"), "left"
     Console().print(shown)
+
+
+@sample.command()
+@_FACT
+@click.option("-n", "count", type=click.IntRange(min=1), default=10, show_default=True, help="How many to draw.")
+@common_options
+def negatives(named: Sequence[str], count: int, common: Common) -> None:
+    """What may stand in the fact's place in a yes/no question to which no is right, drawn at random.
+
+    Each is an object of the same relation elsewhere, so that its kind does not give it away. Where it was right
+    before, it is said until when.
+
+    \b
+    kgprobe sample negatives --fact "France capital Paris"
+    kgprobe sample negatives --fact "United States | head of state | Donald Trump" -n 50
+    """  # noqa: D301
+    from kgprobe.graph.server import open_graph
+    from kgprobe.sampling.facts import describe_facts
+    from kgprobe.sampling.lookup import find_fact
+    from kgprobe.sampling.negatives import Negatives
+
+    with open_graph(common.graph, ask_password) as connection:
+        keys = [find_fact(connection, name, common.as_of) for name in named]
+        labels = _relation_labels(connection)
+        drawn = Negatives(connection, common.as_of).draw(keys, count, [common.seed])
+        for fact, its in zip(describe_facts(connection, keys), drawn, strict=True):
+            if len(its) < count:
+                click.echo(f"{fact.key.fact}: {len(its):,} hard negatives, not {count:,}: there are no more.", err=True)
+            ids = [negative.id for negative in its]
+            rows = connection.read("sample/elsewhere", relation=fact.relation, subject=fact.key.subject, ids=ids)
+            elsewhere = {row["id"]: row for row in rows}
+            if common.as_json:
+                _print_negatives_json(fact, its, elsewhere)
+            else:
+                _print_negatives(fact, labels[fact.relation], its, elsewhere)
+
+
+def _print_negatives_json(fact: "AskedFact", negatives: "Sequence[Negative]", elsewhere: Mapping[str, "Row"]) -> None:
+    for rank, negative in enumerate(negatives, start=1):
+        row = {
+            "fact": fact.key.fact,
+            "subject": fact.key.subject,
+            "relation": fact.relation,
+            "object": fact.object,
+            "rank": rank,
+            "id": negative.id,
+            "label": negative.label,
+            "aliases": negative.aliases,
+            "former": negative.former,
+            "until": elsewhere[negative.id]["until"],
+            "subjects_elsewhere": elsewhere[negative.id]["subjects"],
+            "example": elsewhere[negative.id]["example"],
+        }
+        click.echo(json.dumps(row, ensure_ascii=False))
+
+
+def _print_negatives(
+    fact: "AskedFact", relation: str, negatives: "Sequence[Negative]", elsewhere: Mapping[str, "Row"]
+) -> None:
+    from rich.console import Console
+    from rich.text import Text
+
+    from kgprobe.report.rows import table, visible
+
+    rows = []
+    for rank, negative in enumerate(negatives, start=1):
+        its = elsewhere[negative.id]
+        more = f" and {its['subjects'] - 1:,} more" if its["subjects"] > 1 else ""
+        before = f"until {its['until']}" if its["until"] else "before"
+        rows.append(
+            {
+                "": rank,
+                "id": negative.id,
+                "negative": negative.label,
+                "object of": f"{its['example']}{more}" if its["subjects"] else None,
+                "was right": before if negative.former else None,
+            }
+        )
+    shown, _ = table(["", "id", "negative", "object of", "was right"], rows, len(rows))
+    title = visible(f"{fact.subject_label} · {relation} · {fact.object_label}: hard negatives")
+    shown.title, shown.title_justify = Text(title, style="bold"), "left"
+    Console().print(shown)
+
+
+@sample.command()
+@_FACT
+@difficulty_option
+@with_alias_option
+@common_options
+def questions(named: Sequence[str], difficulty: str, with_alias: bool, common: Common) -> None:
+    """Which question would be asked about the fact with this --seed, in which prompt, and what is right.
+
+    \b
+    kgprobe sample questions --fact "France capital Paris" --difficulty easy --seed 3
+    """  # noqa: D301
+    from kgprobe.graph.server import open_graph
+    from kgprobe.probes.questions import FactQuestions
+    from kgprobe.sampling.lookup import find_fact
+
+    with open_graph(common.graph, ask_password) as connection:
+        keys = [find_fact(connection, name, common.as_of) for name in named]
+        labels = _relation_labels(connection)
+        made = FactQuestions(connection, common.as_of, difficulty=difficulty, with_alias=with_alias)
+        for question in made.of(keys, [common.seed]):
+            if common.as_json:
+                _print_question_json(question)
+            else:
+                _print_question(question, labels[question.fact.relation])
+
+
+def _print_question_json(question: "Question") -> None:
+    from kgprobe.probes.question_probe import prompt
+    from kgprobe.probes.questions import Kind
+
+    asked = question.reason is None
+    yes_no = asked and question.kind is Kind.YES_NO
+    row = {
+        "fact": question.fact.key.fact,
+        "subject": question.fact.key.subject,
+        "relation": question.fact.relation,
+        "object": question.fact.object,
+        "kind": question.kind.value if asked else None,
+        "question": question.text or None,
+        "prompt": prompt(question) if asked else None,
+        "chance": question.chance if asked else None,
+        "expected": question.expected if yes_no else None,
+        "negative": asdict(question.negative) if question.negative else None,
+        "right": [one._asdict() for one in question.right],
+        "former": [one._asdict() for one in question.former],
+        "reason": question.reason,
+    }
+    click.echo(json.dumps(row, ensure_ascii=False))
+
+
+def _print_question(question: "Question", relation: str) -> None:
+    from rich.console import Console
+    from rich.text import Text
+
+    from kgprobe.probes.question_probe import prompt
+    from kgprobe.probes.questions import Kind
+    from kgprobe.report.rows import visible
+
+    fact, console = question.fact, Console()
+    head = f"{fact.subject_label} · {relation} · {fact.object_label}: "
+    if question.reason is not None:
+        console.print(Text(visible(f"{head}cannot be asked: {question.reason}."), style="bold"))
+        return
+    if question.kind is Kind.WH:
+        told = [
+            f"{one.names[0]} (also: {', '.join(one.names[1:])})" if one.names[1:] else one.names[0]
+            for one in question.right
+        ]
+        right = "; ".join(told)
+    elif question.negative is None:
+        right = "yes"
+    else:
+        right = "no" + (f": {question.negative.label} was right before" if question.negative.former else "")
+    console.print(Text(visible(f"{head}{question.kind.value} question"), style="bold"))
+    for line in prompt(question).splitlines():
+        console.print(Text(f"  {visible(line)}"))
+    console.print(Text(visible(f"Right: {right}")))
+
+
+def _relation_labels(graph: "Graph") -> dict[str, str]:
+    return {row["id"]: row["label"] or row["id"] for row in graph.read("sample/relations")}
 
 
 @sample.command()
