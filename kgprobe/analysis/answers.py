@@ -12,6 +12,8 @@ from kgprobe.analysis.rates import Share, share
 
 # Of each class of mistakes.
 SHOWN_EXAMPLES = 3
+# Why questions are not in a writer's words.
+SHOWN_REASONS = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,12 +73,40 @@ class Agreement:
 
 
 @dataclass(frozen=True, slots=True)
+class Writing:
+    """How many questions were asked in a writer's words, and why the others were not.
+
+    Attributes:
+        questions: how many a writer was to word.
+        written: how many are in its words; the others are in those of templates.
+        reasons: how many of the others it speaks against, the most frequent first; one may have several.
+    """
+
+    questions: int
+    written: int
+    reasons: Mapping[str, int]
+
+    def __str__(self) -> str:
+        told = f"{self.written:,} of {self.questions:,} questions are in the writer's words"
+        if not self.reasons:
+            return f"{told}."
+        reasons = [f"{reason} ({count:,})" for reason, count in list(self.reasons.items())[:SHOWN_REASONS]]
+        more = ["…"] if len(self.reasons) > SHOWN_REASONS else []
+        return f"{told}. What it wrote instead of the others: {'; '.join([*reasons, *more])}."
+
+
+@dataclass(frozen=True, slots=True)
 class Answers:
-    """All answers to questions, of a run or another measurement."""
+    """All answers to questions, of a run or another measurement.
+
+    Attributes:
+        writing: None where all questions are in the words of templates.
+    """
 
     kinds: Sequence[KindOfQuestion]
     mistakes: Sequence[MistakeClass]
     agreement: Agreement
+    writing: Writing | None = None
 
     def as_json(self) -> dict[str, Any]:
         """One object with stable keys."""
@@ -103,6 +133,7 @@ class Answers:
                 for mistake in self.mistakes
             ],
             "judge_agreement": asdict(self.agreement),
+            "writing": asdict(self.writing) if self.writing else None,
         }
 
 
@@ -122,6 +153,8 @@ def count_answers(outcomes: Iterable[Mapping[str, Any]]) -> Answers:
     classes: Counter[str] = Counter()
     examples: dict[str, list[Mistake]] = {}
     judged = agreed = 0
+    wordings: Counter[bool] = Counter()
+    objections: Counter[str] = Counter()
     for outcome in outcomes:
         evidence, verdict = outcome["evidence"], outcome["verdict"]
         if "kind" not in evidence or verdict in ("unaskable", "unanswered"):
@@ -133,6 +166,10 @@ def count_answers(outcomes: Iterable[Mapping[str, Any]]) -> Answers:
         if evidence.get("judged") is not None:
             judged += 1
             agreed += evidence["judged"] == bool(evidence["named"])
+        if "written" in evidence:
+            wordings[evidence["written"]] += 1
+            # What a reason means in this question stands behind the colon.
+            objections.update({reason.partition(":")[0] for reason in evidence["fell_back"]})
         if "error" in evidence:
             classes[evidence["error"]] += 1
             shown = examples.setdefault(evidence["error"], [])
@@ -141,7 +178,8 @@ def count_answers(outcomes: Iterable[Mapping[str, Any]]) -> Answers:
     kinds = [_kind(name, tally) for name, tally in sorted(tallies.items())]
     total = classes.total()
     mistakes = [MistakeClass(name, count, count / total, examples[name]) for name, count in classes.most_common()]
-    return Answers(kinds, mistakes, Agreement(judged, agreed))
+    writing = Writing(wordings.total(), wordings[True], dict(objections.most_common())) if wordings else None
+    return Answers(kinds, mistakes, Agreement(judged, agreed), writing)
 
 
 def _kind(name: str, tally: _Tally) -> KindOfQuestion:

@@ -259,13 +259,21 @@ class QuestionChoice:
     judge: str | None
     follow_ups: int
     with_alias: bool
+    writer: str | None
 
     def probe_options(self, model: str, relations: tuple[str, ...], as_of: int) -> "QuestionOptions":
         """The probe's options with this choice."""
         from kgprobe.probes.registry import QuestionOptions
 
         return QuestionOptions(
-            model, as_of, relations, self.difficulty, self.with_alias, self.judge, follow_ups=self.follow_ups
+            model,
+            as_of,
+            relations,
+            self.difficulty,
+            self.with_alias,
+            self.judge,
+            follow_ups=self.follow_ups,
+            writer=self.writer,
         )
 
 
@@ -280,7 +288,7 @@ with_alias_option = click.option("--with-alias", is_flag=True, help="Say after t
 
 
 def question_options(command: Command) -> Command:
-    """``--difficulty``, ``--judge``, ``--follow-ups`` and ``--with-alias``, as ``questions``."""
+    """``--difficulty``, ``--judge``, ``--follow-ups``, ``--with-alias`` and ``--writer``, as ``questions``."""
     options = (
         difficulty_option,
         click.option(
@@ -297,6 +305,12 @@ def question_options(command: Command) -> Command:
             help="Questions after a mistake, at most, to see whether the model stands by it.",
         ),
         with_alias_option,
+        click.option(
+            "--writer",
+            metavar="SPEC",
+            help="The model that words the questions; what does not pass the checks is asked in the words of a"
+            " template.  [default: all are]",
+        ),
     )
     return together(QuestionChoice, "questions", *options)(command)
 

@@ -61,7 +61,7 @@ def follow_ups(question: Question, paraphrases: Sequence[str], about: Question, 
             object, and the subject has one alone: who says yes to it, too, says two things.
         limit: how many questions, at most.
     """
-    asked = [replace(question, text=text) for text in paraphrases]
+    asked = [replace(question, text=text, written=None, fell_back=()) for text in paraphrases]
     if (question.kind is Kind.WH or not question.expected) and len(question.right) == 1:
         asked.insert(0, about)
     return asked[:limit]

@@ -161,6 +161,8 @@ def _outcome(
         evidence["negative"] = question.negative.id if question.negative else None
     else:
         evidence["right"] = [{"id": one.id, "names": list(one.names)} for one in question.right]
+    if question.written is not None:
+        evidence |= {"written": question.written, "fell_back": list(question.fell_back)}
     if error is not None:
         evidence |= {"error": error.value, "follow_ups": list(followed)}
         evidence["winner"] = _shown(_text(answer) or "")

@@ -2,7 +2,8 @@
 
 Section 2.2 of the parameterized-graph paper; docs/methods.md, 2. A yes/no question is about the fact itself or, half of
 the time, about a hard negative (:mod:`kgprobe.sampling.negatives`). A wh-question has all of the subject's objects for
-an answer, so it is put only where there are fewer than ten, and not where it would say the answer itself.
+an answer, so it is put only where there are fewer than ten, and not where it would say the answer itself. A question
+is in the words of a template, or of a model that writes it (:mod:`kgprobe.verbalize.question_writing`).
 """
 
 import zlib
@@ -11,13 +12,18 @@ from dataclasses import dataclass, replace
 from enum import Enum
 from typing import Any, NamedTuple
 
+import msgspec
 import numpy as np
 
 from kgprobe.errors import KgprobeError, UnknownNameError
 from kgprobe.graph.client import Graph, Row
+from kgprobe.models.generator import Answer, Generator, Request, Unanswered
+from kgprobe.records import Relation
 from kgprobe.sampling.facts import AskedFact, FactKey, describe_facts
 from kgprobe.sampling.negatives import Negative, Negatives
 from kgprobe.verbalize.answers import named_in
+from kgprobe.verbalize.articles import mention
+from kgprobe.verbalize.question_writing import QUESTION_TOKENS, Wanted, objections, writing_prompt, written_question
 from kgprobe.verbalize.sentences import fill, wh_question
 
 # Sets the choice of kind, side and template apart from all others that follow from the same seed.
@@ -53,6 +59,8 @@ class Question:
         right: all objects that are true of the subject.
         former: objects that were, and are no more.
         negative: what a yes/no question is about in place of the fact's object, where the answer is no.
+        written: whether the text is a writer's, or that of a template in its place; None where nobody writes.
+        fell_back: what speaks against the writer's text, where a template's stands in its place.
     """
 
     fact: AskedFact
@@ -62,6 +70,8 @@ class Question:
     former: Sequence[Object] = ()
     negative: Negative | None = None
     reason: str | None = None
+    written: bool | None = None
+    fell_back: Sequence[str] = ()
 
     @property
     def expected(self) -> bool:
@@ -82,7 +92,7 @@ class Question:
 
 
 class FactQuestions:
-    """Makes questions from the templates of a graph's relations.
+    """Makes questions of facts whose relations have templates of them.
 
     Attributes:
         relations: ids of those whose facts can be asked, sorted.
@@ -96,6 +106,7 @@ class FactQuestions:
         difficulty: str = "hard",
         with_alias: bool = False,
         relations: Sequence[str] = (),
+        writer: Generator | None = None,
     ) -> None:
         """Read the relations' templates of questions.
 
@@ -104,6 +115,8 @@ class FactQuestions:
             difficulty: one of ``DIFFICULTIES``.
             with_alias: whether the subject's first alias is mentioned, for those that share a name.
             relations: ids; none means every active relation that has a template of a question.
+            writer: who words the questions; what does not pass the checks stays in the words of a template. None
+                leaves all to templates.
 
         Raises:
             UnknownNameError: a relation that was named is not active or has no question, or there is no such
@@ -125,6 +138,7 @@ class FactQuestions:
             )
         self.relations: Sequence[str] = sorted(relations or rows)
         self._templates = {relation: rows[relation] for relation in self.relations}
+        self._writer = writer
         self._graph = graph
         self._as_of = as_of
         self._difficulty = difficulty
@@ -137,6 +151,7 @@ class FactQuestions:
             "as_of": self._as_of,
             "difficulty": self._difficulty,
             "with_alias": self._with_alias,
+            "writer": dict(self._writer.describe()) if self._writer else None,
             "yes_no_questions": {id_: list(row["yes_no_questions"]) for id_, row in self._templates.items()},
             "wh_questions": {id_: list(row["wh_questions"]) for id_, row in self._templates.items()},
         }
@@ -144,7 +159,10 @@ class FactQuestions:
     def of(self, facts: Sequence[FactKey], seed: Sequence[int]) -> list[Question]:
         """A question a fact, in order, drawn from a stream of the fact's own.
 
-        Cost: a walk from each subject, and the drawing of negatives.
+        Cost: a walk from each subject, and the drawing of negatives; with a writer, a request for each question.
+
+        Raises:
+            KgprobeError: the writer cannot be asked at all, or its budget is spent.
         """
         described = describe_facts(self._graph, facts)
         answers = self._answers(facts)
@@ -155,10 +173,11 @@ class FactQuestions:
         opposed = [one.fact.key for one in questions if self._is_opposed(one, generators[one.fact.key.fact])]
         drawn = self._negatives.draw(opposed, 1, seed) if opposed else []
         negatives = {key.fact: its[0] for key, its in zip(opposed, drawn, strict=True) if its}
-        return [
+        worded = [
             self._worded(replace(one, negative=negatives.get(one.fact.key.fact)), generators[one.fact.key.fact])
             for one in questions
         ]
+        return self._rewritten(worded, self._writer) if self._writer else worded
 
     def paraphrases(self, question: Question) -> list[str]:
         """The same question in other words, in which a yes/no question is also one about a statement."""
@@ -180,7 +199,8 @@ class FactQuestions:
         """The yes/no question about the fact itself, to which yes is the answer."""
         positive = replace(question, kind=Kind.YES_NO, negative=None)
         template = self._templates[question.fact.relation]["yes_no_questions"][0]
-        return replace(positive, text=fill(template, self._subject(question.fact), positive.shown[0]))
+        text = fill(template, self._subject(question.fact), positive.shown[0])
+        return replace(positive, text=text, written=None, fell_back=())
 
     def _answers(self, facts: Sequence[FactKey]) -> dict[str, list[Row]]:
         answers: dict[str, list[Row]] = {key.fact: [] for key in facts}
@@ -235,7 +255,45 @@ class FactQuestions:
         return replace(question, text=fill(template, self._subject(question.fact), question.shown[0]))
 
     def _subject(self, fact: AskedFact) -> str:
+        return _told(fact, fact.subject_label, [fact.object_label]) if self._with_alias else fact.subject_label
+
+    def _rewritten(self, questions: Sequence[Question], writer: Generator) -> list[Question]:
+        """The questions in the writer's words, where these pass the checks."""
+        places = [place for place, question in enumerate(questions) if question.reason is None]
+        wanted = [self._wanted(questions[place]) for place in places]
+        prompts = [writing_prompt(each, with_alias=self._with_alias) for each in wanted]
+        answers = writer.answer([Request(prompt, QUESTION_TOKENS) for prompt in prompts])
+        rewritten = list(questions)
+        for place, each, answer in zip(places, wanted, answers, strict=True):
+            rewritten[place] = _reworded(questions[place], each, answer)
+        return rewritten
+
+    def _wanted(self, question: Question) -> Wanted:
+        fact = question.fact
+        shown = question.shown if question.kind is Kind.YES_NO else ()
+        right = [name for one in question.right for name in one.names if name not in shown]
+        told = self._subject(fact)
+        subject: Sequence[str] = (told,)
         if not self._with_alias:
-            return fact.subject_label
-        told = [alias for alias in fact.subject_aliases if alias.strip() and not named_in(alias, [fact.object_label])]
-        return f"{fact.subject_label} (also called {told[0]})" if told else fact.subject_label
+            # The writer may say either name, and is told both.
+            told = _told(fact, mention(fact.subject_label), [*shown, *right])
+            subject = (fact.subject_label, *fact.subject_aliases)
+        relation = msgspec.convert(self._templates[fact.relation], Relation)
+        return Wanted(told, subject, shown, right, relation)
+
+
+def _told(fact: AskedFact, subject: str, unsaid: Sequence[str]) -> str:
+    """The subject with its first alias that says none of these names."""
+    told = [alias for alias in fact.subject_aliases if alias.strip() and not named_in(alias, unsaid)]
+    return f"{subject} (also called {told[0]})" if told else subject
+
+
+def _reworded(question: Question, wanted: Wanted, answer: Answer | Unanswered) -> Question:
+    if isinstance(answer, Unanswered):
+        return replace(question, written=False, fell_back=[f"got no answer: {answer.reason}"])
+    if answer.refused:
+        return replace(question, written=False, fell_back=["was refused"])
+    text = written_question(answer.text)
+    if reasons := objections(text, wanted):
+        return replace(question, written=False, fell_back=reasons)
+    return replace(question, text=text, written=True)

@@ -48,6 +48,7 @@ class QuestionOptions:
         difficulty, with_alias: see :class:`~kgprobe.probes.questions.FactQuestions`.
         judge: the spec of the model that reads answers to wh-questions; None goes by names.
         follow_ups: how many questions follow a mistake, at most.
+        writer: the spec of the model that words the questions; None leaves that to templates.
     """
 
     model: str
@@ -57,6 +58,7 @@ class QuestionOptions:
     with_alias: bool = False
     judge: str | None = None
     follow_ups: int = 2
+    writer: str | None = None
 
 
 ProbeOptions = DistractorOptions | QuestionOptions
@@ -87,6 +89,7 @@ def make_probe(graph: Graph, models: Models, options: ProbeOptions) -> Probe:
             difficulty=options.difficulty,
             with_alias=options.with_alias,
             relations=options.relations,
+            writer=models.generator(options.writer) if options.writer else None,
         )
         generator = models.generator(options.model)
         judge = models.generator(options.judge) if options.judge else None

@@ -29,9 +29,12 @@ def _kinds(answers: Answers) -> Table:
         cells = [kind.name, f"{kind.asked:,}", percent(kind.right), f"{kind.refused:,}", f"{kind.off_format:,}"]
         table.add_row(*cells, "—" if kind.chance is None else f"{kind.chance:.0%}")
     agreement = answers.agreement
+    notes = []
     if agreement.judged:
-        table.caption = f"Judge and names say the same of {agreement.agreed:,} of {agreement.judged:,} wh-answers."
-        table.caption_justify = "left"
+        notes.append(f"Judge and names say the same of {agreement.agreed:,} of {agreement.judged:,} wh-answers.")
+    if answers.writing:
+        notes.append(str(answers.writing))
+    table.caption, table.caption_justify = " ".join(notes) or None, "left"
     return table
 
 
