@@ -45,6 +45,7 @@ def test_openais_own_models_need_its_key(monkeypatch: pytest.MonkeyPatch) -> Non
         ("https://gpu.example.org/v1", None),
         # The same host by another protocol, or another port, is another server.
         ("http://api.openai.com/v1", None),
+        ("http://api.openai.com:443/v1", None),
         ("https://api.openai.com:8443/v1", None),
         ("https://api.openai.com.evil.net/v1", None),
     ],

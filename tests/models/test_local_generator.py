@@ -102,6 +102,9 @@ def test_answers_follow_from_prompt_and_seed_alone() -> None:
     torch.rand(1)
     assert texts(generator, requests) == first
     assert len(set(first)) == 5
+    # What one seed draws for one prompt says nothing of what it draws for another.
+    numbers = [local_generator._numbers(Request(prompt, 4, 1.0, 0)) for prompt in PROMPTS]
+    assert len({number for its in numbers for number in its}) == 4 * len(PROMPTS)
     # Of equal requests each gets the same answer, and at temperature 0 the seed has no say.
     assert len(set(texts(generator, [requests[0]] * 3))) == 1
     assert len(set(texts(generator, [Request("Łódź is", 8, 0.0, seed) for seed in range(3)]))) == 1
@@ -179,6 +182,7 @@ def test_short_memory_makes_batches_smaller_and_costs_only_what_does_not_fit_alo
     assert "memory" in found[0].reason
     assert found[1:] == wanted
     assert sizes[0] == 13
+    assert len(sizes) <= 16
 
 
 def test_the_demo_model_answers(demo_scorer: Scorer) -> None:
