@@ -125,7 +125,7 @@ def questions(
     from kgprobe.probes.registry import make_probe
 
     options = questions.probe_options(model, facts.relations, common.as_of)
-    with open_graph(common.graph, ask_password) as connection, open_models(api) as models:
+    with open_models(api) as models, open_graph(common.graph, ask_password) as connection:
         made = make_probe(connection, models, options)
         keys, missing = chosen(connection, facts, made.relations, common)
         with watched(f"Probing {model}") as progress:

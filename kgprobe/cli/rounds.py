@@ -138,7 +138,7 @@ def run(
     names = survey.run_names(name, different, probe)
     way: DistractorChoice | QuestionChoice = questions if probe == "questions" else choice
     surveys = []
-    with open_graph(common.graph, ask_password) as graph, open_models(api) as loaded:
+    with open_models(api) as loaded, open_graph(common.graph, ask_password) as graph:
         for model, run_name in zip(different, names, strict=True):
             options = way.probe_options(model, relations, common.as_of)
             plan = Plan(run_name, count, batch, common.seed, common.as_of, max_degree, sampling, propagation, width)
@@ -174,7 +174,7 @@ def resume(
     from kgprobe.beliefs.rounds import get_run
     from kgprobe.graph.server import open_graph
 
-    with open_graph(graph, ask_password) as connection, open_models(api) as loaded:
+    with open_models(api) as loaded, open_graph(graph, ask_password) as connection:
         properties = get_run(connection, run)
         if count is not None and count < properties["round"]:
             raise click.UsageError(f"--rounds {count}: {properties['round']} rounds are done already.")

@@ -83,7 +83,7 @@ def open_models(api: ApiChoice) -> Iterator["Models"]:
         if cache is not None:
             cache.close()
         for name, usage in spending.usage.items():
-            Console(stderr=True).print(_used(name, usage), highlight=False, markup=False)
+            Console(stderr=True).print(_used(name, usage), highlight=False, markup=False, soft_wrap=True)
 
 
 def _used(name: str, usage: "Usage") -> str:

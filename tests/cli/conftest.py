@@ -1,6 +1,7 @@
 """What tests of commands share: a user's folder with the sample graph in it, and a small model."""
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -17,9 +18,18 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
 @pytest.fixture(scope="session")
 def model(tmp_path_factory: pytest.TempPathFactory) -> str:
     """A small model with random weights, in a folder, as one downloads them."""
-    folder = tmp_path_factory.mktemp("model")
+    return _saved(tmp_path_factory.mktemp("model"))
+
+
+@pytest.fixture(scope="session")
+def talker(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """Another one, which takes texts as long as questions with examples are."""
+    return _saved(tmp_path_factory.mktemp("talker"), n_positions=1024)
+
+
+def _saved(folder: Path, **others: object) -> str:
     tokenizer = byte_level(bos=True)
-    random_model("gpt2", len(tokenizer)).save_pretrained(folder)
+    random_model("gpt2", len(tokenizer), **others).save_pretrained(folder)
     tokenizer.save_pretrained(folder)
     return f"hf:{folder}"
 

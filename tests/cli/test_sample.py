@@ -102,3 +102,58 @@ def test_facts_are_drawn_from_those_that_can_be_asked(home: dict[str, str]) -> N
     assert drawn != rows(kgprobe(*options, "--seed", "9", **home))
     unknown = kgprobe("sample", "facts", "--relation", "P99", **home)
     assert (unknown.returncode, "P99" in unknown.stderr) == (2, True)
+
+
+def test_negatives_are_objects_elsewhere_and_former_ones_are_marked(home: dict[str, str]) -> None:
+    done = kgprobe("sample", "negatives", *PRESIDENT, "-n", "900", "--json", **home)
+    found = rows(done)
+    assert f"{len(found)} hard negatives, not 900: there are no more" in done.stderr
+    by_label = {row["label"]: row for row in found}
+    assert len(by_label) == len(found)
+    assert "Donald Trump" not in by_label
+    assert (by_label["Joe Biden"]["former"], by_label["Joe Biden"]["until"]) == (True, "2025-01-20")
+    assert by_label["Joe Biden"]["subjects_elsewhere"] == 0
+    putin = by_label["Vladimir Putin"]
+    assert (putin["former"], putin["until"], putin["subjects_elsewhere"], putin["example"]) == (
+        False,
+        None,
+        1,
+        "Russia",
+    )
+    assert all(row["former"] or row["subjects_elsewhere"] for row in found)
+    few = rows(kgprobe("sample", "negatives", *PRESIDENT, "-n", "3", "--json", **home))
+    assert few == found[:3]
+    assert few != rows(kgprobe("sample", "negatives", *PRESIDENT, "-n", "3", "--seed", "1", "--json", **home))
+
+    shown = kgprobe("sample", "negatives", *PRESIDENT, "-n", "900", **home, COLUMNS="200").stdout
+    assert "United States of America · head of state · Donald Trump: hard negatives" in shown
+    assert "until 2025-01-20" in shown
+
+
+def test_a_question_is_shown_with_what_is_right(home: dict[str, str]) -> None:
+    facts = (*PARIS, *PRESIDENT, "--fact", "Q142 P47 Q183", "--fact", "Q17 P30 Q48")
+    kinds, sides = set(), set()
+    for seed in ("0", "1", "2"):
+        for row in rows(kgprobe("sample", "questions", *facts, "--seed", seed, "--json", **home)):
+            assert row["reason"] is None
+            assert f"Question: {row['question']}\nAnswer:" in str(row["prompt"])
+            kinds.add(row["kind"])
+            sides.add(row["expected"])
+            assert (row["negative"] is None) == (row["expected"] in (True, None))
+            ids = {one["id"] for one in row["right"]}  # type: ignore[attr-defined]
+            assert row["object"] in ids
+            assert (row["subject"], "Q183" in ids) in {
+                ("Q142", row["relation"] == "P47"),
+                ("Q30", False),
+                ("Q17", False),
+            }
+    assert (kinds, sides) == ({"yes/no", "wh"}, {True, False, None})
+    easy = rows(kgprobe("sample", "questions", *facts, "--difficulty", "easy", "--with-alias", "--json", **home))
+    assert {row["kind"] for row in easy} == {"yes/no"}
+    assert any("(also called " in str(row["question"]) for row in easy)
+
+    past = ("--fact", "Q30 P35 Q6279", "--as-of", "2025-12")
+    shown = kgprobe("sample", "questions", *PARIS, *past, **home, COLUMNS="200").stdout
+    assert "France · capital · Paris: " in shown
+    assert "Right: " in shown
+    assert "cannot be asked: it does not hold at 20251231" in shown

@@ -82,3 +82,23 @@ def test_what_answers_a_fact_s_question_now_and_before(graph: Graph) -> None:
             its = [other for other in others if other.object == id_]
             expected[fact.id, id_] = any(map(current, its)), any(other.end == "2010" for other in its)
     assert found == expected
+
+
+def test_where_else_entities_are_objects(graph: Graph) -> None:
+    people, facts = enumerable(1, entities=30, facts=60, subjects=6)
+    load(graph, WrittenSource(people, facts))
+    labels = {entity.id: entity.label for entity in people}
+    ids = sorted({fact.object for fact in facts})
+    rows = graph.read("sample/elsewhere", relation="r1", subject="e2", ids=ids)
+    expected = {}
+    for id_ in ids:
+        its = [fact for fact in facts if (fact.relation, fact.object) == ("r1", id_)]
+        others = {fact.subject for fact in its} - {"e2"}
+        if its:
+            expected[id_] = (
+                len(others),
+                min((labels[other] for other in others), default=None),
+                max((fact.end for fact in its if fact.subject == "e2" and fact.end), default=None),
+            )
+    assert {row["id"]: (row["subjects"], row["example"], row["until"]) for row in rows} == expected
+    assert any(until for _, _, until in expected.values())

@@ -1,0 +1,131 @@
+"""`kgprobe probe questions` as a user types it, on a local model and on servers with an OpenAI-compatible interface."""
+
+import json
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.graph.servers import kgprobe
+from tests.models.fault_proxy import FaultProxy
+
+pytestmark = pytest.mark.usefixtures("sample")
+
+FACTS = ("--relation", "P36", "--as-of", "2024", "--sample")
+
+
+def lines(path: str) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in Path(path).read_text().splitlines()]
+
+
+def test_a_sample_is_asked_kept_and_shown_again(home: dict[str, str], talker: str) -> None:
+    command = ["probe", "questions", "--model", talker, *FACTS, "5", "--follow-ups", "1", "--seed", "3"]
+    done = kgprobe(*command, "--json", **home)
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert (found["model"], found["difficulty"], found["facts"], found["done"]) == (talker, "hard", 5, 5)
+    assert (found["asked"], found["stopped"], found["unanswered"], found["not_in_graph"]) == (5, "done", {}, 0)
+    outcomes = lines(found["outcomes"])
+    verdicts = Counter((row["evidence"]["kind"], row["verdict"]) for row in outcomes)
+    for kind in found["kinds"]:
+        of_kind = [count for (name, _), count in verdicts.items() if name == kind["kind"]]
+        assert kind["answers"] == sum(of_kind)
+        assert kind["right"] == verdicts[kind["kind"], "right"] / sum(of_kind)
+        assert (kind["off_format"], kind["chance"]) == (
+            verdicts[kind["kind"], "off-format"],
+            0.5 if kind["kind"] == "yes/no" else 0,
+        )
+    assert {one["class"]: one["count"] for one in found["mistakes"]} == Counter(
+        row["evidence"]["error"] for row in outcomes if row["verdict"] != "right"
+    )
+    # What would be asked can be looked at before.
+    named = [part for row in outcomes for part in ("--fact", row["fact"])]
+    shown = kgprobe("sample", "questions", *named, "--seed", "3", "--as-of", "2024", "--json", **home)
+    assert shown.returncode == 0, shown.stderr
+    assert [json.loads(line)["prompt"] for line in shown.stdout.splitlines()] == [row["prompt"] for row in outcomes]
+
+    again = kgprobe(*command, **home, COLUMNS="200")
+    assert "5 of them measured before" in again.stderr
+    assert "hard questions · 5 answers" in again.stdout
+    assert "By kind of question" in again.stdout
+    assert "Mistakes" in again.stdout
+
+
+def test_a_budget_ends_it_and_the_same_command_goes_on(home: dict[str, str]) -> None:
+    with FaultProxy(upstream=lambda prompt: "Yes, it is.") as proxy:
+        command = ["probe", "questions", "--model", f"openai:m@{proxy.url}", *FACTS, "12", "--difficulty", "easy"]
+        options = ["--batch", "3", "--concurrency", "1", "--follow-ups", "0", "--json"]
+        short = kgprobe(*command, *options, "--max-tokens", "1000", **home)
+        assert short.returncode == 0, short.stderr
+        assert "The budget does not last for another batch" in short.stderr
+        assert "the same command goes on" in short.stderr
+        begun = json.loads(short.stdout)
+        assert begun["stopped"] == "budget spent"
+        assert 0 < begun["done"] < 12
+        kept = lines(begun["outcomes"])
+
+        rest = kgprobe(*command, *options, **home)
+        found = json.loads(rest.stdout)
+        assert (found["done"], found["stopped"], found["outcomes"]) == (12, "done", begun["outcomes"])
+        assert lines(found["outcomes"])[: len(kept)] == kept
+        assert " answers from before, " in rest.stderr
+        # What came before the budget ended is not paid for twice.
+        assert set(proxy.answered.values()) == {1}
+    right = [row["verdict"] == "right" for row in lines(found["outcomes"])]
+    assert right == [row["evidence"]["expected"] for row in lines(found["outcomes"])]
+    assert found["kinds"][0]["right"] == sum(right) / 12
+
+
+def test_what_got_no_answer_is_told_and_asked_again(home: dict[str, str]) -> None:
+    broken = True
+
+    def reject(body: dict[str, Any]) -> tuple[int, dict[str, Any]] | None:
+        about = body["messages"][-1]["content"]
+        return (400, {"error": {"message": "not of this"}}) if broken and about in refused else None
+
+    refused: set[str] = set()
+    with FaultProxy(upstream=lambda prompt: "No.", reject=reject) as proxy:
+        command = ["probe", "questions", "--model", f"openai:n@{proxy.url}", *FACTS, "6", "--difficulty", "easy"]
+        listed = kgprobe("sample", "facts", "--relation", "P36", "--as-of", "2024", "-n", "6", "--json", **home)
+        facts = [part for line in listed.stdout.splitlines() for part in ("--fact", json.loads(line)["fact"])]
+        asked = kgprobe("sample", "questions", *facts, "--as-of", "2024", "--difficulty", "easy", "--json", **home)
+        refused |= {json.loads(line)["prompt"] for line in asked.stdout.splitlines()[:2]}
+        first = kgprobe(*command, "--follow-ups", "0", **home, COLUMNS="200")
+        assert first.returncode == 0, first.stderr
+        assert "2 questions got no answer; the same command asks them again." in first.stderr
+        assert "No answer came: 2: HTTP 400: not of this" in first.stdout
+        assert "4 answers" in first.stdout
+
+        broken = False
+        before = len(proxy.seen)
+        second = kgprobe(*command, "--follow-ups", "0", "--json", **home)
+        found = json.loads(second.stdout)
+        assert (found["asked"], found["done"], found["unanswered"]) == (6, 6, {})
+        assert "no answer" not in second.stderr
+        assert {one.prompt for one in proxy.seen[before:]} == refused
+        assert [row["verdict"] for row in lines(found["outcomes"])].count("unanswered") == 0
+
+
+def test_a_model_that_takes_no_question_is_told(home: dict[str, str], model: str) -> None:
+    command = ["probe", "questions", "--model", model, *FACTS, "6", "--batch", "3"]
+    done = kgprobe(*command, "--json", **home)
+    found = json.loads(done.stdout)
+    assert (found["done"], found["asked"], found["stopped"]) == (3, 0, "no answers")
+    assert "Not one of the last questions got an answer, after 3 of 6 facts" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("options", "code", "said"),
+    [
+        (["--model", "demo", "--max-cost", "1"], 2, "--price-in and --price-out"),
+        (["--model", "demo", "--price-in", "1"], 2, "give both --price-in and --price-out"),
+        (["--model", "openai:gpt"], 1, "set the environment variable OPENAI_API_KEY"),
+        (["--model", "demo", "--difficulty", "harder"], 2, "easy"),
+        (["--model", "demo", "--relation", "P999"], 2, "P999"),
+    ],
+)
+def test_wrong_usage(home: dict[str, str], options: list[str], code: int, said: str) -> None:
+    done = kgprobe("probe", "questions", *options, **home, OPENAI_API_KEY="")
+    assert (done.returncode, "Traceback" in done.stderr) == (code, False), done.stderr
+    assert said in done.stderr
