@@ -148,6 +148,11 @@ def test_nothing_is_held_against_a_good_question(text: str, wanted: Wanted) -> N
         ("Is Kyoto the the capital of Japan?", YES_NO, "reads ill"),
         ("Is Kyoto the current capital of Japan?", YES_NO, "reads ill"),
         ("Is Kyoto the capital of the Japan?", YES_NO, "reads ill"),
+        (
+            "Is the Japan on the continent of Asia?",
+            Wanted("Japan", ("Japan",), ("Asia",), ("Asia",), CONTINENT),
+            "reads ill",
+        ),
         ("Is Kyoto the capital?", YES_NO, "does not name its subject once"),
         ("Is Kyoto the capital of Japanese?", YES_NO, "does not name its subject once"),
         ("Is Japan's Kyoto the capital of Japan?", YES_NO, "does not name its subject once"),
