@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from kgprobe.analysis.answers import Agreement, Answers, KindOfQuestion, Mistake, MistakeClass
+from kgprobe.analysis.answers import Agreement, Answers, KindOfQuestion, Mistake, MistakeClass, Writing
 from kgprobe.analysis.finding import Finding, Judged
 from kgprobe.analysis.rates import Group, Grouping, share
 from kgprobe.errors import KgprobeError
@@ -50,6 +50,7 @@ def finding() -> Finding:
             [KindOfQuestion("yes/no", 60, share(30, 60), 4, 6, 0.5)],
             [MistakeClass("factual", 20, 0.8, mistakes), MistakeClass("refused", 5, 0.2, mistakes[:1])],
             Agreement(10, 8),
+            Writing(60, 45, {"says a right answer": 15}),
         ),
         unknown=[judged(EVIL, EVIL), judged("שלום 🇯🇵", None)],
         known=[judged("x" * 300, None)],
@@ -90,6 +91,7 @@ def test_a_page_shows_labels_as_text_and_needs_nothing_else(finding: Finding, tm
     assert "\u202e" not in text
     assert "שלום 🇯🇵" in page.text
     assert "2025-01-31" in page.text
+    assert "45 of 60 questions are in the writer's words" in page.text
     assert [item.name for item in path.parent.iterdir()] == ["finding.html"]
 
 
@@ -127,6 +129,7 @@ def test_a_terminal_shows_everything_within_its_width(finding: Finding) -> None:
     assert "50% [40, 65]" not in text
     assert "50% [35, 65]" in text, "the win rate of what was heard"
     assert "Judge and names say the same of 8 of 10" in text
+    assert "says a right answer (15)" in " ".join(text.split())
     assert "self-contradiction" not in text
     assert re.search(r"factual\s+20", text)
     assert "x" * 300 in re.sub(r"\s", "", text).replace("…", "")
