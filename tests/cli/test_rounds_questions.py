@@ -1,0 +1,216 @@
+"""Rounds of questions as a user types them: local models, servers of an API, faults, budgets, kills."""
+
+import json
+import sqlite3
+import subprocess
+import sys
+from collections import Counter, defaultdict
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.graph.servers import clean_environment, kgprobe, wait_for
+from tests.models.fault_proxy import FaultProxy, at_random
+
+pytestmark = pytest.mark.usefixtures("sample")
+
+
+def assert_beliefs_are_the_trail(run: str, found: dict[str, Any], home: dict[str, str]) -> list[dict[str, Any]]:
+    """Every answer of the trail is counted once in the graph, and nothing else is; gives the trail."""
+    outcomes = [json.loads(line) for line in Path(found["outcomes"]).read_text().splitlines()]
+    query = (
+        "MATCH ()-[b:BELIEF {run: $run}]->() WHERE b.right + b.wrong > 0 "
+        "RETURN b.fact AS fact, b.right AS right, b.wrong AS wrong, b.refused AS refused, b.off_format AS off_format"
+    )
+    asked = kgprobe("graph", "query", "-", "--param", f"run={run}", "--format", "jsonl", typed=query, **home)
+    assert asked.returncode == 0, asked.stderr
+    counted = {row.pop("fact"): row for row in map(json.loads, asked.stdout.splitlines())}
+    verdicts: dict[str, Counter[str]] = defaultdict(Counter)
+    for outcome in outcomes:
+        if outcome["verdict"] not in ("unaskable", "unanswered"):
+            verdicts[outcome["fact"]][outcome["verdict"]] += 1
+    assert counted == {
+        fact: {
+            "right": its["right"],
+            "wrong": its.total() - its["right"],
+            "refused": its["refused"],
+            "off_format": its["off-format"],
+        }
+        for fact, its in verdicts.items()
+    }
+    status = json.loads(kgprobe("rounds", "status", run, "--json", **home).stdout)
+    assert status["asked"] == sum(its.total() for its in verdicts.values())
+    assert status["asked"] + status["unaskable"] + status["unanswered"] == len(outcomes)
+    return outcomes
+
+
+def lines_of(runs: Path, run: str) -> list[str]:
+    """The lines of a run's trail."""
+    return [line for file in runs.glob(f"{run}-*/outcomes.jsonl") for line in file.read_text().splitlines()]
+
+
+def test_a_local_model_is_asked_questions(home: dict[str, str], talker: str) -> None:
+    options = ["--probe", "questions", "--relation", "P35", "--as-of", "2024", "--rounds", "2", "--batch", "3"]
+    done = kgprobe("rounds", "run", "--model", talker, *options, "--follow-ups", "1", "--run", "talk", "--json", **home)
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert (found["probe"], found["rounds"], found["questions"], found["unanswered"]) == ("questions", 2, 6, 0)
+    assert sum(kind["answers"] for kind in found["answers"]["kinds"]) == 6
+    assert_beliefs_are_the_trail("talk", found, home)
+    page = Path(found["page"]).read_text()
+    assert "yes/no" in page
+
+    # The years of what a relation says of the subject; the relation has to be there.
+    shown = kgprobe("rounds", "resume", "talk", "--year-relation", "P36", **home, COLUMNS="160")
+    assert shown.returncode == 0, shown.stderr
+    assert "By kind of question" in shown.stdout
+    assert "Mistakes" in shown.stdout
+    assert "By year" not in shown.stdout
+    assert "By year" in kgprobe("rounds", "resume", "talk", **home, COLUMNS="160").stdout
+    nowhere = kgprobe("rounds", "resume", "talk", "--year-relation", "P999", **home)
+    assert (nowhere.returncode, "no relation 'P999'" in nowhere.stderr) == (2, True), nowhere.stderr
+
+
+def test_several_models_are_asked_one_after_the_other_and_compared(home: dict[str, str]) -> None:
+    options = ["--probe", "questions", "--difficulty", "easy", "--relation", "P36", "--as-of", "2024", "--rounds", "2"]
+    with FaultProxy(upstream=lambda _: "Yes.") as yes, FaultProxy(upstream=lambda _: "No.") as no:
+        models = ["--model", f"openai:yes@{yes.url}", "--model", f"openai:no@{no.url}"]
+        done = kgprobe("rounds", "run", *models, *options, "--batch", "30", "--run", "both", **home, COLUMNS="200")
+        assert done.returncode == 0, done.stderr
+    side_by_side = done.stdout.partition("Side by side")[2]
+    assert "openai:yes@" in side_by_side
+    assert "openai:no@" in side_by_side
+    assert done.stdout.count("By relation") == 2
+    for run, says in (("both.yes", True), ("both.no", False)):
+        found = json.loads(kgprobe("rounds", "resume", run, "--json", **home).stdout)
+        outcomes = assert_beliefs_are_the_trail(run, found, home)
+        assert [outcome["verdict"] == "right" for outcome in outcomes] == [
+            outcome["evidence"]["expected"] is says for outcome in outcomes
+        ]
+        # The same settings and seed: at first, the same questions.
+        assert len(outcomes) == 60
+    compared = ["explore/compare_models", "--param", "one=both.yes", "--param", "other=both.no", "--param", "limit=20"]
+    rows = kgprobe("graph", "query", *compared, "--format", "jsonl", **home)
+    assert rows.returncode == 0, rows.stderr
+    found_rows = [json.loads(line) for line in rows.stdout.splitlines()]
+    assert len(found_rows) == 20
+    differences = [row["difference"] for row in found_rows]
+    assert differences == sorted(differences, reverse=True)
+    assert differences[0] > 0
+    assert {row["relation"] for row in found_rows} == {"capital"}
+
+
+def test_facts_are_asked_one_after_the_other_and_learn_nothing_from_others(home: dict[str, str]) -> None:
+    with FaultProxy(upstream=lambda _: "Yes.") as proxy:
+        model = ["--model", f"openai:m@{proxy.url}", "--probe", "questions", "--difficulty", "easy", "--as-of", "2024"]
+        options = ["--sampling", "iteration", "--no-propagation", "--follow-ups", "0", "--relation", "P36", "--json"]
+        done = kgprobe("rounds", "run", *model, *options, "--rounds", "3", "--batch", "9", "--run", "in-turn", **home)
+        found = json.loads(done.stdout)
+        outcomes = assert_beliefs_are_the_trail("in-turn", found, home)
+        assert len({outcome["fact"] for outcome in outcomes}) == len(outcomes) == 27
+        query = "MATCH ()-[b:BELIEF {run: 'in-turn'}]->() RETURN count(b) AS beliefs, max(b.alpha + b.beta) AS most"
+        beliefs = kgprobe("graph", "query", "-", "--format", "jsonl", typed=query, **home)
+        assert json.loads(beliefs.stdout) == {"beliefs": 27, "most": 3}
+
+        # A fact that nothing is known of has an interval of 0.9; one answer makes it 0.77 wide.
+        sure = kgprobe("rounds", "run", *model, *options, "--rounds", "99", "--width", "0.85", "--run", "sure", **home)
+        found = json.loads(sure.stdout)
+        assert found["stopped"] == "sure enough"
+        assert 0 < found["rounds"] < 99
+        assert f"Sure enough after round {found['rounds']}" in sure.stderr
+
+
+def test_a_budget_ends_a_run_and_it_goes_on(home: dict[str, str]) -> None:
+    with FaultProxy(upstream=lambda _: "No, it is not.") as proxy:
+        model = ["--model", f"openai:m@{proxy.url}", "--probe", "questions", "--difficulty", "easy"]
+        options = ["--relation", "P36", "--as-of", "2024", "--rounds", "4", "--batch", "5", "--run", "poor", "--json"]
+        limits = ["--concurrency", "1", "--max-tokens", "1500"]
+        poor = kgprobe("rounds", "run", *model, *options, *limits, **home)
+        assert poor.returncode == 0, poor.stderr
+        assert "the budget does not last for another round" in poor.stderr
+        assert "Go on with: kgprobe rounds resume poor" in poor.stderr
+        found = json.loads(poor.stdout)
+        assert found["stopped"] == "budget spent"
+        assert 0 < found["rounds"] < 4
+        before = assert_beliefs_are_the_trail("poor", found, home)
+        assert len(before) == 5 * found["rounds"]
+
+        rest = kgprobe("rounds", "resume", "poor", "--json", **home)
+        found = json.loads(rest.stdout)
+        assert (found["stopped"], found["rounds"], found["questions"]) == ("done", 4, 20)
+        assert assert_beliefs_are_the_trail("poor", found, home)[: len(before)] == before
+        assert set(proxy.answered.values()) == {1}, "what was paid for was sent again"
+
+
+def test_a_killed_run_of_a_real_server_behind_faults_loses_nothing(
+    home: dict[str, str], api_model: tuple[str, str]
+) -> None:
+    name, url = api_model
+    with FaultProxy(upstream=url, faults=at_random(0.1, seed=1), hang=1.0) as proxy:
+        model = ["--model", f"openai:{name}@{proxy.url}", "--probe", "questions", "--concurrency", "4"]
+        options = [
+            "--relation",
+            "P30",
+            "--as-of",
+            "2024",
+            "--rounds",
+            "3",
+            "--batch",
+            "8",
+            "--follow-ups",
+            "1",
+            "--json",
+        ]
+        command = ["rounds", "run", *model, *options, "--seed", "5", "--run"]
+        process = subprocess.Popen(
+            [sys.executable, "-m", "kgprobe", *command, "killed"],
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            text=True,
+            env=clean_environment() | home,
+        )
+        # In the middle of the second round.
+        trail = Path(home["KGPROBE_HOME"]) / "runs"
+        wait_for(lambda: process.poll() is not None or any(trail.glob("killed-*/outcomes.jsonl")), 240)
+        wait_for(lambda: process.poll() is not None or len(lines_of(trail, "killed")) >= 8, 240)
+        begun = len(proxy.seen)
+        wait_for(lambda: process.poll() is not None or len(proxy.seen) >= begun + 3, 240)
+        assert process.poll() is None, process.stderr and process.stderr.read()
+        process.kill()
+        process.communicate(timeout=60)
+        with sqlite3.connect(Path(home["KGPROBE_HOME"]) / "answers.sqlite") as answers:
+            kept = {json.loads(request)["prompt"] for (request,) in answers.execute("SELECT request FROM answer")}
+        sent = len(proxy.seen)
+
+        done = kgprobe("rounds", "resume", "killed", "--json", **home)
+        assert done.returncode == 0, done.stderr
+        found = json.loads(done.stdout)
+        assert (found["rounds"], found["questions"], found["unanswered"], found["stopped"]) == (3, 24, 0, "done")
+        outcomes = assert_beliefs_are_the_trail("killed", found, home)
+        assert [outcome["round"] for outcome in outcomes] == [1] * 8 + [2] * 8 + [3] * 8
+        assert not kept & {one.prompt for one in proxy.seen[sent:]}, "what was kept was asked for again"
+        kinds = proxy.kinds()
+        assert sum(count for kind, count in kinds.items() if kind is not None) >= 1, "no fault in the way"
+
+        # One that was never disturbed comes to the same, and has all its answers from before.
+        sent = len(proxy.seen)
+        again = kgprobe(*command, "undisturbed", **home)
+        assert again.returncode == 0, again.stderr
+        assert len(proxy.seen) == sent
+        assert assert_beliefs_are_the_trail("undisturbed", json.loads(again.stdout), home) == outcomes
+
+
+@pytest.mark.parametrize(
+    ("options", "code", "said"),
+    [
+        (["--model", "demo", "--max-cost", "1"], 2, "--price-in and --price-out"),
+        (["--model", "openai:gpt", "--probe", "questions"], 1, "set the environment variable OPENAI_API_KEY"),
+        (["--model", "openai:gpt"], 1, "probabilities"),
+        (["--model", "demo", "--year-relation", "P999"], 2, "no relation 'P999'"),
+    ],
+)
+def test_mistakes_are_told_in_a_sentence(home: dict[str, str], options: list[str], code: int, said: str) -> None:
+    done = kgprobe("rounds", "run", *options, **home, OPENAI_API_KEY="")
+    assert (done.returncode, "Traceback" in done.stderr) == (code, False), done.stderr
+    assert said in done.stderr
