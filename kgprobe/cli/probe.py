@@ -23,6 +23,7 @@ from kgprobe.cli.options import (
     question_options,
 )
 from kgprobe.cli.running import interruptible, load_model, open_models
+from kgprobe.cli.sections import SectionedCommand, section
 
 if TYPE_CHECKING:
     from kgprobe.measurement import Measurement, Progress
@@ -86,7 +87,7 @@ def distractors(
     _tell_end(result)
 
 
-@probe.command()
+@probe.command(cls=SectionedCommand)
 @click.option(
     "--model",
     required=True,
@@ -97,7 +98,7 @@ def distractors(
 @explain_option
 @facts_options
 @question_options
-@api_options
+@section("Models behind an API", api_options)
 @_batch(64)
 @_NAME
 @common_options

@@ -24,6 +24,7 @@ from kgprobe.cli.options import (
     question_options,
 )
 from kgprobe.cli.running import interruptible, open_models
+from kgprobe.cli.sections import SectionedCommand, section
 
 if TYPE_CHECKING:
     from kgprobe.beliefs.rounds import Round
@@ -50,7 +51,7 @@ def rounds() -> None:
     """
 
 
-@rounds.command()
+@rounds.command(cls=SectionedCommand)
 @click.option(
     "--model",
     "models",
@@ -70,9 +71,9 @@ def rounds() -> None:
     show_default=True,
     help="How a fact is asked: as a cloze sentence with distractors, or as a question that a model answers in words.",
 )
-@distractor_options(distractors=10, sentences="1")
-@question_options
-@api_options
+@section("Options of --probe distractors", distractor_options(distractors=10, sentences="1"))
+@section("Options of --probe questions", question_options)
+@section("Models behind an API", api_options)
 @click.option("--relation", "relations", multiple=True, metavar="ID", help="Ask this relation only; repeatable.")
 @click.option(
     "--sampling",
@@ -154,12 +155,12 @@ def run(
         show_side_by_side(surveys)
 
 
-@rounds.command()
+@rounds.command(cls=SectionedCommand)
 @click.argument("run")
 @click.option("--rounds", "count", type=click.IntRange(min=1), help="Rounds to come to in all.  [default: as begun]")
 @_YEAR_RELATION
 @explain_option
-@api_options
+@section("Models behind an API", api_options)
 @graph_option
 @json_option
 @debug_option

@@ -95,3 +95,12 @@ def test_a_failure_stays_one_without_a_reader() -> None:
 def test_exit_codes_are_kept() -> None:
     assert kgprobe("--version").returncode == 0
     assert kgprobe("nonsense").returncode == 2
+
+
+def test_help_lists_options_by_what_they_are_about() -> None:
+    text = kgprobe("rounds", "run", "--help").stdout
+    titles = ["Options:", "Options of --probe distractors:", "Options of --probe questions:", "Models behind an API:"]
+    places = [text.index(f"\n{title}\n") for title in titles]
+    assert places == sorted(places)
+    for option, section in (("--run ", 0), ("--strategy ", 1), ("--judge ", 2), ("--max-cost ", 3)):
+        assert [place < text.index(option) for place in places] == [number <= section for number in range(4)]
