@@ -103,4 +103,4 @@ def test_help_lists_options_by_what_they_are_about() -> None:
     places = [text.index(f"\n{title}\n") for title in titles]
     assert places == sorted(places)
     for option, section in (("--run ", 0), ("--strategy ", 1), ("--judge ", 2), ("--max-cost ", 3)):
-        assert [place < text.index(option) for place in places] == [number <= section for number in range(4)]
+        assert [place < text.index(f"\n  {option}") for place in places] == [number <= section for number in range(4)]
