@@ -195,5 +195,6 @@ def test_a_spent_budget_ends_a_measurement_and_keeps_what_was_asked() -> None:
     second = measure(SilentProbe({KEYS[0]}, spent_after=5), KEYS, 1, way="hard", batch=3)
     assert (second.done, second.stopped, second.complete) == (11, "budget spent", True)
     third = SilentProbe()
-    assert measure(third, KEYS, 1, way="hard").stopped == "done"
-    assert third.asked == [KEYS[0]]
+    last = measure(third, KEYS, 1, way="hard")
+    assert (last.stopped, third.asked) == ("done", [KEYS[0]])
+    assert {row["verdict"] for row in last.outcomes()} == {"right"}
