@@ -37,6 +37,8 @@ def server(latency: float) -> Iterator[str]:
     here, there = multiprocessing.Pipe()
     process = multiprocessing.get_context("spawn").Process(target=_serve, args=(there, latency), daemon=True)
     process.start()
+    # Now that the process has its end, nobody waits for it if it dies.
+    there.close()
     try:
         yield f"http://127.0.0.1:{here.recv()}/v1"
     finally:

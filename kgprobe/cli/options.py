@@ -258,6 +258,7 @@ class QuestionChoice:
     difficulty: str
     judge: str | None
     follow_ups: int
+    answer_tokens: int
     with_alias: bool
     writer: str | None
 
@@ -273,6 +274,7 @@ class QuestionChoice:
             self.with_alias,
             self.judge,
             follow_ups=self.follow_ups,
+            answer_tokens=self.answer_tokens,
             writer=self.writer,
         )
 
@@ -288,7 +290,7 @@ with_alias_option = click.option("--with-alias", is_flag=True, help="Say after t
 
 
 def question_options(command: Command) -> Command:
-    """``--difficulty``, ``--judge``, ``--follow-ups``, ``--with-alias`` and ``--writer``, as ``questions``."""
+    """``--difficulty``, ``--judge``, ``--follow-ups``, ``--answer-tokens`` and others, as ``questions``."""
     options = (
         difficulty_option,
         click.option(
@@ -303,6 +305,13 @@ def question_options(command: Command) -> Command:
             default=2,
             show_default=True,
             help="Questions after a mistake, at most, to see whether the model stands by it.",
+        ),
+        click.option(
+            "--answer-tokens",
+            type=click.IntRange(min=1),
+            default=64,
+            show_default=True,
+            help="The most tokens of an answer; models that think aloud need many more.",
         ),
         with_alias_option,
         click.option(

@@ -427,7 +427,8 @@ def _read(content: bytes, prompt: str) -> Answer | Fault:
     if not completion.choices:
         return Fault("the server's answer holds no choice")
     choice = completion.choices[0]
-    text = (choice.message.content or "").strip()
+    said = choice.message.content or ""
+    text = _without_thoughts(said)
     counts = completion.usage or _Counts()
     refused = bool(choice.message.refusal) or choice.finish_reason == "content_filter"
     return Answer(
@@ -435,8 +436,19 @@ def _read(content: bytes, prompt: str) -> Answer | Fault:
         refused=refused,
         ended=choice.finish_reason != "length",
         prompt_tokens=_counted(counts.prompt_tokens, prompt),
-        completion_tokens=_counted(counts.completion_tokens, text),
+        completion_tokens=_counted(counts.completion_tokens, said),
     )
+
+
+def _without_thoughts(text: str) -> str:
+    """What a model says after it has thought aloud; empty where its thoughts were cut off.
+
+    Most servers keep thoughts apart; some hand them on in front of the answer.
+    """
+    thoughts, mark, answer = text.rpartition("</think>")
+    if not mark and thoughts == "" and answer.lstrip().startswith("<think>"):
+        return ""
+    return answer.strip()
 
 
 def _is_unicode(text: str) -> bool:

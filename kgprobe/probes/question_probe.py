@@ -15,8 +15,6 @@ from kgprobe.probes.verification import Verified, as_evidence, verify
 from kgprobe.sampling.facts import FactKey
 from kgprobe.verbalize.answers import sentences
 
-# Of an answer. One with an explanation has some thirty tokens.
-ANSWER_TOKENS = 64
 _SHOWN = 80
 
 # The examples are about what no graph of facts is asked for.
@@ -50,7 +48,13 @@ class QuestionProbe:
     name = "questions"
 
     def __init__(
-        self, questions: FactQuestions, generator: Generator, judge: Generator | None = None, *, follow_ups: int = 2
+        self,
+        questions: FactQuestions,
+        generator: Generator,
+        judge: Generator | None = None,
+        *,
+        follow_ups: int = 2,
+        answer_tokens: int = 64,
     ) -> None:
         """Make a probe.
 
@@ -59,11 +63,14 @@ class QuestionProbe:
             generator: who is asked.
             judge: who reads answers to wh-questions; None goes by names.
             follow_ups: how many questions are asked after a mistake, at most, to see whether the model stands by it.
+            answer_tokens: the most of an answer, the judge's too. One with a reason has some thirty; a model that
+                thinks aloud needs many more.
         """
         self._questions = questions
         self._generator = generator
         self._judge = judge
         self._follow_ups = follow_ups
+        self._answer_tokens = answer_tokens
         self.relations: Sequence[str] = questions.relations
 
     def describe(self) -> dict[str, Any]:
@@ -73,7 +80,7 @@ class QuestionProbe:
             "generator": dict(self._generator.describe()),
             "judge": dict(self._judge.describe()) if self._judge else None,
             "follow_ups": self._follow_ups,
-            "answer_tokens": ANSWER_TOKENS,
+            "answer_tokens": self._answer_tokens,
             "prompts": {Kind.YES_NO.value: _YES_NO, Kind.WH.value: _WH},
             **self._questions.describe(),
             # It differs from kind to kind; each outcome says its own.
@@ -92,7 +99,7 @@ class QuestionProbe:
         questions = self._questions.of(facts, seed)
         asked = [question for question in questions if question.reason is None]
         answers = self._answers(asked)
-        verified = verify(asked, answers, self._judge)
+        verified = verify(asked, answers, self._judge, self._answer_tokens)
         errors, followed = self._errors(asked, answers, verified)
         outcomes = {
             question.fact.key: _outcome(question, answer, its, errors.get(place), followed.get(place, ()))
@@ -104,7 +111,7 @@ class QuestionProbe:
         ]
 
     def _answers(self, questions: Sequence[Question]) -> list[Answer | Unanswered]:
-        return self._generator.answer([Request(prompt(question), ANSWER_TOKENS) for question in questions])
+        return self._generator.answer([Request(prompt(question), self._answer_tokens) for question in questions])
 
     def _errors(
         self, asked: Sequence[Question], answers: Sequence[Answer | Unanswered], verified: Sequence[Verified]
@@ -123,7 +130,7 @@ class QuestionProbe:
             more[place] = follow_ups(question, paraphrases, about, self._follow_ups)
         flat = [question for its in more.values() for question in its]
         heard = self._answers(flat)
-        read = verify(flat, heard, self._judge)
+        read = verify(flat, heard, self._judge, self._answer_tokens)
         followed, first = {}, 0
         for place, its_questions in more.items():
             last = first + len(its_questions)

@@ -48,6 +48,7 @@ class QuestionOptions:
         difficulty, with_alias: see :class:`~kgprobe.probes.questions.FactQuestions`.
         judge: the spec of the model that reads answers to wh-questions; None goes by names.
         follow_ups: how many questions follow a mistake, at most.
+        answer_tokens: the most of an answer, the judge's too.
         writer: the spec of the model that words the questions; None leaves that to templates.
     """
 
@@ -58,6 +59,7 @@ class QuestionOptions:
     with_alias: bool = False
     judge: str | None = None
     follow_ups: int = 2
+    answer_tokens: int = 64
     writer: str | None = None
 
 
@@ -93,7 +95,9 @@ def make_probe(graph: Graph, models: Models, options: ProbeOptions) -> Probe:
         )
         generator = models.generator(options.model)
         judge = models.generator(options.judge) if options.judge else None
-        return QuestionProbe(questions, generator, judge, follow_ups=options.follow_ups)
+        return QuestionProbe(
+            questions, generator, judge, follow_ups=options.follow_ups, answer_tokens=options.answer_tokens
+        )
     return make_distractor_probe(graph, models.scorer(options.model), options)
 
 

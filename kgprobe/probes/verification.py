@@ -15,7 +15,6 @@ from kgprobe.probes.outcome import Verdict
 from kgprobe.probes.questions import Kind, Question
 from kgprobe.verbalize.answers import is_refusal, named_in, normalized, read_yes_no
 
-_JUDGE_TOKENS = 8
 _INSTRUCTION = (
     "You check whether an answer to a question is right. You are told everything that is right, with other names for "
     "it. An answer is right if it names one of these, whatever else it says that does not contradict it. Reply with "
@@ -59,19 +58,23 @@ def judge_prompt(question: str, right: Sequence[Sequence[str]], answer: str) -> 
 
 
 def verify(
-    questions: Sequence[Question], answers: Sequence[Answer | Unanswered], judge: Generator | None
+    questions: Sequence[Question],
+    answers: Sequence[Answer | Unanswered],
+    judge: Generator | None,
+    judge_tokens: int = 64,
 ) -> list[Verified]:
     """What the answers to questions come to, in their order.
 
     Args:
         judge: of wh-questions; None goes by names alone.
+        judge_tokens: the most of a judge's reply.
 
     Cost: the judge is asked once for each wh-question that was answered.
 
     Raises:
         KgprobeError: the judge cannot be asked at all.
     """
-    judged = _judged(questions, answers, judge) if judge else {}
+    judged = _judged(questions, answers, judge, judge_tokens) if judge else {}
     return [
         _verified(question, answer, judged.get(place))
         for place, (question, answer) in enumerate(zip(questions, answers, strict=True))
@@ -97,14 +100,14 @@ def _verified(question: Question, answer: Answer | Unanswered, judged: bool | No
 
 
 def _judged(
-    questions: Sequence[Question], answers: Sequence[Answer | Unanswered], judge: Generator
+    questions: Sequence[Question], answers: Sequence[Answer | Unanswered], judge: Generator, tokens: int
 ) -> Mapping[int, bool | None]:
     prompts = {
         place: judge_prompt(question.text, [one.names for one in question.right], answer.text)
         for place, (question, answer) in enumerate(zip(questions, answers, strict=True))
         if question.kind is Kind.WH and isinstance(answer, Answer) and not answer.refused and normalized(answer.text)
     }
-    replies = judge.answer([Request(prompt, _JUDGE_TOKENS) for prompt in prompts.values()])
+    replies = judge.answer([Request(prompt, tokens) for prompt in prompts.values()])
     return {
         place: read_yes_no(reply.text).yes if isinstance(reply, Answer) and not reply.refused else None
         for place, reply in zip(prompts, replies, strict=True)

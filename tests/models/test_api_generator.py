@@ -141,6 +141,28 @@ def test_a_refusal_is_an_answer() -> None:
         assert len(proxy.seen) == 1
 
 
+@pytest.mark.parametrize(
+    ("said", "text"),
+    [
+        ("<think>Paris? No.</think>\n\nYes.", "Yes."),
+        ("Paris? No.</think>Yes.", "Yes."),
+        ("Yes, <think> is a word.", "Yes, <think> is a word."),
+    ],
+)
+def test_thoughts_are_no_part_of_an_answer(said: str, text: str) -> None:
+    with FaultProxy(upstream=lambda _: said) as proxy:
+        (answer,) = generator(proxy).answer([Request("Why?", 8)])
+        assert isinstance(answer, Answer)
+        assert answer.text == text
+
+
+def test_thoughts_without_an_end_are_no_answer() -> None:
+    with FaultProxy(upstream=lambda _: "<think>Well, I") as proxy:
+        (answer,) = generator(proxy, attempts=2).answer([Request("Why?", 8)])
+        assert isinstance(answer, Answer)
+        assert answer.text == ""
+
+
 def test_what_stays_empty_is_an_empty_answer() -> None:
     with FaultProxy(faults=first(9, "empty")) as proxy:
         made = generator(proxy, attempts=3)
