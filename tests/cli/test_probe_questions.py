@@ -121,7 +121,6 @@ def test_a_model_that_takes_no_question_is_told(home: dict[str, str], model: str
         (["--model", "demo", "--max-cost", "1"], 2, "--price-in and --price-out"),
         (["--model", "demo", "--price-in", "1"], 2, "give both --price-in and --price-out"),
         (["--model", "openai:gpt"], 1, "set the environment variable OPENAI_API_KEY"),
-        (["--model", "demo", "--difficulty", "harder"], 2, "easy"),
         (["--model", "demo", "--relation", "P999"], 2, "P999"),
     ],
 )
