@@ -47,7 +47,7 @@ def find_address(spec: str) -> Address:
         KgprobeError: its URL holds what it should not, or the key for OpenAI is missing.
     """
     kind, _, rest = spec.partition(":")
-    found = re.fullmatch(r"(?P<model>.+?)(?:@(?P<url>https?://.*))?", rest, re.DOTALL)
+    found = re.fullmatch(r"(?P<model>.+?)(?:@(?P<url>[A-Za-z][A-Za-z0-9+.-]*://.*))?", rest, re.DOTALL)
     if kind != "openai" or found is None:
         raise UnknownNameError(f"There is no API model {spec!r}; what would be one: {_FORMS}.")
     model, named = found["model"], found["url"]

@@ -91,6 +91,7 @@ def test_openai_is_where_the_environment_says(monkeypatch: pytest.MonkeyPatch) -
         "http://hidden@localhost:8000/v1",
         "http://localhost:8000/v1?key=hidden",
         "http://localhost:8000/v1#hidden",
+        "HTTP://me:hidden@localhost:8000/v1",
     ],
 )
 def test_an_address_holds_no_secret(url: str) -> None:
@@ -99,8 +100,21 @@ def test_an_address_holds_no_secret(url: str) -> None:
     assert "hidden" not in str(caught.value)
 
 
-@pytest.mark.parametrize("url", ["http://", "http://:80/v1", "http://host:99999/v1", "http://host:0/v1", "http://[::1"])
-def test_an_address_that_is_none(url: str) -> None:
+@pytest.mark.parametrize(
+    "url",
+    [
+        "http://",
+        "http://:80/v1",
+        "http://host:99999/v1",
+        "http://host:0/v1",
+        "http://[::1",
+        "ftp://host/v1",
+        "ws://host",
+    ],
+)
+def test_an_address_that_is_none(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    # Not a model of OpenAI's with a strange name.
+    monkeypatch.setenv("OPENAI_API_KEY", "theirs")
     with pytest.raises(KgprobeError, match=re.escape("http://localhost:8000/v1 would be one")):
         find_address(f"openai:m@{url}")
 
