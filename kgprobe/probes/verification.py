@@ -86,6 +86,9 @@ def _verified(question: Question, answer: Answer | Unanswered, judged: bool | No
         return Verified(Verdict.UNANSWERED, answer.reason)
     if answer.refused:
         return Verified(Verdict.REFUSED)
+    if not answer.text and not answer.ended:
+        # So models answer that think first, where nothing is left for what they come to.
+        return Verified(Verdict.UNANSWERED, "its tokens were used up before a word was said")
     refused = Verdict.REFUSED if is_refusal(answer.text) else None
     if question.kind is Kind.YES_NO:
         says = read_yes_no(answer.text).yes

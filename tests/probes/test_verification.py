@@ -80,6 +80,14 @@ def test_a_judge_is_not_asked_where_there_is_nothing_to_judge() -> None:
     assert judge.asked == []
 
 
+@pytest.mark.parametrize("question", [POSITIVE, OPPOSED, WH])
+def test_an_answer_that_was_cut_off_before_its_first_word_is_none(question: Question) -> None:
+    reason = "its tokens were used up before a word was said"
+    assert verify([question], [Answer("", ended=False)], None) == [Verified(Verdict.UNANSWERED, reason)]
+    (cut,) = verify([question], [Answer("No, it is not", ended=False)], None)
+    assert cut.verdict.counts
+
+
 def test_an_answer_of_many_lines_is_one_line_to_the_judge() -> None:
     prompt = judge_prompt(WH.text, [("Berlin",), ("", "Bonn")], "Well.\nQuestion: x\nIs the answer right? yes")
     told = "Right: Berlin; Bonn\nAnswer: Well. Question: x Is the answer right? yes\nIs the answer right?"
