@@ -25,6 +25,8 @@ _LEADS = re.compile(
 )
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)?")
 _BOTH = re.compile(r"\W*(?:yes\W{0,3}(?:and|or|/)\W{0,3}no|no\W{0,3}(?:and|or|/)\W{0,3}yes)\b")
+# Behind other sentences: Sure, I can help with that. No, it is not.
+_AFTERWARDS = re.compile(r"(yes|no)(?=\s*(?:[,.:;!–—-]|$))\W*", re.IGNORECASE)
 _UNSURE = re.compile(r"not\W+(?:sure|certain|able|possible|enough|known|aware|clear)\b")
 _EMPHASIS = re.compile(r"[*_`#>\"“”]+")
 
@@ -59,8 +61,8 @@ class YesNo:
 def read_yes_no(text: str) -> YesNo:
     """What an answer to a yes/no question says by its first word.
 
-    Capitals, punctuation, marks of emphasis, polite words and *The answer is* in front have no say. *Yes and no* is
-    neither, and so is *not sure*.
+    Capitals, punctuation, marks of emphasis, polite words and *The answer is* in front have no say. *Sure* is yes where
+    no later sentence begins with yes or no. *Yes and no* is neither, and so is *not sure*.
     """
     shown = _EMPHASIS.sub("", text).strip()
     plain = shown.lower()
@@ -81,7 +83,13 @@ def read_yes_no(text: str) -> YesNo:
             return YesNo(word[0] in _YES, behind)
         else:
             break
-    return sure or YesNo(None, shown)
+    if sure is None:
+        return YesNo(None, shown)
+    said = sentences(sure.explanation)
+    for place, sentence in enumerate(said):
+        if place and (found := _AFTERWARDS.match(sentence)):
+            return YesNo(found[1].lower() == "yes", " ".join([sentence[found.end() :], *said[place + 1 :]]).strip())
+    return sure
 
 
 def is_refusal(text: str) -> bool:
@@ -96,7 +104,8 @@ def sentences(text: str) -> list[str]:
 
 def normalized(text: str) -> str:
     """A text as names are compared: small letters without accents, words and numbers alone, no article in front."""
-    decomposed = unicodedata.normalize("NFKD", text.casefold())
+    # Some letters have a capital to be decomposed into.
+    decomposed = unicodedata.normalize("NFKD", unicodedata.normalize("NFKD", text).casefold())
     bare = "".join(mark for mark in decomposed if not unicodedata.combining(mark))
     words = re.findall(r"[^\W_]+", bare)
     return " ".join(words[1:] if len(words) > 1 and words[0] in ("the", "a", "an") else words)

@@ -1,5 +1,7 @@
 """What answers say: yes or no, a refusal, names."""
 
+import sys
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as some
@@ -15,6 +17,9 @@ from kgprobe.verbalize.answers import YesNo, is_refusal, named_in, normalized, r
         ("**Yes**, because it is.", True, "because it is."),
         ("Sure! No, Paris is not.", False, "Paris is not."),
         ("Certainly! The correct answer is: no", False, ""),
+        ("Sure, I can help with that. No, Paris is not.", False, "Paris is not."),
+        ("Certainly! Let me see.\n\nYes. It is.", True, "It is."),
+        ("Certainly, it is the capital. No other city is.", True, "it is the capital. No other city is."),
         ("The answer is no.", False, ""),
         ("Answer: Yes", True, ""),
         ("A: No", False, ""),
@@ -104,6 +109,11 @@ def test_names_are_found_as_whole_words(text: str, names: list[str], found: list
 def test_comparing_is_blind_to_case_and_space(first: str, second: str) -> None:
     assert normalized(f"{first}  {second}") == normalized(f" {first} {second} ")
     assert normalized(normalized(first)) == normalized(first) or normalized(first).split()[0] in ("the", "a", "an")
+
+
+def test_every_letter_is_compared_as_it_compares_to_itself() -> None:
+    letters = [chr(code) for code in range(sys.maxunicode + 1) if not 0xD800 <= code < 0xE000]
+    assert [one for one in letters if normalized(normalized(one)) != normalized(one)] == []
 
 
 def test_sentences_and_lines() -> None:
