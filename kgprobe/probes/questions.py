@@ -183,7 +183,7 @@ class FactQuestions:
         """The same question in other words, in which a yes/no question is also one about a statement."""
         templates = self._templates[question.fact.relation]
         if question.kind is Kind.WH:
-            texts = [wh_question(template, self._subject(question.fact)) for template in templates["wh_questions"]]
+            texts = self._wh_texts(question)
         else:
             names = (self._subject(question.fact), question.shown[0])
             texts = [fill(template, *names) for template in templates["yes_no_questions"]]
@@ -255,7 +255,8 @@ class FactQuestions:
         return replace(question, text=fill(template, self._subject(question.fact), question.shown[0]))
 
     def _subject(self, fact: AskedFact) -> str:
-        return _told(fact, fact.subject_label, [fact.object_label]) if self._with_alias else fact.subject_label
+        # What stands in brackets has no say in the name's article.
+        return _told(fact, mention(fact.subject_label), [fact.object_label]) if self._with_alias else fact.subject_label
 
     def _rewritten(self, questions: Sequence[Question], writer: Generator) -> list[Question]:
         """The questions in the writer's words, where these pass the checks."""

@@ -151,10 +151,10 @@ def takes_article(label: str) -> bool:
         return True
     place = next((place for place, word in enumerate(words) if place and word in _PREPOSITIONS), None)
     if place is not None:
-        # Behind a comma, the noun belongs to what explains the name: Albert, Duke of York.
+        # Behind a comma or a bracket, the noun belongs to what explains the name: Albert, Duke of York.
         before = " ".join(words[:place])
         nouns = _NOUNS if words[place] in ("in", "at") else _NOUNS_OF
-        return words[place - 1] in nouns and ("," not in before or " and " in before)
+        return words[place - 1] in nouns and "(" not in before and ("," not in before or " and " in before)
     return _ends_in_noun(label, words)
 
 

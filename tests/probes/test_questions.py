@@ -109,6 +109,25 @@ def test_an_alias_is_told_unless_it_says_the_answer(loaded: Graph) -> None:
     assert "Mexico City (also called Tenochtitlan)" in city.text
 
 
+def test_an_alias_has_no_say_in_the_article(loaded: Graph) -> None:
+    entities = [Entity("de", "Germany", ("Federal Republic of Germany",)), Entity("cz", "Czech Republic", ("Czechia",))]
+    facts = [Fact(f"in {one.id}", one.id, "in", "p0") for one in entities]
+    load(loaded, WrittenSource(entities, facts, fingerprint="again"))
+    (germany, czechia) = FactQuestions(loaded, AS_OF, with_alias=True).of([key(fact) for fact in facts], [1])
+    assert "the Germany" not in germany.text
+    assert "Germany (also called Federal Republic of Germany)" in germany.text
+    assert "the Czech Republic (also called Czechia)" in czechia.text
+
+
+def test_a_paraphrase_does_not_say_the_answer(loaded: Graph) -> None:
+    load(loaded, WrittenSource([replace(PLACES[0], aliases=("What",))], fingerprint="again"))
+    questions = FactQuestions(loaded, AS_OF)
+    asked = [questions.of([key(HERE[0])], [seed])[0] for seed in range(20)]
+    asked = [question for question in asked if question.kind is Kind.WH]
+    assert {question.text for question in asked} == {"Where is Town 0?"}
+    assert all(questions.paraphrases(question) == [] for question in asked)
+
+
 def test_a_question_does_not_depend_on_what_stands_beside_it(loaded: Graph) -> None:
     keys = [key(fact) for fact in HERE]
     together = FactQuestions(loaded, AS_OF).of(keys, [7, 1])
@@ -154,6 +173,9 @@ def test_relations_without_questions_and_other_mistakes(loaded: Graph) -> None:
             FactQuestions(loaded, AS_OF, relations=["in", relation])
     with pytest.raises(UnknownNameError, match="easy, hard"):
         FactQuestions(loaded, AS_OF, difficulty="mean")
-    load(loaded, WrittenSource([], [], [replace(IN_PLACE, active=False), replace(MEMBER, active=False)], fingerprint="again"))
+    load(
+        loaded,
+        WrittenSource([], [], [replace(IN_PLACE, active=False), replace(MEMBER, active=False)], fingerprint="again"),
+    )
     with pytest.raises(KgprobeError, match="No relation in the graph is active and has a yes/no question"):
         FactQuestions(loaded, AS_OF)

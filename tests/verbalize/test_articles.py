@@ -28,6 +28,7 @@ France; Tokyo; Mexico City; Kansas City; Union City; Union; Vatican City; The Ha
 Los Angeles; La Paz; El Salvador; Papua New Guinea; Trinidad and Tobago; São Tomé and Príncipe
 Saint Vincent and the Grenadines; South Africa; East Germany; Ivory Coast; Hudson Bay; Lake Geneva; Lake Victoria
 Mount Everest; Mont Blanc; K2; NATO; ASEAN; OPEC; UNESCO; UNICEF; FIFA; BRICS; Interpol; Benelux; German
+Germany (also called Federal Republic of Germany)
 Albert, Duke of York; Birkbeck, University of London; 1896 in Portugal; 2001: A Space Odyssey; 7890 Yasuofukui
 Frank Ocean; David Cross; River Phoenix; Devereux Court; Canara Bank; Niagara Falls; Charlie Wilson's War
 national football team; Bantu language; Antisemitism in the Soviet Union; athletics at the 2016 Summer Olympics
