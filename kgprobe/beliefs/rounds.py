@@ -313,7 +313,7 @@ def _refuse_silence(outcomes: Sequence[Outcome]) -> None:
     if outcomes and all(outcome.verdict is Verdict.UNANSWERED for outcome in outcomes):
         reason, often = Counter(outcome.reason for outcome in outcomes).most_common(1)[0]
         raise KgprobeError(
-            f"None of the {len(outcomes)} questions of this round got an answer; {often} times because: {reason} "
+            f"None of the {len(outcomes)} questions of this round got an answer; {often} times because: {reason}. "
             "The round was not counted; the run goes on with the same questions."
         )
 
