@@ -19,20 +19,22 @@ _POLITE = frozenset(
     {"ok", "okay", "well", "so", "oh", "hmm", "ah", "great", "good", "question", "thanks", "probably", "actually", "hi"}
 )
 _LEADS = re.compile(
-    r"(?:the |my |final |short |correct )*(?:answer|response|reply|verdict)(?: to (?:this|that|your|the) question)?"
-    r"(?: is| would be|:|,)*|i (?:would|will|'d|d) (?:say|answer)(?: that)?"
+    r"(?:the |my |final |short |correct |right )*(?:answer|response|reply|verdict)"
+    r"(?: to (?:this|that|your|the) question)?(?: is| would be|:|,)*|i (?:would|will|'d|d) (?:say|answer)(?: that)?"
     r"|i (?:think|believe)(?: that)?(?: the answer is)?|that is|that's|that’s|this is|it is|it's|it’s|a(?=:)"
 )
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)?")
 _BOTH = re.compile(r"\W*(?:yes\W{0,3}(?:and|or|/)\W{0,3}no|no\W{0,3}(?:and|or|/)\W{0,3}yes)\b")
 # Behind other sentences: Sure, I can help with that. No, it is not.
 _AFTERWARDS = re.compile(r"(yes|no)(?=\s*(?:[,.:;!–—-]|$))\W*", re.IGNORECASE)
-_UNSURE = re.compile(r"not\W+(?:sure|certain|able|possible|enough|known|aware|clear)\b")
+_UNSURE = re.compile(
+    r"not\W+(?:sure|certain|able|possible|enough|known|aware|clear)\b|no\s+(?:idea|clue|information)\b"
+)
 _EMPHASIS = re.compile(r"[*_`#>\"“”]+")
 
 # Of an answer in a model's own words; looked for in its first sentences.
 _REFUSAL = re.compile(
-    r"^\W*not (?:sure|certain|known)\b"
+    r"^\W*(?:not (?:sure|certain|known)|no (?:idea|clue|information))\b"
     r"|\b(?:(?:i|we)(?:'m| am|'re| are)?(?: really| very| so)? (?:sorry|afraid|apologi[sz]e|unable|not able|not sure"
     r"|unsure|uncertain|not aware)|apologies"
     r"|(?:i|we) (?:can ?not|can't|could not|couldn't|won't|will not|must decline|do not know|don't know|have no idea"
@@ -62,7 +64,7 @@ def read_yes_no(text: str) -> YesNo:
     """What an answer to a yes/no question says by its first word.
 
     Capitals, punctuation, marks of emphasis, polite words and *The answer is* in front have no say. *Sure* is yes where
-    no later sentence begins with yes or no. *Yes and no* is neither, and so is *not sure*.
+    no later sentence begins with yes or no. *Yes and no* is neither, and so are *not sure* and *no idea*.
     """
     shown = _EMPHASIS.sub("", text).strip()
     plain = shown.lower()
