@@ -42,12 +42,15 @@ class Survey:
     """A run and its finding.
 
     Attributes:
+        model, probe: who is asked, and how.
         report: what the run did this time.
         finding: what it found since it was begun; None if nothing could be asked.
         page: the finding's page; None if there is no finding.
         outcomes: the audit trail.
     """
 
+    model: str
+    probe: str
     report: RunReport
     finding: Finding | None
     page: Path | None
@@ -60,6 +63,7 @@ class Survey:
             "run": self.report.run,
             "rounds": self.report.rounds,
             "stopped": self.report.stopped,
+            "reason": self.report.reason,
             "facts": self.report.facts,
             "facts_asked": finding.overall.facts if finding else 0,
             "questions": self.report.asked,
@@ -72,8 +76,8 @@ class Survey:
                 [finding.overall.zero_sense_rate.low, finding.overall.zero_sense_rate.high] if finding else None
             ),
             "chance": finding.chance if finding else None,
-            "model": finding.model if finding else None,
-            "probe": finding.probe if finding else None,
+            "model": self.model,
+            "probe": self.probe,
             "answers": finding.answers.as_json() if finding else None,
             "seconds": round(self.report.seconds, 3),
             "page": str(self.page) if self.page else None,
@@ -198,10 +202,11 @@ def _survey(graph: Graph, probe: Probe, plan: Plan, watch: Watch, year_relation:
     report = run_rounds(
         graph, probe, plan, on_start=watch.on_start, on_round=watch.on_round, should_stop=watch.should_stop
     )
-    folder = run_folder(get_run(graph, plan.run))
+    run = get_run(graph, plan.run)
+    folder = run_folder(run)
     if not report.asked:
-        return Survey(report, None, None, folder / FILE)
+        return Survey(run["model"], probe.name, report, None, None, folder / FILE)
     finding = find(graph, plan.run, lambda: read_trail(folder), year_relation=year_relation)
     page = folder / "finding.html"
     write_finding_page(finding, page)
-    return Survey(report, finding, page, folder / FILE)
+    return Survey(run["model"], probe.name, report, finding, page, folder / FILE)

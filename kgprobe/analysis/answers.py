@@ -66,10 +66,12 @@ class Agreement:
     Attributes:
         judged: how many answers both spoke of.
         agreed: how many of these they agree on.
+        unread: how many replies of the judge said neither yes nor no, so that names decided alone.
     """
 
     judged: int
     agreed: int
+    unread: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,7 +154,7 @@ def count_answers(outcomes: Iterable[Mapping[str, Any]]) -> Answers:
     tallies: dict[str, _Tally] = {}
     classes: Counter[str] = Counter()
     examples: dict[str, list[Mistake]] = {}
-    judged = agreed = 0
+    judged = agreed = unread = 0
     wordings: Counter[bool] = Counter()
     objections: Counter[str] = Counter()
     for outcome in outcomes:
@@ -163,6 +165,7 @@ def count_answers(outcomes: Iterable[Mapping[str, Any]]) -> Answers:
         tally.verdicts[verdict] += 1
         if evidence.get("chance") is not None:
             tally.chances.append(evidence["chance"])
+        unread += bool(evidence.get("judge_unread"))
         if evidence.get("judged") is not None:
             judged += 1
             agreed += evidence["judged"] == bool(evidence["named"])
@@ -179,7 +182,7 @@ def count_answers(outcomes: Iterable[Mapping[str, Any]]) -> Answers:
     total = classes.total()
     mistakes = [MistakeClass(name, count, count / total, examples[name]) for name, count in classes.most_common()]
     writing = Writing(wordings.total(), wordings[True], dict(objections.most_common())) if wordings else None
-    return Answers(kinds, mistakes, Agreement(judged, agreed), writing)
+    return Answers(kinds, mistakes, Agreement(judged, agreed, unread), writing)
 
 
 def _kind(name: str, tally: _Tally) -> KindOfQuestion:

@@ -29,7 +29,7 @@ class Judged:
     """A fact, what the model did on it, and how sure that makes us.
 
     Attributes:
-        answer: what is right, to ``question``: the object's label, or yes or no.
+        answer: what is right, to ``question``: the object's label, those of all that is right, or yes or no.
         theta: E[theta], the probability that the model fails on the fact.
         low, high: 90% credible interval of theta.
         question: the latest that went as the fact is listed: a known fact's that the model got right, an unknown one's
@@ -191,7 +191,7 @@ def _latest(outcomes: Iterable[Mapping[str, Any]]) -> tuple[dict[str, _Shown], d
         verdict = Verdict(outcome["verdict"])
         evidence = outcome["evidence"]
         asked = evidence.get("question") or f"{outcome['prompt']} …"
-        answer = {True: "yes", False: "no", None: None}[evidence.get("expected")]
+        answer = _answer(evidence)
         if verdict.is_failure:
             wrong[outcome["fact"]] = _Shown(asked, answer, evidence.get("winner"))
         elif verdict is Verdict.RIGHT:
@@ -201,6 +201,13 @@ def _latest(outcomes: Iterable[Mapping[str, Any]]) -> tuple[dict[str, _Shown], d
         if evidence.get("chance") is not None:
             chances.append(evidence["chance"])
     return right, wrong, chances
+
+
+def _answer(evidence: Mapping[str, Any]) -> str | None:
+    """What is right to a question: yes or no, or all that is; None if only the fact's object is."""
+    if "expected" in evidence:
+        return "yes" if evidence["expected"] else "no"
+    return "; ".join(one["names"][0] for one in evidence.get("right", ())) or None
 
 
 def _judged(examined: pd.DataFrame, asked: Mapping[str, _Shown]) -> list[Judged]:

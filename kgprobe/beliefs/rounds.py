@@ -93,6 +93,7 @@ class RunReport:
         unaskable, unanswered: how many questions could not be put, and how many got no answer, in all.
         stopped: why it ended: ``done``, ``sure enough``, ``budget spent``, ``asked to`` or ``nothing left to ask``.
             A round that the budget did not last for is not counted; its answers are kept for when it is asked again.
+        reason: more on that, in a sentence, where there is more to say.
     """
 
     run: str
@@ -103,6 +104,7 @@ class RunReport:
     unanswered: int
     seconds: float
     stopped: str
+    reason: str | None = None
     hubs: dict[str, str] = field(default_factory=dict)
 
 
@@ -265,7 +267,7 @@ def _run(
     should_stop: Callable[[], bool],
 ) -> RunReport:
     counts = Counter({name: run[name] for name in _COUNTS})
-    done, stopped = run["round"], "done"
+    done, stopped, reason = run["round"], "done", None
     hubs: dict[str, str] = {}
     while done < plan.rounds:
         if plan.width and beliefs.width() <= plan.width:
@@ -282,8 +284,8 @@ def _run(
         clock = time.monotonic()
         try:
             outcomes = probe.ask([keys[position] for position in positions], [plan.seed, number])
-        except BudgetSpentError:
-            stopped = "budget spent"
+        except BudgetSpentError as error:
+            stopped, reason = "budget spent", str(error)
             break
         seconds["ask"] = time.monotonic() - clock
         _refuse_silence(outcomes)
@@ -305,7 +307,7 @@ def _run(
             stopped = "asked to"
             break
     counted = {name: counts[name] for name in _COUNTS}
-    return RunReport(plan.run, len(keys), done, **counted, seconds=0.0, stopped=stopped, hubs=hubs)
+    return RunReport(plan.run, len(keys), done, **counted, seconds=0.0, stopped=stopped, reason=reason, hubs=hubs)
 
 
 def _refuse_silence(outcomes: Sequence[Outcome]) -> None:

@@ -331,6 +331,7 @@ class ApiChoice:
     Attributes:
         max_tokens, max_cost: the budget; None is no limit.
         price_in, price_out: per million tokens.
+        refresh: whether what was answered before is asked again.
     """
 
     concurrency: int
@@ -339,6 +340,7 @@ class ApiChoice:
     max_cost: float | None
     price_in: float | None
     price_out: float | None
+    refresh: bool
 
 
 def api_options(command: Command) -> Command:
@@ -371,6 +373,9 @@ def api_options(command: Command) -> Command:
         ),
         click.option(
             "--price-out", type=click.FloatRange(min=0), metavar="MONEY", help="Of a million tokens of answers."
+        ),
+        click.option(
+            "--refresh", is_flag=True, help="Ask an API again for what it has answered before: its model is another."
         ),
     )
     return together(ApiChoice, "api", *options)(command)

@@ -24,13 +24,14 @@ from kgprobe.cli.options import (
     question_options,
 )
 from kgprobe.cli.running import interruptible, open_models
-from kgprobe.cli.sections import SectionedCommand, section
+from kgprobe.cli.sections import SectionedCommand, given_in, section
 
 if TYPE_CHECKING:
     from kgprobe.beliefs.rounds import Round
     from kgprobe.survey import Survey, Watch
 
 PROBES = ("distractors", "questions")
+_OPTIONS_OF = {probe: f"Options of --probe {probe}" for probe in PROBES}
 
 
 _YEAR_RELATION = click.option(
@@ -39,6 +40,12 @@ _YEAR_RELATION = click.option(
     help="Show results by the year that this relation gives the subject, such as its inception.  [default: the year in"
     " which the fact began]",
 )
+
+
+def _refuse_nan(_context: click.Context, _parameter: click.Parameter, value: float) -> float:
+    if value != value:
+        raise click.BadParameter("nan is no width.")
+    return value
 
 
 @click.group()
@@ -71,8 +78,8 @@ def rounds() -> None:
     show_default=True,
     help="How a fact is asked: as a cloze sentence with distractors, or as a question that a model answers in words.",
 )
-@section("Options of --probe distractors", distractor_options(distractors=10, sentences="1"))
-@section("Options of --probe questions", question_options)
+@section(_OPTIONS_OF["distractors"], distractor_options(distractors=10, sentences="1"))
+@section(_OPTIONS_OF["questions"], question_options)
 @section("Models behind an API", api_options)
 @click.option("--relation", "relations", multiple=True, metavar="ID", help="Ask this relation only; repeatable.")
 @click.option(
@@ -94,11 +101,12 @@ def rounds() -> None:
 )
 @click.option(
     "--width",
-    type=click.FloatRange(0, 1),
+    type=click.FloatRange(0, 0.9, max_open=True),
     default=0.0,
     metavar="W",
+    callback=_refuse_nan,
     help="End as soon as the 90% interval of a fact's probability of failing is no broader, on average over all facts"
-    " that can be asked.  [default: do all rounds]",
+    " that can be asked; one that nothing is known of has 0.9.  [default: do all rounds]",
 )
 @_YEAR_RELATION
 @click.option("--run", "name", metavar="NAME", help="A name for the run.  [default: model, probe and time]")
@@ -135,11 +143,20 @@ def run(
     from kgprobe.beliefs.rounds import Plan
     from kgprobe.graph.server import open_graph
 
+    for other in PROBES:
+        unused = given_in(_OPTIONS_OF[other]) if other != probe else []
+        if unused:
+            raise click.UsageError(f"{', '.join(unused)}: for --probe {other} only, and this is --probe {probe}.")
     different = tuple(dict.fromkeys(models))
     names = survey.run_names(name, different, probe)
     way: DistractorChoice | QuestionChoice = questions if probe == "questions" else choice
     surveys = []
     with open_models(api) as loaded, open_graph(common.graph, ask_password) as graph:
+        if probe == "questions":
+            # Whoever has no key shall know before the first model has been asked.
+            for spec in (*different, questions.judge, questions.writer):
+                if spec is not None and spec.startswith("openai:"):
+                    loaded.generator(spec)
         for model, run_name in zip(different, names, strict=True):
             options = way.probe_options(model, relations, common.as_of)
             plan = Plan(run_name, count, batch, common.seed, common.as_of, max_degree, sampling, propagation, width)
@@ -305,9 +322,9 @@ def show(result: "Survey", as_json: bool, graph: str | None) -> None:
     if report.stopped in ("asked to", "budget spent"):
         where = f" --graph {shlex.quote(graph)}" if graph else ""
         why = "the budget does not last for another round" if report.stopped == "budget spent" else "stopped"
-        click.echo(
-            f"After round {report.rounds}, {why}. Go on with: kgprobe rounds resume {report.run}{where}", err=True
-        )
+        more = f" {report.reason}" if report.reason else ""
+        go_on = f"Go on with: kgprobe rounds resume {report.run}{where}"
+        click.echo(f"After round {report.rounds}, {why}.{more} {go_on}", err=True)
 
 
 def show_side_by_side(surveys: "Sequence[Survey]") -> None:

@@ -54,7 +54,7 @@ def open_models(api: ApiChoice) -> Iterator["Models"]:
     if api.max_cost is not None and api.price_in is None:
         raise click.UsageError("--max-cost needs to know what tokens cost: --price-in and --price-out.")
     prices = None if api.price_in is None or api.price_out is None else Prices(api.price_in, api.price_out)
-    options = ApiOptions(api.concurrency, api.timeout, prices=prices)
+    options = ApiOptions(api.concurrency, api.timeout, prices=prices, refresh=api.refresh)
     spending = Spending(max_tokens=api.max_tokens, max_cost=api.max_cost)
     scorers: dict[str, Scorer] = {}
     generators: dict[str, Generator] = {}

@@ -5,6 +5,7 @@ from typing import Any, TypeVar
 from weakref import WeakKeyDictionary
 
 import click
+from click.core import ParameterSource
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -39,3 +40,15 @@ class SectionedCommand(click.Command):
             if records:
                 with formatter.section(title):
                     formatter.write_dl(records)
+
+
+def given_in(title: str) -> list[str]:
+    """The options of a section that the user has given to the command at work, by name."""
+    context = click.get_current_context()
+    return [
+        max(parameter.opts, key=len)
+        for parameter in context.command.params
+        if _TITLES.get(parameter) == title
+        and parameter.name is not None
+        and context.get_parameter_source(parameter.name) is ParameterSource.COMMANDLINE
+    ]

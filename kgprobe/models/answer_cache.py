@@ -76,7 +76,7 @@ class AnswerCache:
         return Answer(text, bool(refused), bool(ended), prompt_tokens, completion_tokens, cached=True)
 
     def put(self, request: Mapping[str, object], answer: Answer) -> None:
-        """Keep an answer; where there is one, the first stays.
+        """Keep an answer, in place of one that was kept before.
 
         Raises:
             KgprobeError: the file cannot be written.
@@ -85,7 +85,7 @@ class AnswerCache:
         row = (_key(text), text, answer.text, answer.refused, answer.ended)
         try:
             self._connection.execute(
-                "INSERT OR IGNORE INTO answer VALUES (?, ?, ?, ?, ?, ?, ?)",
+                "INSERT OR REPLACE INTO answer VALUES (?, ?, ?, ?, ?, ?, ?)",
                 (*row, answer.prompt_tokens, answer.completion_tokens),
             )
         except sqlite3.Error as error:

@@ -49,12 +49,14 @@ class ApiOptions:
         timeout: seconds until a request without an answer has failed.
         attempts: how often a request is sent, at most, until it is unanswered.
         prices: None where nobody asks what it costs.
+        refresh: whether what was answered before is asked again; the new answers are kept.
     """
 
     concurrency: int = 32
     timeout: float = 120.0
     attempts: int = 8
     prices: Prices | None = None
+    refresh: bool = False
 
 
 class ApiGenerator:
@@ -92,6 +94,8 @@ class ApiGenerator:
             )
         self.spending = spending or Spending()
         self._usage = self.spending.open_account(self.name, self._options.prices)
+        # What was asked anew since this generator was made; kept only where that matters.
+        self._refreshed: set[Request] = set()
         self._cache = cache
         self.left_out: frozenset[str] = frozenset()
         # Of the two names of one thing, OpenAI's newer models know only the second, many other servers only the first.
@@ -135,12 +139,16 @@ class ApiGenerator:
                 self._usage.answers += 1
                 if self._cache is not None:
                     self._cache.put(self._whole(request), answer)
+                    if self._options.refresh:
+                        self._refreshed.add(request)
             if progress is not None:
                 progress(copies[request])
 
         missing: deque[Request] = deque()
         for request in copies:
-            kept = None if self._cache is None else self._cache.get(self._whole(request))
+            kept = None
+            if self._cache is not None and not (self._options.refresh and request not in self._refreshed):
+                kept = self._cache.get(self._whole(request))
             if kept is not None:
                 done(request, kept)
             elif not _is_unicode(request.prompt):

@@ -3,7 +3,8 @@
 Section 5 of the parameterized-graph paper; docs/methods.md, 2. In this order, the first that applies: **refused** and
 **off-format** answers say nothing; an **obsolete** one was right before, as the graph knows; a **self-contradiction**
 says one thing by its first word and another in its explanation; an **inconsistent** one is not what the same model
-says to the question in other words, or to the one about the fact itself; all others are **factual**.
+says to the question in other words, or to the one about the fact itself; **not followed up** is one where no answer to
+these came; all others are **factual**.
 
 Contradictions are read from words: an explanation in which a sentence without a negation has the names and the words of
 a template of the relation, and so says what the first word denies. What can only be understood is not found.
@@ -31,6 +32,7 @@ class ErrorClass(str, Enum):
     OBSOLETE = "obsolete"
     SELF_CONTRADICTION = "self-contradiction"
     INCONSISTENT = "inconsistent"
+    NOT_FOLLOWED_UP = "not followed up"
     FACTUAL = "factual"
 
 
@@ -67,9 +69,13 @@ def follow_ups(question: Question, paraphrases: Sequence[str], about: Question, 
     return asked[:limit]
 
 
-def is_inconsistent(verified: Sequence[Verified]) -> bool:
-    """Whether the answers to follow-ups show that the model does not stand by its mistake."""
-    return any(its.verdict is Verdict.RIGHT for its in verified)
+def class_after(verified: Sequence[Verified]) -> ErrorClass:
+    """The kind of a mistake by the answers to its follow-ups; one that got no answer could have shown something."""
+    if any(its.verdict is Verdict.RIGHT for its in verified):
+        return ErrorClass.INCONSISTENT
+    if any(its.verdict is Verdict.UNANSWERED for its in verified):
+        return ErrorClass.NOT_FOLLOWED_UP
+    return ErrorClass.FACTUAL
 
 
 def _is_obsolete(question: Question, answer: Answer) -> bool:

@@ -8,10 +8,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from kgprobe.models.generator import Answer, Generator, Request, Unanswered
-from kgprobe.probes.error_classes import ErrorClass, follow_ups, is_inconsistent, read_error
+from kgprobe.probes.error_classes import ErrorClass, class_after, follow_ups, read_error
 from kgprobe.probes.outcome import Outcome, Verdict
 from kgprobe.probes.questions import FactQuestions, Kind, Question
-from kgprobe.probes.verification import Verified, as_evidence, verify
+from kgprobe.probes.verification import Verified, as_evidence, judge_prompt, verify
 from kgprobe.sampling.facts import FactKey
 from kgprobe.verbalize.answers import sentences
 
@@ -81,7 +81,11 @@ class QuestionProbe:
             "judge": dict(self._judge.describe()) if self._judge else None,
             "follow_ups": self._follow_ups,
             "answer_tokens": self._answer_tokens,
-            "prompts": {Kind.YES_NO.value: _YES_NO, Kind.WH.value: _WH},
+            "prompts": {
+                Kind.YES_NO.value: _YES_NO,
+                Kind.WH.value: _WH,
+                "judge": judge_prompt("{question}", [("{right}",)], "{answer}") if self._judge else None,
+            },
             **self._questions.describe(),
             # It differs from kind to kind; each outcome says its own.
             "chance": None,
@@ -134,7 +138,7 @@ class QuestionProbe:
         followed, first = {}, 0
         for place, its_questions in more.items():
             last = first + len(its_questions)
-            errors[place] = ErrorClass.INCONSISTENT if is_inconsistent(read[first:last]) else ErrorClass.FACTUAL
+            errors[place] = class_after(read[first:last])
             followed[place] = [
                 {"question": question.text, "answer": _text(answer), "verdict": its.verdict.value}
                 for question, answer, its in zip(its_questions, heard[first:last], read[first:last], strict=True)

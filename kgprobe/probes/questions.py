@@ -21,7 +21,7 @@ from kgprobe.models.generator import Answer, Generator, Request, Unanswered
 from kgprobe.records import Relation
 from kgprobe.sampling.facts import AskedFact, FactKey, describe_facts
 from kgprobe.sampling.negatives import Negative, Negatives
-from kgprobe.verbalize.answers import named_in
+from kgprobe.verbalize.answers import named_in, normalized
 from kgprobe.verbalize.articles import mention
 from kgprobe.verbalize.question_writing import QUESTION_TOKENS, Wanted, objections, writing_prompt, written_question
 from kgprobe.verbalize.sentences import fill, wh_question
@@ -31,6 +31,9 @@ QUESTIONS = 5
 
 # Section 2.2: wh-questions are put where there are fewer objects.
 WH_OBJECTS = 10
+
+# Negatives drawn for one that has no name in common with what is right.
+_DRAWN = 4
 
 # Which kinds are asked: yes/no alone, or each in half of the questions.
 DIFFICULTIES = ("easy", "hard")
@@ -171,8 +174,12 @@ class FactQuestions:
         }
         questions = [self._begun(fact, answers[fact.key.fact], generators[fact.key.fact]) for fact in described]
         opposed = [one.fact.key for one in questions if self._is_opposed(one, generators[one.fact.key.fact])]
-        drawn = self._negatives.draw(opposed, 1, seed) if opposed else []
-        negatives = {key.fact: its[0] for key, its in zip(opposed, drawn, strict=True) if its}
+        drawn = self._negatives.draw(opposed, _DRAWN, seed) if opposed else []
+        right = {one.fact.key.fact: [name for its in one.right for name in its.names] for one in questions}
+        negatives = {
+            key.fact: next((one for one in its if not _is_namesake(one, right[key.fact])), None)
+            for key, its in zip(opposed, drawn, strict=True)
+        }
         worded = [
             self._worded(replace(one, negative=negatives.get(one.fact.key.fact)), generators[one.fact.key.fact])
             for one in questions
@@ -298,3 +305,8 @@ def _reworded(question: Question, wanted: Wanted, answer: Answer | Unanswered) -
     if reasons := objections(text, wanted):
         return replace(question, written=False, fell_back=reasons)
     return replace(question, text=text, written=True)
+
+
+def _is_namesake(negative: Negative, names: Sequence[str]) -> bool:
+    """Whether a negative has the name of something right, but for capitals, accents and punctuation."""
+    return not {normalized(name) for name in names}.isdisjoint(map(normalized, (negative.label, *negative.aliases)))

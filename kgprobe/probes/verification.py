@@ -6,8 +6,8 @@ neither yes nor no, an answer is right if it names one of them. Refusals, and an
 are told apart from wrong ones.
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from kgprobe.models.generator import Answer, Generator, Request, Unanswered
@@ -37,6 +37,7 @@ class Verified:
         says: of a yes/no question, what the first word says.
         named: of a wh-question, which of the right names stand in the answer.
         judged: of a wh-question, what the judge says; None without one, or where it says neither yes nor no.
+        unread: whether the judge was asked and says neither.
     """
 
     verdict: Verdict
@@ -44,6 +45,7 @@ class Verified:
     says: bool | None = None
     named: Sequence[str] = ()
     judged: bool | None = None
+    unread: bool = False
 
 
 def judge_prompt(question: str, right: Sequence[Sequence[str]], answer: str) -> str:
@@ -74,21 +76,32 @@ def verify(
     Raises:
         KgprobeError: the judge cannot be asked at all.
     """
-    judged = _judged(questions, answers, judge, judge_tokens) if judge else {}
-    return [
-        _verified(question, answer, judged.get(place))
-        for place, (question, answer) in enumerate(zip(questions, answers, strict=True))
-    ]
+    readings = [_read(question, answer) for question, answer in zip(questions, answers, strict=True)]
+    if judge is None:
+        return readings
+    # A refusal that names nothing right is one, whatever a judge would make of it.
+    judgeable = {
+        place: judge_prompt(questions[place].text, [one.names for one in questions[place].right], answer.text)
+        for place, answer in enumerate(answers)
+        if questions[place].kind is Kind.WH
+        and isinstance(answer, Answer)
+        and readings[place].verdict in (Verdict.RIGHT, Verdict.WRONG)
+    }
+    replies = judge.answer([Request(prompt, judge_tokens) for prompt in judgeable.values()])
+    for place, reply in zip(judgeable, replies, strict=True):
+        readings[place] = _with_judge(readings[place], reply)
+    return readings
 
 
-def _verified(question: Question, answer: Answer | Unanswered, judged: bool | None) -> Verified:
+def _read(question: Question, answer: Answer | Unanswered) -> Verified:
+    """What an answer comes to without a judge."""
     if isinstance(answer, Unanswered):
         return Verified(Verdict.UNANSWERED, answer.reason)
     if answer.refused:
         return Verified(Verdict.REFUSED)
     if not answer.text and not answer.ended:
         # So models answer that think first, where nothing is left for what they come to.
-        return Verified(Verdict.UNANSWERED, "its tokens were used up before a word was said")
+        return Verified(Verdict.UNANSWERED, "its tokens were used up before a word was said (--answer-tokens)")
     refused = Verdict.REFUSED if is_refusal(answer.text) else None
     if question.kind is Kind.YES_NO:
         says = read_yes_no(answer.text).yes
@@ -96,32 +109,26 @@ def _verified(question: Question, answer: Answer | Unanswered, judged: bool | No
             return Verified(refused or Verdict.OFF_FORMAT)
         return Verified(Verdict.RIGHT if says == question.expected else Verdict.WRONG, says=says)
     named = named_in(answer.text, [name for one in question.right for name in one.names])
-    if judged if judged is not None else named:
-        return Verified(Verdict.RIGHT, named=named, judged=judged)
-    wrong = refused or (Verdict.WRONG if normalized(answer.text) else Verdict.OFF_FORMAT)
-    return Verified(wrong, named=named, judged=judged)
+    if named:
+        return Verified(Verdict.RIGHT, named=named)
+    return Verified(refused or (Verdict.WRONG if normalized(answer.text) else Verdict.OFF_FORMAT), named=named)
 
 
-def _judged(
-    questions: Sequence[Question], answers: Sequence[Answer | Unanswered], judge: Generator, tokens: int
-) -> Mapping[int, bool | None]:
-    prompts = {
-        place: judge_prompt(question.text, [one.names for one in question.right], answer.text)
-        for place, (question, answer) in enumerate(zip(questions, answers, strict=True))
-        if question.kind is Kind.WH and isinstance(answer, Answer) and not answer.refused and normalized(answer.text)
-    }
-    replies = judge.answer([Request(prompt, tokens) for prompt in prompts.values()])
-    return {
-        place: read_yes_no(reply.text).yes if isinstance(reply, Answer) and not reply.refused else None
-        for place, reply in zip(prompts, replies, strict=True)
-    }
+def _with_judge(read: Verified, reply: Answer | Unanswered) -> Verified:
+    """What an answer comes to by a judge's reply; where there is none, it cannot be said."""
+    if isinstance(reply, Unanswered):
+        return replace(read, verdict=Verdict.UNANSWERED, reason=f"the judge gave no answer: {reply.reason}")
+    judged = None if reply.refused else read_yes_no(reply.text).yes
+    if judged is None:
+        return replace(read, unread=True)
+    return replace(read, verdict=Verdict.RIGHT if judged else Verdict.WRONG, judged=judged)
 
 
 def as_evidence(verified: Verified, kind: Kind) -> dict[str, Any]:
     """What an outcome says of how its answer was read; JSON-compatible."""
     if kind is Kind.YES_NO:
         return {"says": verified.says}
-    return {"named": list(verified.named), "judged": verified.judged}
+    return {"named": list(verified.named), "judged": verified.judged, "judge_unread": verified.unread}
 
 
 def _told(names: Sequence[str]) -> str:

@@ -32,6 +32,8 @@ def _kinds(answers: Answers) -> Table:
     notes = []
     if agreement.judged:
         notes.append(f"Judge and names say the same of {agreement.agreed:,} of {agreement.judged:,} wh-answers.")
+    if agreement.unread:
+        notes.append(f"{agreement.unread:,} replies of the judge could not be read: names decided alone.")
     if answers.writing:
         notes.append(str(answers.writing))
     table.caption, table.caption_justify = " ".join(notes) or None, "left"

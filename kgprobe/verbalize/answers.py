@@ -16,15 +16,17 @@ _NO = frozenset({"no", "nope", "nah", "not", "incorrect", "wrong", "false", "neg
 _ADVERBS = frozenset({"absolutely", "certainly", "definitely", "indeed", "sure", "surely"})
 # Words that may stand before the first one that counts.
 _POLITE = frozenset(
-    {"ok", "okay", "well", "so", "oh", "hmm", "ah", "great", "good", "question", "thanks", "probably", "actually", "hi"}
+    {"ok", "okay", "well", "so", "oh", "hmm", "ah", "great", "good", "question", "thanks", "hi"}
+    | {"probably", "actually", "but", "sadly"}
 )
 _LEADS = re.compile(
     r"(?:the |my |final |short |correct |right )*(?:answer|response|reply|verdict)"
     r"(?: to (?:this|that|your|the) question)?(?: is| would be|:|,)*|i (?:would|will|'d|d) (?:say|answer)(?: that)?"
-    r"|i (?:think|believe)(?: that)?(?: the answer is)?|that is|that's|that’s|this is|it is|it's|it’s|a(?=:)"
+    r"|i (?:think|believe)(?: that)?(?: the answer is)?|(?:to (?:the best of )?my|as far as i) know(?:ledge)?"
+    r"|unfortunately|correct me if i(?:'m|’m| am) wrong|that is|that's|that’s|this is|it is|it's|it’s|a(?=:)"
 )
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)?")
-_BOTH = re.compile(r"\W*(?:yes\W{0,3}(?:and|or|/)\W{0,3}no|no\W{0,3}(?:and|or|/)\W{0,3}yes)\b")
+_BOTH = re.compile(r"\W*(?:yes|no|true|false)\W{0,3}(?:and|or|/)\W{0,3}(?:yes|no|true|false)\b")
 # Behind other sentences: Sure, I can help with that. No, it is not.
 _AFTERWARDS = re.compile(r"(yes|no)(?=\s*(?:[,.:;!–—-]|$))\W*", re.IGNORECASE)
 _UNSURE = re.compile(

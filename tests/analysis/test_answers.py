@@ -25,7 +25,7 @@ OUTCOMES = [
     outcome("off-format", **YES_NO, expected=True, error="off-format"),
     outcome("right", **WH, named=["that"], judged=True),
     outcome("wrong", **WH, named=["that"], judged=False, error="factual"),
-    outcome("wrong", **WH, named=[], judged=None, error="obsolete"),
+    outcome("wrong", **WH, named=[], judged=None, judge_unread=True, error="obsolete"),
     outcome("unanswered", **YES_NO),
     outcome("unaskable", relation="P1"),
     # A probe without kinds of questions.
@@ -56,7 +56,7 @@ def test_mistakes_are_counted_with_what_would_have_been_right() -> None:
 
 
 def test_judge_and_names_are_compared_where_both_speak() -> None:
-    assert count_answers(OUTCOMES).agreement == Agreement(judged=2, agreed=1)
+    assert count_answers(OUTCOMES).agreement == Agreement(judged=2, agreed=1, unread=1)
 
 
 def test_no_outcomes_are_no_answers() -> None:

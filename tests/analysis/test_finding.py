@@ -220,6 +220,17 @@ def test_a_fact_is_shown_by_a_question_that_went_as_it_is_listed(asked: Graph) -
     assert (unknown.question, unknown.winner) == ("prompt 1 in round 3 …", "four")
 
 
+def test_all_that_is_right_to_a_question_is_shown(asked: Graph) -> None:
+    right = [{"id": "a", "names": ["this", "it"]}, {"id": "b", "names": ["that"]}]
+    shown = [
+        {"fact": "f0", "verdict": "right", "prompt": "…", "evidence": {"question": "Is it?", "expected": False}},
+        {"fact": "f1", "verdict": "wrong", "prompt": "…", "evidence": {"question": "What is it?", "right": right}},
+    ]
+    finding = find(asked, "run", lambda: shown)
+    assert (finding.known[0].question, finding.known[0].answer) == ("Is it?", "no")
+    assert (finding.unknown[0].question, finding.unknown[0].answer) == ("What is it?", "this; that")
+
+
 @pytest.mark.parametrize(("own", "neighbours"), [(RIGHT, WRONG), (WRONG, RIGHT)])
 def test_a_fact_that_its_neighbours_speak_against_is_not_surely_anything(
     graph: Graph, own: Verdict, neighbours: Verdict

@@ -195,6 +195,16 @@ def test_a_killed_run_of_a_real_server_behind_faults_loses_nothing(
         (["--model", "openai:gpt", "--probe", "questions"], 1, "set the environment variable OPENAI_API_KEY"),
         (["--model", "openai:gpt"], 1, "probabilities"),
         (["--model", "demo", "--year-relation", "P999"], 2, "no relation 'P999'"),
+        (
+            ["--model", "demo", "--probe", "questions", "--strategy", "semantic"],
+            2,
+            "--strategy: for --probe distractors",
+        ),
+        (["--model", "demo", "--judge", "demo", "--difficulty", "easy"], 2, "this is --probe distractors"),
+        (["--model", "demo", "--width", "0.9"], 2, "0.9"),
+        (["--model", "demo", "--width", "nan"], 2, "nan is no width"),
+        # Before the first model has been asked anything.
+        (["--model", "demo", "--model", "openai:gpt", "--probe", "questions"], 1, "OPENAI_API_KEY"),
     ],
 )
 def test_mistakes_are_told_in_a_sentence(home: dict[str, str], options: list[str], code: int, said: str) -> None:

@@ -173,6 +173,20 @@ def test_what_stays_empty_is_an_empty_answer() -> None:
         assert usage(made).prompt_tokens == 3
 
 
+def test_what_was_answered_before_is_asked_again_where_the_model_is_another(tmp_path: Path) -> None:
+    said = "before"
+    with FaultProxy(upstream=lambda _: said) as proxy:
+        for refresh, text in ((False, "before"), (False, "before"), (True, "after"), (False, "after")):
+            cache = AnswerCache(tmp_path / "answers.sqlite")
+            made = generator(proxy, cache=cache, refresh=refresh)
+            # By one command each is asked once.
+            found = [made.answer([Request("Why?", 8)])[0] for _ in range(2)]
+            assert [answer.text for answer in found if isinstance(answer, Answer)] == [text, text]
+            cache.close()
+            said = "after"
+        assert proxy.answered.total() == 2
+
+
 def test_a_thousand_requests_through_a_tenth_of_faults() -> None:
     asked = requests(1000)
     with FaultProxy(faults=at_random(0.1, seed=1), delay=0.002) as proxy:

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from kgprobe.models.generator import Answer
-from kgprobe.probes.error_classes import ErrorClass, follow_ups, is_inconsistent, read_error
+from kgprobe.probes.error_classes import ErrorClass, class_after, follow_ups, read_error
 from kgprobe.probes.outcome import Verdict
 from kgprobe.probes.questions import Object, Question
 from kgprobe.probes.verification import Verified, verify
@@ -67,13 +67,15 @@ def test_where_several_answers_are_right_saying_yes_to_one_shows_nothing() -> No
 
 
 @pytest.mark.parametrize(
-    ("verdicts", "inconsistent"),
+    ("verdicts", "error"),
     [
-        ([], False),
-        ([Verdict.WRONG, Verdict.WRONG], False),
-        ([Verdict.WRONG, Verdict.RIGHT], True),
-        ([Verdict.REFUSED, Verdict.OFF_FORMAT, Verdict.UNANSWERED], False),
+        ([], ErrorClass.FACTUAL),
+        ([Verdict.WRONG, Verdict.WRONG], ErrorClass.FACTUAL),
+        ([Verdict.WRONG, Verdict.RIGHT], ErrorClass.INCONSISTENT),
+        ([Verdict.UNANSWERED, Verdict.RIGHT], ErrorClass.INCONSISTENT),
+        ([Verdict.REFUSED, Verdict.OFF_FORMAT], ErrorClass.FACTUAL),
+        ([Verdict.WRONG, Verdict.UNANSWERED], ErrorClass.NOT_FOLLOWED_UP),
     ],
 )
-def test_who_gets_it_right_elsewhere_does_not_stand_by_the_mistake(verdicts: list[Verdict], inconsistent: bool) -> None:
-    assert is_inconsistent([Verified(verdict) for verdict in verdicts]) is inconsistent
+def test_what_the_follow_ups_make_of_a_mistake(verdicts: list[Verdict], error: ErrorClass) -> None:
+    assert class_after([Verified(verdict) for verdict in verdicts]) is error

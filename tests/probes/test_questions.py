@@ -78,6 +78,15 @@ def test_kinds_and_sides_are_even(loaded: Graph) -> None:
     assert stats.chisquare(list(negatives.values())).pvalue > 1e-4
 
 
+def test_a_negative_is_no_namesake_but_for_accents(graph: Graph) -> None:
+    places = [Entity("a", "São Paulo"), Entity("b", "Sao Paulo"), Entity("c", "Porto"), Entity("t", "Town")]
+    facts = [Fact("f", "t", "in", "a"), Fact("g", "c", "in", "b"), Fact("h", "b", "in", "c")]
+    load(graph, WrittenSource(places, facts, [IN_PLACE]))
+    questions = FactQuestions(graph, AS_OF, difficulty="easy")
+    asked = [questions.of([key(facts[0])], [seed])[0] for seed in range(20)]
+    assert {question.negative.id for question in asked if question.negative} == {"c"}
+
+
 def test_easy_asks_yes_or_no_alone(loaded: Graph) -> None:
     questions = FactQuestions(loaded, AS_OF, difficulty="easy")
     asked = [one for seed in range(10) for one in questions.of([key(fact) for fact in HERE], [seed])]

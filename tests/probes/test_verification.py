@@ -67,6 +67,7 @@ def test_a_judge_is_told_all_that_is_right_and_decides() -> None:
         (Verdict.RIGHT, None, ["Berlin"]),
         (Verdict.WRONG, None, []),
     ]
+    assert [one.unread for one in found] == [False, False, True, True]
     assert all("Right: Berlin (also: Spree-Athen)" in prompt for prompt in judge.asked)
 
 
@@ -82,10 +83,23 @@ def test_a_judge_is_not_asked_where_there_is_nothing_to_judge() -> None:
 
 @pytest.mark.parametrize("question", [POSITIVE, OPPOSED, WH])
 def test_an_answer_that_was_cut_off_before_its_first_word_is_none(question: Question) -> None:
-    reason = "its tokens were used up before a word was said"
+    reason = "its tokens were used up before a word was said (--answer-tokens)"
     assert verify([question], [Answer("", ended=False)], None) == [Verified(Verdict.UNANSWERED, reason)]
     (cut,) = verify([question], [Answer("No, it is not", ended=False)], None)
     assert cut.verdict.counts
+
+
+def test_no_judge_makes_a_refusal_right() -> None:
+    judge = Answering(lambda _: "yes")
+    found = verify([WH, WH], [Answer("I don't know."), Answer("I'm not sure, but I think Berlin.")], judge)
+    assert [one.verdict for one in found] == [Verdict.REFUSED, Verdict.RIGHT]
+    assert len(judge.asked) == 1
+
+
+def test_what_a_judge_did_not_answer_is_not_said() -> None:
+    judge = Answering(lambda _: Unanswered("the server hung up"))
+    (found,) = verify([WH], [Answer("Berlin")], judge)
+    assert (found.verdict, found.reason) == (Verdict.UNANSWERED, "the judge gave no answer: the server hung up")
 
 
 def test_an_answer_of_many_lines_is_one_line_to_the_judge() -> None:
