@@ -35,7 +35,7 @@ from .inactive_relations import OWN_LIST, read_inactive_relations
 from .reading import InputFile, fingerprint, open_input
 from .sparql_client import Client
 from .sparql_walk import Plan, walk
-from .wikidata_model import ITEM_ID, LANGUAGES, names, with_templates
+from .wikidata_model import ITEM_ID, LANGUAGES, language_option, names, templates_option, truthy_option, with_templates
 from .wikidata_rdf import Head, Wikidata
 from .word_frequency import word_frequency
 
@@ -426,20 +426,8 @@ loader = Loader(
             help="Enter no instances and subclasses of this type; may be given several times.  [default: pages of"
             " Wikimedia's own, such as categories]",
         ),
-        click.Option(
-            ["--language", "languages"],
-            multiple=True,
-            default=LANGUAGES,
-            show_default=True,
-            metavar="CODE",
-            help="Of labels, aliases and descriptions; given several times, the first that has a label gives it.",
-        ),
-        click.Option(
-            ["--truthy"],
-            is_flag=True,
-            help="Where a subject has preferred statements of a relation, read those alone.  [default: all ranks but"
-            " deprecated]",
-        ),
+        language_option(),
+        truthy_option(),
         click.Option(
             ["--inactive"],
             type=click.Path(path_type=Path),
@@ -456,12 +444,7 @@ loader = Loader(
             callback=_show_inactive,
             help="Print the list of inactive relations, and stop.",
         ),
-        click.Option(
-            ["--templates"],
-            type=click.Path(path_type=Path),
-            metavar="FILE",
-            help="Sentences and questions for the relations, as `kgprobe load table --relations` reads them.",
-        ),
+        templates_option(),
         click.Option(
             ["--endpoint"],
             default=ENDPOINT,

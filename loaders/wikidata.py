@@ -21,7 +21,17 @@ from .decoding import DECODING_ERRORS, explain
 from .reading import InputFile, fingerprint, open_input
 from .values import check_id, check_interval, fact_id
 from .wikidata_json import Head, HeadDecoder, Statement, decode_claims, records
-from .wikidata_model import ITEM_ID, LANGUAGES, PROPERTY_ID, TYPE_RELATIONS, names, with_templates
+from .wikidata_model import (
+    ITEM_ID,
+    LANGUAGES,
+    PROPERTY_ID,
+    TYPE_RELATIONS,
+    language_option,
+    names,
+    templates_option,
+    truthy_option,
+    with_templates,
+)
 
 # Dumps write the type and the id first, so much of what is left out need not be decoded at all.
 _LEADING_ID = re.compile(rb'\{"type":"item",(?:"pageid":[0-9]+,)?"id":"(Q[0-9]+)"')
@@ -293,14 +303,7 @@ loader = Loader(
     """,
     parameters=[
         click.Argument(["dump"], type=click.Path(path_type=Path)),
-        click.Option(
-            ["--language", "languages"],
-            multiple=True,
-            default=LANGUAGES,
-            show_default=True,
-            metavar="CODE",
-            help="Of labels, aliases and descriptions; given several times, the first that has a label gives it.",
-        ),
+        language_option(),
         click.Option(
             ["--relation", "relations"],
             multiple=True,
@@ -320,18 +323,8 @@ loader = Loader(
             metavar="FILE",
             help="Read the entities of this list alone, one id a line, and facts among them.  [default: all]",
         ),
-        click.Option(
-            ["--truthy"],
-            is_flag=True,
-            help="Where a subject has preferred statements of a relation, read those alone.  [default: all ranks but"
-            " deprecated]",
-        ),
-        click.Option(
-            ["--templates"],
-            type=click.Path(path_type=Path),
-            metavar="FILE",
-            help="Sentences and questions for the relations, as `kgprobe load table --relations` reads them.",
-        ),
+        truthy_option(),
+        templates_option(),
     ],
     open=_open,
 )

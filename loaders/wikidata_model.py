@@ -1,8 +1,14 @@
-"""What all readers of Wikidata share, whatever form it comes in: ids, types, dates, languages, and sentences for it."""
+"""What all readers of Wikidata share, whatever form it comes in.
+
+Ids, types, dates, languages, and sentences for it; and the options that choose among these.
+"""
 
 import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
+from pathlib import Path
+
+import click
 
 from kgprobe.records import Placed, Relation
 
@@ -67,4 +73,36 @@ def _joined(own: Relation, property_: Relation) -> Relation:
         aliases=own.aliases or property_.aliases,
         description=own.description or property_.description,
         active=own.active and property_.active,
+    )
+
+
+def language_option() -> click.Option:
+    """``--language``: of what is read of a name."""
+    return click.Option(
+        ["--language", "languages"],
+        multiple=True,
+        default=LANGUAGES,
+        show_default=True,
+        metavar="CODE",
+        help="Of labels, aliases and descriptions; given several times, the first that has a label gives it.",
+    )
+
+
+def truthy_option() -> click.Option:
+    """``--truthy``: which ranks are read."""
+    return click.Option(
+        ["--truthy"],
+        is_flag=True,
+        help="Where a subject has preferred statements of a relation, read those alone.  [default: all ranks but"
+        " deprecated]",
+    )
+
+
+def templates_option() -> click.Option:
+    """``--templates``: sentences for the relations."""
+    return click.Option(
+        ["--templates"],
+        type=click.Path(path_type=Path),
+        metavar="FILE",
+        help="Sentences and questions for the relations, as `kgprobe load table --relations` reads them.",
     )
