@@ -10,9 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from kgprobe.errors import KgprobeError, UnknownNameError
 from kgprobe.graph.client import Graph
-from kgprobe.sampling.facts import AskedFact, FactKey, describe_facts
+from kgprobe.sampling.facts import AskedFact, FactKey, askable_relations, describe_facts
 from kgprobe.verbalize.sentences import Cloze
 from kgprobe.verbalize.tense import has_ended, templates_of
 
@@ -54,18 +53,8 @@ class ClozeQuestions:
             UnknownNameError: a relation that was named is not active or has no cloze sentence.
             KgprobeError: no relation has a cloze sentence.
         """
-        rows = {row["id"]: row for row in graph.read("sample/relations") if row["active"] and row["clozes"]}
-        unusable = [relation for relation in relations if relation not in rows]
-        if unusable:
-            raise UnknownNameError(
-                f"These relations are not in the graph, not active, or have no cloze: {', '.join(unusable)}."
-            )
-        if not rows:
-            raise KgprobeError(
-                "No relation in the graph is active and has a cloze sentence. Load relations with `clozes`, or try "
-                "`kgprobe load sample`."
-            )
-        self.relations: Sequence[str] = sorted(relations or rows)
+        rows = askable_relations(graph, "clozes", relations)
+        self.relations: Sequence[str] = list(rows)
         self._clozes = {relation: list(rows[relation]["clozes"]) for relation in self.relations}
         self._past_clozes = {relation: list(rows[relation]["past_clozes"]) for relation in self.relations}
         self._graph = graph

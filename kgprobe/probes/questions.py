@@ -15,11 +15,11 @@ from typing import Any, NamedTuple
 import msgspec
 import numpy as np
 
-from kgprobe.errors import KgprobeError, UnknownNameError
+from kgprobe.errors import UnknownNameError
 from kgprobe.graph.client import Graph, Row
 from kgprobe.models.generator import Answer, Generator, Request, Unanswered
 from kgprobe.records import Relation
-from kgprobe.sampling.facts import AskedFact, FactKey, describe_facts
+from kgprobe.sampling.facts import AskedFact, FactKey, askable_relations, describe_facts
 from kgprobe.sampling.negatives import Negative, Negatives
 from kgprobe.verbalize.answers import named_in, normalized
 from kgprobe.verbalize.articles import mention
@@ -128,19 +128,9 @@ class FactQuestions:
         """
         if difficulty not in DIFFICULTIES:
             raise UnknownNameError(f"There is no difficulty {difficulty!r}; there are {', '.join(DIFFICULTIES)}.")
-        rows = {row["id"]: row for row in graph.read("sample/relations") if row["active"] and row["yes_no_questions"]}
-        unusable = [relation for relation in relations if relation not in rows]
-        if unusable:
-            raise UnknownNameError(
-                f"These relations are not in the graph, not active, or have no yes/no question: {', '.join(unusable)}."
-            )
-        if not rows:
-            raise KgprobeError(
-                "No relation in the graph is active and has a yes/no question. Load relations with `yes_no_questions`,"
-                " or try `kgprobe load sample`."
-            )
-        self.relations: Sequence[str] = sorted(relations or rows)
-        self._templates = {relation: rows[relation] for relation in self.relations}
+        rows = askable_relations(graph, "yes_no_questions", relations)
+        self.relations: Sequence[str] = list(rows)
+        self._templates = rows
         self._writer = writer
         self._graph = graph
         self._as_of = as_of

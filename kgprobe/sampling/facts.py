@@ -7,7 +7,8 @@ from typing import NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from kgprobe.graph.client import Graph
+from kgprobe.errors import KgprobeError, UnknownNameError
+from kgprobe.graph.client import Graph, Row
 
 
 class FactKey(NamedTuple):
@@ -67,6 +68,32 @@ class FactKeys:
         found = np.searchsorted(self._facts, wanted)
         found = np.minimum(found, len(self) - 1)
         return np.where(self._facts[found] == wanted, found, -1)
+
+
+def askable_relations(graph: Graph, templates: str, wanted: Sequence[str] = ()) -> dict[str, Row]:
+    """The relations that are active and have templates of a kind, by id, in its order.
+
+    Args:
+        templates: the kind, as the graph calls it: ``clozes``, ``yes_no_questions``.
+        wanted: ids; none means all.
+
+    Raises:
+        UnknownNameError: one that is wanted is not among them.
+        KgprobeError: there is none.
+    """
+    kind = templates.replace("_", " ").replace("yes no", "yes/no").removesuffix("s")
+    rows = {row["id"]: row for row in graph.read("sample/relations") if row["active"] and row[templates]}
+    unusable = [relation for relation in wanted if relation not in rows]
+    if unusable:
+        raise UnknownNameError(
+            f"These relations are not in the graph, not active, or have no {kind}: {', '.join(unusable)}."
+        )
+    if not rows:
+        raise KgprobeError(
+            f"No relation in the graph is active and has a {kind}. Load relations with `{templates}`, or try"
+            " `kgprobe load sample`."
+        )
+    return {relation: rows[relation] for relation in sorted(wanted or rows)}
 
 
 def askable_facts(graph: Graph, relations: Sequence[str], as_of: int) -> FactKeys:
