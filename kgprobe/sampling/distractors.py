@@ -14,7 +14,7 @@ from typing import Any, Protocol
 
 from kgprobe.graph.client import Graph, Row
 from kgprobe.sampling.facts import FactKey
-from kgprobe.sampling.pool_draws import Pool, PoolDraws
+from kgprobe.sampling.pool_draws import Pool, PoolDraws, by_number
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,16 +77,13 @@ def admissible(graph: Graph, rows: Sequence[tuple[FactKey, Sequence[int]]], as_o
     found = graph.read("sample/distractors", rows=asked, as_of=as_of)
     types = sorted({type_ for row in found for type_ in row["shared"]})
     labels = {row["id"]: row["label"] for row in graph.read("sample/labels", ids=types)} if types else {}
-    by_fact: dict[str, dict[int, Distractor]] = {key.fact: {} for key, _ in rows}
-    for row in found:
+
+    def made(row: Row) -> Distractor:
         shared = ", ".join(labels.get(type_, type_) for type_ in row["shared"])
         reason = f"{shared}, like {row['object']}" if shared else f"object of {row['relation']}"
-        distractor = Distractor(row["id"], row["label"], tuple(row["aliases"]), row["number"], reason)
-        by_fact[row["fact"]][row["number"]] = distractor
-    return [
-        {number: by_fact[key.fact][number] for number in numbers if number in by_fact[key.fact]}
-        for key, numbers in rows
-    ]
+        return Distractor(row["id"], row["label"], tuple(row["aliases"]), row["number"], reason)
+
+    return by_number(rows, ((row["fact"], row["number"], made(row)) for row in found))
 
 
 class RandomDistractors:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from kgprobe.graph.client import Graph
 from kgprobe.sampling.facts import FactKey
-from kgprobe.sampling.pool_draws import Pool, PoolDraws
+from kgprobe.sampling.pool_draws import Pool, PoolDraws, by_number
 
 # Sets this draw apart from all others that follow from the same seed.
 NEGATIVES = 4
@@ -62,11 +62,11 @@ class Negatives:
 
     def _admissible(self, rows: Sequence[tuple[FactKey, Sequence[int]]]) -> list[dict[int, Negative]]:
         asked = [{**key._asdict(), "numbers": list(numbers)} for key, numbers in rows]
-        by_fact: dict[str, dict[int, Negative]] = {key.fact: {} for key, _ in rows}
-        for row in self._graph.read("sample/negatives", rows=asked, as_of=self._as_of):
-            negative = Negative(row["id"], row["label"], tuple(row["aliases"]), row["former"])
-            by_fact[row["fact"]][row["number"]] = negative
-        return [
-            {number: by_fact[key.fact][number] for number in numbers if number in by_fact[key.fact]}
-            for key, numbers in rows
-        ]
+        found = self._graph.read("sample/negatives", rows=asked, as_of=self._as_of)
+        return by_number(
+            rows,
+            (
+                (row["fact"], row["number"], Negative(row["id"], row["label"], tuple(row["aliases"]), row["former"]))
+                for row in found
+            ),
+        )

@@ -6,7 +6,7 @@ its batch and the number of entities that are wanted, some 150 look-ups each at 
 """
 
 import zlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
@@ -33,6 +33,19 @@ Members = tuple[str, str]
 
 # Which of the entities with these numbers pass for a fact, by number.
 Test = Callable[[Sequence[tuple[FactKey, Sequence[int]]]], Sequence[Mapping[int, T]]]
+
+
+def by_number(rows: Sequence[tuple[FactKey, Sequence[int]]], found: Iterable[tuple[str, int, T]]) -> list[dict[int, T]]:
+    """What was found of each fact, by number, in the order in which the numbers were tried.
+
+    Args:
+        rows: facts, each with the numbers tried.
+        found: fact, number, and what stands for it.
+    """
+    its: dict[str, dict[int, T]] = {key.fact: {} for key, _ in rows}
+    for fact, number, one in found:
+        its[fact][number] = one
+    return [{number: its[key.fact][number] for number in numbers if number in its[key.fact]} for key, numbers in rows]
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from kgprobe.graph.client import Graph, Row
 from kgprobe.sampling.facts import FactKey
-from kgprobe.sampling.pool_draws import Pool, PoolDraws
+from kgprobe.sampling.pool_draws import Pool, PoolDraws, by_number
 
 # Sets this draw apart from all others that follow from the same seed.
 SUBJECTS = 2
@@ -32,12 +32,9 @@ def other_subjects(graph: Graph, keys: Sequence[FactKey], count: int, seed: Sequ
     pools = {row["fact"]: _pool(row) for row in rows}
 
     def named(asked: Sequence[tuple[FactKey, Sequence[int]]]) -> list[dict[int, str]]:
-        labels: dict[str, dict[int, str]] = {key.fact: {} for key, _ in asked}
         tried = [{**key._asdict(), "numbers": list(numbers)} for key, numbers in asked]
-        for row in graph.read("sample/other_subjects", rows=tried):
-            if row["label"].strip():
-                labels[row["fact"]][row["number"]] = row["label"]
-        return [{n: labels[key.fact][n] for n in numbers if n in labels[key.fact]} for key, numbers in asked]
+        found = graph.read("sample/other_subjects", rows=tried)
+        return by_number(asked, ((row["fact"], row["number"], row["label"]) for row in found if row["label"].strip()))
 
     return PoolDraws(graph).draw(keys, pools, count, [*seed, SUBJECTS], named)
 
