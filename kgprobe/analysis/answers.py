@@ -1,4 +1,4 @@
-"""What the answers to questions were: by kind of question, and which mistakes, with examples.
+"""What the answers to questions were: by kind of question, and which errors, with examples.
 
 docs/methods.md, 2.
 """
@@ -10,7 +10,7 @@ from typing import Any
 
 from kgprobe.analysis.rates import Share, share
 
-# Of each class of mistakes.
+# Of each error class.
 SHOWN_EXAMPLES = 3
 # Why questions are not in a writer's words.
 SHOWN_REASONS = 5
@@ -36,7 +36,7 @@ class KindOfQuestion:
 
 
 @dataclass(frozen=True, slots=True)
-class Mistake:
+class WrongAnswer:
     """A wrong answer."""
 
     question: str
@@ -45,18 +45,18 @@ class Mistake:
 
 
 @dataclass(frozen=True, slots=True)
-class MistakeClass:
+class ErrorCount:
     """Wrong answers of one kind.
 
     Attributes:
-        share: of all mistakes.
+        share: of all errors.
         examples: the first ones.
     """
 
     name: str
     count: int
     share: float
-    examples: Sequence[Mistake]
+    examples: Sequence[WrongAnswer]
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +106,7 @@ class Answers:
     """
 
     kinds: Sequence[KindOfQuestion]
-    mistakes: Sequence[MistakeClass]
+    errors: Sequence[ErrorCount]
     agreement: Agreement
     writing: Writing | None = None
 
@@ -125,14 +125,14 @@ class Answers:
                 }
                 for kind in self.kinds
             ],
-            "mistakes": [
+            "errors": [
                 {
-                    "class": mistake.name,
-                    "count": mistake.count,
-                    "share": mistake.share,
-                    "examples": [asdict(example) for example in mistake.examples],
+                    "class": error.name,
+                    "count": error.count,
+                    "share": error.share,
+                    "examples": [asdict(example) for example in error.examples],
                 }
-                for mistake in self.mistakes
+                for error in self.errors
             ],
             "judge_agreement": asdict(self.agreement),
             "writing": asdict(self.writing) if self.writing else None,
@@ -153,7 +153,7 @@ def count_answers(outcomes: Iterable[Mapping[str, Any]]) -> Answers:
     """
     tallies: dict[str, _Tally] = {}
     classes: Counter[str] = Counter()
-    examples: dict[str, list[Mistake]] = {}
+    examples: dict[str, list[WrongAnswer]] = {}
     judged = agreed = unread = 0
     wordings: Counter[bool] = Counter()
     objections: Counter[str] = Counter()
@@ -177,12 +177,12 @@ def count_answers(outcomes: Iterable[Mapping[str, Any]]) -> Answers:
             classes[evidence["error"]] += 1
             shown = examples.setdefault(evidence["error"], [])
             if len(shown) < SHOWN_EXAMPLES:
-                shown.append(_mistake(evidence))
+                shown.append(_wrong_answer(evidence))
     kinds = [_kind(name, tally) for name, tally in sorted(tallies.items())]
     total = classes.total()
-    mistakes = [MistakeClass(name, count, count / total, examples[name]) for name, count in classes.most_common()]
+    errors = [ErrorCount(name, count, count / total, examples[name]) for name, count in classes.most_common()]
     writing = Writing(wordings.total(), wordings[True], dict(objections.most_common())) if wordings else None
-    return Answers(kinds, mistakes, Agreement(judged, agreed, unread), writing)
+    return Answers(kinds, errors, Agreement(judged, agreed, unread), writing)
 
 
 def _kind(name: str, tally: _Tally) -> KindOfQuestion:
@@ -198,9 +198,9 @@ def _kind(name: str, tally: _Tally) -> KindOfQuestion:
     )
 
 
-def _mistake(evidence: Mapping[str, Any]) -> Mistake:
+def _wrong_answer(evidence: Mapping[str, Any]) -> WrongAnswer:
     if "expected" in evidence:
         right = "yes" if evidence["expected"] else "no"
     else:
         right = ", ".join(one["names"][0] for one in evidence["right"])
-    return Mistake(evidence["question"], evidence["answer"] or "", right)
+    return WrongAnswer(evidence["question"], evidence["answer"] or "", right)

@@ -60,7 +60,7 @@ class Finding:
         overall: all asked facts.
         groupings: the same by relation, by entity (a fact counts for its subject and its object), by the subject's
             types, and by year; without those in which no fact has a group.
-        answers: by kind of question, and the mistakes.
+        answers: by kind of question, and the errors.
         unknown: facts most surely unknown, E[theta] above 0.5, the highest lower bound of theta first.
         known: facts most surely known, E[theta] below 0.5, the lowest upper bound of theta first.
         unaskable: how many facts could not be asked, by reason.

@@ -1,4 +1,4 @@
-"""Answers to questions on the terminal: by kind of question, and the mistakes."""
+"""Answers to questions on the terminal: by kind of question, and the errors."""
 
 from rich import box
 from rich.table import Table
@@ -10,9 +10,9 @@ from kgprobe.report.rows import visible
 
 
 def answer_tables(answers: Answers) -> list[Table]:
-    """A table of the kinds and one of the mistakes, without those that would be empty."""
+    """A table of the kinds and one of the errors, without those that would be empty."""
     tables = [_kinds(answers)] if answers.kinds else []
-    return [*tables, _mistakes(answers)] if answers.mistakes else tables
+    return [*tables, _errors(answers)] if answers.errors else tables
 
 
 def percent(share: Share) -> str:
@@ -40,16 +40,16 @@ def _kinds(answers: Answers) -> Table:
     return table
 
 
-def _mistakes(answers: Answers) -> Table:
-    table = Table(title="Mistakes", title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False)
+def _errors(answers: Answers) -> Table:
+    table = Table(title="Errors", title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False)
     table.add_column("kind", no_wrap=True)
     table.add_column("answers", justify="right")
     table.add_column("question", ratio=4, overflow="fold")
     table.add_column("what it said", ratio=4, overflow="fold")
     table.add_column("right", ratio=2, overflow="fold")
-    for mistake in answers.mistakes:
-        for place, example in enumerate(mistake.examples[:2]):
-            head = [mistake.name, f"{mistake.count:,}"] if place == 0 else ["", ""]
+    for error in answers.errors:
+        for place, example in enumerate(error.examples[:2]):
+            head = [error.name, f"{error.count:,}"] if place == 0 else ["", ""]
             cells = (example.question, example.answer or "—", example.right)
             table.add_row(*head, *(Text(visible(cell)) for cell in cells))
     return table

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from kgprobe.analysis.answers import SHOWN_EXAMPLES, Agreement, Mistake, count_answers
+from kgprobe.analysis.answers import SHOWN_EXAMPLES, Agreement, WrongAnswer, count_answers
 from kgprobe.analysis.rates import share
 
 
@@ -41,17 +41,17 @@ def test_answers_are_counted_by_kind() -> None:
 
 
 def test_mistakes_are_counted_with_what_would_have_been_right() -> None:
-    mistakes = count_answers(OUTCOMES).mistakes
-    assert [(one.name, one.count, one.share) for one in mistakes] == [
+    errors = count_answers(OUTCOMES).errors
+    assert [(one.name, one.count, one.share) for one in errors] == [
         ("factual", 2, 0.4),
         ("refused", 1, 0.2),
         ("off-format", 1, 0.2),
         ("obsolete", 1, 0.2),
     ]
-    assert mistakes[0].examples == [Mistake("Is it?", "No.", "yes"), Mistake("What is it?", "that", "this")]
-    assert mistakes[1].examples == [Mistake("Is it?", "No.", "no")]
-    assert mistakes[3].examples == [Mistake("What is it?", "that", "this")]
-    many = count_answers([OUTCOMES[1]] * 50).mistakes[0]
+    assert errors[0].examples == [WrongAnswer("Is it?", "No.", "yes"), WrongAnswer("What is it?", "that", "this")]
+    assert errors[1].examples == [WrongAnswer("Is it?", "No.", "no")]
+    assert errors[3].examples == [WrongAnswer("What is it?", "that", "this")]
+    many = count_answers([OUTCOMES[1]] * 50).errors[0]
     assert (many.count, len(many.examples)) == (50, SHOWN_EXAMPLES)
 
 
@@ -61,4 +61,4 @@ def test_judge_and_names_are_compared_where_both_speak() -> None:
 
 def test_no_outcomes_are_no_answers() -> None:
     nothing = count_answers([])
-    assert (nothing.kinds, nothing.mistakes, nothing.agreement) == ([], [], Agreement(0, 0))
+    assert (nothing.kinds, nothing.errors, nothing.agreement) == ([], [], Agreement(0, 0))

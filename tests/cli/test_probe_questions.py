@@ -36,7 +36,7 @@ def test_a_sample_is_asked_kept_and_shown_again(home: dict[str, str], talker: st
             verdicts[kind["kind"], "off-format"],
             0.5 if kind["kind"] == "yes/no" else 0,
         )
-    assert {one["class"]: one["count"] for one in found["mistakes"]} == Counter(
+    assert {one["class"]: one["count"] for one in found["errors"]} == Counter(
         row["evidence"]["error"] for row in outcomes if row["verdict"] != "right"
     )
     # What would be asked can be looked at before.
@@ -49,7 +49,7 @@ def test_a_sample_is_asked_kept_and_shown_again(home: dict[str, str], talker: st
     assert "5 of them measured before" in again.stderr
     assert "hard questions · 5 answers" in again.stdout
     assert "By kind of question" in again.stdout
-    assert "Mistakes" in again.stdout
+    assert "Errors" in again.stdout
 
 
 def test_a_budget_ends_it_and_the_same_command_goes_on(home: dict[str, str]) -> None:

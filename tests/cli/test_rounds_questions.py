@@ -64,7 +64,7 @@ def test_a_local_model_is_asked_questions(home: dict[str, str], talker: str) -> 
     shown = kgprobe("rounds", "resume", "talk", "--year-relation", "P36", **home, COLUMNS="160")
     assert shown.returncode == 0, shown.stderr
     assert "By kind of question" in shown.stdout
-    assert "Mistakes" in shown.stdout
+    assert "Errors" in shown.stdout
     assert "By year" not in shown.stdout
     assert "By year" in kgprobe("rounds", "resume", "talk", **home, COLUMNS="160").stdout
     nowhere = kgprobe("rounds", "resume", "talk", "--year-relation", "P999", **home)

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from kgprobe.analysis.answers import Agreement, Answers, KindOfQuestion, Mistake, MistakeClass, Writing
+from kgprobe.analysis.answers import Agreement, Answers, ErrorCount, KindOfQuestion, Writing, WrongAnswer
 from kgprobe.analysis.finding import Finding, Judged
 from kgprobe.analysis.rates import Group, Grouping, share
 from kgprobe.errors import KgprobeError
@@ -30,7 +30,7 @@ def finding() -> Finding:
         Group(EVIL, 30, share(30, 30), share(0, 30), 30, share(30, 30)),
         Group("empty", 20, share(0, 20), share(20, 20), 0, None),
     ]
-    mistakes = [Mistake(EVIL, EVIL, EVIL), Mistake("y" * 300, "", "no")]
+    errors = [WrongAnswer(EVIL, EVIL, EVIL), WrongAnswer("y" * 300, "", "no")]
     return Finding(
         run="run",
         model="hf:org/model",
@@ -48,7 +48,7 @@ def finding() -> Finding:
         groupings=[Grouping("relation", relations, 0), Grouping("year", relations[:1], 3)],
         answers=Answers(
             [KindOfQuestion("yes/no", 60, share(30, 60), 4, 6, 0.5)],
-            [MistakeClass("factual", 20, 0.8, mistakes), MistakeClass("refused", 5, 0.2, mistakes[:1])],
+            [ErrorCount("factual", 20, 0.8, errors), ErrorCount("refused", 5, 0.2, errors[:1])],
             Agreement(10, 8),
             Writing(60, 45, {"says a right answer": 15}),
         ),
