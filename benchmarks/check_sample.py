@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 from kgprobe.intervals import first_day, last_day
 from kgprobe.records import Entity, Fact
-from kgprobe.sources import get_loader
+from kgprobe.sources.contract import get_loader
 
 COLLECTION = Path(__file__).resolve().parents[2] / "shared" / "data" / "wikidata"
 

@@ -22,13 +22,13 @@ import click
 from benchmarks.report import Report, Row, show, versions_of
 from kgprobe.cli.options import json_option, seed_option
 from kgprobe.graph.client import Graph
-from kgprobe.graph.folder import Folder
 from kgprobe.graph.ingest import load
-from kgprobe.graph.server import lease
 from kgprobe.records import Entity, Fact, Placed, Relation
 from kgprobe.sampling.distractors import RandomDistractors, Retriever, admissible
 from kgprobe.sampling.facts import FactKey
 from kgprobe.sampling.retrievers import RETRIEVERS
+from kgprobe.servers.folder import Folder
+from kgprobe.servers.server import lease
 
 AS_OF = 20260101
 WANTED = (10, 200)

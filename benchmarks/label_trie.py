@@ -26,7 +26,7 @@ from kgprobe.models.demo import demo_model_folder
 from kgprobe.records import Entity
 from kgprobe.search.label_trie import LabelTrie
 from kgprobe.search.label_trie_building import build_label_trie
-from kgprobe.sources import get_loader
+from kgprobe.sources.contract import get_loader
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase

@@ -22,11 +22,11 @@ from benchmarks.synthetic import SyntheticSource
 from kgprobe.cli.options import json_option, seed_option
 from kgprobe.graph import client
 from kgprobe.graph.client import Endpoint, Graph, Transaction
-from kgprobe.graph.folder import Folder
 from kgprobe.graph.ingest import load
 from kgprobe.graph.queries import get_query
 from kgprobe.graph.schema import apply_schema
-from kgprobe.graph.server import lease
+from kgprobe.servers.folder import Folder
+from kgprobe.servers.server import lease
 
 Statements = list[tuple[str, dict[str, Any]]]
 

@@ -18,17 +18,17 @@ import numpy as np
 from benchmarks.report import Report, Row, show, versions_of
 from kgprobe.cli.options import json_option, seed_option
 from kgprobe.graph.client import Graph
-from kgprobe.graph.folder import Folder
 from kgprobe.graph.ingest import load
-from kgprobe.graph.server import lease
 from kgprobe.models.demo import demo_model_folder
-from kgprobe.models.scorer import Scorer
+from kgprobe.models.scoring.scorer import Scorer
 from kgprobe.models.spec import load_scorer
-from kgprobe.probes.cloze_questions import ClozeQuestions
-from kgprobe.probes.optimal_distractors import OptimalDistractors, Retrieved
+from kgprobe.probes.clozes import ClozeQuestions
 from kgprobe.sampling.facts import AskedFact, askable_facts
 from kgprobe.sampling.selection import sample_facts
-from kgprobe.sources import get_loader
+from kgprobe.search.optimal_distractors import OptimalDistractors, Retrieved
+from kgprobe.servers.folder import Folder
+from kgprobe.servers.server import lease
+from kgprobe.sources.contract import get_loader
 from kgprobe.verbalize.sentences import Cloze
 
 AS_OF = 20260101

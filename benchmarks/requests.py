@@ -22,11 +22,11 @@ from aiohttp import web
 
 from benchmarks.report import Report, Row, show, versions_of
 from kgprobe.cli.options import json_option, seed_option
-from kgprobe.models.answer_cache import AnswerCache
-from kgprobe.models.api_generator import ApiOptions
-from kgprobe.models.generator import Answer, Request
+from kgprobe.models.api.cache import AnswerCache
+from kgprobe.models.api.generator import ApiOptions
+from kgprobe.models.api.spending import Spending
+from kgprobe.models.generating.generator import Answer, Request
 from kgprobe.models.spec import load_generator
-from kgprobe.models.spending import Spending
 
 MAX_TOKENS = 32
 

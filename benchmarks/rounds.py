@@ -18,15 +18,15 @@ import numpy as np
 
 from benchmarks.report import Report, Row, show, versions_of
 from benchmarks.synthetic import SyntheticSource
-from kgprobe.beliefs.rounds import Plan, Round, begin_run, run_rounds
+from kgprobe.asking.rounds import Plan, Round, begin_run, run_rounds
 from kgprobe.cli.options import json_option, seed_option
 from kgprobe.graph.client import Graph
-from kgprobe.graph.folder import Folder
 from kgprobe.graph.ingest import load
-from kgprobe.graph.server import lease
 from kgprobe.probes.outcome import Outcome, Verdict
 from kgprobe.sampling.distractors import RandomDistractors
 from kgprobe.sampling.facts import FactKey, describe_facts
+from kgprobe.servers.folder import Folder
+from kgprobe.servers.server import lease
 
 AS_OF = 20260101
 # The first rounds of a run warm up the engine's caches and compiler.

@@ -24,7 +24,7 @@ import click
 from benchmarks.report import Report, Row, show, versions_of
 from kgprobe.cli.options import json_option, seed_option
 from kgprobe.records import Entity, Fact
-from kgprobe.sources import Source, get_loader
+from kgprobe.sources.contract import Source, get_loader
 
 # One whole entity as Wikidata gave it; where it is absent, one made up in the same shape stands in for it.
 REAL = Path(__file__).parents[2] / "shared" / "data" / "wikidata" / "Q22.json"

@@ -6,19 +6,19 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from kgprobe import survey
-from kgprobe.beliefs.rounds import Plan
+from kgprobe.asking import survey
+from kgprobe.asking.rounds import Plan
+from kgprobe.asking.survey import Survey, Watch
 from kgprobe.errors import UnknownNameError
+from kgprobe.files import home
 from kgprobe.graph.client import Graph
-from kgprobe.graph.folder import Folder
 from kgprobe.graph.ingest import load
-from kgprobe.graph.server import lease
 from kgprobe.intervals import today
 from kgprobe.models.spec import load_generator, load_scorer
-from kgprobe.paths import home
 from kgprobe.probes.registry import DistractorOptions, Models
-from kgprobe.sources import get_loader
-from kgprobe.survey import Survey, Watch
+from kgprobe.servers.folder import Folder
+from kgprobe.servers.server import lease
+from kgprobe.sources.contract import get_loader
 
 RUN = "demo"
 MODEL = "demo"

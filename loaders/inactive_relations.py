@@ -3,8 +3,8 @@
 from pathlib import Path
 
 from kgprobe.errors import KgprobeError
+from kgprobe.sources.lines import open_input
 
-from .reading import open_input
 from .wikidata_model import PROPERTY_ID
 
 OWN_LIST = Path(__file__).with_suffix(".txt")

@@ -27,12 +27,12 @@ import msgspec
 from filelock import FileLock, Timeout
 
 from kgprobe.errors import KgprobeError
-from kgprobe.paths import home, make_folder
+from kgprobe.files import home, make_folder
 from kgprobe.records import Entity, Fact, Placed, Rejected, Relation
-from kgprobe.sources import Loader
+from kgprobe.sources.contract import Loader
+from kgprobe.sources.lines import InputFile, fingerprint, open_input
 
 from .inactive_relations import OWN_LIST, read_inactive_relations
-from .reading import InputFile, fingerprint, open_input
 from .sparql_client import Client
 from .sparql_walk import Plan, walk
 from .wikidata_model import ITEM_ID, LANGUAGES, language_option, names, templates_option, truthy_option, with_templates
@@ -119,7 +119,7 @@ _decode_gathered = msgspec.msgpack.Decoder(Gathered).decode
 
 @dataclass(slots=True)
 class Topic:
-    """A topical graph as a source; see :class:`kgprobe.sources.Source`. It is gathered when it is opened."""
+    """A topical graph as a source; see :class:`kgprobe.sources.contract.Source`. It is gathered when it is opened."""
 
     name: str
     fingerprint: str

@@ -16,12 +16,11 @@ from msgspec import Meta, Struct
 
 from kgprobe.errors import KgprobeError
 from kgprobe.records import Entity, Fact, Placed, Rejected, Relation
-from kgprobe.sources import Loader
-from kgprobe.templates import check_template
-
-from .decoding import DECODING_ERRORS, explain
-from .reading import InputFile, fingerprint, open_input
-from .values import check_id, check_interval, fact_id, tidy, tidy_all
+from kgprobe.sources.contract import Loader
+from kgprobe.sources.decoding import DECODING_ERRORS, explain
+from kgprobe.sources.lines import InputFile, fingerprint, open_input
+from kgprobe.sources.values import check_id, check_interval, fact_id, tidy, tidy_all
+from kgprobe.verbalize.templates.kinds import check_template
 
 REQUIRED = ("subject", "relation", "object")
 OPTIONAL = ("start", "end", "id", "rank")
@@ -61,7 +60,7 @@ _decode_relation = msgspec.json.Decoder(_RelationLine).decode
 
 @dataclass(slots=True)
 class Table:
-    """Up to three files as a source; see :class:`kgprobe.sources.Source`."""
+    """Up to three files as a source; see :class:`kgprobe.sources.contract.Source`."""
 
     name: str
     fingerprint: str

@@ -11,16 +11,15 @@ from pathlib import Path
 import click
 
 from kgprobe.records import Entity, Fact, Placed, Rejected, Relation
-from kgprobe.sources import Loader
+from kgprobe.sources.contract import Loader
+from kgprobe.sources.lines import fingerprint, open_input
+from kgprobe.sources.values import check_id, check_interval, fact_id, tidy
 from kgprobe.verbalize.corrections import Pair, pair_up, read_verbalizations
-
-from .reading import fingerprint, open_input
-from .values import check_id, check_interval, fact_id, tidy
 
 
 @dataclass(slots=True)
 class Verbalizations:
-    """A table as a source; see :class:`kgprobe.sources.Source`. It is read as a whole when it is opened."""
+    """A table as a source; see :class:`kgprobe.sources.contract.Source`. It is read as a whole when it is opened."""
 
     name: str
     fingerprint: str

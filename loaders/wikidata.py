@@ -15,11 +15,11 @@ import click
 
 from kgprobe.errors import KgprobeError
 from kgprobe.records import Entity, Fact, Placed, Rejected, Relation
-from kgprobe.sources import Loader
+from kgprobe.sources.contract import Loader
+from kgprobe.sources.decoding import DECODING_ERRORS, explain
+from kgprobe.sources.lines import InputFile, fingerprint, open_input
+from kgprobe.sources.values import check_id, check_interval, fact_id
 
-from .decoding import DECODING_ERRORS, explain
-from .reading import InputFile, fingerprint, open_input
-from .values import check_id, check_interval, fact_id
 from .wikidata_json import Head, HeadDecoder, Statement, decode_claims, records
 from .wikidata_model import (
     ITEM_ID,
@@ -63,7 +63,7 @@ WHOLE = Selection()
 
 @dataclass(slots=True)
 class Dump:
-    """A dump as a source; see :class:`kgprobe.sources.Source`.
+    """A dump as a source; see :class:`kgprobe.sources.contract.Source`.
 
     What keeps a whole line from being read is reported once, by the entities.
     """

@@ -15,9 +15,9 @@ import msgspec
 from msgspec import UNSET, Meta, Struct, UnsetType
 
 from kgprobe.records import Rejected
+from kgprobe.sources.decoding import DECODING_ERRORS, mended
+from kgprobe.sources.lines import LINE_LIMIT, InputFile
 
-from .decoding import DECODING_ERRORS, mended
-from .reading import LINE_LIMIT, InputFile
 from .wikidata_model import END, ITEM_ID, POINT, START, TYPE_RELATIONS
 from .wikidata_time import bounds, interval
 

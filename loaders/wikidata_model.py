@@ -11,10 +11,10 @@ from pathlib import Path
 import click
 
 from kgprobe.records import Placed, Relation
+from kgprobe.sources.lines import InputFile
+from kgprobe.sources.values import tidy, tidy_all
 
-from .reading import InputFile
 from .table import read_relations
-from .values import tidy, tidy_all
 
 LANGUAGES = ("en", "mul")
 

@@ -15,9 +15,9 @@ from dataclasses import dataclass, field, replace
 
 from kgprobe.errors import KgprobeError
 from kgprobe.records import Fact, Rejected
+from kgprobe.sources.values import check_interval
 
 from .sparql_client import GOES_ON, Client, Row, TooSlow
-from .values import check_interval
 from .wikidata_model import END, ITEM_ID, POINT, START, TYPE_RELATIONS
 from .wikidata_time import bounds, interval, written
 

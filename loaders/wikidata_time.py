@@ -24,7 +24,7 @@ _YEAR, _MONTH, _CENTURY, _MILLENNIUM, _FINEST = 9, 10, 7, 6, 14
 def bounds(written: str, precision: int, calendar: str = "") -> tuple[str, str]:
     """The first and the last of what a point in time covers; the same text twice where that is a year or finer.
 
-    Whether there is such a day is for whoever counts with it to say (:func:`.values.check_interval`).
+    Whether there is such a day is for whoever counts with it to say (:func:`~kgprobe.sources.values.check_interval`).
 
     Raises:
         ValueError: it is not of the form of a point in time.

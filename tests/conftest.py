@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 import pytest
 
 from kgprobe.graph.client import Endpoint, Graph
-from kgprobe.graph.folder import Folder
-from kgprobe.graph.server import lease
+from kgprobe.servers.folder import Folder
+from kgprobe.servers.server import lease
 
 if TYPE_CHECKING:
-    from kgprobe.models.scorer import Scorer
+    from kgprobe.models.scoring.scorer import Scorer
 
 # Workers share the cores; one that took them all would wait for the others.
 if "PYTEST_XDIST_WORKER" in os.environ:

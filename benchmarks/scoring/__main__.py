@@ -17,7 +17,7 @@ from benchmarks.scoring.shapes import SHAPES, random_scorer
 from kgprobe.cli.options import json_option, seed_option
 
 if TYPE_CHECKING:
-    from kgprobe.models.scorer import Scorer
+    from kgprobe.models.scoring.scorer import Scorer
 
 REPEATS = 3
 

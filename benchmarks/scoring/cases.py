@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from kgprobe.records import Entity, Fact, Placed, Relation
-from kgprobe.sources import Source, get_loader
+from kgprobe.sources.contract import Source, get_loader
 from kgprobe.verbalize.sentences import Cloze
 
 

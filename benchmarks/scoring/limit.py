@@ -10,7 +10,7 @@ import numpy as np
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
 
-    from kgprobe.models.tokens import TokenizedPrompt
+    from kgprobe.models.scoring.tokens import TokenizedPrompt
 
 
 @dataclass(frozen=True, slots=True)

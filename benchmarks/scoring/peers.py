@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from benchmarks.scoring.cases import Case
 
 if TYPE_CHECKING:
-    from kgprobe.models.scorer import Scorer
+    from kgprobe.models.scoring.scorer import Scorer
 
 Floats = NDArray[np.float64]
 # What the peers get by default: so many questions, and so many continuations of each.

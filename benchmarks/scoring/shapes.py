@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 from benchmarks.scoring.cases import Sample
 
 if TYPE_CHECKING:
-    from kgprobe.models.scorer import Scorer
+    from kgprobe.models.scoring.scorer import Scorer
 
 SHAPES: Mapping[str, Mapping[str, int]] = {
     "7b": {
@@ -38,7 +38,7 @@ def random_scorer(shape: str, sample: Sample, device: str, dtype: str, seed: int
     from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
     from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
 
-    from kgprobe.models.scorer import Scorer
+    from kgprobe.models.scoring.scorer import Scorer
 
     tokenizer = Tokenizer(models.BPE())
     tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)

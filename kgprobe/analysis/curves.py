@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kgprobe.errors import KgprobeError
-from kgprobe.probes.measure import avg_at_n, min_at_n
+from kgprobe.probes.distractors.measure import avg_at_n, min_at_n
 
 Floats = NDArray[np.float64]
 Aggregation = Literal["min", "avg"]

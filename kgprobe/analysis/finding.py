@@ -15,8 +15,8 @@ import pandas as pd
 
 from kgprobe.analysis.answers import Answers, count_answers
 from kgprobe.analysis.rates import Group, Grouping, by_year, group_of, grouped
+from kgprobe.asking.rounds import get_run
 from kgprobe.beliefs.draw import credible_interval
-from kgprobe.beliefs.rounds import get_run
 from kgprobe.errors import KgprobeError
 from kgprobe.graph.client import Graph, Row
 from kgprobe.probes.outcome import Verdict

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from kgprobe.models.scorer import Scorer
-from kgprobe.models.tokens import TextError
+from kgprobe.models.scoring.scorer import Scorer
+from kgprobe.models.scoring.tokens import TextError
 from kgprobe.verbalize.sentences import Cloze
 
 Floats = NDArray[np.float64]

@@ -9,9 +9,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from kgprobe.baselines.asked import Asked
-from kgprobe.models.decoding import beam_search, context_tokens
-from kgprobe.models.scorer import Scorer
-from kgprobe.models.tokens import TextError
+from kgprobe.models.generating.decoding import beam_search, context_tokens
+from kgprobe.models.scoring.scorer import Scorer
+from kgprobe.models.scoring.tokens import TextError
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,8 +38,8 @@ def continue_sentences(
 ) -> Continued:
     """Go on with each sentence by beam search; sentences asked twice are searched once.
 
-    Cost: see :func:`~kgprobe.models.decoding.beam_search`. A search of one width holds nothing for another: its
-    first continuations are not those of a narrower one.
+    Cost: see :func:`~kgprobe.models.generating.decoding.beam_search`. A search of one width holds nothing for another:
+    its first continuations are not those of a narrower one.
 
     Args:
         width: how many beams are kept; 1 is greedy search.

@@ -20,11 +20,11 @@ from scipy.special import logsumexp
 from kgprobe.baselines.asked import Asked, Values
 from kgprobe.baselines.probability import log_probability
 from kgprobe.graph.client import Graph
-from kgprobe.models.scorer import Scorer
+from kgprobe.models.scoring.scorer import Scorer
 from kgprobe.sampling.facts import FactKey
 from kgprobe.sampling.subjects import other_subjects
-from kgprobe.templates import SUBJECT
 from kgprobe.verbalize.sentences import Cloze
+from kgprobe.verbalize.templates.kinds import SUBJECT
 
 # Sets the draw of other relations apart from all others that follow from the same seed.
 RELATIONS = 3

@@ -9,8 +9,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from kgprobe.baselines.asked import Asked, Floats, Values, untakable
-from kgprobe.models.ranks import next_token_ranks
-from kgprobe.models.scorer import Scorer
+from kgprobe.models.scoring.ranks import next_token_ranks
+from kgprobe.models.scoring.scorer import Scorer
 
 NOT_SINGLE = "no name of its object is one token alone"
 

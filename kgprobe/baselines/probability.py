@@ -10,7 +10,7 @@ import numpy as np
 from scipy.special import logsumexp
 
 from kgprobe.baselines.asked import Asked, Values, untakable
-from kgprobe.models.scorer import Scorer
+from kgprobe.models.scoring.scorer import Scorer
 
 
 def probability(scorer: Scorer, asked: Sequence[Asked]) -> Values:

@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse, special
 
+from kgprobe.asking.rounds import get_run
 from kgprobe.beliefs.propagation import Ends, received
-from kgprobe.beliefs.rounds import get_run
 from kgprobe.errors import KgprobeError
 from kgprobe.graph.client import Graph
 

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from kgprobe.cli.options import ask_password, debug_option, graph_option, json_option
-from kgprobe.graph.engines import DEFAULT, ENGINES
+from kgprobe.servers.engines import DEFAULT, ENGINES
 
 if TYPE_CHECKING:
     from kgprobe.graph.queries import Query
-    from kgprobe.graph.status import Status
+    from kgprobe.servers.status import Status
 
 _MEMORY_LEAST = 256
 
@@ -64,8 +64,8 @@ def start(engine: str | None, memory: int | None, graph: str | None) -> None:
     kgprobe graph start
     kgprobe graph start --engine neo4j --graph ./neo4j --memory 4g
     """  # noqa: D301
-    from kgprobe.graph import server
-    from kgprobe.graph.status import status_of
+    from kgprobe.servers import server
+    from kgprobe.servers.status import status_of
 
     folder = server.folder_of(graph)
     running, new = server.start(folder, engine, memory)
@@ -82,7 +82,7 @@ def start(engine: str | None, memory: int | None, graph: str | None) -> None:
 @debug_option
 def stop(force: bool, graph: str | None) -> None:
     """Stop the graph server, and wait until it is gone."""
-    from kgprobe.graph import server
+    from kgprobe.servers import server
 
     folder = server.folder_of(graph)
     stopped = server.stop(folder, force)
@@ -95,8 +95,8 @@ def stop(force: bool, graph: str | None) -> None:
 @debug_option
 def status(graph: str | None, as_json: bool) -> None:
     """Show where the graph server runs, since when, and who uses it."""
-    from kgprobe.graph.server import folder_of
-    from kgprobe.graph.status import status_of
+    from kgprobe.servers.server import folder_of
+    from kgprobe.servers.status import status_of
 
     found = status_of(folder_of(graph))
     if as_json:
@@ -138,8 +138,8 @@ def query(name: str | None, params: tuple[str, ...], form: str, limit: int, grap
     """  # noqa: D301
     from kgprobe.graph.parameters import ParameterError, check_parameters, parse_parameters
     from kgprobe.graph.queries import get_query, query_names
-    from kgprobe.graph.server import open_graph
     from kgprobe.graph.statements import parameters_in
+    from kgprobe.servers.server import open_graph
 
     if name is None:
         listed = [get_query(each) for each in query_names()]
@@ -169,7 +169,7 @@ def shell(graph: str | None) -> None:
     Each statement is one transaction: it is done as a whole or not at all.
     """
     from kgprobe.cli.shell import run_shell
-    from kgprobe.graph.server import open_graph
+    from kgprobe.servers.server import open_graph
 
     with open_graph(graph, ask_password) as connection:
         failures = run_shell(connection)

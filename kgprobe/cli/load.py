@@ -8,12 +8,12 @@ import click
 
 from kgprobe.cli.options import ask_password, debug_option, graph_option, json_option
 from kgprobe.errors import KgprobeError
-from kgprobe.sources import get_loader, loader_names
+from kgprobe.sources.contract import get_loader, loader_names
 
 if TYPE_CHECKING:
     from kgprobe.graph.client import Graph
     from kgprobe.graph.ingest import LoadReport
-    from kgprobe.sources import Source
+    from kgprobe.sources.contract import Source
 
 # On the terminal; --rejected keeps them all.
 SHOWN_PROBLEMS = 20
@@ -49,7 +49,7 @@ def _command(name: str) -> click.Command:
     @json_option
     @debug_option
     def run(graph: str | None, strict: bool, rejected: Path | None, as_json: bool, **options: Any) -> None:
-        from kgprobe.graph.server import open_graph
+        from kgprobe.servers.server import open_graph
 
         source = loader.open(**options)
         with open_graph(graph, ask_password) as connection:
@@ -62,7 +62,7 @@ def _command(name: str) -> click.Command:
 
 def _load(connection: "Graph", source: "Source", strict: bool, rejected: Path | None, as_json: bool) -> None:
     from kgprobe.graph.ingest import load as ingest
-    from kgprobe.report.progress import progress_bar
+    from kgprobe.progress import progress_bar
 
     shown = 0
 

@@ -12,7 +12,7 @@ from kgprobe.cli.running import load_model
 
 if TYPE_CHECKING:
     from kgprobe.graph.client import Graph
-    from kgprobe.probes.cloze_questions import ClozeQuestion
+    from kgprobe.probes.clozes import ClozeQuestion
     from kgprobe.studies.measures import Scores, Tools
 
 
@@ -84,7 +84,7 @@ def measures_options(command: Command) -> Command:
 def tools_for(graph: "Graph", model: str, choice: MeasuresChoice, common: Common) -> "Tools":
     """The models that the measures need, loaded."""
     from kgprobe.analysis.calibration import COUNTS
-    from kgprobe.baselines.judge import local_judge
+    from kgprobe.baselines.grader import local_judge
     from kgprobe.models.encoder import load_encoder
     from kgprobe.studies.measures import Tools
 
@@ -137,7 +137,7 @@ def described(choice: MeasuresChoice, tools: "Tools", names: Sequence[str]) -> d
 @contextmanager
 def measuring(tools: "Tools", total: int) -> Iterator["Callable[[str, Sequence[ClozeQuestion]], Scores]"]:
     """A measure of questions by its name, with a bar over so many facts and measures."""
-    from kgprobe.report.progress import progress_bar
+    from kgprobe.progress import progress_bar
     from kgprobe.studies.measures import measure_facts
 
     done = 0

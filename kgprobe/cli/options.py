@@ -208,7 +208,7 @@ class DistractorChoice:
     Attributes:
         distractors: how many stand beside the right object.
         sentences: how many cloze sentences of a relation are asked; None asks all.
-        strategy, weighting, budget: see :class:`~kgprobe.probes.strategies.StrategyOptions`.
+        strategy, weighting, budget: see :class:`~kgprobe.probes.distractors.strategies.StrategyOptions`.
     """
 
     distractors: int

@@ -26,7 +26,7 @@ from kgprobe.cli.running import interruptible, load_model, open_models
 from kgprobe.cli.sections import SectionedCommand, section
 
 if TYPE_CHECKING:
-    from kgprobe.measurement import Measurement, Progress
+    from kgprobe.asking.measurement import Measurement, Progress
     from kgprobe.probes.outcome import Outcome
 
 
@@ -63,10 +63,10 @@ def distractors(
     kgprobe probe distractors --model demo --sample 200
     kgprobe probe distractors --model hf:EleutherAI/pythia-160m --facts facts.jsonl --strategy temporal-semantic
     """  # noqa: D301
-    from kgprobe.distractor_measurement import measure_distractors
-    from kgprobe.graph.server import open_graph
+    from kgprobe.asking.distractor_measurement import measure_distractors
     from kgprobe.graph.state import graph_state
     from kgprobe.probes.registry import make_distractor_probe
+    from kgprobe.servers.server import open_graph
 
     options = choice.probe_options(model, facts.relations, common.as_of)
     with open_graph(common.graph, ask_password) as connection:
@@ -120,10 +120,10 @@ def questions(
     kgprobe probe questions --model demo --sample 200
     kgprobe probe questions --model openai:NAME --sample 1000 --max-cost 2 --price-in 0.15 --price-out 0.6
     """  # noqa: D301
-    from kgprobe.graph.server import open_graph
+    from kgprobe.asking.measurement import measure
     from kgprobe.graph.state import graph_state
-    from kgprobe.measurement import measure
     from kgprobe.probes.registry import make_probe
+    from kgprobe.servers.server import open_graph
 
     options = questions.probe_options(model, facts.relations, common.as_of)
     with open_models(api) as models, open_graph(common.graph, ask_password) as connection:
@@ -147,8 +147,8 @@ def questions(
 @contextmanager
 def watched(title: str) -> Iterator["Progress"]:
     """Show a measurement's progress on stderr, and let Ctrl-C end it after the batch at work."""
-    from kgprobe.measurement import Progress
-    from kgprobe.report.progress import Bar, progress_bar
+    from kgprobe.asking.measurement import Progress
+    from kgprobe.progress import Bar, progress_bar
 
     bar: Bar
     interrupted: Callable[[], bool]
@@ -176,8 +176,8 @@ def watched(title: str) -> Iterator["Progress"]:
 def _show_distractors(result: "Measurement", missing: int, as_json: bool) -> None:
     """Print what a measurement by distractors came to: a table, or one JSON object."""
     from kgprobe.analysis.curves import curve_rows, mean_curve
-    from kgprobe.distractor_measurement import TABLE, measured_in
-    from kgprobe.measurement import OUTCOMES
+    from kgprobe.asking.distractor_measurement import TABLE, measured_in
+    from kgprobe.asking.measurement import OUTCOMES
     from kgprobe.report.measure_table import measure_table, reasons_note
 
     measured = measured_in(result)
@@ -227,7 +227,7 @@ def _show_questions(result: "Measurement", missing: int, as_json: bool) -> None:
     from collections import Counter
 
     from kgprobe.analysis.answers import count_answers
-    from kgprobe.measurement import OUTCOMES
+    from kgprobe.asking.measurement import OUTCOMES
 
     answers = count_answers(result.outcomes())
     reasons: dict[str, Counter[str]] = {"unaskable": Counter(), "unanswered": Counter()}

@@ -27,8 +27,8 @@ from kgprobe.cli.running import interruptible, open_models
 from kgprobe.cli.sections import SectionedCommand, given_in, section
 
 if TYPE_CHECKING:
-    from kgprobe.beliefs.rounds import Round
-    from kgprobe.survey import Survey, Watch
+    from kgprobe.asking.rounds import Round
+    from kgprobe.asking.survey import Survey, Watch
 
 PROBES = ("distractors", "questions")
 _OPTIONS_OF = {probe: f"Options of --probe {probe}" for probe in PROBES}
@@ -139,9 +139,9 @@ def run(
     kgprobe rounds run --model demo --probe questions --rounds 4 --batch 32
     kgprobe rounds run --model openai:NAME --probe questions --max-cost 2 --price-in 0.15 --price-out 0.6
     """  # noqa: D301
-    from kgprobe import survey
-    from kgprobe.beliefs.rounds import Plan
-    from kgprobe.graph.server import open_graph
+    from kgprobe.asking import survey
+    from kgprobe.asking.rounds import Plan
+    from kgprobe.servers.server import open_graph
 
     for other in PROBES:
         unused = given_in(_OPTIONS_OF[other]) if other != probe else []
@@ -188,9 +188,9 @@ def resume(
 
     A run that has done its rounds shows its finding again; --rounds lets it do more.
     """
-    from kgprobe import survey
-    from kgprobe.beliefs.rounds import get_run
-    from kgprobe.graph.server import open_graph
+    from kgprobe.asking import survey
+    from kgprobe.asking.rounds import get_run
+    from kgprobe.servers.server import open_graph
 
     with open_models(api) as loaded, open_graph(graph, ask_password) as connection:
         properties = get_run(connection, run)
@@ -208,8 +208,8 @@ def resume(
 @debug_option
 def status(run: str | None, graph: str | None, as_json: bool) -> None:
     """Where the graph's runs stand, or RUN alone."""
-    from kgprobe.beliefs.rounds import get_run
-    from kgprobe.graph.server import open_graph
+    from kgprobe.asking.rounds import get_run
+    from kgprobe.servers.server import open_graph
 
     with open_graph(graph, ask_password) as connection:
         runs = [get_run(connection, run)] if run else [row["run"] for row in connection.read("beliefs/runs")]
@@ -244,8 +244,8 @@ def status(run: str | None, graph: str | None, as_json: bool) -> None:
 @debug_option
 def forget(run: str, graph: str | None) -> None:
     """Delete RUN: its beliefs in the graph and its folder of answers."""
-    from kgprobe import survey
-    from kgprobe.graph.server import open_graph
+    from kgprobe.asking import survey
+    from kgprobe.servers.server import open_graph
 
     with open_graph(graph, ask_password) as connection:
         survey.forget(connection, run)
@@ -260,8 +260,8 @@ def _status(run: dict[str, Any]) -> dict[str, Any]:
 @contextmanager
 def watched(run: str, total: int) -> Iterator["Watch"]:
     """Show a run's progress on stderr, and let Ctrl-C end it after the round at work."""
-    from kgprobe.report.progress import Bar, progress_bar
-    from kgprobe.survey import Watch
+    from kgprobe.asking.survey import Watch
+    from kgprobe.progress import Bar, progress_bar
 
     right, answered = 0, 0
     bar: Bar

@@ -10,9 +10,9 @@ import click
 from kgprobe.cli.options import ApiChoice, is_explained
 
 if TYPE_CHECKING:
-    from kgprobe.models.generator import Generator
-    from kgprobe.models.scorer import Scorer
-    from kgprobe.models.spending import Usage
+    from kgprobe.models.api.spending import Usage
+    from kgprobe.models.generating.generator import Generator
+    from kgprobe.models.scoring.scorer import Scorer
     from kgprobe.probes.registry import Models
 
 
@@ -42,11 +42,11 @@ def open_models(api: ApiChoice) -> Iterator["Models"]:
     """The models of a command, each loaded when it is first needed; what an API was asked is told at the end."""
     from rich.console import Console
 
-    from kgprobe.models.answer_cache import AnswerCache, answer_cache_path
-    from kgprobe.models.api_generator import ApiOptions
-    from kgprobe.models.local_generator import LocalGenerator
+    from kgprobe.models.api.cache import AnswerCache, answer_cache_path
+    from kgprobe.models.api.generator import ApiOptions
+    from kgprobe.models.api.spending import Prices, Spending
+    from kgprobe.models.generating.local import LocalGenerator
     from kgprobe.models.spec import load_generator
-    from kgprobe.models.spending import Prices, Spending
     from kgprobe.probes.registry import Models
 
     if (api.price_in is None) != (api.price_out is None):

@@ -20,7 +20,7 @@ from kgprobe.cli.options import (
 
 if TYPE_CHECKING:
     from kgprobe.graph.client import Graph, Row
-    from kgprobe.probes.questions import Question
+    from kgprobe.probes.questions.items import Question
     from kgprobe.sampling.distractors import Distractor
     from kgprobe.sampling.facts import AskedFact, FactKey
     from kgprobe.sampling.negatives import Negative
@@ -73,10 +73,10 @@ def distractors(named: Sequence[str], model: str | None, choice: DistractorChoic
     """  # noqa: D301
     from rich.console import Console
 
-    from kgprobe.graph.server import open_graph
     from kgprobe.sampling.facts import describe_facts
     from kgprobe.sampling.lookup import find_fact
     from kgprobe.sampling.retrievers import RETRIEVERS
+    from kgprobe.servers.server import open_graph
 
     strategy, as_of = choice.strategy, common.as_of
     with open_graph(common.graph, ask_password) as connection:
@@ -109,8 +109,8 @@ def _optimal(
 
     from kgprobe.cli.running import load_model
     from kgprobe.errors import KgprobeError
-    from kgprobe.probes.cloze_questions import ClozeQuestions
-    from kgprobe.probes.strategies import StrategyOptions, make_strategy
+    from kgprobe.probes.clozes import ClozeQuestions
+    from kgprobe.probes.distractors.strategies import StrategyOptions, make_strategy
 
     questions = ClozeQuestions(graph, common.as_of, sentences=choice.sentences).of(keys, [common.seed])
     for question in questions:
@@ -199,10 +199,10 @@ def negatives(named: Sequence[str], count: int, common: Common) -> None:
     kgprobe sample negatives --fact "France capital Paris"
     kgprobe sample negatives --fact "United States | head of state | Donald Trump" -n 50
     """  # noqa: D301
-    from kgprobe.graph.server import open_graph
     from kgprobe.sampling.facts import describe_facts
     from kgprobe.sampling.lookup import find_fact
     from kgprobe.sampling.negatives import Negatives
+    from kgprobe.servers.server import open_graph
 
     with open_graph(common.graph, ask_password) as connection:
         keys = [find_fact(connection, name, common.as_of) for name in named]
@@ -278,9 +278,9 @@ def questions(named: Sequence[str], difficulty: str, with_alias: bool, common: C
     \b
     kgprobe sample questions --fact "France capital Paris" --difficulty easy --seed 3
     """  # noqa: D301
-    from kgprobe.graph.server import open_graph
-    from kgprobe.probes.questions import FactQuestions
+    from kgprobe.probes.questions.items import FactQuestions
     from kgprobe.sampling.lookup import find_fact
+    from kgprobe.servers.server import open_graph
 
     with open_graph(common.graph, ask_password) as connection:
         keys = [find_fact(connection, name, common.as_of) for name in named]
@@ -294,8 +294,8 @@ def questions(named: Sequence[str], difficulty: str, with_alias: bool, common: C
 
 
 def _print_question_json(question: "Question") -> None:
-    from kgprobe.probes.question_probe import prompt
-    from kgprobe.probes.questions import Kind
+    from kgprobe.probes.questions.items import Kind
+    from kgprobe.probes.questions.probe import prompt
 
     asked = question.reason is None
     yes_no = asked and question.kind is Kind.YES_NO
@@ -321,8 +321,8 @@ def _print_question(question: "Question", relation: str) -> None:
     from rich.console import Console
     from rich.text import Text
 
-    from kgprobe.probes.question_probe import prompt
-    from kgprobe.probes.questions import Kind
+    from kgprobe.probes.questions.items import Kind
+    from kgprobe.probes.questions.probe import prompt
     from kgprobe.report.rows import visible
 
     fact, console = question.fact, Console()
@@ -361,9 +361,9 @@ def facts(relations: Sequence[str], count: int, common: Common) -> None:
     kgprobe sample facts --relation P36 -n 20
     """  # noqa: D301
     from kgprobe.errors import UnknownNameError
-    from kgprobe.graph.server import open_graph
     from kgprobe.sampling.facts import askable_facts, describe_facts
     from kgprobe.sampling.selection import sample_facts
+    from kgprobe.servers.server import open_graph
 
     with open_graph(common.graph, ask_password) as connection:
         labels = {row["id"]: row["label"] or row["id"] for row in connection.read("sample/relations") if row["active"]}

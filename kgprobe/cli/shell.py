@@ -10,11 +10,11 @@ from typing import Any
 from rich.console import Console
 
 from kgprobe.errors import KgprobeError
+from kgprobe.files import home
 from kgprobe.graph.client import Graph
 from kgprobe.graph.parameters import check_parameters, parse_parameters
 from kgprobe.graph.queries import Query, get_query, query_names
 from kgprobe.graph.statements import parameters_in, split_statements
-from kgprobe.paths import home
 from kgprobe.report.rows import cell, table
 
 # A table is for reading; programs take `kgprobe graph query --format jsonl`.

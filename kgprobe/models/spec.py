@@ -14,11 +14,11 @@ if TYPE_CHECKING:
     import torch
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
-    from kgprobe.models.answer_cache import AnswerCache
-    from kgprobe.models.api_generator import ApiOptions
-    from kgprobe.models.generator import Generator
-    from kgprobe.models.scorer import Scorer
-    from kgprobe.models.spending import Spending
+    from kgprobe.models.api.cache import AnswerCache
+    from kgprobe.models.api.generator import ApiOptions
+    from kgprobe.models.api.spending import Spending
+    from kgprobe.models.generating.generator import Generator
+    from kgprobe.models.scoring.scorer import Scorer
 
 _SPECS = "demo, hf:OWNER/NAME (a model of the Hugging Face hub) or hf:./FOLDER (a model's folder)"
 _DTYPES = ("float32", "bfloat16", "float16")
@@ -53,7 +53,7 @@ def load_scorer(
         UnknownNameError: the spec is of no known form.
         KgprobeError: the model cannot be loaded, or cannot score.
     """
-    from kgprobe.models.scorer import Scorer
+    from kgprobe.models.scoring.scorer import Scorer
 
     model, tokenizer, identity = load_model(spec, "AutoModelForCausalLM", device=device, dtype=dtype, revision=revision)
     return Scorer(model, tokenizer, name=spec, revision=identity, bos=bos, remembered=remembered)
@@ -74,7 +74,7 @@ def load_generator(
 
     Args:
         spec: as in :func:`load_scorer`, or a model behind an API: ``openai:NAME`` or ``openai:NAME@URL``, see
-            :mod:`kgprobe.models.api_address`.
+            :mod:`kgprobe.models.api.address`.
         device, dtype, revision, bos: as in :func:`load_scorer`; an API has no use for them.
         api: how an API is asked; None for the usual.
         spending: the budget for models behind an API; None for none.
@@ -85,11 +85,11 @@ def load_generator(
         KgprobeError: the model cannot be loaded; a key or prices are missing; an address holds what it should not.
     """
     if spec.startswith("openai:"):
-        from kgprobe.models.api_address import find_address
-        from kgprobe.models.api_generator import ApiGenerator
+        from kgprobe.models.api.address import find_address
+        from kgprobe.models.api.generator import ApiGenerator
 
         return ApiGenerator(find_address(spec), api, spending=spending, cache=cache)
-    from kgprobe.models.local_generator import LocalGenerator
+    from kgprobe.models.generating.local import LocalGenerator
 
     return LocalGenerator(load_scorer(spec, device=device, dtype=dtype, revision=revision, bos=bos))
 

@@ -7,13 +7,13 @@ import msgspec
 
 from kgprobe.errors import UnknownNameError
 from kgprobe.graph.client import Graph
-from kgprobe.models.generator import Generator
-from kgprobe.models.scorer import Scorer
-from kgprobe.probes.distractors import DistractorProbe
+from kgprobe.models.generating.generator import Generator
+from kgprobe.models.scoring.scorer import Scorer
+from kgprobe.probes.distractors.probe import DistractorProbe
+from kgprobe.probes.distractors.strategies import StrategyOptions
 from kgprobe.probes.outcome import Probe
-from kgprobe.probes.question_probe import QuestionProbe
-from kgprobe.probes.questions import FactQuestions
-from kgprobe.probes.strategies import StrategyOptions
+from kgprobe.probes.questions.items import FactQuestions
+from kgprobe.probes.questions.probe import QuestionProbe
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +25,7 @@ class DistractorOptions:
         relations: ids; empty means all that can be asked.
         distractors: how many stand beside each fact.
         sentences: how many cloze sentences of a relation are asked, drawn at random; None asks all.
-        strategy, weighting, budget: see :class:`~kgprobe.probes.strategies.StrategyOptions`.
+        strategy, weighting, budget: see :class:`~kgprobe.probes.distractors.strategies.StrategyOptions`.
     """
 
     model: str
@@ -45,7 +45,7 @@ class QuestionOptions:
     Attributes:
         model: its spec.
         relations: ids; empty means all that can be asked.
-        difficulty, with_alias: see :class:`~kgprobe.probes.questions.FactQuestions`.
+        difficulty, with_alias: see :class:`~kgprobe.probes.questions.items.FactQuestions`.
         judge: the spec of the model that reads answers to wh-questions; None goes by names.
         follow_ups: how many questions follow a mistake, at most.
         answer_tokens: the most of an answer, the judge's too.
@@ -102,7 +102,7 @@ def make_probe(graph: Graph, models: Models, options: ProbeOptions) -> Probe:
 
 
 def make_distractor_probe(graph: Graph, scorer: Scorer, options: DistractorOptions) -> DistractorProbe:
-    """The distractor measure with these options; see :class:`~kgprobe.probes.distractors.DistractorProbe`."""
+    """The distractor measure with these options; see :class:`~kgprobe.probes.distractors.probe.DistractorProbe`."""
     return DistractorProbe(
         graph,
         scorer,

@@ -11,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from kgprobe.errors import KgprobeError
-from kgprobe.paths import make_folder
+from kgprobe.files import make_folder
 from kgprobe.report.rows import visible
 from kgprobe.report.study_page import shown, study_page, table_columns
 from kgprobe.studies.study import Study

@@ -32,9 +32,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kgprobe.errors import KgprobeError, UnknownNameError
+from kgprobe.files import home, make_folder
 from kgprobe.graph.client import Graph
 from kgprobe.graph.state import graph_state
-from kgprobe.paths import home, make_folder
 
 Int32s = NDArray[np.int32]
 Int64s = NDArray[np.int64]

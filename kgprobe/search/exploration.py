@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from kgprobe.models.trie import Tree
+from kgprobe.models.scoring.trie import Tree
 from kgprobe.search.label_trie import Integers, LabelTrie, ranges
 
 Floats = NDArray[np.float64]

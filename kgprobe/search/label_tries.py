@@ -13,10 +13,10 @@ import filelock
 import msgspec
 
 from kgprobe.errors import KgprobeError
+from kgprobe.files import home, make_folder
 from kgprobe.graph.client import Graph
 from kgprobe.graph.state import graph_state
-from kgprobe.models import tokens
-from kgprobe.paths import home, make_folder
+from kgprobe.models.scoring import tokens
 from kgprobe.search import name_tokens
 from kgprobe.search.label_trie import FORMAT, LabelTrie
 from kgprobe.search.label_trie_building import build_label_trie

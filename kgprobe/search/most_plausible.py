@@ -24,12 +24,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from kgprobe.errors import KgprobeError
-from kgprobe.models.scorer import Scorer
+from kgprobe.models.scoring.scorer import Scorer
 from kgprobe.search.exploration import Exploration, Floats
 from kgprobe.search.label_trie import Integers
 
 if TYPE_CHECKING:
-    from kgprobe.models.trie import Tree
+    from kgprobe.models.scoring.trie import Tree
 
 # Natural logarithm. As exact as the scorer is in fp32.
 TOLERANCE = 1e-4

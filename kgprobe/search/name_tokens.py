@@ -1,8 +1,9 @@
 """The tokens of names behind a prompt, for many names at once.
 
-The rule is that of :mod:`kgprobe.models.tokens`: prompt and name are joined as running text, and what the name adds to
-the prompt's tokens is its own. Nearly every tokenizer takes a space for a boundary, so that a name has the same tokens
-behind every prompt; here they are found out behind one, the anchor. Whether another prompt gives the same is checked.
+The rule is that of :mod:`kgprobe.models.scoring.tokens`: prompt and name are joined as running text, and what the name
+adds to the prompt's tokens is its own. Nearly every tokenizer takes a space for a boundary, so that a name has the same
+tokens behind every prompt; here they are found out behind one, the anchor. Whether another prompt gives the same is
+checked.
 """
 
 from collections.abc import Sequence
@@ -12,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from kgprobe.models.tokens import encode, join, tokenize
+from kgprobe.models.scoring.tokens import encode, join, tokenize
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase

@@ -15,7 +15,7 @@ from kgprobe.analysis.calibration import COUNTS, configurations
 from kgprobe.baselines.asked import Asked, Values
 from kgprobe.baselines.bertscore import bert_score
 from kgprobe.baselines.continued import continue_sentences
-from kgprobe.baselines.judge import Judge, llm_judge
+from kgprobe.baselines.grader import Judge, llm_judge
 from kgprobe.baselines.karr import draw_contrasts, karr
 from kgprobe.baselines.precision import best_rank, precision_at_n
 from kgprobe.baselines.probability import probability
@@ -23,12 +23,12 @@ from kgprobe.baselines.rouge import rouge_l
 from kgprobe.errors import KgprobeError, UnknownNameError
 from kgprobe.graph.client import Graph
 from kgprobe.models.encoder import Encoder
-from kgprobe.models.scorer import Scorer
-from kgprobe.probes.cloze_questions import ClozeQuestion
-from kgprobe.probes.comparison import Comparison
-from kgprobe.probes.measure import avg_at_n, min_at_n
+from kgprobe.models.scoring.scorer import Scorer
+from kgprobe.probes.clozes import ClozeQuestion
+from kgprobe.probes.distractors.comparison import Comparison
+from kgprobe.probes.distractors.measure import avg_at_n, min_at_n
+from kgprobe.probes.distractors.strategies import StrategyOptions
 from kgprobe.probes.outcome import Verdict
-from kgprobe.probes.strategies import StrategyOptions
 
 Floats = NDArray[np.float64]
 Watch = Callable[[int], None]
@@ -50,7 +50,7 @@ class Tools:
         counts: n of Min@n, Avg@n and precision@n.
         encoder: for BERTScore; None does without it.
         judge: for the judge; None does without one.
-        weighting, budget: see :class:`~kgprobe.probes.strategies.StrategyOptions`.
+        weighting, budget: see :class:`~kgprobe.probes.distractors.strategies.StrategyOptions`.
     """
 
     graph: Graph

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from kgprobe.analysis.robustness import robustness
 from kgprobe.graph.client import Graph
-from kgprobe.probes.cloze_questions import ClozeQuestion
+from kgprobe.probes.clozes import ClozeQuestion
 from kgprobe.sampling.facts import FactKey, describe_facts
 from kgprobe.studies.measures import Scores
 from kgprobe.studies.notes import counted

@@ -2,8 +2,8 @@
 
 import re
 
-from kgprobe.templates import OBJECT, SUBJECT
 from kgprobe.verbalize.answers import normalized
+from kgprobe.verbalize.templates.kinds import OBJECT, SUBJECT
 
 # Words of a template that say nothing of which relation it is.
 _FUNCTION_WORDS = frozenset(

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kgprobe.errors import KgprobeError
-from kgprobe.templates import OBJECT, SUBJECT
 from kgprobe.verbalize.sentences import Cloze
+from kgprobe.verbalize.templates.kinds import OBJECT, SUBJECT
 
 _COLUMNS = ("triples_raw", "triples", "context", "verbalization", "errors", "correction")
 _TRIPLE = re.compile(r"\((.*), start=([^,]*), end=([^,]*)\)", re.DOTALL)

@@ -13,16 +13,16 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from kgprobe.records import Relation
-from kgprobe.templates import KINDS, OBJECT, SUBJECT, check_template
 from kgprobe.verbalize.answers import named_in, normalized
 from kgprobe.verbalize.articles import mention
-from kgprobe.verbalize.check import check_reading
 from kgprobe.verbalize.content import NEGATION, content_words
-from kgprobe.verbalize.examples import Example
-from kgprobe.verbalize.proposals import turned_round
 from kgprobe.verbalize.sentences import fill, wh_question
+from kgprobe.verbalize.templates.check import check_reading
+from kgprobe.verbalize.templates.examples import Example
+from kgprobe.verbalize.templates.kinds import KINDS, OBJECT, SUBJECT, check_template
+from kgprobe.verbalize.templates.proposals import turned_round
+from kgprobe.verbalize.templates.wording import cloze_of_label
 from kgprobe.verbalize.tense import tense_of
-from kgprobe.verbalize.wording import cloze_of_label
 
 # Of a question; few have more than thirty.
 QUESTION_TOKENS = 64
@@ -66,7 +66,7 @@ class Wanted:
 
     @property
     def kind(self) -> str:
-        """The kind of templates it is like, see :data:`kgprobe.templates.KINDS`."""
+        """The kind of templates it is like, see :data:`kgprobe.verbalize.templates.kinds.KINDS`."""
         return "yes_no_question" if self.shown else "wh_question"
 
 

@@ -10,8 +10,8 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from kgprobe.templates import OBJECT, SUBJECT
 from kgprobe.verbalize.articles import indefinite, mention, without_article
+from kgprobe.verbalize.templates.kinds import OBJECT, SUBJECT
 
 _PLACEHOLDER = re.compile(r"(\[[XY]\])")
 _THE = re.compile(r"(?i)\bthe\s$")

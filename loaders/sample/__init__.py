@@ -14,7 +14,7 @@ has members of, is meant to be complete where there is one; heads of state and o
 from dataclasses import replace
 from pathlib import Path
 
-from kgprobe.sources import Loader
+from kgprobe.sources.contract import Loader
 
 from ..wikidata import Dump, open_dump
 

@@ -11,8 +11,8 @@ from scipy import integrate
 
 from kgprobe.analysis.finding import find, year_of
 from kgprobe.analysis.rates import share
+from kgprobe.asking.rounds import Plan, apply_round
 from kgprobe.beliefs.draw import credible_interval
-from kgprobe.beliefs.rounds import Plan, apply_round
 from kgprobe.errors import KgprobeError, UnknownNameError
 from kgprobe.graph.client import Graph
 from kgprobe.graph.ingest import load

@@ -1,7 +1,7 @@
 """Sentences about a few facts, with names of every kind: of one token and of several, not ASCII, white space, none."""
 
 from kgprobe.baselines.asked import Asked
-from kgprobe.models.scorer import Scorer
+from kgprobe.models.scoring.scorer import Scorer
 from kgprobe.verbalize.sentences import Cloze
 from tests.models.tiny import byte_level, random_model
 

@@ -5,8 +5,8 @@ import pytest
 from kgprobe.baselines.asked import Asked
 from kgprobe.baselines.continued import continue_sentences
 from kgprobe.baselines.rouge import rouge_l
-from kgprobe.models.decoding import beam_search
-from kgprobe.models.scorer import Scorer
+from kgprobe.models.generating.decoding import beam_search
+from kgprobe.models.scoring.scorer import Scorer
 from kgprobe.verbalize.sentences import Cloze
 from tests.baselines.asked import ASKED, TOO_LONG, tiny
 

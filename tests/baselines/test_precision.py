@@ -8,7 +8,7 @@ from transformers import PreTrainedTokenizerFast
 
 from kgprobe.baselines.asked import Asked
 from kgprobe.baselines.precision import best_rank, precision_at_n
-from kgprobe.models.scorer import Scorer
+from kgprobe.models.scoring.scorer import Scorer
 from kgprobe.verbalize.sentences import Cloze
 from tests.baselines.asked import NAMELESS, tiny
 from tests.models.tiny import random_model

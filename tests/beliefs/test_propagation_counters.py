@@ -7,14 +7,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
+from kgprobe.asking.rounds import Plan, begin_run, run_rounds
 from kgprobe.beliefs.propagation import Ends, received
-from kgprobe.beliefs.rounds import Plan, begin_run, run_rounds
 from kgprobe.graph.client import Graph
 from kgprobe.graph.ingest import load
 from kgprobe.probes.outcome import Verdict
 from kgprobe.records import Fact
+from tests.asking.killed_run import AS_OF, HashProbe
 from tests.beliefs.graphs import askable_of, random_graph
-from tests.beliefs.killed_run import AS_OF, HashProbe
 from tests.beliefs.test_propagation import beliefs_in, naive
 from tests.written_source import WrittenSource
 

@@ -7,15 +7,15 @@ import numpy as np
 import pytest
 from scipy import special
 
+from kgprobe.asking.rounds import Plan, begin_run, run_rounds
 from kgprobe.beliefs.reference import Reference, Synthetic, reference_of_run, synthetic
-from kgprobe.beliefs.rounds import Plan, begin_run, run_rounds
 from kgprobe.errors import KgprobeError, UnknownNameError
 from kgprobe.graph.client import Graph
 from kgprobe.graph.ingest import load
+from tests.asking.killed_run import AS_OF, HashProbe
+from tests.asking.test_rounds import UnaskableProbe
 from tests.beliefs.graphs import askable_of, random_graph
-from tests.beliefs.killed_run import AS_OF, HashProbe
 from tests.beliefs.test_propagation import beliefs_in
-from tests.beliefs.test_rounds import UnaskableProbe
 from tests.written_source import WrittenSource
 
 

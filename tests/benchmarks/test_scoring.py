@@ -2,7 +2,7 @@
 
 from benchmarks.scoring.cases import distractors_case, examples_case, options_case, read_sample
 from benchmarks.scoring.limit import work_of
-from kgprobe.models.scorer import Scorer
+from kgprobe.models.scoring.scorer import Scorer
 from tests.models.tiny import byte_level, random_model
 
 

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.graph.servers import kgprobe
 from tests.models.tiny import byte_level, random_model
+from tests.servers.servers import kgprobe
 
 
 @pytest.fixture(scope="session")

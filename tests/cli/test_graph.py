@@ -9,7 +9,7 @@ import pytest
 
 from kgprobe.graph.client import Endpoint
 from kgprobe.graph.queries import query_names
-from tests.graph.servers import kgprobe, servers_on
+from tests.servers.servers import kgprobe, servers_on
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.graph.servers import kgprobe
+from tests.servers.servers import kgprobe
 
 ENTITY = {"id": "Q142", "label": "France", "aliases": [], "description": "", "types": ["Q6256"]}
 FACTS = "subject\trelation\tobject\tstart\tend\n"

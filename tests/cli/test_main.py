@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from kgprobe.graph.client import Endpoint
-from tests.graph.servers import clean_environment, kgprobe
+from tests.servers.servers import clean_environment, kgprobe
 
 HEAVY = ("torch", "transformers", "neo4j", "pandas", "scipy", "sklearn", "networkx", "openai", "rich", "numpy")
 

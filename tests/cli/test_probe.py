@@ -6,7 +6,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from tests.graph.servers import kgprobe
+from tests.servers.servers import kgprobe
 
 
 @pytest.mark.usefixtures("sample")

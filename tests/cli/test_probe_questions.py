@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from tests.graph.servers import kgprobe
-from tests.models.fault_proxy import FaultProxy
+from tests.models.api.fault_proxy import FaultProxy
+from tests.servers.servers import kgprobe
 
 pytestmark = pytest.mark.usefixtures("sample")
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.graph.servers import clean_environment, kgprobe
+from tests.servers.servers import clean_environment, kgprobe
 
 
 @pytest.mark.usefixtures("sample")

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from tests.graph.servers import clean_environment, kgprobe, wait_for
-from tests.models.fault_proxy import FaultProxy, at_random
+from tests.models.api.fault_proxy import FaultProxy, at_random
+from tests.servers.servers import clean_environment, kgprobe, wait_for
 
 pytestmark = pytest.mark.usefixtures("sample")
 

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.graph.servers import kgprobe
+from tests.servers.servers import kgprobe
 
 if TYPE_CHECKING:
     import subprocess

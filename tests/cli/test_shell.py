@@ -19,7 +19,7 @@ from kgprobe.cli.shell import is_complete, pieces
 from kgprobe.graph.client import Endpoint
 from kgprobe.graph.parameters import ParameterError, parse_parameters
 from kgprobe.graph.statements import parameters_in, split_statements
-from tests.graph.servers import clean_environment, kgprobe
+from tests.servers.servers import clean_environment, kgprobe
 
 # Writes, and then goes on for minutes.
 LONG = "CREATE (n:Never) WITH n UNWIND range(1, 30000) AS a UNWIND range(1, 100000) AS b RETURN count(b);\r"

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.graph.servers import kgprobe
+from tests.servers.servers import kgprobe
 
 COMMON = ["--sample", "6", "-n", "3", "--relation", "P35", "--json"]
 

@@ -6,7 +6,7 @@ import sys
 import pytest
 
 from kgprobe.graph.client import Endpoint
-from tests.graph.servers import clean_environment
+from tests.servers.servers import clean_environment
 
 # In a process of its own: pytest sets up logging, and the terminal of a user has none.
 RETRIED = """

@@ -9,9 +9,9 @@ from neo4j.exceptions import TransientError
 from kgprobe.errors import KgprobeError
 from kgprobe.graph import client, ingest
 from kgprobe.graph.client import Graph
-from kgprobe.graph.folder import Folder
-from kgprobe.graph.server import lease, stop
 from kgprobe.records import Entity, Fact, Rejected, Relation
+from kgprobe.servers.folder import Folder
+from kgprobe.servers.server import lease, stop
 from tests.written_source import WrittenSource
 
 EVERYTHING = (Path(__file__).parent.parent / "data" / "everything.cypher").read_text(encoding="utf-8")

@@ -11,10 +11,10 @@ from benchmarks.check_sample import COLLECTION, EXPLAINED, compare, differences,
 from kgprobe.intervals import first_day, last_day, today
 from kgprobe.loaders.sample import FOLDER
 from kgprobe.records import Entity, Fact, Placed, Relation
-from kgprobe.sources import get_loader
-from kgprobe.templates import check_template
+from kgprobe.sources.contract import get_loader
 from kgprobe.verbalize.articles import without_article
 from kgprobe.verbalize.sentences import cloze_prompt, fill, object_continuations, wh_question
+from kgprobe.verbalize.templates.kinds import check_template
 
 HUMAN, CITY, CURRENCY, LANGUAGE, CONTINENT = "Q5", "Q515", "Q8142", "Q34770", "Q5107"
 COUNTRY, ORGANIZATION, MOUNTAIN, PARTY = "Q6256", "Q484652", "Q8502", "Q7278"

@@ -22,11 +22,11 @@ from kgprobe.loaders.sparql_client import Client
 from kgprobe.loaders.sparql_walk import Plan
 from kgprobe.loaders.wikidata import Selection, open_dump
 from kgprobe.records import Entity, Fact, Rejected, Relation
-from kgprobe.sources import get_loader
-from tests.graph.servers import kgprobe
+from kgprobe.sources.contract import get_loader
 from tests.loaders.entities import Json, aliases, dump, entity, item, snak, statement, terms, time
 from tests.loaders.sparql_server import Fault, Proxy, oxigraph, proxy
 from tests.loaders.wikidata_rdf import to_rdf
+from tests.servers.servers import kgprobe
 
 GERMANY, FRANCE, KENYA = "Q183", "Q142", "Q114"
 ODD, CATEGORY, NAMELESS, GERMAN_ONLY, LONELY = "Q900001", "Q900002", "Q900003", "Q900004", "Q900005"

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from kgprobe.errors import KgprobeError
 from kgprobe.loaders.table import loader
 from kgprobe.records import Entity, Fact, Placed, Rejected, Relation
-from kgprobe.sources import Source, get_loader
+from kgprobe.sources.contract import Source, get_loader
 
 SHARED = Path(__file__).parents[2] / ".." / "shared" / "data" / "wikidata"
 HEADER = "subject\trelation\tobject\tstart\tend\n"

@@ -7,7 +7,7 @@ import pytest
 from kgprobe.errors import KgprobeError
 from kgprobe.loaders.verbalizations import loader
 from kgprobe.records import Entity, Fact, Rejected, Relation
-from kgprobe.sources import get_loader
+from kgprobe.sources.contract import get_loader
 
 HEADER = ",triples_raw,triples,popularity,context,verbalization,errors,correction\n"
 

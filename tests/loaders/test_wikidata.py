@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from kgprobe.errors import KgprobeError
 from kgprobe.loaders.wikidata import Dump, Selection, loader, open_dump, read_ids
 from kgprobe.records import Entity, Fact, Placed, Rejected, Relation
-from kgprobe.sources import get_loader
+from kgprobe.sources.contract import get_loader
 from tests.loaders.entities import Json, aliases, dump, entity, item, snak, statement, terms, time
 
 SHARED = Path(__file__).parents[2] / ".." / "shared" / "data" / "wikidata"

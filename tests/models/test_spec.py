@@ -10,11 +10,11 @@ import torch
 from safetensors.torch import load_file, save_file
 
 from kgprobe.errors import KgprobeError, UnknownNameError
-from kgprobe.models.api_generator import ApiGenerator, ApiOptions
-from kgprobe.models.generator import Request
-from kgprobe.models.local_generator import LocalGenerator
+from kgprobe.models.api.generator import ApiGenerator, ApiOptions
+from kgprobe.models.api.spending import Prices, Spending
+from kgprobe.models.generating.generator import Request
+from kgprobe.models.generating.local import LocalGenerator
 from kgprobe.models.spec import load_generator, load_scorer
-from kgprobe.models.spending import Prices, Spending
 from tests.models.tiny import byte_level, naive_score, random_model
 
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as some
 from tokenizers import Tokenizer, models, normalizers
 from transformers import PreTrainedTokenizerFast
 
-from kgprobe.models.tokens import tokenize
+from kgprobe.models.scoring.tokens import tokenize
 from kgprobe.search.label_trie import LabelTrie
 from kgprobe.search.label_trie_building import build_label_trie, sort_sequences
 from kgprobe.search.name_tokens import agrees

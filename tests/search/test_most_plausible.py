@@ -12,7 +12,7 @@ from scipy.special import logsumexp
 from tokenizers import normalizers
 
 from kgprobe.errors import KgprobeError
-from kgprobe.models.scorer import Scorer
+from kgprobe.models.scoring.scorer import Scorer
 from kgprobe.search.exploration import Exploration
 from kgprobe.search.label_trie import LabelTrie
 from kgprobe.search.label_trie_building import build_label_trie

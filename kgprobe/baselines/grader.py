@@ -1,0 +1,104 @@
+"""LLM judge: does a language model that is told the right names take a continuation for correct?
+
+Table 2 of the distractor paper, after Sun et al. 2024; docs/methods.md, 1. The judge sees the sentence, all names of
+the object and one continuation, behind a few examples.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import TypeAlias
+
+import numpy as np
+
+from kgprobe.baselines.asked import NAMELESS, Asked, Values
+from kgprobe.baselines.continued import Continued
+from kgprobe.models.scoring.scorer import Scorer
+from kgprobe.models.scoring.tokens import TextError
+
+# Takes prompts that end where the verdict, "correct" or "incorrect", comes next, and says for each whether it is the
+# first; None where it could not be asked.
+Judge: TypeAlias = Callable[[Sequence[str]], Sequence[bool | None]]
+
+UNJUDGED = "the judge could not be asked about any of its continuations"
+
+_VERDICTS = ("correct", "incorrect")
+_INSTRUCTION = (
+    "You grade how a student completed a sentence. The accepted answers are names of one and the same thing. A "
+    "completion is correct if it says that thing, by any name or in other words, whatever else it adds that is true. "
+    "It is incorrect if it names something else, or does not answer."
+)
+_EXAMPLES = (
+    ("The longest river of Poland is", ("Vistula", "Wisła"), "the Wisła, which flows into the Baltic Sea", True),
+    ("The longest river of Poland is", ("Vistula", "Wisła"), "the Oder", False),
+    ("Marie Curie was born in", ("Warsaw", "Warszawa"), "a family of teachers", False),
+    ("The currency of Japan is", ("yen", "JPY", "Japanese yen"), "the Japanese Yen.", True),
+    ("Frankenstein was written by", ("Mary Shelley", "Mary Wollstonecraft Shelley"), "Percy Bysshe Shelley", False),
+    ("The headquarters of Nokia are in", ("Espoo",), "Espoo, a city near Helsinki", True),
+    ("The capital of Australia is", ("Canberra",), "Sydney or Canberra", False),
+    ("Water consists of oxygen and", ("hydrogen", "H"), "hydrogen", True),
+)
+
+
+def judge_prompt(sentence: str, names: Sequence[str], line: str) -> str:
+    """What a judge is asked of one continuation; the verdict comes next."""
+    examples = [
+        f"{_question(example, accepted, completion)} {_VERDICTS[0 if right else 1]}"
+        for example, accepted, completion, right in _EXAMPLES
+    ]
+    return "\n\n".join([_INSTRUCTION, *examples, _question(sentence, names, line)])
+
+
+def llm_judge(judge: Judge, asked: Sequence[Asked], continued: Continued) -> Values:
+    """Whether the judge takes any continuation of each sentence for correct.
+
+    Range: 1 if it does, else 0. An empty continuation is incorrect, and nobody is asked.
+
+    Cost: each different question is put to the judge once.
+    """
+    reasons = dict(continued.reasons)
+    prompts: dict[int, list[str]] = {}
+    for number, (one, lines) in enumerate(zip(asked, continued.lines, strict=True)):
+        names = [name.strip() for name in one.names if name.strip()]
+        if not names:
+            reasons[number] = NAMELESS
+        elif number not in reasons:
+            prompts[number] = [judge_prompt(one.cloze.prompt, names, line) for line in lines if line]
+    different = list(dict.fromkeys(prompt for its in prompts.values() for prompt in its))
+    verdicts = dict(zip(different, judge(different) if different else [], strict=True))
+    values = np.full(len(asked), np.nan)
+    for number, its in prompts.items():
+        heard = [verdicts[prompt] for prompt in its if verdicts[prompt] is not None]
+        if its and not heard:
+            reasons[number] = UNJUDGED
+        else:
+            values[number] = any(heard)
+    return Values(values, reasons)
+
+
+def local_judge(scorer: Scorer) -> Judge:
+    """A judge that takes the more probable of the two words ``correct`` and ``incorrect``; a tie is incorrect.
+
+    Cost: one scoring of the prompts, their common beginning computed once.
+    """
+
+    def judge(prompts: Sequence[str]) -> list[bool | None]:
+        verdicts: list[bool | None] = [None] * len(prompts)
+        # One prompt that is too long must not cost the others their verdict.
+        takable = [number for number, prompt in enumerate(prompts) if _is_takable(scorer, prompt)]
+        scores = scorer.score([prompts[number] for number in takable], [_VERDICTS] * len(takable))
+        for number, (correct, incorrect) in zip(takable, scores, strict=True):
+            verdicts[number] = bool(correct > incorrect)
+        return verdicts
+
+    return judge
+
+
+def _question(sentence: str, names: Sequence[str], line: str) -> str:
+    return f"Sentence: {sentence} ____\nAccepted answers: {'; '.join(names)}\nCompletion: {line}\nVerdict:"
+
+
+def _is_takable(scorer: Scorer, prompt: str) -> bool:
+    try:
+        scorer.tokenize([prompt], [_VERDICTS])
+    except TextError:
+        return False
+    return True

@@ -1,0 +1,1 @@
+"""Models behind OpenAI-compatible APIs: addresses, faults, budgets, answers kept on disk."""

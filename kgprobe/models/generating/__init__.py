@@ -1,0 +1,1 @@
+"""Models that answer prompts with text, on this machine."""

@@ -1,0 +1,312 @@
+"""Answers of a causal language model on this machine.
+
+Where the tokenizer has a chat template, the prompt is what a user says, and the answer ends where the model ends its
+turn; else the prompt is a text to go on with, and the answer is the rest of its line. What a model's files say about
+generation is left aside.
+
+An answer does not depend on what is asked together with it, except by rounding: every request draws by numbers of its
+own, which follow from its seed and its prompt. A token is drawn from the most probable ones that make up ``TOP_P``
+together, the first whose cumulative probability exceeds the number.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from hashlib import blake2b
+from itertools import groupby
+from typing import Any, TypeAlias
+
+import numpy as np
+import torch
+
+from kgprobe.errors import KgprobeError
+from kgprobe.models.generating.decoding import check_room, context_tokens, left_padded, own_settings, prompts_at_once
+from kgprobe.models.generating.generator import Answer, Request, Unanswered
+from kgprobe.models.scoring.batching import is_short_memory
+from kgprobe.models.scoring.scorer import Scorer
+from kgprobe.models.scoring.tokens import TextError
+
+# Above temperature 0, the least probable tokens are never drawn.
+TOP_P = 0.95
+
+# So many of the most probable tokens mostly make up TOP_P, else so many; they are found faster than all are sorted.
+_LIKELY = (1024, 16_384)
+# What ends a line for str.splitlines; bytes that are no character yet may become one of these.
+_BREAKS = frozenset("\n\r\v\f\x1c\x1d\x1e\x85\u2028\u2029\ufffd")
+# What a chat template is tried with, to see what it puts behind an answer.
+_TRIAL = "Yes, 7"
+
+_Wanted: TypeAlias = "tuple[int, tuple[int, ...]]"
+
+
+class LocalGenerator:
+    """A causal language model that answers."""
+
+    def __init__(self, scorer: Scorer) -> None:
+        """Takes a model that was loaded to score; both can be done in turns.
+
+        Args:
+            scorer: the model and its tokenizer.
+        """
+        self._scorer = scorer
+        self._chats = bool(scorer.tokenizer.chat_template)
+        self._ends = _end_tokens(scorer)
+        self._breaking: dict[int, bool] = {}
+
+    @property
+    def name(self) -> str:
+        """The model's spec."""
+        return self._scorer.name
+
+    def describe(self) -> dict[str, object]:
+        """The scorer's description, and how answers are made."""
+        kind = "chat template" if self._chats else "text to go on with, to the end of its line"
+        return self._scorer.describe() | {"prompt": kind, "top_p": TOP_P, "end_tokens": self._ends}
+
+    @torch.inference_mode()
+    def answer(
+        self, requests: Sequence[Request], progress: Callable[[int], None] | None = None
+    ) -> list[Answer | Unanswered]:
+        """An answer to each request, or why there is none, in their order.
+
+        A prompt that the model cannot take, or that does not fit into memory alone, is unanswered. Equal requests are
+        answered once.
+
+        Cost: a forward pass of each prompt, and one of a token for each token of the answers; prompts of similar
+        length go together, in smaller batches where memory is short.
+
+        Raises:
+            KgprobeError: answers of no token are asked for.
+        """
+        found: dict[Request, Answer | Unanswered] = {}
+        copies: dict[Request, list[int]] = {}
+        contexts: dict[Request, Sequence[int]] = {}
+        for number, request in enumerate(requests):
+            if request.max_tokens < 1:
+                raise KgprobeError(f"An answer of {request.max_tokens} tokens says nothing; max_tokens is at least 1.")
+            copies.setdefault(request.normalized(), []).append(number)
+        for request in copies:
+            context = self._context(request)
+            if isinstance(context, Unanswered):
+                found[request] = context
+                _tell(progress, len(copies[request]))
+            else:
+                contexts[request] = context
+        order = sorted(contexts, key=lambda request: (request.max_tokens, -len(contexts[request])))
+        with own_settings(self._scorer):
+            for _, alike in groupby(order, key=lambda request: request.max_tokens):
+                for batch, answers in self._batches(list(alike), contexts):
+                    found.update(zip(batch, answers, strict=True))
+                    _tell(progress, sum(len(copies[request]) for request in batch))
+        return [found[request.normalized()] for request in requests]
+
+    def _batches(
+        self, rest: list[Request], contexts: dict[Request, Sequence[int]]
+    ) -> Iterator[tuple[list[Request], list[Answer] | list[Unanswered]]]:
+        """Answers to requests for equally many tokens, the longest prompt first."""
+        at_once = len(rest)
+        while rest:
+            longest = len(contexts[rest[0]]) + rest[0].max_tokens
+            batch = rest[: min(at_once, prompts_at_once(self._scorer, 1, longest))]
+            answers: list[Answer] | None = None
+            try:
+                answers = self._answers(batch, [contexts[request] for request in batch])
+            except RuntimeError as error:
+                if not is_short_memory(error):
+                    raise
+            # Only here, where the error and with it what it holds in memory is gone.
+            if answers is None and self._scorer.model.device.type == "cuda":
+                torch.cuda.empty_cache()
+            if answers is None and len(batch) > 1:
+                at_once = len(batch) // 2
+                continue
+            device = self._scorer.model.device
+            yield batch, answers or [Unanswered(f"its {longest:,} tokens do not fit into the memory of {device}")]
+            rest = rest[len(batch) :]
+
+    def _answers(self, batch: Sequence[Request], contexts: Sequence[Sequence[int]]) -> list[Answer]:
+        from transformers import GenerationConfig, LogitsProcessorList, StoppingCriteriaList
+
+        model: Any = self._scorer.model
+        # Only ever behind a mask, or behind what ends an answer.
+        padding = self._ends[0] if self._ends else 0
+        tokens, mask = left_padded(self._scorer, contexts, padding)
+        over = _Over(self, tokens.shape[1])
+        settings: Any = GenerationConfig
+        rows = model.generate(
+            input_ids=tokens,
+            attention_mask=mask,
+            generation_config=settings(
+                do_sample=False,
+                max_new_tokens=batch[0].max_tokens,
+                eos_token_id=self._ends or None,
+                pad_token_id=padding,
+                use_cache=True,
+            ),
+            logits_processor=LogitsProcessorList([_Draws(batch, over)]),
+            stopping_criteria=StoppingCriteriaList([over]),
+        )
+        answers = []
+        for row, (request, context, new) in enumerate(zip(batch, contexts, rows[:, tokens.shape[1] :], strict=True)):
+            length = over.lengths.get(row, request.max_tokens)
+            text = self.text(new[:length].tolist())
+            answers.append(
+                Answer(
+                    text=text.strip() if self._chats else (text.lstrip().splitlines() or [""])[0].strip(),
+                    ended=row in over.lengths,
+                    prompt_tokens=len(context),
+                    completion_tokens=length,
+                )
+            )
+        return answers
+
+    def is_over(self, tokens: Sequence[int]) -> bool:
+        """Whether the tokens of an answer end it with the last of them, if none did before."""
+        last = tokens[-1]
+        if last in self._ends:
+            return True
+        if self._chats:
+            return False
+        if last not in self._breaking:
+            self._breaking[last] = not _BREAKS.isdisjoint(self.text([last]))
+        # Whatever stands behind a line break at the end begins a line.
+        return self._breaking[last] and len(f"{self.text(tokens)}.".lstrip().splitlines()) > 1
+
+    def text(self, tokens: Sequence[int]) -> str:
+        """What tokens say, without special ones."""
+        return str(self._scorer.tokenizer.decode(list(tokens), skip_special_tokens=True))
+
+    def _context(self, request: Request) -> Sequence[int] | Unanswered:
+        """The prompt's tokens, up to where the answer begins; or why the model cannot take it."""
+        try:
+            if not self._chats:
+                return context_tokens(self._scorer, request.prompt, request.max_tokens)
+            # What is no Unicode is refused here, with a message.
+            self._scorer.tokenize([request.prompt], [[]])
+            tokens = _chat_tokens(self._scorer, [("user", request.prompt)], answering=True)
+            check_room(self._scorer, request.prompt, len(tokens), request.max_tokens)
+        except TextError as error:
+            return Unanswered(str(error))
+        return tokens
+
+
+class _Over:
+    """Sees which rows are over, and when; transformers asks it after each step."""
+
+    def __init__(self, generator: LocalGenerator, before: int) -> None:
+        self._generator = generator
+        self.before = before
+        # The tokens of each row that is over, with the one that ended it.
+        self.lengths: dict[int, int] = {}
+
+    def __call__(self, tokens: torch.Tensor, *_: Any, **__: Any) -> torch.Tensor:
+        for row, new in enumerate(tokens[:, self.before :].tolist()):
+            if row not in self.lengths and self._generator.is_over(new):
+                self.lengths[row] = len(new)
+        return torch.tensor([row in self.lengths for row in range(len(tokens))], device=tokens.device)
+
+
+class _Draws:
+    """Leaves each row that draws the one token that is drawn; transformers asks it at each step."""
+
+    def __init__(self, batch: Sequence[Request], over: _Over) -> None:
+        self._batch = batch
+        self._over = over
+        self._numbers = {row: _numbers(request) for row, request in enumerate(batch) if request.temperature > 0}
+
+    def __call__(self, tokens: torch.Tensor, scores: torch.Tensor) -> torch.Tensor:
+        drawn = [row for row in self._numbers if row not in self._over.lengths]
+        if not drawn:
+            return scores
+        step, device = tokens.shape[1] - self._over.before, scores.device
+        rows = torch.tensor(drawn, device=device)
+        temperatures = torch.tensor([self._batch[row].temperature for row in drawn], device=device)[:, None]
+        numbers = torch.tensor([self._numbers[row][step] for row in drawn], dtype=torch.float64, device=device)
+        chosen = _chosen((scores[rows].float() / temperatures).softmax(-1), numbers)
+        scores = scores.clone()
+        scores[rows] = -torch.inf
+        scores[rows, chosen] = 0.0
+        return scores
+
+
+def _chosen(probabilities: torch.Tensor, numbers: torch.Tensor) -> torch.Tensor:
+    """The tokens that numbers in [0, 1) stand for.
+
+    Args:
+        probabilities: shape (rows, vocabulary).
+        numbers: shape (rows,).
+
+    Returns:
+        token ids, shape (rows,).
+    """
+    size = probabilities.shape[1]
+    chosen = torch.empty(len(probabilities), dtype=torch.int64, device=probabilities.device)
+    rest = torch.arange(len(probabilities), device=probabilities.device)
+    for likely in (*(likely for likely in _LIKELY if likely < size), size):
+        values, order = probabilities[rest].topk(likely)
+        values = values.double()
+        before = values.cumsum(-1) - values
+        suffices = (before[:, -1] + values[:, -1] >= TOP_P) | (likely == size)
+        values = values * (before < TOP_P)
+        until = values.cumsum(-1)
+        # Rounding must not lead behind the last token that counts.
+        places = torch.minimum((until <= numbers[rest, None] * until[:, -1:]).sum(-1), (values > 0).sum(-1) - 1)
+        chosen[rest[suffices]] = order.gather(-1, places[:, None])[suffices, 0]
+        rest = rest[~suffices]
+        if not len(rest):
+            break
+    return chosen
+
+
+def _numbers(request: Request) -> list[float]:
+    """What a request's tokens are drawn by, in [0, 1)."""
+    prompt = np.frombuffer(blake2b(request.prompt.encode(), digest_size=16).digest(), dtype=np.uint32)
+    numbers: list[float] = np.random.default_rng([request.seed, *prompt.tolist()]).random(request.max_tokens).tolist()
+    return numbers
+
+
+def _end_tokens(scorer: Scorer) -> list[int]:
+    """What ends an answer: EOS, what the model's files name beside it, and what stands behind an answer in a chat."""
+    tokenizer = scorer.tokenizer
+    theirs: Any = getattr(scorer.model.generation_config, "eos_token_id", None)
+    named = theirs if isinstance(theirs, list) else [theirs]
+    return list(dict.fromkeys(end for end in (tokenizer.eos_token_id, *named, _turn_end(scorer)) if end is not None))
+
+
+def _turn_end(scorer: Scorer) -> int | None:
+    """The special token that a chat template puts right behind an answer."""
+    if not scorer.tokenizer.chat_template:
+        return None
+    try:
+        tokens = _chat_tokens(scorer, [("user", "How?"), ("assistant", _TRIAL)], answering=False)
+    # A template may refuse whatever its author did not think of, in whatever way.
+    except Exception:
+        return None
+    special = set(scorer.tokenizer.all_special_ids) | {
+        number for number, token in scorer.tokenizer.added_tokens_decoder.items() if token.special
+    }
+    for place in range(len(tokens) - 1, -1, -1):
+        text = str(scorer.tokenizer.decode(tokens[place:], skip_special_tokens=False))
+        if _TRIAL in text:
+            break
+    else:
+        return None
+    behind = [token for token in tokens[place:] if token in special]
+    return behind[0] if behind else None
+
+
+def _chat_tokens(scorer: Scorer, messages: Sequence[tuple[str, str]], *, answering: bool) -> list[int]:
+    tokenizer = scorer.tokenizer
+    text = tokenizer.apply_chat_template(
+        [{"role": role, "content": content} for role, content in messages],
+        tokenize=False,
+        add_generation_prompt=answering,
+        # Models that think first, and let one say so, are asked not to: answers are short.
+        enable_thinking=False,
+    )
+    # The template writes its special tokens as text, and here they are what they look like.
+    tokens: list[int] = tokenizer(text, add_special_tokens=False, split_special_tokens=False)["input_ids"]
+    return tokens
+
+
+def _tell(progress: Callable[[int], None] | None, count: int) -> None:
+    if progress is not None:
+        progress(count)

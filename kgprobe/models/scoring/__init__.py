@@ -1,0 +1,1 @@
+"""Log-probabilities of texts under causal language models, exact and batched."""

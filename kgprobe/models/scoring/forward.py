@@ -1,0 +1,223 @@
+"""Four ways to take trees of tokens through a causal language model, from the fastest to the plainest.
+
+- ``packed``: a forest is one sequence. A node attends to its own ancestors alone, by a four-dimensional mask, and its
+  position is its depth. Forests of similar size go together, padded.
+- ``branches``: every branch is a row. For models whose positions cannot be given from outside (ALiBi).
+- ``rows``: like ``branches``, but without any prefix. For models that keep something else than keys and values.
+- ``plain``: one branch at a time, and with the model's own logits: nothing is assumed but causality.
+
+The first two can start behind a prefix that all trees share, whose keys and values are computed once. Which way is
+exact for a model is found out by :mod:`.check`, what is computed together by :mod:`.plan`.
+"""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from transformers import DynamicCache
+
+from kgprobe.models.scoring.trie import Forest, Integers, Tree
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel
+
+Way = Literal["packed", "branches", "rows", "plain"]
+
+# Several trees in one row have at most so many tokens; a longer context is a prefix in any case.
+LONGEST_ROW = 1024
+# The keys and values of a prefix stand in memory once more for every row; so many of their places take about as much as
+# a token with all that is computed for it.
+_PLACES_A_TOKEN = 8
+_KINDS = {"full_attention", "sliding_attention"}
+
+
+class Prefix(DynamicCache):
+    """The keys and values of tokens that all rows begin with: read by every forward pass, changed by none.
+
+    It keeps all positions, also in layers with a sliding window; masks see to it. Its size is that of one row.
+    """
+
+    def update(
+        self, key_states: torch.Tensor, value_states: torch.Tensor, layer_idx: int, *_: Any, **__: Any
+    ) -> tuple[torch.Tensor, torch.Tensor]:
+        """The prefix's keys and values with the given ones behind them, for each row."""
+        layer: Any = self.layers[layer_idx]
+        rows = key_states.shape[0]
+        keys, values = (kept.expand(rows, *kept.shape[1:]) for kept in (layer.keys, layer.values))
+        return torch.cat([keys, key_states], dim=-2), torch.cat([values, value_states], dim=-2)
+
+
+def extend(model: "PreTrainedModel", prefix: Prefix | None, tokens: Integers, at_once: int) -> Prefix:
+    """A longer prefix.
+
+    Args:
+        model: a causal language model.
+        prefix: what stands before; stays as it is.
+        tokens: what is to stand behind it, shape (tokens,).
+        at_once: how many of them are computed in one forward pass.
+    """
+    growing: Any = DynamicCache()
+    kept: list[Any] = [] if prefix is None else list(prefix.layers)
+    for index, layer in enumerate(kept):
+        growing.update(layer.keys, layer.values, index)
+    for first in range(0, len(tokens), at_once):
+        _body(model, tokens[None, first : first + at_once], past_key_values=growing, use_cache=True)
+    longer = Prefix()
+    longer.layers = growing.layers
+    return longer
+
+
+def run_way(
+    model: "PreTrainedModel", way: Way, forests: Sequence[Forest], prefix: Prefix | None
+) -> tuple[torch.Tensor, Integers]:
+    """The last hidden states of the forests' nodes.
+
+    Args:
+        model: a causal language model.
+        way: any but ``plain``.
+        forests: at least one, all behind the prefix.
+        prefix: None if there is none, and in the way ``rows``.
+
+    Returns:
+        states of shape (any, hidden size), and for each edge of the first forest, then the second, … the row with the
+        state of its source, shape (edges,).
+    """
+    return _packed(model, forests, prefix) if way == "packed" else _branched(model, forests, prefix)
+
+
+def plain_log_probabilities(model: "PreTrainedModel", tree: Tree) -> torch.Tensor:
+    """The log-probabilities of a tree's edges by the model's own forward pass, one row at a time.
+
+    Returns:
+        fp32, shape (edges,), on the CPU.
+    """
+    result = torch.full((len(tree.sources),), torch.nan)
+    for leaf in tree.leaves():
+        nodes = tree.path(leaf)
+        column = {node: place for place, node in enumerate(nodes)}
+        edges = [edge for edge, node in enumerate(tree.sources.tolist()) if node in column]
+        logits = model(input_ids=_tensor(model, tree.tokens[nodes][None]), use_cache=False).logits[0]
+        places = torch.tensor([column[int(tree.sources[edge])] for edge in edges], dtype=torch.int64)
+        targets = torch.from_numpy(tree.targets[edges])
+        wanted = logits[places.to(logits.device)].float().log_softmax(-1).cpu()
+        result[edges] = wanted[torch.arange(len(edges)), targets]
+    return result
+
+
+def padded_tokens(forest: Forest, way: Way, before: int) -> tuple[int, int]:
+    """What a forest takes up in a batch: how many rows, and how many tokens each, or what takes as much.
+
+    Args:
+        forest: behind a prefix.
+        way: not ``plain``.
+        before: the prefix's tokens.
+    """
+    if way == "packed":
+        return 1, len(forest.tokens) + before // _PLACES_A_TOKEN
+    leaves = forest.leaves()
+    return len(leaves), max(len(forest.path(leaf)) for leaf in leaves) + before // _PLACES_A_TOKEN
+
+
+def _packed(
+    model: "PreTrainedModel", forests: Sequence[Forest], prefix: Prefix | None
+) -> tuple[torch.Tensor, Integers]:
+    count, longest = len(forests), max(len(forest.tokens) for forest in forests)
+    tokens = np.full((count, longest), forests[0].tokens[0])
+    depths = np.full((count, longest), forests[0].depths[0])
+    # Padding attends to itself, because a softmax over nothing is not a number; nothing attends to padding.
+    visible = np.zeros((count, longest, longest), dtype=bool)
+    visible[:, np.arange(longest), np.arange(longest)] = True
+    sources = []
+    for row, forest in enumerate(forests):
+        size = len(forest.tokens)
+        tokens[row, :size] = forest.tokens
+        depths[row, :size] = forest.depths
+        visible[row, :size, :size] = forest.visible()
+        sources.append(row * longest + forest.sources)
+    states = _body(
+        model,
+        tokens,
+        attention_mask=_masks(model, visible, depths, length_of(prefix)),
+        position_ids=_tensor(model, depths),
+        past_key_values=prefix,
+        use_cache=prefix is not None,
+    )
+    return states.flatten(0, 1), np.concatenate(sources)
+
+
+def _branched(
+    model: "PreTrainedModel", forests: Sequence[Forest], prefix: Prefix | None
+) -> tuple[torch.Tensor, Integers]:
+    branches = [[(forest, forest.path(leaf)) for leaf in forest.leaves()] for forest in forests]
+    count = sum(map(len, branches))
+    longest = max(len(nodes) for rows in branches for _, nodes in rows)
+    before = length_of(prefix)
+    tokens = np.full((count, longest), forests[0].tokens[0])
+    present = np.zeros((count, before + longest), dtype=np.int64)
+    sources = []
+    row = 0
+    for forest, rows in zip(forests, branches, strict=True):
+        # A node lies on several rows; any of them holds its state.
+        place = np.empty(len(forest.tokens), dtype=np.int64)
+        for _, nodes in rows:
+            tokens[row, : len(nodes)] = forest.tokens[nodes]
+            present[row, : before + len(nodes)] = 1
+            place[nodes] = row * longest + np.arange(len(nodes))
+            row += 1
+        sources.append(place[forest.sources])
+    states = _body(
+        model,
+        tokens,
+        attention_mask=_tensor(model, present),
+        past_key_values=prefix,
+        use_cache=prefix is not None,
+    )
+    return states.flatten(0, 1), np.concatenate(sources)
+
+
+def length_of(prefix: Prefix | None) -> int:
+    """How many tokens a prefix has."""
+    return 0 if prefix is None else int(prefix.get_seq_length())
+
+
+def _masks(model: "PreTrainedModel", visible: NDArray[np.bool_], depths: Integers, before: int) -> Any:
+    """Additive masks from who sees whom, one per kind of layer where the model has several.
+
+    Args:
+        model: a causal language model.
+        visible: shape (forests, queries, queries).
+        depths: shape (forests, queries).
+        before: tokens of the prefix, which all see.
+
+    Raises:
+        ValueError: the model has layers of another kind, whose masks are not known here.
+    """
+    config = model.config.get_text_config()
+    window = getattr(config, "sliding_window", None)
+    kinds = set(getattr(config, "layer_types", None) or ())
+    if not kinds <= _KINDS:
+        raise ValueError(f"no masks are known for layers of the kind {', '.join(sorted(kinds - _KINDS))}")
+    rows, queries = depths.shape
+    lowest = torch.finfo(model.dtype).min
+    full = torch.zeros((rows, 1, queries, before + queries), dtype=model.dtype, device=model.device)
+    full[:, 0, :, before:].masked_fill_(~_tensor(model, visible), lowest)
+    if window is None or (kinds and "sliding_attention" not in kinds):
+        return full
+    near = full
+    if depths.max() >= window:
+        positions = _tensor(model, depths)
+        earlier = torch.arange(before, device=model.device).expand(rows, before)
+        distance = positions[:, :, None] - torch.cat([earlier, positions], dim=1)[:, None, :]
+        near = full.masked_fill((distance >= window)[:, None], lowest)
+    return {"full_attention": full, "sliding_attention": near} if kinds else near
+
+
+def _body(model: "PreTrainedModel", tokens: Integers, **arguments: Any) -> torch.Tensor:
+    states: torch.Tensor = model.base_model(input_ids=_tensor(model, tokens), **arguments).last_hidden_state
+    return states
+
+
+def _tensor(model: "PreTrainedModel", values: NDArray[Any]) -> torch.Tensor:
+    return torch.from_numpy(np.ascontiguousarray(values)).to(model.device)

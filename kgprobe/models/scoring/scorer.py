@@ -1,0 +1,307 @@
+"""Log-probabilities of continuations under a causal language model.
+
+Equal to what one plain forward pass per continuation would give (to 1e-4 in fp32), at a fraction of the cost: see
+:mod:`.trie` for what is computed once, :mod:`.plan` for what is computed together, :mod:`.forward` for how, and
+:mod:`.projection` for the vocabulary.
+"""
+
+import platform
+from collections.abc import Callable, Iterator, Sequence
+from itertools import chain
+from typing import TYPE_CHECKING
+
+import numpy as np
+import torch
+import transformers
+from numpy.typing import NDArray
+
+from kgprobe.errors import KgprobeError
+from kgprobe.models.scoring.batching import Budget, is_short_memory
+from kgprobe.models.scoring.check import WAYS, choose_way, longest_text
+from kgprobe.models.scoring.forward import (
+    Prefix,
+    Way,
+    extend,
+    length_of,
+    padded_tokens,
+    plain_log_probabilities,
+    run_way,
+)
+from kgprobe.models.scoring.memory import Memory
+from kgprobe.models.scoring.plan import Group, batches, plan
+from kgprobe.models.scoring.projection import Head
+from kgprobe.models.scoring.tokens import TokenizedPrompt, leading_tokens, tokenize
+from kgprobe.models.scoring.trie import Forest, Tree, build_trees
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel, PreTrainedTokenizerBase
+
+Floats = NDArray[np.float64]
+
+_MEANINGS: dict[Way, str] = {
+    "packed": "all continuations of a prompt, and of similar prompts, in one row",
+    "branches": "every continuation a row, behind what prompts begin with in common",
+    "rows": "every continuation a row, with its whole prompt",
+    "plain": "one continuation at a time",
+}
+# Nodes beyond the context in one tree: more of them pay for each other's attention, fewer for the context again.
+_MAX_BRANCH_NODES = 256
+
+
+class Scorer:
+    """A causal language model and its tokenizer, ready to score.
+
+    Attributes:
+        name: what the user would call it: its spec.
+        revision: what fixes its weights: a commit, a digest, a package's version; None if unknown.
+        model, tokenizer: for what else is to be done with them.
+        max_tokens: the longest text that the model takes in; None if no limit is known.
+    """
+
+    def __init__(
+        self,
+        model: "PreTrainedModel",
+        tokenizer: "PreTrainedTokenizerBase",
+        *,
+        name: str,
+        revision: str | None = None,
+        bos: bool | None = None,
+        ways: tuple[Way, ...] = WAYS,
+        remembered: int = 0,
+    ) -> None:
+        """Checks on the model itself which way of computing is exact, and takes the fastest.
+
+        Args:
+            model: in the precision and on the device it is to be used.
+            tokenizer: its own; special tokens, truncation and padding are switched off in it.
+            name: see the attributes.
+            revision: see the attributes.
+            bos: whether a BOS token stands in front of every prompt; None does what the tokenizer does by itself.
+            ways: the candidates, fastest first.
+            remembered: how many continuations keep their log-probabilities for when they are scored again.
+
+        Raises:
+            KgprobeError: a BOS token is asked for and there is none, or no way is exact.
+        """
+        self.name = name
+        self.revision = revision
+        self.model = model.eval()  # type: ignore[no-untyped-call]
+        self.tokenizer = tokenizer
+        self._leading = leading_tokens(tokenizer, bos)
+        self.max_tokens = longest_text(model)
+        self._budget = Budget(model.device)
+        self._memory = Memory(remembered)
+        with torch.inference_mode():
+            self._choice = choose_way(model, ways)
+
+    def describe(self) -> dict[str, object]:
+        """What one needs to know to get the same numbers again; plain values, as JSON has them."""
+        return {
+            "name": self.name,
+            "revision": self.revision,
+            "architecture": type(self.model).__name__,
+            "parameters": self.model.num_parameters(),
+            "device": str(self.model.device),
+            "dtype": str(self.model.dtype).removeprefix("torch."),
+            "way": self._choice.way,
+            "leading_tokens": list(self._leading),
+            "eos_token": self.tokenizer.eos_token_id,
+            "max_tokens": self.max_tokens,
+            "versions": {
+                "torch": str(torch.__version__),
+                "transformers": transformers.__version__,
+                "python": platform.python_version(),
+            },
+        }
+
+    def explain(self) -> list[tuple[str, str]]:
+        """How the model is computed and why so, to be shown to a person.
+
+        Returns:
+            what something is called, and what is to be said about it; among them the way that was taken, and for each
+            faster one why it was not.
+        """
+        choice = self._choice
+        head = "the model's own logits"
+        if choice.head is not None:
+            cap = "" if choice.head.soft_cap is None else f", soft cap {choice.head.soft_cap:g}"
+            vocabulary, hidden = choice.head.weight.shape
+            head = (
+                f"{vocabulary:,} tokens x {hidden:,} dimensions, scale {choice.head.scale:g}{cap}; only where a token"
+                f" is asked for, {self._budget.logits:,} logits at once"
+            )
+        leading = self.tokenizer.convert_ids_to_tokens(list(self._leading))
+        return [
+            ("model", f"{type(self.model).__name__}, {self.model.num_parameters():,} parameters"),
+            ("way", f"{choice.way}: {_MEANINGS[choice.way]}"),
+            *((f"way: {way}", finding) for way, finding in choice.findings),
+            ("vocabulary", head),
+            (
+                "precision",
+                f"{self.model.dtype} on {self.model.device}, log-softmax in torch.float32".replace("torch.", ""),
+            ),
+            ("tokens at once", f"{self._budget.tokens:,}" if choice.head else "those of one continuation"),
+            ("longest text", "no limit is known" if self.max_tokens is None else f"{self.max_tokens:,} tokens"),
+            ("leading tokens", " ".join(leading) or "none"),
+        ]
+
+    def score(
+        self,
+        prompts: Sequence[str],
+        continuations: Sequence[Sequence[str]],
+        *,
+        eos: bool = False,
+        separator: str = " ",
+        progress: Callable[[int], None] | None = None,
+    ) -> list[Floats]:
+        """The log-probability of each continuation after its prompt: the sum over its tokens, natural logarithm.
+
+        Args:
+            prompts: any text; how it is joined with a continuation says :mod:`kgprobe.models.scoring.tokens`.
+            continuations: for each prompt any number of non-empty texts, repetitions allowed.
+            eos: also count the end token after the continuation.
+            separator: what stands between prompt and continuation.
+            progress: called now and then with the number of continuations scored since the last call.
+
+        Returns:
+            for each prompt one value per continuation, in their order, in (-inf, 0].
+
+        Raises:
+            TextError: a continuation is empty, nothing stands before it, or it is longer than the model takes in.
+            KgprobeError: the model has no EOS token and one is asked for, its probabilities are no numbers, or one
+                continuation alone does not fit in memory.
+        """
+        tokenized = self.tokenize(prompts, continuations, eos=eos, separator=separator)
+        scores = [self._memory.recall(prompt) for prompt in tokenized]
+        asked = [np.flatnonzero(np.isnan(values)) for values in scores]
+        unknown = [prompt.part(members) for prompt, members in zip(tokenized, asked, strict=True)]
+        if progress is not None:
+            progress(sum(map(len, scores)) - sum(map(len, asked)))
+        trees = list(chain.from_iterable(build_trees(n, p, _MAX_BRANCH_NODES) for n, p in enumerate(unknown)))
+        for tree, values in self.edge_log_probabilities(trees):
+            scores[tree.prompt][asked[tree.prompt][tree.members]] = np.add.reduceat(values[tree.steps], tree.offsets)
+            if progress is not None:
+                progress(len(tree.members))
+        for number, (prompt, members, values) in enumerate(zip(unknown, asked, scores, strict=True)):
+            if np.isnan(values).any():
+                raise KgprobeError(
+                    f"Prompt {number}: the model's probabilities are not numbers; its weights are broken."
+                )
+            self._memory.keep(prompt, values[members])
+        return scores
+
+    def tokenize(
+        self, prompts: Sequence[str], continuations: Sequence[Sequence[str]], *, eos: bool = False, separator: str = " "
+    ) -> list[TokenizedPrompt]:
+        """Prompts and continuations as this model's token ids; arguments and errors as in :meth:`score`."""
+        return tokenize(
+            self.tokenizer,
+            prompts,
+            continuations,
+            separator=separator,
+            leading=self._leading,
+            end=self.end_token() if eos else None,
+            limit=self.max_tokens,
+        )
+
+    @torch.inference_mode()
+    def edge_log_probabilities(self, trees: Sequence[Tree]) -> Iterator[tuple[Tree, Floats]]:
+        """The log-probability of every edge of trees of tokens, batched, in smaller batches where memory is short.
+
+        Args:
+            trees: of any prompts.
+
+        Yields:
+            each tree once, in an order of its own, with one value an edge, in (-inf, 0]; NaN if the model's weights
+            are broken.
+
+        Raises:
+            KgprobeError: what leads to one edge does not fit in memory.
+        """
+        head = self._choice.head
+        if head is None:
+            for tree in trees:
+                yield tree, plain_log_probabilities(self.model, tree).double().numpy()
+            return
+        planned = plan(trees, self._choice.way, head.weight.shape[1], self._budget.tokens)
+        for batch, prefix in self._batches(planned):
+            for forest, values in zip(batch, self._values(head, batch, prefix), strict=True):
+                ends = np.cumsum([len(tree.sources) for tree in forest.trees])
+                yield from zip(forest.trees, np.split(values, ends[:-1]), strict=True)
+
+    def end_token(self) -> int:
+        """The id of the EOS token.
+
+        Raises:
+            KgprobeError: the model has none.
+        """
+        end = self.tokenizer.eos_token_id
+        if end is None:
+            raise KgprobeError(f"The end of a continuation is to be scored, but {self.name} has no EOS token.")
+        return int(end)
+
+    def _batches(self, outermost: Group) -> Iterator[tuple[list[Forest], Prefix | None]]:
+        """Forests that go together, and what stands before all of them."""
+        waiting: list[tuple[Group, Prefix | None]] = [(outermost, None)]
+        while waiting:
+            group, prefix = waiting.pop()
+            if len(group.tokens):
+                prefix = self._extend(group, prefix)
+            for batch in batches(group.forests, self._choice.way, group.length, lambda: self._budget.tokens):
+                yield batch, prefix
+            waiting += ((inner, prefix) for inner in reversed(group.groups))
+
+    def _extend(self, group: Group, prefix: Prefix | None) -> Prefix:
+        while True:
+            at_once = min(self._budget.tokens, len(group.tokens))
+            try:
+                return extend(self.model, prefix, group.tokens, at_once)
+            except RuntimeError as error:
+                if not is_short_memory(error):
+                    raise
+            self._budget.back_off(at_once)
+            if at_once == 1:
+                raise KgprobeError(
+                    f"A prompt's first {group.length} tokens do not fit into the memory of {self.model.device}; shorter"
+                    " ones would, or dtype='bfloat16'."
+                )
+
+    def _values(self, head: Head, batch: Sequence[Forest], prefix: Prefix | None) -> list[Floats]:
+        """For each forest the log-probabilities of its edges; in smaller batches where memory is short."""
+        sizes = [padded_tokens(forest, self._choice.way, length_of(prefix)) for forest in batch]
+        tokens = sum(rows for rows, _ in sizes) * max(longest for _, longest in sizes)
+        try:
+            return self._computed(head, batch, prefix, tokens)
+        except RuntimeError as error:
+            if not is_short_memory(error):
+                raise
+        # Only here, where the error and with it what it holds in memory is gone.
+        self._budget.back_off(tokens)
+        if len(batch) > 1:
+            middle = len(batch) // 2
+            return self._values(head, batch[:middle], prefix) + self._values(head, batch[middle:], prefix)
+        halves = batch[0].halves()
+        if not halves and not self._budget.exhausted:
+            return self._values(head, batch, prefix)
+        if not halves:
+            raise KgprobeError(
+                f"Prompt {batch[0].trees[0].prompt} with one continuation ({batch[0].depths.max() + 1} tokens) does not"
+                f" fit into the memory of {self.model.device}; a shorter one would, or dtype='bfloat16'."
+            )
+        values = np.full(len(batch[0].sources), np.nan)
+        for half, edges in halves:
+            values[edges] = self._values(head, [half], prefix)[0]
+        return [values]
+
+    def _computed(self, head: Head, batch: Sequence[Forest], prefix: Prefix | None, tokens: int) -> list[Floats]:
+        self._budget.begin()
+        states, sources = run_way(self.model, self._choice.way, batch, prefix)
+        needed, rows = np.unique(sources, return_inverse=True)
+        hidden = states[torch.from_numpy(needed).to(states.device)]
+        # It may be as large as what follows.
+        del states
+        targets = np.concatenate([forest.targets for forest in batch])
+        found = head.log_probabilities(hidden, rows, targets, self._budget.logits)
+        self._budget.went_well(tokens)
+        ends = np.cumsum([len(forest.sources) for forest in batch])
+        return np.split(found.double().numpy(), ends[:-1])

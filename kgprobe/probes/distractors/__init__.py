@@ -1,0 +1,1 @@
+"""The distractor measure as a probe."""

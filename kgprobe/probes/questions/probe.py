@@ -1,0 +1,193 @@
+"""Questions as a probe: a model that generates text is asked about facts, and its answers are read.
+
+Section 2 of the parameterized-graph paper; docs/methods.md, 2. :mod:`.questions` puts facts into questions,
+:mod:`.verification` reads the answers, :mod:`.error_classes` says what kind of mistake a wrong one is.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from kgprobe.models.generating.generator import Answer, Generator, Request, Unanswered
+from kgprobe.probes.outcome import Outcome, Verdict
+from kgprobe.probes.questions.error_classes import ErrorClass, class_after, follow_ups, read_error
+from kgprobe.probes.questions.grading import Verified, as_evidence, judge_prompt, verify
+from kgprobe.probes.questions.items import FactQuestions, Kind, Question
+from kgprobe.sampling.facts import FactKey
+from kgprobe.verbalize.answers import sentences
+
+_SHOWN = 80
+
+# The examples are about what no graph of facts is asked for.
+_YES_NO = """\
+Answer the question: first yes or no, then the reason in one short sentence.
+
+Question: Is water made of hydrogen and oxygen?
+Answer: Yes, a molecule of water has two atoms of hydrogen and one of oxygen.
+
+Question: Is the Moon larger than the Earth?
+Answer: No, the Earth is almost four times as wide as the Moon.
+
+Question: {question}
+Answer:"""
+_WH = """\
+Answer the question with a name, as briefly as you can.
+
+Question: Which gas do plants take in from the air?
+Answer: carbon dioxide
+
+Question: Which metal is liquid at room temperature?
+Answer: mercury
+
+Question: {question}
+Answer:"""
+
+
+class QuestionProbe:
+    """Asks facts by questions. A question is right when its answer is; mistakes are followed up and classified."""
+
+    name = "questions"
+
+    def __init__(
+        self,
+        questions: FactQuestions,
+        generator: Generator,
+        judge: Generator | None = None,
+        *,
+        follow_ups: int = 2,
+        answer_tokens: int = 64,
+    ) -> None:
+        """Make a probe.
+
+        Args:
+            questions: what is asked.
+            generator: who is asked.
+            judge: who reads answers to wh-questions; None goes by names.
+            follow_ups: how many questions are asked after a mistake, at most, to see whether the model stands by it.
+            answer_tokens: the most of an answer, the judge's too. One with a reason has some thirty; a model that
+                thinks aloud needs many more.
+        """
+        self._questions = questions
+        self._generator = generator
+        self._judge = judge
+        self._follow_ups = follow_ups
+        self._answer_tokens = answer_tokens
+        self.relations: Sequence[str] = questions.relations
+
+    def describe(self) -> dict[str, Any]:
+        """Model, judge and questions; see :class:`~kgprobe.probes.outcome.Probe`."""
+        return {
+            "model": self._generator.name,
+            "generator": dict(self._generator.describe()),
+            "judge": dict(self._judge.describe()) if self._judge else None,
+            "follow_ups": self._follow_ups,
+            "answer_tokens": self._answer_tokens,
+            "prompts": {
+                Kind.YES_NO.value: _YES_NO,
+                Kind.WH.value: _WH,
+                "judge": judge_prompt("{question}", [("{right}",)], "{answer}") if self._judge else None,
+            },
+            **self._questions.describe(),
+            # It differs from kind to kind; each outcome says its own.
+            "chance": None,
+        }
+
+    def ask(self, facts: Sequence[FactKey], seed: Sequence[int]) -> list[Outcome]:
+        """One outcome a fact; see :class:`~kgprobe.probes.outcome.Probe`.
+
+        Cost: a request for each fact, one to the judge for each wh-question, and ``follow_ups`` for each mistake.
+
+        Raises:
+            KgprobeError: the model cannot be asked at all, or its budget is spent; what was answered is in the cache
+                of answers, where there is one.
+        """
+        questions = self._questions.of(facts, seed)
+        asked = [question for question in questions if question.reason is None]
+        answers = self._answers(asked)
+        verified = verify(asked, answers, self._judge, self._answer_tokens)
+        errors, followed = self._errors(asked, answers, verified)
+        outcomes = {
+            question.fact.key: _outcome(question, answer, its, errors.get(place), followed.get(place, ()))
+            for place, (question, answer, its) in enumerate(zip(asked, answers, verified, strict=True))
+        }
+        return [
+            outcomes[question.fact.key] if question.reason is None else _unasked(question, question.reason)
+            for question in questions
+        ]
+
+    def _answers(self, questions: Sequence[Question]) -> list[Answer | Unanswered]:
+        return self._generator.answer([Request(prompt(question), self._answer_tokens) for question in questions])
+
+    def _errors(
+        self, asked: Sequence[Question], answers: Sequence[Answer | Unanswered], verified: Sequence[Verified]
+    ) -> tuple[dict[int, ErrorClass], dict[int, list[dict[str, Any]]]]:
+        """The kind of each mistake, and what was asked after it; by place."""
+        errors: dict[int, ErrorClass] = {}
+        more: dict[int, list[Question]] = {}
+        for place, (question, answer, its) in enumerate(zip(asked, answers, verified, strict=True)):
+            if isinstance(answer, Unanswered) or not its.verdict.is_failure:
+                continue
+            error = read_error(question, answer, its, self._questions.templates(question))
+            if error is not None:
+                errors[place] = error
+                continue
+            paraphrases, about = self._questions.paraphrases(question), self._questions.about(question)
+            more[place] = follow_ups(question, paraphrases, about, self._follow_ups)
+        flat = [question for its in more.values() for question in its]
+        heard = self._answers(flat)
+        read = verify(flat, heard, self._judge, self._answer_tokens)
+        followed, first = {}, 0
+        for place, its_questions in more.items():
+            last = first + len(its_questions)
+            errors[place] = class_after(read[first:last])
+            followed[place] = [
+                {"question": question.text, "answer": _text(answer), "verdict": its.verdict.value}
+                for question, answer, its in zip(its_questions, heard[first:last], read[first:last], strict=True)
+            ]
+            first = last
+        return errors, followed
+
+
+def prompt(question: Question) -> str:
+    """What a model is given; its answer comes next."""
+    return (_YES_NO if question.kind is Kind.YES_NO else _WH).replace("{question}", question.text)
+
+
+def _outcome(
+    question: Question,
+    answer: Answer | Unanswered,
+    verified: Verified,
+    error: ErrorClass | None,
+    followed: Sequence[Mapping[str, Any]],
+) -> Outcome:
+    evidence: dict[str, Any] = {
+        "relation": question.fact.relation,
+        "kind": question.kind.value,
+        "question": question.text,
+        "answer": _text(answer),
+        "chance": question.chance,
+        **as_evidence(verified, question.kind),
+    }
+    if question.kind is Kind.YES_NO:
+        evidence["expected"] = question.expected
+        evidence["negative"] = question.negative.id if question.negative else None
+    else:
+        evidence["right"] = [{"id": one.id, "names": list(one.names)} for one in question.right]
+    if question.written is not None:
+        evidence |= {"written": question.written, "fell_back": list(question.fell_back)}
+    if error is not None:
+        evidence |= {"error": error.value, "follow_ups": list(followed)}
+        evidence["winner"] = _shown(_text(answer) or "")
+    return Outcome(question.fact.key, verified.verdict, prompt(question), verified.reason, evidence)
+
+
+def _unasked(question: Question, reason: str) -> Outcome:
+    return Outcome(question.fact.key, Verdict.UNASKABLE, reason=reason, evidence={"relation": question.fact.relation})
+
+
+def _text(answer: Answer | Unanswered) -> str | None:
+    return answer.text if isinstance(answer, Answer) else None
+
+
+def _shown(text: str) -> str:
+    first = (sentences(text) or [""])[0]
+    return first if len(first) <= _SHOWN else f"{first[: _SHOWN - 1]}…"

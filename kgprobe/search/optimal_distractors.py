@@ -1,0 +1,259 @@
+"""Optimal distractors: those of a fact's Ω(f) that the model itself finds most plausible after a cloze sentence.
+
+Sections 3 and 4 of the distractor paper; docs/methods.md, 1. A sentence's candidates are all entities that share a
+type with the object (without a type: all objects of the relation). Their names stand in label tries, one a type, which
+are searched together: approximately, by a beam, or exactly, with a certificate
+(:mod:`kgprobe.search.most_plausible`).
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from kgprobe.graph.client import Graph
+from kgprobe.models.scoring.scorer import Scorer
+from kgprobe.models.scoring.tokens import TextError, TokenizedPrompt
+from kgprobe.sampling.distractors import Distractor, admissible
+from kgprobe.sampling.facts import AskedFact, FactKey
+from kgprobe.search.exploration import Exploration
+from kgprobe.search.label_trie import Integers, LabelTrie
+from kgprobe.search.label_tries import LabelTries, Pool
+from kgprobe.search.most_plausible import TOLERANCE, Found, beam, best_first, find
+from kgprobe.search.name_tokens import agrees
+from kgprobe.search.plausibility import Candidates, log_plausibilities
+from kgprobe.verbalize.sentences import Cloze
+
+# Sentences searched at once: what is known of each lies in memory meanwhile.
+_AT_ONCE = 32
+
+
+@dataclass(frozen=True, slots=True)
+class Retrieved:
+    """The optimal distractors of one sentence.
+
+    Attributes:
+        distractors: at most as many as were wanted, the most plausible first.
+        log_plausibilities: log Pl of each after the sentence, over all its names.
+        certified: how many of the first are proved to be the most plausible in Ω(f), in their order, within
+            ``kgprobe.search.most_plausible.TOLERANCE``; None where nothing can be proved, see ``reason``.
+        bound: the most that log Pl of any other can be; -inf if there is no other, None where nothing can be proved.
+        expanded: after how many prefixes of names the model was asked.
+        reason: why there are no distractors, why nothing can be proved, or how many entities were left out since the
+            model cannot take a name of theirs; None if there is nothing to say.
+    """
+
+    distractors: list[Distractor] = field(default_factory=list)
+    log_plausibilities: list[float] = field(default_factory=list)
+    certified: int | None = None
+    bound: float | None = None
+    expanded: int = 0
+    reason: str | None = None
+
+
+@dataclass(slots=True)
+class _Question:
+    """A sentence that can be searched: its tokens, its pool, and what is known of the pool's entities."""
+
+    key: FactKey
+    cloze: Cloze
+    prompt: TokenizedPrompt
+    tries: list[LabelTrie]
+    judged: dict[int, Distractor | None]
+
+
+class OptimalDistractors:
+    """Retrieves them from one graph for one model; remembers what it opened."""
+
+    def __init__(
+        self,
+        graph: Graph,
+        scorer: Scorer,
+        as_of: int,
+        *,
+        exact: bool,
+        budget: int = 2_000,
+        width: int | None = None,
+    ) -> None:
+        """Search this graph's names.
+
+        Args:
+            graph: where the distractors are.
+            scorer: the model; its EOS token ends each name.
+            as_of: what is true at this date (``yyyymmdd``) is no distractor.
+            exact: whether to prove that nothing is better, or to follow a beam.
+            budget: after how many prefixes of names the model is asked for one sentence before exact search ends with
+                what it has proved.
+            width: of the beam; None, and anything less, is the number of distractors wanted.
+        """
+        self.name = "exact-optimal" if exact else "approximate-optimal"
+        self._graph = graph
+        self._scorer = scorer
+        self._as_of = as_of
+        self._exact = exact
+        self._budget = budget
+        self._width = width
+        self._tries = LabelTries(graph, scorer.tokenizer)
+        self._agreeing: dict[tuple[str, str], bool] = {}
+
+    def describe(self) -> dict[str, Any]:
+        """The strategy with its options: what a result has to say of it."""
+        if self._exact:
+            return {"strategy": self.name, "budget": self._budget, "tolerance": TOLERANCE}
+        return {"strategy": self.name, "width": self._width}
+
+    def retrieve(self, questions: Sequence[tuple[AskedFact, Cloze]], count: int) -> list[Retrieved]:
+        """The optimal distractors of each sentence, best first.
+
+        Args:
+            questions: facts of the graph, each with a sentence; a fact may come with several.
+            count: how many are wanted for each.
+
+        Returns:
+            one for each question, in their order; with fewer distractors where the graph has no more.
+
+        Raises:
+            KgprobeError: the model has no EOS token, or its probabilities are not numbers.
+
+        Cost: apart from tries that are not there yet, the model at some ``count`` prefixes a token of depth; exact
+        search asks for up to its budget.
+        """
+        self._scorer.end_token()
+        self._tries.refresh()
+        keys = list(dict.fromkeys(fact.key for fact, _ in questions))
+        pools: dict[str, list[Pool]] = {}
+        for row in self._graph.read("sample/pools", rows=[key._asdict() for key in keys]):
+            types = sorted(type_["id"] for type_ in row["types"])
+            pools[row["fact"]] = [Pool("members", id_) for id_ in types] or [Pool("objects", row["relation"]["id"])]
+        judged: dict[str, dict[int, Distractor | None]] = {key.fact: {} for key in keys}
+        results: list[Retrieved] = []
+        for begin in range(0, len(questions), _AT_ONCE):
+            prepared = [
+                self._prepare(fact.key, cloze, pools[fact.key.fact], judged[fact.key.fact])
+                for fact, cloze in questions[begin : begin + _AT_ONCE]
+            ]
+            found = iter(self._search([one for one in prepared if isinstance(one, _Question)], count))
+            results += [next(found) if isinstance(one, _Question) else Retrieved(reason=one) for one in prepared]
+        return results
+
+    def _prepare(
+        self, key: FactKey, cloze: Cloze, pools: Sequence[Pool], judged: dict[int, Distractor | None]
+    ) -> _Question | str:
+        """A question, or why it cannot be searched."""
+        try:
+            (prompt,) = self._scorer.tokenize([cloze.prompt], [[]])
+        except TextError as error:
+            return str(error)
+        if not prompt.context:
+            return "nothing stands before the blank, so nothing predicts a name's first token"
+        limit = self._scorer.max_tokens
+        if limit is not None and len(prompt.context) >= limit:
+            return (
+                f"its sentence has {len(prompt.context)} tokens, which leaves no room for a name in the {limit} that"
+                " the model takes in"
+            )
+        tries = [self._tries.open(pool, cloze.template) for pool in pools]
+        return _Question(key, cloze, prompt, tries, judged)
+
+    def _search(self, questions: Sequence[_Question], count: int) -> list[Retrieved]:
+        explorations = [Exploration(one.prompt.context, one.tries, self._scorer.max_tokens) for one in questions]
+        too_long = [len(exploration.refused) for exploration in explorations]
+        if self._exact:
+            searches = [best_first(exploration, count, self._budget) for exploration in explorations]
+        else:
+            searches = [beam(exploration, count, max(count, self._width or 0)) for exploration in explorations]
+
+        def judge(rows: Sequence[tuple[int, Integers]]) -> list[Integers]:
+            self._judge([(questions[number], numbers) for number, numbers in rows])
+            return [
+                np.array([n for n in numbers.tolist() if questions[number].judged[n] is not None], dtype=np.int64)
+                for number, numbers in rows
+            ]
+
+        found = find(self._scorer, explorations, searches, count, judge)
+        return [
+            self._retrieved(question, one, left_out)
+            for question, one, left_out in zip(questions, found, too_long, strict=True)
+        ]
+
+    def _judge(self, rows: Sequence[tuple[_Question, Integers]]) -> None:
+        """Learn of these entities whether they are distractors of their fact."""
+        unknown: dict[FactKey, tuple[dict[int, Distractor | None], set[int]]] = {}
+        for question, numbers in rows:
+            _, missing = unknown.setdefault(question.key, (question.judged, set()))
+            missing.update(number for number in numbers.tolist() if number not in question.judged)
+        asked = [(key, sorted(missing)) for key, (_, missing) in unknown.items() if missing]
+        for (key, its), known in zip(asked, admissible(self._graph, asked, self._as_of), strict=True):
+            judged, _ = unknown[key]
+            judged.update({number: known.get(number) for number in its})
+
+    def _retrieved(self, question: _Question, found: Found, too_long: int) -> Retrieved:
+        distractors = [question.judged[number] for number in found.numbers.tolist()]
+        rivals = [distractor for distractor in distractors if distractor is not None]
+        notes = list(_left_out(question.tries, too_long))
+        if not rivals:
+            return Retrieved(
+                expanded=found.evaluated, reason="; ".join(["there is no distractor in the graph", *notes])
+            )
+        values = found.log_plausibilities
+        certified: int | None = found.certified
+        bound: float | None = found.bound
+        odd = self._other_tokens(question, rivals)
+        if odd is not None:
+            notes.append(
+                f"nothing is proved: {odd} has other tokens behind this sentence than the search took it to have"
+            )
+            certified = bound = None
+            names = [(rival.label, *rival.aliases) for rival in rivals]
+            (values,) = log_plausibilities(self._scorer, [Candidates(question.cloze, names)])
+            order = np.argsort(-values, kind="stable")
+            rivals, values = [rivals[place] for place in order], values[order]
+        named = [
+            replace(rival, reason=f"{rival.reason}; {self._why(place, value, certified or 0)}")
+            for place, (rival, value) in enumerate(zip(rivals, values.tolist(), strict=True), start=1)
+        ]
+        return Retrieved(named, values.tolist(), certified, bound, found.evaluated, "; ".join(notes) or None)
+
+    def _why(self, place: int, value: float, certified: int) -> str:
+        proof = ", proved" if place <= certified else ""
+        return f"plausibility {np.exp(value):.2g}, number {place} of its {'search' if self._exact else 'beam'}{proof}"
+
+    def _other_tokens(self, question: _Question, rivals: Sequence[Distractor]) -> str | None:
+        """A name that has other tokens behind the sentence than in the trie; None if none was found.
+
+        Tried are the names of what was found, and for each sentence's last word a name of each beginning.
+        """
+        prompt = question.cloze.prompt
+        for trie in question.tries:
+            # What a name's first token can reach into is the last word at most.
+            key = (trie.key, prompt.split()[-1] if prompt.split() else "")
+            if key not in self._agreeing:
+                self._agreeing[key] = trie.crossing == 0 and agrees(self._scorer.tokenizer, prompt, trie.samples)
+            if not self._agreeing[key]:
+                return "a name of its candidates"
+        for rival, expected in zip(rivals, _sequences(question.tries, rivals), strict=True):
+            names = question.cloze.continuations([rival.label, *rival.aliases])
+            (behind,) = self._scorer.tokenize([prompt], [names])
+            if sorted(behind.tails) != sorted(expected) or set(behind.starts) != {len(question.prompt.context)}:
+                return repr(rival.label)
+        return None
+
+
+def _sequences(tries: Sequence[LabelTrie], rivals: Sequence[Distractor]) -> Iterator[list[tuple[int, ...]]]:
+    """The token sequences of each distractor's names."""
+    for rival in rivals:
+        for trie in tries:
+            place = trie.find(np.array([rival.number]))
+            if place[0] >= 0:
+                yield [trie.sequence(label) for label in trie.labels_of(place)[1].tolist()]
+                break
+
+
+def _left_out(tries: Sequence[LabelTrie], too_long: int) -> Iterator[str]:
+    unsayable = {number: name for trie in tries for number, name in trie.left_out}
+    if unsayable:
+        name = next(iter(unsayable.values()))
+        yield f"{len(unsayable):,} of its candidates left out, as they have a name that tokenizes to nothing: {name!r}"
+    if too_long:
+        yield f"{too_long:,} of its candidates left out, as they have a name too long for the model"

@@ -1,0 +1,1 @@
+"""Graph servers that kgprobe starts itself: engines as child processes, shared by whoever needs them."""

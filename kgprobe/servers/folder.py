@@ -1,0 +1,212 @@
+"""The folder of a local graph: its engine, its password, the server that runs on it, and who uses that server.
+
+engine          the name of the engine that made the data
+password        readable by its owner alone; survives restarts
+lock            held by whoever starts or stops the server, or changes one of the files below
+server.json     the server that runs, or was running when something broke
+server.log      what the server said since its last start
+users/          one file for each command that uses the server now
+arcadedb/, neo4j/   the engine's own files
+"""
+
+import contextlib
+import errno
+import os
+import secrets
+import shutil
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import msgspec
+from filelock import FileLock, Timeout
+
+from kgprobe.errors import KgprobeError
+from kgprobe.progress import tell
+from kgprobe.servers.processes import ProcessKey, find
+
+# An engine needs some room to write at all; below this a failed write has its reason in the disk.
+_FULL_BYTES = 32 * 2**20
+
+
+@dataclass(frozen=True, slots=True)
+class Server:
+    """A server of ours.
+
+    Attributes:
+        engine, version: what runs.
+        memory: MiB it may use.
+        bolt_port, http_port: on the loopback interface.
+        process: None before the process exists.
+        ready: whether it has answered; a server that is not ready and whose starter has gone is half-started.
+        kept: whether it stays when its last user leaves (``graph start``).
+    """
+
+    engine: str
+    version: str
+    memory: int
+    bolt_port: int
+    http_port: int
+    process: ProcessKey | None = None
+    ready: bool = False
+    kept: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class User:
+    """A command that uses the server: its process, and what was typed."""
+
+    process: ProcessKey
+    command: str
+
+
+@dataclass(frozen=True, slots=True)
+class Folder:
+    """A graph's folder; it need not exist yet."""
+
+    path: Path
+
+    @property
+    def password_file(self) -> Path:
+        """Holds the password, mode 0600."""
+        return self.path / "password"
+
+    @property
+    def log(self) -> Path:
+        """What the server wrote to its stdout and stderr."""
+        return self.path / "server.log"
+
+    @property
+    def engine(self) -> str | None:
+        """The engine that made the data, or None where there is no graph yet."""
+        try:
+            return (self.path / "engine").read_text(encoding="utf-8").strip()
+        except FileNotFoundError:
+            return None
+
+    @property
+    def password(self) -> str:
+        """The password of the engine's user."""
+        try:
+            return self.password_file.read_text(encoding="utf-8")
+        except FileNotFoundError:
+            raise KgprobeError(
+                f"{self.password_file} is missing, and without the password nobody can open the graph. Put the file "
+                "back, or name another folder by --graph and load anew."
+            ) from None
+
+    def create(self, engine: str) -> None:
+        """Make the folder and its password, if they are not there, for that engine."""
+        self.path.mkdir(mode=0o700, parents=True, exist_ok=True)
+        self.path.chmod(0o700)
+        if self.engine is not None:
+            _ = self.password  # raises where somebody removed it
+            return
+        with contextlib.suppress(FileNotFoundError):
+            # Of a first start that was interrupted between the password and the engine's name.
+            self.password_file.unlink()
+        descriptor = os.open(self.password_file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        with open(descriptor, "w", encoding="utf-8") as file:
+            # Hexadecimal, since Neo4j's tool takes a password that begins with a dash for an option.
+            file.write(secrets.token_hex(24))
+        _write(self.path / "engine", engine.encode())
+
+    def refuse_foreign(self) -> None:
+        """Raise KgprobeError where the folder is a file, or holds something that is not a graph of ours."""
+        if self.path.exists() and not self.path.is_dir():
+            raise KgprobeError(f"{self.path} is a file; --graph takes a server's address or a graph's folder.")
+        if self.engine is None and self.path.is_dir():
+            foreign = sorted(entry.name for entry in self.path.iterdir() if entry.name not in ("lock", "password"))
+            if foreign:
+                raise KgprobeError(
+                    f"{self.path} holds other things ({', '.join(foreign[:3])}, …) and no graph; name an empty folder."
+                )
+
+    @contextlib.contextmanager
+    def locked(self) -> Iterator[None]:
+        """Keep other commands from starting and stopping the server meanwhile."""
+        self.refuse_foreign()
+        self.path.mkdir(mode=0o700, parents=True, exist_ok=True)
+        lock = FileLock(self.path / "lock", mode=0o600)
+        with explained_disk(self.path):
+            try:
+                lock.acquire(timeout=3.0, poll_interval=0.1)
+            except Timeout:
+                tell(f"Waiting for another command that starts or stops the graph in {self.path} …")
+                lock.acquire(poll_interval=0.2)
+            try:
+                yield
+            finally:
+                lock.release()
+
+    def read_server(self) -> Server | None:
+        """What stands in server.json; None where nothing legible does."""
+        try:
+            return msgspec.json.decode((self.path / "server.json").read_bytes(), type=Server)
+        except (FileNotFoundError, msgspec.DecodeError):
+            return None
+
+    def write_server(self, server: Server) -> None:
+        """Set server.json, at once or not at all."""
+        _write(self.path / "server.json", msgspec.json.encode(server))
+
+    def remove_server(self) -> None:
+        """No server runs here any more."""
+        (self.path / "server.json").unlink(missing_ok=True)
+
+    def add_user(self, user: User) -> Path:
+        """Note that somebody uses the server; unlink the returned file in the end."""
+        users = self.path / "users"
+        users.mkdir(exist_ok=True)
+        file = users / f"{user.process.pid}-{secrets.token_hex(4)}.json"
+        _write(file, msgspec.json.encode(user))
+        return file
+
+    def users(self) -> list[User]:
+        """Who uses the server now; commands that have died are not among them."""
+        return [user for _, user in self._users() if user is not None]
+
+    def prune_users(self) -> None:
+        """Remove the files of commands that have died."""
+        for file, user in self._users():
+            if user is None:
+                file.unlink(missing_ok=True)
+
+    def _users(self) -> Iterator[tuple[Path, User | None]]:
+        for file in sorted((self.path / "users").glob("*.json")):
+            try:
+                user = msgspec.json.decode(file.read_bytes(), type=User)
+            except FileNotFoundError:
+                continue
+            except msgspec.DecodeError:
+                yield file, None
+                continue
+            yield file, user if find(user.process) else None
+
+
+def _write(file: Path, content: bytes) -> None:
+    partial = file.with_name(f"{file.name}.partial")
+    partial.write_bytes(content)
+    os.replace(partial, file)
+
+
+def full_disk(folder: Path) -> str | None:
+    """A sentence for the user if the disk under the folder is full, else None."""
+    free = shutil.disk_usage(folder).free
+    if free >= _FULL_BYTES:
+        return None
+    return (
+        f"The disk under {folder} is full ({free / 2**20:.0f} MiB left). What was committed before is safe: make room, "
+        "and go on."
+    )
+
+
+@contextlib.contextmanager
+def explained_disk(folder: Path) -> Iterator[None]:
+    """Turn the system's error about a full disk into a message."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno not in (errno.ENOSPC, errno.EDQUOT):
+            raise
+        raise KgprobeError(full_disk(folder) or f"The disk under {folder} takes no more: {error}.") from error

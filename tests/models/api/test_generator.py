@@ -1,0 +1,471 @@
+"""Models behind an API: through a real server, and through whatever can go wrong before it."""
+
+import asyncio
+import json
+import logging
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from transformers import GenerationConfig
+
+from kgprobe.errors import KgprobeError
+from kgprobe.models.api import generator as api_generator
+from kgprobe.models.api.cache import AnswerCache
+from kgprobe.models.api.faults import retry_after
+from kgprobe.models.api.generator import ApiGenerator, ApiOptions
+from kgprobe.models.api.spending import BudgetSpentError, Prices, Spending
+from kgprobe.models.generating.generator import Answer, Request, Unanswered
+from kgprobe.models.generating.local import LocalGenerator
+from kgprobe.models.scoring.scorer import Scorer
+from kgprobe.models.spec import load_generator
+from tests.models.api.fault_proxy import KINDS, FaultProxy, at_random, echo, first
+from tests.models.serving import TEMPLATE
+
+QUESTIONS = [
+    *(f"What is the capital of {country}?" for country in ("Japan", "France", "Italy", "Poland", "Cuba", "Peru")),
+    *(f"Is Paris the capital of {country}? Answer with Yes or No." for country in ("France", "Italy")),
+]
+
+
+@pytest.fixture(autouse=True)
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Waits short enough for tests, and an environment without keys."""
+    monkeypatch.setattr(api_generator, "_FIRST_WAIT", 0.01)
+    for name in list(os.environ):
+        if name.startswith(("OPENAI_", "KGPROBE_API_")):
+            monkeypatch.delenv(name)
+
+
+def generator(proxy: FaultProxy, spending: Spending | None = None, cache: AnswerCache | None = None, **options: object):
+    made = load_generator(f"openai:m@{proxy.url}", api=ApiOptions(**options), spending=spending, cache=cache)
+    assert isinstance(made, ApiGenerator)
+    return made
+
+
+def usage(made: ApiGenerator):
+    return made.spending.usage[made.name]
+
+
+def requests(count: int, tokens: int = 8) -> list[Request]:
+    return [Request(f"Question number {number}", tokens) for number in range(count)]
+
+
+def test_a_real_server_answers_each_question_once_through_all_faults(
+    api_model: tuple[str, str], tmp_path: Path
+) -> None:
+    model, url = api_model
+    asked = [Request(question, 8) for question in QUESTIONS]
+    plain = load_generator(f"openai:{model}@{url}").answer(asked)
+    assert all(isinstance(answer, Answer) and answer.text and answer.prompt_tokens for answer in plain)
+    assert [answer.text for answer in plain[:3] if isinstance(answer, Answer)] == ["Tokyo", "Paris", "Rome"]
+
+    # Every kind of fault comes up, before an answer.
+    def faults(prompt: str, before: int) -> str | None:
+        return [*KINDS, None][QUESTIONS.index(prompt) % 8] if before == 0 else None
+
+    with FaultProxy(upstream=url, faults=faults) as proxy:
+        options = ApiOptions(concurrency=4, timeout=6)
+        cache = AnswerCache(tmp_path / "answers.sqlite")
+        made = load_generator(f"openai:{model}@{proxy.url}", api=options, cache=cache)
+        found = made.answer(asked)
+        assert set(proxy.kinds()) == {*KINDS, None}
+        for question, answer, other in zip(QUESTIONS, found, plain, strict=True):
+            assert isinstance(answer, Answer)
+            assert isinstance(other, Answer)
+            if faults(question, 0) == "refusal":
+                assert answer.refused
+            else:
+                assert answer == other
+        sent = len(proxy.seen)
+        again = made.answer(asked)
+        assert len(proxy.seen) == sent
+        assert [answer.text for answer in again if isinstance(answer, Answer) and answer.cached] == [
+            answer.text for answer in found if isinstance(answer, Answer)
+        ]
+
+
+def test_a_server_and_the_same_model_here_say_the_same(
+    api_model: tuple[str, str], demo_scorer: Scorer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model, url = api_model
+    monkeypatch.setattr(demo_scorer.tokenizer, "chat_template", TEMPLATE)
+    monkeypatch.setattr(demo_scorer.model, "generation_config", GenerationConfig.from_pretrained(model))
+    asked = [Request(question, 6) for question in QUESTIONS[3:]]
+    here, there = LocalGenerator(demo_scorer), load_generator(f"openai:{model}@{url}")
+    for one, other in zip(here.answer(asked), there.answer(asked), strict=True):
+        assert isinstance(one, Answer)
+        assert isinstance(other, Answer)
+        assert (one.text, one.prompt_tokens, one.ended) == (other.text, other.prompt_tokens, other.ended)
+
+
+@pytest.mark.parametrize("kind", [kind for kind in KINDS if kind != "refusal"])
+def test_each_fault_is_got_over(kind: str) -> None:
+    with FaultProxy(faults=first(2, kind)) as proxy:
+        made = generator(proxy, timeout=1.5 if kind == "hang" else 30)
+        (answer,) = made.answer([Request("Why?", 8)])
+        assert answer == Answer("You said: Why?", prompt_tokens=1, completion_tokens=3)
+        assert [one.kind for one in proxy.seen] == [kind, kind, None]
+        counted = usage(made)
+        assert (counted.requests, counted.retries, counted.answers) == (3, 2, 1)
+        # An empty answer is paid for; of one that was lost on its way nobody knows.
+        assert counted.completion_tokens == (9 if kind == "empty" else 3)
+        assert (counted.unsettled_tokens > 0) == (kind in ("hang", "cut", "malformed"))
+
+
+@pytest.mark.parametrize("kind", [kind for kind in KINDS if kind not in ("refusal", "empty")])
+def test_what_fails_every_time_is_reported_and_costs_the_others_nothing(kind: str) -> None:
+    def faults(prompt: str, _before: int) -> str | None:
+        return kind if prompt == "Question number 3" else None
+
+    with FaultProxy(faults=faults) as proxy:
+        made = generator(proxy, timeout=1 if kind == "hang" else 30, attempts=3)
+        done: list[int] = []
+        found = made.answer(requests(6), done.append)
+        assert [isinstance(answer, Unanswered) for answer in found] == [number == 3 for number in range(6)]
+        assert isinstance(found[3], Unanswered)
+        assert "attempts" in found[3].reason
+        assert proxy.kinds()[kind] >= 3
+        assert sum(done) == 6
+
+
+def test_a_refusal_is_an_answer() -> None:
+    with FaultProxy(faults=first(1, "refusal")) as proxy:
+        (answer,) = generator(proxy).answer([Request("Why?", 8)])
+        assert isinstance(answer, Answer)
+        assert answer.refused
+        assert len(proxy.seen) == 1
+
+
+@pytest.mark.parametrize(
+    ("said", "text"),
+    [
+        ("<think>Paris? No.</think>\n\nYes.", "Yes."),
+        ("Paris? No.</think>Yes.", "Yes."),
+        ("Yes, <think> is a word.", "Yes, <think> is a word."),
+    ],
+)
+def test_thoughts_are_no_part_of_an_answer(said: str, text: str) -> None:
+    with FaultProxy(upstream=lambda _: said) as proxy:
+        (answer,) = generator(proxy).answer([Request("Why?", 8)])
+        assert isinstance(answer, Answer)
+        assert answer.text == text
+
+
+def test_thoughts_without_an_end_are_no_answer() -> None:
+    with FaultProxy(upstream=lambda _: "<think>Well, I") as proxy:
+        (answer,) = generator(proxy, attempts=2).answer([Request("Why?", 8)])
+        assert isinstance(answer, Answer)
+        assert answer.text == ""
+
+
+def test_what_stays_empty_is_an_empty_answer() -> None:
+    with FaultProxy(faults=first(9, "empty")) as proxy:
+        made = generator(proxy, attempts=3)
+        (answer,) = made.answer([Request("Why?", 8)])
+        assert isinstance(answer, Answer)
+        assert (answer.text, answer.refused) == ("", False)
+        assert len(proxy.seen) == 3
+        assert usage(made).prompt_tokens == 3
+
+
+def test_what_was_answered_before_is_asked_again_where_the_model_is_another(tmp_path: Path) -> None:
+    said = "before"
+    with FaultProxy(upstream=lambda _: said) as proxy:
+        for refresh, text in ((False, "before"), (False, "before"), (True, "after"), (False, "after")):
+            cache = AnswerCache(tmp_path / "answers.sqlite")
+            made = generator(proxy, cache=cache, refresh=refresh)
+            # By one command each is asked once.
+            found = [made.answer([Request("Why?", 8)])[0] for _ in range(2)]
+            assert [answer.text for answer in found if isinstance(answer, Answer)] == [text, text]
+            cache.close()
+            said = "after"
+        assert proxy.answered.total() == 2
+
+
+def test_a_thousand_requests_through_a_tenth_of_faults() -> None:
+    asked = requests(1000)
+    with FaultProxy(faults=at_random(0.1, seed=1), delay=0.002) as proxy:
+        made = generator(proxy, timeout=6)
+        done: list[int] = []
+        found = made.answer(asked, done.append)
+        assert set(proxy.kinds()) == {*KINDS, None}
+        assert sum(done) == 1000
+        for request, answer in zip(asked, found, strict=True):
+            assert isinstance(answer, Answer)
+            assert answer.refused or answer.text == echo(request.prompt)
+        refused = sum(answer.refused for answer in found if isinstance(answer, Answer))
+        assert refused == proxy.kinds()["refusal"]
+        # Nothing that was answered was asked again, and nothing is counted that was not there.
+        assert set(proxy.answered.values()) == {1}
+        assert len(proxy.answered) == 1000 - refused
+        counted = usage(made)
+        assert (counted.requests, counted.answers) == (len(proxy.seen), 1000)
+        assert counted.retries == counted.requests - 1000
+        paid = [one for one in proxy.seen if one.kind in (None, "refusal", "empty")]
+        assert counted.prompt_tokens == sum(len(one.prompt.split()) for one in paid)
+
+
+_CHILD = """
+import sys
+from pathlib import Path
+from kgprobe.models.api.cache import AnswerCache
+from kgprobe.models.api.generator import ApiOptions
+from kgprobe.models.generating.generator import Request
+from kgprobe.models.spec import load_generator
+url, path, count = sys.argv[1:]
+made = load_generator(f"openai:m@{url}", api=ApiOptions(concurrency=8, timeout=6), cache=AnswerCache(Path(path)))
+made.answer([Request(f"Question number {number}", 8) for number in range(int(count))])
+"""
+
+
+def test_a_program_that_is_killed_goes_on_without_asking_again(tmp_path: Path) -> None:
+    path, count = tmp_path / "answers.sqlite", 400
+    with FaultProxy(faults=at_random(0.1, seed=2), delay=0.05) as proxy:
+        child = subprocess.Popen([sys.executable, "-c", _CHILD, proxy.url, str(path), str(count)])
+        try:
+            while len(proxy.answered) < 120:
+                assert child.poll() is None
+                time.sleep(0.01)
+        finally:
+            child.send_signal(signal.SIGKILL)
+            child.wait()
+        cache = AnswerCache(path)
+        before = len(proxy.seen)
+        finished = {one.prompt for one in proxy.seen if one.kind in (None, "refusal") and one.delivered}
+        # Up to as many as were under way were answered and never read.
+        kept = len(cache)
+        assert 120 - 8 <= kept < count
+        made = generator(proxy, cache=cache, concurrency=8, timeout=6)
+        found = made.answer(requests(count))
+        assert all(isinstance(answer, Answer) for answer in found)
+        cached = [answer.cached for answer in found if isinstance(answer, Answer)]
+        assert sum(cached) == kept
+        asked_again = {one.prompt for one in proxy.seen[before:]}
+        assert asked_again == {f"Question number {number}" for number, it in enumerate(cached) if not it}
+        assert len(finished & asked_again) <= 8
+        assert (usage(made).cached, usage(made).answers) == (kept, count - kept)
+        # From now on it costs nothing.
+        sent = len(proxy.seen)
+        repeated = generator(proxy, cache=cache).answer(requests(count))
+        assert len(proxy.seen) == sent
+        assert [answer.text for answer in repeated if isinstance(answer, Answer)] == [
+            answer.text for answer in found if isinstance(answer, Answer)
+        ]
+
+
+def test_told_to_wait_all_wait() -> None:
+    def faults(prompt: str, before: int) -> str | None:
+        return "limited" if prompt == "Question number 40" and before == 0 else None
+
+    with FaultProxy(faults=faults, delay=0.01, retry_after="1.5") as proxy:
+        assert len(generator(proxy, concurrency=8).answer(requests(300))) == 300
+        told = next(one.at for one in proxy.seen if one.kind == "limited")
+        # Those that were on their way before it was heard.
+        assert sum(told < one.at < told + 1.5 for one in proxy.seen) <= 16
+        assert sum(one.at >= told + 1.5 for one in proxy.seen) > 200
+        assert proxy.kinds() == {"limited": 1, None: 300}
+
+
+def test_a_date_is_understood_too() -> None:
+    with FaultProxy(faults=first(1, "limited"), retry_after="3", as_date=True) as proxy:
+        generator(proxy).answer([Request("Why?", 8)])
+        # A date has no fractions of a second.
+        assert proxy.seen[1].at - proxy.seen[0].at >= 2
+    now = 1_700_000_000.0
+    assert retry_after({"retry-after": "Tue, 14 Nov 2023 22:13:30 GMT"}, now) == 10
+    assert retry_after({"retry-after": "Tue, 14 Nov 2023 22:13:00 GMT"}, now) == 0
+    assert retry_after({"retry-after": "7.5"}, now) == 7.5
+    assert retry_after({"retry-after-ms": "250", "retry-after": "1"}, now) == 0.25
+    assert retry_after({"retry-after": "soon"}, now) is None
+    assert retry_after({"retry-after": "inf"}, now) is None
+    assert retry_after({}, now) is None
+
+
+def test_who_stands_in_a_line_that_moves_has_not_failed() -> None:
+    proxy = FaultProxy(retry_after=None, delay=0.005)
+    proxy.faults = lambda prompt, _: "limited" if prompt == "last" and len(proxy.answered) < 150 else None
+    with proxy:
+        made = generator(proxy, attempts=3, concurrency=8)
+        *_, last = made.answer([*requests(7), Request("last", 8), *requests(200)])
+        assert all(isinstance(answer, Answer) for answer in made.answer([Request("last", 8)]))
+        assert proxy.kinds()["limited"] > 3
+        assert isinstance(last, Answer)
+
+
+def test_a_server_that_wants_to_be_left_alone_is() -> None:
+    with FaultProxy(faults=first(1, "limited"), retry_after="3600") as proxy:
+        with pytest.raises(KgprobeError, match="left alone for 3,600 seconds"):
+            generator(proxy).answer([Request("Why?", 8)])
+        assert len(proxy.seen) == 1
+
+
+def test_no_more_requests_are_under_way_than_allowed() -> None:
+    with FaultProxy(delay=0.05) as proxy:
+        generator(proxy, concurrency=5).answer(requests(40))
+        assert proxy.most == 5
+
+
+def test_equal_requests_are_sent_once() -> None:
+    asked = [Request("Why?", 8, 0.0, seed) for seed in (1, 2)] * 2 + [Request("Why?", 8, 0.7, seed) for seed in (1, 2)]
+    with FaultProxy() as proxy:
+        done: list[int] = []
+        found = generator(proxy).answer(asked, done.append)
+        assert sum(done) == len(found) == 6
+        assert [(one.body["temperature"], one.body.get("seed")) for one in proxy.seen] == [
+            (0.0, None),
+            (0.7, 1),
+            (0.7, 2),
+        ]
+
+
+@pytest.mark.parametrize("concurrency", [1, 16])
+def test_a_budget_of_tokens_is_not_passed(concurrency: int, tmp_path: Path) -> None:
+    # Each costs 3 tokens of the prompt and 5 of the answer.
+    with FaultProxy(delay=0.005, faults=at_random(0.2, seed=3, kinds=["broken", "empty", "limited"])) as proxy:
+        spending, cache = Spending(max_tokens=1000), AnswerCache(tmp_path / "answers.sqlite")
+        made = generator(proxy, spending, cache, concurrency=concurrency)
+        with pytest.raises(BudgetSpentError, match=r"of 1,000 tokens .* of 500 requests") as caught:
+            made.answer(requests(500))
+        paid = 8 * sum(one.kind in (None, "empty") for one in proxy.seen)
+        assert spending.tokens == paid
+        assert paid <= 1000
+        # It stopped because the next could have passed it, not before.
+        assert paid + 8 + 20 + 64 > 1000
+        # What was answered is kept, so that going on pays for nothing twice.
+        assert caught.value.answered == len(cache) == len(proxy.answered)
+        before = set(proxy.answered)
+        found = generator(proxy, None, cache).answer(requests(500))
+        assert all(isinstance(answer, Answer) for answer in found)
+        assert all(proxy.answered[prompt] == 1 for prompt in before)
+
+
+def test_a_budget_in_money() -> None:
+    with FaultProxy(delay=0.005) as proxy:
+        with pytest.raises(KgprobeError, match="--price-in"):
+            generator(proxy, Spending(max_cost=1.0))
+        spending = Spending(max_cost=0.01)
+        made = generator(proxy, spending, prices=Prices(prompt=10.0, completion=100.0), concurrency=16)
+        with pytest.raises(BudgetSpentError, match=r"of 0\.01 in money"):
+            made.answer(requests(500))
+        cost = len(proxy.seen) * (3 * 10 + 5 * 100) / 1e6
+        assert spending.cost == pytest.approx(cost)
+        assert 0.01 - 0.002 < cost <= 0.01
+        assert usage(made).cost == pytest.approx(cost)
+
+
+def test_requests_that_may_have_been_charged_count_towards_the_budget() -> None:
+    with FaultProxy(faults=first(100, "cut")) as proxy:
+        spending = Spending(max_tokens=300)
+        with pytest.raises(BudgetSpentError):
+            generator(proxy, spending, attempts=50).answer([Request("Why?", 30)])
+        # A request can cost 4 + 64 + 30.
+        assert len(proxy.seen) == 3
+        assert spending.tokens == 3 * 98
+
+
+SAYINGS = [
+    (401, {"error": {"message": "Incorrect API key provided: top-secret", "code": "invalid_api_key"}}, "API_KEY"),
+    (403, {"error": {"message": "Not for you, top-secret"}}, "API_KEY"),
+    (404, {"error": {"message": "The model m does not exist", "code": "model_not_found"}}, "does not exist"),
+    (402, {"error": {"message": "Insufficient balance"}}, "Insufficient balance"),
+    (429, {"error": {"message": "You exceeded your quota", "code": "insufficient_quota"}}, "quota"),
+]
+
+
+@pytest.mark.parametrize(("status", "body", "match"), SAYINGS)
+def test_where_no_request_is_taken_it_ends_at_once(
+    status: int, body: dict, match: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("KGPROBE_API_KEY", "top-secret")
+    with FaultProxy(reject=lambda _: (status, body)) as proxy:
+        with pytest.raises(KgprobeError, match=match) as caught:
+            generator(proxy, concurrency=4).answer(requests(100))
+        assert "top-secret" not in str(caught.value)
+        assert len(proxy.seen) <= 4
+
+
+def test_a_prompt_that_is_not_taken_is_reported_and_not_repeated() -> None:
+    said = {"error": {"message": "This model's maximum context length is 10 tokens", "code": "context_length_exceeded"}}
+    with FaultProxy(reject=lambda body: (400, said) if "long" in body["messages"][0]["content"] else None) as proxy:
+        one, odd, other = generator(proxy).answer([Request("long", 8), Request("\ud800", 8), Request("short", 8)])
+        assert isinstance(odd, Unanswered)
+        assert isinstance(one, Unanswered)
+        assert "maximum context length" in one.reason
+        assert isinstance(other, Answer)
+        assert len(proxy.seen) == 2
+
+
+def test_a_parameter_that_a_model_does_not_take_is_left_out() -> None:
+    def reject(body: dict) -> tuple[int, dict] | None:
+        for name, code in (("max_tokens", "unsupported_parameter"), ("temperature", "unsupported_value")):
+            if name in body:
+                return 400, {"error": {"message": f"Unsupported: '{name}'", "code": code, "param": name}}
+        if "seed" in body:
+            return 422, {"detail": [{"type": "extra_forbidden", "loc": ["body", "seed"], "msg": "Extra inputs"}]}
+        return None
+
+    with FaultProxy(reject=reject) as proxy:
+        made = generator(proxy, concurrency=8, attempts=1)
+        found = made.answer([Request(f"{number}", 8, 0.5, 3) for number in range(40)])
+        assert all(isinstance(answer, Answer) for answer in found)
+        assert made.left_out == {"max_tokens", "temperature", "seed"}
+        assert proxy.seen[-1].body["max_completion_tokens"] == 8
+        assert proxy.kinds()["rejected"] <= 3 * 8
+
+
+def test_a_server_that_is_not_there() -> None:
+    with FaultProxy() as proxy:
+        pass
+    with pytest.raises(KgprobeError, match=r"cannot be reached.*Is http://127\.0\.0\.1"):
+        generator(proxy, attempts=2).answer(requests(100))
+
+
+def test_keys_go_where_they_are_meant_to_and_are_told_to_nobody_else(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.DEBUG)
+    secrets = {name: f"secret-{name}" for name in ("OPENAI_API_KEY", "OPENAI_ADMIN_KEY", "OPENAI_ORG_ID")}
+    secrets |= {"KGPROBE_API_KEY_API_EXAMPLE_ORG": "secret-example", "OPENAI_CUSTOM_HEADERS": "X-Odd: secret-header"}
+    for name, value in secrets.items():
+        monkeypatch.setenv(name, value)
+    with FaultProxy() as proxy:
+        generator(proxy).answer([Request("Why?", 8)])
+        assert "secret" not in json.dumps(proxy.seen[-1].headers)
+        assert os.environ["OPENAI_API_KEY"] == secrets["OPENAI_API_KEY"]
+
+        monkeypatch.setenv("KGPROBE_API_KEY", "secret-here")
+        path = tmp_path / "answers.sqlite"
+        made = generator(proxy, cache=AnswerCache(path))
+        found = made.answer([Request("Why?", 8)])
+        assert proxy.seen[-1].headers["authorization"] == "Bearer secret-here"
+        assert json.dumps(proxy.seen[-1].headers).count("secret") == 1
+        told = f"{made.describe()} {made.name} {found} {made.spending.usage} {made!r} {caplog.text}"
+        assert "secret" not in told
+        kept = b"".join(file.read_bytes() for file in path.parent.glob(f"{path.name}*"))
+        assert b"You said" in kept
+        assert b"secret" not in kept
+
+        # OpenAI's own is sent where the environment says that OpenAI is.
+        monkeypatch.setenv("OPENAI_BASE_URL", proxy.url)
+        load_generator("openai:m").answer([Request("Why?", 8)])
+        assert proxy.seen[-1].headers["authorization"] == "Bearer secret-OPENAI_API_KEY"
+
+
+def test_it_works_where_an_event_loop_is_running() -> None:
+    async def notebook(made: ApiGenerator) -> list[Answer | Unanswered]:
+        return made.answer(requests(3))
+
+    with FaultProxy() as proxy:
+        assert len(asyncio.run(notebook(generator(proxy)))) == 3
+
+
+def test_what_comes_in_a_form_nobody_expects_is_a_fault() -> None:
+    with FaultProxy(reject=lambda _: (200, {"error": {"message": "overloaded"}})) as proxy:
+        (answer,) = generator(proxy, attempts=2).answer([Request("Why?", 8)])
+        assert isinstance(answer, Unanswered)
+        assert len(proxy.seen) == 2

@@ -1,0 +1,100 @@
+"""Models whose code does something else than masks and positions say are found out, whatever they are called."""
+
+import numpy as np
+import pytest
+from transformers import (
+    GPTNeoConfig,
+    GPTNeoForCausalLM,
+    Phi3Config,
+    Phi3ForCausalLM,
+)
+
+from kgprobe.errors import KgprobeError
+from kgprobe.models.generating.decoding import beam_search
+from kgprobe.models.scoring.check import choose_way
+from kgprobe.models.scoring.scorer import Scorer
+from kgprobe.models.scoring.tokens import TextError
+from tests.models.tiny import byte_level, naive_score, random_model, with_random_weights
+
+PROMPT = "The capital of Japan is"
+TEXTS = [f"{city} and {other}" for city in ("Tokyo", "Paris", "Zürich", "York") for other in ("Kyoto", "Łódź", "New")]
+SMALL = {"hidden_size": 32, "bos_token_id": 0, "eos_token_id": 1, "initializer_range": 0.3}
+
+
+@pytest.fixture(scope="module")
+def tokenizer():
+    return byte_level(bos=True)
+
+
+def assert_exact(scorer, model, tokenizer, texts):
+    wanted = [naive_score(model, tokenizer, [0], PROMPT, text) for text in texts]
+    np.testing.assert_allclose(scorer.score([PROMPT], [texts])[0], wanted, rtol=0, atol=1e-4)
+
+
+def test_a_model_that_looks_back_by_places_in_the_row_is_not_packed(tokenizer):
+    # Its window of 32 is wider than all that small trees could show.
+    config = GPTNeoConfig(
+        vocab_size=len(tokenizer),
+        num_layers=2,
+        attention_types=[[["global", "local"], 1]],
+        num_heads=4,
+        window_size=32,
+        max_position_embeddings=2048,
+        **SMALL,
+    )
+    model = with_random_weights(GPTNeoForCausalLM, config)
+    scorer = Scorer(model, tokenizer, name="gpt_neo")
+    assert scorer.describe()["way"] == "branches"
+    assert "differs from plain forward passes" in dict(scorer.explain())["way: packed"]
+    assert_exact(scorer, model, tokenizer, TEXTS)
+
+
+def test_layers_of_a_kind_that_has_no_mask_here_are_not_packed(tokenizer):
+    model = random_model("llama", len(tokenizer))
+    model.config.layer_types = ["full_attention", "chunked_attention", "full_attention"]
+    model.config.attention_chunk_size = 512
+    scorer = Scorer(model, tokenizer, name="chunked")
+    assert scorer.describe()["way"] != "packed"
+    assert "layers of the kind chunked_attention" in dict(scorer.explain())["way: packed"]
+    assert_exact(scorer, model, tokenizer, TEXTS)
+
+
+def test_a_text_is_not_so_long_that_positions_change(tokenizer):
+    factors = {"short_factor": [1.0] * 4, "long_factor": [1.0, 2.0, 4.0, 8.0]}
+    config = Phi3Config(
+        vocab_size=len(tokenizer),
+        num_hidden_layers=2,
+        num_attention_heads=4,
+        num_key_value_heads=2,
+        intermediate_size=48,
+        max_position_embeddings=512,
+        original_max_position_embeddings=14,
+        rope_parameters={
+            "rope_type": "longrope",
+            "rope_theta": 10000.0,
+            "original_max_position_embeddings": 14,
+            **factors,
+        },
+        pad_token_id=None,
+        **SMALL,
+    )
+    model = with_random_weights(Phi3ForCausalLM, config)
+    scorer = Scorer(model, tokenizer, name="phi3")
+    assert scorer.describe()["max_tokens"] == 14
+    assert_exact(scorer, model, tokenizer, TEXTS)
+    with pytest.raises(TextError, match="more than the 14"):
+        scorer.score([PROMPT], [[f"{TEXTS[0]}, {TEXTS[1]} and {TEXTS[2]}"]])
+    # What it says itself has to fit in as well.
+    with pytest.raises(TextError, match="longer than the 14"):
+        beam_search(scorer, [PROMPT], 1, new_tokens=13)
+
+
+def test_what_was_found_of_each_way_is_told(tokenizer):
+    choice = choose_way(random_model("bloom", len(tokenizer)))
+    assert choice.way == "branches"
+    assert [way for way, _ in choice.findings] == ["packed", "branches"]
+    assert choice.findings[-1][1].startswith("agrees with plain forward passes: log-probabilities by up to ")
+    plain = choose_way(random_model("llama", len(tokenizer)), ("plain",))
+    assert (plain.way, plain.head) == ("plain", None)
+    with pytest.raises(KgprobeError, match=r"None of the given ways agrees .* packed: "):
+        choose_way(random_model("mamba", len(tokenizer)), ("packed", "branches"))

@@ -1,0 +1,74 @@
+"""What was scored is not scored again, and comes out the same."""
+
+import numpy as np
+import pytest
+
+from kgprobe.models.scoring.memory import Memory
+from kgprobe.models.scoring.scorer import Scorer
+from kgprobe.models.scoring.tokens import TokenizedPrompt
+from tests.models.tiny import byte_level, random_model
+
+PROMPTS = ["The capital of Japan is", "York"]
+NAMES = [["Tokyo", "Kyoto", "New York", "Tokyo"], ["City", "is a city", "🙂"]]
+
+
+@pytest.fixture
+def model():
+    return random_model("gpt2", len(byte_level(bos=True)))
+
+
+def counted(model):
+    """How many tokens have gone through the model so far, as a list that grows."""
+    tokens = []
+    model.base_model.register_forward_pre_hook(
+        lambda *arguments: tokens.append(arguments[2]["input_ids"].numel()), with_kwargs=True
+    )
+    return tokens
+
+
+def test_what_is_known_is_not_computed(model):
+    fresh = Scorer(model, byte_level(bos=True), name="fresh")
+    scorer = Scorer(model, byte_level(bos=True), name="model", remembered=100)
+    first = scorer.score(PROMPTS, NAMES, eos=True)
+    tokens = counted(model)
+    done = []
+    again = scorer.score(PROMPTS[::-1], [["is a city", "City"], ["New York"]], eos=True, progress=done.append)
+    assert (tokens, sum(done)) == ([], 3)
+    assert [its.tolist() for its in again] == [[first[1][1], first[1][0]], [first[0][2]]]
+    # Without the end, after another prompt, or one more name: that is something else.
+    mixed = scorer.score(PROMPTS, [["Tokyo", "Osaka"], ["Tokyo"]], eos=True)
+    assert tokens
+    assert mixed[0][0] == first[0][0]
+    for found, wanted in zip(mixed, fresh.score(PROMPTS, [["Tokyo", "Osaka"], ["Tokyo"]], eos=True), strict=True):
+        np.testing.assert_allclose(found, wanted, atol=1e-5)
+    open_ended = scorer.score(PROMPTS, NAMES)
+    for found, wanted in zip(open_ended, fresh.score(PROMPTS, NAMES), strict=True):
+        np.testing.assert_allclose(found, wanted, atol=1e-5)
+
+
+def test_what_is_asked_counts_and_not_the_text_alone():
+    memory = Memory(10)
+    # The same tokens in a row, of which one or two are asked for, behind less or more.
+    prompt = TokenizedPrompt((1, 2, 3), (3, 2), ((4,), (3, 4)))
+    memory.keep(prompt, np.array([-1.0, -5.0]))
+    assert memory.recall(prompt).tolist() == [-1.0, -5.0]
+    assert np.isnan(memory.recall(TokenizedPrompt((1, 2), (1,), ((2, 3, 4),)))).all()
+
+
+def test_the_oldest_are_forgotten(model):
+    scorer = Scorer(model, byte_level(bos=True), name="model", remembered=3)
+    scorer.score(PROMPTS[:1], [["Tokyo", "Kyoto"]])
+    scorer.score(PROMPTS[:1], [["Osaka", "Nara"]])
+    tokens = counted(model)
+    scorer.score(PROMPTS[:1], [["Kyoto", "Osaka", "Nara"]])
+    assert not tokens
+    scorer.score(PROMPTS[:1], [["Tokyo"]])
+    assert tokens
+
+
+def test_nothing_is_kept_unless_asked(model):
+    scorer = Scorer(model, byte_level(bos=True), name="model")
+    scorer.score(PROMPTS, NAMES)
+    tokens = counted(model)
+    scorer.score(PROMPTS, NAMES)
+    assert tokens

@@ -1,0 +1,28 @@
+"""Log-probabilities by chunks of the vocabulary against a whole log-softmax in double precision."""
+
+import numpy as np
+import pytest
+import torch
+
+from kgprobe.models.scoring.projection import Head
+
+
+@pytest.mark.parametrize("spread", [0.1, 3.0, 40.0])
+@pytest.mark.parametrize(("scale", "soft_cap", "biased"), [(1.0, None, False), (0.3, None, True), (1.0, 5.0, True)])
+def test_chunks_add_up_to_the_whole_vocabulary(spread, scale, soft_cap, biased):
+    generator = torch.Generator().manual_seed(3)
+    # Rising along the vocabulary, so that the highest logit so far is outdone by most chunks.
+    weight = torch.randn(4501, 16, generator=generator) * spread / 4 * torch.linspace(0.1, 1, 4501)[:, None]
+    bias = torch.randn(4501, generator=generator) if biased else None
+    hidden = torch.randn(7, 16, generator=generator)
+    rng = np.random.default_rng(4)
+    sources, targets = rng.integers(0, 7, 60), rng.integers(0, 4501, 60)
+
+    logits = hidden.double() @ weight.double().T + (0 if bias is None else bias.double())
+    logits *= scale
+    if soft_cap is not None:
+        logits = soft_cap * torch.tanh(logits / soft_cap)
+    wanted = logits.log_softmax(-1)[sources, targets]
+    found = Head(weight, bias, scale, soft_cap).log_probabilities(hidden, sources, targets, at_once=1)
+    assert found.dtype == torch.float32
+    np.testing.assert_allclose(found.numpy(), wanted.numpy(), rtol=2e-6, atol=1e-5)

@@ -1,0 +1,336 @@
+"""Scores against their definition: one plain forward pass for each continuation."""
+
+import json
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from kgprobe.errors import KgprobeError
+from kgprobe.models.scoring import scorer as scorer_module
+from kgprobe.models.scoring.scorer import Scorer
+from tests.models.tiny import ARCHITECTURES, byte_level, naive_score, random_model, unigram
+
+PROMPTS = ["The capital of Japan is", "York", "The official language of Switzerland and of some cities in Poland is"]
+CONTINUATIONS = [
+    ["Tokyo", "Kyoto", "New York City", "New York", "Tokyo", "New Zealand", "New", "T"],
+    ["City", "is a city in Brazil", "is a city in Poland", "🙂", "العربية"],
+    ["German", "French, Italian and Romansh", "French, Italian", "Łódź"],
+]
+# The reference, too, is exact to fp32's rounding only, and these models' logits are large.
+TOLERANCE = 1e-4
+
+
+def expected(model, tokenizer, leading, eos=False, prompts=PROMPTS, continuations=CONTINUATIONS):
+    return [
+        np.array([naive_score(model, tokenizer, leading, prompt, text, eos) for text in texts])
+        for prompt, texts in zip(prompts, continuations, strict=True)
+    ]
+
+
+def assert_close(found, wanted, tolerance=TOLERANCE):
+    assert len(found) == len(wanted)
+    for one, other in zip(found, wanted, strict=True):
+        assert one.dtype == np.float64
+        np.testing.assert_allclose(one, other, rtol=0, atol=tolerance)
+
+
+@pytest.fixture(scope="module")
+def tokenizer():
+    return byte_level(bos=True)
+
+
+@pytest.fixture(scope="module")
+def tiny_models(tokenizer):
+    return {name: random_model(name, len(tokenizer)) for name in ARCHITECTURES}
+
+
+@pytest.mark.parametrize("eos", [False, True])
+@pytest.mark.parametrize("bos", [False, True])
+@pytest.mark.parametrize("name", ARCHITECTURES)
+def test_scores_are_those_of_plain_forward_passes(name, bos, eos, tokenizer, tiny_models):
+    model = tiny_models[name]
+    scorer = Scorer(model, tokenizer, name=name, bos=bos)
+    assert scorer.describe()["way"] == {"bloom": "branches", "mamba": "rows"}.get(name, "packed")
+    wanted = expected(model, tokenizer, [0] if bos else [], eos)
+    assert_close(scorer.score(PROMPTS, CONTINUATIONS, eos=eos), wanted)
+    # Otherwise hardly anything could go wrong unnoticed.
+    assert np.ptp(np.concatenate(wanted)) > 5
+
+
+@pytest.mark.parametrize("way", ["packed", "branches", "rows", "plain"])
+@pytest.mark.parametrize("name", ["gpt2", "llama", "gemma3, narrow window", "gpt_neox", "mistral, narrow window"])
+def test_every_way_gives_the_same(name, way, tokenizer, tiny_models):
+    model = tiny_models[name]
+    scorer = Scorer(model, tokenizer, name=name, ways=(way,))
+    assert scorer.describe()["way"] == way
+    assert_close(scorer.score(PROMPTS, CONTINUATIONS, eos=True), expected(model, tokenizer, [0], True))
+
+
+@pytest.mark.parametrize("name", ["gpt2", "llama", "gemma3, narrow window", "bloom", "mamba"])
+def test_a_long_prefix_of_many_prompts_is_shared(name, tokenizer, tiny_models):
+    examples = "Tokyo is the capital of Japan, and Paris of France. " * 3
+    prompts = [examples + prompt for prompt in PROMPTS] + [examples.strip(), "Paris", *PROMPTS]
+    continuations = [*CONTINUATIONS, ["Paris", "New York", "New Zealand"], ["is"], *CONTINUATIONS]
+    model = tiny_models[name]
+    wanted = expected(model, tokenizer, [0], True, prompts, continuations)
+    assert_close(Scorer(model, tokenizer, name=name).score(prompts, continuations, eos=True), wanted)
+
+
+def test_a_model_that_does_not_heed_positions_is_not_packed(tokenizer):
+    model = random_model("llama", len(tokenizer))
+    wanted = expected(model, tokenizer, [0])
+    forward = model.model.forward
+    model.model.forward = lambda *args, position_ids=None, **others: forward(*args, **others)
+    scorer = Scorer(model, tokenizer, name="deaf")
+    assert scorer.describe()["way"] == "branches"
+    assert_close(scorer.score(PROMPTS, CONTINUATIONS), wanted)
+
+
+def test_a_model_that_does_not_heed_masks_is_not_packed(tokenizer):
+    model = random_model("gpt2", len(tokenizer))
+    wanted = expected(model, tokenizer, [0])
+    forward = model.transformer.forward
+    model.transformer.forward = lambda *args, attention_mask=None, **others: forward(*args, **others)
+    scorer = Scorer(model, tokenizer, name="blind")
+    assert scorer.describe()["way"] != "packed"
+    assert_close(scorer.score(PROMPTS, CONTINUATIONS), wanted)
+
+
+def test_a_head_of_an_unknown_kind_is_not_guessed(tokenizer):
+    model = random_model("llama", len(tokenizer))
+    forward = model.forward
+
+    def sharper(*args, **others):
+        output = forward(*args, **others)
+        output.logits = output.logits * 1.5
+        return output
+
+    model.forward = sharper
+    scorer = Scorer(model, tokenizer, name="sharper")
+    assert scorer.describe()["way"] == "plain"
+    assert_close(scorer.score(PROMPTS, CONTINUATIONS), expected(model, tokenizer, [0]))
+
+
+@pytest.mark.parametrize("name", ["llama", "bloom"])
+def test_scores_do_not_depend_on_what_else_is_scored(name, tokenizer, tiny_models):
+    scorer = Scorer(tiny_models[name], tokenizer, name=name)
+    together = scorer.score(PROMPTS * 3, CONTINUATIONS * 3)
+    for number, (prompt, texts) in enumerate(zip(PROMPTS, CONTINUATIONS, strict=True)):
+        for place, text in enumerate(texts):
+            alone = scorer.score([prompt], [[text]])[0][0]
+            assert abs(together[number][place] - alone) < 1e-4
+    again = scorer.score(PROMPTS * 3, CONTINUATIONS * 3)
+    assert all((one == other).all() for one, other in zip(together, again, strict=True))
+
+
+ODD = st.text(st.characters(exclude_categories=("Cs",)), min_size=1, max_size=12)
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(prompt=ODD, texts=st.lists(ODD, min_size=1, max_size=6), eos=st.booleans())
+def test_odd_texts(prompt, texts, eos, tokenizer, tiny_models):
+    model = tiny_models["gpt2"]
+    joined = [prompt + text if prompt[-1].isspace() or text[0].isspace() else f"{prompt} {text}" for text in texts]
+    wanted = [
+        naive_score(model, tokenizer, [0], prompt, text, eos, whole) for text, whole in zip(texts, joined, strict=True)
+    ]
+    found = Scorer(model, tokenizer, name="gpt2", ways=("packed",)).score([prompt], [texts], eos=eos)
+    assert_close(found, [np.array(wanted)])
+
+
+@pytest.mark.parametrize(
+    ("make", "bos"),
+    [(byte_level, False), (lambda: byte_level(add_prefix_space=True), False), (unigram, True)],
+    ids=["byte level", "prefix space", "unigram"],
+)
+def test_tokenizers_with_and_without_prefix_spaces(make, bos):
+    tokenizer = make()
+    model = random_model("llama", len(tokenizer))
+    scorer = Scorer(model, tokenizer, name="llama")
+    assert scorer.describe()["leading_tokens"] == ([0] if bos else [])
+    assert_close(scorer.score(PROMPTS, CONTINUATIONS, eos=True), expected(model, tokenizer, [0] if bos else [], True))
+
+
+def test_an_empty_prompt_begins_at_bos(tokenizer, tiny_models):
+    model = tiny_models["llama"]
+    found = Scorer(model, tokenizer, name="llama").score([""], [["Tokyo", "York is"]])
+    wanted = [naive_score(model, tokenizer, [0], "", text, joined=text) for text in ("Tokyo", "York is")]
+    assert_close(found, [np.array(wanted)])
+
+
+def test_nothing_to_score_is_no_error(tokenizer, tiny_models):
+    scorer = Scorer(tiny_models["llama"], tokenizer, name="llama")
+    assert scorer.score([], []) == []
+    assert [len(values) for values in scorer.score(PROMPTS[:2], [[], ["York"]])] == [0, 1]
+
+
+@pytest.mark.parametrize(
+    ("prompts", "continuations", "bos", "message"),
+    [
+        (["York", ""], [["is"], ["is"]], False, r"Prompt 1 \(''\).*BOS"),
+        (["York", "Tokyo"], [["is"], ["is", ""]], True, r"Prompt 1 \('Tokyo'\): a continuation is empty"),
+        (["York"], [["is " * 300]], True, r"Prompt 0 .*more than the 256"),
+        (["York " * 300], [["is"]], True, r"Prompt 0 .*more than the 256"),
+        (["York"], [["\ud83d"]], True, "no Unicode"),
+        (["York"], [], True, "1 prompts with 0 lists"),
+    ],
+)
+def test_what_cannot_be_scored_is_refused(prompts, continuations, bos, message, tokenizer, tiny_models):
+    scorer = Scorer(tiny_models["gpt2"], tokenizer, name="gpt2", bos=bos)
+    with pytest.raises(KgprobeError, match=message):
+        scorer.score(prompts, continuations)
+
+
+def test_the_longest_input_that_fits_is_scored(tokenizer, tiny_models):
+    model = tiny_models["gpt2"]
+    limit = model.config.n_positions
+    text = "Tokyo " * 20
+    while len(tokenizer(f"York {text}", add_special_tokens=False).input_ids) < limit:
+        text += "x"
+    assert len(tokenizer(f"York {text}", add_special_tokens=False).input_ids) == limit
+    scorer = Scorer(model, tokenizer, name="gpt2")
+    assert_close(scorer.score(["York"], [[text]]), expected(model, tokenizer, [0], False, ["York"], [[text]]), 1e-3)
+    with pytest.raises(KgprobeError, match="more than the 256"):
+        scorer.score(["York"], [[text]], eos=True)
+
+
+def test_eos_needs_an_eos_token(tiny_models):
+    scorer = Scorer(tiny_models["gpt2"], byte_level(eos=False), name="endless")
+    assert scorer.score(["York"], [["is"]])[0][0] < 0
+    with pytest.raises(KgprobeError, match="endless has no EOS token"):
+        scorer.score(["York"], [["is"]], eos=True)
+
+
+def test_many_continuations_make_several_trees(tokenizer, tiny_models, monkeypatch):
+    monkeypatch.setattr(scorer_module, "_MAX_BRANCH_NODES", 4)
+    model = tiny_models["gemma3, narrow window"]
+    scorer = Scorer(model, tokenizer, name="gemma3")
+    assert_close(scorer.score(PROMPTS, CONTINUATIONS, eos=True), expected(model, tokenizer, [0], True))
+
+
+def limited(model, most, message="DefaultCPUAllocator: can't allocate memory: you tried to allocate 9 bytes"):
+    """Give a model's body too little memory for more than so many tokens at once; returns what it was asked for."""
+    forward = model.base_model.forward
+    asked = []
+
+    def forward_in_little_memory(input_ids, **others):
+        asked.append(input_ids.numel())
+        if input_ids.numel() > most:
+            raise RuntimeError(message)
+        return forward(input_ids=input_ids, **others)
+
+    model.base_model.forward = forward_in_little_memory
+    return asked
+
+
+@pytest.mark.parametrize("name", ARCHITECTURES)
+def test_short_memory_makes_batches_smaller(name, tokenizer):
+    model = random_model(name, len(tokenizer))
+    examples = "Tokyo is the capital of Japan, and Paris of France. " * 3
+    prompts = [examples + prompt for prompt in PROMPTS] + PROMPTS
+    wanted = expected(model, tokenizer, [0], True, prompts, CONTINUATIONS * 2)
+    scorer = Scorer(model, tokenizer, name=name)
+    before = dict(scorer.explain())["tokens at once"]
+    # One continuation alone has to fit.
+    texts = [f"{prompt} {text}" for prompt in prompts for its in CONTINUATIONS for text in its]
+    most = max(len(tokenizer(text).input_ids) for text in texts)
+    asked = limited(model, most)
+    done = []
+    assert_close(scorer.score(prompts, CONTINUATIONS * 2, eos=True, progress=done.append), wanted)
+    assert sum(done) == sum(map(len, CONTINUATIONS)) * 2
+    assert max(asked) > most
+    # It goes on with what fits, and says so.
+    assert dict(scorer.explain())["tokens at once"] != before
+    refused = sum(size > most for size in asked)
+    assert_close(scorer.score(prompts, CONTINUATIONS * 2, eos=True), wanted)
+    assert sum(size > most for size in asked) - refused < refused
+
+
+def test_what_does_not_fit_at_all_is_told(tokenizer):
+    model = random_model("llama", len(tokenizer))
+    scorer = Scorer(model, tokenizer, name="llama")
+    limited(model, 0)
+    with pytest.raises(KgprobeError, match=r"Prompt 0 with one continuation .* does not fit into the memory of cpu"):
+        scorer.score(PROMPTS[:1], CONTINUATIONS[:1])
+    with pytest.raises(KgprobeError, match=r"A prompt's first \d+ tokens do not fit into the memory of cpu"):
+        scorer.score(["Tokyo is the capital of Japan. " * 9 + f"{n}" for n in range(99)], [["Tokyo"]] * 99)
+
+
+def test_other_errors_are_no_lack_of_memory(tokenizer):
+    model = random_model("llama", len(tokenizer))
+    scorer = Scorer(model, tokenizer, name="llama")
+    asked = limited(model, 0, "a fault of another kind")
+    with pytest.raises(RuntimeError, match="a fault of another kind"):
+        scorer.score(PROMPTS, CONTINUATIONS)
+    assert len(asked) == 1
+
+
+@pytest.mark.parametrize("name", ARCHITECTURES)
+def test_a_prompt_of_fifty_examples_is_computed_once(name, tokenizer):
+    places = ["Tokyo", "Paris", "York", "Łódź", "Zürich", "Kyoto", "Poland", "Brazil"]
+    rng = np.random.default_rng(1)
+    examples = " ".join(" ".join(rng.choice(places, 2)) for _ in range(50))
+    prompts = [f"{examples} {place}" for place in places[:4]] + [
+        f"{examples} {examples[:100]} {place}" for place in places[:3]
+    ]
+    prompts = prompts if name != "mamba" else prompts[:2]
+    continuations = [["Tokyo", "New York City", "New York"]] * len(prompts)
+    positions = {"gpt2": {"n_positions": 1024}, "bloom": {}, "mamba": {}}
+    model = random_model(name, len(tokenizer), **positions.get(name, {"max_position_embeddings": 1024}))
+    wanted = expected(model, tokenizer, [0], True, prompts, continuations)
+    scorer = Scorer(model, tokenizer, name=name)
+    asked = limited(model, 10_000)
+    assert_close(scorer.score(prompts, continuations, eos=True), wanted)
+    length = len(tokenizer(examples).input_ids)
+    assert length > 200
+    if name != "mamba":
+        assert sum(asked) < 2 * length
+
+
+def test_progress_counts_every_continuation(tokenizer, tiny_models):
+    done = []
+    Scorer(tiny_models["llama"], tokenizer, name="llama").score(PROMPTS, CONTINUATIONS, progress=done.append)
+    assert sum(done) == sum(len(texts) for texts in CONTINUATIONS)
+
+
+@pytest.mark.parametrize(
+    ("name", "way"), [("llama", "packed"), ("gemma3, narrow window", "packed"), ("bloom", "branches")]
+)
+def test_half_precision_is_near(name, way, tokenizer):
+    model = random_model(name, len(tokenizer)).to(torch.bfloat16)
+    scorer = Scorer(model, tokenizer, name=name)
+    assert scorer.describe()["way"] == way
+    wanted = expected(model, tokenizer, [0], True)
+    for found, values in zip(scorer.score(PROMPTS, CONTINUATIONS, eos=True), wanted, strict=True):
+        assert np.abs(found - values).max() < 0.05 * np.abs(values).max()
+        assert found.max() < 0
+
+
+def test_broken_weights_are_no_probabilities(tokenizer):
+    model = random_model("llama", len(tokenizer))
+    with torch.no_grad():
+        model.model.norm.weight[0] = torch.nan
+    with pytest.raises(KgprobeError, match="not numbers"):
+        Scorer(model, tokenizer, name="llama").score(["York"], [["is"]])
+
+
+def test_a_description_is_plain_data(tokenizer, tiny_models):
+    described = Scorer(tiny_models["llama"], tokenizer, name="hf:./x", revision="abc").describe()
+    assert json.loads(json.dumps(described)) == described
+    assert described["revision"] == "abc"
+    assert described["dtype"] == "float32"
+
+
+def test_how_a_model_is_computed_and_why_is_told(tokenizer, tiny_models):
+    told = dict(Scorer(tiny_models["bloom"], tokenizer, name="bloom").explain())
+    assert told["way"].startswith("branches: every continuation a row")
+    assert told["way: packed"].startswith(("the model's code fails", "differs from"))
+    assert told["way: branches"].startswith("agrees with plain forward passes")
+    assert told["precision"] == "float32 on cpu, log-softmax in float32"
+    assert told["tokens at once"] == "1,024"
+    plain = dict(Scorer(tiny_models["llama"], tokenizer, name="llama", ways=("plain",)).explain())
+    assert plain["vocabulary"] == "the model's own logits"
+    assert plain["tokens at once"] == "those of one continuation"

@@ -1,0 +1,155 @@
+"""The boundary between prompt and continuation, on the usual kinds of tokenizers."""
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from kgprobe.errors import KgprobeError
+from kgprobe.models.scoring.tokens import TextError, leading_tokens, tokenize
+from tests.models.tiny import byte_level, unigram
+
+KINDS = {
+    "byte level": byte_level(),
+    "byte level, prefix space": byte_level(add_prefix_space=True),
+    "unigram": unigram(bos=False),
+}
+
+
+def pieces(tokenizer, ids):
+    return [tokenizer.decode([token]) for token in ids]
+
+
+def split(tokenizer, prompt, continuation, separator=" ", **options):
+    tokenized = tokenize(tokenizer, [prompt], [[continuation]], separator=separator, **options)[0]
+    return tokenized.context[: tokenized.starts[0]], tokenized.tails[0]
+
+
+def plain(tokenizer, text):
+    return tuple(tokenizer(text, add_special_tokens=False, split_special_tokens=True).input_ids)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(
+    ("prompt", "separator", "continuation"),
+    [
+        ("The capital of Japan is", " ", "Tokyo"),
+        ("The capital of Japan is ", " ", "Tokyo"),
+        ("The capital of Japan is", " ", " Tokyo"),
+        ("The capital of Japan is ", "", "Tokyo"),
+        ("The capital of Japan is", "", " Tokyo"),
+    ],
+)
+def test_the_space_belongs_to_the_word_wherever_it_was_written(kind, prompt, separator, continuation):
+    tokenizer = KINDS[kind]
+    before, tail = split(tokenizer, prompt, continuation, separator)
+    assert before == plain(tokenizer, "The capital of Japan is")
+    assert before + tail == plain(tokenizer, "The capital of Japan is Tokyo")
+
+
+def test_a_prefix_space_does_not_reach_the_continuation():
+    tokenizer = KINDS["byte level, prefix space"]
+    before, tail = split(tokenizer, "York", "City")
+    assert pieces(tokenizer, before) == [" York"]
+    assert tokenizer.decode(tail) == " City"
+
+
+def test_a_token_across_the_boundary_belongs_to_the_continuation():
+    tokenizer = byte_level()
+    whole = plain(tokenizer, "New Zealand")
+    alone = plain(tokenizer, "New Ze")
+    assert whole[: len(alone)] != alone
+    before, tail = split(tokenizer, "New Ze", "aland", "")
+    assert before + tail == whole
+    assert alone[: len(before)] == before
+    assert alone[len(before)] != tail[0]
+
+
+def test_line_breaks_count_as_white_space():
+    tokenizer = byte_level()
+    before, tail = split(tokenizer, "Tokyo is the capital of what?\n", "Japan")
+    assert before == plain(tokenizer, "Tokyo is the capital of what?")
+    assert tokenizer.decode(tail) == "\nJapan"
+
+
+@pytest.mark.parametrize("label", ["</s>", "<s>", "a</s>b"])
+def test_what_looks_like_a_special_token_is_text(label):
+    tokenizer = byte_level()
+    _, tail = split(tokenizer, "York is", label)
+    assert not {0, 1} & set(tail)
+    assert tokenizer.decode(tail) == f" {label}"
+
+
+TEXT = st.text(st.characters(exclude_categories=("Cs",)), min_size=1, max_size=20)
+
+
+@settings(max_examples=200, deadline=None)
+@given(prompt=TEXT, continuation=TEXT, separator=st.sampled_from([" ", "", ": "]))
+def test_both_parts_together_are_the_running_text(prompt, continuation, separator):
+    tokenizer = KINDS["byte level"]
+    text = prompt + ("" if prompt[-1].isspace() or continuation[0].isspace() else separator) + continuation
+    before, tail = split(tokenizer, prompt, continuation, separator, leading=(7,))
+    assert before[0] == 7
+    assert before[1:] + tail == plain(tokenizer, text)
+    alone = plain(tokenizer, prompt.rstrip())
+    assert before[1:] == alone[: len(before) - 1]
+    # Not one token less than what the prompt has in common with the whole.
+    assert len(before) - 1 == len(alone) or alone[len(before) - 1] != tail[0]
+
+
+@pytest.mark.parametrize("kind", [byte_level, unigram])
+def test_leading_tokens_are_the_tokenizers_own_habit(kind):
+    assert leading_tokens(kind(bos=True)) == (0,)
+    assert leading_tokens(kind(bos=False)) == ()
+    assert leading_tokens(kind(bos=True), False) == ()
+    assert leading_tokens(kind(bos=False), True) == (0,)
+
+
+def test_bos_needs_a_bos_token():
+    tokenizer = byte_level()
+    tokenizer.bos_token = None
+    assert leading_tokens(tokenizer) == ()
+    with pytest.raises(KgprobeError, match="has none"):
+        leading_tokens(tokenizer, True)
+
+
+def test_the_end_token_comes_last():
+    tokenizer = byte_level()
+    assert split(tokenizer, "York", "City", end=1)[1] == (*split(tokenizer, "York", "City")[1], 1)
+
+
+def test_a_tokenizers_truncation_is_not_ours():
+    tokenizer = byte_level()
+    tokenizer.backend_tokenizer.enable_truncation(4)
+    tokenizer.backend_tokenizer.enable_padding(length=50)
+    before, tail = split(tokenizer, "The capital of Japan is", "Tokyo")
+    assert tokenizer.decode(before + tail) == "The capital of Japan is Tokyo"
+
+
+def test_a_continuation_that_leaves_nothing_is_refused():
+    tokenizer = unigram(bos=False)
+    with pytest.raises(TextError, match=r"Prompt 0 \('York'\): the continuation '\\x01' tokenizes to nothing"):
+        tokenize(tokenizer, ["York"], [["\x01"]], separator="")
+
+
+@pytest.fixture(scope="module")
+def gemma(demo_folder):
+    from transformers import AutoTokenizer
+
+    return AutoTokenizer.from_pretrained(demo_folder)
+
+
+# Gemma's: no prefix space, white space as U+2581 within tokens, BOS in front.
+@pytest.mark.parametrize(
+    ("prompt", "continuation", "expected"),
+    [
+        ("The capital of Japan is", "Tokyo", ["▁Tokyo"]),
+        ("The capital of Japan is ", "Tokyo", ["▁Tokyo"]),
+        ("日本の首都は", "東京", ["▁東京"]),
+        ("Its code is", "<eos>", ["▁<", "eos", ">"]),
+        ("It is  ", "Tokyo", ["▁▁", "Tokyo"]),
+    ],
+)
+def test_the_demo_models_tokenizer(gemma, prompt, continuation, expected):
+    assert leading_tokens(gemma) == (gemma.bos_token_id,)
+    _, tail = split(gemma, prompt, continuation, leading=leading_tokens(gemma))
+    assert gemma.convert_ids_to_tokens(tail) == expected

@@ -1,0 +1,81 @@
+"""What kind of mistake a wrong answer is."""
+
+from dataclasses import replace
+
+import pytest
+
+from kgprobe.models.generating.generator import Answer
+from kgprobe.probes.outcome import Verdict
+from kgprobe.probes.questions.error_classes import ErrorClass, class_after, follow_ups, read_error
+from kgprobe.probes.questions.grading import Verified, verify
+from kgprobe.probes.questions.items import Object, Question
+from kgprobe.sampling.negatives import Negative
+from tests.probes.questions.test_grading import OPPOSED, POSITIVE, WH
+
+TEMPLATES = ["[Y] is the capital of [X].", "Does [X] have [Y] as its capital?"]
+MUNICH = Negative("Q1726", "Munich", (), former=False)
+PRESENT = replace(OPPOSED, negative=MUNICH, text="Is Munich the capital of Germany?")
+FORMERLY = replace(WH, former=[Object("Q586", ("Bonn", "Federal City of Bonn"))])
+
+
+@pytest.mark.parametrize(
+    ("question", "text", "error"),
+    [
+        (POSITIVE, "As an AI, I can't answer.", ErrorClass.REFUSED),
+        (POSITIVE, "Berlin", ErrorClass.OFF_FORMAT),
+        # Bonn was the capital.
+        (OPPOSED, "Yes, Bonn is the capital of Germany.", ErrorClass.OBSOLETE),
+        (PRESENT, "Yes, Munich is the capital of Germany.", None),
+        (FORMERLY, "Bonn", ErrorClass.OBSOLETE),
+        (FORMERLY, "the Federal City of Bonn.", ErrorClass.OBSOLETE),
+        (FORMERLY, "Munich", None),
+        (WH, "Bonn", None),
+        # The explanation says what the first word denies.
+        (POSITIVE, "No, Berlin is the capital of Germany.", ErrorClass.SELF_CONTRADICTION),
+        (POSITIVE, "No. It has Berlin as its capital.", ErrorClass.SELF_CONTRADICTION),
+        (PRESENT, "Yes, Berlin is the capital of Germany.", ErrorClass.SELF_CONTRADICTION),
+        # It does not.
+        (POSITIVE, "No, Berlin is not the capital of Germany.", None),
+        (POSITIVE, "No, Berlin isn't the capital of Germany.", None),
+        (POSITIVE, "No, Berlin is the largest city of Germany.", None),
+        (POSITIVE, "No, Bonn is the capital of Germany.", None),
+        (POSITIVE, "No, Berlin is the capital of Prussia.", None),
+        (POSITIVE, "No.", None),
+        (PRESENT, "Yes, Munich, like Berlin, is the capital of Germany.", None),
+    ],
+)
+def test_what_the_answer_alone_shows(question: Question, text: str, error: ErrorClass | None) -> None:
+    (verified,) = verify([question], [Answer(text)], None)
+    assert verified.verdict.is_failure
+    assert read_error(question, Answer(text), verified, TEMPLATES) is error
+
+
+def test_a_model_is_asked_again_in_other_words_and_about_the_fact_itself() -> None:
+    about = replace(POSITIVE, text="Is it Berlin?")
+    others = ["first?", "second?"]
+    assert [one.text for one in follow_ups(POSITIVE, others, about, 5)] == others
+    assert [one.text for one in follow_ups(PRESENT, others, about, 2)] == ["Is it Berlin?", "first?"]
+    assert [one.text for one in follow_ups(WH, others, about, 2)] == ["Is it Berlin?", "first?"]
+    assert follow_ups(WH, others, about, 0) == []
+    asked = follow_ups(PRESENT, others, about, 3)
+    assert [one.expected for one in asked] == [True, False, False]
+
+
+def test_where_several_answers_are_right_saying_yes_to_one_shows_nothing() -> None:
+    several = replace(WH, right=[*WH.right, Object("Q1", ("Bonn",))])
+    assert [one.text for one in follow_ups(several, ["other?"], POSITIVE, 2)] == ["other?"]
+
+
+@pytest.mark.parametrize(
+    ("verdicts", "error"),
+    [
+        ([], ErrorClass.FACTUAL),
+        ([Verdict.WRONG, Verdict.WRONG], ErrorClass.FACTUAL),
+        ([Verdict.WRONG, Verdict.RIGHT], ErrorClass.INCONSISTENT),
+        ([Verdict.UNANSWERED, Verdict.RIGHT], ErrorClass.INCONSISTENT),
+        ([Verdict.REFUSED, Verdict.OFF_FORMAT], ErrorClass.FACTUAL),
+        ([Verdict.WRONG, Verdict.UNANSWERED], ErrorClass.NOT_FOLLOWED_UP),
+    ],
+)
+def test_what_the_follow_ups_make_of_a_mistake(verdicts: list[Verdict], error: ErrorClass) -> None:
+    assert class_after([Verified(verdict) for verdict in verdicts]) is error

@@ -1,0 +1,155 @@
+"""Questions as a probe: from facts to outcomes, with every answer traceable."""
+
+import json
+from collections.abc import Callable
+
+import pytest
+
+from kgprobe.graph.client import Endpoint, Graph
+from kgprobe.graph.ingest import load
+from kgprobe.intervals import today
+from kgprobe.models.generating.generator import Answer, Unanswered
+from kgprobe.models.generating.local import LocalGenerator
+from kgprobe.models.scoring.scorer import Scorer
+from kgprobe.probes.outcome import Verdict
+from kgprobe.probes.questions.items import FactQuestions
+from kgprobe.probes.questions.probe import QuestionProbe
+from kgprobe.sampling.facts import askable_facts
+from kgprobe.sources.contract import get_loader
+from tests.conftest import wipe
+from tests.probes.questions.answering import Answering
+from tests.probes.questions.test_items import AS_OF, FACTS, HERE, IN_PLACE, MEMBER, PAST, PLACES, TOWNS, key
+from tests.written_source import WrittenSource
+
+RIGHT_PLACE = {f"Town {n}": f"Place {n}" for n in range(12)}
+
+
+def knows(question: str) -> str:
+    """Answers every question about places right."""
+    town = max((town for town in RIGHT_PLACE if town in question), key=len)
+    place = RIGHT_PLACE[town]
+    if question.startswith(("Where", "In what")):
+        return f"in {place}"
+    return "Yes." if f"{place}?" in question or f'{place}."' in question else f"No, {town} is in {place}."
+
+
+@pytest.fixture
+def questions(graph: Graph) -> FactQuestions:
+    towns = [fact for fact in FACTS if fact.relation in ("in", "member") and fact.subject != "city"]
+    load(graph, WrittenSource([*PLACES, *TOWNS], towns, [IN_PLACE, MEMBER]))
+    return FactQuestions(graph, AS_OF, relations=["in"])
+
+
+KEYS = [key(fact) for fact in HERE]
+
+
+def test_who_knows_everything_makes_no_mistake(questions: FactQuestions) -> None:
+    generator = Answering(knows)
+    probe = QuestionProbe(questions, generator)
+    outcomes = [outcome for seed in range(4) for outcome in probe.ask(KEYS, [seed])]
+    assert {outcome.verdict for outcome in outcomes} == {Verdict.RIGHT}
+    assert [outcome.fact for outcome in outcomes] == KEYS * 4
+    assert {outcome.evidence["kind"] for outcome in outcomes} == {"yes/no", "wh"}
+    # One call a round: nothing is followed up.
+    assert [calls for calls in generator.calls if calls] == [len(KEYS)] * 4
+    for outcome in outcomes:
+        assert outcome.evidence["question"] in outcome.prompt
+        assert outcome.evidence["answer"] == knows(outcome.evidence["question"])
+        assert "error" not in outcome.evidence
+        assert json.loads(json.dumps(outcome.as_row())) == outcome.as_row()
+    assert probe.ask(KEYS, [2]) == outcomes[2 * len(KEYS) : 3 * len(KEYS)]
+
+
+def test_who_knows_nothing_stands_by_it(questions: FactQuestions) -> None:
+    def denies(question: str) -> str:
+        if question.startswith(("Where", "In what")):
+            return "Atlantis"
+        return "No." if knows(question).startswith("Yes") else "Yes."
+
+    outcomes = QuestionProbe(questions, Answering(denies), follow_ups=3).ask(KEYS, [0])
+    assert {outcome.verdict for outcome in outcomes} == {Verdict.WRONG}
+    assert {outcome.evidence["error"] for outcome in outcomes} <= {"factual", "obsolete"}
+    for outcome in outcomes:
+        asked = outcome.evidence["follow_ups"]
+        # Of a wh-question and one about a negative: about the fact itself, too, and a paraphrase at least.
+        if outcome.evidence["error"] == "factual":
+            asked_of = {("yes/no", True): 2, ("yes/no", False): 3, ("wh", None): 2}
+            assert len(asked) == asked_of[outcome.evidence["kind"], outcome.evidence.get("expected")]
+        assert all(one["verdict"] == "wrong" for one in asked)
+        assert outcome.evidence["winner"] == outcome.evidence["answer"]
+
+
+def test_who_changes_the_answer_with_the_words_is_inconsistent(questions: FactQuestions) -> None:
+    seen: list[str] = []
+
+    def wavers(question: str) -> str:
+        first = not any(question.split()[-2:] == other.split()[-2:] for other in seen)
+        seen.append(question)
+        says = knows(question)
+        if not first:
+            return says
+        return "Atlantis" if says.startswith("in ") else "No." if says.startswith("Yes") else "Yes."
+
+    # One fact at a time, so that what comes later is about the same.
+    for one in KEYS:
+        seen.clear()
+        (outcome,) = QuestionProbe(questions, Answering(wavers)).ask([one], [5])
+        assert outcome.verdict is Verdict.WRONG
+        if outcome.evidence["error"] != "obsolete":
+            assert len(outcome.evidence["follow_ups"]) in (1, 2)
+    assert outcome.evidence["error"] in ("inconsistent", "factual")
+
+
+def test_what_is_no_answer_is_told_apart(questions: FactQuestions) -> None:
+    said: dict[str, str | Answer | Unanswered] = {
+        "Town 0": Unanswered("the server hung up"),
+        "Town 1?": "I'm sorry, I don't know.",
+        "Town 1 ": "I'm sorry, I don't know.",
+        "Town 2": "",
+        "Town 3": Answer("", refused=True),
+    }
+    generator = Answering(lambda question: next((said[town] for town in said if town in question), knows(question)))
+    outcomes = QuestionProbe(questions, generator).ask([*KEYS[:5], key(PAST[0])], [1])
+    verdicts = [Verdict.UNANSWERED, Verdict.REFUSED, Verdict.OFF_FORMAT, Verdict.REFUSED, Verdict.RIGHT]
+    assert [outcome.verdict for outcome in outcomes] == [*verdicts, Verdict.UNASKABLE]
+    assert outcomes[0].reason == "the server hung up"
+    assert outcomes[5].reason is not None
+    assert [outcome.evidence.get("error") for outcome in outcomes] == [
+        None,
+        "refused",
+        "off-format",
+        "refused",
+        None,
+        None,
+    ]
+    # The same mistakes are not asked again: there is nothing to stand by.
+    assert [calls for calls in generator.calls if calls] == [5]
+
+
+def test_nothing_to_ask_asks_nothing(questions: FactQuestions) -> None:
+    generator = Answering(knows)
+    assert QuestionProbe(questions, generator).ask([], [0]) == []
+    (outcome,) = QuestionProbe(questions, generator).ask([key(PAST[0])], [0])
+    assert outcome.verdict is Verdict.UNASKABLE
+    assert generator.asked == []
+
+
+def test_a_description_holds_what_outcomes_depend_on(questions: FactQuestions) -> None:
+    described = QuestionProbe(questions, Answering(knows), Answering(knows), follow_ups=1).describe()
+    assert described["model"] == "answering"
+    assert described["judge"] == {"model": "answering"}
+    assert (described["difficulty"], described["as_of"], described["follow_ups"]) == ("hard", AS_OF, 1)
+    assert json.loads(json.dumps(described)) == described
+
+
+def test_a_real_model_on_the_sample_graph(start_server: Callable[[str], Endpoint], demo_scorer: Scorer) -> None:
+    with Graph(start_server("arcadedb")) as graph:
+        wipe(graph)
+        load(graph, get_loader("sample").open())
+        probe = QuestionProbe(FactQuestions(graph, today(), relations=["P30"]), LocalGenerator(demo_scorer))
+        facts = askable_facts(graph, ["P30"], today())
+        keys = [facts[place] for place in range(6)]
+        outcomes = probe.ask(keys, [0])
+        assert all(outcome.verdict.counts for outcome in outcomes)
+        assert any(outcome.verdict is Verdict.RIGHT for outcome in outcomes), "it knows a continent"
+        assert outcomes == probe.ask(keys, [0])

@@ -1,0 +1,177 @@
+"""Questions in the words of a model, and in those of a template where these do not pass."""
+
+import json
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+import pytest
+
+from kgprobe.analysis.answers import Writing, count_answers
+from kgprobe.graph.client import Endpoint, Graph
+from kgprobe.graph.ingest import load
+from kgprobe.intervals import today
+from kgprobe.models.generating.generator import Answer, Unanswered
+from kgprobe.models.generating.local import LocalGenerator
+from kgprobe.models.scoring.scorer import Scorer
+from kgprobe.probes.questions.items import FactQuestions, Kind, Question
+from kgprobe.probes.questions.probe import QuestionProbe
+from kgprobe.records import Entity, Fact, Relation
+from kgprobe.sampling.facts import FactKey, askable_facts
+from kgprobe.sources.contract import get_loader
+from tests.conftest import wipe
+from tests.probes.questions.answering import Answering
+from tests.written_source import WrittenSource
+
+AS_OF = 20200101
+CAPITAL = Relation(
+    "capital",
+    "capital",
+    description="city in which the government sits",
+    yes_no_questions=("Is [Y] the capital of [X]?",),
+    wh_questions=("What is the capital of [X]?",),
+)
+COUNTRIES = [Entity(f"c{n}", f"Country{n}", (f"Land{n}",)) for n in range(16)]
+CITIES = [Entity(f"t{n}", f"Town{n}", (f"Burg{n}",)) for n in range(16)]
+FACTS = [Fact(f"f{n}", f"c{n}", "capital", f"t{n}") for n in range(16)]
+ENDED = Fact("ended", "c0", "capital", "t1", end="1999")
+KEYS = [FactKey(fact.subject, fact.id) for fact in FACTS]
+
+
+def writes(prompt: str) -> str:
+    """Words a question of its own."""
+    told = dict(re.findall(r"(?m)^(Subject|Object): (.+)$", prompt.split("\n\n")[-1]))
+    country = told["Subject"].split(" (")[0]
+    if "Object" in told:
+        return f"Is {told['Object']} the city that is the capital of {country}?"
+    return f"Which city is the capital of {country}?"
+
+
+@pytest.fixture
+def loaded(graph: Graph) -> Graph:
+    load(graph, WrittenSource([*COUNTRIES, *CITIES], [*FACTS, ENDED], [CAPITAL]))
+    return graph
+
+
+def plain(question: Question) -> Question:
+    return replace(question, text="", written=None, fell_back=())
+
+
+def asked(graph: Graph, answer: Callable[[str], str | Answer | Unanswered], seed: int = 0) -> Sequence[Question]:
+    return FactQuestions(graph, AS_OF, writer=Answering(answer)).of(KEYS, [seed])
+
+
+def test_a_writer_words_the_questions_and_changes_nothing_else(loaded: Graph) -> None:
+    writer = Answering(writes)
+    questions = FactQuestions(loaded, AS_OF, writer=writer)
+    written = questions.of([*KEYS, FactKey("c0", "ended")], [3])
+    templates = FactQuestions(loaded, AS_OF).of([*KEYS, FactKey("c0", "ended")], [3])
+    assert list(map(plain, written)) == list(map(plain, templates))
+    assert {one.kind for one in written[:-1]} == {Kind.YES_NO, Kind.WH}
+    assert any(one.negative for one in written)
+    for one, country in zip(written[:-1], COUNTRIES, strict=True):
+        city = f"Is {one.shown[0]} the city that is" if one.kind is Kind.YES_NO else "Which city is"
+        assert one.text == f"{city} the capital of {country.label}?"
+        assert (one.written, one.fell_back) == (True, ())
+        assert one.text not in questions.paraphrases(one)
+        assert questions.paraphrases(one)[0] in (
+            f"Is {one.shown[0]} the capital of {country.label}?",
+            templates_wh(one),
+        )
+    # All at once, and nothing where nothing can be asked.
+    assert writer.calls == [len(KEYS)]
+    assert (written[-1].text, written[-1].written) == ("", None)
+    assert [one.written for one in templates] == [None] * len(templates)
+
+
+def templates_wh(question: Question) -> str:
+    return f"What is the capital of {question.fact.subject_label}?"
+
+
+def test_what_does_not_pass_is_asked_in_the_words_of_a_template(loaded: Graph) -> None:
+    templates = FactQuestions(loaded, AS_OF).of(KEYS, [0])
+    cities = {country.label: city.aliases[0] for country, city in zip(COUNTRIES, CITIES, strict=True)}
+
+    def tells(prompt: str) -> str:
+        country = re.findall(r"Subject: (\w+)", prompt)[-1]
+        return f"Which city is the capital of {country}, {cities[country]}?"
+
+    for answer, reason in [
+        (tells, "says a right answer"),
+        (lambda _: "Which city is the capital?", "does not name its subject once"),
+        (lambda _: "", "says nothing"),
+        (lambda _: Answer("", refused=True), "was refused"),
+        (lambda _: Unanswered("the server hung up"), "got no answer"),
+    ]:
+        questions = asked(loaded, answer)
+        assert [one.text for one in questions] == [one.text for one in templates]
+        assert not any(one.written for one in questions)
+        said = [{why.partition(":")[0] for why in one.fell_back} for one in questions if one.kind is Kind.WH]
+        assert all(reason in reasons for reasons in said)
+        assert any(said)
+
+
+def test_what_it_is_also_called_is_told_and_asked_for(loaded: Graph) -> None:
+    prompts = []
+
+    def says_one_name(prompt: str) -> str:
+        prompts.append(prompt.split("\n\n")[-1])
+        return writes(prompt)
+
+    def says_both(prompt: str) -> str:
+        country = re.findall(r"Subject: (.+)", prompt)[-1]
+        return writes(prompt).replace(country.split(" (")[0], country)
+
+    assert all(one.written for one in asked(loaded, says_one_name))
+    assert all(f"Subject: Country{n} (also called Land{n})\n" in prompt for n, prompt in enumerate(prompts))
+    one_name = FactQuestions(loaded, AS_OF, with_alias=True, writer=Answering(writes)).of(KEYS, [0])
+    assert not any(one.written for one in one_name)
+    both = FactQuestions(loaded, AS_OF, with_alias=True, writer=Answering(says_both)).of(KEYS, [0])
+    assert all(one.written and f"Country{n} (also called Land{n})?" in one.text for n, one in enumerate(both))
+
+
+def test_outcomes_tell_which_were_written_and_why_others_were_not(loaded: Graph) -> None:
+    def writes_yes_no(prompt: str) -> str:
+        return writes(prompt) if "Object:" in prompt else "Who is the capital?"
+
+    writer = Answering(writes_yes_no)
+    probe = QuestionProbe(FactQuestions(loaded, AS_OF, writer=writer), Answering(lambda question: "Yes."))
+    assert probe.describe()["writer"] == {"model": "answering"}
+    outcomes = probe.ask(KEYS, [0])
+    for outcome in outcomes:
+        evidence = outcome.evidence
+        assert evidence["written"] == (evidence["kind"] == "yes/no") == (evidence["fell_back"] == [])
+        assert evidence["question"] in outcome.prompt
+    wh = sum(outcome.evidence["kind"] == "wh" for outcome in outcomes)
+    writing = count_answers([outcome.as_row() for outcome in outcomes]).writing
+    assert writing is not None
+    assert (writing.questions, writing.written) == (len(KEYS), len(KEYS) - wh)
+    assert writing.reasons["does not name its subject once"] == wh > 0
+    told = f"{len(KEYS) - wh} of {len(KEYS)} questions are in the writer's words."
+    assert str(writing).startswith(told)
+    assert f"does not name its subject once ({wh})" in str(writing)
+    assert str(Writing(3, 3, {})) == "3 of 3 questions are in the writer's words."
+    unwritten = QuestionProbe(FactQuestions(loaded, AS_OF), Answering(lambda question: "Yes.")).ask(KEYS, [0])
+    assert not any("written" in outcome.evidence for outcome in unwritten)
+    assert count_answers([outcome.as_row() for outcome in unwritten]).writing is None
+    assert json.loads(json.dumps(outcomes[0].as_row())) == outcomes[0].as_row()
+
+
+def test_a_small_real_model_writes_little_that_passes_and_all_is_asked(
+    start_server: Callable[[str], Endpoint], demo_scorer: Scorer
+) -> None:
+    with Graph(start_server("arcadedb")) as graph:
+        wipe(graph)
+        load(graph, get_loader("sample").open())
+        questions = FactQuestions(graph, today(), relations=["P30"], writer=LocalGenerator(demo_scorer))
+        facts = askable_facts(graph, ["P30"], today())
+        keys = [facts[place] for place in range(4)]
+        written = questions.of(keys, [0])
+        assert written[2:] == questions.of(keys[2:], [0])
+        templates = FactQuestions(graph, today(), relations=["P30"]).of(keys, [0])
+        for one, template in zip(written, templates, strict=True):
+            assert bool(one.written) != bool(one.fell_back)
+            assert one.written or one.text == template.text
+            assert one.fact.subject_label in one.text
+            shown = [name for its in one.right for name in its.names if name in one.text]
+            assert bool(shown) == (one.kind is Kind.YES_NO and one.expected)

@@ -1,0 +1,317 @@
+"""Optimal distractors against brute force: every entity of Ω(f), enumerated and scored name by name."""
+
+import math
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from scipy.special import logsumexp
+from tokenizers import Tokenizer, models, normalizers
+from transformers import PreTrainedTokenizerFast
+
+from kgprobe.errors import KgprobeError
+from kgprobe.graph.client import Graph
+from kgprobe.graph.ingest import load
+from kgprobe.intervals import first_day, last_day
+from kgprobe.models.scoring.scorer import Scorer
+from kgprobe.probes.distractors.probe import DistractorProbe
+from kgprobe.probes.distractors.strategies import StrategyOptions
+from kgprobe.probes.outcome import Verdict
+from kgprobe.records import Entity, Fact, Relation
+from kgprobe.sampling.facts import AskedFact, FactKey, askable_facts, describe_facts
+from kgprobe.sampling.selection import sample_facts
+from kgprobe.search.most_plausible import TOLERANCE
+from kgprobe.search.optimal_distractors import OptimalDistractors, Retrieved
+from kgprobe.sources.contract import get_loader
+from kgprobe.verbalize.sentences import Cloze
+from tests.models.tiny import byte_level, random_model
+from tests.sampling import enumerable
+from tests.written_source import WrittenSource
+
+AS_OF = 20250101
+TEMPLATE = "[X] has to do with [Y]"
+UNLIMITED = 10**9
+# Twice: each of two values that are compared may be off by as much.
+EQUAL = 2 * TOLERANCE
+
+# Relations of the sample graph with some dozens of possible objects.
+SMALLER = ["P37", "P102", "P206", "P403", "P463", "P610"]
+
+Asked = tuple[AskedFact, Cloze]
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where the tries are kept."""
+    monkeypatch.setenv("KGPROBE_HOME", str(tmp_path / "home"))
+
+
+@pytest.fixture(scope="module")
+def tiny() -> Scorer:
+    """A model that is sure of itself, so that there is something to be left out."""
+    tokenizer = byte_level(bos=True)
+    model = random_model("gpt2", len(tokenizer))
+    with torch.no_grad():
+        model.transformer.ln_f.weight.mul_(3)
+    return Scorer(model, tokenizer, name="tiny")
+
+
+class Definition:
+    """Ω(f) and plausibility as they are defined, from the records that were loaded."""
+
+    def __init__(self, entities: Iterable[Entity], facts: Iterable[Fact]) -> None:
+        self.entities = {entity.id: entity for entity in entities}
+        self.facts = {fact.id: fact for fact in facts}
+        self.objects: dict[tuple[str, str], list[Fact]] = {}
+        for fact in self.facts.values():
+            self.objects.setdefault((fact.subject, fact.relation), []).append(fact)
+
+    def distractors(self, asked: Fact) -> list[str]:
+        truth = self.entities[asked.object]
+        names = {truth.label, *truth.aliases}
+        ended = asked.end is not None and last_day(asked.end) < AS_OF
+        its = self.objects[asked.subject, asked.relation]
+        known = {fact.object for fact in its if ended or self.current(fact)}
+        of_the_kind = {fact.object for fact in self.facts.values() if fact.relation == asked.relation}
+        return [
+            rival.id
+            for rival in self.entities.values()
+            if rival.label
+            and rival.id != truth.id
+            and rival.id not in known
+            and not names & {rival.label, *rival.aliases}
+            and (set(rival.types) & set(truth.types) if truth.types else rival.id in of_the_kind)
+        ]
+
+    @staticmethod
+    def current(fact: Fact) -> bool:
+        begun = fact.start is None or first_day(fact.start) <= AS_OF
+        return begun and (fact.end is None or last_day(fact.end) >= AS_OF)
+
+    def brute_force(self, scorer: Scorer, asked: Sequence[Asked]) -> list[dict[str, float]]:
+        """Log Pl of every distractor, after every sentence."""
+        pools = [self.distractors(self.facts[fact.key.fact]) for fact, _ in asked]
+        names, owners = [], []
+        for pool, (_, cloze) in zip(pools, asked, strict=True):
+            its = {id_: self.entities[id_] for id_ in pool}
+            texts = {id_: cloze.continuations([one.label, *one.aliases]) for id_, one in its.items()}
+            names.append([text for some in texts.values() for text in some])
+            owners.append(np.array([id_ for id_, some in texts.items() for _ in some]))
+        scores = scorer.score([cloze.prompt for _, cloze in asked], names, eos=True)
+        return [
+            {id_: float(logsumexp(values[own == id_])) for id_ in pool}
+            for pool, own, values in zip(pools, owners, scores, strict=True)
+        ]
+
+
+def sample_graph(graph: Graph) -> Definition:
+    """Load the sample graph."""
+    source = get_loader("sample").open()
+    load(graph, source)
+    entities = (placed.record for placed in source.entities())
+    facts = (placed.record for placed in source.facts())
+    return Definition(entities, facts)  # type: ignore[arg-type]
+
+
+def sample_questions(graph: Graph, count: int, seed: int, relations: Sequence[str] = ()) -> list[Asked]:
+    rows = {row["id"]: row for row in graph.read("sample/relations")}
+    keys = sample_facts(askable_facts(graph, list(relations or rows), AS_OF), count, seed)
+    return [
+        (fact, Cloze(rows[fact.relation]["clozes"][number % len(rows[fact.relation]["clozes"])], fact.subject_label))
+        for number, fact in enumerate(describe_facts(graph, keys))
+    ]
+
+
+def check(found: Retrieved, truth: dict[str, float], count: int) -> None:
+    """Plausibilities that are whole, best first, and a certificate and a bound that are true."""
+    ids = [rival.id for rival in found.distractors]
+    assert len(ids) == len(set(ids)) == min(count, len(truth))
+    assert found.log_plausibilities == pytest.approx([truth[id_] for id_ in ids], abs=EQUAL)
+    assert found.log_plausibilities == sorted(found.log_plausibilities, reverse=True)
+    assert found.certified is not None
+    assert found.bound is not None
+    best = sorted(truth.values(), reverse=True)[: found.certified]
+    assert found.log_plausibilities[: found.certified] == pytest.approx(best, abs=EQUAL)
+    assert max((value for id_, value in truth.items() if id_ not in ids), default=-math.inf) <= found.bound + EQUAL
+
+
+@pytest.mark.parametrize("endpoint", ["arcadedb"], indirect=True)
+def test_exact_optimal_is_brute_force_on_the_sample_graph(graph: Graph, tiny: Scorer) -> None:
+    definition = sample_graph(graph)
+    # Most of them about languages, organizations, mountains and seas, of which there are fewer than cities.
+    asked = sample_questions(graph, 50, seed=1) + sample_questions(graph, 170, 1, SMALLER)
+    assert len({fact.key for fact, _ in asked}) >= 200
+    truths = definition.brute_force(tiny, asked)
+    exact = OptimalDistractors(graph, tiny, AS_OF, exact=True, budget=UNLIMITED)
+    in_their_order = 0
+    for found, truth in zip(exact.retrieve(asked, 10), truths, strict=True):
+        check(found, truth, 10)
+        assert found.certified == len(found.distractors)
+        # Entities that the model finds equally plausible, within the tolerance, may stand for each other.
+        best = sorted(truth, key=lambda id_: -truth[id_])[:10]
+        in_their_order += [rival.id for rival in found.distractors] == best
+    assert in_their_order > 0.95 * len(asked)
+
+    # Where the budget is spent before, what is said to be proved is true.
+    some = asked[:16]
+    small = OptimalDistractors(graph, tiny, AS_OF, exact=True, budget=60).retrieve(some, 10)
+    for found, truth in zip(small, truths, strict=False):
+        check(found, truth, 10)
+    proved = [found.certified for found in small]
+    assert 0 < sum(map(bool, proved)) < len(some), "some proofs are to reach somewhere"
+
+    # A beam finds as many, whole and best first, if not always the best; what it happens to prove is true.
+    for found, truth in zip(
+        OptimalDistractors(graph, tiny, AS_OF, exact=False).retrieve(some, 10), truths, strict=False
+    ):
+        check(found, truth, 10)
+
+
+@pytest.mark.parametrize("endpoint", ["arcadedb"], indirect=True)
+def test_exact_optimal_is_brute_force_with_a_real_model(graph: Graph, demo_scorer: Scorer) -> None:
+    definition = sample_graph(graph)
+    asked = [*sample_questions(graph, 3, 2, ["P30"]), *sample_questions(graph, 2, 2, ["P102"])]
+    exact = OptimalDistractors(graph, demo_scorer, AS_OF, exact=True, budget=UNLIMITED)
+    for found, truth in zip(exact.retrieve(asked, 3), definition.brute_force(demo_scorer, asked), strict=True):
+        check(found, truth, 3)
+        assert found.certified == 3
+
+
+def test_distractors_are_those_of_the_definition(graph: Graph, tiny: Scorer) -> None:
+    """With aliases merged, nothing right, ended facts, objects of several types and of none."""
+    people, facts = enumerable.enumerable(5, entities=40, facts=40)
+    load(graph, WrittenSource(people, facts))
+    labels = {entity.id: entity.label for entity in people}
+    asked = [
+        (fact, Cloze(TEMPLATE, fact.subject_label))
+        for fact in describe_facts(graph, [FactKey(fact.subject, fact.id) for fact in facts])
+        if fact.subject_label and labels[fact.object]
+    ]
+    by_id = {fact.id: fact for fact in facts}
+    types = {entity.id: len(entity.types) for entity in people}
+    assert {types[fact.object] for fact, _ in asked} == {0, 1, 2}
+    assert any(by_id[fact.key.fact].end == "2010" for fact, _ in asked)
+    for exact in (True, False):
+        strategy = OptimalDistractors(graph, tiny, enumerable.AS_OF, exact=exact)
+        everyone = strategy.retrieve(asked, len(people))
+        few = strategy.retrieve(asked, 3)
+        for (fact, _), all_, first in zip(asked, everyone, few, strict=True):
+            expected = enumerable.distractors(people, facts, by_id[fact.key.fact])
+            ids = [rival.id for rival in all_.distractors]
+            assert len(ids) == len(set(ids))
+            assert set(ids) == expected, fact
+            assert (all_.certified, all_.bound) == (len(ids), -math.inf) if expected else (None, None)
+            assert all_.reason == (None if expected else "there is no distractor in the graph")
+            if exact:
+                assert first.log_plausibilities == pytest.approx(all_.log_plausibilities[:3], abs=EQUAL)
+
+
+CITIES = ["Tokyo", "Paris", "Kyoto", "Zürich", "New York", "Warsaw", "London"]
+PEOPLE = [
+    Entity("c", "Japan", types=("country",)),
+    *(Entity(f"e{n}", name, (name + " City",), types=("city",)) for n, name in enumerate(CITIES)),
+    Entity("lonely", "Atlantis", types=("myth",)),
+    Entity("town", "Bath", types=("town",)),
+    Entity("other", "Cork", types=("town",)),
+    Entity("endless", "York", ("A" * 2_000,), types=("town",)),
+]
+RELATION = Relation("P36", "capital", clozes=("The capital of [X] is [Y]",))
+FACTS = [Fact("f", "c", "P36", "e0"), Fact("alone", "c", "P36", "lonely"), Fact("t", "c", "P36", "town")]
+
+
+def ask(graph: Graph, scorer: Scorer, strategy: str, facts: Sequence[str], distractors: int = 3) -> list:
+    options = StrategyOptions(strategy, AS_OF)
+    probe = DistractorProbe(graph, scorer, options, distractors=distractors)
+    return probe.ask([FactKey("c", fact) for fact in facts], [0])
+
+
+@pytest.mark.parametrize("strategy", ["approximate-optimal", "exact-optimal"])
+def test_a_probe_tells_what_was_proved_and_left_out(graph: Graph, tiny: Scorer, strategy: str) -> None:
+    load(graph, WrittenSource(PEOPLE, FACTS, [RELATION]))
+    found, alone, town = ask(graph, tiny, strategy, ["f", "alone", "t"])
+    [sentence] = found.evidence["sentences"]
+    definition = Definition(PEOPLE, FACTS)
+    cloze = Cloze(RELATION.clozes[0], "Japan")
+    key = FactKey("c", "f")
+    [truth] = definition.brute_force(tiny, [(AskedFact(key, "P36", "Japan", (), "e0", "", (), None, None), cloze)])
+    shown = [found.evidence["rivals"][place]["id"] for place in sentence["rivals"]]
+    assert sentence["log_plausibility"][1:] == pytest.approx([truth[id_] for id_ in shown], abs=EQUAL)
+    own = logsumexp(tiny.score([cloze.prompt], [["Tokyo", "Tokyo City"]], eos=True)[0])
+    assert sentence["log_plausibility"][0] == pytest.approx(own, abs=EQUAL)
+    if strategy == "exact-optimal":
+        assert shown == sorted(truth, key=lambda id_: -truth[id_])[:3]
+        assert sentence["certified"] == 3
+        reason = found.evidence["rivals"][0]["reason"]
+        assert reason.startswith("city, like Tokyo; plausibility ")
+        assert reason.endswith(", number 1 of its search, proved")
+    assert (alone.verdict, alone.reason) == (Verdict.UNASKABLE, "there is no distractor in the graph")
+    # One town has an alias that the model cannot take in.
+    [sentence] = town.evidence["sentences"]
+    assert [town.evidence["rivals"][place]["id"] for place in sentence["rivals"]] == ["other"]
+    assert sentence["reason"] == "1 of its candidates left out, as they have a name too long for the model"
+    assert sentence["certified"] == 1
+
+
+def test_a_name_that_tokenizes_to_nothing_is_told(graph: Graph) -> None:
+    tokenizer = byte_level(bos=True)
+    # Without the space at its end, nothing is left of a text that ends in this character alone.
+    tokenizer.backend_tokenizer.normalizer = normalizers.Sequence(
+        [normalizers.Replace("\x01", ""), normalizers.Strip(left=False)]
+    )
+    scorer = Scorer(random_model("gpt2", len(tokenizer)), tokenizer, name="deaf")
+    towns = [("town", "York"), ("o", "Cork"), ("n", "Bath", ("\x01",))]
+    people = [Entity("c", "Japan"), *(Entity(*town, types=("town",)) for town in towns)]
+    load(graph, WrittenSource(people, [Fact("t", "c", "P36", "town")], [RELATION]))
+    [town] = ask(graph, scorer, "exact-optimal", ["t"])
+    [sentence] = town.evidence["sentences"]
+    assert [town.evidence["rivals"][place]["id"] for place in sentence["rivals"]] == ["o"]
+    assert "1 of its candidates left out, as they have a name that tokenizes to nothing" in sentence["reason"]
+
+
+def test_where_names_have_other_tokens_behind_the_sentence_nothing_is_proved(graph: Graph) -> None:
+    # Without pre-tokenization a token may hold the end of a sentence and the beginning of a name.
+    letters = sorted(set("".join([entity.label for entity in PEOPLE] + ["The capital of is City"])))
+    vocabulary = {"<s>": 0, "</s>": 1} | {letter: number for number, letter in enumerate(letters, start=2)}
+    vocabulary |= {" L": len(vocabulary), "s L": len(vocabulary) + 1}
+    tokenizer = PreTrainedTokenizerFast(
+        tokenizer_object=Tokenizer(models.BPE(vocabulary, [(" ", "L"), ("s", " L")])),
+        bos_token="<s>",
+        eos_token="</s>",
+        unk_token="a",
+    )
+    scorer = Scorer(random_model("gpt2", len(vocabulary)), tokenizer, name="crossing", bos=True)
+    load(graph, WrittenSource(PEOPLE, FACTS, [RELATION]))
+    [found] = ask(graph, scorer, "exact-optimal", ["f"], distractors=len(CITIES) - 1)
+    [sentence] = found.evidence["sentences"]
+    assert "certified" not in sentence
+    assert "nothing is proved" in sentence["reason"]
+    # The plausibilities are those of the tokens that there are.
+    names = {f"e{n}": [name, f"{name} City"] for n, name in enumerate(CITIES)}
+    ids = [found.evidence["rivals"][place]["id"] for place in sentence["rivals"]]
+    assert set(ids) == names.keys() - {"e0"}
+    scores = scorer.score([sentence["prompt"]] * len(ids), [names[id_] for id_ in ids], eos=True)
+    assert sentence["log_plausibility"][1:] == pytest.approx([logsumexp(values) for values in scores], abs=EQUAL)
+    assert sentence["log_plausibility"][1:] == sorted(sentence["log_plausibility"][1:], reverse=True)
+    # Also where the name with other tokens is not among those that were found.
+    [found] = ask(graph, scorer, "exact-optimal", ["f"], distractors=1)
+    assert [rival["label"] for rival in found.evidence["rivals"]] != ["London"]
+    assert "certified" not in found.evidence["sentences"][0]
+
+
+def test_a_model_without_an_end_cannot_search(graph: Graph) -> None:
+    tokenizer = byte_level(bos=True, eos=False)
+    scorer = Scorer(random_model("gpt2", len(tokenizer)), tokenizer, name="endless")
+    with pytest.raises(KgprobeError, match="endless has no EOS token"):
+        OptimalDistractors(graph, scorer, AS_OF, exact=True).retrieve([], 1)
+
+
+def test_a_sentence_that_leaves_no_room_is_told(graph: Graph, tiny: Scorer) -> None:
+    load(graph, WrittenSource(PEOPLE, FACTS, [RELATION]))
+    [fact] = describe_facts(graph, [FactKey("c", "f")])
+    strategy = OptimalDistractors(graph, tiny, AS_OF, exact=False)
+    long, short = strategy.retrieve([(fact, Cloze(TEMPLATE, "A" * 2_000)), (fact, Cloze(TEMPLATE, "Japan"))], 2)
+    assert not long.distractors
+    assert "leaves no room for a name" in str(long.reason)
+    assert len(short.distractors) == 2

@@ -1,0 +1,334 @@
+"""The server's life among commands that come, go, are killed, and come at once. Real processes, the embedded engine."""
+
+import dataclasses
+import json
+import os
+import shutil
+import signal
+import socket
+import stat
+import subprocess
+import sys
+from pathlib import Path
+
+import psutil
+import pytest
+
+from kgprobe.errors import KgprobeError
+from kgprobe.graph.client import Graph
+from kgprobe.servers import server
+from kgprobe.servers.folder import Folder, User
+from kgprobe.servers.processes import ProcessKey, find, free_ports, is_open, key_of
+from kgprobe.servers.status import status_of
+from tests.servers.servers import clean_environment, holder, leave, servers_on, wait_for
+
+MEMORY = 512
+
+
+def nobody(prompt: str) -> str:
+    raise AssertionError(f"asked for a password: {prompt}")
+
+
+def rows(graph: Graph, text: str) -> list[dict[str, object]]:
+    return list(graph.run_text(text, {})[1])
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Folder:
+    return Folder(tmp_path / "graph")
+
+
+@pytest.fixture(autouse=True)
+def _no_server_survives(tmp_path: Path) -> object:
+    yield
+    left = servers_on(tmp_path / "graph")
+    for process in left:
+        process.kill()
+    assert not left, "a test left a server behind"
+
+
+def test_a_command_starts_the_server_and_stops_it_again(folder: Folder) -> None:
+    with server.open_graph(str(folder.path), nobody) as graph:
+        assert len(servers_on(folder.path)) == 1
+        status = status_of(folder)
+        assert status.running
+        assert status.kept is False
+        assert [user.process.pid for user in status.users] == [os.getpid()]
+        rows(graph, "CREATE (:Entity {id: 'Q1'})")
+        port = int(str(status.address).rpartition(":")[2])
+        password = folder.password
+    assert servers_on(folder.path) == []
+    assert not is_open(port)
+    assert not status_of(folder).running
+    with server.open_graph(str(folder.path), nobody) as graph:
+        assert rows(graph, "MATCH (e:Entity) RETURN e.id AS id") == [{"id": "Q1"}]
+    assert folder.password == password
+
+
+def test_files_are_for_their_owner_alone(folder: Folder) -> None:
+    with server.lease(folder, memory=MEMORY):
+        assert stat.S_IMODE(folder.path.stat().st_mode) == 0o700
+        assert stat.S_IMODE(folder.password_file.stat().st_mode) == 0o600
+        (process,) = servers_on(folder.path)
+        assert folder.password not in " ".join(process.cmdline())
+        assert folder.password not in " ".join(process.environ().values())
+        listening = [each.laddr.ip for each in process.net_connections("tcp") if each.status == psutil.CONN_LISTEN]
+        assert len(listening) >= 2
+        assert {address.removeprefix("::ffff:") for address in listening} == {"127.0.0.1"}
+        assert len(folder.password) >= 24
+
+
+def test_two_commands_at_once_share_a_server_and_the_last_one_stops_it(folder: Folder) -> None:
+    program = (
+        "from tests.servers.servers import holder, leave; import sys, pathlib; leave(holder(pathlib.Path(sys.argv[1])))"
+    )
+    # Both begin at the same moment, each in its own process, before there is a folder.
+    racers = [
+        subprocess.Popen([sys.executable, "-c", program, str(folder.path)], env=clean_environment()) for _ in range(2)
+    ]
+    assert [racer.wait(300) for racer in racers] == [0, 0]
+    assert servers_on(folder.path) == []
+
+    first = holder(folder.path)
+    second = holder(folder.path)
+    (process,) = servers_on(folder.path)
+    assert {user.process.pid for user in status_of(folder).users} == {first.pid, second.pid}
+    leave(first)
+    assert servers_on(folder.path) == [process]
+    leave(second)
+    assert servers_on(folder.path) == []
+
+
+def test_a_kept_server_outlives_its_users_and_stop_waits_for_its_end(folder: Folder) -> None:
+    started, new = server.start(folder, memory=MEMORY)
+    assert new
+    assert server.start(folder) == (started, False)
+    with server.open_graph(str(folder.path), nobody):
+        pass
+    assert started.process is not None
+    assert [process.pid for process in servers_on(folder.path)] == [started.process.pid]
+    assert server.stop(folder)
+    assert servers_on(folder.path) == []
+    assert not is_open(started.bolt_port)
+    assert not server.stop(folder)
+
+
+def test_start_keeps_a_server_that_a_command_has_started(folder: Folder) -> None:
+    user = holder(folder.path)
+    _, new = server.start(folder)
+    assert not new
+    leave(user)
+    assert len(servers_on(folder.path)) == 1
+    server.stop(folder)
+
+
+def test_stop_refuses_while_others_use_the_server(folder: Folder) -> None:
+    user = holder(folder.path)
+    with pytest.raises(KgprobeError, match=f"in use by: .*process {user.pid}.*--force"):
+        server.stop(folder)
+    assert len(servers_on(folder.path)) == 1
+    assert server.stop(folder, force=True)
+    assert servers_on(folder.path) == []
+    leave(user)
+
+
+def test_leases_of_dead_commands_do_not_count(folder: Folder) -> None:
+    killed = holder(folder.path)
+    killed.kill()
+    killed.communicate()
+    # Nobody was there to stop it; the next command finds it, uses it, and is the last.
+    (process,) = servers_on(folder.path)
+    assert status_of(folder).users == ()
+    with server.open_graph(str(folder.path), nobody):
+        assert servers_on(folder.path) == [process]
+    assert servers_on(folder.path) == []
+
+
+@pytest.mark.parametrize("request_to_end", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
+def test_a_command_that_is_asked_to_end_stops_its_server(folder: Folder, request_to_end: signal.Signals) -> None:
+    asked = holder(folder.path)
+    asked.send_signal(request_to_end)
+    asked.communicate(timeout=120)
+    assert asked.returncode != 0
+    assert servers_on(folder.path) == []
+
+
+def test_a_killed_server_is_noticed_and_nothing_committed_is_lost(folder: Folder) -> None:
+    started, _ = server.start(folder, memory=MEMORY)
+    with server.open_graph(str(folder.path), nobody) as graph:
+        rows(graph, "UNWIND range(1, 500) AS i CREATE (:Entity {id: 'Q' + toString(i)})")
+        (process,) = servers_on(folder.path)
+        process.kill()
+        process.wait()
+        with pytest.raises(KgprobeError, match="does not answer"):
+            rows(graph, "MATCH (e:Entity) RETURN count(e) AS count")
+    assert not status_of(folder).running
+    with server.open_graph(str(folder.path), nobody) as graph:
+        assert rows(graph, "MATCH (e:Entity) RETURN count(e) AS count") == [{"count": 500}]
+        assert [process.pid for process in servers_on(folder.path)] != [started.process and started.process.pid]
+
+
+def test_a_stale_state_whose_pid_is_used_again_harms_nobody(folder: Folder) -> None:
+    with server.lease(folder, memory=MEMORY):
+        state = folder.read_server()
+    assert state is not None
+    bystander = subprocess.Popen(["sleep", "300"])
+    try:
+        reused = ProcessKey(bystander.pid, key_of(bystander.pid).created - 3600)
+        folder.write_server(dataclasses.replace(state, process=reused, ready=True, kept=True))
+        assert not status_of(folder).running
+        assert not server.stop(folder)
+        with server.open_graph(str(folder.path), nobody) as graph:
+            assert rows(graph, "RETURN 1 AS one") == [{"one": 1}]
+        assert bystander.poll() is None
+    finally:
+        bystander.kill()
+        bystander.wait()
+
+
+@pytest.mark.parametrize("state", [None, b"", b'{"engine": "arcad'])
+def test_a_server_without_legible_state_is_found(folder: Folder, state: bytes | None) -> None:
+    server.start(folder, memory=MEMORY)
+    (before,) = servers_on(folder.path)
+    (folder.path / "server.json").unlink()
+    if state is not None:
+        (folder.path / "server.json").write_bytes(state)
+    with server.open_graph(str(folder.path), nobody) as graph:
+        assert rows(graph, "RETURN 1 AS one") == [{"one": 1}]
+        (after,) = servers_on(folder.path)
+        assert after != before
+
+
+@pytest.mark.parametrize("moment", ["at once", "with state", "listening"])
+def test_a_half_started_server_is_replaced(folder: Folder, moment: str) -> None:
+    starter = subprocess.Popen(
+        [sys.executable, "-m", "kgprobe", "graph", "start", "--memory", "512m", "--graph", str(folder.path)],
+        env=clean_environment(),
+        stdout=subprocess.DEVNULL,
+    )
+
+    def come() -> bool:
+        found = servers_on(folder.path)
+        if moment == "with state":
+            return (folder.path / "server.json").exists()
+        return bool(found) and (moment == "at once" or bool(found[0].net_connections("tcp")))
+
+    wait_for(come)
+    starter.kill()
+    starter.wait()
+    state = folder.read_server()
+    assert state is None or not state.ready, "the starter was too quick for this test"
+    assert not status_of(folder).running
+    with server.open_graph(str(folder.path), nobody) as graph:
+        assert rows(graph, "RETURN 1 AS one") == [{"one": 1}]
+        assert len(servers_on(folder.path)) == 1
+    assert servers_on(folder.path) == []
+
+
+def test_a_first_start_that_stopped_before_the_engine_is_done_again(folder: Folder) -> None:
+    folder.path.mkdir()
+    folder.password_file.write_text("half")
+    with server.open_graph(str(folder.path), nobody):
+        assert folder.password != "half"
+
+
+def test_a_server_that_dies_at_start_says_why(folder: Folder) -> None:
+    with (
+        pytest.raises(KgprobeError, match="ended with code 1 while it started") as caught,
+        server.lease(folder, memory=2**40),
+    ):
+        pass
+    assert f"The end of {folder.log}:" in str(caught.value)
+    # What Java says differs with the machine; that it is shown matters.
+    assert "heap" in str(caught.value)
+    assert servers_on(folder.path) == []
+    with server.lease(folder, memory=MEMORY):
+        assert len(servers_on(folder.path)) == 1
+
+
+def test_a_port_lost_between_choice_and_use_is_chosen_anew(folder: Folder, monkeypatch: pytest.MonkeyPatch) -> None:
+    for which in (0, 1):
+        with socket.socket() as squatter:
+            squatter.bind(("127.0.0.1", 0))
+            squatter.listen()
+            taken = squatter.getsockname()[1]
+            choices = iter([[taken, *free_ports(1)] if which == 0 else [*free_ports(1), taken]])
+            monkeypatch.setattr(server, "free_ports", lambda count, c=choices: next(c, None) or free_ports(count))
+            with server.lease(folder, memory=MEMORY) as endpoint, Graph(endpoint) as graph:
+                assert rows(graph, "RETURN 1 AS one") == [{"one": 1}]
+                assert not endpoint.address.endswith(f":{taken}")
+
+
+def test_a_missing_password_is_named(folder: Folder) -> None:
+    with server.lease(folder, memory=MEMORY):
+        pass
+    folder.password_file.unlink()
+    with pytest.raises(KgprobeError, match="password is missing"), server.lease(folder):
+        pass
+    assert servers_on(folder.path) == []
+
+
+def test_a_folder_remembers_its_engine(folder: Folder) -> None:
+    folder.create("arcadedb")
+    with pytest.raises(KgprobeError, match=r"made by arcadedb.*Leave --engine out"), server.lease(folder, "neo4j"):
+        pass
+
+
+def test_folders_that_are_no_graphs_are_refused(tmp_path: Path) -> None:
+    documents = tmp_path / "documents"
+    documents.mkdir(mode=0o755)
+    (documents / "thesis.tex").write_text("…")
+    with pytest.raises(KgprobeError, match=r"thesis\.tex"), server.open_graph(str(documents), nobody):
+        pass
+    assert stat.S_IMODE(documents.stat().st_mode) == 0o755
+    assert sorted(path.name for path in documents.iterdir()) == ["thesis.tex"]
+    with pytest.raises(KgprobeError, match="is a file"), server.open_graph(str(documents / "thesis.tex"), nobody):
+        pass
+    with pytest.raises(KgprobeError, match="neither a folder nor an address"), server.open_graph("http://h", nobody):
+        pass
+
+
+def test_process_keys_tell_processes_apart() -> None:
+    own = key_of(os.getpid())
+    assert find(own) is not None
+    assert find(ProcessKey(own.pid, own.created - 3600)) is None
+    child = subprocess.Popen(["true"])
+    key = key_of(child.pid)
+    wait_for(lambda: psutil.Process(child.pid).status() == psutil.STATUS_ZOMBIE)
+    assert find(key) is None
+    child.wait()
+    assert find(key) is None
+
+
+def test_users_are_listed_and_pruned(folder: Folder) -> None:
+    folder.path.mkdir()
+    own = User(key_of(os.getpid()), "kgprobe rounds run")
+    folder.add_user(own)
+    folder.add_user(User(ProcessKey(own.process.pid, own.process.created - 3600), "an earlier one"))
+    (folder.path / "users" / "torn.json").write_bytes(b'{"process"')
+    assert folder.users() == [own]
+    folder.prune_users()
+    (left,) = (folder.path / "users").iterdir()
+    assert json.loads(left.read_bytes())["command"] == "kgprobe rounds run"
+
+
+def test_a_full_disk_is_named_and_costs_nothing_that_was_committed(tmp_path: Path) -> None:
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    # A mount namespace of its own, so that a tiny disk can be mounted, and is gone with its process.
+    namespace = ["unshare", "-Urm"]
+    mount = ["mount", "-t", "tmpfs", "tmpfs", str(disk)]
+    if shutil.which("unshare") is None or subprocess.run([*namespace, *mount], capture_output=True).returncode != 0:
+        pytest.skip("no tiny disk can be mounted here: unshare -Urm with mount does not work")
+    done = subprocess.run(
+        [*namespace, sys.executable, "-m", "tests.servers.fill_disk", str(disk)],
+        capture_output=True,
+        text=True,
+        env=clean_environment(),
+    )
+    assert done.returncode == 0, done.stderr
+    told = json.loads(done.stdout)
+    assert told["complaint"].startswith(f"The disk under {disk / 'graph'} is full (")
+    assert told["committed"] > 0
+    assert told["found"] == told["committed"]
+    assert told["more"] == told["found"] + 200

@@ -1,0 +1,101 @@
+"""What all formats ask of ids, texts and intervals."""
+
+import unicodedata
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kgprobe.sources.values import ID_LIMIT, check_id, check_interval, fact_id, tidy, tidy_all
+
+
+@pytest.mark.parametrize(
+    ("text", "tidied"),
+    [
+        ("France", "France"),
+        ("  two  spaces ", "two  spaces"),
+        ("a\nb", "a b"),
+        ("a \r\n\t b", "a b"),
+        ("a\0b\x7f", "a b"),
+        ("\u2028", ""),
+        ("a\u00a0b", "a\u00a0b"),
+        ("\u00a0\u3000", ""),
+        ("\u2009a\u00a0\n", "a"),
+        ("👩‍👩‍👧‍👦 🏴󠁧󠁢󠁳󠁣󠁴󠁿", "👩‍👩‍👧‍👦 🏴󠁧󠁢󠁳󠁣󠁴󠁿"),
+        ("\u200fالقاهرة\u200f", "\u200fالقاهرة\u200f"),
+        ("ירושלים", "ירושלים"),
+    ],
+)
+def test_tidy(text: str, tidied: str) -> None:
+    assert tidy(text) == tidied
+
+
+@given(st.text())
+def test_a_tidy_text_is_one_line_without_controls_and_stays_as_it_is(text: str) -> None:
+    tidied = tidy(text)
+    assert len(tidied.splitlines()) <= 1
+    assert all(unicodedata.category(character) != "Cc" for character in tidied)
+    assert tidy(tidied) == tidied
+    assert [c for c in text if c.isalnum()] == [c for c in tidied if c.isalnum()]
+
+
+def test_texts_are_kept_once_in_order_without_empty_ones_and_the_label() -> None:
+    assert tidy_all(["b", " a", "", "b\n", "the label", "\t"], without="the label") == ("b", "a")
+
+
+@pytest.mark.parametrize(
+    ("identifier", "message"),
+    [
+        ("", "the id is empty"),
+        ("Q1" * (ID_LIMIT // 2) + "0", "the id has 1,001 characters, more than 1,000"),
+        ("Q1\n", "control characters or space"),
+        (" Q1", "control characters or space"),
+        ("Q\x001", "control characters or space"),
+    ],
+)
+def test_bad_ids(identifier: str, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        check_id(identifier)
+
+
+def test_good_ids_are_given_back() -> None:
+    for identifier in ("Q142", "dbr:Café_(film)", 'quote"`$', "x" * ID_LIMIT, "北京"):
+        assert check_id(identifier) == identifier
+
+
+@pytest.mark.parametrize(
+    ("start", "end"),
+    [
+        (None, None),
+        ("2011", None),
+        (None, "-0044-03-15"),
+        ("2011", "2011"),
+        ("2011-05", "2011"),
+        ("-0044-03-15", "-0044"),
+        ("-0100", "0014"),
+    ],
+)
+def test_intervals_in_order(start: str | None, end: str | None) -> None:
+    check_interval(start, end)
+
+
+@pytest.mark.parametrize(
+    ("start", "end", "message"),
+    [
+        ("2012", "2011-12-31", "the end 2011-12-31 lies before the start 2012"),
+        ("0014", "-0100", "lies before"),
+        ("2011-13", None, "no such month"),
+        (None, "yesterday", "'yesterday' is no date"),
+        (None, "2011-02-29", "no such month or day"),
+    ],
+)
+def test_bad_intervals(start: str | None, end: str | None, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        check_interval(start, end)
+
+
+def test_two_terms_of_one_triple_have_two_ids() -> None:
+    assert fact_id("Q142", "P35", "Q329", None) == "Q142 P35 Q329"
+    assert fact_id("Q142", "P35", "Q329", "2007-05") == "Q142 P35 Q329 @2007-05"
+    with pytest.raises(ValueError, match="id made of subject, relation and object has"):
+        fact_id("a" * 500, "b" * 500, "c", None)

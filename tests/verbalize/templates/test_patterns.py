@@ -1,0 +1,84 @@
+"""Public patterns as relations, and files of them."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from kgprobe.errors import KgprobeError
+from kgprobe.records import Relation
+from kgprobe.sources.contract import get_loader
+from kgprobe.verbalize.templates.file import open_for_relations, relation_line, relations_in
+from kgprobe.verbalize.templates.patterns import convert_patterns
+
+LAMA = """\
+{"relation": "P19", "template": "[X] was born in [Y] .", "label": "place of birth", "type": "N-1"}
+{"relation": "P1001", "template": "[X] is a legal term in [Y] .", "label": "applies to jurisdiction"}
+
+{"relation": "P7", "template": "The brother of [Y] is [X]'s ."}
+{"relation": "P8"}
+{"relation": "P9", "template": 3}
+[]
+no JSON
+{"relation": "P10", "template": "[X] and [Z] of [Y]"}
+"""
+PARAREL = """\
+{"pattern": "[X] was born in [Y].", "lemma": "be-bear-in", "tense": "past"}
+{"pattern": "[X], native of [Y]"}
+{"pattern": "[Y] is where [X] was born ."}
+"""
+
+
+def test_patterns_of_several_files_come_together(tmp_path: Path) -> None:
+    lama, pararel, table = tmp_path / "lama.jsonl", tmp_path / "P19.jsonl", tmp_path / "table.jsonl"
+    lama.write_text(LAMA)
+    pararel.write_text(PARAREL)
+    table.write_text('{"id": "P20", "label": "place of death", "bear_templates": ["[X] died in [Y]."], "facts": 3}\n')
+    converted = convert_patterns([lama, pararel, table])
+    assert [relation for relation in converted.relations if relation.clozes or relation.statements] == [
+        Relation(
+            "P19",
+            "place of birth",
+            clozes=("[X] was born in [Y]", "[X], native of [Y]"),
+            statements=("[Y] is where [X] was born.",),
+        ),
+        Relation("P1001", "applies to jurisdiction", clozes=("[X] is a legal term in [Y]",)),
+        Relation("P7", statements=("The brother of [Y] is [X]'s.",)),
+        Relation("P20", "place of death", clozes=("[X] died in [Y]",)),
+    ]
+    assert [problem.split(": ")[0] for problem in converted.problems] == [
+        f"lama.jsonl, line {n}" for n in (5, 6, 7, 8, 9)
+    ]
+    assert "neither `relation` and `template` (LAMA) nor `pattern` (ParaRel)" in converted.problems[0]
+    assert "a text is expected, not 3" in converted.problems[1]
+    assert "P10: '[X] and [Z] of [Y]' has a bracket" in converted.problems[4]
+    with pytest.raises(KgprobeError, match=r"none\.jsonl cannot be read"):
+        convert_patterns([tmp_path / "none.jsonl"])
+
+
+def test_real_patterns_are_all_used(shared_data: Path) -> None:
+    converted = convert_patterns([shared_data / "wikidata" / "relations.jsonl"])
+    assert converted.problems == []
+    assert sum(bool(relation.clozes) for relation in converted.relations) > 80
+
+
+def test_a_file_is_read_as_it_was_written_and_gone_on_with(tmp_path: Path) -> None:
+    path = tmp_path / "new" / "relations.jsonl"
+    relation = Relation("P1", "kind of", ("type",), clozes=("[X] is a kind of [Y]",), past_clozes=("[X] was [Y]",))
+    assert relations_in(path) == []
+    with open_for_relations(path, anew=False) as file:
+        file.write(relation_line(relation, {"written_by": "demo"}))
+        file.write(relation_line(Relation("P2", active=False)).rstrip("\n"))
+    assert relations_in(path) == ["P1", "P2"]
+    with open_for_relations(path, anew=False) as file:
+        file.write(relation_line(Relation("P3")))
+    assert json.loads(path.read_text().splitlines()[0])["written_by"] == "demo"
+    read = [record for _, record, _ in get_loader("table").open(entities=None, facts=None, relations=path).relations()]
+    assert read == [relation, Relation("P2", active=False), Relation("P3")]
+    with path.open("a") as file:
+        file.write('{"id"')
+    with pytest.raises(KgprobeError, match="line 4: no relation"):
+        relations_in(path)
+    with open_for_relations(path, anew=True):
+        pass
+    assert relations_in(path) == []
