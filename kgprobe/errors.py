@@ -1,4 +1,7 @@
-"""Errors that are messages for the user: what was wrong, where, and what would be right."""
+"""Errors that are messages for the user: what was wrong, where, and what would be right.
+
+A message names arguments of the library in backquotes (`` `as_of` ``); the command line puts its own options there.
+"""
 
 
 class KgprobeError(Exception):
@@ -7,3 +10,20 @@ class KgprobeError(Exception):
 
 class UnknownNameError(KgprobeError):
     """A name the user gave (query, probe, model, run, …) is not one we know; the command line exits with 2."""
+
+
+class ArgumentError(KgprobeError):
+    """An argument that cannot be what it is; the command line exits with 2.
+
+    Attributes:
+        argument: its name.
+    """
+
+    def __init__(self, argument: str, problem: str) -> None:
+        """Say what is wrong with an argument.
+
+        Args:
+            problem: to be read after the argument's name, with a full stop.
+        """
+        super().__init__(f"`{argument}` {problem}")
+        self.argument = argument

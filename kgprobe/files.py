@@ -1,11 +1,18 @@
-"""Where kgprobe keeps its files: one folder of the user's, named by ``KGPROBE_HOME``."""
+"""Where kgprobe keeps its files, one folder of the user's named by ``KGPROBE_HOME``, and how it writes them."""
 
+import errno
 import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import platformdirs
 
 from kgprobe.errors import KgprobeError
+
+# A program needs some room to write at all; below this a failed write has its reason in the disk.
+_FULL_BYTES = 32 * 2**20
 
 
 def home() -> Path:
@@ -31,3 +38,40 @@ def make_folder(folder: Path) -> None:
         raise KgprobeError(
             f"The folder {folder} cannot be made: {error.strerror}. KGPROBE_HOME names another place."
         ) from error
+
+
+@contextmanager
+def replacing(path: Path, *, durable: bool = False) -> Iterator[Path]:
+    """A file to write to, which takes the place of ``path`` when it is whole: at once, or not at all.
+
+    One process at a time may write to a path; whoever cannot be sure of that holds a lock.
+
+    Args:
+        durable: whether its content has reached the disk before it takes that place.
+
+    Raises:
+        KgprobeError: it cannot be written there.
+    """
+    unfinished = path.with_name(f"{path.name}.part")
+    try:
+        yield unfinished
+        if durable:
+            with open(unfinished, "rb") as file:
+                os.fsync(file.fileno())
+        os.replace(unfinished, path)
+    except OSError as error:
+        full = disk_is_full(path.parent) if error.errno in (errno.ENOSPC, errno.EDQUOT) else None
+        raise KgprobeError(full or f"{path} cannot be written: {error.strerror or error}.") from error
+    finally:
+        unfinished.unlink(missing_ok=True)
+
+
+def disk_is_full(folder: Path) -> str | None:
+    """A sentence for the user if the disk under the folder is full, else None."""
+    free = shutil.disk_usage(folder).free
+    if free >= _FULL_BYTES:
+        return None
+    return (
+        f"The disk under {folder} is full ({free / 2**20:.0f} MiB left). What was committed before is safe: make room, "
+        "and go on."
+    )

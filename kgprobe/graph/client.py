@@ -13,9 +13,8 @@ from neo4j import READ_ACCESS, WRITE_ACCESS, Driver, GraphDatabase, ManagedTrans
 from neo4j import exceptions as bolt
 
 from kgprobe.errors import KgprobeError
-from kgprobe.files import home
+from kgprobe.files import disk_is_full, home
 from kgprobe.graph.queries import get_query
-from kgprobe.servers.folder import full_disk
 
 Row = dict[str, Any]
 T = TypeVar("T")
@@ -206,7 +205,7 @@ def _explained(endpoint: Endpoint) -> Iterator[None]:
 
 
 def _full_disk(endpoint: Endpoint) -> str | None:
-    return full_disk(endpoint.folder) if endpoint.folder else None
+    return disk_is_full(endpoint.folder) if endpoint.folder else None
 
 
 def _first_line(error: Exception) -> str:

@@ -13,7 +13,6 @@ import contextlib
 import errno
 import os
 import secrets
-import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,11 +21,9 @@ import msgspec
 from filelock import FileLock, Timeout
 
 from kgprobe.errors import KgprobeError
+from kgprobe.files import disk_is_full, replacing
 from kgprobe.progress import tell
 from kgprobe.servers.processes import ProcessKey, find
-
-# An engine needs some room to write at all; below this a failed write has its reason in the disk.
-_FULL_BYTES = 32 * 2**20
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,20 +182,8 @@ class Folder:
 
 
 def _write(file: Path, content: bytes) -> None:
-    partial = file.with_name(f"{file.name}.partial")
-    partial.write_bytes(content)
-    os.replace(partial, file)
-
-
-def full_disk(folder: Path) -> str | None:
-    """A sentence for the user if the disk under the folder is full, else None."""
-    free = shutil.disk_usage(folder).free
-    if free >= _FULL_BYTES:
-        return None
-    return (
-        f"The disk under {folder} is full ({free / 2**20:.0f} MiB left). What was committed before is safe: make room, "
-        "and go on."
-    )
+    with replacing(file) as unfinished:
+        unfinished.write_bytes(content)
 
 
 @contextlib.contextmanager
@@ -209,4 +194,4 @@ def explained_disk(folder: Path) -> Iterator[None]:
     except OSError as error:
         if error.errno not in (errno.ENOSPC, errno.EDQUOT):
             raise
-        raise KgprobeError(full_disk(folder) or f"The disk under {folder} takes no more: {error}.") from error
+        raise KgprobeError(disk_is_full(folder) or f"The disk under {folder} takes no more: {error}.") from error

@@ -21,10 +21,11 @@ import psutil
 from neo4j.exceptions import AuthError
 
 from kgprobe.errors import KgprobeError
+from kgprobe.files import disk_is_full
 from kgprobe.graph.client import Endpoint, Graph, default_folder, endpoint_of, is_address
 from kgprobe.servers.engine import Launch
 from kgprobe.servers.engines import DEFAULT, ENGINES
-from kgprobe.servers.folder import Folder, Server, User, full_disk
+from kgprobe.servers.folder import Folder, Server, User
 from kgprobe.servers.processes import LOOPBACK, find, free_ports, is_open, key_of, listens_on, terminate, with_argument
 
 START_SECONDS = 180.0
@@ -268,7 +269,7 @@ def _wait_until_ready(folder: Folder, server: Server, process: subprocess.Popen[
 def _obituary(folder: Folder, what: str) -> str:
     lines = folder.log.read_text(encoding="utf-8", errors="replace").splitlines()
     end = "\n".join(f"  {line}" for line in lines[-10:] if line.strip()) or "  (nothing)"
-    full = full_disk(folder.path)
+    full = disk_is_full(folder.path)
     return f"The graph server {what}.{' ' + full if full else ''} The end of {folder.log}:\n{end}"
 
 
