@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 from kgprobe.intervals import first_day, last_day
 from kgprobe.records import Entity, Fact
-from kgprobe.sources.contract import get_loader
+from kgprobe.sources.contract import open_source
 
 COLLECTION = Path(__file__).resolve().parents[2] / "shared" / "data" / "wikidata"
 
@@ -124,7 +124,7 @@ def read_collection(folder: Path) -> Collection:
 
 def read_sample() -> tuple[list[Entity], list[Fact]]:
     """The sample graph's entities and facts."""
-    source = get_loader("sample").open()
+    source = open_source("sample")
     entities = [placed.record for placed in source.entities() if isinstance(placed.record, Entity)]
     facts = [placed.record for placed in source.facts() if isinstance(placed.record, Fact)]
     return entities, facts

@@ -25,10 +25,11 @@ from kgprobe.graph.client import Graph
 from kgprobe.graph.ingest import load
 from kgprobe.records import Entity, Fact, Placed, Relation
 from kgprobe.sampling.distractors import RandomDistractors, Retriever, admissible
-from kgprobe.sampling.facts import FactKey
-from kgprobe.sampling.retrievers import RETRIEVERS
-from kgprobe.servers.folder import Folder
-from kgprobe.servers.server import lease
+from kgprobe.sampling.keys import FactKey
+from kgprobe.sampling.semantic import SemanticDistractors
+from kgprobe.sampling.temporal import TemporalDistractors
+from kgprobe.servers.opening import open_graph
+from kgprobe.servers.signals import ending_in_order
 
 AS_OF = 20260101
 WANTED = (10, 200)
@@ -210,12 +211,16 @@ def main(
     with ExitStack() as stack:
         folder = keep or Path(stack.enter_context(TemporaryDirectory(prefix="kgprobe-")))
         os.environ["KGPROBE_HOME"] = str(folder)
-        endpoint = stack.enter_context(lease(Folder(folder / "graph"), engine=engine, memory=4096))
-        graph = stack.enter_context(Graph(endpoint))
+        stack.enter_context(ending_in_order())
+        graph = stack.enter_context(open_graph(folder / "graph", engine=engine, memory=4096))
         source = MembersSource(sizes, facts, seed)
         rows = _load(graph, source)
         clock = time.perf_counter()
-        retrievers = [make(graph, AS_OF, "tf-idf") for make in RETRIEVERS.values()]
+        retrievers: list[Retriever] = [
+            RandomDistractors(graph, AS_OF),
+            SemanticDistractors(graph, AS_OF, "tf-idf"),
+            TemporalDistractors(graph, AS_OF, "tf-idf"),
+        ]
         seconds = time.perf_counter() - clock
         rows.append(Row("features", "made, or opened where kept", seconds, "s", less_is_better=True))
         # The engine's compiler warms up.

@@ -26,7 +26,7 @@ from kgprobe.models.demo import demo_model_folder
 from kgprobe.records import Entity
 from kgprobe.search.label_trie import LabelTrie
 from kgprobe.search.label_trie_building import build_label_trie
-from kgprobe.sources.contract import get_loader
+from kgprobe.sources.contract import open_source
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
@@ -41,7 +41,7 @@ def labels(count: int, seed: int) -> Iterator[tuple[int, list[str]]]:
         ValueError: so many cannot be made.
     """
     known: dict[str, None] = {}
-    for placed in get_loader("sample").open().entities():
+    for placed in open_source("sample").entities():
         if isinstance(placed.record, Entity):
             known |= dict.fromkeys(name for name in (placed.record.label, *placed.record.aliases) if name.strip())
     names = list(known)

@@ -1,8 +1,9 @@
 """How fast facts get into the graph, beside a bare driver loop over the same rows and statements, and in which memory.
 
 The peer sends the statements of our batches, recorded beforehand, one transaction a batch, with nothing else to do: no
-reading, no checking, no record of how far it has come. Each runs against a fresh server of its own, in turns. Memory is
-the peak of a process that does nothing but load, for a tenth of the facts and for all of them.
+reading, no checking, no rows to build. Each runs against a fresh server of its own, in turns. Memory is the peak of a
+process that does nothing but load, for a tenth of the facts and for all of them. The time of a fact is also that of one
+among many of one subject, which must not grow with their number.
 """
 
 import multiprocessing
@@ -11,6 +12,8 @@ import statistics
 import sys
 import tempfile
 import time
+from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -25,10 +28,55 @@ from kgprobe.graph.client import Endpoint, Graph, Transaction
 from kgprobe.graph.ingest import load
 from kgprobe.graph.queries import get_query
 from kgprobe.graph.schema import apply_schema
-from kgprobe.servers.folder import Folder
-from kgprobe.servers.server import lease
+from kgprobe.records import Entity, Fact, Placed
+from kgprobe.servers.opening import open_graph
+from kgprobe.servers.signals import ending_in_order
 
 Statements = list[tuple[str, dict[str, Any]]]
+
+FACTS_OF_ONE_SUBJECT = (1_250, 5_000, 20_000)
+
+
+@dataclass
+class OneSubject:
+    """Facts of one subject, each with an object of its own.
+
+    Attributes:
+        size: number of facts.
+        subject: its id, which the other ids begin with.
+    """
+
+    size: int
+    subject: str
+    name: str = "one subject"
+    partial: bool = False
+    done: int = 0
+
+    @property
+    def fingerprint(self) -> str:
+        """One for each graph that can come of the attributes."""
+        return f"one subject {self.subject} {self.size}"
+
+    @property
+    def total(self) -> int:
+        """Records in all three streams."""
+        return 2 * self.size + 1
+
+    def relations(self) -> Iterator[Placed]:
+        """None: they are made when a fact names them."""
+        return iter(())
+
+    def entities(self) -> Iterator[Placed]:
+        """The subject and its objects."""
+        yield Placed(1, Entity(self.subject))
+        for number in range(self.size):
+            yield Placed(number + 2, Entity(f"{self.subject}-{number}"))
+
+    def facts(self) -> Iterator[Placed]:
+        """One to each object, of five relations in turn."""
+        for number in range(self.size):
+            object_ = f"{self.subject}-{number}"
+            yield Placed(number + 1, Fact(f"F{object_}", self.subject, f"P{number % 5}", object_))
 
 
 def record(graph: Graph, source: SyntheticSource) -> list[Statements]:
@@ -73,14 +121,42 @@ def replay(endpoint: Endpoint, batches: list[Statements]) -> float:
         return time.perf_counter() - started
 
 
+def subject_times(engine: str, repeat: int) -> dict[int, float]:
+    """Milliseconds that a fact of one subject takes, by how many the subject has: medians, on a warm server."""
+    times: dict[int, list[float]] = {size: [] for size in FACTS_OF_ONE_SUBJECT}
+    with (
+        tempfile.TemporaryDirectory(prefix="kgprobe-") as temporary,
+        open_graph(Path(temporary) / "graph", engine=engine, memory=4096) as graph,
+    ):
+        _seconds_of_facts(graph, OneSubject(max(FACTS_OF_ONE_SUBJECT), "warm"))
+        for turn in range(repeat):
+            for size, measured in times.items():
+                seconds = _seconds_of_facts(graph, OneSubject(size, f"Q{turn}-{size}"))
+                measured.append(1_000 * seconds / size)
+    return {size: statistics.median(measured) for size, measured in times.items()}
+
+
+def _seconds_of_facts(graph: Graph, source: OneSubject) -> float:
+    begun = time.perf_counter()
+
+    def mark(stage: str, _records: int) -> None:
+        nonlocal begun
+        if stage != "facts":
+            begun = time.perf_counter()
+
+    load(graph, source, report_progress=mark)
+    return time.perf_counter() - begun
+
+
 def peak_memory(size: int, engine: str, seed: int) -> float:
     """Peak resident memory, in MiB, of a process that loads a synthetic graph."""
     with (
         tempfile.TemporaryDirectory(prefix="kgprobe-") as temporary,
-        lease(Folder(Path(temporary) / "graph"), engine=engine, memory=4096) as endpoint,
+        ending_in_order(),
+        open_graph(Path(temporary) / "graph", engine=engine, memory=4096) as graph,
         multiprocessing.get_context("spawn").Pool(1) as pool,
     ):
-        return pool.apply(_load_and_look, (endpoint, size, seed))
+        return pool.apply(_load_and_look, (graph.endpoint, size, seed))
 
 
 def _load_and_look(endpoint: Endpoint, size: int, seed: int) -> float:
@@ -105,6 +181,9 @@ def main(size: int, repeat: int, engine: str, seed: int, as_json: bool) -> None:
         print(f"memory for {part:,} facts", file=sys.stderr)
         peak = peak_memory(part, engine, seed)
         rows.append(Row(f"{part:,} facts", "peak memory", peak, "MiB", less_is_better=True))
+    print("facts of one subject", file=sys.stderr)
+    for count, milliseconds in subject_times(engine, repeat).items():
+        rows.append(Row(f"{count:,} facts of one subject", "time per fact", milliseconds, "ms", less_is_better=True))
     ours: list[float] = []
     bare: list[float] = []
     server = ""
@@ -113,8 +192,8 @@ def main(size: int, repeat: int, engine: str, seed: int, as_json: bool) -> None:
         for kind in ("record",) if turn == 0 else ("ours", "bare"):
             print(f"{kind}, turn {turn} of {repeat}", file=sys.stderr)
             with tempfile.TemporaryDirectory(prefix="kgprobe-") as temporary:
-                folder = Folder(Path(temporary) / "graph")
-                with lease(folder, engine=engine, memory=4096) as endpoint, Graph(endpoint) as graph:
+                folder = Path(temporary) / "graph"
+                with ending_in_order(), open_graph(folder, engine=engine, memory=4096) as graph:
                     server = graph.server
                     apply_schema(graph)
                     if kind == "record":
@@ -124,7 +203,7 @@ def main(size: int, repeat: int, engine: str, seed: int, as_json: bool) -> None:
                         load(graph, source)
                         ours.append(time.perf_counter() - started)
                     else:
-                        bare.append(replay(endpoint, batches))
+                        bare.append(replay(graph.endpoint, batches))
     records = source.total
     row = Row(
         case=f"{size:,} facts",

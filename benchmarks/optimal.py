@@ -22,13 +22,13 @@ from kgprobe.graph.ingest import load
 from kgprobe.models.demo import demo_model_folder
 from kgprobe.models.scoring.scorer import Scorer
 from kgprobe.models.spec import load_scorer
-from kgprobe.probes.clozes import ClozeQuestions
+from kgprobe.probes.clozes import ClozeItems
 from kgprobe.sampling.facts import AskedFact, askable_facts
 from kgprobe.sampling.selection import sample_facts
 from kgprobe.search.optimal_distractors import OptimalDistractors, Retrieved
-from kgprobe.servers.folder import Folder
-from kgprobe.servers.server import lease
-from kgprobe.sources.contract import get_loader
+from kgprobe.servers.opening import open_graph
+from kgprobe.servers.signals import ending_in_order
+from kgprobe.sources.contract import open_source
 from kgprobe.verbalize.sentences import Cloze
 
 AS_OF = 20260101
@@ -96,16 +96,17 @@ def distance(beam: Searched, exact: Searched) -> list[Row]:
 
 
 def measure(
-    graph: Graph, scorer: Scorer, facts: int, wanted: int, widths: Sequence[int], budget: int, seed: int
+    graph: Graph, scorer: Scorer, facts: int, wanted: int, widths: Sequence[int], max_prefixes: int, seed: int
 ) -> list[Row]:
     """Search for all facts in every way, and compare."""
-    asked = ClozeQuestions(graph, AS_OF, sentences=1)
-    keys = sample_facts(askable_facts(graph, asked.relations, AS_OF), facts, seed)
+    asked = ClozeItems(graph, AS_OF, sentences=1)
+    sampled = sample_facts(askable_facts(graph, asked.relations, AS_OF), facts, seed)
+    keys = [sampled[place] for place in range(len(sampled))]
     questions = [(question.fact, cloze) for question in asked.of(keys, [seed]) for cloze in question.clozes]
     # So that the tries are there, as they are in every run but the first.
-    OptimalDistractors(graph, scorer, AS_OF, exact=True, budget=1).retrieve(questions, 1)
-    strategy = OptimalDistractors(graph, scorer, AS_OF, exact=True, budget=budget)
-    exact = search(f"exact, budget {budget:,}", strategy, questions, wanted)
+    OptimalDistractors(graph, scorer, AS_OF, exact=True, max_prefixes=1).retrieve(questions, 1)
+    strategy = OptimalDistractors(graph, scorer, AS_OF, exact=True, max_prefixes=max_prefixes)
+    exact = search(f"exact, max_prefixes {max_prefixes:,}", strategy, questions, wanted)
     rows = [
         Row("candidates", "distractors found", float(np.mean([len(one.distractors) for one in exact.found])), "a fact")
     ]
@@ -129,18 +130,18 @@ def measure(
     show_default=True,
     help="Of the beam, at least the number of distractors; repeatable.",
 )
-@click.option("--budget", default=100_000, show_default=True, help="Prefixes that exact search may expand.")
+@click.option("--max-prefixes", default=100_000, show_default=True, help="Prefixes that exact search may expand.")
 @seed_option
 @json_option
-def main(facts: int, wanted: int, widths: tuple[int, ...], budget: int, seed: int, as_json: bool) -> None:
+def main(facts: int, wanted: int, widths: tuple[int, ...], max_prefixes: int, seed: int, as_json: bool) -> None:
     """How far a beam's distractors are from the most plausible ones, and what either search costs."""
     # Before another home is set, since it is kept there.
     scorer = load_scorer(f"hf:{demo_model_folder()}")
     with tempfile.TemporaryDirectory(prefix="kgprobe-") as temporary:
         os.environ["KGPROBE_HOME"] = temporary
-        with lease(Folder(Path(temporary) / "graph"), memory=1024) as endpoint, Graph(endpoint) as graph:
-            load(graph, get_loader("sample").open())
-            rows = measure(graph, scorer, facts, wanted, widths, budget, seed)
+        with ending_in_order(), open_graph(Path(temporary) / "graph", memory=1024) as graph:
+            load(graph, open_source("sample"))
+            rows = measure(graph, scorer, facts, wanted, widths, max_prefixes, seed)
     show(Report("optimal", rows, seed, versions_of("numpy", "torch", "transformers")), as_json=as_json)
 
 

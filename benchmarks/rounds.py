@@ -18,15 +18,18 @@ import numpy as np
 
 from benchmarks.report import Report, Row, show, versions_of
 from benchmarks.synthetic import SyntheticSource
-from kgprobe.asking.rounds import Plan, Round, begin_run, run_rounds
+from kgprobe.asking.rounds import Round, go_on
+from kgprobe.asking.runs import Plan, begin_run
+from kgprobe.asking.watch import Batch, Watch
 from kgprobe.cli.options import json_option, seed_option
 from kgprobe.graph.client import Graph
 from kgprobe.graph.ingest import load
 from kgprobe.probes.outcome import Outcome, Verdict
 from kgprobe.sampling.distractors import RandomDistractors
-from kgprobe.sampling.facts import FactKey, describe_facts
-from kgprobe.servers.folder import Folder
-from kgprobe.servers.server import lease
+from kgprobe.sampling.facts import describe_facts
+from kgprobe.sampling.keys import FactKey
+from kgprobe.servers.opening import open_graph
+from kgprobe.servers.signals import ending_in_order
 
 AS_OF = 20260101
 # The first rounds of a run warm up the engine's caches and compiler.
@@ -37,8 +40,6 @@ DISTRACTORS = 10
 class Coin:
     """Reads and draws what the distractor probe would, then tosses a coin."""
 
-    name = "coin"
-
     def __init__(self, graph: Graph) -> None:
         self.relations: Sequence[str] = [row["id"] for row in graph.read("sample/relations")]
         self._graph = graph
@@ -46,7 +47,7 @@ class Coin:
 
     def describe(self) -> dict[str, Any]:
         """Nothing to trace."""
-        return {"model": "coin", "chance": 0.5}
+        return {"model": "coin"}
 
     def ask(self, facts: Sequence[FactKey], seed: Sequence[int]) -> list[Outcome]:
         """A toss a fact."""
@@ -56,7 +57,8 @@ class Coin:
             raise RuntimeError("a fact of the synthetic graph lacks distractors")
         tosses = np.random.default_rng(seed).random(len(facts)) < 0.5
         return [
-            Outcome(fact, Verdict.RIGHT if toss else Verdict.WRONG) for fact, toss in zip(facts, tosses, strict=True)
+            Outcome(fact, Verdict.RIGHT if toss else Verdict.WRONG, "")
+            for fact, toss in zip(facts, tosses, strict=True)
         ]
 
 
@@ -64,10 +66,15 @@ def measure(graph: Graph, size: int, degree: int, rounds: int, batch: int, seed:
     """Load a graph, run rounds on it, and take the medians of their parts."""
     load(graph, SyntheticSource(size, degree, seed))
     done: list[Round] = []
-    plan = Plan(f"rounds-{size}", WARM_UP + rounds, batch, seed, AS_OF)
+
+    def on_batch(done_now: Batch) -> None:
+        if isinstance(done_now, Round):
+            done.append(done_now)
+
+    plan = Plan(f"rounds-{size}", AS_OF, WARM_UP + rounds, batch, seed)
     probe = Coin(graph)
-    begin_run(graph, probe, plan)
-    run_rounds(graph, probe, plan, on_round=done.append)
+    begin_run(graph, probe, plan, "coin")
+    go_on(graph, probe, plan, Watch(on_batch=on_batch))
     warm = done[WARM_UP:]
     case = f"{size:,} facts"
     parts = {
@@ -104,10 +111,7 @@ def main(sizes: tuple[int, ...], degree: int, rounds: int, batch: int, engine: s
         with tempfile.TemporaryDirectory(prefix="kgprobe-") as temporary:
             # The answers are of no use afterwards.
             os.environ["KGPROBE_HOME"] = temporary
-            with (
-                lease(Folder(Path(temporary) / "graph"), engine=engine, memory=4096) as endpoint,
-                Graph(endpoint) as graph,
-            ):
+            with ending_in_order(), open_graph(Path(temporary) / "graph", engine=engine, memory=4096) as graph:
                 server = graph.server
                 rows += measure(graph, size, degree, rounds, batch, seed)
     versions = {**versions_of("neo4j", "numpy"), "engine": server}

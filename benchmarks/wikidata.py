@@ -24,7 +24,7 @@ import click
 from benchmarks.report import Report, Row, show, versions_of
 from kgprobe.cli.options import json_option, seed_option
 from kgprobe.records import Entity, Fact
-from kgprobe.sources.contract import Source, get_loader
+from kgprobe.sources.contract import Source, open_source
 
 # One whole entity as Wikidata gave it; where it is absent, one made up in the same shape stands in for it.
 REAL = Path(__file__).parents[2] / "shared" / "data" / "wikidata" / "Q22.json"
@@ -200,9 +200,7 @@ def measure(folder: Path, count: int, repeats: int, seed: int, kinds: Collection
     for kind in kinds:
         path = folder / f"dump.{kind}"
         path.write_bytes(PACK[kind](dump))
-        source = get_loader("wikidata").open(
-            dump=path, templates=None, languages=("en", "mul"), relations=(), types=(), ids=None, truthy=False
-        )
+        source = open_source("wikidata", dump=path)
         whole = 0.0
         for stream in STREAMS:
             seconds = seconds_of(lambda: exhaust(getattr(source, stream)()), repeats)  # noqa: B023

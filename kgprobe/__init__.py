@@ -1,3 +1,141 @@
-"""What does a language model know of a knowledge graph, and how sure can one be?"""
+"""What does a language model know of a knowledge graph, and how sure can one be?
+
+    import kgprobe
+
+    graph = kgprobe.open_graph()
+    kgprobe.load(graph, "sample")
+    result = kgprobe.measure(graph, "demo", sample=100)
+    print(result.summary())
+    result.frame()
+
+docs/library.md goes on from here. Nothing heavy is imported before it is used.
+"""
+
+import importlib
+from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
+
+if TYPE_CHECKING:
+    from kgprobe.errors import ArgumentError, KgprobeError, UnknownNameError
+    from kgprobe.graph.subgraphs import facts_of, neighbourhood
+    from kgprobe.library.comparing import compare_runs, side_by_side
+    from kgprobe.library.demo import run_demo
+    from kgprobe.library.loading import load
+    from kgprobe.library.measure_studies import study_calibration, study_robustness
+    from kgprobe.library.measuring import measure, open_measurement
+    from kgprobe.library.rounds import forget_run, resume_rounds, run_rounds, runs
+    from kgprobe.library.samples import sample_distractors, sample_facts, sample_negatives, sample_questions
+    from kgprobe.library.sampling_study import study_sampling
+    from kgprobe.library.studies import study_distractors, study_sentences, study_sizes, study_strategies
+    from kgprobe.library.templates import check_templates, convert_patterns, list_templates, write_templates
+    from kgprobe.models.model import Models, load_model, wrap_model
+    from kgprobe.servers.opening import open_graph
+
+# What the package gives at its door, and the modules that it comes from.
+_DOOR = {
+    "kgprobe.errors": (
+        "ArgumentError",
+        "KgprobeError",
+        "UnknownNameError",
+    ),
+    "kgprobe.graph.subgraphs": (
+        "facts_of",
+        "neighbourhood",
+    ),
+    "kgprobe.library.comparing": (
+        "compare_runs",
+        "side_by_side",
+    ),
+    "kgprobe.library.demo": ("run_demo",),
+    "kgprobe.library.loading": ("load",),
+    "kgprobe.library.measure_studies": (
+        "study_calibration",
+        "study_robustness",
+    ),
+    "kgprobe.library.measuring": (
+        "measure",
+        "open_measurement",
+    ),
+    "kgprobe.library.rounds": (
+        "forget_run",
+        "resume_rounds",
+        "run_rounds",
+        "runs",
+    ),
+    "kgprobe.library.samples": (
+        "sample_distractors",
+        "sample_facts",
+        "sample_negatives",
+        "sample_questions",
+    ),
+    "kgprobe.library.sampling_study": ("study_sampling",),
+    "kgprobe.library.studies": (
+        "study_distractors",
+        "study_sentences",
+        "study_sizes",
+        "study_strategies",
+    ),
+    "kgprobe.library.templates": (
+        "check_templates",
+        "convert_patterns",
+        "list_templates",
+        "write_templates",
+    ),
+    "kgprobe.models.model": (
+        "Models",
+        "load_model",
+        "wrap_model",
+    ),
+    "kgprobe.servers.opening": ("open_graph",),
+}
+_MODULES = {name: module for module, names in _DOOR.items() for name in names}
+
+__all__ = [  # noqa: RUF022 (as one meets them)
+    "open_graph",
+    "load",
+    "facts_of",
+    "neighbourhood",
+    "load_model",
+    "wrap_model",
+    "Models",
+    "measure",
+    "open_measurement",
+    "run_rounds",
+    "resume_rounds",
+    "runs",
+    "forget_run",
+    "side_by_side",
+    "compare_runs",
+    "sample_facts",
+    "sample_distractors",
+    "sample_negatives",
+    "sample_questions",
+    "list_templates",
+    "check_templates",
+    "write_templates",
+    "convert_patterns",
+    "study_strategies",
+    "study_distractors",
+    "study_sentences",
+    "study_sizes",
+    "study_robustness",
+    "study_calibration",
+    "study_sampling",
+    "run_demo",
+    "KgprobeError",
+    "UnknownNameError",
+    "ArgumentError",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _MODULES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(importlib.import_module(_MODULES[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -35,9 +35,7 @@ def make_folder(folder: Path) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise KgprobeError(
-            f"The folder {folder} cannot be made: {error.strerror}. KGPROBE_HOME names another place."
-        ) from error
+        raise KgprobeError(f"The folder {folder} cannot be made: {error.strerror}.{_elsewhere(folder)}") from error
 
 
 @contextmanager
@@ -60,10 +58,41 @@ def replacing(path: Path, *, durable: bool = False) -> Iterator[Path]:
                 os.fsync(file.fileno())
         os.replace(unfinished, path)
     except OSError as error:
-        full = disk_is_full(path.parent) if error.errno in (errno.ENOSPC, errno.EDQUOT) else None
-        raise KgprobeError(full or f"{path} cannot be written: {error.strerror or error}.") from error
+        raise _unwritable(path, error) from error
     finally:
         unfinished.unlink(missing_ok=True)
+
+
+@contextmanager
+def appearing(folder: Path) -> Iterator[Path]:
+    """An empty folder to fill, which becomes ``folder``, where there is none yet, when it is whole, or not at all.
+
+    What a killed process left of it is deleted first. One process at a time may make a folder; whoever cannot be sure
+    of that holds a lock.
+
+    Raises:
+        KgprobeError: it cannot be made there.
+    """
+    unfinished = folder.with_name(f"{folder.name}.part")
+    try:
+        if unfinished.exists():
+            shutil.rmtree(unfinished)
+        unfinished.mkdir()
+        yield unfinished
+        os.rename(unfinished, folder)
+    except OSError as error:
+        raise _unwritable(folder, error) from error
+    finally:
+        shutil.rmtree(unfinished, ignore_errors=True)
+
+
+def _unwritable(path: Path, error: OSError) -> KgprobeError:
+    full = disk_is_full(path.parent) if error.errno in (errno.ENOSPC, errno.EDQUOT) else None
+    return KgprobeError(full or f"{path} cannot be written: {error.strerror or error}.{_elsewhere(path)}")
+
+
+def _elsewhere(path: Path) -> str:
+    return " KGPROBE_HOME names another place." if path.is_relative_to(home()) else ""
 
 
 def disk_is_full(folder: Path) -> str | None:

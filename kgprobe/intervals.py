@@ -9,6 +9,8 @@ import calendar
 import re
 from datetime import date
 
+from kgprobe.errors import ArgumentError
+
 # Twelve digits reach past the age of the universe, and yyyymmdd then stays within 64 bits.
 _BOUND = re.compile(r"([+-]?)([0-9]{1,12})(?:-([0-9]{2})(?:-([0-9]{2}))?)?")
 
@@ -67,3 +69,28 @@ def today() -> int:
     """Today as ``yyyymmdd``: the default ``as_of``."""
     now = date.today()
     return now.year * 10000 + now.month * 100 + now.day
+
+
+def as_of_day(as_of: int | str | date | None) -> int:
+    """A reference date as ``yyyymmdd``; None is today. A text may be a year or a month, and stands for its last day.
+
+    >>> as_of_day("2021-02"), as_of_day(20210101)
+    (20210228, 20210101)
+
+    Raises:
+        ArgumentError: it is no date.
+    """
+    if as_of is None:
+        return today()
+    if isinstance(as_of, date):
+        return as_of.year * 10000 + as_of.month * 100 + as_of.day
+    if isinstance(as_of, int):
+        # A year alone, or 0, would be a day so long ago that hardly a fact is current at it.
+        year, month, day = as_of // 10000, as_of // 100 % 100, as_of % 100
+        if not (1 <= month <= 12 and 1 <= day <= _days(year, month)):
+            raise ArgumentError("as_of", f"is {as_of}; a number yyyymmdd would be, like 20211231, or a text: '2021'.")
+        return as_of
+    try:
+        return last_day(as_of)
+    except ValueError as error:
+        raise ArgumentError("as_of", f"is no date: {error}.") from error

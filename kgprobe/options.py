@@ -93,6 +93,8 @@ class Option:
         if self.several:
             if isinstance(value, str) or not isinstance(value, Sequence):
                 return f"is {value!r}; a sequence is expected, each {self._expected()}"
+            if self.required and not value:
+                return f"is empty; at least one is expected, each {self._expected()}"
             return next((problem for one in value if (problem := self._problem_of_one(one))), None)
         return self._problem_of_one(value)
 

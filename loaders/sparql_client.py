@@ -4,46 +4,44 @@ One request at a time, with a pause after each; a ``User-Agent`` that says who a
 without one an exponential back-off with jitter after 429, server errors, cut connections and answers that are no
 SPARQL results. Every answer is kept on the disk under its query, so that what was interrupted asks nothing twice.
 
-The protocol: SPARQL 1.1, queries by POST as a form, results as JSON.
+The protocol: SPARQL 1.1, queries by POST as a form, results as JSON. HTTP is spoken by httpx2, the maintained
+continuation of httpx, which the OpenAI client and the Hugging Face hub bring along in any case. Its own timeouts are
+for each read, so that an answer in drops would take for ever: within an event loop a request can be ended as a whole.
 """
 
+import asyncio
+import functools
 import gzip
 import hashlib
-import http.client
-import random
-import sys
+import ssl
 import time
-import urllib.error
-import urllib.parse
-import urllib.request
 import zlib
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from datetime import datetime, timezone
-from email.message import Message
-from email.utils import parsedate_to_datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias
 
+import httpx2
 import msgspec
 from msgspec import Struct
 
 from kgprobe import __version__
-from kgprobe.errors import KgprobeError
-
-if TYPE_CHECKING:
-    from http.client import HTTPResponse
+from kgprobe.errors import ArgumentError, KgprobeError
+from kgprobe.files import replacing
+from kgprobe.progress import tell
+from kgprobe.waiting import LONGEST_ASKED_WAIT, back_off, retry_after, wait_for_coroutine
 
 Row: TypeAlias = dict[str, str]
 
-# How often a query is asked before giving up, and the longest wait that a server may ask for in between, in seconds.
+# How often a query is asked before giving up.
 TRIES = 6
-LONGEST_WAIT = 600.0
-GOES_ON = "What came before is kept: the same command goes on."
+GOES_ON = "What came before is kept: the same load goes on."
 
-_LONGEST_BACK_OFF = 60.0
+# Between which multiples of a back-off one waits: never for almost nothing, as a guest.
+_JITTER = (0.5, 1.5)
+# Of an answer, unpacked; and of what a server says of a failure.
 _ANSWER_LIMIT = 256 * 2**20
-_PIECE = 2**16
+_SAID_LIMIT = 2**16
 _PASSING = frozenset({408, 425, 429, 500, 502, 503, 504})
 # What servers write, at times behind the beginning of an answer, when a query took longer than they allow.
 _SLOW_MARKS = (b"TimeoutException", b"timed out", b"timeout", b"Timeout", b"time limit")
@@ -77,15 +75,8 @@ class _Fault(NamedTuple):
     wait: float | None = None
 
 
-class _StayHere(urllib.request.HTTPRedirectHandler):
-    """A redirected POST would lose its query."""
-
-    def redirect_request(self, *args: object) -> None:
-        """None, so that the redirection comes back as an error."""
-
-
 @dataclass(slots=True)
-class Client:
+class SparqlClient:
     """An endpoint and the answers that it gave.
 
     Attributes:
@@ -106,7 +97,7 @@ class Client:
     pause: float = 1.0
     timeout: float = 65.0
     back_off: float = 2.0
-    report: Callable[[str], None] = lambda message: None
+    report: Callable[[str], None] = tell
     requests: int = 0
     kept: int = 0
     _last: float = field(default=float("-inf"), repr=False)
@@ -116,23 +107,29 @@ class Client:
         """Look at what the user gave.
 
         Raises:
-            KgprobeError: no address of a server, or a contact that cannot stand in a header.
+            ArgumentError: no address of a server, or a contact that cannot stand in a header.
         """
-        parts = urllib.parse.urlsplit(self.endpoint)
-        if parts.scheme not in {"http", "https"} or not parts.hostname:
-            raise KgprobeError(
-                f"{self.endpoint} is no address of a SPARQL endpoint; one like https://query.wikidata.org/sparql is."
+        try:
+            address = httpx2.URL(self.endpoint)
+        except httpx2.InvalidURL:
+            address = httpx2.URL()
+        if address.scheme not in {"http", "https"} or not address.host:
+            raise ArgumentError(
+                "endpoint",
+                f"is {self.endpoint!r}, which is no address of a SPARQL endpoint; one like"
+                " https://query.wikidata.org/sparql is.",
             )
         if not self.contact.isascii() or not self.contact.isprintable() or set("()") & set(self.contact):
-            raise KgprobeError(
-                f"The contact {self.contact!r} cannot stand in a request; an address of mail or of a page can."
+            raise ArgumentError(
+                "contact",
+                f"is {self.contact!r}, which cannot stand in a request; an address of mail or of a page can.",
             )
 
     @property
     def user_agent(self) -> str:
         """Who asks, in the form that Wikimedia's policy names: tool, contact, library."""
         contact = f" ({self.contact})" if self.contact else ""
-        return f"kgprobe/{__version__}{contact} Python-urllib/{sys.version_info.major}.{sys.version_info.minor}"
+        return f"kgprobe/{__version__}{contact} httpx2/{httpx2.__version__}"
 
     def select(self, query: str, *, divisible: bool = False) -> list[Row]:
         """The rows of a query, each a value by variable; unbound variables are missing.
@@ -173,10 +170,8 @@ class Client:
         raise KgprobeError(f"{self.endpoint}: {fault.reason}; asked {TRIES} times. {GOES_ON}")
 
     def _wait(self, fault: _Fault, tried: int) -> None:
-        doubled = min(_LONGEST_BACK_OFF, self.back_off * 2 ** (tried - 1))
-        jitter = random.uniform(0.5, 1.5)  # noqa: S311
-        seconds = doubled * jitter if fault.wait is None else fault.wait
-        if seconds > LONGEST_WAIT:
+        seconds = back_off(tried - 1, self.back_off, _JITTER) if fault.wait is None else fault.wait
+        if seconds > LONGEST_ASKED_WAIT:
             raise KgprobeError(f"{self.endpoint}: {fault.reason}, and asks to wait {seconds:,.0f} seconds. {GOES_ON}")
         self.report(f"{self.endpoint}: {fault.reason}; again in {seconds:.1f} s ({tried} of {TRIES}).")
         time.sleep(seconds)
@@ -184,78 +179,86 @@ class Client:
     def _ask(self, query: str) -> bytes | _Fault:
         """What one request brings."""
         time.sleep(max(0.0, self._last + self.pause - time.monotonic()))
-        request = urllib.request.Request(  # noqa: S310 -- the scheme is looked at above
-            self.endpoint,
-            data=urllib.parse.urlencode({"query": query}).encode(),
-            headers={
-                "Accept": "application/sparql-results+json",
-                "Accept-Encoding": "gzip",
-                "User-Agent": self.user_agent,
-            },
-        )
         self.requests += 1
         try:
-            with urllib.request.build_opener(_StayHere).open(request, timeout=self.timeout) as response:
-                self._answered = True
-                return self._receive(response)
-        except urllib.error.HTTPError as error:
-            with error:
-                return _refused(error)
-        except TimeoutError:
+            return wait_for_coroutine(asyncio.wait_for(self._request(query), self.timeout))
+        # They are two classes before Python 3.11.
+        except (asyncio.TimeoutError, TimeoutError):
             return _Fault(f"no answer within {self.timeout:g} s", slow=True)
-        except urllib.error.URLError as error:
+        except (httpx2.ConnectError, httpx2.ConnectTimeout, httpx2.ProxyError) as error:
             # Where nothing ever answered, the address is wrong, or this machine is not connected.
-            return _Fault(f"no connection ({error.reason})", passing=self._answered)
-        except (OSError, http.client.HTTPException, EOFError, zlib.error) as error:
+            return _Fault(f"no connection ({_cause(error)})", passing=self._answered)
+        except httpx2.RequestError as error:
             return _Fault(f"the connection or the answer broke off ({error or type(error).__name__})")
         finally:
             self._last = time.monotonic()
 
-    def _receive(self, response: "HTTPResponse") -> bytes | _Fault:
-        until = time.monotonic() + self.timeout
-        pieces: list[bytes] = []
-        size = 0
-        while piece := response.read1(_PIECE):
-            size += len(piece)
-            if size > _ANSWER_LIMIT:
-                return _Fault(f"an answer of more than {_ANSWER_LIMIT // 2**20} MiB", passing=False)
-            if time.monotonic() > until:
-                raise TimeoutError
-            pieces.append(piece)
-        body = b"".join(pieces)
-        return gzip.decompress(body) if response.headers.get("Content-Encoding") == "gzip" else body
+    async def _request(self, query: str) -> bytes | _Fault:
+        headers = {
+            "Accept": "application/sparql-results+json",
+            "Accept-Encoding": "gzip",
+            "User-Agent": self.user_agent,
+        }
+        # Who has not taken up the connection in half of the time is not there.
+        timeout = httpx2.Timeout(None, connect=self.timeout / 2)
+        async with (
+            # A redirected POST would lose its query.
+            httpx2.AsyncClient(headers=headers, timeout=timeout, follow_redirects=False, verify=_tls()) as client,
+            client.stream("POST", self.endpoint, data={"query": query}) as response,
+        ):
+            self._answered = True
+            if not response.is_success:
+                return _refused(response, await _beginning(response))
+            answer = bytearray()
+            async for piece in response.aiter_bytes():
+                answer += piece
+                if len(answer) > _ANSWER_LIMIT:
+                    return _Fault(f"an answer of more than {_ANSWER_LIMIT // 2**20} MiB", passing=False)
+            return bytes(answer)
 
 
-def _refused(error: urllib.error.HTTPError) -> _Fault:
+@functools.cache
+def _tls() -> ssl.SSLContext:
+    # It reads all certificates, which takes longer than a request.
+    return httpx2.create_ssl_context()
+
+
+async def _beginning(response: httpx2.Response) -> bytes:
+    """What a server says of a failure, as far as it comes."""
+    said = bytearray()
     try:
-        body = error.read(_PIECE)
-    except (OSError, http.client.HTTPException):
-        body = b""
-    if error.headers.get("Content-Encoding") == "gzip":
-        body = b""
+        async for piece in response.aiter_bytes():
+            said += piece
+            if len(said) >= _SAID_LIMIT:
+                break
+    except httpx2.RequestError:
+        pass
+    return bytes(said[:_SAID_LIMIT])
+
+
+def _cause(error: BaseException) -> str:
+    """What the system says of a connection that failed; the errors around that say only that it did."""
+    said = str(error) or type(error).__name__
+    inner: BaseException | None = error
+    while inner is not None:
+        if isinstance(inner, OSError):
+            said = str(inner)
+        inner = inner.__cause__ or inner.__context__
+    return said
+
+
+def _refused(response: httpx2.Response, body: bytes) -> _Fault:
+    status = response.status_code
     lines = body.decode(errors="replace").strip().splitlines()
     said = f": {lines[0][:200].rstrip('.')}" if lines else ""
-    if error.code in _PASSING:
-        slow = error.code in {408, 504} or any(mark in body for mark in _SLOW_MARKS)
-        return _Fault(f"status {error.code}{said}", slow=slow and error.code != 429, wait=_retry_after(error.headers))
-    if 300 <= error.code < 400:
-        return _Fault(f"has moved to {error.headers.get('Location')}; --endpoint takes that address", passing=False)
-    hint = "; operators may ask for a --contact" if error.code == 403 else ""
-    return _Fault(f"refuses the request with status {error.code}{said}{hint}", passing=False)
-
-
-def _retry_after(headers: Message) -> float | None:
-    """Seconds, given as such or as a date; None where there are none."""
-    text = (headers.get("Retry-After") or "").strip()
-    if text.isascii() and text.isdigit():
-        return float(text)
-    try:
-        when = parsedate_to_datetime(text)
-    except ValueError:
-        return None
-    if when.tzinfo is None:
-        when = when.replace(tzinfo=timezone.utc)
-    return max(0.0, (when - datetime.now(timezone.utc)).total_seconds())
+    if status in _PASSING:
+        slow = status in {408, 504} or any(mark in body for mark in _SLOW_MARKS)
+        wait = retry_after(response.headers, time.time())
+        return _Fault(f"status {status}{said}", slow=slow and status != 429, wait=wait)
+    if response.is_redirect:
+        return _Fault(f"has moved to {response.headers.get('Location')}; `endpoint` takes that address", passing=False)
+    hint = "; operators may ask for a `contact`" if status == 403 else ""
+    return _Fault(f"refuses the request with status {status}{said}{hint}", passing=False)
 
 
 def _rows(answer: bytes) -> list[Row]:
@@ -271,9 +274,5 @@ def _read(file: Path) -> list[Row] | None:
 
 
 def _write(file: Path, answer: bytes) -> None:
-    part = file.with_suffix(".part")
-    try:
-        part.write_bytes(gzip.compress(answer, 6))
-        part.replace(file)
-    except OSError as error:
-        raise KgprobeError(f"The answer {file} cannot be kept: {error.strerror}.") from error
+    with replacing(file) as unfinished:
+        unfinished.write_bytes(gzip.compress(answer, 6))

@@ -38,7 +38,7 @@ class Surroundings(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class WalkPlan:
     """How far walks go.
 
     Attributes:
@@ -65,7 +65,7 @@ class _Walk:
 
 def walk(
     centers: Sequence[str],
-    plan: Plan,
+    plan: WalkPlan,
     around: Surroundings,
     inactive: Collection[str],
     admitted: Callable[[Sequence[str]], Collection[str]],

@@ -5,22 +5,22 @@ optional, and may be plain, .gz or .bz2. ``--help`` lists the columns and keys.
 """
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
-import click
 import msgspec
 from msgspec import Meta, Struct
 
-from kgprobe.errors import KgprobeError
-from kgprobe.records import Entity, Fact, Placed, Rejected, Relation
+from kgprobe.errors import ArgumentError, KgprobeError
+from kgprobe.options import option
+from kgprobe.records import Entity, Fact, Placed, Rejected
 from kgprobe.sources.contract import Loader
-from kgprobe.sources.decoding import DECODING_ERRORS, explain
+from kgprobe.sources.decoding import decoded_lines
 from kgprobe.sources.lines import InputFile, fingerprint, open_input
 from kgprobe.sources.values import check_id, check_interval, fact_id, tidy, tidy_all
-from kgprobe.verbalize.templates.kinds import check_template
+from kgprobe.verbalize.templates.file import read_relations
 
 REQUIRED = ("subject", "relation", "object")
 OPTIONAL = ("start", "end", "id", "rank")
@@ -38,24 +38,7 @@ class _EntityLine(Struct):
     datatype: str | None = None
 
 
-class _RelationLine(Struct):
-    id: str
-    label: str | None = None
-    aliases: list[str] | None = None
-    description: str | None = None
-    active: bool = True
-    clozes: list[str] | None = None
-    past_clozes: list[str] | None = None
-    statements: list[str] | None = None
-    yes_no_questions: list[str] | None = None
-    wh_questions: list[str] | None = None
-    # The names under which public collections keep declarative sentences.
-    bear_templates: list[str] | None = None
-    pararel_patterns: list[str] | None = None
-
-
 _decode_entity = msgspec.json.Decoder(_EntityLine).decode
-_decode_relation = msgspec.json.Decoder(_RelationLine).decode
 
 
 @dataclass(slots=True)
@@ -82,7 +65,7 @@ class Table:
     def entities(self) -> Iterator[Placed]:
         """The entities and literals."""
         if "entities" in self.readings:
-            yield from _json_lines(self.readings["entities"], _entity)
+            yield from decoded_lines(self.readings["entities"], _entity)
 
     def facts(self) -> Iterator[Placed]:
         """The facts, without those of deprecated rank."""
@@ -95,27 +78,6 @@ class Table:
             fact = line if isinstance(line, Rejected) else _fact(line, self.columns)
             if fact is not None:
                 yield Placed(number, fact, reading.name)
-
-
-def read_relations(file: InputFile) -> Iterator[Placed]:
-    """Relations with their sentences and questions; one that cannot be used is reported and left out.
-
-    Raises:
-        KgprobeError: the file cannot be opened any more.
-    """
-    return _json_lines(file, _relation)
-
-
-def _json_lines(file: InputFile, parse: Callable[[bytes], Iterator[Entity | Relation | Rejected]]) -> Iterator[Placed]:
-    for number, line in file.lines():
-        if isinstance(line, Rejected):
-            yield Placed(number, line, file.name)
-        elif line.strip():
-            try:
-                for record in parse(line):
-                    yield Placed(number, record, file.name)
-            except DECODING_ERRORS as error:
-                yield Placed(number, Rejected(explain(error, line)), file.name)
 
 
 def _entity(line: bytes) -> Iterator[Entity]:
@@ -135,50 +97,6 @@ def _entity(line: bytes) -> Iterator[Entity]:
         value=read.value,
         datatype=read.datatype,
     )
-
-
-def _relation(line: bytes) -> Iterator[Relation | Rejected]:
-    read = _decode_relation(line)
-    identifier, label = check_id(read.id), tidy(read.label or "")
-    declarative = [*(read.bear_templates or ()), *(read.pararel_patterns or ())]
-    kept: dict[str, tuple[str, ...]] = {}
-    for kind, given in (
-        ("cloze", [*map(_without_stop, read.clozes or ()), *_clozes(declarative)]),
-        ("past_cloze", map(_without_stop, read.past_clozes or ())),
-        ("statement", [f"{_without_stop(sentence)}." for sentence in [*(read.statements or ()), *declarative]]),
-        ("yes_no_question", read.yes_no_questions or ()),
-        ("wh_question", read.wh_questions or ()),
-    ):
-        kept[f"{kind}s"] = ()
-        for template in tidy_all(map(_single_spaced, given)):
-            problems = ", ".join(check_template(kind, template))
-            if problems:
-                its = f"{template[:80]!r} of its {kind}s"
-                yield Rejected(f"{identifier}: {its} {problems}; the relation goes without it")
-            else:
-                kept[f"{kind}s"] += (template,)
-    yield Relation(
-        id=identifier,
-        label=label,
-        aliases=tidy_all(read.aliases or (), without=label),
-        description=tidy(read.description or ""),
-        active=read.active,
-        **kept,
-    )
-
-
-def _clozes(declarative: Sequence[str]) -> list[str]:
-    """Of declarative sentences those that a model can complete: the object comes last."""
-    return [bare for sentence in declarative if not check_template("cloze", bare := _without_stop(sentence))]
-
-
-def _single_spaced(text: str) -> str:
-    return " ".join(tidy(text).split())
-
-
-def _without_stop(sentence: str) -> str:
-    bare = _single_spaced(sentence)
-    return bare[:-1].rstrip(" ") if bare.endswith(".") else bare
 
 
 def _header(file: InputFile) -> list[str]:
@@ -227,11 +145,36 @@ def _fact(line: bytes, columns: Sequence[str]) -> Fact | Rejected | None:
     return Fact(identifier, subject, relation, object_, rank, start, end) if rank != "deprecated" else None
 
 
-def _open(entities: Path | None, facts: Path | None, relations: Path | None) -> Table:
-    given = {"relations": relations, "entities": entities, "facts": facts}
+@dataclass(frozen=True, slots=True)
+class TableOptions:
+    """Which files are loaded; at least one."""
+
+    entities: Path | None = option(
+        None,
+        "JSON lines: id, and where there are any label, aliases, description, types, popularity; for literals value and"
+        " datatype.",
+        metavar="FILE",
+    )
+    facts: Path | None = option(
+        None,
+        "Tab-separated, with a header: subject, relation, object, and where there are any start, end (2011, 2011-05,"
+        " -0044), id, rank. Other columns are ignored.",
+        metavar="FILE",
+    )
+    relations: Path | None = option(
+        None,
+        "JSON lines: id, and where there are any label, aliases, description, active, clozes, past_clozes, statements,"
+        " yes_no_questions, wh_questions (templates with [X] for the subject and [Y] for the object); bear_templates"
+        " and pararel_patterns are read as statements, and as clozes where [Y] comes last.",
+        metavar="FILE",
+    )
+
+
+def _open(options: TableOptions) -> Table:
+    given = {"relations": options.relations, "entities": options.entities, "facts": options.facts}
     readings = {stream: open_input(path) for stream, path in given.items() if path is not None}
     if not readings:
-        raise click.UsageError("Nothing to load; name at least one of --entities, --facts, --relations.")
+        raise ArgumentError("facts", "is not given, nor are `entities` and `relations`: there is nothing to load.")
     return Table(
         name=", ".join(reading.name for reading in readings.values()),
         fingerprint=fingerprint(list(readings.values()), {"streams": list(readings)}),
@@ -248,29 +191,6 @@ loader = Loader(
     \b
     kgprobe load table --entities entities.jsonl.gz --facts facts.tsv.gz --relations relations.jsonl
     """,
-    parameters=[
-        click.Option(
-            ["--entities"],
-            type=click.Path(path_type=Path),
-            metavar="FILE",
-            help="JSON lines: id, and where there are any label, aliases, description, types, popularity; for literals"
-            " value and datatype.",
-        ),
-        click.Option(
-            ["--facts"],
-            type=click.Path(path_type=Path),
-            metavar="FILE",
-            help="Tab-separated, with a header: subject, relation, object, and where there are any start, end (2011,"
-            " 2011-05, -0044), id, rank. Other columns are ignored.",
-        ),
-        click.Option(
-            ["--relations"],
-            type=click.Path(path_type=Path),
-            metavar="FILE",
-            help="JSON lines: id, and where there are any label, aliases, description, active, clozes, past_clozes,"
-            " statements, yes_no_questions, wh_questions (templates with [X] for the subject and [Y] for the object);"
-            " bear_templates and pararel_patterns are read as statements, and as clozes where [Y] comes last.",
-        ),
-    ],
+    options=TableOptions,
     open=_open,
 )

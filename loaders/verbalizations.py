@@ -8,13 +8,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-import click
-
+from kgprobe.options import option
 from kgprobe.records import Entity, Fact, Placed, Rejected, Relation
 from kgprobe.sources.contract import Loader
 from kgprobe.sources.lines import fingerprint, open_input
 from kgprobe.sources.values import check_id, check_interval, fact_id, tidy
-from kgprobe.verbalize.corrections import Pair, pair_up, read_verbalizations
+from kgprobe.verbalize.corrections import Pair, Verbalization, pair_up, scan_verbalizations
 
 
 @dataclass(slots=True)
@@ -25,6 +24,7 @@ class Verbalizations:
     fingerprint: str
     total: int
     pairs: Sequence[Pair]
+    damaged: Sequence[Placed] = ()
     partial: bool = False
     done: int = 0
 
@@ -47,6 +47,7 @@ class Verbalizations:
 
     def facts(self) -> Iterator[Placed]:
         """The facts, each once, and what is wrong with those that cannot be used."""
+        yield from self.damaged
         yield from (_placed(pair, fact) for pair in self.pairs if isinstance(fact := _fact(pair), Rejected))
         yield from _once((pair, fact) for pair in self.pairs if isinstance(fact := _fact(pair), Fact))
         self.done = self.total
@@ -79,10 +80,19 @@ def _fact(pair: Pair) -> Fact | Rejected:
     return Fact(identifier, one.subject, one.relation, one.object, start=one.start, end=one.end)
 
 
-def _open(table: Path) -> Verbalizations:
-    file = open_input(table)
-    pairs, _ = pair_up(read_verbalizations(table))
-    return Verbalizations(file.name, fingerprint([file], {}), file.size, pairs)
+@dataclass(frozen=True, slots=True)
+class VerbalizationsOptions:
+    """Which table is loaded."""
+
+    table: Path = option(help="CSV of verbalizations and their corrections, one fact a line.", positional=True)
+
+
+def _open(options: VerbalizationsOptions) -> Verbalizations:
+    file = open_input(options.table)
+    records = scan_verbalizations(options.table)
+    pairs, _ = pair_up([record for _, record in records if isinstance(record, Verbalization)])
+    damaged = [Placed(line, record) for line, record in records if isinstance(record, Rejected)]
+    return Verbalizations(file.name, fingerprint([file], {}), file.size, pairs, damaged)
 
 
 loader = Loader(
@@ -95,6 +105,6 @@ loader = Loader(
     kgprobe load verbalizations corrections.csv
     kgprobe study robustness corrections.csv --model demo
     """,
-    parameters=[click.Argument(["table"], type=click.Path(path_type=Path))],
+    options=VerbalizationsOptions,
     open=_open,
 )

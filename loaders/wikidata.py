@@ -11,25 +11,26 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-import click
-
-from kgprobe.errors import KgprobeError
+from kgprobe.errors import ArgumentError, KgprobeError
+from kgprobe.options import option
 from kgprobe.records import Entity, Fact, Placed, Rejected, Relation
 from kgprobe.sources.contract import Loader
 from kgprobe.sources.decoding import DECODING_ERRORS, explain
 from kgprobe.sources.lines import InputFile, fingerprint, open_input
 from kgprobe.sources.values import check_id, check_interval, fact_id
 
-from .wikidata_json import Head, HeadDecoder, Statement, decode_claims, records
+from .wikidata_json import DumpHead, DumpHeadDecoder, Statement, decode_claims, records
 from .wikidata_model import (
     ITEM_ID,
     LANGUAGES,
+    LANGUAGES_OPTION,
     PROPERTY_ID,
+    TEMPLATES_OPTION,
+    TRUTHY_OPTION,
     TYPE_RELATIONS,
-    language_option,
+    check_forms,
+    distinct_languages,
     names,
-    templates_option,
-    truthy_option,
     with_templates,
 )
 
@@ -40,7 +41,7 @@ _PROPERTY_MARKS = (b'"type":"property"', b'"type": "property"')
 
 
 @dataclass(frozen=True, slots=True)
-class Selection:
+class DumpSelection:
     """Which part of a dump is read, and how.
 
     Attributes:
@@ -58,7 +59,7 @@ class Selection:
     truthy: bool = False
 
 
-WHOLE = Selection()
+WHOLE = DumpSelection()
 
 
 @dataclass(slots=True)
@@ -72,7 +73,7 @@ class Dump:
     fingerprint: str
     partial: bool
     total: int
-    selection: Selection
+    selection: DumpSelection
     readings: dict[str, InputFile]
 
     @property
@@ -92,7 +93,7 @@ class Dump:
 
     def entities(self) -> Iterator[Placed]:
         """The items that are selected."""
-        decoder = HeadDecoder(self.selection.languages)
+        decoder = DumpHeadDecoder(self.selection.languages)
         reading = self.readings["entities"]
         for line, record in self._selected(reading):
             if isinstance(record, Rejected):
@@ -148,7 +149,7 @@ class Dump:
         )
 
     def _properties(self) -> Iterator[tuple[int, Relation]]:
-        decoder = HeadDecoder(self.selection.languages)
+        decoder = DumpHeadDecoder(self.selection.languages)
         for line, record in records(self.readings["relations"]):
             if isinstance(record, Rejected) or record.startswith(_LEADING_KIND):
                 continue
@@ -164,7 +165,7 @@ class Dump:
                 label, aliases, description = names(head.labels, head.aliases, head.descriptions)
                 yield line, Relation(head.id, label, aliases, description)
 
-    def _entity(self, head: Head) -> Entity | None:
+    def _entity(self, head: DumpHead) -> Entity | None:
         form = {"item": ITEM_ID, "property": PROPERTY_ID}.get(head.kind or "item")
         if form is None:
             return None
@@ -203,7 +204,7 @@ class Dump:
                     yield fact
 
 
-def open_dump(path: Path, *, templates: Path | None = None, selection: Selection = WHOLE) -> Dump:
+def open_dump(path: Path, *, templates: Path | None = None, selection: DumpSelection = WHOLE) -> Dump:
     """A dump as a source.
 
     Args:
@@ -256,34 +257,6 @@ def read_ids(path: Path) -> frozenset[str]:
     return frozenset(ids)
 
 
-def _open(
-    dump: Path,
-    templates: Path | None,
-    languages: Sequence[str],
-    relations: Sequence[str],
-    types: Sequence[str],
-    ids: Path | None,
-    truthy: bool,
-) -> Dump:
-    for name, given, form, example in (
-        ("--relation", relations, PROPERTY_ID, "P36"),
-        ("--type", types, ITEM_ID, "Q6256"),
-    ):
-        for value in given:
-            if not form.fullmatch(value):
-                raise KgprobeError(f"{name} {value}: no id; one like {example} is expected.")
-    for value in set(relations).intersection(TYPE_RELATIONS):
-        raise KgprobeError(f"--relation {value}: read as an entity's types, not as facts; it needs no option.")
-    selection = Selection(
-        languages=tuple(dict.fromkeys(languages)),
-        relations=frozenset(relations),
-        types=frozenset(types),
-        ids=None if ids is None else read_ids(ids),
-        truthy=truthy,
-    )
-    return open_dump(dump, templates=templates, selection=selection)
-
-
 def _fact(subject: str, relation: str, statement: Statement) -> Fact | None:
     item = statement.item()
     if item is None:
@@ -294,6 +267,55 @@ def _fact(subject: str, relation: str, statement: Statement) -> Fact | None:
     return Fact(identifier, subject, relation, item, statement.rank, start, end)
 
 
+@dataclass(frozen=True, slots=True)
+class DumpOptions:
+    """Which dump is read, which part of it, and how."""
+
+    dump: Path = option(help="JSON: a whole dump, or any part of one (plain, .gz, .bz2).", positional=True)
+    languages: tuple[str, ...] = option(**LANGUAGES_OPTION)
+    relations: tuple[str, ...] = option(
+        (),
+        "Read facts of this relation alone; may be given several times.",
+        flag="relation",
+        metavar="P…",
+        shown_default="all",
+    )
+    types: tuple[str, ...] = option(
+        (),
+        "Read entities of this type alone (instance or subclass of it, not of what is below it), and facts among them;"
+        " may be given several times.",
+        flag="type",
+        metavar="Q…",
+        shown_default="all",
+    )
+    ids: Path | None = option(
+        None,
+        "Read the entities of this list alone, one id a line, and facts among them.",
+        metavar="FILE",
+        shown_default="all",
+    )
+    truthy: bool = option(**TRUTHY_OPTION)
+    templates: Path | None = option(**TEMPLATES_OPTION)
+
+
+def _open(options: DumpOptions) -> Dump:
+    check_forms("relations", options.relations, PROPERTY_ID, "P36")
+    check_forms("types", options.types, ITEM_ID, "Q6256")
+    for value in TYPE_RELATIONS:
+        if value in options.relations:
+            raise ArgumentError(
+                "relations", f"names {value}, which is read as an entity's types, not as facts, always."
+            )
+    selection = DumpSelection(
+        languages=distinct_languages(options.languages),
+        relations=frozenset(options.relations),
+        types=frozenset(options.types),
+        ids=None if options.ids is None else read_ids(options.ids),
+        truthy=options.truthy,
+    )
+    return open_dump(options.dump, templates=options.templates, selection=selection)
+
+
 loader = Loader(
     summary="""Load Wikidata's JSON: a dump, or a part of one (plain, .gz, .bz2).
 
@@ -301,30 +323,6 @@ loader = Loader(
     kgprobe load wikidata latest-all.json.gz --type Q6256 --relation P36 --relation P30
     kgprobe load wikidata Q22.json --language de --language en
     """,
-    parameters=[
-        click.Argument(["dump"], type=click.Path(path_type=Path)),
-        language_option(),
-        click.Option(
-            ["--relation", "relations"],
-            multiple=True,
-            metavar="P…",
-            help="Read facts of this relation alone; may be given several times.  [default: all]",
-        ),
-        click.Option(
-            ["--type", "types"],
-            multiple=True,
-            metavar="Q…",
-            help="Read entities of this type alone (instance or subclass of it, not of what is below it), and facts"
-            " among them; may be given several times.  [default: all]",
-        ),
-        click.Option(
-            ["--ids"],
-            type=click.Path(path_type=Path),
-            metavar="FILE",
-            help="Read the entities of this list alone, one id a line, and facts among them.  [default: all]",
-        ),
-        truthy_option(),
-        templates_option(),
-    ],
+    options=DumpOptions,
     open=_open,
 )

@@ -180,7 +180,7 @@ _decode_map = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
 
 
 @dataclass(frozen=True, slots=True)
-class Head:
+class DumpHead:
     """What an entity is and what it is called, in the languages asked for, best first.
 
     Attributes:
@@ -198,7 +198,7 @@ class Head:
     sitelinks: int | None
 
 
-class HeadDecoder:
+class DumpHeadDecoder:
     """Reads the heads of entities, skipping all languages but a few."""
 
     def __init__(self, languages: Sequence[str]) -> None:
@@ -219,7 +219,7 @@ class HeadDecoder:
         self._decode = msgspec.json.Decoder(structure).decode
         self._fields = [f"language_{index}" for index in range(len(languages))]
 
-    def decode(self, record: bytes) -> Head:
+    def decode(self, record: bytes) -> DumpHead:
         """The head of one entity.
 
         Raises:
@@ -227,7 +227,7 @@ class HeadDecoder:
         """
         entity: Any = self._decode(record)
         claims = entity.claims
-        return Head(
+        return DumpHead(
             id=entity.id,
             kind=entity.type or {"Q": "item", "P": "property"}.get(entity.id[:1], ""),
             labels=[term.value for term in self._present(entity.labels)],

@@ -4,26 +4,74 @@ Ids, types, dates, languages, and sentences for it; and the options that choose 
 """
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
+from typing import Any
 
-import click
-
+from kgprobe.errors import ArgumentError
 from kgprobe.records import Placed, Relation
 from kgprobe.sources.lines import InputFile
 from kgprobe.sources.values import tidy, tidy_all
-
-from .table import read_relations
+from kgprobe.verbalize.templates.file import read_relations
 
 LANGUAGES = ("en", "mul")
 
 ITEM_ID = re.compile("Q[1-9][0-9]{0,18}")
 PROPERTY_ID = re.compile("P[1-9][0-9]*")
 
+# Pages of Wikimedia's own: disambiguation, category, template, list, module, internal and project page.
+OWN_PAGES = ("Q4167410", "Q4167836", "Q11266439", "Q13406463", "Q15184295", "Q17442446", "Q14204246")
+
+# Of the statements that lead to an entity, how many are drawn to go on from.
+BRANCHES = 100
+
 # Instance of, subclass of: an entity's types, and no facts.
 TYPE_RELATIONS = ("P31", "P279")
 START, END, POINT = "P580", "P582", "P585"
+
+_LANGUAGE = re.compile("[A-Za-z]{2,8}(-[A-Za-z0-9]{1,8})*")
+
+
+# Of the fields that options of several loaders have.
+LANGUAGES_OPTION: Mapping[str, Any] = {
+    "default": LANGUAGES,
+    "help": "Of labels, aliases and descriptions; given several times, the first that has a label gives it.",
+    "flag": "language",
+    "metavar": "CODE",
+}
+TRUTHY_OPTION: Mapping[str, Any] = {
+    "default": False,
+    "help": "Where a subject has preferred statements of a relation, read those alone.",
+    "shown_default": "all ranks but deprecated",
+}
+TEMPLATES_OPTION: Mapping[str, Any] = {
+    "default": None,
+    "help": "Sentences and questions for the relations, as `kgprobe load table --relations` reads them.",
+    "metavar": "FILE",
+}
+
+
+def distinct_languages(languages: Sequence[str]) -> tuple[str, ...]:
+    """The languages that are read, each once, best first.
+
+    Raises:
+        ArgumentError: there is none, or one is no tag of a language.
+    """
+    if not languages:
+        raise ArgumentError("languages", "is empty; at least one like en is expected.")
+    check_forms("languages", languages, _LANGUAGE, "en")
+    return tuple(dict.fromkeys(languages))
+
+
+def check_forms(argument: str, values: Iterable[str], form: re.Pattern[str], example: str) -> None:
+    """Whether all values of an argument have its form.
+
+    Raises:
+        ArgumentError: one has not.
+    """
+    for value in values:
+        if not form.fullmatch(value):
+            raise ArgumentError(argument, f"names {value!r}; one like {example} is expected.")
 
 
 def names(
@@ -73,36 +121,4 @@ def _joined(own: Relation, property_: Relation) -> Relation:
         aliases=own.aliases or property_.aliases,
         description=own.description or property_.description,
         active=own.active and property_.active,
-    )
-
-
-def language_option() -> click.Option:
-    """``--language``: of what is read of a name."""
-    return click.Option(
-        ["--language", "languages"],
-        multiple=True,
-        default=LANGUAGES,
-        show_default=True,
-        metavar="CODE",
-        help="Of labels, aliases and descriptions; given several times, the first that has a label gives it.",
-    )
-
-
-def truthy_option() -> click.Option:
-    """``--truthy``: which ranks are read."""
-    return click.Option(
-        ["--truthy"],
-        is_flag=True,
-        help="Where a subject has preferred statements of a relation, read those alone.  [default: all ranks but"
-        " deprecated]",
-    )
-
-
-def templates_option() -> click.Option:
-    """``--templates``: sentences for the relations."""
-    return click.Option(
-        ["--templates"],
-        type=click.Path(path_type=Path),
-        metavar="FILE",
-        help="Sentences and questions for the relations, as `kgprobe load table --relations` reads them.",
     )

@@ -17,15 +17,15 @@ from kgprobe.errors import KgprobeError
 from kgprobe.records import Fact, Rejected
 from kgprobe.sources.values import check_interval
 
-from .sparql_client import GOES_ON, Client, Row, TooSlow
-from .wikidata_model import END, ITEM_ID, POINT, START, TYPE_RELATIONS
+from .sparql_client import GOES_ON, Row, SparqlClient, TooSlow
+from .wikidata_model import BRANCHES, END, ITEM_ID, POINT, START, TYPE_RELATIONS
 from .wikidata_time import bounds, interval, written
 
 # Of the statements that lead to an entity, so many are looked at.
 SCANNED = 10_000
 
 # How many ids a query asks for, so that the largest answers stay well below a public endpoint's limit of a minute.
-HEADS = 50
+PROFILES = 50
 SUBJECTS = 15
 OBJECTS = 5
 STATEMENTS = 200
@@ -49,7 +49,7 @@ _STATEMENT_NAME = re.compile("([A-Za-z][1-9][0-9]*)-([0-9A-Za-z-]+)")
 
 
 @dataclass(frozen=True, slots=True)
-class Head:
+class EntityProfile:
     """What an item or a property is called, what it is, and how widely it is known.
 
     Attributes:
@@ -75,32 +75,32 @@ class Wikidata:
     Attributes:
         languages: of labels, aliases and descriptions, best first; tags of languages, nothing else.
         truthy: of a subject's statements of a relation, only those of the best rank count; else all but deprecated.
-        count_languages: whether heads say in how many languages there is a label; costs reading them all.
+        count_languages: whether profiles say in how many languages there is a label; costs reading them all.
         branches: how large a sample of the statements that lead to an entity is.
         left_out: ids of the relations that are not followed against their direction.
         hubs: objects that so much leads to that the endpoint cannot say what; as if nothing did.
     """
 
-    client: Client
+    client: SparqlClient
     languages: Sequence[str]
     truthy: bool = False
     count_languages: bool = False
-    branches: int = 100
+    branches: int = BRANCHES
     left_out: Sequence[str] = ()
     hubs: set[str] = field(default_factory=set)
-    _heads: dict[str, Head] = field(default_factory=dict)
+    _profiles: dict[str, EntityProfile] = field(default_factory=dict)
     _outgoing: dict[str, list[Fact]] = field(default_factory=dict)
     _incoming: dict[str, list[Fact]] = field(default_factory=dict)
 
-    def heads(self, ids: Iterable[str]) -> Mapping[str, Head]:
-        """The heads of items and properties; an empty one where there is no such entity."""
-        for part in _parts(ids, self._heads, HEADS):
+    def profiles(self, ids: Iterable[str]) -> Mapping[str, EntityProfile]:
+        """The profiles of items and properties; an empty one where there is no such entity."""
+        for part in _parts(ids, self._profiles, PROFILES):
             rows: dict[str, list[Row]] = {identifier: [] for identifier in part}
-            for row in self._rows(part, self._heads_query):
+            for row in self._rows(part, self._profiles_query):
                 rows[_name(row, "entity")].append(row)
             for identifier in part:
-                self._heads[identifier] = self._head(rows[identifier])
-        return self._heads
+                self._profiles[identifier] = self._profile(rows[identifier])
+        return self._profiles
 
     def outgoing(self, ids: Iterable[str]) -> Mapping[str, Sequence[Fact]]:
         """The facts of subjects, types aside, sorted by id and without the dates."""
@@ -151,7 +151,7 @@ class Wikidata:
             give_up(ids[0])
             return []
 
-    def _head(self, rows: Sequence[Row]) -> Head:
+    def _profile(self, rows: Sequence[Row]) -> EntityProfile:
         texts: dict[str, dict[str, list[str]]] = {kind: {} for kind in _TEXTS}
         types: dict[str, set[str]] = {relation: set() for relation in TYPE_RELATIONS}
         numbers: dict[str, int] = {}
@@ -174,13 +174,13 @@ class Wikidata:
             if ITEM_ID.fullmatch(item)
         ]
         sitelinks, languages = numbers.get("sitelinks"), numbers.get("languages", 0)
-        return Head(label, alias, description, tuple(dict.fromkeys(items)), sitelinks, languages)
+        return EntityProfile(label, alias, description, tuple(dict.fromkeys(items)), sitelinks, languages)
 
     def _of_rank(self) -> str:
         best = "?statement a wikibase:BestRank ." if self.truthy else "FILTER(?rank != wikibase:DeprecatedRank)"
         return f"?statement wikibase:rank ?rank . {best}"
 
-    def _heads_query(self, ids: Sequence[str]) -> str:
+    def _profiles_query(self, ids: Sequence[str]) -> str:
         given = _values("entity", ids)
         languages = ", ".join(f'"{language.lower()}"' for language in self.languages)
         rank = self._of_rank()

@@ -24,7 +24,7 @@ def word_frequency(languages: Sequence[str]) -> Callable[[str], float]:
         import wordfreq
     except ImportError as error:
         raise KgprobeError(
-            'Word frequencies need the package wordfreq: pip install "kgprobe[topical]", or leave out --min-frequency.'
+            'Word frequencies need the package wordfreq: pip install "kgprobe[topical]", or leave out `min_frequency`.'
         ) from error
     available = wordfreq.available_languages()
     language = next((code for code in languages if code in available), None)

@@ -5,13 +5,12 @@ import shutil
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from kgprobe.graph.client import Endpoint, Graph
-from kgprobe.servers.folder import Folder
-from kgprobe.servers.server import lease
+from kgprobe.servers.opening import open_graph
 
 if TYPE_CHECKING:
     from kgprobe.models.scoring.scorer import Scorer
@@ -19,6 +18,10 @@ if TYPE_CHECKING:
 # Workers share the cores; one that took them all would wait for the others.
 if "PYTEST_XDIST_WORKER" in os.environ:
     os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+# Servers of tests live for minutes: what a JVM would gain from compiling well, and from collecting garbage beside its
+# work, costs more than it gives.
+os.environ.setdefault("JAVA_TOOL_OPTIONS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
 
 REPOSITORY = Path(__file__).parent.parent
 WIPE = (REPOSITORY / "tests" / "data" / "wipe.cypher").read_text(encoding="utf-8")
@@ -42,8 +45,9 @@ def start_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[
 
         def start(engine: str) -> Endpoint:
             if engine not in started:
-                folder = Folder(tmp_path_factory.mktemp(engine) / "graph")
-                started[engine] = servers.enter_context(lease(folder, engine=engine, memory=1024))
+                folder = tmp_path_factory.mktemp(engine) / "graph"
+                graph = servers.enter_context(open_graph(folder, engine=engine, memory=1024))
+                started[engine] = graph.endpoint
             return started[engine]
 
         yield start
@@ -108,3 +112,17 @@ def demo_scorer(demo_folder: Path) -> "Scorer":
 
     assert demo_folder.is_dir()
     return load_scorer("demo")
+
+
+@pytest.fixture
+def shared_demo(demo_scorer: "Scorer", monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever names the demo model in this test gets the one of the whole run, which takes seconds to load."""
+    from kgprobe.models import spec
+
+    load = spec.load_scorer
+
+    def shared(named: str, **how: Any) -> "Scorer":
+        return demo_scorer if named == "demo" else load(named, **how)
+
+    monkeypatch.setattr("kgprobe.models.spec.load_scorer", shared)
+    monkeypatch.setattr("kgprobe.models.model.load_scorer", shared)

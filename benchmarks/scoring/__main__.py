@@ -58,7 +58,8 @@ def measure(scorer: "Scorer", case: Case, peers: Sequence[str], questions: int |
         clock = time.perf_counter()
         theirs = PEERS[name](scorer, part)
         seconds = time.perf_counter() - clock
-        own = np.concatenate(scorer.score(part.prompts, part.continuations, eos=part.eos and name not in WITHOUT_EOS))
+        scores = scorer.score(part.prompts, part.continuations, eos=part.eos and name not in WITHOUT_EOS)
+        own = np.concatenate([scored.values for scored in scores])
         rows.append(
             Row(
                 case.name,

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from kgprobe.records import Entity, Fact, Placed, Relation
-from kgprobe.sources.contract import Source, get_loader
+from kgprobe.sources.contract import Source, open_source
 from kgprobe.verbalize.sentences import Cloze
 
 
@@ -60,7 +60,7 @@ class Sample:
 
 def read_sample() -> Sample:
     """The records of the sample that kgprobe brings along."""
-    source: Source = get_loader("sample").open()
+    source: Source = open_source("sample")
     return Sample(
         {one.id: one for one in _records(source.entities(), Entity)},
         {one.id: one for one in _records(source.relations(), Relation)},

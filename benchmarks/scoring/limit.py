@@ -87,9 +87,10 @@ def time_products(model: "PreTrainedModel", repeats: int) -> Products:
     device, dtype = model.device, model.dtype
     rows = 8192 if device.type == "cuda" else 1024
     layers = [one.weight for one in model.base_model.modules() if isinstance(one, torch.nn.Linear)]
-    head = model.get_output_embeddings().weight  # type: ignore[no-untyped-call]
+    vocabulary = model.get_output_embeddings().weight  # type: ignore[no-untyped-call]
     inputs = {
-        size: torch.randn(rows, size, device=device).to(dtype) for size in {one.shape[1] for one in [*layers, head]}
+        size: torch.randn(rows, size, device=device).to(dtype)
+        for size in {one.shape[1] for one in [*layers, vocabulary]}
     }
 
     def fastest(weights: Sequence[torch.Tensor]) -> float:
@@ -105,6 +106,11 @@ def time_products(model: "PreTrainedModel", repeats: int) -> Products:
 
     with torch.inference_mode():
         node = fastest(layers) / rows
-        share = min(len(head), 1 << 16)
-        position = min(fastest(head[:share].split(width)) for width in (1024, 4096, 16_384)) / rows / share * len(head)
+        share = min(len(vocabulary), 1 << 16)
+        position = (
+            min(fastest(vocabulary[:share].split(width)) for width in (1024, 4096, 16_384))
+            / rows
+            / share
+            * len(vocabulary)
+        )
     return Products(node, position, 2 * sum(one.numel() for one in layers) / node)

@@ -1,11 +1,10 @@
-// Unlink entities from relations that they are an object of no more. Walks the facts of each entity.
-// $rows: [{id, relation}], each pair once -> no rows
+// Unlink entities from relations that they are an object of no more. Walks the facts of each entity until one is found.
+// $rows: [{id, relations: [id]}], each entity once -> no rows
 UNWIND $rows AS row
-MATCH (entity:Entity {id: row.id})-[link:OBJECT_OF]->(relation:Relation {id: row.relation})
-OPTIONAL MATCH (entity)<-[fact:FACT]-()
-WHERE fact.relation = row.relation
-WITH link, relation, count(fact) AS facts
-WHERE facts = 0
+MATCH (entity:Entity {id: row.id})-[link:OBJECT_OF]->(relation:Relation)
+WHERE relation.id IN row.relations
+  AND NOT EXISTS { MATCH (entity)<-[fact:FACT]-() WHERE fact.relation = relation.id }
+WITH link, relation
 DELETE link
 WITH relation, count(*) AS removed
 SET relation.size = relation.size - removed

@@ -1,10 +1,10 @@
-// Link entities to their types where no link is, and keep each type's size.
-// $rows: [{id, type}], each pair once -> no rows
+// Link entities to types that they were no instances of, and keep each type's size. An entity's links are those that its
+// ``types`` say, so that nobody needs to look for them.
+// $rows: [{id, types: [id]}], each entity once -> no rows
 UNWIND $rows AS row
 MATCH (entity:Entity {id: row.id})
-MATCH (type:Entity {id: row.type})
-OPTIONAL MATCH (entity)-[present:INSTANCE_OF]->(type)
-WITH entity, type, present WHERE present IS NULL
+UNWIND row.types AS id
+MATCH (type:Entity {id: id})
 CREATE (entity)-[:INSTANCE_OF]->(type)
 WITH type, count(*) AS added
 SET type.size = type.size + added

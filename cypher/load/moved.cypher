@@ -1,5 +1,9 @@
-// Remove what facts pointed to before their object changed: a fact's id stays, its edge is made anew.
-// $rows: [{id, subject, object: the former one}] -> no rows
+// Remove what facts pointed to before their object changed: a fact's id stays, its edge is made anew. Walks the facts of
+// each subject, once.
+// $rows: [{subject, facts: {id: true}}], each subject once -> no rows
 UNWIND $rows AS row
-MATCH (subject:Entity {id: row.subject})-[fact:FACT {id: row.id}]->(object:Entity {id: row.object})
+MATCH (subject:Entity {id: row.subject})-[fact:FACT]->()
+WHERE row.facts[fact.id] IS NOT NULL
+WITH collect(fact) AS moved
+UNWIND moved AS fact
 DELETE fact

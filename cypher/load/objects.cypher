@@ -1,10 +1,13 @@
 // Link entities to the relations they are an object of where no link is, and keep each relation's number of objects.
-// $rows: [{id, relation}], each pair once -> no rows
+// Walks the links of each entity, once.
+// $rows: [{id, relations: [id]}], each entity once -> no rows
 UNWIND $rows AS row
 MATCH (entity:Entity {id: row.id})
-MATCH (relation:Relation {id: row.relation})
-OPTIONAL MATCH (entity)-[present:OBJECT_OF]->(relation)
-WITH entity, relation, present WHERE present IS NULL
+OPTIONAL MATCH (entity)-[:OBJECT_OF]->(present:Relation)
+WITH entity, row, collect(present.id) AS present
+UNWIND row.relations AS name
+WITH entity, name, present WHERE NOT name IN present
+MATCH (relation:Relation {id: name})
 CREATE (entity)-[:OBJECT_OF]->(relation)
 WITH relation, count(*) AS added
 SET relation.size = relation.size + added

@@ -1,5 +1,9 @@
 // Remove beliefs about facts as they were before their object or relation changed: those were about another statement.
-// $rows: [{id, subject, object: the former one}] -> no rows
+// Walks the beliefs about the facts of each subject, once.
+// $rows: [{subject, facts: {id: true}}], each subject once -> no rows
 UNWIND $rows AS row
-MATCH (subject:Entity {id: row.subject})-[belief:BELIEF {fact: row.id}]->(object:Entity {id: row.object})
+MATCH (subject:Entity {id: row.subject})-[belief:BELIEF]->()
+WHERE row.facts[belief.fact] IS NOT NULL
+WITH collect(belief) AS stale
+UNWIND stale AS belief
 DELETE belief

@@ -16,10 +16,9 @@ from kgprobe.errors import KgprobeError
 
 Floats = NDArray[np.float64]
 
-# The grid of the paper: numbers of distractors and n of precision@n; widths of beams, fewer of them for a judge.
+# The grid of the paper: numbers of distractors and n of precision@n; widths of beams.
 COUNTS = (1, 2, 5, 10, *range(20, 201, 20))
 WIDTHS = (1, 2, 5, 10, 20, 30, 50, 100)
-JUDGE_WIDTHS = (1, 2, 5)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,40 +1,46 @@
-"""The finding of a run: what a model knows of the facts it was asked, with intervals.
+"""What a model knows of the facts it was asked, with intervals: the same for every probe, for runs and measurements.
 
-docs/methods.md, 2. Metrics count a fact's own answers only; what neighbours propagated moves E[theta], by which facts
-are ranked, but never the win rate or the zero-sense rate.
+docs/methods.md, 2. Metrics count a fact's own answers only; what neighbours propagated in a run moves E[theta], by
+which facts are ranked, but never the win rate or the zero-sense rate.
 """
 
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, NamedTuple
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+import msgspec
 import numpy as np
 import pandas as pd
 
-from kgprobe.analysis.answers import Answers, count_answers
 from kgprobe.analysis.rates import Group, Grouping, by_year, group_of, grouped
-from kgprobe.asking.rounds import get_run
+from kgprobe.asking.runs import get_run
 from kgprobe.beliefs.draw import credible_interval
 from kgprobe.errors import KgprobeError
 from kgprobe.graph.client import Graph, Row
-from kgprobe.probes.outcome import Verdict
+from kgprobe.probes.outcome import Outcome, Verdict
+from kgprobe.probes.register import PROBES
+from kgprobe.tables import Table
+
+if TYPE_CHECKING:
+    from kgprobe.sampling.keys import FactKey
 
 _YEAR = re.compile(r"[+-]?\d{4,}")
+_FACTS_AT_ONCE = 1_000
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
+class ShownFact:
     """A fact, what the model did on it, and how sure that makes us.
 
     Attributes:
-        answer: what is right, to ``question``: the object's label, those of all that is right, or yes or no.
+        answer: what is right, to ``question``.
         theta: E[theta], the probability that the model fails on the fact.
         low, high: 90% credible interval of theta.
         question: the latest that went as the fact is listed: a known fact's that the model got right, an unknown one's
             that it got wrong.
-        winner: of an unknown fact, what the model preferred in that question: the strongest rival, or what it said.
+        winner: of an unknown fact, what the model preferred in that question, or said.
     """
 
     fact: str
@@ -51,53 +57,101 @@ class Judged:
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
-    """What one run found.
+class About:
+    """Where a finding comes from.
 
     Attributes:
-        chance: how often guessing at random would be right, over the questions asked; None where nothing says so.
-        theta: the mean of E[theta] over the asked facts.
-        overall: all asked facts.
-        groupings: the same by relation, by entity (a fact counts for its subject and its object), by the subject's
-            types, and by year; without those in which no fact has a group.
-        answers: by kind of question, and the errors.
-        unknown: facts most surely unknown, E[theta] above 0.5, the highest lower bound of theta first.
-        known: facts most surely known, E[theta] below 0.5, the lowest upper bound of theta first.
-        unaskable: how many facts could not be asked, by reason.
+        name: the run's, or the measurement's.
+        rounds: of a run; None of a measurement, where each fact was asked once.
+        sampling: how a run chose its facts.
+        described: what the probe says of itself.
+        versions: of libraries.
     """
 
-    run: str
+    name: str
     model: str
     probe: str
     as_of: int
     seed: int
-    rounds: int
-    sampling: str
-    config: str
-    versions: str
+    described: Mapping[str, Any]
+    versions: Mapping[str, str]
+    rounds: int | None = None
+    sampling: str | None = None
+
+    @property
+    def seeks_failures(self) -> bool:
+        """Whether facts were asked because the model probably fails on them, so that rates speak of these alone."""
+        return self.sampling == "thompson"
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """What one run or measurement found.
+
+    Attributes:
+        chance: how often guessing at random would be right, over the questions asked; None where nothing says so.
+        asked: how many answers there are.
+        theta: the mean of E[theta] over the asked facts.
+        overall: all asked facts.
+        groupings: the same by relation, by entity (a fact counts for its subject and its object), by the subject's
+            types, and by year; without those in which no fact has a group.
+        tables: what the probe has to tell beside.
+        unknown: facts most surely unknown, E[theta] above 0.5, the highest lower bound of theta first.
+        known: facts most surely known, E[theta] below 0.5, the lowest upper bound of theta first.
+        unaskable, unanswered: how many facts could not be asked, and questions got no answer, by reason.
+    """
+
+    about: About
     chance: float | None
     asked: int
     theta: float
     overall: Group
     groupings: Sequence[Grouping]
-    answers: Answers
-    unknown: Sequence[Judged]
-    known: Sequence[Judged]
-    unaskable: Mapping[str, int]
+    tables: Sequence[Table]
+    unknown: Sequence[ShownFact]
+    known: Sequence[ShownFact]
+    unaskable: Mapping[str, int] = field(default_factory=dict)
+    unanswered: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def has_silence(self) -> bool:
+        """Whether refusals or answers off the format are among the wrong ones, so that it matters to leave them out."""
+        return self.overall.heard < self.overall.facts or self.overall.heard_win_rate != self.overall.win_rate
+
+    def as_json(self) -> dict[str, Any]:
+        """The rates and the probe's tables, with stable keys."""
+        return {
+            "facts_asked": self.overall.facts,
+            "win_rate": self.overall.win_rate.value,
+            "win_rate_interval": [self.overall.win_rate.low, self.overall.win_rate.high],
+            "zero_sense_rate": self.overall.zero_sense_rate.value,
+            "zero_sense_rate_interval": [self.overall.zero_sense_rate.low, self.overall.zero_sense_rate.high],
+            "chance": self.chance,
+            "tables": {table.key: table.as_json() for table in self.tables},
+        }
 
 
 class _Shown(NamedTuple):
-    """A question as a finding shows it: what is right, if not the fact's object, and what won."""
+    """A question as a finding shows it."""
 
     question: str
-    answer: str | None
+    answer: str
     winner: str | None
 
 
-def find(
+class _Answers(NamedTuple):
+    """What outcomes tell: each fact's latest right and wrong question, all chances, and what got no answer."""
+
+    right: dict[str, _Shown]
+    wrong: dict[str, _Shown]
+    chances: list[float]
+    unanswered: Counter[str]
+
+
+def find_in_run(
     graph: Graph,
     run: str,
-    outcomes: Callable[[], Iterable[Mapping[str, Any]]],
+    outcomes: Callable[[], Iterable[Outcome]],
     *,
     year_relation: str | None = None,
     shown: int = 20,
@@ -106,7 +160,7 @@ def find(
 
     Args:
         run: its id.
-        outcomes: gives its audit trail, in the order of asking.
+        outcomes: gives its outcomes, in the order of asking.
         year_relation: id of the relation whose date at the subject gives a fact's year; None takes the year in which
             the fact began.
         shown: how many facts to list as known and as unknown, at most each.
@@ -116,39 +170,98 @@ def find(
         UnknownNameError: there is no such run.
     """
     properties = get_run(graph, run)
-    rows = graph.read("beliefs/examined", run=run, year_relation=year_relation)
-    examined = pd.DataFrame([row for row in rows if row["right"] + row["wrong"] > 0])
-    if examined.empty:
-        raise KgprobeError(f"Run {run!r} has not got an answer yet.")
+    rows = graph.read("beliefs/own_answers", run=run)
+    about = About(
+        name=run,
+        model=properties["model"],
+        probe=properties["probe"],
+        as_of=properties["as_of"],
+        seed=properties["seed"],
+        described=msgspec.json.decode(properties["config"]),
+        versions=msgspec.json.decode(properties["versions"]),
+        rounds=properties["round"],
+        sampling=properties["sampling"],
+    )
+    return _find(graph, about, rows, outcomes, year_relation, shown)
+
+
+def find_in_outcomes(
+    graph: Graph,
+    about: About,
+    outcomes: Callable[[], Iterable[Outcome]],
+    *,
+    year_relation: str | None = None,
+    shown: int = 20,
+) -> Finding:
+    """The finding of a measurement, in which a fact has one answer and knows nothing of those around it.
+
+    Arguments and errors as of :func:`find_in_run`.
+    """
+    rows: dict[FactKey, Row] = {}
+    for outcome in outcomes():
+        row = rows.setdefault(
+            outcome.fact,
+            {**outcome.fact._asdict(), "right": 0, "wrong": 0, "refused": 0, "off_format": 0, "unaskable": None},
+        )
+        row["right"] += outcome.verdict is Verdict.RIGHT
+        row["wrong"] += outcome.verdict.is_failure
+        row["refused"] += outcome.verdict is Verdict.REFUSED
+        row["off_format"] += outcome.verdict is Verdict.OFF_FORMAT
+        if outcome.verdict is Verdict.UNASKABLE:
+            row["unaskable"] = outcome.reason
+    learned = [{**row, "alpha": 1 + row["wrong"], "beta": 1 + row["right"]} for row in rows.values()]
+    return _find(graph, about, learned, outcomes, year_relation, shown)
+
+
+def _find(
+    graph: Graph,
+    about: About,
+    rows: Sequence[Row],
+    outcomes: Callable[[], Iterable[Outcome]],
+    year_relation: str | None,
+    shown: int,
+) -> Finding:
+    answered = sorted((row for row in rows if row["right"] + row["wrong"] > 0), key=lambda row: str(row["fact"]))
+    if not answered:
+        raise KgprobeError(f"{about.name!r} has not got an answer yet.")
+    examined = _described(graph, answered, year_relation)
     names = _relation_names(graph, examined["relation"].unique())
     examined["name"] = examined["relation"].map(names)
-    examined["low"], examined["high"] = credible_interval(examined["alpha"], examined["beta"])
-    right, wrong, chances = _latest(outcomes())
+    examined["low"], examined["high"] = credible_interval(
+        examined["alpha"].to_numpy(np.float64), examined["beta"].to_numpy(np.float64)
+    )
+    answers = _latest(outcomes())
     theta = examined["alpha"] / (examined["alpha"] + examined["beta"])
     own = examined["wrong"] - examined["right"]
     # What neighbours propagated can outweigh a fact's own answers: of such a fact one is not sure either way.
     unknown = examined[(own > 0) & (theta > 0.5)].sort_values(["low", "fact"], ascending=[False, True])
     known = examined[(own < 0) & (theta < 0.5)].sort_values(["high", "fact"])
     return Finding(
-        run=run,
-        model=properties["model"],
-        probe=properties["probe"],
-        as_of=properties["as_of"],
-        seed=properties["seed"],
-        rounds=properties["round"],
-        sampling=properties["sampling"],
-        config=properties["config"],
-        versions=properties["versions"],
-        chance=float(np.mean(chances)) if chances else None,
-        asked=properties["asked"],
+        about=about,
+        chance=float(np.mean(answers.chances)) if answers.chances else None,
+        asked=int((examined["right"] + examined["wrong"]).sum()),
         theta=float(theta.mean()),
         overall=group_of("all", examined),
         groupings=[one for one in _groupings(examined, names) if one.groups],
-        answers=count_answers(outcomes()),
-        unknown=_judged(unknown.head(shown), wrong),
-        known=_judged(known.head(shown), right),
+        tables=PROBES.get(about.probe).tables(outcomes(), about.described),
+        unknown=_shown_facts(unknown.head(shown), answers.wrong),
+        known=_shown_facts(known.head(shown), answers.right),
         unaskable=_reasons(rows),
+        unanswered=dict(answers.unanswered.most_common()),
     )
+
+
+def _described(graph: Graph, answered: Sequence[Row], year_relation: str | None) -> pd.DataFrame:
+    """Answers beside what the graph says of their facts. Cost: a walk from each subject."""
+    about: dict[str, Row] = {}
+    for first in range(0, len(answered), _FACTS_AT_ONCE):
+        keys = [{"subject": row["subject"], "fact": row["fact"]} for row in answered[first : first + _FACTS_AT_ONCE]]
+        about |= {row["fact"]: row for row in graph.read("sample/about", rows=keys, year_relation=year_relation)}
+    missing = sum(row["fact"] not in about for row in answered)
+    if missing == len(answered):
+        raise KgprobeError("None of the facts that were asked is in this graph any more.")
+    frame: pd.DataFrame = pd.DataFrame([{**row, **about[row["fact"]]} for row in answered if row["fact"] in about])
+    return frame
 
 
 def _groupings(examined: pd.DataFrame, relations: Mapping[str, str]) -> list[Grouping]:
@@ -182,44 +295,32 @@ def _relation_names(graph: Graph, relations: Iterable[str]) -> dict[str, str]:
     return {relation: f"{label} ({relation})" if often[label] > 1 else label for relation, label in labels.items()}
 
 
-def _latest(outcomes: Iterable[Mapping[str, Any]]) -> tuple[dict[str, _Shown], dict[str, _Shown], list[float]]:
-    """Each fact's latest question that went right and that went wrong, and the chance level of every question."""
-    right: dict[str, _Shown] = {}
-    wrong: dict[str, _Shown] = {}
-    chances = []
+def _latest(outcomes: Iterable[Outcome]) -> _Answers:
+    answers = _Answers({}, {}, [], Counter())
     for outcome in outcomes:
-        verdict = Verdict(outcome["verdict"])
-        evidence = outcome["evidence"]
-        asked = evidence.get("question") or f"{outcome['prompt']} …"
-        answer = _answer(evidence)
-        if verdict.is_failure:
-            wrong[outcome["fact"]] = _Shown(asked, answer, evidence.get("winner"))
-        elif verdict is Verdict.RIGHT:
-            right[outcome["fact"]] = _Shown(asked, answer, None)
-        else:
+        if outcome.verdict is Verdict.UNANSWERED:
+            answers.unanswered[str(outcome.reason)] += 1
+        evidence = outcome.evidence
+        if evidence is None or not outcome.verdict.counts:
             continue
-        if evidence.get("chance") is not None:
-            chances.append(evidence["chance"])
-    return right, wrong, chances
+        failed = outcome.verdict.is_failure
+        asked = _Shown(evidence.question, evidence.right_answer, evidence.winner if failed else None)
+        (answers.wrong if failed else answers.right)[outcome.fact.fact] = asked
+        if evidence.chance is not None:
+            answers.chances.append(evidence.chance)
+    return answers
 
 
-def _answer(evidence: Mapping[str, Any]) -> str | None:
-    """What is right to a question: yes or no, or all that is; None if only the fact's object is."""
-    if "expected" in evidence:
-        return "yes" if evidence["expected"] else "no"
-    return "; ".join(one["names"][0] for one in evidence.get("right", ())) or None
-
-
-def _judged(examined: pd.DataFrame, asked: Mapping[str, _Shown]) -> list[Judged]:
-    judged = []
+def _shown_facts(examined: pd.DataFrame, asked: Mapping[str, _Shown]) -> list[ShownFact]:
+    facts = []
     for row in examined.to_dict("records"):
-        shown = asked.get(row["fact"], _Shown("", None, None))
-        judged.append(
-            Judged(
+        shown = asked.get(row["fact"], _Shown("", row["object_label"], None))
+        facts.append(
+            ShownFact(
                 fact=row["fact"],
                 relation=row["name"],
                 subject=row["subject_label"],
-                answer=shown.answer or row["object_label"],
+                answer=shown.answer,
                 right=int(row["right"]),
                 wrong=int(row["wrong"]),
                 theta=row["alpha"] / (row["alpha"] + row["beta"]),
@@ -229,9 +330,8 @@ def _judged(examined: pd.DataFrame, asked: Mapping[str, _Shown]) -> list[Judged]
                 winner=shown.winner,
             )
         )
-    return judged
+    return facts
 
 
 def _reasons(rows: Sequence[Row]) -> dict[str, int]:
-    reasons = pd.Series([row["unaskable"] for row in rows if row["unaskable"] is not None], dtype=object)
-    return {str(reason): int(count) for reason, count in reasons.value_counts().items()}
+    return dict(Counter(row["unaskable"] for row in rows if row["unaskable"] is not None).most_common())

@@ -9,23 +9,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import pandas as pd
-from scipy import stats
 
-# Of shares; the two-sided confidence of Wilson's score interval.
-CONFIDENCE = 0.95
+from kgprobe.estimates import Share, share
 
 # Rows of a table of groups; those with most facts.
 SHOWN_GROUPS = 20
 _DECADE = 10
-
-
-@dataclass(frozen=True, slots=True)
-class Share:
-    """A share of facts, with its 95% Wilson interval."""
-
-    value: float
-    low: float
-    high: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,12 +50,6 @@ class Grouping:
     by: str
     groups: Sequence[Group]
     left_out: int
-
-
-def share(count: int, total: int) -> Share:
-    """A share and its Wilson interval; ``total`` is at least 1."""
-    interval = stats.binomtest(count, total).proportion_ci(CONFIDENCE, method="wilson")
-    return Share(count / total, float(interval.low), float(interval.high))
 
 
 def group_of(name: str, examined: pd.DataFrame) -> Group:

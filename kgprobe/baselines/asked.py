@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from kgprobe.models.scoring.scorer import Scorer
-from kgprobe.models.scoring.tokens import TextError
+from kgprobe.baselines.register import BySentence
+from kgprobe.probes.clozes import ClozeItem
 from kgprobe.verbalize.sentences import Cloze
 
 Floats = NDArray[np.float64]
@@ -54,28 +54,23 @@ class Values:
 NAMELESS = "its object has no name but white space"
 
 
-def untakable(scorer: Scorer, asked: Sequence[Asked]) -> dict[int, str]:
-    """Which sentences the model cannot be asked, and why, by their position: no name, or a text that it cannot take.
+def asked_of(items: Sequence[ClozeItem]) -> list[Asked]:
+    """The sentences of facts, one fact's after the other's."""
+    return [
+        Asked(cloze, (item.fact.object_label, *item.fact.object_aliases)) for item in items for cloze in item.clozes
+    ]
 
-    Cost: one tokenization; where it fails, one more for each sentence.
+
+def single(values: Values) -> BySentence:
+    """The values of a baseline that has no options."""
+    return BySentence([{}], values.values[:, None], values.reasons)
+
+
+def reason_for_none(continuations: Sequence[str], reasons: Mapping[int, str]) -> str | None:
+    """Why a sentence has no value, which is one of all names together; None if it has one.
+
+    Args:
+        continuations: the names as they fill the blank.
+        reasons: why the model cannot take a name, by its position.
     """
-    reasons = {number: NAMELESS for number, one in enumerate(asked) if not one.continuations}
-    rest = [number for number in range(len(asked)) if number not in reasons]
-    try:
-        _tokenize(scorer, [asked[number] for number in rest])
-    except TextError:
-        alone = {number: _reason(scorer, asked[number]) for number in rest}
-        reasons |= {number: reason for number, reason in alone.items() if reason is not None}
-    return reasons
-
-
-def _reason(scorer: Scorer, asked: Asked) -> str | None:
-    try:
-        _tokenize(scorer, [asked])
-    except TextError as error:
-        return str(error)
-    return None
-
-
-def _tokenize(scorer: Scorer, asked: Sequence[Asked]) -> None:
-    scorer.tokenize([one.cloze.prompt for one in asked], [one.continuations for one in asked])
+    return next(iter(reasons.values()), None) if continuations else NAMELESS

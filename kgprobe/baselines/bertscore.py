@@ -7,12 +7,15 @@ and special tokens take no part.
 """
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 
 import numpy as np
 
 from kgprobe.baselines.asked import NAMELESS, Asked, Floats, Values
-from kgprobe.baselines.continued import Continued
+from kgprobe.baselines.continued import Continued, over_beams
+from kgprobe.baselines.register import BaselineKind, BySentence, Tools, lacking
 from kgprobe.models.encoder import Encoder, Vectors
+from kgprobe.probes.clozes import ClozeItem
 
 # The encoder that the method's authors advise for English.
 DEFAULT_ENCODER = "hf:FacebookAI/roberta-large"
@@ -86,3 +89,12 @@ def _means(values: Floats, offsets: Sequence[int], texts: Sequence[Vectors]) -> 
     """Means over the tokens of each text, which are rows of ``values``."""
     means: Floats = np.add.reduceat(values, offsets, axis=0) / np.array([[len(text)] for text in texts])
     return means
+
+
+def _measure(tools: Tools, items: Sequence[ClozeItem]) -> BySentence:
+    if tools.encoder is None:
+        raise lacking("bertscore", "encoder")
+    return over_beams(tools, items, partial(bert_score, tools.encoder))
+
+
+BASELINE = BaselineKind("bertscore", "how near in meaning the continuation is to a name", _measure, needs="encoder")

@@ -1,4 +1,4 @@
-"""What a model goes on with after cloze sentences: B(c), which ROUGE-L, BERTScore and the judge look at.
+"""What a model goes on with after cloze sentences: B(c), which ROUGE-L, BERTScore and the grader look at.
 
 docs/methods.md, 1. The continuations of a beam search, each up to the end of its first line or sentence: what comes
 after that speaks of something else. A continuation is at most 16 tokens long unless said otherwise; most names are
@@ -8,10 +8,14 @@ shorter.
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from kgprobe.baselines.asked import Asked
-from kgprobe.models.generating.decoding import beam_search, context_tokens
+import numpy as np
+
+from kgprobe.baselines.asked import Asked, Values, asked_of
+from kgprobe.baselines.register import BySentence, Tools
+from kgprobe.models.generating.decoding import beam_search
+from kgprobe.models.generating.generator import Unanswered
 from kgprobe.models.scoring.scorer import Scorer
-from kgprobe.models.scoring.tokens import TextError
+from kgprobe.probes.clozes import ClozeItem
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,20 +51,30 @@ def continue_sentences(
         progress: called now and then with the number of different sentences done since the last call.
     """
     prompts = list(dict.fromkeys(one.cloze.prompt for one in asked))
-    untakable = {prompt: _reason(scorer, prompt, new_tokens) for prompt in prompts}
-    takable = [prompt for prompt in prompts if untakable[prompt] is None]
-    found = beam_search(scorer, takable, width, new_tokens=new_tokens, progress=progress)
-    lines = {
-        prompt: list(dict.fromkeys(continuation.answer for continuation in continuations))
-        for prompt, continuations in zip(takable, found, strict=True)
-    }
-    reasons = {number: reason for number, one in enumerate(asked) if (reason := untakable[one.cloze.prompt])}
-    return Continued([lines.get(one.cloze.prompt, []) for one in asked], reasons)
+    found = dict(
+        zip(prompts, beam_search(scorer, prompts, width, new_tokens=new_tokens, progress=progress), strict=True)
+    )
+    lines: list[list[str]] = []
+    reasons: dict[int, str] = {}
+    for number, one in enumerate(asked):
+        continuations = found[one.cloze.prompt]
+        if isinstance(continuations, Unanswered):
+            reasons[number] = continuations.reason
+            lines.append([])
+        else:
+            lines.append(list(dict.fromkeys(continuation.answer for continuation in continuations)))
+    return Continued(lines, reasons)
 
 
-def _reason(scorer: Scorer, prompt: str, new_tokens: int) -> str | None:
-    try:
-        context_tokens(scorer, prompt, new_tokens)
-    except TextError as error:
-        return str(error)
-    return None
+def over_beams(
+    tools: Tools, items: Sequence[ClozeItem], measure: Callable[[Sequence[Asked], Continued], Values]
+) -> BySentence:
+    """What a baseline makes of the continuations of facts' sentences, for each width of beam.
+
+    Cost: a beam search over the sentences for each width, and what the baseline costs.
+    """
+    asked = asked_of(items)
+    by_width = [measure(asked, continue_sentences(tools.scorer, asked, width)) for width in tools.widths]
+    reasons = {number: reason for values in by_width for number, reason in values.reasons.items()}
+    columns = np.stack([values.values for values in by_width], axis=1)
+    return BySentence([{"width": width} for width in tools.widths], columns, reasons)

@@ -1,24 +1,21 @@
-"""LLM judge: does a language model that is told the right names take a continuation for correct?
+"""LLM grader: does a language model that is told the right names take a continuation for correct?
 
-Table 2 of the distractor paper, after Sun et al. 2024; docs/methods.md, 1. The judge sees the sentence, all names of
-the object and one continuation, behind a few examples.
+Table 2 of the distractor paper ("LLM judge"), after Sun et al. 2024; docs/methods.md, 1. The grader sees the sentence,
+all names of the object and one continuation, behind a few examples.
 """
 
-from collections.abc import Callable, Sequence
-from typing import TypeAlias
+from collections.abc import Sequence
+from functools import partial
 
 import numpy as np
 
 from kgprobe.baselines.asked import NAMELESS, Asked, Values
-from kgprobe.baselines.continued import Continued
+from kgprobe.baselines.continued import Continued, over_beams
+from kgprobe.baselines.register import BaselineKind, BySentence, Grader, Tools, lacking
 from kgprobe.models.scoring.scorer import Scorer
-from kgprobe.models.scoring.tokens import TextError
+from kgprobe.probes.clozes import ClozeItem
 
-# Takes prompts that end where the verdict, "correct" or "incorrect", comes next, and says for each whether it is the
-# first; None where it could not be asked.
-Judge: TypeAlias = Callable[[Sequence[str]], Sequence[bool | None]]
-
-UNJUDGED = "the judge could not be asked about any of its continuations"
+UNGRADED = "the grader could not be asked about any of its continuations"
 
 _VERDICTS = ("correct", "incorrect")
 _INSTRUCTION = (
@@ -38,8 +35,8 @@ _EXAMPLES = (
 )
 
 
-def judge_prompt(sentence: str, names: Sequence[str], line: str) -> str:
-    """What a judge is asked of one continuation; the verdict comes next."""
+def grading_prompt(sentence: str, names: Sequence[str], line: str) -> str:
+    """What a grader is asked of one continuation; the verdict comes next."""
     examples = [
         f"{_question(example, accepted, completion)} {_VERDICTS[0 if right else 1]}"
         for example, accepted, completion, right in _EXAMPLES
@@ -47,12 +44,12 @@ def judge_prompt(sentence: str, names: Sequence[str], line: str) -> str:
     return "\n\n".join([_INSTRUCTION, *examples, _question(sentence, names, line)])
 
 
-def llm_judge(judge: Judge, asked: Sequence[Asked], continued: Continued) -> Values:
-    """Whether the judge takes any continuation of each sentence for correct.
+def llm_grader(grader: Grader, asked: Sequence[Asked], continued: Continued) -> Values:
+    """Whether the grader takes any continuation of each sentence for correct.
 
     Range: 1 if it does, else 0. An empty continuation is incorrect, and nobody is asked.
 
-    Cost: each different question is put to the judge once.
+    Cost: each different question is put to the grader once.
     """
     reasons = dict(continued.reasons)
     prompts: dict[int, list[str]] = {}
@@ -61,44 +58,40 @@ def llm_judge(judge: Judge, asked: Sequence[Asked], continued: Continued) -> Val
         if not names:
             reasons[number] = NAMELESS
         elif number not in reasons:
-            prompts[number] = [judge_prompt(one.cloze.prompt, names, line) for line in lines if line]
+            prompts[number] = [grading_prompt(one.cloze.prompt, names, line) for line in lines if line]
     different = list(dict.fromkeys(prompt for its in prompts.values() for prompt in its))
-    verdicts = dict(zip(different, judge(different) if different else [], strict=True))
+    verdicts = dict(zip(different, grader(different) if different else [], strict=True))
     values = np.full(len(asked), np.nan)
     for number, its in prompts.items():
         heard = [verdicts[prompt] for prompt in its if verdicts[prompt] is not None]
         if its and not heard:
-            reasons[number] = UNJUDGED
+            reasons[number] = UNGRADED
         else:
             values[number] = any(heard)
     return Values(values, reasons)
 
 
-def local_judge(scorer: Scorer) -> Judge:
-    """A judge that takes the more probable of the two words ``correct`` and ``incorrect``; a tie is incorrect.
+def local_grader(scorer: Scorer) -> Grader:
+    """A grader that takes the more probable of the two words ``correct`` and ``incorrect``; a tie is incorrect.
 
     Cost: one scoring of the prompts, their common beginning computed once.
     """
 
-    def judge(prompts: Sequence[str]) -> list[bool | None]:
-        verdicts: list[bool | None] = [None] * len(prompts)
-        # One prompt that is too long must not cost the others their verdict.
-        takable = [number for number, prompt in enumerate(prompts) if _is_takable(scorer, prompt)]
-        scores = scorer.score([prompts[number] for number in takable], [_VERDICTS] * len(takable))
-        for number, (correct, incorrect) in zip(takable, scores, strict=True):
-            verdicts[number] = bool(correct > incorrect)
-        return verdicts
+    def grade(prompts: Sequence[str]) -> list[bool | None]:
+        scores = scorer.score(prompts, [_VERDICTS] * len(prompts))
+        return [None if scored.reasons else bool(scored.values[0] > scored.values[1]) for scored in scores]
 
-    return judge
+    return grade
 
 
 def _question(sentence: str, names: Sequence[str], line: str) -> str:
     return f"Sentence: {sentence} ____\nAccepted answers: {'; '.join(names)}\nCompletion: {line}\nVerdict:"
 
 
-def _is_takable(scorer: Scorer, prompt: str) -> bool:
-    try:
-        scorer.tokenize([prompt], [_VERDICTS])
-    except TextError:
-        return False
-    return True
+def _measure(tools: Tools, items: Sequence[ClozeItem]) -> BySentence:
+    if tools.grader is None:
+        raise lacking("grader", "grader")
+    return over_beams(tools, items, partial(llm_grader, tools.grader))
+
+
+BASELINE = BaselineKind("grader", "does a model that is told the names take the continuation", _measure, needs="grader")

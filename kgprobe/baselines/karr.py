@@ -17,17 +17,22 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.special import logsumexp
 
-from kgprobe.baselines.asked import Asked, Values
+from kgprobe.baselines.asked import Asked, Values, asked_of, single
 from kgprobe.baselines.probability import log_probability
+from kgprobe.baselines.register import BaselineKind, BySentence, Tools
 from kgprobe.graph.client import Graph
 from kgprobe.models.scoring.scorer import Scorer
-from kgprobe.sampling.facts import FactKey
+from kgprobe.probes.clozes import ClozeItem
+from kgprobe.sampling.keys import FactKey
 from kgprobe.sampling.subjects import other_subjects
 from kgprobe.verbalize.sentences import Cloze
 from kgprobe.verbalize.templates.kinds import SUBJECT
 
 # Sets the draw of other relations apart from all others that follow from the same seed.
 RELATIONS = 3
+
+# How many other subjects, and other relations, a fact is held against.
+_CONTRASTS = 20
 
 NO_SUBJECT = "the graph has no other subject of its kind"
 NO_RELATION = "the graph has no other relation with a cloze sentence"
@@ -113,3 +118,12 @@ def karr(scorer: Scorer, asked: Sequence[Asked], contrasts: Sequence[Contrasts])
         else:
             values[number] = np.exp(logs.values[own] - np.mean(means))
     return Values(values, reasons)
+
+
+def _measure(tools: Tools, items: Sequence[ClozeItem]) -> BySentence:
+    drawn = draw_contrasts(tools.graph, [item.fact.key for item in items], _CONTRASTS, [tools.seed])
+    of_sentences = [contrasts for item, contrasts in zip(items, drawn, strict=True) for _ in item.clozes]
+    return single(karr(tools.scorer, asked_of(items), of_sentences))
+
+
+BASELINE = BaselineKind("karr", "how much more probable the object is here than for others", _measure)

@@ -8,9 +8,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from kgprobe.baselines.asked import Asked, Floats, Values, untakable
+from kgprobe.baselines.asked import Asked, Floats, Values, asked_of, reason_for_none
+from kgprobe.baselines.register import BaselineKind, BySentence, Tools
 from kgprobe.models.scoring.ranks import next_token_ranks
 from kgprobe.models.scoring.scorer import Scorer
+from kgprobe.probes.clozes import ClozeItem
 
 NOT_SINGLE = "no name of its object is one token alone"
 
@@ -23,18 +25,18 @@ def best_rank(scorer: Scorer, asked: Sequence[Asked]) -> Values:
 
     Cost: a forward pass over each different sentence.
     """
-    reasons = untakable(scorer, asked)
-    rest = [number for number in range(len(asked)) if number not in reasons]
-    tokenized = scorer.tokenize(
-        [asked[number].cloze.prompt for number in rest], [asked[number].continuations for number in rest]
-    )
+    continuations = [one.continuations for one in asked]
+    reasons: dict[int, str] = {}
     contexts: list[tuple[int, ...]] = []
     tokens: list[list[int]] = []
     owners: list[int] = []
-    for number, prompt in zip(rest, tokenized, strict=True):
+    tokenized = scorer.tokenize([one.cloze.prompt for one in asked], continuations)
+    for number, (prompt, names) in enumerate(zip(tokenized, continuations, strict=True)):
         single = [(start, tail[0]) for start, tail in zip(prompt.starts, prompt.tails, strict=True) if len(tail) == 1]
-        if not single:
-            reasons[number] = NOT_SINGLE
+        reason = reason_for_none(names, prompt.reasons) or (None if single else NOT_SINGLE)
+        if reason is not None:
+            reasons[number] = reason
+            continue
         # A name that begins within the prompt's last token is predicted from what stands before that.
         for start in sorted({start for start, _ in single}):
             contexts.append(prompt.context[:start])
@@ -49,3 +51,12 @@ def best_rank(scorer: Scorer, asked: Sequence[Asked]) -> Values:
 def precision_at_n(ranks: Floats, n: int) -> Floats:
     """Whether a name was among the n most probable next tokens: 1 or 0, NaN where there is no rank; any shape."""
     return np.where(np.isnan(ranks), np.nan, ranks <= n)
+
+
+def _measure(tools: Tools, items: Sequence[ClozeItem]) -> BySentence:
+    ranks = best_rank(tools.scorer, asked_of(items))
+    columns = [precision_at_n(ranks.values, n) for n in tools.counts]
+    return BySentence([{"n": n} for n in tools.counts], np.stack(columns, axis=1), ranks.reasons)
+
+
+BASELINE = BaselineKind("precision@n", "is a name of the object among the n most probable next tokens", _measure)

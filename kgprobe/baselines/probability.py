@@ -9,8 +9,10 @@ from collections.abc import Sequence
 import numpy as np
 from scipy.special import logsumexp
 
-from kgprobe.baselines.asked import Asked, Values, untakable
+from kgprobe.baselines.asked import Asked, Values, asked_of, reason_for_none, single
+from kgprobe.baselines.register import BaselineKind, BySentence, Tools
 from kgprobe.models.scoring.scorer import Scorer
+from kgprobe.probes.clozes import ClozeItem
 
 
 def probability(scorer: Scorer, asked: Sequence[Asked]) -> Values:
@@ -27,12 +29,21 @@ def probability(scorer: Scorer, asked: Sequence[Asked]) -> Values:
 
 def log_probability(scorer: Scorer, asked: Sequence[Asked]) -> Values:
     """The natural logarithm of :func:`probability`, also where that is too small for a number."""
-    reasons = untakable(scorer, asked)
+    continuations = [one.continuations for one in asked]
+    scores = scorer.score([one.cloze.prompt for one in asked], continuations)
     values = np.full(len(asked), np.nan)
-    rest = [number for number in range(len(asked)) if number not in reasons]
-    scores = scorer.score(
-        [asked[number].cloze.prompt for number in rest], [asked[number].continuations for number in rest]
-    )
-    for number, its in zip(rest, scores, strict=True):
-        values[number] = logsumexp(its)
+    reasons: dict[int, str] = {}
+    for number, (scored, names) in enumerate(zip(scores, continuations, strict=True)):
+        reason = reason_for_none(names, scored.reasons)
+        if reason is None:
+            values[number] = logsumexp(scored.values)
+        else:
+            reasons[number] = reason
     return Values(values, reasons)
+
+
+def _measure(tools: Tools, items: Sequence[ClozeItem]) -> BySentence:
+    return single(probability(tools.scorer, asked_of(items)))
+
+
+BASELINE = BaselineKind("probability", "how probable the object's names are as the end of the sentence", _measure)

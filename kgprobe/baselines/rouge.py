@@ -11,7 +11,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from kgprobe.baselines.asked import NAMELESS, Asked, Values
-from kgprobe.baselines.continued import Continued
+from kgprobe.baselines.continued import Continued, over_beams
+from kgprobe.baselines.register import BaselineKind, BySentence, Tools
+from kgprobe.probes.clozes import ClozeItem
 
 WORDLESS = "no name of its object has a letter or digit"
 
@@ -49,3 +51,10 @@ class _Words:
 
 def _words(text: str) -> list[str]:
     return _WORD.findall(unicodedata.normalize("NFKC", text).casefold())
+
+
+def _measure(tools: Tools, items: Sequence[ClozeItem]) -> BySentence:
+    return over_beams(tools, items, rouge_l)
+
+
+BASELINE = BaselineKind("rouge-l", "how much of a name of the object stands in the continuation", _measure)

@@ -1,1 +1,4 @@
-"""Beta parameters per model and fact, and the rounds that learn them."""
+"""What answers say of facts that were not asked, and which facts to ask next."""
+
+# How facts are chosen, see :mod:`.draw`; by the names of the command line.
+SAMPLING = ("thompson", "monte-carlo", "iteration")

@@ -14,10 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
+from kgprobe.beliefs import SAMPLING
 from kgprobe.errors import UnknownNameError
-
-# How facts are chosen, by the names of the command line.
-SAMPLING = ("thompson", "monte-carlo", "iteration")
 
 # The central posterior mass that a credible interval of theta holds.
 CREDIBILITY = 0.90

@@ -24,7 +24,7 @@ _POINTS = 60
 
 
 @dataclass(frozen=True, slots=True)
-class Strategy:
+class SamplingStrategy:
     """How facts are chosen, and whether they learn from those around them."""
 
     sampling: str
@@ -36,12 +36,12 @@ class Strategy:
         return f"{self.sampling} + propagation" if self.propagation else self.sampling
 
 
-STRATEGIES = (
-    Strategy("thompson", True),
-    Strategy("thompson", False),
-    Strategy("monte-carlo", True),
-    Strategy("monte-carlo", False),
-    Strategy("iteration", False),
+SAMPLING_STRATEGIES = (
+    SamplingStrategy("thompson", True),
+    SamplingStrategy("thompson", False),
+    SamplingStrategy("monte-carlo", True),
+    SamplingStrategy("monte-carlo", False),
+    SamplingStrategy("iteration", False),
 )
 
 
@@ -100,7 +100,7 @@ class Answers:
 
 def replay(
     reference: Reference,
-    strategy: Strategy,
+    strategy: SamplingStrategy,
     seed: Sequence[int],
     *,
     checkpoints: Sequence[int],
@@ -157,9 +157,9 @@ def replay_all(
         seed: with the number of the repetition it gives the seed of its choices and answers.
         on_replay: called after each replay.
     """
-    replays: dict[str, list[list[Standing]]] = {strategy.name: [] for strategy in STRATEGIES}
+    replays: dict[str, list[list[Standing]]] = {strategy.name: [] for strategy in SAMPLING_STRATEGIES}
     for repetition, reference in enumerate(references):
-        for strategy in STRATEGIES:
+        for strategy in SAMPLING_STRATEGIES:
             standings = replay(
                 reference,
                 strategy,

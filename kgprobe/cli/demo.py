@@ -1,26 +1,32 @@
 """``kgprobe demo``: the whole way on the sample graph and the demo model."""
 
 import click
+import cloup
 
 from kgprobe.cli.options import debug_option, json_option, seed_option
 
 
-@click.command()
-@click.option("--rounds", "count", type=click.IntRange(min=1), default=8, show_default=True, help="Rounds to run.")
-@click.option("--batch", type=click.IntRange(min=1), default=32, show_default=True, help="Facts asked a round.")
+@cloup.command()
+@cloup.option("--rounds", type=click.IntRange(min=1), default=8, show_default=True, help="Rounds to run.")
+@cloup.option("--batch", type=click.IntRange(min=1), default=32, show_default=True, help="Facts asked a round.")
 @seed_option
 @json_option
 @debug_option
-def demo(count: int, batch: int, seed: int, as_json: bool) -> None:
+def demo(rounds: int, batch: int, seed: int, as_json: bool) -> None:
     """The whole way: sample graph, small model, rounds, finding.
 
     Loads a graph of countries into an embedded graph database, asks Gemma 3 270M about it in adaptive rounds, and shows
     which facts the model knows and which it does not. The first time, the model is converted, which takes a minute
     or so. The graph stays in a folder of its own; `kgprobe graph shell --graph FOLDER` looks at it.
     """
-    from kgprobe.cli.rounds import show, watched
-    from kgprobe.demo import demo_graph, run_demo
+    from kgprobe.cli.rounds import show
+    from kgprobe.cli.watching import running
+    from kgprobe.library.demo import RUN, demo_graph, run_demo
 
-    with watched("demo", count) as watch:
-        result = run_demo(count, batch, seed, watch, lambda message: click.echo(message, err=True))
-    show(result, as_json, str(demo_graph()))
+    def say(message: str) -> None:
+        click.echo(message, err=True)
+
+    with running(RUN) as watch:
+        result = run_demo(rounds=rounds, batch=batch, seed=seed, watch=watch, say=say)
+    with result.graph:
+        show(result, as_json, str(demo_graph()))

@@ -18,6 +18,18 @@ from kgprobe.options import Option, options_of
 Command: TypeAlias = Callable[..., Any]
 
 
+class OptionsFirst(cloup.Command):
+    """A command whose help lists the options of no section first."""
+
+    def format_params(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the sections; called by cloup."""
+        groups = [self.get_default_option_group(ctx, is_the_only_visible_option_group=True), *self.option_groups]
+        sections = [self.make_option_group_help_section(group, ctx) for group in groups if not group.hidden]
+        cloup.formatting.ensure_is_cloup_formatter(formatter).write_many_sections(
+            sections, aligned=self.must_align_option_groups(ctx)
+        )
+
+
 class _OrNone(click.ParamType[Any]):
     """A value of another type, or a word for None."""
 
@@ -84,15 +96,21 @@ def _decorator(option: Option, defaults: Mapping[str, Any]) -> Callable[[Command
     about = option.about
     if about.positional:
         return cloup.argument(
-            option.name, type=_type_of(option), nargs=-1 if option.several else 1, required=option.required
+            option.name,
+            type=_type_of(option),
+            nargs=-1 if option.several else 1,
+            required=option.required,
+            metavar=about.metavar,
+            help=about.help,
         )
     default = defaults.get(option.name, None if option.required else option.default)
     flag = flag_of(option)
     names = [*([about.short] if about.short else []), flag, option.name]
+    told = about.help + (f"  [default: {about.shown_default}]" if about.shown_default else "")
     if option.type is bool:
         if default is True:
             names[-2] = f"{flag}/--no-{flag[2:]}"
-        return cloup.option(*names, is_flag=True, default=default, show_default=default is True, help=about.help)
+        return cloup.option(*names, is_flag=True, default=default, show_default=default is True, help=told)
     if default is None and about.none and not option.required:
         default = about.none
     return cloup.option(
@@ -101,11 +119,11 @@ def _decorator(option: Option, defaults: Mapping[str, Any]) -> Callable[[Command
         required=option.required,
         multiple=option.several,
         default=None if default == () else default,
-        show_default=about.shown_default is None and default not in (None, ()),
+        show_default=about.shown_default is None and default not in (None, (), ""),
         metavar=about.metavar,
         envvar=about.variable,
         show_envvar=about.variable is not None,
-        help=about.help + (f"  [default: {about.shown_default}]" if about.shown_default else ""),
+        help=told,
     )
 
 

@@ -7,13 +7,12 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from kgprobe.cli.options import ask_password, debug_option, graph_option, json_option
+from kgprobe.servers.engine import LEAST_MEMORY
 from kgprobe.servers.engines import DEFAULT, ENGINES
 
 if TYPE_CHECKING:
     from kgprobe.graph.queries import Query
     from kgprobe.servers.status import Status
-
-_MEMORY_LEAST = 256
 
 
 class _Memory(click.ParamType[int]):
@@ -28,8 +27,8 @@ class _Memory(click.ParamType[int]):
         if amount is None:
             self.fail(f"{value!r} is no amount of memory; write 2g or 512m.", param, ctx)
         mebibytes = int(amount[1]) * (1024 if amount[2] == "g" else 1)
-        if mebibytes < _MEMORY_LEAST:
-            self.fail(f"a graph server needs {_MEMORY_LEAST}m at least, not {value}.", param, ctx)
+        if mebibytes < LEAST_MEMORY:
+            self.fail(f"a graph server needs {LEAST_MEMORY}m at least, not {value}.", param, ctx)
         return mebibytes
 
 
@@ -64,11 +63,12 @@ def start(engine: str | None, memory: int | None, graph: str | None) -> None:
     kgprobe graph start
     kgprobe graph start --engine neo4j --graph ./neo4j --memory 4g
     """  # noqa: D301
-    from kgprobe.servers import server
+    from kgprobe.servers import leases
+    from kgprobe.servers.opening import folder_of
     from kgprobe.servers.status import status_of
 
-    folder = server.folder_of(graph)
-    running, new = server.start(folder, engine, memory)
+    folder = folder_of(graph)
+    running, new = leases.start(folder, engine, memory)
     if not new:
         click.echo("A server was running already; it stays until `kgprobe graph stop`.", err=True)
         if memory not in (None, running.memory):
@@ -82,10 +82,11 @@ def start(engine: str | None, memory: int | None, graph: str | None) -> None:
 @debug_option
 def stop(force: bool, graph: str | None) -> None:
     """Stop the graph server, and wait until it is gone."""
-    from kgprobe.servers import server
+    from kgprobe.servers import leases
+    from kgprobe.servers.opening import folder_of
 
-    folder = server.folder_of(graph)
-    stopped = server.stop(folder, force)
+    folder = folder_of(graph)
+    stopped = leases.stop(folder, force)
     click.echo("Stopped." if stopped else f"No server was running on {folder.path}.", err=True)
 
 
@@ -95,7 +96,7 @@ def stop(force: bool, graph: str | None) -> None:
 @debug_option
 def status(graph: str | None, as_json: bool) -> None:
     """Show where the graph server runs, since when, and who uses it."""
-    from kgprobe.servers.server import folder_of
+    from kgprobe.servers.opening import folder_of
     from kgprobe.servers.status import status_of
 
     found = status_of(folder_of(graph))
@@ -136,10 +137,10 @@ def query(name: str | None, params: tuple[str, ...], form: str, limit: int, grap
     kgprobe graph query explore/neighbours --param id=Q142
     echo 'MATCH (e:Entity) RETURN count(e)' | kgprobe graph query -
     """  # noqa: D301
-    from kgprobe.graph.parameters import ParameterError, check_parameters, parse_parameters
-    from kgprobe.graph.queries import get_query, query_names
+    from kgprobe.graph.parameters import check_parameters, parse_parameters
+    from kgprobe.graph.queries import QueryError, get_query, query_names
     from kgprobe.graph.statements import parameters_in
-    from kgprobe.servers.server import open_graph
+    from kgprobe.servers.opening import open_graph
 
     if name is None:
         listed = [get_query(each) for each in query_names()]
@@ -149,13 +150,13 @@ def query(name: str | None, params: tuple[str, ...], form: str, limit: int, grap
         ]
         _show_rows(["query", "parameters", "question"], rows, form, len(rows))
         return
-    wanted = _find_query(name)
     try:
+        wanted = _find_query(name)
         parameters = parse_parameters(params)
         check_parameters(wanted, parameters)
-    except ParameterError as error:
+    except QueryError as error:
         raise click.UsageError(str(error)) from error
-    with open_graph(graph, ask_password) as connection:
+    with open_graph(graph, ask_password=ask_password) as connection:
         columns, found = connection.run_text(wanted.text, parameters)
         _show_rows(columns, found, form, limit)
 
@@ -169,9 +170,9 @@ def shell(graph: str | None) -> None:
     Each statement is one transaction: it is done as a whole or not at all.
     """
     from kgprobe.cli.shell import run_shell
-    from kgprobe.servers.server import open_graph
+    from kgprobe.servers.opening import open_graph
 
-    with open_graph(graph, ask_password) as connection:
+    with open_graph(graph, ask_password=ask_password) as connection:
         failures = run_shell(connection)
     if failures:
         sys.exit(1)
@@ -181,24 +182,15 @@ def _find_query(name: str) -> "Query":
     from pathlib import Path
 
     from kgprobe.errors import UnknownNameError
-    from kgprobe.graph.queries import Query, about_of, get_query, query_names
-    from kgprobe.graph.statements import split_statements
+    from kgprobe.graph.queries import get_query, query_names, query_of_text
 
     if name in query_names():
         return get_query(name)
     if name == "-":
-        text = sys.stdin.read()
-    elif Path(name).is_file():
-        text = Path(name).read_text(encoding="utf-8")
-    else:
-        raise UnknownNameError(f"There is no query and no file {name!r}. The queries are: {', '.join(query_names())}.")
-    ended, rest = split_statements(text)
-    statements = [*ended, rest] if rest else ended
-    if len(statements) != 1:
-        raise click.UsageError(
-            f"{name} holds {len(statements)} statements where one is expected; `kgprobe graph shell` reads several."
-        )
-    return Query(name=name, text=statements[0], about=about_of(text))
+        return query_of_text(sys.stdin.read(), name)
+    if Path(name).is_file():
+        return query_of_text(Path(name).read_text(encoding="utf-8"), name)
+    raise UnknownNameError(f"There is no query and no file {name!r}. The queries are: {', '.join(query_names())}.")
 
 
 def _show_rows(columns: list[str], rows: Any, form: str, limit: int) -> None:

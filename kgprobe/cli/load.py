@@ -1,19 +1,20 @@
 """``kgprobe load NAME``: one sub-command for each installed loader, made from what the loader declares."""
 
 import json
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING, Any
 
 import click
 
+from kgprobe.cli.from_options import given_options
 from kgprobe.cli.options import ask_password, debug_option, graph_option, json_option
 from kgprobe.errors import KgprobeError
-from kgprobe.sources.contract import get_loader, loader_names
+from kgprobe.sources.contract import LOADERS, ShownText, open_source
 
 if TYPE_CHECKING:
-    from kgprobe.graph.client import Graph
-    from kgprobe.graph.ingest import LoadReport
-    from kgprobe.sources.contract import Source
+    from kgprobe.library.loading import LoadReport
 
 # On the terminal; --rejected keeps them all.
 SHOWN_PROBLEMS = 20
@@ -21,10 +22,10 @@ SHOWN_PROBLEMS = 20
 
 class _Loaders(click.Group):
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
-        return loader_names()
+        return LOADERS.names()
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
-        return _command(cmd_name) if cmd_name in loader_names() else None
+        return _command(cmd_name) if cmd_name in LOADERS else None
 
 
 @click.group(cls=_Loaders)
@@ -37,8 +38,10 @@ def load() -> None:
 
 
 def _command(name: str) -> click.Command:
-    loader = get_loader(name)
+    loader = LOADERS.get(name)
 
+    @given_options((None, loader.options))
+    @_show_options(loader.shows)
     @graph_option
     @click.option("--strict", is_flag=True, help="Stop at the first record that cannot be used.")
     @click.option(
@@ -48,25 +51,59 @@ def _command(name: str) -> click.Command:
     )
     @json_option
     @debug_option
-    def run(graph: str | None, strict: bool, rejected: Path | None, as_json: bool, **options: Any) -> None:
-        from kgprobe.servers.server import open_graph
+    def run(graph: str | None, strict: bool, rejected: Path | None, as_json: bool, given: dict[str, Any]) -> None:
+        from kgprobe.library.loading import load_source
+        from kgprobe.progress import progress_bar
+        from kgprobe.servers.opening import open_graph
 
-        source = loader.open(**options)
-        with open_graph(graph, ask_password) as connection:
-            _load(connection, source, strict, rejected, as_json)
+        source = open_source(name, **given)
+        with (
+            open_graph(graph, ask_password=ask_password) as connection,
+            _problems(rejected) as on_problem,
+            progress_bar(f"Loading {source.name}", source.total, "records") as bar,
+        ):
+            report = load_source(
+                connection,
+                source,
+                strict=strict,
+                on_problem=on_problem,
+                on_progress=lambda now: bar.advance_to(now.done, now.records, now.stage),
+            )
+        click.echo(_json(report) if as_json else str(report))
 
-    command = click.command(name, help=loader.summary)(run)
-    command.params = [*loader.parameters, *command.params]
-    return command
+    return click.command(name, help=loader.summary)(run)
 
 
-def _load(connection: "Graph", source: "Source", strict: bool, rejected: Path | None, as_json: bool) -> None:
-    from kgprobe.graph.ingest import load as ingest
-    from kgprobe.progress import progress_bar
+def _show_options(shows: Mapping[str, ShownText]) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """``--show-NAME`` for each text that a loader has."""
 
+    def decorate(command: Callable[..., None]) -> Callable[..., None]:
+        for name, shown in shows.items():
+
+            def show(context: click.Context, _: click.Parameter, wanted: bool, shown: ShownText = shown) -> None:
+                if wanted:
+                    click.echo(shown.read(), nl=False)
+                    context.exit()
+
+            command = click.option(
+                f"--show-{name}",
+                is_flag=True,
+                is_eager=True,
+                expose_value=False,
+                callback=show,
+                help=f"{shown.help} Nothing is loaded.",
+            )(command)
+        return command
+
+    return decorate
+
+
+@contextmanager
+def _problems(rejected: Path | None) -> Iterator[Callable[[str], None]]:
+    """Takes messages about skipped records: shows the first ones, and keeps all in a file if there is one."""
     shown = 0
 
-    def report_problem(message: str) -> None:
+    def take(message: str) -> None:
         nonlocal shown
         shown += 1
         if file is not None:
@@ -76,47 +113,24 @@ def _load(connection: "Graph", source: "Source", strict: bool, rejected: Path | 
         elif shown == SHOWN_PROBLEMS + 1:
             click.echo("More are skipped; --rejected FILE keeps all messages.", err=True)
 
-    file = _writable(rejected) if rejected else None
     try:
-        with progress_bar(f"Loading {source.name}", source.total, "records") as bar:
-            report = ingest(
-                connection,
-                source,
-                strict=strict,
-                report_problem=report_problem,
-                report_progress=lambda stage, records: bar.advance_to(source.done, records, stage),
-            )
+        file = rejected.open("w", encoding="utf-8") if rejected else None
+    except OSError as error:
+        raise KgprobeError(f"The file of skipped records {rejected} cannot be written: {error.strerror}.") from error
+    try:
+        yield take
     finally:
         if file is not None:
             file.close()
-    _show(source.name, report, as_json)
 
 
-def _writable(path: Path) -> TextIO:
-    try:
-        return path.open("w", encoding="utf-8")
-    except OSError as error:
-        raise KgprobeError(f"The file of skipped records {path} cannot be written: {error.strerror}.") from error
-
-
-def _show(name: str, report: "LoadReport", as_json: bool) -> None:
-    if as_json:
-        click.echo(
-            json.dumps(
-                {
-                    "source": name,
-                    "resumed": report.resumed,
-                    **{stage: report.written[stage] for stage in ("relations", "entities", "facts")},
-                    "skipped": {kind: report.problems[kind] for kind in ("unreadable", "duplicate", "missing")},
-                    "outside": report.outside,
-                }
-            )
-        )
-        return
-    written = ", ".join(f"{report.written[stage]:,} {stage}" for stage in ("entities", "relations", "facts"))
-    click.echo(f"{name}: {written}{' (going on with an interrupted load)' if report.resumed else ''}.")
-    skipped = [f"{count:,} {kind}" for kind, count in report.problems.items()]
-    if skipped:
-        click.echo(f"Skipped: {', '.join(skipped)}.")
-    if report.outside:
-        click.echo(f"{report.outside:,} facts have an object that is not part of what was loaded; they were left out.")
+def _json(report: "LoadReport") -> str:
+    return json.dumps(
+        {
+            "source": report.source,
+            "resumed": report.resumed,
+            **{stage: getattr(report, stage) for stage in ("relations", "entities", "facts")},
+            "skipped": dict(report.skipped),
+            "outside": report.outside,
+        }
+    )

@@ -10,7 +10,8 @@ from typing import Any
 import click
 
 from kgprobe import __version__
-from kgprobe.errors import KgprobeError, UnknownNameError
+from kgprobe.errors import ArgumentError, KgprobeError, UnknownNameError
+from kgprobe.servers.signals import ending_in_order
 
 # name -> (module:command, summary). The summaries stand here so that --help imports none of the modules.
 COMMANDS: Mapping[str, tuple[str, str]] = {
@@ -44,6 +45,16 @@ def _discard_output() -> None:
     os.dup2(nowhere, sys.stderr.fileno())
 
 
+class _FailedError(click.ClickException):
+    """What could not be done; exits with 1."""
+
+
+class _WrongUsageError(click.ClickException):
+    """What cannot be asked for; exits with 2."""
+
+    exit_code = 2
+
+
 class LazyGroup(click.Group):
     """A group whose commands are named now and imported when one of them is needed."""
 
@@ -53,11 +64,22 @@ class LazyGroup(click.Group):
             return super().make_context(*arguments, **options)
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Run the command."""
-        with _until_nobody_reads():
-            result = super().invoke(ctx)
-            sys.stdout.flush()
-            return result
+        """Run the command. Its errors name its options where the library's name arguments.
+
+        Raises:
+            UsageError: an argument cannot be what it is.
+        """
+        try:
+            with _until_nobody_reads():
+                result = super().invoke(ctx)
+                sys.stdout.flush()
+                return result
+        except KgprobeError as error:
+            from kgprobe.cli.options import in_flags
+
+            message = in_flags(str(error), ctx)
+            usage = isinstance(error, (ArgumentError, UnknownNameError))
+            raise (_WrongUsageError if usage else _FailedError)(message) from error
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
         """The names, sorted."""
@@ -94,21 +116,19 @@ def main() -> None:
         logging.basicConfig()
     try:
         # Outside of click's standalone mode, an exit of a command's own comes back as its code.
-        code = kgprobe.main(standalone_mode=False)
+        with ending_in_order():
+            code = kgprobe.main(standalone_mode=False)
         sys.exit(code if isinstance(code, int) else 0)
     except click.exceptions.Exit as stop:
         sys.exit(stop.exit_code)
     except click.ClickException as error:
+        if "--debug" in sys.argv and isinstance(error.__cause__, KgprobeError):
+            raise error.__cause__ from None
         error.show()
         sys.exit(error.exit_code)
     except (click.Abort, KeyboardInterrupt):
         click.echo("Stopped.", err=True)
         sys.exit(1)
-    except KgprobeError as error:
-        if "--debug" in sys.argv:
-            raise
-        click.echo(f"Error: {error}", err=True)
-        sys.exit(2 if isinstance(error, UnknownNameError) else 1)
     except Exception as error:
         if "--debug" in sys.argv:
             raise

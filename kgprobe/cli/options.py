@@ -1,5 +1,6 @@
 """Options that mean the same everywhere, each defined once; those that go together come as one value."""
 
+import re
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass, fields
@@ -7,6 +8,7 @@ from functools import wraps
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
+import cloup
 
 from kgprobe.errors import KgprobeError
 from kgprobe.intervals import last_day, today
@@ -14,13 +16,15 @@ from kgprobe.intervals import last_day, today
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
-    from kgprobe.probes.registry import DistractorOptions, QuestionOptions
-
 Command = Callable[..., None]
 F = TypeVar("F", bound=Callable[..., Any])
 
-
+# Where a context remembers which command is at work, and whether it explains models.
+_AT_WORK = "kgprobe.at_work"
 _EXPLAINED = "kgprobe.explained"
+
+_SCORES = "demo, hf:NAME of the Hugging Face hub, or hf:./folder with a model in it"
+_ANSWERS = f"{_SCORES}; where text is answered also openai:NAME, or openai:NAME@URL of a server"
 
 
 def together(
@@ -63,9 +67,8 @@ class _AsOf(click.ParamType[int]):
 
 def graph_option(command: F) -> F:
     """``--graph``: which graph a command works on."""
-    return click.option(
+    return cloup.option(
         "--graph",
-        "graph",
         envvar="KGPROBE_GRAPH",
         show_envvar=True,
         metavar="ADDRESS|FOLDER",
@@ -76,26 +79,58 @@ def graph_option(command: F) -> F:
 
 def seed_option(command: F) -> F:
     """``--seed``: what all random choices follow from."""
-    return click.option(
+    return cloup.option(
         "--seed", type=click.IntRange(min=0), default=0, show_default=True, help="What all random choices follow from."
     )(command)
 
 
 def as_of_option(command: F) -> F:
     """``--as-of``: the reference date, as ``yyyymmdd``."""
-    return click.option(
+    return cloup.option(
         "--as-of", type=_AsOf(), default=today, show_default="today", help="Facts count as current at this date."
     )(command)
 
 
 def json_option(command: F) -> F:
     """``--json``: machine-readable output on stdout."""
-    return click.option("--json", "as_json", is_flag=True, help="Print JSON for programs instead of a table.")(command)
+    return cloup.option("--json", "as_json", is_flag=True, help="Print JSON for programs instead of a table.")(command)
 
 
 def debug_option(command: F) -> F:
-    """``--debug``: show the traceback of an error."""
-    return click.option("--debug", is_flag=True, expose_value=False, help="Show where an error came from.")(command)
+    """``--debug``: show the traceback of an error. Every command has it, and is remembered by it."""
+
+    def remember(context: click.Context, _: click.Parameter, __: bool) -> None:
+        context.meta[_AT_WORK] = context.command
+
+    return cloup.option(
+        "--debug",
+        is_flag=True,
+        expose_value=False,
+        is_eager=True,
+        callback=remember,
+        help="Show where an error came from.",
+    )(command)
+
+
+def flags_at_work(context: click.Context) -> dict[str, str]:
+    """What the command at work calls each of its parameters: ``{"as_of": "--as-of"}``."""
+    command = context.meta.get(_AT_WORK)
+    named = {}
+    for parameter in command.params if isinstance(command, click.Command) else ():
+        if parameter.name is not None:
+            argument = isinstance(parameter, click.Argument)
+            named[parameter.name] = parameter.human_readable_name if argument else max(parameter.opts, key=len)
+    return named
+
+
+def in_flags(message: str, context: click.Context | None = None) -> str:
+    """A message of the library with the command's own options in place of the arguments that it names.
+
+    Args:
+        context: of the command; None for that of the command at work.
+    """
+    flags = flags_at_work(context or click.get_current_context())
+    return re.sub(r"`(\w+)`", lambda found: flags.get(found[1], found[0]), message)
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,14 +167,33 @@ def ask_password(prompt: str) -> str:
     return str(click.prompt(prompt, hide_input=True, err=True))
 
 
-def model_option(command: F) -> F:
-    """``--model`` with ``--explain``: which model is asked."""
-    return click.option(
-        "--model",
-        required=True,
-        metavar="SPEC",
-        help="demo, hf:NAME of the Hugging Face hub, or hf:./folder with a model in it.",
-    )(explain_option(command))
+def model_option(answers: bool = False) -> Callable[[F], F]:
+    """``--model`` with ``--explain``: which model is asked.
+
+    Args:
+        answers: whether it is asked for text, so that it may be behind an API.
+    """
+
+    def decorate(command: F) -> F:
+        help_ = f"{_ANSWERS if answers else _SCORES}."
+        return cloup.option("--model", required=True, metavar="SPEC", help=help_)(explain_option(command))
+
+    return decorate
+
+
+def models_option(about: str) -> Callable[[F], F]:
+    """``--model``, once for each model, with ``--explain``.
+
+    Args:
+        about: what several are for.
+    """
+
+    def decorate(command: F) -> F:
+        return cloup.option(
+            "--model", "models", required=True, multiple=True, metavar="SPEC", help=f"{_ANSWERS}. {about}"
+        )(explain_option(command))
+
+    return decorate
 
 
 def explain_option(command: F) -> F:
@@ -148,7 +202,7 @@ def explain_option(command: F) -> F:
     def remember(context: click.Context, _: click.Parameter, asked: bool) -> None:
         context.meta[_EXPLAINED] = asked
 
-    return click.option(
+    return cloup.option(
         "--explain",
         is_flag=True,
         expose_value=False,
@@ -163,219 +217,52 @@ def is_explained() -> bool:
     return context is not None and bool(context.meta.get(_EXPLAINED))
 
 
-class _Sentences(click.ParamType[int | None]):
-    name = "N|all"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int | None:
-        if value is None or value == "all":
-            return None
-        if not str(value).isdecimal() or int(value) == 0:
-            self.fail(f"{value!r} is neither a number from 1 on nor 'all'.", param, ctx)
-        return int(value)
-
-
-STRATEGIES = ("random", "semantic", "temporal-semantic", "approximate-optimal", "exact-optimal")
-
-
-_STRATEGY = click.option(
-    "--strategy",
-    type=click.Choice(STRATEGIES),
-    default="random",
-    show_default=True,
-    help="Which distractors: any of the object's type; those most like it; the same after former objects;"
-    " those that the model finds most plausible, by beam search or by exact search.",
-)
-_WEIGHTING = click.option(
-    "--weighting",
-    type=click.Choice(("tf-idf", "bm25")),
-    default="tf-idf",
-    show_default=True,
-    help="How semantic distractors weigh features.",
-)
-_BUDGET = click.option(
-    "--budget",
-    type=click.IntRange(min=1),
-    default=2_000,
-    show_default=True,
-    help="Prefixes that exact search may expand for one sentence; beyond, it says how far its proof reaches.",
-)
+def relations_option(help_: str) -> Callable[[F], F]:
+    """``--relation``: only these, repeatable."""
+    return cloup.option("--relation", "relations", multiple=True, metavar="ID", help=help_)
 
 
 @dataclass(frozen=True, slots=True)
-class DistractorChoice:
-    """How facts are asked by the distractor measure.
+class FactsAsked:
+    """Which facts a command is about; the arguments of :func:`kgprobe.measure` that say so.
 
     Attributes:
-        distractors: how many stand beside the right object.
-        sentences: how many cloze sentences of a relation are asked; None asks all.
-        strategy, weighting, budget: see :class:`~kgprobe.probes.distractors.strategies.StrategyOptions`.
+        facts: a list of them; None for all that can be asked.
+        sample: how many of them, drawn at random; None for all.
+        relations: ids; empty means all that can be asked.
     """
 
-    distractors: int
-    sentences: int | None
-    weighting: str
-    budget: int
-    strategy: str = "random"
-
-    def probe_options(self, model: str, relations: tuple[str, ...], as_of: int) -> "DistractorOptions":
-        """The probe's options with this choice."""
-        from kgprobe.probes.registry import DistractorOptions
-
-        return DistractorOptions(
-            model, as_of, relations, self.distractors, self.sentences, self.strategy, self.weighting, self.budget
-        )
+    facts: Any
+    sample: int | None
+    relations: tuple[str, ...]
 
 
-def distractor_options(distractors: int, sentences: str, *, strategy: bool = True) -> Callable[[Command], Command]:
-    """``--distractors``, ``--sentences`` and what belongs to the strategy, with these defaults, as ``choice``.
-
-    Args:
-        strategy: whether one strategy is chosen; if not, its options are there all the same.
-    """
-    count = click.option(
-        "--distractors",
-        "-n",
-        type=click.IntRange(min=1),
-        default=distractors,
-        show_default=True,
-        help="Wrong objects that stand beside the right one.",
-    )
-    asked = click.option(
-        "--sentences",
-        type=_Sentences(),
-        default=sentences,
-        show_default=True,
-        help="How many cloze sentences of the relation are asked, drawn at random; or all of them.",
-    )
-    options = (count, asked, *([_STRATEGY] if strategy else []), _WEIGHTING, _BUDGET)
-    return together(DistractorChoice, "choice", *options)
-
-
-@dataclass(frozen=True, slots=True)
-class QuestionChoice:
-    """How facts are asked by questions; see :class:`~kgprobe.probes.registry.QuestionOptions`."""
-
-    difficulty: str
-    judge: str | None
-    follow_ups: int
-    answer_tokens: int
-    with_alias: bool
-    writer: str | None
-
-    def probe_options(self, model: str, relations: tuple[str, ...], as_of: int) -> "QuestionOptions":
-        """The probe's options with this choice."""
-        from kgprobe.probes.registry import QuestionOptions
-
-        return QuestionOptions(
-            model,
-            as_of,
-            relations,
-            self.difficulty,
-            self.with_alias,
-            self.judge,
-            follow_ups=self.follow_ups,
-            answer_tokens=self.answer_tokens,
-            writer=self.writer,
-        )
-
-
-difficulty_option = click.option(
-    "--difficulty",
-    type=click.Choice(("easy", "hard")),
-    default="hard",
-    show_default=True,
-    help="easy asks yes/no questions alone; hard also who, which and what, where fewer than ten answers are right.",
-)
-with_alias_option = click.option("--with-alias", is_flag=True, help="Say after the subject what else it is called.")
-
-
-def question_options(command: Command) -> Command:
-    """``--difficulty``, ``--judge``, ``--follow-ups``, ``--answer-tokens`` and others, as ``questions``."""
+def facts_options(command: Command) -> Command:
+    """``--facts``, ``--sample`` and ``--relation``, as ``asked``."""
     options = (
-        difficulty_option,
-        click.option(
-            "--judge",
-            metavar="SPEC",
-            help="The model that reads answers to who, which and what.  [default: an answer is right if it has a right"
-            " name in it]",
+        cloup.option(
+            "--facts",
+            type=click.File("r", encoding="utf-8"),
+            metavar="FILE",
+            help="Ask the facts of this list; - reads standard input. A line is JSON with subject, relation and object,"
+            " or with subject and fact (ids), or the first three separated by tabs.",
         ),
-        click.option(
-            "--follow-ups",
-            type=click.IntRange(min=0),
-            default=2,
-            show_default=True,
-            help="Questions after a mistake, at most, to see whether the model stands by it.",
+        cloup.option(
+            "--sample", type=click.IntRange(min=1), metavar="N", help="Ask N facts drawn at random.  [default: all]"
         ),
-        click.option(
-            "--answer-tokens",
-            type=click.IntRange(min=1),
-            default=64,
-            show_default=True,
-            help="The most tokens of an answer; models that think aloud need many more.",
-        ),
-        with_alias_option,
-        click.option(
-            "--writer",
-            metavar="SPEC",
-            help="The model that words the questions; what does not pass the checks is asked in the words of a"
-            " template.  [default: all are]",
-        ),
+        relations_option("Ask this relation only; repeatable."),
     )
-    return together(QuestionChoice, "questions", *options)(command)
+    return together(FactsAsked, "asked", *options)(command)
 
 
-@dataclass(frozen=True, slots=True)
-class ApiChoice:
-    """How models behind an API are asked, and what that may cost.
-
-    Attributes:
-        max_tokens, max_cost: the budget; None is no limit.
-        price_in, price_out: per million tokens.
-        refresh: whether what was answered before is asked again.
-    """
-
-    concurrency: int
-    timeout: float
-    max_tokens: int | None
-    max_cost: float | None
-    price_in: float | None
-    price_out: float | None
-    refresh: bool
-
-
-def api_options(command: Command) -> Command:
-    """``--concurrency``, ``--timeout``, ``--max-tokens``, ``--max-cost`` and prices, as ``api``."""
-    options = (
-        click.option(
-            "--concurrency",
-            type=click.IntRange(min=1),
-            default=32,
-            show_default=True,
-            help="Requests to an API under way at once, at most.",
-        ),
-        click.option(
-            "--timeout",
-            type=click.FloatRange(min=0, min_open=True),
-            default=120.0,
-            show_default=True,
-            metavar="SECONDS",
-            help="A request to an API without an answer by then is repeated.",
-        ),
-        click.option("--max-tokens", type=click.IntRange(min=0), metavar="N", help="Tokens of an API to use, at most."),
-        click.option(
-            "--max-cost",
-            type=click.FloatRange(min=0),
-            metavar="MONEY",
-            help="What an API may cost, in the currency of the prices; needs both of them.",
-        ),
-        click.option(
-            "--price-in", type=click.FloatRange(min=0), metavar="MONEY", help="Of a million tokens of prompts."
-        ),
-        click.option(
-            "--price-out", type=click.FloatRange(min=0), metavar="MONEY", help="Of a million tokens of answers."
-        ),
-        click.option(
-            "--refresh", is_flag=True, help="Ask an API again for what it has answered before: its model is another."
-        ),
-    )
-    return together(ApiChoice, "api", *options)(command)
+def facts_named(command: F) -> F:
+    """``--fact``: facts by their ids or names, as ``facts``."""
+    return cloup.option(
+        "--fact",
+        "facts",
+        multiple=True,
+        required=True,
+        metavar="FACT",
+        help="The fact: its id, or its subject, relation and object, each by its id or a name, with spaces or | between"
+        " them; repeatable.",
+    )(command)

@@ -15,7 +15,8 @@ from kgprobe.graph.client import Graph
 from kgprobe.graph.parameters import check_parameters, parse_parameters
 from kgprobe.graph.queries import Query, get_query, query_names
 from kgprobe.graph.statements import parameters_in, split_statements
-from kgprobe.report.rows import cell, table
+from kgprobe.graph.values import cell
+from kgprobe.report.rows import table
 
 # A table is for reading; programs take `kgprobe graph query --format jsonl`.
 ROWS_SHOWN = 200

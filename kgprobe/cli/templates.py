@@ -2,39 +2,38 @@
 
 import json
 from collections.abc import Callable
-from dataclasses import asdict
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
+import cloup
 
+from kgprobe.cli.looks import show_look, show_notes, show_tables
 from kgprobe.cli.options import (
     Common,
     as_of_option,
     ask_password,
     common_options,
     debug_option,
+    explain_option,
     graph_option,
     json_option,
+    relations_option,
 )
+from kgprobe.cli.running import open_models
+from kgprobe.errors import KgprobeError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from kgprobe.graph.client import Graph
-    from kgprobe.records import Relation
-    from kgprobe.verbalize.templates.check import Checked
+    from kgprobe.verbalize.templates.writers import WrittenRelation
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-relation_option = click.option(
-    "--relation", "relations", multiple=True, metavar="ID", help="This relation only; repeatable.  [default: all]"
-)
+_relations_option = relations_option("This relation only; repeatable.  [default: all]")
 
 
-def output_option(help_: str) -> Callable[[F], F]:
-    """``--output``: the file that is written."""
-    return click.option(
+def _output_option(help_: str) -> Callable[[F], F]:
+    return cloup.option(
         "--output",
         "-o",
         type=click.Path(dir_okay=False, path_type=Path),
@@ -53,39 +52,25 @@ def templates() -> None:
     """
 
 
-@templates.command("list")
-@relation_option
+@templates.command("list", cls=cloup.Command)
+@_relations_option
 @as_of_option
 @graph_option
 @json_option
 @debug_option
 def list_(relations: tuple[str, ...], as_of: int, graph: str | None, as_json: bool) -> None:
     """Show each relation's templates, filled with a fact of the graph."""
-    from kgprobe.servers.server import open_graph
-    from kgprobe.verbalize.templates.examples import examples_of, relations_of
-    from kgprobe.verbalize.templates.filled import filled_templates
+    from kgprobe.library.templates import list_templates
+    from kgprobe.servers.opening import open_graph
 
-    with open_graph(graph, ask_password) as connection:
-        rows = [
-            {"relation": relation.id, "label": relation.label, **asdict(filled)}
-            for relation in relations_of(connection, relations)
-            for filled in filled_templates(relation, examples_of(connection, relation.id, as_of), as_of)
-        ]
-    if as_json:
-        for row in rows:
-            click.echo(json.dumps(row, ensure_ascii=False))
-    elif rows:
-        for row in rows:
-            row["relation"] = f"{row['label']} ({row['relation']})" if row["label"] else row["relation"]
-            row["sentence"] = row["sentence"] or row["template"]
-        _print_table(("relation", "kind", "sentence"), rows)
-    else:
-        click.echo("No relation has a template; `kgprobe templates write` writes some.", err=True)
+    with open_graph(graph, ask_password=ask_password) as connection:
+        result = list_templates(connection, relations, as_of=as_of)
+    show_look(result, as_json)
 
 
-@templates.command()
+@templates.command(cls=cloup.Command)
 @click.argument("file", required=False, type=click.Path(path_type=Path))
-@relation_option
+@_relations_option
 @graph_option
 @json_option
 @debug_option
@@ -96,51 +81,39 @@ def check(ctx: click.Context, file: Path | None, relations: tuple[str, ...], gra
     FILE has relations as `kgprobe load table --relations` reads them. Errors make a template unusable or ask
     something wrong; warnings are for a person to judge. Exits with 1 where there are errors.
     """
-    from kgprobe.progress import progress_bar
-    from kgprobe.servers.server import open_graph
-    from kgprobe.verbalize.templates.check import check_file, check_graph
+    from kgprobe.library.templates import check_templates
+    from kgprobe.servers.opening import open_graph
 
-    if file is not None:
-        checked = check_file(file, relations)
-    else:
-        with open_graph(graph, ask_password) as connection, progress_bar("Checking", 1, "relations") as bar:
-            checked = check_graph(connection, relations, lambda done, total: bar.advance_to(done / total, 1))
-    errors = sum(flaw.severity == "error" for flaw in checked.flaws)
+    with ExitStack() as stack:
+        checked = file or stack.enter_context(open_graph(graph, ask_password=ask_password))
+        result = check_templates(checked, relations, on_progress=_bar("Checking", stack))
     if as_json:
-        click.echo(json.dumps(asdict(checked) | {"errors": errors}, ensure_ascii=False))
+        click.echo(json.dumps(result.as_json(), ensure_ascii=False))
     else:
-        _show_check(checked, errors)
-    if errors:
+        show_tables(result)
+        click.echo(result.summary())
+    if result.errors:
         ctx.exit(1)
 
 
-@templates.command()
-@click.option(
+@templates.command(cls=cloup.Command)
+@cloup.option(
     "--model", metavar="SPEC", help="The model that writes: demo, hf:NAME, or hf:./folder with a model in it."
 )
-@click.option(
+@cloup.option(
     "--from-label", is_flag=True, help="Make a plain sentence of each relation's label instead, without a model."
 )
-@output_option("The file for the relations with their templates; those that it has already are left as they are.")
-@click.option("--force", is_flag=True, help="Write the file anew.")
-@relation_option
-@click.option(
+@_output_option("The file for the relations with their templates; those that it has already are left as they are.")
+@cloup.option("--force", is_flag=True, help="Write the file anew.")
+@_relations_option
+@cloup.option(
     "--proposals", type=click.IntRange(min=1), default=8, show_default=True, help="Answers of the model for a relation."
 )
-@click.option("--keep", type=click.IntRange(min=1), default=3, show_default=True, help="Clozes kept, at most.")
-@click.option("--load", "loads", is_flag=True, help="Load the file into the graph at once, without a look at it.")
+@cloup.option("--keep", type=click.IntRange(min=1), default=3, show_default=True, help="Clozes kept, at most.")
+@cloup.option("--load", is_flag=True, help="Load the file into the graph at once, without a look at it.")
+@explain_option
 @common_options
-def write(
-    model: str | None,
-    from_label: bool,
-    output: Path,
-    force: bool,
-    relations: tuple[str, ...],
-    proposals: int,
-    keep: int,
-    loads: bool,
-    common: Common,
-) -> None:
+def write(model: str | None, common: Common, **options: Any) -> None:
     """Write clozes for the active relations that have none, into a file for a person to look through.
 
     A model is shown some relations of the graph with facts and a cloze, and facts of the one to write for. What it
@@ -155,166 +128,56 @@ def write(
     kgprobe templates write --from-label -o templates.jsonl
     kgprobe load table --relations templates.jsonl
     """  # noqa: D301
-    from kgprobe.errors import KgprobeError
-    from kgprobe.servers.server import open_graph
-    from kgprobe.verbalize.templates.examples import relations_of
-    from kgprobe.verbalize.templates.file import open_for_relations, relation_line, relations_in
+    from kgprobe.library.templates import write_templates
+    from kgprobe.servers.opening import open_graph
 
-    if (model is None) != from_label:
-        raise click.UsageError("Name either the --model that writes, or --from-label.")
-    there = [] if force else relations_in(output)
-    written: list[dict[str, Any]] = []
-    failed: list[dict[str, str]] = []
-    with open_graph(common.graph, ask_password) as connection:
-        known = relations_of(connection)
-        named = [one.id for one in relations_of(connection, relations)]
-        without = [one for one in known if one.active and not one.clozes and one.id in named]
-        asked = [one for one in without if one.id not in there]
-        _tell_of_the_rest(relations, without, asked, output)
-        if asked:
-            writing = (
-                _from_labels(connection, asked, common.as_of)
-                if model is None
-                else _by_model(connection, model, asked, known, proposals, keep, common)
-            )
-            with open_for_relations(output, anew=force) as file:
-                for relation, notes, reason in writing:
-                    if reason:
-                        failed.append({"relation": relation.id, "label": relation.label, "reason": reason})
-                        click.echo(f"{relation.label or relation.id} ({relation.id}): {reason}.", err=True)
-                        continue
-                    # At once, so that a run that ends early loses nothing.
-                    file.write(relation_line(relation, notes))
-                    file.flush()
-                    written.append(
-                        {"relation": relation.id, "label": relation.label, "clozes": relation.clozes, **notes}
-                    )
-        if loads and (written or there):
-            from kgprobe.graph.ingest import load
-            from kgprobe.sources.contract import get_loader
-
-            load(connection, get_loader("table").open(entities=None, facts=None, relations=output))
-    loaded = loads and bool(written or there)
-    if common.as_json:
-        shown = {"output": str(output), "written": written, "failed": failed, "kept": len(there), "loaded": loaded}
-        click.echo(json.dumps(shown, ensure_ascii=False))
-    elif written:
-        _print_table(("relation", "cloze", "log Pl", "told apart"), list(_written_rows(written)))
-        click.echo(f"{_count(len(written), 'relation')} written to {output}{', and loaded' if loaded else ''}.")
-    if failed and not written and not there:
-        raise KgprobeError(f"No template could be written for {_count(len(failed), 'relation')}.")
-    if failed:
-        click.echo(f"{_count(len(failed), 'relation')} without a template still.", err=True)
-
-
-def _tell_of_the_rest(
-    named: "Sequence[str]", without: "Sequence[Relation]", asked: "Sequence[Relation]", output: Path
-) -> None:
-    """Say on stderr which relations are passed over, and why."""
-    done = sorted(set(named) - {relation.id for relation in without})
-    if done:
-        click.echo(f"Not active, or with clozes already: {', '.join(done)}.", err=True)
-    if len(without) > len(asked):
-        click.echo(
-            f"{output} has {_count(len(without) - len(asked), 'relation')} already; --force writes it anew.", err=True
+    with ExitStack() as stack:
+        models = stack.enter_context(open_models({}))
+        graph = stack.enter_context(open_graph(common.graph, ask_password=ask_password))
+        result = write_templates(
+            graph,
+            model=models.open(model) if model else None,
+            seed=common.seed,
+            as_of=common.as_of,
+            on_progress=_bar(f"Writing with {model}" if model else "Writing", stack),
+            on_written=_tell_failed,
+            **options,
         )
-    if not without and not named:
-        click.echo("Every active relation has a cloze; there is nothing to write.", err=True)
+    show_notes(result)
+    if common.as_json:
+        click.echo(json.dumps(result.as_json(), ensure_ascii=False))
+    elif result.written or result.loaded:
+        show_tables(result)
+        click.echo(result.summary())
+    if result.failed and not result.written and not result.kept:
+        raise KgprobeError("No template could be written.")
 
 
-_Writing = tuple["Relation", dict[str, Any], str]
+def _bar(title: str, stack: ExitStack) -> Callable[[int, int], None]:
+    """Shows on stderr how many relations are done, from the first time that it is called on."""
+    from kgprobe.progress import Bar, progress_bar
+
+    bar: Bar | None = None
+
+    def show(done: int, total: int) -> None:
+        nonlocal bar
+        if bar is None:
+            bar = stack.enter_context(progress_bar(title, total, "relations"))
+        bar.advance_to(done, 1 if done else 0)
+
+    return show
 
 
-def _from_labels(graph: "Graph", asked: "Sequence[Relation]", as_of: int) -> "Iterator[_Writing]":
-    """Each relation with a cloze of its label, or why there is none."""
-    from kgprobe.verbalize.templates.examples import examples_of
-    from kgprobe.verbalize.templates.proposals import objections
-    from kgprobe.verbalize.templates.wording import cloze_of_label
-
-    for relation in asked:
-        examples = examples_of(graph, relation.id, as_of)
-        cloze = cloze_of_label(relation.label)
-        if not relation.label:
-            yield relation, {}, "it has no label"
-        elif cloze is None:
-            yield relation, {}, "its label is no phrase that a sentence can be made of"
-        elif problems := objections(cloze, relation, examples, ()):
-            yield relation, {}, f"{cloze!r} {', '.join(problems)}"
-        else:
-            yield _with_clozes(relation, [cloze], examples), {"written_by": "label"}, ""
+def _tell_failed(written: "WrittenRelation") -> None:
+    if written.reason is not None:
+        relation = written.relation
+        click.echo(f"{relation.label or relation.id} ({relation.id}): {written.reason}.", err=True)
 
 
-def _by_model(
-    graph: "Graph",
-    model: str,
-    asked: "Sequence[Relation]",
-    known: "Sequence[Relation]",
-    answers: int,
-    keep: int,
-    common: Common,
-) -> "Iterator[_Writing]":
-    """Each relation with the clozes that a model wrote, or why there is none."""
-    from kgprobe.cli.running import load_model
-    from kgprobe.models.scoring.tokens import TextError
-    from kgprobe.progress import progress_bar
-    from kgprobe.verbalize.templates.examples import examples_of
-    from kgprobe.verbalize.templates.proposals import shots_of
-    from kgprobe.verbalize.templates.writing import reason_for_none, write_clozes
-
-    seed, as_of = common.seed, common.as_of
-    scorer = load_model(model)
-    shots = shots_of(known, lambda relation: examples_of(graph, relation.id, as_of), seed)
-    with progress_bar(f"Writing with {model}", len(asked), "relations") as bar:
-        for done, relation in enumerate(asked, start=1):
-            examples = examples_of(graph, relation.id, as_of)
-            if not examples:
-                yield relation, {}, "it has no fact with a name at both ends, which a model could be shown"
-                continue
-            try:
-                written = write_clozes(
-                    scorer, relation, examples, shots, known, answers=answers, keep=keep, seed=seed, as_of=as_of
-                )
-            except TextError as error:
-                yield relation, {}, str(error).rstrip(".")
-                continue
-            clozes = [one.cloze for one in written.clozes]
-            notes = {
-                "written_by": model,
-                "log_probabilities": [round(one.log_probability, 3) for one in written.clozes],
-                "told_apart": [one.paired if one.paired is None else round(one.paired, 3) for one in written.clozes],
-            }
-            yield _with_clozes(relation, clozes, examples), notes, "" if clozes else reason_for_none(written, answers)
-            bar.advance_to(done, 1)
-
-
-def _with_clozes(relation: "Relation", clozes: "Sequence[str]", examples: "Sequence[Any]") -> "Relation":
-    """The relation with these clozes, and with those of the past where its facts end."""
-    from dataclasses import replace
-
-    from kgprobe.verbalize.tense import in_the_past
-
-    ended = any(example.end for example in examples)
-    past = [each for cloze in clozes if ended and (each := in_the_past(cloze)) is not None and each not in clozes]
-    return replace(relation, clozes=tuple(clozes), past_clozes=tuple(past) or relation.past_clozes)
-
-
-def _written_rows(written: "Sequence[dict[str, Any]]") -> "Iterator[dict[str, Any]]":
-    for one in written:
-        nothing = [None] * len(one["clozes"])
-        values = zip(one["clozes"], one.get("log_probabilities", nothing), one.get("told_apart", nothing), strict=True)
-        for cloze, log_probability, apart in values:
-            yield {
-                "relation": f"{one['label']} ({one['relation']})" if one["label"] else one["relation"],
-                "cloze": cloze,
-                "log Pl": log_probability,
-                "told apart": "" if apart is None else f"{apart:.0%}",
-            }
-
-
-@templates.command()
+@templates.command(cls=cloup.Command)
 @click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path))
-@output_option("The file for the relations with their templates.")
-@click.option("--force", is_flag=True, help="Overwrite the file where it exists.")
+@_output_option("The file for the relations with their templates.")
+@cloup.option("--force", is_flag=True, help="Overwrite the file where it exists.")
 @json_option
 @debug_option
 def convert(files: tuple[Path, ...], output: Path, force: bool, as_json: bool) -> None:
@@ -329,59 +192,8 @@ def convert(files: tuple[Path, ...], output: Path, force: bool, as_json: bool) -
     kgprobe templates check templates.jsonl
     kgprobe load table --relations templates.jsonl
     """  # noqa: D301
-    from kgprobe.errors import KgprobeError
-    from kgprobe.verbalize.templates.file import open_for_relations, relation_line
-    from kgprobe.verbalize.templates.patterns import convert_patterns
+    from kgprobe.library.templates import convert_patterns
 
-    if output.exists() and not force:
-        raise KgprobeError(f"{output} exists; --force overwrites it, --output names another file.")
-    converted = convert_patterns(files)
-    for problem in converted.problems:
-        click.echo(problem, err=True)
-    usable = [relation for relation in converted.relations if relation.clozes or relation.statements]
-    if not usable:
-        raise KgprobeError(f"No pattern in {', '.join(file.name for file in files)} can be used; nothing is written.")
-    with open_for_relations(output, anew=True) as file:
-        file.writelines(map(relation_line, usable))
-    counts = {
-        "relations": len(usable),
-        "clozes": sum(len(relation.clozes) for relation in usable),
-        "statements": sum(len(relation.statements) for relation in usable),
-        "without_cloze": sum(not relation.clozes for relation in usable),
-        "problems": len(converted.problems),
-    }
-    if as_json:
-        click.echo(json.dumps({"output": str(output), **counts}))
-    else:
-        click.echo(
-            f"{output}: {_count(counts['relations'], 'relation')}, {_count(counts['clozes'], 'cloze')},"
-            f" {_count(counts['statements'], 'statement')}; {counts['without_cloze']:,} without a cloze."
-        )
-
-
-def _show_check(checked: "Checked", errors: int) -> None:
-    columns = ("severity", "relation", "kind", "template", "problem")
-    if checked.flaws:
-        _print_table(columns, [{column: getattr(flaw, column) for column in columns} for flaw in checked.flaws])
-    click.echo(
-        f"{_count(checked.templates, 'template')} of {_count(checked.relations, 'relation')}:"
-        f" {_count(errors, 'error')}, {_count(len(checked.flaws) - errors, 'warning')}."
-    )
-    if checked.without_clozes:
-        some = ", ".join(checked.without_clozes[:5]) + (", …" if len(checked.without_clozes) > 5 else "")
-        click.echo(
-            f"Without a cloze: {_count(len(checked.without_clozes), 'relation')} ({some}); `kgprobe templates write`"
-            " writes some."
-        )
-
-
-def _count(number: int, thing: str) -> str:
-    return f"{number:,} {thing}{'' if number == 1 else 's'}"
-
-
-def _print_table(columns: "Sequence[str]", rows: "Sequence[dict[str, Any]]") -> None:
-    from rich.console import Console
-
-    from kgprobe.report.rows import table
-
-    Console().print(table(columns, rows, len(rows))[0])
+    result = convert_patterns(files, output, force=force)
+    show_notes(result)
+    click.echo(json.dumps(result.as_json()) if as_json else result.summary())

@@ -3,6 +3,8 @@
 import logging
 import os
 import re
+import threading
+import weakref
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -12,9 +14,11 @@ from typing import Any, TypeVar
 from neo4j import READ_ACCESS, WRITE_ACCESS, Driver, GraphDatabase, ManagedTransaction, Session
 from neo4j import exceptions as bolt
 
-from kgprobe.errors import KgprobeError
+from kgprobe.errors import ArgumentError, KgprobeError
 from kgprobe.files import disk_is_full, home
-from kgprobe.graph.queries import get_query
+from kgprobe.graph.parameters import check_parameters
+from kgprobe.graph.queries import find_query, get_query
+from kgprobe.graph.rows import Rows
 
 Row = dict[str, Any]
 T = TypeVar("T")
@@ -44,7 +48,7 @@ class Endpoint:
 
 
 def is_address(graph: str) -> bool:
-    """Whether ``--graph`` names a server's address rather than a folder."""
+    """Whether a graph is named by a server's address rather than by a folder."""
     return _ADDRESS.match(graph) is not None
 
 
@@ -65,10 +69,19 @@ class Transaction:
 
 
 class Graph:
-    """A connection to a graph. Close it, or use it as a context manager."""
+    """A connection to a graph; :func:`~kgprobe.servers.opening.open_graph` makes one.
 
-    def __init__(self, endpoint: Endpoint) -> None:
+    >>> graph.query("explore/relations")[0]["label"]
+    'shares border with'
+
+    Close it, or use it as a context manager.
+    """
+
+    def __init__(self, endpoint: Endpoint, release: Callable[[], None] = lambda: None) -> None:
         """Connect.
+
+        Args:
+            release: called once, when the connection was closed, or was collected without that.
 
         Raises:
             KgprobeError: nobody answers there, or the user and password are refused.
@@ -82,6 +95,14 @@ class Graph:
             except BaseException:
                 self._driver.close()
                 raise
+        self._release = release
+        self._unclosed = weakref.finalize(self, _release_aside, release)
+        # At exit no thread can be started; whoever gave the release sees to it then.
+        self._unclosed.atexit = False
+
+    def __repr__(self) -> str:
+        place = f" in {self.endpoint.folder}" if self.endpoint.folder else ""
+        return f"<Graph {self.server}{place} at {self.endpoint.address}{'' if self._unclosed.alive else ', closed'}>"
 
     def __enter__(self) -> "Graph":
         return self
@@ -90,8 +111,41 @@ class Graph:
         self.close()
 
     def close(self) -> None:
-        """Give the connection back."""
-        self._driver.close()
+        """Give the connection back, and the server with it if nobody else uses it; a second time does nothing."""
+        if self._unclosed.detach() is None:
+            return
+        try:
+            self._driver.close()
+        finally:
+            self._release()
+
+    def query(self, query: str, /, **parameters: Any) -> Rows:
+        """Run Cypher, one's own or a query of kgprobe by name, as ``kgprobe graph query`` does.
+
+        >>> graph.query("MATCH (:Entity {id: $id})-[f:FACT]->(o) RETURN f.relation, o.label LIMIT 1", id="Q142").columns
+        ('f.relation', 'o.label')
+        >>> frame = graph.query("explore/neighbours", id="Q142").frame()
+        >>> frame[frame.relation == "P36"][["direction", "relation_label", "label"]].to_records(index=False).tolist()
+        [('out', 'capital', 'Paris')]
+
+        It is one transaction, which is done as a whole or not at all.
+
+        Args:
+            query: one statement; or a name, such as ``explore/neighbours``, as
+                :func:`~kgprobe.graph.queries.query_names` lists them.
+            parameters: what the statement calls ``$name``.
+
+        Raises:
+            UnknownNameError: there is no query of that name.
+            QueryError: it is not one statement, or a parameter is missing or unknown.
+            KgprobeError: the graph refuses it.
+
+        Cost: that of the query; all of its rows are held in memory.
+        """
+        wanted = find_query(query)
+        check_parameters(wanted, parameters)
+        columns, rows = self.run_text(wanted.text, parameters)
+        return Rows(tuple(columns), tuple(rows))
 
     def read(self, query: str, **parameters: Any) -> list[Row]:
         """All rows of the query file of that name, in one read transaction."""
@@ -162,7 +216,14 @@ class Graph:
             raise
 
     def _session(self, access: str = WRITE_ACCESS) -> Session:
+        if not self._unclosed.alive:
+            raise KgprobeError(f"{self!r} cannot be used any more; open the graph anew.")
         return self._driver.session(database=self.endpoint.database, default_access_mode=access)
+
+
+def _release_aside(release: Callable[[], None]) -> None:
+    # The collector comes at any moment, also while this thread holds a lock that the release waits for.
+    threading.Thread(target=release, name="kgprobe-release").start()
 
 
 def _driver(endpoint: Endpoint) -> Driver:
@@ -213,15 +274,29 @@ def _first_line(error: Exception) -> str:
     return lines[0] if lines else type(error).__name__
 
 
-def endpoint_of(address: str, ask_password: Callable[[str], str]) -> Endpoint:
+def endpoint_of(address: str, ask_password: Callable[[str], str] | None = None) -> Endpoint:
     """A server that somebody else runs: user, password and database from the environment.
 
     Args:
         address: ``bolt://…`` or ``neo4j://…``.
         ask_password: called with the prompt when ``KGPROBE_GRAPH_PASSWORD`` is not set.
+
+    Raises:
+        ArgumentError: the address holds a user or a password.
+        KgprobeError: there is no password, and nobody to ask.
     """
+    _, at, host = address.partition("://")[2].partition("/")[0].rpartition("@")
+    if at:
+        raise ArgumentError(
+            "graph",
+            f"names a user or a password before {host!r}; set KGPROBE_GRAPH_USER and KGPROBE_GRAPH_PASSWORD instead.",
+        )
     user = os.environ.get("KGPROBE_GRAPH_USER", "neo4j")
     password = os.environ.get("KGPROBE_GRAPH_PASSWORD")
     if password is None:
+        if ask_password is None:
+            raise KgprobeError(
+                f"{address} needs the password of {user}. Set KGPROBE_GRAPH_PASSWORD, or give `ask_password`."
+            )
         password = ask_password(f"Password of {user} at {address}")
     return Endpoint(address, user, password, os.environ.get("KGPROBE_GRAPH_DATABASE"))

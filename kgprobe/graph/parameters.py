@@ -4,26 +4,21 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from kgprobe.errors import KgprobeError
-from kgprobe.graph.queries import Query
+from kgprobe.graph.queries import Query, QueryError
 from kgprobe.graph.statements import parameters_in
-
-
-class ParameterError(KgprobeError):
-    """Parameters do not fit the query, or are not written as ``name=value``; the command line exits with 2."""
 
 
 def parse_parameters(typed: Iterable[str]) -> dict[str, Any]:
     """Parameters from ``name=value`` texts; a later one replaces an earlier one of the same name.
 
     Raises:
-        ParameterError: a text has no ``=``, or no name before it.
+        QueryError: a text has no ``=``, or no name before it.
     """
     parameters = {}
     for text in typed:
         name, equals, value = text.partition("=")
         if not equals or not name.strip():
-            raise ParameterError(f"{text!r} is not of the form name=value.")
+            raise QueryError(f"{text!r} is not of the form name=value.")
         try:
             parameters[name.strip()] = json.loads(value)
         except ValueError:
@@ -37,7 +32,7 @@ def check_parameters(query: Query, parameters: Mapping[str, Any]) -> None:
     Engines differ in this: one refuses a missing parameter, another takes it as null.
 
     Raises:
-        ParameterError: some are missing or unknown; the message says what the query takes.
+        QueryError: some are missing or unknown; the message says what the query takes.
     """
     taken = parameters_in(query.text)
     missing = [name for name in taken if name not in parameters]
@@ -49,4 +44,4 @@ def check_parameters(query: Query, parameters: Mapping[str, Any]) -> None:
         known = f"it takes {', '.join(taken)}" if taken else "it takes none"
         complaints.append(f"{query.name} has no parameter {', '.join(unknown)}; {known}.")
     if complaints:
-        raise ParameterError("\n".join([*complaints, *([query.about] if query.about else [])]))
+        raise QueryError("\n".join([*complaints, *([query.about] if query.about else [])]))

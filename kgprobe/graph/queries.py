@@ -4,12 +4,21 @@ A name is a file's path below ``cypher/`` without its ending, such as ``load/fac
 what it answers, which parameters it takes and what it returns.
 """
 
+import re
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
 
-from kgprobe.errors import UnknownNameError
+from kgprobe.errors import KgprobeError, UnknownNameError
+from kgprobe.graph.statements import split_statements
+
+# No statement of Cypher is a single word, nor two with a slash between them.
+_NAME = re.compile(r"[\w-]+(?:/[\w-]+)*")
+
+
+class QueryError(KgprobeError):
+    """A query is not one statement, or not given its parameters; the command line exits with 2."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +44,34 @@ def about_of(text: str) -> str:
             break
         lines.append(line[2:].strip())
     return "\n".join(lines)
+
+
+def query_of_text(text: str, name: str = "The query") -> Query:
+    """Cypher that a user wrote, without a semicolon at its end.
+
+    Args:
+        name: what the user would call it in a message.
+
+    Raises:
+        QueryError: it is not one statement.
+    """
+    ended, rest = split_statements(text)
+    statements = [*ended, rest] if rest else ended
+    if len(statements) != 1:
+        raise QueryError(
+            f"{name} holds {len(statements)} statements where one is expected; `kgprobe graph shell` reads several."
+        )
+    return Query(name=name, text=statements[0], about=about_of(text))
+
+
+def find_query(query: str) -> Query:
+    """The query of that name, or the one that the text is.
+
+    Raises:
+        UnknownNameError: it could only be a name, and is none.
+        QueryError: it is not one statement.
+    """
+    return get_query(query) if _NAME.fullmatch(query) else query_of_text(query)
 
 
 @cache

@@ -7,9 +7,6 @@ the order of its tokens.
 """
 
 import json
-import os
-import shutil
-import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from importlib.metadata import PackageNotFoundError, version
@@ -91,19 +88,10 @@ def demo_model_folder(*, progress: bool = True) -> Path:
 
 
 def _convert_into(folder: Path, progress: bool) -> None:
-    prefix = f".{folder.name}-"
-    for left_over in folder.parent.glob(f"{prefix}*"):
-        shutil.rmtree(left_over)
-    unfinished = Path(tempfile.mkdtemp(prefix=prefix, dir=folder.parent))
     console = Console(stderr=True)
     console.print(TERMS, style="yellow", soft_wrap=True)
-    try:
-        with _steps(console, progress, 6) as step:
-            _convert(unfinished, step)
-            unfinished.chmod(0o755)
-            os.replace(unfinished, folder)
-    finally:
-        shutil.rmtree(unfinished, ignore_errors=True)
+    with files.appearing(folder) as unfinished, _steps(console, progress, 6) as step:
+        _convert(unfinished, step)
 
 
 @contextmanager

@@ -8,7 +8,7 @@ import torch
 from numpy.typing import NDArray
 
 from kgprobe.errors import KgprobeError
-from kgprobe.models.spec import load_model
+from kgprobe.models.spec import read_model
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
@@ -103,10 +103,10 @@ class Encoder:
         return found
 
     def _batches(self, sizes: Sequence[int]) -> Iterator[list[int]]:
-        budget = _TOKENS_AT_ONCE.get(self._model.device.type, _TOKENS_AT_ONCE["cpu"])
+        most = _TOKENS_AT_ONCE.get(self._model.device.type, _TOKENS_AT_ONCE["cpu"])
         batch: list[int] = []
         for number in sorted(range(len(sizes)), key=lambda number: -sizes[number]):
-            if batch and (len(batch) + 1) * sizes[batch[0]] > budget:
+            if batch and (len(batch) + 1) * sizes[batch[0]] > most:
                 yield batch
                 batch = []
             batch.append(number)
@@ -129,7 +129,7 @@ def load_encoder(
     """
     # What makes one vector of a whole text is not in every encoder's files, and not used here.
     dispensable = ("pooler.",)
-    model, tokenizer, identity = load_model(
+    model, tokenizer, identity = read_model(
         spec, "AutoModel", device=device, dtype=dtype, revision=revision, dispensable=dispensable
     )
     return Encoder(model, tokenizer, name=spec, revision=identity, layer=layer)

@@ -12,10 +12,11 @@ from kgprobe.models.demo import demo_model_folder, demo_revision
 
 if TYPE_CHECKING:
     import torch
+    from peft import PeftModel
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
     from kgprobe.models.api.cache import AnswerCache
-    from kgprobe.models.api.generator import ApiOptions
+    from kgprobe.models.api.options import ApiOptions
     from kgprobe.models.api.spending import Spending
     from kgprobe.models.generating.generator import Generator
     from kgprobe.models.scoring.scorer import Scorer
@@ -38,6 +39,11 @@ def load_scorer(
 ) -> "Scorer":
     """The model of that name, loaded and checked, ready to score.
 
+    >>> scorer = load_scorer("demo")
+    >>> (scored,) = scorer.score(["The capital of Japan is"], [["Tokyo", "Paris"]])
+    >>> scored.values.round(1).tolist()
+    [-1.4, -9.0]
+
     Weights are read from safetensors only, and no code that comes with a model is run.
 
     Args:
@@ -55,8 +61,57 @@ def load_scorer(
     """
     from kgprobe.models.scoring.scorer import Scorer
 
-    model, tokenizer, identity = load_model(spec, "AutoModelForCausalLM", device=device, dtype=dtype, revision=revision)
+    model, tokenizer, identity = read_model(spec, "AutoModelForCausalLM", device=device, dtype=dtype, revision=revision)
     return Scorer(model, tokenizer, name=spec, revision=identity, bos=bos, remembered=remembered)
+
+
+def wrap_scorer(
+    net: "PreTrainedModel | PeftModel",
+    tokenizer: "PreTrainedTokenizerBase",
+    *,
+    name: str | None = None,
+    bos: bool | None = None,
+    remembered: int = 0,
+) -> "Scorer":
+    """A model that is in memory already, say that of a training loop, checked and ready to score.
+
+    >>> net = net.train()
+    >>> scorer = wrap_scorer(net, tokenizer, name="step 100")
+    >>> (scored,) = scorer.score(["York is"], [["a city"]])
+    >>> net.training
+    True
+
+    Nothing of the model is moved, cast or changed: it is scored without gradients and in eval mode, and then each of
+    its modules is in its own mode again. Its adapters (peft) count as they are active. After the weights have changed,
+    :meth:`~kgprobe.models.scoring.scorer.Scorer.refresh` makes what was remembered forgotten.
+
+    Args:
+        net: a causal language model of transformers, or peft's around one.
+        tokenizer: its own; special tokens, truncation and padding are switched off in it.
+        name: what the user calls it; None for what its configuration says, or its class.
+        bos, remembered: as in :func:`load_scorer`.
+
+    Raises:
+        KgprobeError: it is no such model, its prompt is learned (peft's prompt and prefix tuning), or it cannot score.
+    """
+    from transformers import PreTrainedModel
+
+    from kgprobe.models.scoring.scorer import Scorer
+
+    inner: Any = net
+    if not isinstance(net, PreTrainedModel) and hasattr(net, "get_base_model"):
+        if net.active_peft_config.is_prompt_learning:
+            raise KgprobeError(
+                "A model whose prompt is learned cannot be scored: its adapter changes what it is asked."
+            )
+        # The model that the adapters were put into, with them.
+        inner = net.get_base_model()
+    if not isinstance(inner, PreTrainedModel):
+        raise KgprobeError(
+            f"A {type(net).__name__} is no model of transformers; a PreTrainedModel is, or a PeftModel around one."
+        )
+    chosen = name or getattr(inner.config, "name_or_path", None) or type(inner).__name__
+    return Scorer(inner, tokenizer, name=chosen, bos=bos, remembered=remembered)
 
 
 def load_generator(
@@ -84,7 +139,7 @@ def load_generator(
         UnknownNameError: the spec is of no known form.
         KgprobeError: the model cannot be loaded; a key or prices are missing; an address holds what it should not.
     """
-    if spec.startswith("openai:"):
+    if is_api(spec):
         from kgprobe.models.api.address import find_address
         from kgprobe.models.api.generator import ApiGenerator
 
@@ -94,7 +149,7 @@ def load_generator(
     return LocalGenerator(load_scorer(spec, device=device, dtype=dtype, revision=revision, bos=bos))
 
 
-def load_model(
+def read_model(
     spec: str,
     kind: Kind,
     *,
@@ -103,7 +158,7 @@ def load_model(
     revision: str | None = None,
     dispensable: tuple[str, ...] = (),
 ) -> "tuple[PreTrainedModel, PreTrainedTokenizerBase, str | None]":
-    """A model and its tokenizer by name, on a device, and what fixes its weights (None: not known).
+    """A model and its tokenizer by name, read from files onto a device, and what fixes its weights (None: not known).
 
     Args:
         kind: the class of transformers that makes it, by name.
@@ -114,7 +169,7 @@ def load_model(
     import torch
 
     if dtype is not None and dtype not in _DTYPES:
-        raise KgprobeError(f"dtype {dtype!r} is not known; one of {', '.join(_DTYPES)} would be.")
+        raise KgprobeError(f"`dtype` {dtype!r} is not known; one of {', '.join(_DTYPES)} would be.")
     origin = _origin(spec, revision)
     chosen = _device(device)
     if dtype is None:
@@ -124,9 +179,21 @@ def load_model(
         model.to(chosen)  # type: ignore[arg-type]
     except torch.OutOfMemoryError as error:
         raise KgprobeError(
-            f"{spec} in {dtype} does not fit into the memory of {chosen}; device='cpu' might."
+            f"{spec} in {dtype} does not fit into the memory of {chosen}; another `device` might hold it: cpu."
         ) from error
     return model, tokenizer, origin.identity or getattr(model.config, "_commit_hash", None)
+
+
+def is_api(spec: str) -> bool:
+    """Whether a spec is that of a model behind an API."""
+    return spec.startswith("openai:")
+
+
+def no_probabilities(spec: str) -> KgprobeError:
+    """What is raised where a model behind an API is to score."""
+    return KgprobeError(
+        f"{spec} cannot score: its interface gives no probabilities of chosen texts. Models that can: {_SPECS}."
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,19 +209,28 @@ class _Origin:
     options: dict[str, Any] = field(default_factory=dict)
 
 
-def _origin(spec: str, revision: str | None) -> _Origin:
+def check_local(spec: str) -> None:
+    """See that a spec is of a form that a model on this machine has.
+
+    Raises:
+        UnknownNameError: it is of no known form.
+        KgprobeError: it is a model behind an API.
+    """
     kind, _, name = spec.partition(":")
-    if spec == "demo":
-        return _Origin(demo_model_folder(), demo_revision())
     if kind == "openai" and name:
-        raise KgprobeError(
-            f"{spec} cannot score: its interface gives no probabilities of chosen texts. Models that can: {_SPECS}."
-        )
-    if kind != "hf" or not name:
+        raise no_probabilities(spec)
+    if spec != "demo" and (kind != "hf" or not name):
         raise UnknownNameError(
             f"There is no model {spec!r}; what would be one: {_SPECS}. Where text is answered, and nothing scored, also"
             " openai:NAME and openai:NAME@URL."
         )
+
+
+def _origin(spec: str, revision: str | None) -> _Origin:
+    check_local(spec)
+    if spec == "demo":
+        return _Origin(demo_model_folder(), demo_revision())
+    name = spec.removeprefix("hf:")
     folder = Path(name).expanduser()
     if (folder / "config.json").is_file():
         return _Origin(folder, _digest(folder))
@@ -191,7 +267,7 @@ def _device(named: str | None) -> "torch.device":
         device = torch.device(named or ("cuda" if torch.cuda.is_available() else "cpu"))
         torch.empty(1, device=device)
     except (RuntimeError, AssertionError) as error:
-        raise KgprobeError(f"The device {named!r} cannot be used: {_first_line(error)}. cpu always can.") from error
+        raise KgprobeError(f"`device` {named!r} cannot be used: {_first_line(error)}. cpu always can.") from error
     return device
 
 

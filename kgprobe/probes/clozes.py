@@ -1,4 +1,4 @@
-"""Facts as cloze questions: in which sentences each is asked, or why in none.
+"""Facts as cloze items: in which sentences each is asked, or why in none.
 
 A fact that holds is put in its relation's cloze sentences, one that has ended before ``as_of`` in those of the past.
 """
@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 
 from kgprobe.graph.client import Graph
-from kgprobe.sampling.facts import AskedFact, FactKey, askable_relations, describe_facts
+from kgprobe.sampling.facts import AskedFact, askable_relations, describe_facts
+from kgprobe.sampling.keys import FactKey
 from kgprobe.verbalize.sentences import Cloze
 from kgprobe.verbalize.tense import has_ended, templates_of
 
@@ -20,7 +21,7 @@ SENTENCES = 1
 
 
 @dataclass(frozen=True, slots=True)
-class ClozeQuestion:
+class ClozeItem:
     """A fact and the sentences it is asked in.
 
     Attributes:
@@ -32,8 +33,8 @@ class ClozeQuestion:
     reason: str | None = None
 
 
-class ClozeQuestions:
-    """Makes questions from the templates of a graph's relations.
+class ClozeItems:
+    """Makes items from the templates of a graph's relations.
 
     Attributes:
         relations: ids of those whose facts can be asked, sorted.
@@ -62,7 +63,7 @@ class ClozeQuestions:
         self._sentences = sentences
 
     def describe(self) -> dict[str, Any]:
-        """What the questions depend on besides graph, facts and seed; JSON-compatible."""
+        """What the items depend on besides graph, facts and seed; JSON-compatible."""
         return {
             "as_of": self._as_of,
             "sentences": self._sentences,
@@ -70,22 +71,22 @@ class ClozeQuestions:
             "past_clozes": self._past_clozes,
         }
 
-    def of(self, facts: Sequence[FactKey], seed: Sequence[int]) -> list[ClozeQuestion]:
-        """A question a fact, in order. Cost: a walk from each subject."""
-        return [self._question(fact, seed) for fact in describe_facts(self._graph, facts)]
+    def of(self, facts: Sequence[FactKey], seed: Sequence[int]) -> list[ClozeItem]:
+        """An item a fact, in order. Cost: a walk from each subject."""
+        return [self._item(fact, seed) for fact in describe_facts(self._graph, facts)]
 
-    def _question(self, fact: AskedFact, seed: Sequence[int]) -> ClozeQuestion:
+    def _item(self, fact: AskedFact, seed: Sequence[int]) -> ClozeItem:
         if fact.relation not in self._clozes:
             reason = "its relation is not among those asked: inactive, not named, or without a cloze sentence"
-            return ClozeQuestion(fact, (), reason)
+            return ClozeItem(fact, (), reason)
         ended = has_ended(fact.end, self._as_of)
         templates = templates_of(self._clozes[fact.relation], self._past_clozes[fact.relation], ended)
         if not templates:
             reason = f"it has ended, and the relation {fact.relation} has no cloze sentence in the past tense"
-            return ClozeQuestion(fact, (), reason)
+            return ClozeItem(fact, (), reason)
         if self._sentences is not None and self._sentences < len(templates):
             # From a stream of the fact's own, so that neither what stands beside it nor how it was chosen has a say.
             generator = np.random.default_rng([*seed, SENTENCES, zlib.crc32(fact.key.fact.encode())])
             chosen = generator.choice(len(templates), self._sentences, replace=False)
             templates = [templates[index] for index in sorted(chosen)]
-        return ClozeQuestion(fact, [Cloze(template, fact.subject_label) for template in templates])
+        return ClozeItem(fact, [Cloze(template, fact.subject_label) for template in templates])

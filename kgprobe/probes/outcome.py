@@ -1,15 +1,17 @@
-"""What every probe gives back: one outcome an asked fact."""
+"""What every probe gives back: one outcome an asked fact, with the evidence behind its verdict.
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+Evidence is a struct of the probe's own, written to files and read from them as such. Whatever the probe, it can say
+what was asked, what is right, what won, and how probable the right answer was, so that one finding, one page and one
+report read them all.
+"""
+
+from collections.abc import Sequence
 from enum import Enum
-from pathlib import Path
 from typing import Any, Protocol
 
 import msgspec
 
-from kgprobe.errors import KgprobeError
-from kgprobe.sampling.facts import FactKey
+from kgprobe.sampling.keys import FactKey
 
 
 class Verdict(str, Enum):
@@ -38,72 +40,71 @@ class Verdict(str, Enum):
         return self is Verdict.RIGHT or self.is_failure
 
 
-@dataclass(frozen=True, slots=True)
-class Outcome:
+class Evidence(Protocol):
+    """What an ask showed: a msgspec struct, tagged with its probe's name (``tag_field="probe"``)."""
+
+    @property
+    def question(self) -> str:
+        """What was asked, as a person reads it."""
+        ...
+
+    @property
+    def right_answer(self) -> str:
+        """What is right to it."""
+        ...
+
+    @property
+    def winner(self) -> str | None:
+        """What the model preferred or said in place of what is right; None where it was right."""
+        ...
+
+    @property
+    def probability(self) -> float | None:
+        """How probable the right answer was to the model, in [0, 1]; None where the probe knows none."""
+        ...
+
+    @property
+    def chance(self) -> float | None:
+        """How often guessing at random is right; None where nothing says so."""
+        ...
+
+
+class Outcome(msgspec.Struct, frozen=True, eq=False):
     """One ask of one fact, traceable to its prompt.
 
     Attributes:
-        verdict: ``reason`` says why where it does not count.
+        relation: the fact's.
         prompt: the text that the model was given.
-        evidence: the numbers behind the verdict, and what they belong to; JSON-compatible.
+        reason: why the verdict does not count, where it does not.
+        evidence: None where nothing was put to the model.
     """
 
     fact: FactKey
     verdict: Verdict
+    relation: str
     prompt: str = ""
     reason: str | None = None
-    evidence: Mapping[str, Any] = field(default_factory=dict)
-
-    def as_row(self) -> dict[str, Any]:
-        """The outcome as a line of a file holds it."""
-        return {
-            "subject": self.fact.subject,
-            "fact": self.fact.fact,
-            "verdict": self.verdict.value,
-            "reason": self.reason,
-            "prompt": self.prompt,
-            "evidence": self.evidence,
-        }
+    evidence: Evidence | None = None
 
 
-def read_outcomes(path: Path) -> Iterator[dict[str, Any]]:
-    """The outcomes of a file, one dictionary a line, in their order.
-
-    Raises:
-        KgprobeError: a line is damaged.
-    """
-    with open(path, "rb") as file:
-        for number, line in enumerate(file, start=1):
-            yield decode_outcome(line, path, number)
-
-
-def decode_outcome(line: bytes, path: Path, number: int) -> dict[str, Any]:
-    """One line of a file of outcomes.
-
-    Raises:
-        KgprobeError: it is damaged; the message names file and line.
-    """
-    try:
-        return msgspec.json.decode(line, type=dict[str, Any])
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise KgprobeError(f"{path}, line {number}: damaged ({error}).") from error
+def unaskable(fact: FactKey, relation: str, reason: str) -> Outcome:
+    """The outcome of a fact that cannot be put to the model."""
+    return Outcome(fact, Verdict.UNASKABLE, relation, reason=reason)
 
 
 class Probe(Protocol):
     """A method that asks a model about facts.
 
     Attributes:
-        name: as on the command line.
         relations: ids of the relations whose facts it can ask.
     """
 
-    name: str
     relations: Sequence[str]
 
     def describe(self) -> dict[str, Any]:
         """Everything that its outcomes depend on besides the facts and the seed; JSON-compatible.
 
-        Has at least ``model`` and ``chance``, the probability that guessing at random is right (None: not known).
+        Has at least ``model``, as the user calls it.
         """
         ...
 

@@ -1,13 +1,14 @@
 """A finding as one self-contained HTML page: no script, nothing loaded from elsewhere."""
 
-import os
 from pathlib import Path
 
+import msgspec
+
 from kgprobe.analysis.finding import Finding
-from kgprobe.analysis.rates import CONFIDENCE
 from kgprobe.beliefs.draw import CREDIBILITY
-from kgprobe.errors import KgprobeError
-from kgprobe.report.answer_tables import percent
+from kgprobe.estimates import CONFIDENCE, Share
+from kgprobe.files import make_folder, replacing
+from kgprobe.report.cells import is_number, numeric_columns, share_columns, shown
 from kgprobe.report.page import render_page
 
 
@@ -19,19 +20,22 @@ def write_finding_page(finding: Finding, path: Path) -> None:
     """
     page = render_page(
         "finding.html",
-        {"percent": percent},
+        {"percent": str, "shown": shown},
         finding=finding,
+        about=finding.about,
+        is_share=lambda value: isinstance(value, Share),
+        is_number=is_number,
+        numeric_columns=numeric_columns,
+        share_columns=share_columns,
         confidence=CONFIDENCE,
         credibility=CREDIBILITY,
-        as_of=_date(finding.as_of),
+        as_of=_date(finding.about.as_of),
+        config=msgspec.json.encode(finding.about.described, order="sorted").decode(),
+        versions=msgspec.json.encode(finding.about.versions, order="sorted").decode(),
     )
-    unfinished = path.with_suffix(".part")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
+    make_folder(path.parent)
+    with replacing(path) as unfinished:
         unfinished.write_text(page, encoding="utf-8")
-        os.replace(unfinished, path)
-    except OSError as error:
-        raise KgprobeError(f"The page {path} cannot be written: {error.strerror}.") from error
 
 
 def _date(day: int) -> str:

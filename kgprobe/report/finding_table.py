@@ -8,11 +8,12 @@ from rich.console import Console, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from kgprobe.analysis.finding import Finding, Judged
-from kgprobe.analysis.rates import CONFIDENCE, Grouping
+from kgprobe.analysis.finding import Finding, ShownFact
+from kgprobe.analysis.rates import Grouping
 from kgprobe.beliefs.draw import CREDIBILITY
-from kgprobe.report.answer_tables import answer_tables, percent
-from kgprobe.report.rows import visible
+from kgprobe.estimates import CONFIDENCE
+from kgprobe.graph.values import visible
+from kgprobe.report.tables import reasons_note, rich_table
 
 # Groups of each kind but the first, which shows all it has.
 SHOWN = 5
@@ -29,17 +30,20 @@ def finding_table(finding: Finding, shown: int) -> RenderableType:
     Args:
         shown: facts to list as known and as unknown, at most each.
     """
-    head = Text(visible(f"{finding.model} · {finding.probe} · run {finding.run}: "), style="bold")
-    head.append(f"{finding.asked:,} questions about {finding.overall.facts:,} facts in {finding.rounds} rounds")
+    about = finding.about
+    head = Text(visible(f"{about.model} · {about.probe} · {about.name}: "), style="bold")
+    rounds = "" if about.rounds is None else f" in {about.rounds} rounds"
+    head.append(f"{finding.asked:,} questions about {finding.overall.facts:,} facts{rounds}")
     parts: list[RenderableType] = [head]
     parts += [_rates(finding, grouping) for grouping in finding.groupings]
-    parts += answer_tables(finding.answers)
+    parts += [rich_table(table) for table in finding.tables]
     for title, facts in (("Most surely unknown", finding.unknown), ("Most surely known", finding.known)):
         if facts:
             parts.append(_facts(title, facts[:shown]))
     if finding.unaskable:
-        reasons = "; ".join(f"{count:,}: {reason}" for reason, count in finding.unaskable.items())
-        parts.append(Text(visible(f"Not askable: {reasons}")))
+        parts.append(Text(visible(reasons_note(finding.unaskable))))
+    if finding.unanswered:
+        parts.append(Text(visible(reasons_note(finding.unanswered, "No answer came"))))
     return rich_console.Group(*parts)
 
 
@@ -52,10 +56,10 @@ def print_side_by_side(findings: Sequence[Finding], console: Console) -> None:
     for finding in sorted(findings, key=lambda one: -one.overall.win_rate.value):
         overall = finding.overall
         cells = [
-            visible(finding.model),
+            visible(finding.about.model),
             f"{overall.facts:,}",
-            percent(overall.win_rate),
-            percent(overall.zero_sense_rate),
+            str(overall.win_rate),
+            str(overall.zero_sense_rate),
         ]
         table.add_row(*map(Text, cells), Text(f"{finding.theta:.2f}"))
     console.print(table)
@@ -64,7 +68,7 @@ def print_side_by_side(findings: Sequence[Finding], console: Console) -> None:
 def _rates(finding: Finding, grouping: Grouping) -> Table:
     first = grouping is finding.groupings[0]
     shown = grouping.groups if first else grouping.groups[:SHOWN]
-    silent = finding.answers.kinds and any(kind.refused or kind.off_format for kind in finding.answers.kinds)
+    silent = finding.has_silence
     table = Table(
         title=f"By {grouping.by}: own answers, with {CONFIDENCE:.0%} intervals",
         title_justify="left",
@@ -78,8 +82,8 @@ def _rates(finding: Finding, grouping: Grouping) -> Table:
     if silent:
         table.add_column("win rate, heard", justify="right")
     for group in (*([finding.overall] if first else ()), *shown):
-        cells = [visible(group.name), f"{group.facts:,}", percent(group.win_rate), percent(group.zero_sense_rate)]
-        cells += [percent(group.heard_win_rate) if group.heard_win_rate else "—"] if silent else []
+        cells = [visible(group.name), f"{group.facts:,}", str(group.win_rate), str(group.zero_sense_rate)]
+        cells += [str(group.heard_win_rate) if group.heard_win_rate else "—"] if silent else []
         table.add_row(
             *map(Text, cells), style="bold" if group is finding.overall else "", end_section=group is finding.overall
         )
@@ -95,7 +99,7 @@ def _rates(finding: Finding, grouping: Grouping) -> Table:
     return table
 
 
-def _facts(title: str, facts: Sequence[Judged]) -> Table:
+def _facts(title: str, facts: Sequence[ShownFact]) -> Table:
     won = any(fact.winner for fact in facts)
     table = Table(
         title=f"{title} (theta: probability of failing, {CREDIBILITY:.0%} interval)",

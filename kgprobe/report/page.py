@@ -5,7 +5,7 @@ from typing import Any
 
 import jinja2
 
-from kgprobe.report.rows import visible
+from kgprobe.graph.values import visible
 
 
 def render_page(template: str, filters: Mapping[str, Callable[..., str]], **values: Any) -> str:

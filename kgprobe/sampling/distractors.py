@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from kgprobe.graph.client import Graph, Row
-from kgprobe.sampling.facts import FactKey
+from kgprobe.sampling.keys import FactKey
 from kgprobe.sampling.pool_draws import Pool, PoolDraws, by_number
 
 
@@ -74,7 +74,7 @@ def admissible(graph: Graph, rows: Sequence[tuple[FactKey, Sequence[int]]], as_o
     Cost: a look-up for each number, and one for each type that is shared.
     """
     asked = [{**key._asdict(), "numbers": list(numbers)} for key, numbers in rows]
-    found = graph.read("sample/distractors", rows=asked, as_of=as_of)
+    found = graph.read("sample/distractors", rows=asked, as_of=as_of, refused=False)
     types = sorted({type_ for row in found for type_ in row["shared"]})
     labels = {row["id"]: row["label"] for row in graph.read("sample/labels", ids=types)} if types else {}
 

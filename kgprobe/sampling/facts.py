@@ -2,27 +2,10 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol
-
-import numpy as np
-from numpy.typing import NDArray
 
 from kgprobe.errors import KgprobeError, UnknownNameError
 from kgprobe.graph.client import Graph, Row
-
-
-class FactKey(NamedTuple):
-    """How a fact is found: its subject's id, from which one walks, and its own."""
-
-    subject: str
-    fact: str
-
-
-class Keys(Protocol):
-    """Facts in an order that stays the same: a list of keys, or arrays of them."""
-
-    def __len__(self) -> int: ...
-    def __getitem__(self, position: int, /) -> FactKey: ...
+from kgprobe.sampling.keys import FactKey, FactKeys
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,36 +21,6 @@ class AskedFact:
     object_aliases: tuple[str, ...]
     start: str | None
     end: str | None
-
-
-class FactKeys:
-    """The keys of many facts, sorted by fact, as arrays of UTF-8 bytes, each as wide as its longest id.
-
-    A fact's position in this order names it during a run.
-    """
-
-    def __init__(self, keys: Sequence[tuple[bytes, bytes]]) -> None:
-        """Sort the keys, pairs of subject and fact, encoded as UTF-8."""
-        subjects = np.array([subject for subject, _ in keys], dtype=np.bytes_)
-        facts = np.array([fact for _, fact in keys], dtype=np.bytes_)
-        order = np.argsort(facts, kind="stable")
-        self._subjects: NDArray[np.bytes_] = subjects[order]
-        self._facts: NDArray[np.bytes_] = facts[order]
-
-    def __len__(self) -> int:
-        return len(self._facts)
-
-    def __getitem__(self, position: int) -> FactKey:
-        return FactKey(self._subjects[position].decode(), self._facts[position].decode())
-
-    def positions(self, facts: Sequence[str]) -> NDArray[np.int64]:
-        """The positions of facts by their ids, shape (facts,); -1 for one that is not among them."""
-        wanted = np.array([fact.encode() for fact in facts], dtype=np.bytes_)
-        if not len(self) or not len(wanted):
-            return np.full(len(wanted), -1, dtype=np.int64)
-        found = np.searchsorted(self._facts, wanted)
-        found = np.minimum(found, len(self) - 1)
-        return np.where(self._facts[found] == wanted, found, -1)
 
 
 def askable_relations(graph: Graph, templates: str, wanted: Sequence[str] = ()) -> dict[str, Row]:
@@ -102,7 +55,7 @@ def askable_facts(graph: Graph, relations: Sequence[str], as_of: int) -> FactKey
     Cost: one scan of the graph's facts, streamed.
     """
     rows = graph.stream("sample/askable", relations=list(relations), as_of=as_of)
-    return FactKeys([(row["subject"].encode(), row["fact"].encode()) for row in rows])
+    return FactKeys((row["subject"].encode(), row["fact"].encode()) for row in rows)
 
 
 def describe_facts(graph: Graph, keys: Sequence[FactKey]) -> list[AskedFact]:

@@ -17,9 +17,7 @@ Weights are integers, in units of 2⁻³²: their sums are the same in any order
 """
 
 import hashlib
-import os
 import shutil
-import tempfile
 from array import array
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
@@ -32,7 +30,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kgprobe.errors import KgprobeError, UnknownNameError
-from kgprobe.files import home, make_folder
+from kgprobe.files import appearing, home, make_folder
 from kgprobe.graph.client import Graph
 from kgprobe.graph.state import graph_state
 
@@ -160,9 +158,7 @@ def open_features(graph: Graph, weighting: str, report: Callable[[int], None] = 
 def _make(graph: Graph, weighting: str, folder: Path, report: Callable[[int], None]) -> None:
     """Write the index of a graph into a new folder, which is there all at once or not at all."""
     index = build_index(_read(graph, report), weighting)
-    with tempfile.TemporaryDirectory(dir=folder.parent, prefix="unfinished-") as name:
-        unfinished = Path(name) / "index"
-        unfinished.mkdir()
+    with appearing(folder) as unfinished:
         for field in fields(index):
             value = getattr(index, field.name)
             if isinstance(value, Lists):
@@ -172,7 +168,6 @@ def _make(graph: Graph, weighting: str, folder: Path, report: Callable[[int], No
                 np.save(unfinished / f"{field.name}.npy", value)
         names = {"groups": list(index.group_ids), "relations": index.relation_ids, "outside": index.outside_ids}
         (unfinished / "names.json").write_bytes(msgspec.json.encode(names))
-        os.rename(unfinished, folder)
 
 
 def _open(folder: Path) -> FeatureIndex:

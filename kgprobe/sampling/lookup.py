@@ -2,13 +2,14 @@
 
 import difflib
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
 from kgprobe.errors import UnknownNameError
 from kgprobe.graph.client import Graph, Row
-from kgprobe.sampling.facts import FactKey
+from kgprobe.sampling.keys import FactKey
 
 # What stands between the subject's id and the rest in ids of facts: in those that tables get, in Wikidata's.
 _AFTER_SUBJECT = (" ", "$")
@@ -67,6 +68,24 @@ def find_fact(graph: Graph, named: str, as_of: int) -> FactKey:
             f"Facts of several subjects have the id {named!r}: {listed}. Name one by subject, relation and object."
         )
     return FactKey(rows[0]["subject"], rows[0]["fact"])
+
+
+def find_facts(graph: Graph, named: FactKey | str | Iterable[FactKey | str], as_of: int) -> list[FactKey]:
+    """The facts of names or keys, in their order.
+
+    Args:
+        named: one, or several; see :func:`find_fact`.
+
+    Raises:
+        UnknownNameError: there is no such fact, or more than one.
+    """
+    several = [named] if isinstance(named, (str, FactKey)) else list(named)
+    keys = [find_fact(graph, one, as_of) if isinstance(one, str) else one for one in several]
+    known = {row["fact"] for row in graph.read("sample/facts", rows=[key._asdict() for key in keys])}
+    for key in keys:
+        if key.fact not in known:
+            raise UnknownNameError(f"The graph has no fact {key.fact!r} of a subject {key.subject!r}.")
+    return keys
 
 
 def _names_of_relations(graph: Graph) -> dict[str, list[str]]:
@@ -190,7 +209,7 @@ def _held(graph: Graph, subject: str, relation: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Pool:
+class PoolSummary:
     """The entities of the kind of a fact's object.
 
     Attributes:
@@ -215,7 +234,7 @@ _LEFT_OUT = {
 }
 
 
-def describe_pool(graph: Graph, key: FactKey, as_of: int) -> Pool:
+def describe_pool(graph: Graph, key: FactKey, as_of: int) -> PoolSummary:
     """What a fact's distractors are taken from, and what is no distractor there.
 
     Cost: a look-up for each entity of the object's types; without a type, for each object of the relation.
@@ -231,7 +250,7 @@ def describe_pool(graph: Graph, key: FactKey, as_of: int) -> Pool:
         kind = f"that are objects of {labels.get(target['relation']) or target['relation']}"
         rows = graph.read("sample/objects", ids=[target["relation"]])
     numbers = sorted({number for row in rows for number in row["numbers"]})
-    turned_down = graph.read("sample/turned_down", **key._asdict(), numbers=numbers, as_of=as_of)
-    counts = {row["reason"]: row["count"] for row in turned_down}
+    rows = graph.read("sample/distractors", rows=[{**key._asdict(), "numbers": numbers}], as_of=as_of, refused=True)
+    counts = Counter(row["reason"] for row in rows)
     left_out = [phrase.format(counts[reason]) for reason, phrase in _LEFT_OUT.items() if reason in counts]
-    return Pool(kind, bool(types), len(numbers), left_out)
+    return PoolSummary(kind, bool(types), len(numbers), left_out)

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from kgprobe.graph.client import Graph
-from kgprobe.sampling.facts import FactKey
+from kgprobe.sampling.keys import FactKey
 from kgprobe.sampling.pool_draws import Pool, PoolDraws, by_number
 
 # Sets this draw apart from all others that follow from the same seed.

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kgprobe.graph.client import Graph
-from kgprobe.sampling.facts import FactKey
+from kgprobe.sampling.keys import FactKey
 
 # A pool is listed if it has at most this many members, or at most this share of all entities.
 LISTED_MEMBERS = 200_000

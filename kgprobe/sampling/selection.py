@@ -1,14 +1,20 @@
 """Which facts are asked: a random sample of a graph's, or a list from a file."""
 
-from collections.abc import Sequence
+import hashlib
+import io
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, TextIO
+from pathlib import Path
+from typing import Annotated, Any, TextIO, TypeAlias, cast
 
 import msgspec
 import numpy as np
 
+from kgprobe.errors import ArgumentError, KgprobeError
 from kgprobe.graph.client import Graph
-from kgprobe.sampling.facts import FactKey, Keys
+from kgprobe.sampling.facts import askable_facts
+from kgprobe.sampling.keys import FactKey, Keys
+from kgprobe.sampling.lookup import find_fact
 
 _ROWS_AT_ONCE = 1_000
 _TSV_COLUMNS = ("subject", "relation", "object")
@@ -42,7 +48,90 @@ class Selection:
     missing: Sequence[str]
 
 
-def sample_facts(keys: Keys, count: int, seed: int) -> list[FactKey]:
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """The facts that are asked.
+
+    Attributes:
+        keys: each once, in an order that is always the same.
+        missing: messages about what was listed and is not in the graph.
+        identity: what tells this choice from others on the same graph, besides the relations and the date; JSON.
+    """
+
+    keys: Keys
+    missing: Sequence[str]
+    identity: Mapping[str, Any]
+
+
+# A list of facts: a file, its lines, keys, or names of facts as :func:`~kgprobe.sampling.lookup.find_fact` takes them.
+Listed: TypeAlias = "str | Path | TextIO | Iterable[FactKey | str]"
+
+
+def choose_facts(
+    graph: Graph,
+    relations: Sequence[str],
+    *,
+    as_of: int,
+    facts: "Listed | None" = None,
+    sample: int | None = None,
+    seed: int = 0,
+) -> Chosen:
+    """The facts to ask: all that can be, those of a list, or some of these.
+
+    Cost: one scan of the graph's facts, streamed into arrays; for a list, a walk from each subject.
+
+    Args:
+        relations: ids of those that can be asked, where the facts are not listed.
+        facts: a list: a file's path or an open file (see :func:`read_facts`), keys, or names of facts.
+        sample: how many of them, drawn at random; None takes all.
+        seed: the same seed draws the same of the same facts.
+
+    Raises:
+        KgprobeError: there is none, or the file cannot be read.
+    """
+    identity: dict[str, Any] = {"sample": sample}
+    keys: Keys
+    missing: Sequence[str] = ()
+    if facts is None:
+        keys = askable_facts(graph, relations, as_of)
+        if not len(keys):
+            raise KgprobeError(
+                f"The graph has no fact to ask: none of {', '.join(relations)} is current at {as_of} with a name at "
+                "both ends. Load facts, or name another date: `as_of`."
+            )
+    else:
+        listed = list_facts(graph, facts, as_of)
+        keys, missing = listed.keys, listed.missing
+        if not keys:
+            raise KgprobeError("`facts` names no fact of this graph." + "".join(f" {one}" for one in missing[:1]))
+        digest = hashlib.sha256("".join(f"{key.subject}\0{key.fact}\n" for key in keys).encode())
+        identity |= {"count": len(keys), "sha256": digest.hexdigest()}
+    return Chosen(keys if sample is None else sample_facts(keys, sample, seed), missing, identity)
+
+
+def list_facts(graph: Graph, facts: "Listed", as_of: int) -> Selection:
+    """The facts of a list that the graph has. Cost: a walk from each subject.
+
+    Args:
+        as_of: of several facts that a name may mean, the one that is current at this date (``yyyymmdd``).
+
+    Raises:
+        ArgumentError: the file cannot be read.
+        UnknownNameError: a name means no fact of the graph.
+    """
+    if isinstance(facts, (str, Path)):
+        try:
+            with open(facts, encoding="utf-8") as file:
+                return read_facts(graph, file, str(facts))
+        except (OSError, UnicodeDecodeError) as error:
+            raise ArgumentError("facts", f"cannot be read: {error}.") from error
+    if isinstance(facts, io.TextIOBase):
+        return read_facts(graph, cast("TextIO", facts), str(getattr(facts, "name", "the list")))
+    keys = [find_fact(graph, one, as_of) if isinstance(one, str) else one for one in facts]
+    return Selection(list(dict.fromkeys(keys)), ())
+
+
+def sample_facts(keys: Keys, count: int, seed: int) -> Keys:
     """Some facts, drawn uniformly without repetition, in their order; all of them if there are no more.
 
     Args:
@@ -51,7 +140,7 @@ def sample_facts(keys: Keys, count: int, seed: int) -> list[FactKey]:
         seed: the same seed draws the same of the same facts.
     """
     if count >= len(keys):
-        return [keys[position] for position in range(len(keys))]
+        return keys
     positions = np.random.default_rng(seed).choice(len(keys), count, replace=False)
     return [keys[int(position)] for position in np.sort(positions)]
 

@@ -12,8 +12,8 @@ import numpy as np
 
 from kgprobe.graph.client import Graph, Row
 from kgprobe.sampling.distractors import Distractor, admissible
-from kgprobe.sampling.facts import FactKey
 from kgprobe.sampling.features import K1, B, FeatureIndex, Floats, Int32s, open_features
+from kgprobe.sampling.keys import FactKey
 from kgprobe.sampling.nearest import Search
 
 # How many shared features a reason names.

@@ -7,7 +7,7 @@ subject has no say: the object may be its, too.
 from collections.abc import Sequence
 
 from kgprobe.graph.client import Graph, Row
-from kgprobe.sampling.facts import FactKey
+from kgprobe.sampling.keys import FactKey
 from kgprobe.sampling.pool_draws import Pool, PoolDraws, by_number
 
 # Sets this draw apart from all others that follow from the same seed.

@@ -13,7 +13,7 @@ from typing import Any
 from kgprobe.graph.client import Graph, Row
 from kgprobe.intervals import day_number
 from kgprobe.sampling.distractors import Distractor, admissible
-from kgprobe.sampling.facts import FactKey
+from kgprobe.sampling.keys import FactKey
 from kgprobe.sampling.semantic import SemanticDistractors
 
 

@@ -76,11 +76,11 @@ class Exploration:
         if self._deepest is not None:
             for trie in tries:
                 if trie.longest > self._deepest:
-                    self.judge(
+                    self.settle(
                         trie.owner_numbers(np.flatnonzero(trie.lengths > self._deepest)), np.empty(0, dtype=np.int64)
                     )
 
-    def judge(self, numbers: Integers, admitted: Integers) -> None:
+    def settle(self, numbers: Integers, admitted: Integers) -> None:
         """Learn which of these entities are wanted; the others are not."""
         self.admitted = np.union1d(self.admitted, np.asarray(admitted, dtype=np.int64))
         self.refused = np.union1d(self.refused, np.setdiff1d(np.asarray(numbers, dtype=np.int64), admitted))

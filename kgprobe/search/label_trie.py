@@ -8,14 +8,14 @@ its labels, because plausibility is summed over an entity's names.
 A trie is made by :mod:`kgprobe.search.label_trie_building`; a label's tokens are what :mod:`.name_tokens` says.
 """
 
-import os
-import tempfile
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
+
+from kgprobe.files import replacing
 
 Integers = NDArray[np.int64]
 
@@ -251,15 +251,9 @@ def write_label_trie(
         places[name] = (array.dtype.str, len(array), offset)
         offset += array.nbytes
     header = msgspec.json.encode(_Header(key, offset, places, samples, left_out, crossing))
-    descriptor, unfinished = tempfile.mkstemp(dir=path.parent, prefix=path.stem, suffix=".part")
-    try:
-        with open(descriptor, "wb") as file:
-            file.write(_MAGIC + np.array([FORMAT, len(header)], dtype=np.uint32).tobytes() + header)
-            for name, array in arrays.items():
-                file.seek(places[name][2])
-                file.write(array.tobytes())
-            file.truncate(offset)
-        os.replace(unfinished, path)
-    except BaseException:
-        os.unlink(unfinished)
-        raise
+    with replacing(path) as unfinished, open(unfinished, "wb") as file:
+        file.write(_MAGIC + np.array([FORMAT, len(header)], dtype=np.uint32).tobytes() + header)
+        for name, array in arrays.items():
+            file.seek(places[name][2])
+            file.write(array.tobytes())
+        file.truncate(offset)

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 _TELLING = ("France", "Netherlands", "The Hague", "the Danube", "euro", " A Coruña ")
 
 
-class Pool(NamedTuple):
+class NameSet(NamedTuple):
     """Entities whose names stand in one trie: the members of a type, or the objects of a relation, by its id."""
 
     kind: Literal["members", "objects"]
@@ -46,7 +46,7 @@ class LabelTries:
         self._tokenizer = tokenizer
         self._digest = _digest(tokenizer)
         self._state = ""
-        self._open: dict[tuple[Pool, tuple[str, ...]], LabelTrie] = {}
+        self._open: dict[tuple[NameSet, tuple[str, ...]], LabelTrie] = {}
 
     def refresh(self) -> None:
         """Forget what is open where the graph was loaded into since."""
@@ -55,7 +55,7 @@ class LabelTries:
             self._open.clear()
             self._state = state
 
-    def open(self, pool: Pool, template: str) -> LabelTrie:
+    def open(self, names: NameSet, template: str) -> LabelTrie:
         """The trie of these entities' names as they fill the template's blank; see :meth:`refresh`.
 
         Cost: none when open; some milliseconds when kept; making it reads and tokenizes all names.
@@ -64,13 +64,13 @@ class LabelTries:
             KgprobeError: it cannot be written.
         """
         way = tuple(object_continuations(template, _TELLING))
-        trie = self._open.get((pool, way))
+        trie = self._open.get((names, way))
         if trie is None:
-            trie = self._open[pool, way] = self._kept(pool, way, template)
+            trie = self._open[names, way] = self._kept(names, way, template)
         return trie
 
-    def _kept(self, pool: Pool, way: tuple[str, ...], template: str) -> LabelTrie:
-        made_from = {"graph": self._state, "tokenizer": self._digest, "pool": pool, "way": way}
+    def _kept(self, names: NameSet, way: tuple[str, ...], template: str) -> LabelTrie:
+        made_from = {"graph": self._state, "tokenizer": self._digest, "names": names, "way": way}
         key = msgspec.json.encode(made_from, order="sorted").decode()
         # What is loaded into a graph makes its tries stale; they are replaced, not kept beside.
         name = msgspec.json.encode(made_from | {"graph": msgspec.json.decode(self._state)["uid"]}, order="sorted")
@@ -81,20 +81,18 @@ class LabelTries:
             with filelock.FileLock(path.with_suffix(".lock")):
                 trie = _opened(path, key)
                 if trie is None:
-                    for unfinished in folder.glob(f"{path.stem}*.part"):
-                        unfinished.unlink()
-                    build_label_trie(path, key, self._tokenizer, self._names(pool, template))
+                    build_label_trie(path, key, self._tokenizer, self._texts(names, template))
                     trie = LabelTrie(path)
         except OSError as error:
             raise KgprobeError(
-                f"The names of {pool.id} cannot be kept in {folder}: {error.strerror}. KGPROBE_HOME names another"
+                f"The names of {names.id} cannot be kept in {folder}: {error.strerror}. KGPROBE_HOME names another"
                 " place."
             ) from error
         return trie
 
-    def _names(self, pool: Pool, template: str) -> Iterator[tuple[int, list[str]]]:
-        query = "sample/member_names" if pool.kind == "members" else "sample/object_names"
-        for row in self._graph.stream(query, id=pool.id):
+    def _texts(self, names: NameSet, template: str) -> Iterator[tuple[int, list[str]]]:
+        query = "sample/member_names" if names.kind == "members" else "sample/object_names"
+        for row in self._graph.stream(query, id=names.id):
             yield row["number"], object_continuations(template, row["names"])
 
 

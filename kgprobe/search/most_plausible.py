@@ -1,7 +1,7 @@
 """The entities that a model finds most plausible after a prompt: by beam search, and exactly.
 
 Docs/methods.md, 1: ``Pl(o | c)`` is the sum, over an entity's names, of the probability that the name and then the end
-follow the prompt; wanted are the n entities with most of it, among those that a judge admits.
+follow the prompt; wanted are the n entities with most of it, among those that are admitted.
 
 The **beam** goes from the prompt on, a token at a time, with the most probable prefixes. A slot of the beam belongs to
 an entity where all names behind its prefixes do, and an entity that leads already needs none.
@@ -14,7 +14,8 @@ log-probabilities differ by rounding, by up to ``TOLERANCE``, from one batch to 
 In both, the names of what was found are then asked to their ends, so that plausibilities are whole, and what every
 other entity can get at most tells how many of the first are proved to be the first.
 
-A search is a generator: it yields whom to judge or that it waits for the model, so that many prompts are asked at once.
+A search is a generator: it yields whom to decide on or that it waits for the model, so that many prompts are asked at
+once.
 """
 
 from collections.abc import Callable, Generator, Sequence
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
 
 # Natural logarithm. As exact as the scorer is in fp32.
 TOLERANCE = 1e-4
-# Entities judged beyond those wanted, since some will be turned down and each question costs a turn.
+# Entities decided on beyond those wanted, since some will be turned down and each question costs a turn.
 _SPARE = 8
 # Prefixes that the exact search asks for in one turn, at least: nearly all that are probable have to be asked for
 # sooner or later, and each turn computes what stands before them again.
@@ -60,9 +61,9 @@ class Found:
     evaluated: int
 
 
-# What a search waits for: the judgement of these entities, or the model's answers where it is None.
+# What a search waits for: the decision on these entities, or the model's answers where it is None.
 Search = Generator[Integers | None, None, Integers]
-Judge = Callable[[Sequence[tuple[int, Integers]]], Sequence[Integers]]
+Admit = Callable[[Sequence[tuple[int, Integers]]], Sequence[Integers]]
 
 
 def find(
@@ -70,16 +71,16 @@ def find(
     explorations: Sequence[Exploration],
     searches: Sequence[Search],
     count: int,
-    judge: Judge,
+    admit: Admit,
 ) -> list[Found]:
-    """Let searches run side by side: one judgement and one evaluation of the model a turn for all of them.
+    """Let searches run side by side: one decision and one evaluation of the model a turn for all of them.
 
     Args:
         scorer: its EOS token ends each name.
         explorations: one a prompt, new.
         searches: one a prompt, on its exploration.
         count: how many entities are wanted of each.
-        judge: given numbers of entities for some prompts, says for each which of them are admitted.
+        admit: given numbers of entities for some prompts, says for each which of them are admitted.
 
     Raises:
         KgprobeError: the model's probabilities are not numbers.
@@ -87,11 +88,11 @@ def find(
     ends: dict[int, Integers] = {}
     waiting = _advance(searches, range(len(searches)), ends)
     while waiting:
-        unjudged = [(number, wanted) for number, wanted in waiting.items() if wanted is not None]
-        if unjudged:
-            for (number, wanted), admitted in zip(unjudged, judge(unjudged), strict=True):
-                explorations[number].judge(wanted, admitted)
-            waiting |= _advance(searches, [number for number, _ in unjudged], ends)
+        undecided = [(number, wanted) for number, wanted in waiting.items() if wanted is not None]
+        if undecided:
+            for (number, wanted), admitted in zip(undecided, admit(undecided), strict=True):
+                explorations[number].settle(wanted, admitted)
+            waiting |= _advance(searches, [number for number, _ in undecided], ends)
         else:
             _evaluate(scorer, explorations, list(waiting))
             waiting = _advance(searches, list(waiting), ends)
@@ -153,14 +154,14 @@ def beam(exploration: Exploration, count: int, width: int) -> Search:
         fresh = exploration.expand(chosen)
 
 
-def best_first(exploration: Exploration, count: int, budget: int) -> Search:
-    """The ``count`` most plausible entities, or what was found of them when the budget is spent.
+def best_first(exploration: Exploration, count: int, max_prefixes: int) -> Search:
+    """The ``count`` most plausible entities, or what was found of them after so many prefixes.
 
     Args:
         exploration: a new one.
         count: how many are wanted.
-        budget: after how many prefixes the model may be asked before the search ends; the names of what was found are
-            asked to their ends in any case.
+        max_prefixes: after how many prefixes the model may be asked before the search ends; the names of what was found
+            are asked to their ends in any case.
 
     Returns:
         the numbers of at most ``count`` entities, all their names asked.
@@ -170,7 +171,7 @@ def best_first(exploration: Exploration, count: int, budget: int) -> Search:
         return (yield from _completed(exploration, np.empty(0, dtype=np.int64), count))
     while True:
         leading = yield from _leading(exploration, count)
-        left = budget - exploration.evaluated
+        left = max_prefixes - exploration.evaluated
         if left <= 0:
             break
         floor = _floor(exploration, leading, count) + TOLERANCE

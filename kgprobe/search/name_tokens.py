@@ -58,6 +58,7 @@ def agrees(tokenizer: "PreTrainedTokenizerBase", prompt: str, names: Sequence[st
     expected = np.split(flat, np.cumsum(lengths)[:-1])
     return (
         crossing == 0
+        and not behind.reasons
         and all(start == len(behind.context) for start in behind.starts)
         and all(tail == tuple(own.tolist()) for tail, own in zip(behind.tails, expected, strict=True))
     )

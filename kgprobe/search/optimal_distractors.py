@@ -14,12 +14,13 @@ import numpy as np
 
 from kgprobe.graph.client import Graph
 from kgprobe.models.scoring.scorer import Scorer
-from kgprobe.models.scoring.tokens import TextError, TokenizedPrompt
+from kgprobe.models.scoring.tokens import TokenizedPrompt
 from kgprobe.sampling.distractors import Distractor, admissible
-from kgprobe.sampling.facts import AskedFact, FactKey
+from kgprobe.sampling.facts import AskedFact
+from kgprobe.sampling.keys import FactKey
 from kgprobe.search.exploration import Exploration
 from kgprobe.search.label_trie import Integers, LabelTrie
-from kgprobe.search.label_tries import LabelTries, Pool
+from kgprobe.search.label_tries import LabelTries, NameSet
 from kgprobe.search.most_plausible import TOLERANCE, Found, beam, best_first, find
 from kgprobe.search.name_tokens import agrees
 from kgprobe.search.plausibility import Candidates, log_plausibilities
@@ -60,7 +61,7 @@ class _Question:
     cloze: Cloze
     prompt: TokenizedPrompt
     tries: list[LabelTrie]
-    judged: dict[int, Distractor | None]
+    candidates: dict[int, Distractor | None]
 
 
 class OptimalDistractors:
@@ -73,7 +74,7 @@ class OptimalDistractors:
         as_of: int,
         *,
         exact: bool,
-        budget: int = 2_000,
+        max_prefixes: int = 2_000,
         width: int | None = None,
     ) -> None:
         """Search this graph's names.
@@ -83,8 +84,8 @@ class OptimalDistractors:
             scorer: the model; its EOS token ends each name.
             as_of: what is true at this date (``yyyymmdd``) is no distractor.
             exact: whether to prove that nothing is better, or to follow a beam.
-            budget: after how many prefixes of names the model is asked for one sentence before exact search ends with
-                what it has proved.
+            max_prefixes: after how many prefixes of names the model is asked for one sentence before exact search ends
+                with what it has proved.
             width: of the beam; None, and anything less, is the number of distractors wanted.
         """
         self.name = "exact-optimal" if exact else "approximate-optimal"
@@ -92,7 +93,7 @@ class OptimalDistractors:
         self._scorer = scorer
         self._as_of = as_of
         self._exact = exact
-        self._budget = budget
+        self._max_prefixes = max_prefixes
         self._width = width
         self._tries = LabelTries(graph, scorer.tokenizer)
         self._agreeing: dict[tuple[str, str], bool] = {}
@@ -100,7 +101,7 @@ class OptimalDistractors:
     def describe(self) -> dict[str, Any]:
         """The strategy with its options: what a result has to say of it."""
         if self._exact:
-            return {"strategy": self.name, "budget": self._budget, "tolerance": TOLERANCE}
+            return {"strategy": self.name, "max_prefixes": self._max_prefixes, "tolerance": TOLERANCE}
         return {"strategy": self.name, "width": self._width}
 
     def retrieve(self, questions: Sequence[tuple[AskedFact, Cloze]], count: int) -> list[Retrieved]:
@@ -117,20 +118,22 @@ class OptimalDistractors:
             KgprobeError: the model has no EOS token, or its probabilities are not numbers.
 
         Cost: apart from tries that are not there yet, the model at some ``count`` prefixes a token of depth; exact
-        search asks for up to its budget.
+        search asks for up to ``max_prefixes``.
         """
         self._scorer.end_token()
         self._tries.refresh()
         keys = list(dict.fromkeys(fact.key for fact, _ in questions))
-        pools: dict[str, list[Pool]] = {}
+        pools: dict[str, list[NameSet]] = {}
         for row in self._graph.read("sample/pools", rows=[key._asdict() for key in keys]):
             types = sorted(type_["id"] for type_ in row["types"])
-            pools[row["fact"]] = [Pool("members", id_) for id_ in types] or [Pool("objects", row["relation"]["id"])]
-        judged: dict[str, dict[int, Distractor | None]] = {key.fact: {} for key in keys}
+            pools[row["fact"]] = [NameSet("members", id_) for id_ in types] or [
+                NameSet("objects", row["relation"]["id"])
+            ]
+        candidates: dict[str, dict[int, Distractor | None]] = {key.fact: {} for key in keys}
         results: list[Retrieved] = []
         for begin in range(0, len(questions), _AT_ONCE):
             prepared = [
-                self._prepare(fact.key, cloze, pools[fact.key.fact], judged[fact.key.fact])
+                self._prepare(fact.key, cloze, pools[fact.key.fact], candidates[fact.key.fact])
                 for fact, cloze in questions[begin : begin + _AT_ONCE]
             ]
             found = iter(self._search([one for one in prepared if isinstance(one, _Question)], count))
@@ -138,13 +141,12 @@ class OptimalDistractors:
         return results
 
     def _prepare(
-        self, key: FactKey, cloze: Cloze, pools: Sequence[Pool], judged: dict[int, Distractor | None]
+        self, key: FactKey, cloze: Cloze, pools: Sequence[NameSet], candidates: dict[int, Distractor | None]
     ) -> _Question | str:
         """A question, or why it cannot be searched."""
-        try:
-            (prompt,) = self._scorer.tokenize([cloze.prompt], [[]])
-        except TextError as error:
-            return str(error)
+        (prompt,) = self._scorer.tokenize([cloze.prompt], [[]])
+        if prompt.reason is not None:
+            return prompt.reason
         if not prompt.context:
             return "nothing stands before the blank, so nothing predicts a name's first token"
         limit = self._scorer.max_tokens
@@ -154,42 +156,42 @@ class OptimalDistractors:
                 " the model takes in"
             )
         tries = [self._tries.open(pool, cloze.template) for pool in pools]
-        return _Question(key, cloze, prompt, tries, judged)
+        return _Question(key, cloze, prompt, tries, candidates)
 
     def _search(self, questions: Sequence[_Question], count: int) -> list[Retrieved]:
         explorations = [Exploration(one.prompt.context, one.tries, self._scorer.max_tokens) for one in questions]
         too_long = [len(exploration.refused) for exploration in explorations]
         if self._exact:
-            searches = [best_first(exploration, count, self._budget) for exploration in explorations]
+            searches = [best_first(exploration, count, self._max_prefixes) for exploration in explorations]
         else:
             searches = [beam(exploration, count, max(count, self._width or 0)) for exploration in explorations]
 
-        def judge(rows: Sequence[tuple[int, Integers]]) -> list[Integers]:
-            self._judge([(questions[number], numbers) for number, numbers in rows])
+        def admit(rows: Sequence[tuple[int, Integers]]) -> list[Integers]:
+            self._learn([(questions[number], numbers) for number, numbers in rows])
             return [
-                np.array([n for n in numbers.tolist() if questions[number].judged[n] is not None], dtype=np.int64)
+                np.array([n for n in numbers.tolist() if questions[number].candidates[n] is not None], dtype=np.int64)
                 for number, numbers in rows
             ]
 
-        found = find(self._scorer, explorations, searches, count, judge)
+        found = find(self._scorer, explorations, searches, count, admit)
         return [
             self._retrieved(question, one, left_out)
             for question, one, left_out in zip(questions, found, too_long, strict=True)
         ]
 
-    def _judge(self, rows: Sequence[tuple[_Question, Integers]]) -> None:
+    def _learn(self, rows: Sequence[tuple[_Question, Integers]]) -> None:
         """Learn of these entities whether they are distractors of their fact."""
         unknown: dict[FactKey, tuple[dict[int, Distractor | None], set[int]]] = {}
         for question, numbers in rows:
-            _, missing = unknown.setdefault(question.key, (question.judged, set()))
-            missing.update(number for number in numbers.tolist() if number not in question.judged)
+            _, missing = unknown.setdefault(question.key, (question.candidates, set()))
+            missing.update(number for number in numbers.tolist() if number not in question.candidates)
         asked = [(key, sorted(missing)) for key, (_, missing) in unknown.items() if missing]
         for (key, its), known in zip(asked, admissible(self._graph, asked, self._as_of), strict=True):
-            judged, _ = unknown[key]
-            judged.update({number: known.get(number) for number in its})
+            candidates, _ = unknown[key]
+            candidates.update({number: known.get(number) for number in its})
 
     def _retrieved(self, question: _Question, found: Found, too_long: int) -> Retrieved:
-        distractors = [question.judged[number] for number in found.numbers.tolist()]
+        distractors = [question.candidates[number] for number in found.numbers.tolist()]
         rivals = [distractor for distractor in distractors if distractor is not None]
         notes = list(_left_out(question.tries, too_long))
         if not rivals:
@@ -206,9 +208,15 @@ class OptimalDistractors:
             )
             certified = bound = None
             names = [(rival.label, *rival.aliases) for rival in rivals]
-            (values,) = log_plausibilities(self._scorer, [Candidates(question.cloze, names)])
-            order = np.argsort(-values, kind="stable")
-            rivals, values = [rivals[place] for place in order], values[order]
+            (scored,) = log_plausibilities(self._scorer, [Candidates(question.cloze, names)])
+            if scored.reasons:
+                reason = next(iter(scored.reasons.values()))
+                notes.append(
+                    f"{len(scored.reasons):,} of what was found left out, as the model cannot take it: {reason}"
+                )
+            # Those without a value stand last.
+            order = np.argsort(-scored.values, kind="stable")[: len(rivals) - len(scored.reasons)]
+            rivals, values = [rivals[place] for place in order], scored.values[order]
         named = [
             replace(rival, reason=f"{rival.reason}; {self._why(place, value, certified or 0)}")
             for place, (rival, value) in enumerate(zip(rivals, values.tolist(), strict=True), start=1)

@@ -10,11 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import logsumexp
 
-from kgprobe.models.scoring.scorer import Scorer
-from kgprobe.models.scoring.tokens import TextError
+from kgprobe.models.scoring.scorer import Scored, Scorer
 from kgprobe.verbalize.sentences import Cloze
 
-Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
 
 Names = Sequence[str]
 
@@ -31,8 +30,10 @@ class Candidates:
     names: Sequence[Names]
 
 
-def log_plausibilities(scorer: Scorer, asked: Sequence[Candidates]) -> list[Floats]:
+def log_plausibilities(scorer: Scorer, asked: Sequence[Candidates]) -> list[Scored]:
     """Log Pl of every candidate after its sentence.
+
+    Since it is a sum over all of an entity's names, there is none where the model cannot take one of them.
 
     Cost: one scoring of all sentences, with as many continuations as the candidates have names.
 
@@ -41,10 +42,10 @@ def log_plausibilities(scorer: Scorer, asked: Sequence[Candidates]) -> list[Floa
         asked: sentences with their candidates.
 
     Returns:
-        for each sentence shape (candidates,), natural logarithms; -inf for an entity without a name.
+        for each sentence shape (candidates,), natural logarithms, -inf for an entity without a name; and the reason of
+        each candidate that has none.
 
     Raises:
-        TextError: the model cannot take a sentence or a name; see :func:`untakable`.
         KgprobeError: the model has no EOS token.
     """
     continuations: list[list[str]] = []
@@ -55,32 +56,19 @@ def log_plausibilities(scorer: Scorer, asked: Sequence[Candidates]) -> list[Floa
         owners.append([index for index, its in enumerate(texts) for _ in its])
     scores = scorer.score([candidates.cloze.prompt for candidates in asked], continuations, eos=True)
     return [
-        _sum_by_owner(values, np.asarray(its, dtype=np.int64), len(candidates.names))
-        for values, its, candidates in zip(scores, owners, asked, strict=True)
+        _sum_by_owner(scored, np.asarray(its, dtype=np.int64), len(candidates.names))
+        for scored, its, candidates in zip(scores, owners, asked, strict=True)
     ]
 
 
-def untakable(scorer: Scorer, candidates: Candidates) -> dict[int, str]:
-    """Which candidates have a name that the model cannot take after the sentence, and why, by their position.
-
-    Cost: one tokenization a candidate.
-    """
-    reasons = {index: _reason(scorer, candidates.cloze, names) for index, names in enumerate(candidates.names)}
-    return {index: reason for index, reason in reasons.items() if reason is not None}
-
-
-def _reason(scorer: Scorer, cloze: Cloze, names: Names) -> str | None:
-    try:
-        scorer.tokenize([cloze.prompt], [cloze.continuations(names)], eos=True)
-    except TextError as error:
-        return str(error)
-    return None
-
-
-def _sum_by_owner(log_probabilities: Floats, owners: NDArray[np.int64], count: int) -> Floats:
+def _sum_by_owner(scored: Scored, owners: Integers, count: int) -> Scored:
     sums = np.full(count, -np.inf)
     if len(owners):
         firsts = np.flatnonzero(np.diff(owners, prepend=-1))
         for first, last in zip(firsts, [*firsts[1:], len(owners)], strict=True):
-            sums[owners[first]] = logsumexp(log_probabilities[first:last])
-    return sums
+            sums[owners[first]] = logsumexp(scored.values[first:last])
+    reasons: dict[int, str] = {}
+    for name, reason in scored.reasons.items():
+        reasons.setdefault(int(owners[name]), reason)
+    sums[list(reasons)] = np.nan
+    return Scored(sums, reasons)

@@ -4,6 +4,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+# MiB below which no engine's server starts.
+LEAST_MEMORY = 256
+
 
 @dataclass(frozen=True, slots=True)
 class Launch:
@@ -28,7 +31,7 @@ class Engine:
     """A graph engine that kgprobe can run itself.
 
     Attributes:
-        name: as ``--engine`` takes it.
+        name: as ``open_graph`` takes it.
         user: who may do everything.
         database: its name on the server.
         page: path of the engine's web page for people, if it has one.

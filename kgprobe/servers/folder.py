@@ -5,7 +5,7 @@ password        readable by its owner alone; survives restarts
 lock            held by whoever starts or stops the server, or changes one of the files below
 server.json     the server that runs, or was running when something broke
 server.log      what the server said since its last start
-users/          one file for each command that uses the server now
+users/          one file for each use of the server now
 arcadedb/, neo4j/   the engine's own files
 """
 
@@ -36,7 +36,7 @@ class Server:
         bolt_port, http_port: on the loopback interface.
         process: None before the process exists.
         ready: whether it has answered; a server that is not ready and whose starter has gone is half-started.
-        kept: whether it stays when its last user leaves (``graph start``).
+        kept: whether it stays when its last user leaves (:func:`~kgprobe.servers.leases.start`).
     """
 
     engine: str
@@ -51,7 +51,7 @@ class Server:
 
 @dataclass(frozen=True, slots=True)
 class User:
-    """A command that uses the server: its process, and what was typed."""
+    """A process that uses the server, and how it was started: what was typed."""
 
     process: ProcessKey
     command: str
@@ -89,7 +89,7 @@ class Folder:
         except FileNotFoundError:
             raise KgprobeError(
                 f"{self.password_file} is missing, and without the password nobody can open the graph. Put the file "
-                "back, or name another folder by --graph and load anew."
+                "back, or name another folder by `graph` and load anew."
             ) from None
 
     def create(self, engine: str) -> None:
@@ -111,7 +111,7 @@ class Folder:
     def refuse_foreign(self) -> None:
         """Raise KgprobeError where the folder is a file, or holds something that is not a graph of ours."""
         if self.path.exists() and not self.path.is_dir():
-            raise KgprobeError(f"{self.path} is a file; --graph takes a server's address or a graph's folder.")
+            raise KgprobeError(f"{self.path} is a file; `graph` takes a server's address or a graph's folder.")
         if self.engine is None and self.path.is_dir():
             foreign = sorted(entry.name for entry in self.path.iterdir() if entry.name not in ("lock", "password"))
             if foreign:
@@ -129,7 +129,7 @@ class Folder:
             try:
                 lock.acquire(timeout=3.0, poll_interval=0.1)
             except Timeout:
-                tell(f"Waiting for another command that starts or stops the graph in {self.path} …")
+                tell(f"Waiting for another process that starts or stops the graph in {self.path} …")
                 lock.acquire(poll_interval=0.2)
             try:
                 yield

@@ -15,7 +15,7 @@ from xml.etree import ElementTree
 from filelock import FileLock
 
 from kgprobe.errors import KgprobeError
-from kgprobe.files import home
+from kgprobe.files import appearing, home
 from kgprobe.progress import tell
 from kgprobe.servers.engine import Engine, Launch
 
@@ -81,14 +81,10 @@ def _download(folder: Path) -> None:
     if maven is None:
         raise KgprobeError(
             "Neo4j is downloaded with the program mvn (Apache Maven), and there is none on the PATH. Install Maven, "
-            "or run Neo4j by docker/compose.yaml, or leave --engine neo4j out."
+            "or run Neo4j by docker/compose.yaml, or leave `engine` out."
         )
     tell(f"Downloading Neo4j {_version()} from Maven Central, about 140 MB, once …")
-    # What an interrupted download left behind goes; the finished folder appears in one step.
-    for leftover in folder.parent.glob(f"{folder.name}-partial-*"):
-        shutil.rmtree(leftover, ignore_errors=True)
-    partial = Path(tempfile.mkdtemp(prefix=f"{folder.name}-partial-", dir=folder.parent))
-    try:
+    with appearing(folder) as partial:
         (partial / "pom.xml").write_text(_project(), encoding="utf-8")
         command = [maven, "-B", "-ntp", "-f", str(partial / "pom.xml"), _COPY, f"-DoutputDirectory={partial / 'lib'}"]
         done = subprocess.run(
@@ -97,9 +93,6 @@ def _download(folder: Path) -> None:
         if done.returncode != 0:
             errors = [line for line in done.stdout.splitlines() if line.startswith("[ERROR]")]
             raise KgprobeError(f"mvn could not download Neo4j {_version()}:\n" + "\n".join(errors[:5] or ["no reason"]))
-        partial.rename(folder)
-    finally:
-        shutil.rmtree(partial, ignore_errors=True)
 
 
 def _quoted(argument: object) -> str:

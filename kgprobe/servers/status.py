@@ -24,8 +24,8 @@ class Status:
         pid: the server's process.
         memory_mib: what the server may use.
         uptime_seconds: since the process began.
-        kept: whether ``graph start`` asked it to stay.
-        users: the commands that use it now.
+        kept: whether it was asked to stay.
+        users: the processes that use it now.
     """
 
     folder: str

@@ -1,20 +1,19 @@
 """The contract between a loader and the graph, and the register of loaders.
 
 A loader is a plug-in: an entry point of the group ``kgprobe.loaders`` that names a :class:`Loader`. It reads an
-outside format and knows nothing of the graph; ``kgprobe load NAME`` takes its options from it.
+outside format and knows nothing of the graph, nor of the command line, which makes its options from those of the
+loader, as the library does.
 """
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
-from importlib.metadata import entry_points
-from typing import Protocol
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Generic, Protocol, TypeVar
 
-import click
-
-from kgprobe.errors import UnknownNameError
+from kgprobe.options import make_options
+from kgprobe.plugins import Register
 from kgprobe.records import Placed
 
-GROUP = "kgprobe.loaders"
+T = TypeVar("T")
 
 
 class Source(Protocol):
@@ -71,33 +70,52 @@ class Source(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Loader:
+class ShownText:
+    """A text that a loader shows in place of loading anything.
+
+    Attributes:
+        help: what it is, for people, a sentence.
+        read: gives the text, with the line break at its end.
+    """
+
+    help: str
+    read: Callable[[], str]
+
+
+@dataclass(frozen=True, slots=True)
+class Loader(Generic[T]):
     """What an entry point of the group ``kgprobe.loaders`` names.
 
     Attributes:
-        summary: the help text of ``kgprobe load NAME``.
-        parameters: click arguments and options; their values are passed to ``open`` by name.
+        summary: what it loads, with examples: the help text of ``kgprobe load NAME``.
+        options: a frozen dataclass whose fields are made by :func:`kgprobe.options.option`. Their names are the
+            arguments of :func:`kgprobe.library.loading.load`, so none may be one that this has of its own.
         open: makes the source; raises :class:`~kgprobe.errors.KgprobeError` for an input that cannot be read at all.
+        shows: texts to look at, by name: ``kgprobe load NAME --show-TEXT`` prints one.
     """
 
     summary: str
-    parameters: Sequence[click.Parameter]
-    open: Callable[..., Source]
+    options: type[T]
+    open: Callable[[T], Source]
+    shows: Mapping[str, ShownText] = field(default_factory=dict)
 
 
-def loader_names() -> list[str]:
-    """The names of all installed loaders, sorted; nothing is imported."""
-    return sorted(point.name for point in entry_points(group=GROUP))
+LOADERS: Register[Loader[Any]] = Register("kgprobe.loaders", "loader")
 
 
-def get_loader(name: str) -> Loader:
-    """The installed loader of that name.
+def open_source(loader: str, **options: Any) -> Source:
+    """An input, opened by the loader of that name.
+
+    >>> source = open_source("table", facts="facts.tsv")
+    >>> records = [placed.record for placed in source.facts()]
+
+    Args:
+        options: of the loader, by their names.
 
     Raises:
-        UnknownNameError: there is none.
+        UnknownNameError: there is no such loader.
+        ArgumentError: the loader has no such option, needs one that is missing, or cannot take a value.
+        KgprobeError: the input cannot be read at all.
     """
-    for point in entry_points(group=GROUP):
-        if point.name == name:
-            loader: Loader = point.load()
-            return loader
-    raise UnknownNameError(f"There is no loader {name!r}; installed: {', '.join(loader_names())}.")
+    chosen = LOADERS.get(loader)
+    return chosen.open(make_options(chosen.options, options, f"the loader {loader}"))

@@ -1,7 +1,12 @@
-"""What is wrong with a JSON text that could not be decoded, in words for the one who has to mend it."""
+"""JSON lines as records; and what is wrong with a text that is none, in words for the one who has to mend it."""
+
+from collections.abc import Callable, Iterator
 
 import msgspec
 from msgspec import Struct
+
+from kgprobe.records import Entity, Placed, Rejected, Relation
+from kgprobe.sources.lines import InputFile
 
 # What cannot be decoded raises one of these: bad JSON, bad UTF-8 and wrong values are ValueErrors.
 DECODING_ERRORS = (ValueError, RecursionError)
@@ -12,6 +17,28 @@ class _Identity(Struct):
 
 
 _decode_identity = msgspec.json.Decoder(_Identity).decode
+
+
+def decoded_lines(
+    file: InputFile, decode: Callable[[bytes], Iterator[Entity | Relation | Rejected]]
+) -> Iterator[Placed]:
+    """The records of JSON lines; blank lines are none, and one that cannot be used is rejected.
+
+    Args:
+        decode: gives the records of a line, and raises one of ``DECODING_ERRORS`` where it makes no sense.
+
+    Raises:
+        KgprobeError: the file cannot be opened any more.
+    """
+    for number, line in file.lines():
+        if isinstance(line, Rejected):
+            yield Placed(number, line, file.name)
+        elif line.strip():
+            try:
+                for record in decode(line):
+                    yield Placed(number, record, file.name)
+            except DECODING_ERRORS as error:
+                yield Placed(number, Rejected(explain(error, line)), file.name)
 
 
 def explain(error: Exception, record: bytes) -> str:

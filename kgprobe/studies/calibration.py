@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from kgprobe.analysis.calibration import calibrate
 from kgprobe.errors import KgprobeError
 from kgprobe.graph.client import Graph
-from kgprobe.sampling.facts import FactKey
+from kgprobe.sampling.keys import FactKey
 from kgprobe.studies.measures import Scores
 from kgprobe.studies.notes import counted
 from kgprobe.studies.study import Line, Plot, Study
@@ -52,18 +52,23 @@ class Scored:
     missing: Sequence[str]
 
 
-def read_human_scores(path: Path) -> list[HumanScore]:
-    """Human scores from a JSON file: a list of objects with subject, relation, object and human_score.
+def read_human_scores(scores: str | Path | Sequence[Mapping[str, Any]]) -> list[HumanScore]:
+    """Human scores from a list of objects with subject, relation, object and human_score, or a JSON file of one.
 
     Raises:
-        KgprobeError: it cannot be read, or an entry is not of that form; the message names it.
+        KgprobeError: the file cannot be read, or an entry is not of that form; the message names it.
     """
     try:
-        return msgspec.json.decode(path.read_bytes(), type=list[HumanScore])
+        if isinstance(scores, (str, Path)):
+            return msgspec.json.decode(Path(scores).read_bytes(), type=list[HumanScore])
+        return msgspec.convert(scores, type=list[HumanScore])
     except OSError as error:
-        raise KgprobeError(f"{path} cannot be read: {error.strerror}.") from error
+        raise KgprobeError(f"{scores} cannot be read: {error.strerror}.") from error
+    except msgspec.ValidationError as error:
+        where = scores if isinstance(scores, (str, Path)) else "`scores`"
+        raise KgprobeError(f"{where}: {error}.") from error
     except msgspec.DecodeError as error:
-        raise KgprobeError(f"{path}: {error}.") from error
+        raise KgprobeError(f"{scores} is no JSON: {error}.") from error
 
 
 def find_scored(graph: Graph, scores: Sequence[HumanScore]) -> Scored:
@@ -107,7 +112,7 @@ def calibration_study(
     table: list[dict[str, Any]] = []
     data: list[dict[str, Any]] = []
     reasons: list[str] = []
-    unjudged: list[str] = []
+    untried: list[str] = []
     for name in names:
         measured = measure(name)
         reasons += [f"{name}: {reason}" for reason in measured.reasons.values()]
@@ -115,7 +120,7 @@ def calibration_study(
             found = calibrate(measured.values, scores, folds=folds, seed=seed)
         except KgprobeError as error:
             # One measure that has hardly a value must not cost the others theirs.
-            unjudged.append(f"{name} is not judged. {error}")
+            untried.append(f"{name} is left out. {error}")
             continue
         table.append(
             {"measure": name, "mean τ": found.mean, "deviation": found.deviation, "facts": found.facts}
@@ -144,8 +149,8 @@ def calibration_study(
             )
         ],
         notes=[
-            f"In each of {folds} folds, the configuration that is best on the other facts is judged on the fold's own.",
-            *unjudged,
+            f"In each of {folds} folds, the configuration that is best on the other facts is tried on the fold's own.",
+            *untried,
             *counted("Not among them", left_out),
             *counted("No value", reasons),
         ],

@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
-from kgprobe.analysis.curves import Curve, Measured, mean_curve, shown_numbers
 from kgprobe.errors import KgprobeError
+from kgprobe.probes.distractors.curves import Curve, Measured, mean_curve, shown_numbers
 from kgprobe.studies.study import Line, Plot, Study, line_of
 
 Floats = NDArray[np.float64]

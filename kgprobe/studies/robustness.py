@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 
 from kgprobe.analysis.robustness import robustness
 from kgprobe.graph.client import Graph
-from kgprobe.probes.clozes import ClozeQuestion
-from kgprobe.sampling.facts import FactKey, describe_facts
+from kgprobe.probes.clozes import ClozeItem
+from kgprobe.sampling.facts import describe_facts
+from kgprobe.sampling.keys import FactKey
 from kgprobe.studies.measures import Scores
 from kgprobe.studies.notes import counted
 from kgprobe.studies.study import Line, Plot, Study
@@ -21,7 +22,7 @@ from kgprobe.verbalize.corrections import Pair
 Floats = NDArray[np.float64]
 
 
-def paired_questions(graph: Graph, pairs: Sequence[Pair]) -> tuple[list[ClozeQuestion], list[ClozeQuestion], list[str]]:
+def paired_questions(graph: Graph, pairs: Sequence[Pair]) -> tuple[list[ClozeItem], list[ClozeItem], list[str]]:
     """The flawed questions and the corrected ones, of the pairs whose fact is in the graph, and why others are not.
 
     Cost: a walk from each subject.
@@ -42,18 +43,18 @@ def paired_questions(graph: Graph, pairs: Sequence[Pair]) -> tuple[list[ClozeQue
     flawed, corrected, missing = [], [], []
     for index, pair in enumerate(pairs):
         if index in described:
-            flawed.append(ClozeQuestion(described[index], [pair.flawed]))
-            corrected.append(ClozeQuestion(described[index], [pair.corrected]))
+            flawed.append(ClozeItem(described[index], [pair.flawed]))
+            corrected.append(ClozeItem(described[index], [pair.corrected]))
         else:
             missing.append("the graph has no such fact")
     return flawed, corrected, missing
 
 
 def robustness_study(
-    measure: Callable[[str, Sequence[ClozeQuestion]], Scores],
+    measure: Callable[[str, Sequence[ClozeItem]], Scores],
     names: Sequence[str],
-    flawed: Sequence[ClozeQuestion],
-    corrected: Sequence[ClozeQuestion],
+    flawed: Sequence[ClozeItem],
+    corrected: Sequence[ClozeItem],
     left_out: Sequence[str],
     model: str,
     config: Mapping[str, Any],

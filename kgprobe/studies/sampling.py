@@ -15,8 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
-from kgprobe.beliefs.reference import AnsweredRun, Reference
+from kgprobe.beliefs.reference import Reference
 from kgprobe.beliefs.simulation import Standing
+from kgprobe.studies.run_reference import AnsweredRun
 from kgprobe.studies.study import Line, Plot, Study
 
 Floats = NDArray[np.float64]
@@ -184,8 +185,8 @@ def about_run(answered: AnsweredRun) -> list[str]:
         )
     if run["sampling"] != "iteration" or run["propagation"]:
         notes.append(
-            "That run did not go through all facts alike (--sampling iteration --no-propagation does): facts that it "
-            "asked more often are known better, and those that it did not ask are missing."
+            "That run did not go through all facts alike (`sampling` by iteration without `propagation` does): facts "
+            "that it asked more often are known better, and those that it did not ask are missing."
         )
     return notes
 

@@ -11,8 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
-from kgprobe.analysis.curves import measured
 from kgprobe.errors import KgprobeError
+from kgprobe.probes.distractors.evidence import DistractorEvidence
+from kgprobe.probes.outcome import Outcome
 from kgprobe.studies.study import Line, Plot, Study
 
 Floats = NDArray[np.float64]
@@ -22,7 +23,7 @@ _DRAWS = 50
 
 
 def sentences_study(
-    outcomes: Iterable[Mapping[str, Any]], count: int, model: str, config: Mapping[str, Any], seed: int = 0
+    outcomes: Iterable[Outcome], count: int, model: str, config: Mapping[str, Any], seed: int = 0
 ) -> Study:
     """The measure by the number of cloze sentences.
 
@@ -63,17 +64,13 @@ def sentences_study(
     )
 
 
-def _by_sentence(outcomes: Iterable[Mapping[str, Any]], count: int) -> list[Floats]:
+def _by_sentence(outcomes: Iterable[Outcome], count: int) -> list[Floats]:
     """Of each asked fact Min@n and Avg@n of each sentence, shape (sentences, 2)."""
-    found = []
-    for outcome in outcomes:
-        if outcome["verdict"] == "unaskable":
-            continue
-        evidence = outcome["evidence"]
-        alone = [{**outcome, "evidence": {"sentences": [sentence]}} for sentence in evidence["sentences"]]
-        values = measured(alone, count)
-        found.append(np.stack([values.min_at_n[:, -1], values.avg_at_n[:, -1]], axis=1))
-    return found
+    return [
+        np.stack([evidence.min_at_n(count)[:, -1].astype(np.float64), evidence.avg_at_n(count)[:, -1]], axis=1)
+        for evidence in (outcome.evidence for outcome in outcomes)
+        if isinstance(evidence, DistractorEvidence)
+    ]
 
 
 def _row(m: int, facts: Sequence[Floats], generator: np.random.Generator) -> dict[str, Any]:

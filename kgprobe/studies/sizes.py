@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 from scipy import stats
 
-from kgprobe.analysis.curves import Curve, Measured, common_facts, mean_curve, values_of
 from kgprobe.errors import KgprobeError
+from kgprobe.probes.distractors.curves import Curve, Measured, common_facts, mean_curve, values_of
 from kgprobe.studies.study import Line, Plot, Study
 
 # The level that the extrapolation asks for.
@@ -65,7 +65,7 @@ def sizes_study(models: Sequence[Sized], facts: int, count: int, config: Mapping
         KgprobeError: there are fewer than two sizes.
     """
     if len({model.parameters for model in models}) < 2:
-        raise KgprobeError("A line needs models of two sizes at least: name several by --model.")
+        raise KgprobeError("`models` are all of one size: a line needs two at least.")
     ordered = sorted(models, key=lambda model: model.parameters)
     sizes = np.array([float(model.parameters) for model in ordered])
     means = np.array([model.curve.mean[count - 1] for model in ordered])

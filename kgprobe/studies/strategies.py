@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kgprobe.analysis.curves import Measured, common_facts, curve_rows, mean_curve, shown_numbers, values_of
+from kgprobe.probes.distractors.curves import Measured, common_facts, curve_rows, mean_curve, shown_numbers, values_of
 from kgprobe.studies.study import Plot, Study, line_of
 
 Floats = NDArray[np.float64]

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from kgprobe.analysis.curves import Curve
+from kgprobe.probes.distractors.curves import Curve
 
 
 @dataclass(frozen=True, slots=True)

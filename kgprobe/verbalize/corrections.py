@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kgprobe.errors import KgprobeError
+from kgprobe.records import Rejected
 from kgprobe.verbalize.sentences import Cloze
 from kgprobe.verbalize.templates.kinds import OBJECT, SUBJECT
 
@@ -103,16 +104,30 @@ def read_verbalizations(path: Path) -> list[Verbalization]:
     Raises:
         KgprobeError: it cannot be read, lacks a column, or a record is damaged.
     """
+    verbalizations = []
+    for line, record in scan_verbalizations(path):
+        if isinstance(record, Rejected):
+            raise KgprobeError(f"{path}, line {line}: {record.reason}.")
+        verbalizations.append(record)
+    return verbalizations
+
+
+def scan_verbalizations(path: Path) -> list[tuple[int, Verbalization | Rejected]]:
+    """The same, each with the line where it begins, and with what is wrong with a damaged one in its place.
+
+    Raises:
+        KgprobeError: it cannot be read, or lacks a column.
+    """
     try:
         with open(path, encoding="utf-8", newline="") as file:
             reader = csv.DictReader(file)
             missing = [column for column in _COLUMNS if column not in (reader.fieldnames or ())]
             if missing:
                 raise KgprobeError(f"{path}: there is no column {', '.join(missing)}; it needs {', '.join(_COLUMNS)}.")
-            records = []
+            records: list[tuple[int, Verbalization | Rejected]] = []
             line = 2
             for row in reader:
-                records.append(_record(path, line, row))
+                records.append((line, _record(line, row)))
                 line = reader.line_num + 1
             return records
     except (OSError, UnicodeDecodeError, csv.Error) as error:
@@ -141,16 +156,14 @@ def pair_up(verbalizations: Sequence[Verbalization]) -> tuple[list[Pair], list[U
     return pairs, unpaired
 
 
-def _record(path: Path, line: int, row: dict[str, str | None]) -> Verbalization:
+def _record(line: int, row: dict[str, str | None]) -> Verbalization | Rejected:
     try:
         subject, relation, object_ = literal_eval(row["triples_raw"] or "")
     except (ValueError, SyntaxError, TypeError):
-        raise KgprobeError(f"{path}, line {line}: {row['triples_raw']!r} is no triple of ids.") from None
+        return Rejected(f"{row['triples_raw']!r} is no triple of ids")
     labels = _TRIPLE.fullmatch((row["triples"] or "").strip())
     if labels is None:
-        raise KgprobeError(
-            f"{path}, line {line}: {row['triples']!r} is not (subject, relation, object, start=…, end=…)."
-        )
+        return Rejected(f"{row['triples']!r} is not (subject, relation, object, start=…, end=…)")
     errors = tuple(kind.strip() for kind in (row["errors"] or "").split(",") if kind.strip(" -"))
     return Verbalization(
         line=line,

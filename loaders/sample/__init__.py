@@ -11,7 +11,7 @@ has members of, is meant to be complete where there is one; heads of state and o
 ``relations.jsonl`` holds the sentences and questions in which the facts are asked.
 """
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from kgprobe.sources.contract import Loader
@@ -19,6 +19,11 @@ from kgprobe.sources.contract import Loader
 from ..wikidata import Dump, open_dump
 
 FOLDER = Path(__file__).parent
+
+
+@dataclass(frozen=True, slots=True)
+class SampleOptions:
+    """None: there is one sample graph."""
 
 
 def open_sample() -> Dump:
@@ -38,6 +43,6 @@ loader = Loader(
     \b
     kgprobe load sample
     """,
-    parameters=[],
-    open=open_sample,
+    options=SampleOptions,
+    open=lambda options: open_sample(),
 )

@@ -1,41 +1,36 @@
-"""The finding of a run, against its definitions computed another way."""
+"""The finding of a run and of a measurement, against its definitions computed another way."""
 
+import json
 import math
+import random
+from dataclasses import replace
 from typing import Any
 
+import msgspec
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as some
 from scipy import integrate
 
-from kgprobe.analysis.finding import find, year_of
-from kgprobe.analysis.rates import share
-from kgprobe.asking.rounds import Plan, apply_round
+from kgprobe.analysis.finding import About, Finding, find_in_outcomes, find_in_run, year_of
+from kgprobe.asking.rounds import apply_round
+from kgprobe.asking.runs import Plan
 from kgprobe.beliefs.draw import credible_interval
 from kgprobe.errors import KgprobeError, UnknownNameError
+from kgprobe.estimates import share
 from kgprobe.graph.client import Graph
 from kgprobe.graph.ingest import load
-from kgprobe.probes.outcome import Outcome, Verdict
+from kgprobe.probes.distractors.curves import curve_tables
+from kgprobe.probes.outcome import Outcome, Verdict, unaskable
+from kgprobe.probes.questions.counts import answer_tables
+from kgprobe.probes.questions.evidence import QuestionEvidence, RightAnswer
 from kgprobe.records import Entity, Fact, Relation
-from kgprobe.sampling.facts import FactKey
+from kgprobe.sampling.keys import FactKey
+from tests.probes.distractors.written import distractor_evidence
 from tests.written_source import WrittenSource
 
 RIGHT, WRONG, UNASKABLE = Verdict.RIGHT, Verdict.WRONG, Verdict.UNASKABLE
-
-
-@given(some.integers(1, 500), some.data())
-def test_a_share_has_wilsons_interval(total: int, data: some.DataObject) -> None:
-    count = data.draw(some.integers(0, total))
-    found = share(count, total)
-    z = 1.959963984540054
-    p = count / total
-    middle = (p + z * z / (2 * total)) / (1 + z * z / total)
-    half = z / (1 + z * z / total) * math.sqrt(p * (1 - p) / total + z * z / (4 * total * total))
-    assert found.value == p
-    assert found.low == pytest.approx(max(0, middle - half), abs=1e-9)
-    assert found.high == pytest.approx(min(1, middle + half), abs=1e-9)
-    assert 0 <= found.low <= found.value <= found.high <= 1
 
 
 @pytest.mark.parametrize(("alpha", "beta"), [(1, 1), (2, 1), (1, 7), (12, 5), (300, 40)])
@@ -58,66 +53,61 @@ FACTS = [Fact(f"f{n}", f"e{2 * n}", f"r{n % 2}", f"e{2 * n + 1}") for n in range
 RELATIONS = [Relation("r0", "first"), Relation("r1", "second <b>")]
 
 
-def outcome(number: int, verdict: Verdict, **evidence: Any) -> Outcome:
+def question_of(number: int) -> str:
+    return f"Is it {number}?"
+
+
+def outcome(number: int, verdict: Verdict, winner: str = "It is.", chance: float = 0.25, when: str = "") -> Outcome:
+    """What a question about a fact came to; the model said ``winner`` where it was wrong."""
     fact = FACTS[number]
-    reason = "no type" if verdict is UNASKABLE else None
-    return Outcome(FactKey(fact.subject, fact.id), verdict, f"prompt {number}", reason, {"chance": 0.25} | evidence)
+    key = FactKey(fact.subject, fact.id)
+    if verdict is UNASKABLE:
+        return unaskable(key, fact.relation, "no type")
+    text, error = f"{question_of(number)}{when}", "factual" if verdict.is_failure else None
+    reason = "the server hung up" if verdict is Verdict.UNANSWERED else None
+    answer = None if reason else winner
+    evidence = QuestionEvidence("yes/no", text, answer, chance, expected=True, error=error)
+    return Outcome(key, verdict, fact.relation, f"prompt {number}", reason, evidence)
 
 
 ROUNDS = [
-    [outcome(0, RIGHT), outcome(1, WRONG, winner="one"), outcome(2, RIGHT), outcome(5, UNASKABLE)],
-    [outcome(0, RIGHT), outcome(1, WRONG, winner="two"), outcome(2, WRONG, winner="three"), outcome(3, WRONG)],
-    [outcome(0, RIGHT), outcome(1, WRONG, winner="four"), outcome(3, RIGHT, chance=0.5), outcome(3, WRONG)],
+    [outcome(0, RIGHT), outcome(1, WRONG, "one"), outcome(2, RIGHT), outcome(5, UNASKABLE)],
+    [outcome(0, RIGHT), outcome(1, WRONG, "two"), outcome(2, WRONG, "three"), outcome(3, WRONG)],
+    [outcome(0, RIGHT), outcome(1, WRONG, "four", when=" Again?"), outcome(3, RIGHT, chance=0.5), outcome(3, WRONG)],
 ]
-
-
-def trail() -> list[dict[str, Any]]:
-    return [
-        {
-            "round": number,
-            "fact": made.fact.fact,
-            "verdict": made.verdict.value,
-            "prompt": f"{made.prompt} in round {number}",
-            "evidence": dict(made.evidence),
-        }
-        for number, round_ in enumerate(ROUNDS, start=1)
-        for made in round_
-    ]
-
+OUTCOMES = [made for round_ in ROUNDS for made in round_]
 
 PROPERTIES = {
     "model": "m",
-    "probe": "p",
+    "probe": "questions",
     "as_of": 20250101,
     "seed": 1,
-    "config": "{}",
+    "config": '{"model": "m"}',
     "versions": "{}",
     "sampling": "thompson",
 }
+ABOUT = About("measured", "m", "questions", 20250101, 1, {"model": "m"}, {})
+
+
+def outcomes() -> list[Outcome]:
+    return OUTCOMES
 
 
 @pytest.fixture
 def asked(graph: Graph) -> Graph:
     load(graph, WrittenSource(ENTITIES, FACTS, RELATIONS))
-    properties = {
-        "model": "m",
-        "probe": "p",
-        "as_of": 20250101,
-        "seed": 1,
-        "config": "{}",
-        "versions": "{}",
-        "sampling": "thompson",
-    }
-    graph.write("beliefs/begin_run", id="run", properties=properties)
+    graph.write("beliefs/begin_run", id="run", properties=PROPERTIES)
     for number, round_ in enumerate(ROUNDS, start=1):
         apply_round(graph, Plan("run", as_of=20250101), "m", ["r0", "r1"], number, round_)
     return graph
 
 
 def test_a_finding_counts_own_answers(asked: Graph) -> None:
-    finding = find(asked, "run", trail)
+    finding = find_in_run(asked, "run", outcomes)
     # f0 3:0, f1 0:3, f2 1:1, f3 1:2; f5 could not be asked.
-    assert (finding.overall.facts, finding.asked, finding.rounds) == (4, 11, 3)
+    assert (finding.overall.facts, finding.asked, finding.about.rounds) == (4, 11, 3)
+    assert (finding.about.name, finding.about.model, finding.about.described) == ("run", "m", {"model": "m"})
+    assert (finding.about.sampling, finding.about.seeks_failures) == ("thompson", True)
     assert finding.overall.win_rate == share(1, 4)
     assert finding.overall.zero_sense_rate == share(1, 4)
     assert [(group.name, group.facts, group.win_rate.value) for group in finding.groupings[0].groups] == [
@@ -161,11 +151,11 @@ def test_facts_are_grouped_by_what_they_are_about(graph: Graph) -> None:
     load(graph, WrittenSource(people, facts, RELATIONS))
     graph.write("beliefs/begin_run", id="run", properties=PROPERTIES)
     answers = ((facts[0], RIGHT), (facts[1], Verdict.REFUSED), (facts[2], WRONG))
-    outcomes = [Outcome(FactKey(fact.subject, fact.id), verdict, "q") for fact, verdict in answers]
+    outcomes = [Outcome(FactKey(fact.subject, fact.id), verdict, fact.relation) for fact, verdict in answers]
     apply_round(graph, Plan("run", as_of=20250101), "m", ["r0", "r1"], 1, outcomes)
 
     def groups(**options: Any) -> dict[str, list[tuple[str, int, float]]]:
-        finding = find(graph, "run", list, **options)
+        finding = find_in_run(graph, "run", list, **options)
         return {one.by: [(g.name, g.facts, g.win_rate.value) for g in one.groups] for one in finding.groupings}
 
     assert groups() == {
@@ -177,13 +167,13 @@ def test_facts_are_grouped_by_what_they_are_about(graph: Graph) -> None:
     }
     assert groups(year_relation="date")["year"] == [("1990", 2, 0.5)]
     assert "year" not in groups(year_relation="nothing")
-    heard = find(graph, "run", list).overall
+    heard = find_in_run(graph, "run", list).overall
     assert (heard.win_rate, heard.heard, heard.heard_win_rate) == (share(1, 3), 2, share(1, 2))
 
 
 def test_relations_of_one_label_are_told_apart(asked: Graph) -> None:
     load(asked, WrittenSource([], [], [Relation("r1", "first"), Relation("r0", "first")]))
-    finding = find(asked, "run", trail)
+    finding = find_in_run(asked, "run", outcomes)
     assert [(group.name, group.facts, group.win_rate.value) for group in finding.groupings[0].groups] == [
         ("first (r0)", 2, 0.5),
         ("first (r1)", 2, 0.0),
@@ -192,41 +182,45 @@ def test_relations_of_one_label_are_told_apart(asked: Graph) -> None:
 
 
 def test_facts_are_ranked_by_how_sure_one_can_be(asked: Graph) -> None:
-    finding = find(asked, "run", trail)
+    finding = find_in_run(asked, "run", outcomes)
     assert [(fact.fact, fact.right, fact.wrong) for fact in finding.unknown] == [("f1", 0, 3), ("f3", 1, 2)]
     assert [(fact.fact, fact.right, fact.wrong) for fact in finding.known] == [("f0", 3, 0)]
     worst, known = finding.unknown[0], finding.known[0]
-    assert (worst.question, worst.winner) == ("prompt 1 in round 3 …", "four")
+    assert (worst.question, worst.winner) == ("Is it 1? Again?", "four")
+    assert (worst.answer, known.question, known.winner) == ("yes", "Is it 0?", None)
     assert (worst.theta, known.theta) == (0.8, 0.2)
     assert worst.low > finding.unknown[1].low
     # Beta(4, 1) and Beta(1, 4) have quantiles in closed form.
     assert (worst.low, worst.high) == pytest.approx((0.05**0.25, 0.95**0.25))
     assert (known.low, known.high) == pytest.approx((1 - 0.95**0.25, 1 - 0.05**0.25))
-    assert find(asked, "run", trail, shown=1).unknown == finding.unknown[:1]
+    assert find_in_run(asked, "run", outcomes, shown=1).unknown == finding.unknown[:1]
 
 
 def test_a_fact_is_shown_by_a_question_that_went_as_it_is_listed(asked: Graph) -> None:
     apply_round(asked, Plan("run", as_of=20250101), "m", ["r0", "r1"], 4, [outcome(0, WRONG), outcome(1, RIGHT)])
     later = [
-        {"fact": "f0", "verdict": "right", "prompt": "some won", "evidence": {"winner": "nobody to show"}},
-        {"fact": "f0", "verdict": "wrong", "prompt": "lost", "evidence": {"winner": "Kyoto"}},
-        {"fact": "f1", "verdict": "right", "prompt": "won", "evidence": {}},
+        outcome(0, RIGHT, "nobody to show", when=" Some won?"),
+        outcome(0, WRONG, "Kyoto", when=" Lost?"),
+        outcome(1, RIGHT, when=" Won?"),
     ]
-    finding = find(asked, "run", lambda: [*trail(), *later])
+    finding = find_in_run(asked, "run", lambda: [*OUTCOMES, *later])
     (known,) = finding.known
-    assert (known.fact, known.right, known.wrong, known.question, known.winner) == ("f0", 3, 1, "some won …", None)
+    assert (known.fact, known.right, known.wrong) == ("f0", 3, 1)
+    assert (known.question, known.winner) == ("Is it 0? Some won?", None)
     unknown = finding.unknown[0]
     assert (unknown.fact, unknown.right, unknown.wrong) == ("f1", 1, 3)
-    assert (unknown.question, unknown.winner) == ("prompt 1 in round 3 …", "four")
+    assert (unknown.question, unknown.winner) == ("Is it 1? Again?", "four")
 
 
 def test_all_that_is_right_to_a_question_is_shown(asked: Graph) -> None:
-    right = [{"id": "a", "names": ["this", "it"]}, {"id": "b", "names": ["that"]}]
+    right = (RightAnswer("a", ("this", "it")), RightAnswer("b", ("that",)))
+    denied = QuestionEvidence("yes/no", "Is it?", "No.", 0.5, expected=False)
+    asked_for = QuestionEvidence("wh", "What is it?", "a thing", 0.0, right=right, error="factual")
     shown = [
-        {"fact": "f0", "verdict": "right", "prompt": "…", "evidence": {"question": "Is it?", "expected": False}},
-        {"fact": "f1", "verdict": "wrong", "prompt": "…", "evidence": {"question": "What is it?", "right": right}},
+        Outcome(FactKey("e0", "f0"), RIGHT, "r0", evidence=denied),
+        Outcome(FactKey("e2", "f1"), WRONG, "r1", evidence=asked_for),
     ]
-    finding = find(asked, "run", lambda: shown)
+    finding = find_in_run(asked, "run", lambda: shown)
     assert (finding.known[0].question, finding.known[0].answer) == ("Is it?", "no")
     assert (finding.unknown[0].question, finding.unknown[0].answer) == ("What is it?", "this; that")
 
@@ -237,19 +231,10 @@ def test_a_fact_that_its_neighbours_speak_against_is_not_surely_anything(
 ) -> None:
     facts = [Fact(f"g{n}", "e0", "r0", f"e{n}") for n in range(1, 5)]
     load(graph, WrittenSource(ENTITIES, facts, RELATIONS))
-    properties = {
-        "model": "m",
-        "probe": "p",
-        "as_of": 20250101,
-        "seed": 1,
-        "config": "{}",
-        "versions": "{}",
-        "sampling": "thompson",
-    }
-    graph.write("beliefs/begin_run", id="run", properties=properties)
-    outcomes = [Outcome(FactKey("e0", fact.id), neighbours if fact.id != "g1" else own, "q") for fact in facts]
+    graph.write("beliefs/begin_run", id="run", properties=PROPERTIES)
+    outcomes = [Outcome(FactKey("e0", fact.id), neighbours if fact.id != "g1" else own, "r0") for fact in facts]
     apply_round(graph, Plan("run", as_of=20250101), "m", ["r0"], 1, outcomes)
-    finding = find(graph, "run", list)
+    finding = find_in_run(graph, "run", list)
     assert finding.overall.facts == 4
     listed = {"known": {fact.fact for fact in finding.known}, "unknown": {fact.fact for fact in finding.unknown}}
     others = {"g2", "g3", "g4"}
@@ -257,8 +242,113 @@ def test_a_fact_that_its_neighbours_speak_against_is_not_surely_anything(
 
 
 def test_a_run_without_answers_has_no_finding(asked: Graph) -> None:
-    asked.write("beliefs/begin_run", id="idle", properties={"model": "m", "probe": "p"})
+    asked.write("beliefs/begin_run", id="idle", properties=PROPERTIES)
     with pytest.raises(KgprobeError, match="has not got an answer"):
-        find(asked, "idle", list)
+        find_in_run(asked, "idle", list)
     with pytest.raises(UnknownNameError, match=r"there are: idle, run|there are: run, idle"):
-        find(asked, "other", list)
+        find_in_run(asked, "other", list)
+
+
+def test_a_fact_whose_question_is_not_there_is_shown_by_its_object(asked: Graph) -> None:
+    known = find_in_run(asked, "run", list).known[0]
+    assert (known.question, known.answer, known.subject, known.relation) == ("", "name 1", "name 0", "first")
+
+
+def test_what_the_probe_has_to_tell_is_in_the_finding(asked: Graph) -> None:
+    assert find_in_run(asked, "run", outcomes).tables == answer_tables(OUTCOMES)
+    compared = [
+        Outcome(FactKey("e0", "f0"), RIGHT, "r0", evidence=distractor_evidence([[-1.0, -2.0, -3.0]])),
+        Outcome(FactKey("e2", "f1"), WRONG, "r1", evidence=distractor_evidence([[-1.0, -2.0, -0.5]])),
+    ]
+    about = replace(ABOUT, probe="distractors", described={"distractors": 2})
+    finding = find_in_outcomes(asked, about, lambda: compared)
+    assert finding.tables == curve_tables(compared, {"distractors": 2})
+    assert [table.key for table in finding.tables] == ["curves"]
+    assert (finding.unknown[0].question, finding.unknown[0].winner) == ("prompt 0 …", "rival 1")
+    assert (finding.unknown[0].answer, finding.chance) == ("Tokyo", pytest.approx(1 / 3))
+
+
+def test_a_finding_as_json_has_rates_and_tables(asked: Graph) -> None:
+    finding = find_in_run(asked, "run", outcomes)
+    told = json.loads(msgspec.json.encode(finding.as_json()))
+    assert (told["facts_asked"], told["win_rate"], told["zero_sense_rate"]) == (4, 0.25, 0.25)
+    rates = {"win_rate": finding.overall.win_rate, "zero_sense_rate": finding.overall.zero_sense_rate}
+    for name, rate in rates.items():
+        assert told[f"{name}_interval"] == [rate.low, rate.high]
+    assert told["chance"] == finding.chance
+    assert list(told["tables"]) == ["kinds", "errors"]
+    assert told["tables"]["kinds"]["rows"][0]["answers"] == 11
+
+
+verdicts = some.lists(some.sampled_from(Verdict), min_size=len(FACTS), max_size=len(FACTS))
+
+
+@settings(max_examples=20, deadline=None, suppress_health_check=list(HealthCheck))
+@given(verdicts, some.randoms())
+def test_the_finding_of_a_measurement_is_what_its_outcomes_say(
+    asked: Graph, drawn: list[Verdict], shuffle: random.Random
+) -> None:
+    made = [outcome(number, verdict, f"said {number}", number / 10) for number, verdict in enumerate(drawn)]
+    shuffle.shuffle(made)
+    heard = [one for one in made if one.verdict not in (UNASKABLE, Verdict.UNANSWERED)]
+    if not heard:
+        with pytest.raises(KgprobeError, match="'measured' has not got an answer"):
+            find_in_outcomes(asked, ABOUT, lambda: made)
+        return
+    finding = find_in_outcomes(asked, ABOUT, lambda: iter(made))
+    right = [one for one in heard if one.verdict is RIGHT]
+    readable = [one for one in heard if one.verdict in (RIGHT, WRONG)]
+    assert finding.asked == finding.overall.facts == len(heard)
+    assert finding.overall.win_rate == share(len(right), len(heard))
+    assert finding.overall.zero_sense_rate == share(len(heard) - len(right), len(heard))
+    assert (finding.overall.heard, finding.overall.heard_win_rate) == (
+        len(readable),
+        share(len(right), len(readable)) if readable else None,
+    )
+    assert finding.has_silence == (len(readable) < len(heard))
+    chances = [one.evidence.chance for one in heard if one.evidence is not None and one.evidence.chance is not None]
+    assert finding.chance == pytest.approx(sum(chances) / len(chances))
+    # One answer beside Beta(1, 1): the mean of Beta(1, 2) and Beta(2, 1).
+    assert finding.theta == pytest.approx((len(right) / 3 + (len(heard) - len(right)) * 2 / 3) / len(heard))
+    by_relation: dict[str, list[bool]] = {}
+    for one in heard:
+        by_relation.setdefault({"r0": "first", "r1": "second <b>"}[one.relation], []).append(one.verdict is RIGHT)
+    assert {group.name: (group.facts, group.win_rate) for group in finding.groupings[0].groups} == {
+        name: (len(its), share(sum(its), len(its))) for name, its in by_relation.items()
+    }
+    # All are equally sure, so they stand in the order of their ids.
+    failed = sorted(one.fact.fact for one in heard if one.verdict is not RIGHT)
+    assert [fact.fact for fact in finding.unknown] == failed
+    assert [fact.fact for fact in finding.known] == sorted(one.fact.fact for one in right)
+    assert [fact.winner for fact in finding.unknown] == [f"said {fact[1:]}" for fact in failed]
+    reasons = {UNASKABLE: "no type", Verdict.UNANSWERED: "the server hung up"}
+    for verdict, counted in ((UNASKABLE, finding.unaskable), (Verdict.UNANSWERED, finding.unanswered)):
+        silent = sum(one.verdict is verdict for one in made)
+        assert counted == ({reasons[verdict]: silent} if silent else {})
+    assert finding.tables == answer_tables(made)
+
+
+def test_a_measurement_says_nothing_of_rounds_and_finds_as_a_run_without_propagation_does(graph: Graph) -> None:
+    load(graph, WrittenSource(ENTITIES, FACTS, RELATIONS))
+    graph.write("beliefs/begin_run", id="run", properties=PROPERTIES)
+    made = [outcome(number, verdict) for number, verdict in enumerate((RIGHT, WRONG, Verdict.REFUSED, UNASKABLE))]
+    apply_round(graph, Plan("run", as_of=20250101, propagation=False), "m", ["r0", "r1"], 1, made)
+    run, measured = find_in_run(graph, "run", lambda: made), find_in_outcomes(graph, ABOUT, lambda: made)
+    assert (measured.about.rounds, measured.about.sampling, measured.about.seeks_failures) == (None, None, False)
+    assert without_origin(run) == without_origin(measured)
+
+
+def without_origin(finding: Finding) -> Finding:
+    return replace(finding, about=ABOUT)
+
+
+def test_facts_that_left_the_graph_are_left_out_and_where_all_did_it_is_told(asked: Graph) -> None:
+    gone = replace_fact(outcome(0, RIGHT), FactKey("e0", "gone"))
+    finding = find_in_outcomes(asked, ABOUT, lambda: [gone, outcome(1, WRONG)])
+    assert finding.overall.facts == 1
+    with pytest.raises(KgprobeError, match="None of the facts that were asked is in this graph any more"):
+        find_in_outcomes(asked, ABOUT, lambda: [gone])
+
+
+def replace_fact(made: Outcome, key: FactKey) -> Outcome:
+    return msgspec.structs.replace(made, fact=key)

@@ -8,51 +8,67 @@ import zlib
 from collections.abc import Sequence
 from typing import Any
 
-from kgprobe.asking.rounds import Plan, begin_run, run_rounds
+import msgspec
+
+from kgprobe.asking.rounds import Round, go_on
+from kgprobe.asking.runs import Plan, begin_run
+from kgprobe.asking.watch import Batch, Watch
 from kgprobe.graph.client import Graph
 from kgprobe.probes.outcome import Outcome, Verdict
 from kgprobe.sampling.distractors import RandomDistractors
-from kgprobe.sampling.facts import FactKey
-from kgprobe.servers.server import open_graph
+from kgprobe.sampling.keys import FactKey
+from kgprobe.servers.opening import open_graph
 
 AS_OF = 20200101
 SEED = 5
 
 
+class HashEvidence(msgspec.Struct, frozen=True, tag="hash", tag_field="probe"):
+    """What was compared."""
+
+    rivals: tuple[str, ...]
+    chance: float = 0.25
+    question: str = "Which hash is the greatest?"
+    right_answer: str = "the object's"
+    winner: str | None = None
+    probability: float | None = None
+
+
 class HashProbe:
     """Right if the hash of the object beats those of three distractors."""
 
-    name = "hash"
     relations = ("r0", "r1")
 
     def __init__(self, graph: Graph) -> None:
         self._distractors = RandomDistractors(graph, AS_OF)
 
     def describe(self) -> dict[str, Any]:
-        return {"model": "hash", "chance": 0.25}
+        return {"model": "hash"}
 
     def ask(self, facts: Sequence[FactKey], seed: Sequence[int]) -> list[Outcome]:
         outcomes = []
         for fact, rivals in zip(facts, self._distractors.retrieve(facts, 3, seed), strict=True):
             beaten = all(zlib.crc32(rival.id.encode()) < zlib.crc32(fact.fact.encode()) for rival in rivals)
-            evidence = {"rivals": [rival.id for rival in rivals]}
-            outcomes.append(Outcome(fact, Verdict.RIGHT if beaten else Verdict.WRONG, str(seed), evidence=evidence))
+            verdict = Verdict.RIGHT if beaten else Verdict.WRONG
+            evidence = HashEvidence(tuple(rival.id for rival in rivals))
+            outcomes.append(Outcome(fact, verdict, fact.fact.split()[1], str(seed), evidence=evidence))
         return outcomes
 
 
 def main(graph_name: str, run: str, rounds: int) -> None:
     """Begin the run if it is new, and go on with it."""
 
-    def no_password(prompt: str) -> str:
-        raise AssertionError(prompt)
+    def on_batch(batch: Batch) -> None:
+        assert isinstance(batch, Round)
+        print(batch.number, flush=True)
 
-    with open_graph(graph_name, no_password) as graph:
+    with open_graph(graph_name) as graph:
         probe = HashProbe(graph)
         plan = Plan(run, rounds=rounds, batch=8, seed=SEED, as_of=AS_OF)
         if not graph.read("beliefs/run", id=run):
-            begin_run(graph, probe, plan)
-        report = run_rounds(graph, probe, plan, on_round=lambda round_: print(round_.number, flush=True))
-        print(report.stopped, flush=True)
+            begin_run(graph, probe, plan, "hash")
+        report = go_on(graph, probe, plan, Watch(on_batch=on_batch))
+        print(report.stopped.value, flush=True)
 
 
 if __name__ == "__main__":

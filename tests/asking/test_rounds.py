@@ -1,5 +1,6 @@
 """Whole runs: repeatable, resumable, and exact under SIGKILL at any moment."""
 
+import json
 import os
 import random
 import signal
@@ -13,16 +14,17 @@ from typing import Any
 import numpy as np
 import pytest
 
-from kgprobe.asking.rounds import Plan, begin_run, forget_run, get_run, plan_of, read_beliefs, run_rounds
-from kgprobe.asking.trail import FILE, read_trail, run_folder
+from kgprobe.asking.rounds import RunReport, go_on, read_beliefs
+from kgprobe.asking.runs import Plan, begin_run, forget_run, get_run, plan_of, run_folder
+from kgprobe.asking.store import FILE
+from kgprobe.asking.watch import Stop, Watch
 from kgprobe.beliefs.draw import SAMPLING
 from kgprobe.errors import KgprobeError, UnknownNameError
 from kgprobe.graph.client import Graph
 from kgprobe.graph.ingest import load
 from kgprobe.probes.outcome import Outcome, Verdict
 from kgprobe.sampling.facts import askable_facts
-from kgprobe.servers.folder import Folder
-from kgprobe.servers.server import lease
+from kgprobe.servers.opening import open_graph
 from tests.asking.killed_run import AS_OF, SEED, HashProbe
 from tests.beliefs.graphs import random_graph
 from tests.beliefs.test_propagation import beliefs_in
@@ -47,14 +49,23 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "home"
 
 
-def trail_of(graph: Graph, run: str) -> list[dict[str, Any]]:
-    return list(read_trail(run_folder(get_run(graph, run))))
+def lines_in(folder: Path) -> list[dict[str, Any]]:
+    """What stands in a run's file, as it stands there."""
+    return [json.loads(line) for line in (folder / FILE).read_text(encoding="utf-8").splitlines()]
+
+
+def answers_of(graph: Graph, run: str) -> list[dict[str, Any]]:
+    return lines_in(run_folder(get_run(graph, run)))
+
+
+def run_rounds(graph: Graph, probe: HashProbe, plan: Plan, **watch: Any) -> RunReport:
+    return go_on(graph, probe, plan, Watch(**watch))
 
 
 def whole_run(graph: Graph, run: str, **changes: Any) -> None:
     probe = HashProbe(graph)
     plan = plan_for(run, **changes)
-    begin_run(graph, probe, plan)
+    begin_run(graph, probe, plan, "hash")
     run_rounds(graph, probe, plan)
 
 
@@ -65,7 +76,7 @@ def test_the_same_seed_gives_the_same_run_and_another_does_not(graph: Graph) -> 
     whole_run(graph, "three", seed=SEED + 1)
     assert beliefs_in(graph, "one") == beliefs_in(graph, "two")
     assert beliefs_in(graph, "one") != beliefs_in(graph, "three")
-    assert (trail_of(graph, "one")) == (trail_of(graph, "two"))
+    assert (answers_of(graph, "one")) == (answers_of(graph, "two"))
 
 
 def test_own_answers_add_up_to_what_was_asked(graph: Graph) -> None:
@@ -73,7 +84,7 @@ def test_own_answers_add_up_to_what_was_asked(graph: Graph) -> None:
     whole_run(graph, "run")
     found = beliefs_in(graph, "run")
     assert sum(right + wrong for _, _, right, wrong in found.values()) == ROUNDS * 8 == get_run(graph, "run")["asked"]
-    answers = [(outcome["fact"], outcome["verdict"]) for outcome in trail_of(graph, "run")]
+    answers = [(outcome["fact"], outcome["verdict"]) for outcome in answers_of(graph, "run")]
     assert len(answers) == ROUNDS * 8
     for fact, (_, _, right, wrong) in found.items():
         assert (answers.count((fact, "right")), answers.count((fact, "wrong"))) == (right, wrong)
@@ -95,14 +106,14 @@ def test_a_run_in_two_parts_is_a_run_in_one(graph: Graph) -> None:
     whole_run(graph, "whole")
     probe = HashProbe(graph)
     plan = plan_for("parts")
-    begin_run(graph, probe, plan)
+    begin_run(graph, probe, plan, "hash")
     done = []
-    report = run_rounds(graph, probe, plan, on_round=done.append, should_stop=lambda: len(done) == 5)
-    assert (report.stopped, report.rounds) == ("asked to", 5)
+    report = run_rounds(graph, probe, plan, on_batch=done.append, should_stop=lambda: len(done) == 5)
+    assert (report.stopped, report.rounds) == (Stop.ASKED_TO, 5)
     report = run_rounds(graph, HashProbe(graph), plan)
-    assert (report.stopped, report.rounds) == ("done", ROUNDS)
+    assert (report.stopped, report.rounds) == (Stop.DONE, ROUNDS)
     assert beliefs_in(graph, "parts") == beliefs_in(graph, "whole")
-    assert (trail_of(graph, "parts")) == (trail_of(graph, "whole"))
+    assert (answers_of(graph, "parts")) == (answers_of(graph, "whole"))
 
 
 class UnaskableProbe(HashProbe):
@@ -110,7 +121,7 @@ class UnaskableProbe(HashProbe):
 
     def ask(self, facts: Any, seed: Any) -> list[Outcome]:
         return [
-            Outcome(fact, Verdict.UNASKABLE, reason="r0 is not for asking") if " r0 " in fact.fact else outcome
+            Outcome(fact, Verdict.UNASKABLE, "r0", reason="r0 is not for asking") if " r0 " in fact.fact else outcome
             for fact, outcome in zip(facts, super().ask(facts, seed), strict=True)
         ]
 
@@ -119,9 +130,9 @@ def test_what_cannot_be_asked_is_neither_right_nor_wrong_and_not_asked_again(gra
     load_graph(graph, facts=60)
     probe = UnaskableProbe(graph)
     plan = plan_for("run", rounds=40)
-    begin_run(graph, probe, plan)
+    begin_run(graph, probe, plan, "hash")
     report = run_rounds(graph, probe, plan)
-    outcomes = trail_of(graph, "run")
+    outcomes = answers_of(graph, "run")
     unaskable = [outcome["fact"] for outcome in outcomes if outcome["verdict"] == "unaskable"]
     assert len(unaskable) == len(set(unaskable)) == report.unaskable > 0
     found = beliefs_in(graph, "run")
@@ -138,16 +149,16 @@ class FailingProbe(HashProbe):
 
     def ask(self, facts: Any, seed: Any) -> list[Outcome]:
         outcomes = super().ask(facts, seed)
-        lost = [Outcome(fact, Verdict.UNANSWERED, reason="the server hung up.") for fact in facts[: self.failing]]
+        lost = [Outcome(fact, Verdict.UNANSWERED, "r", reason="the server hung up") for fact in facts[: self.failing]]
         return [*lost, *outcomes[self.failing :]]
 
 
 def test_what_got_no_answer_counts_neither_way_and_may_be_asked_again(graph: Graph) -> None:
     load_graph(graph, facts=12)
     probe, plan = FailingProbe(graph, failing=3), plan_for("run", rounds=4, sampling="iteration", batch=100)
-    begin_run(graph, probe, plan)
+    begin_run(graph, probe, plan, "hash")
     report = run_rounds(graph, probe, plan)
-    lost = [outcome["fact"] for outcome in trail_of(graph, "run") if outcome["verdict"] == "unanswered"]
+    lost = [outcome["fact"] for outcome in answers_of(graph, "run") if outcome["verdict"] == "unanswered"]
     assert len(lost) == 12 == report.unanswered
     assert len(set(lost)) == 3
     found = beliefs_in(graph, "run")
@@ -158,10 +169,11 @@ def test_what_got_no_answer_counts_neither_way_and_may_be_asked_again(graph: Gra
 def test_a_round_without_any_answer_does_not_take_place(graph: Graph) -> None:
     load_graph(graph, facts=12)
     probe, plan = FailingProbe(graph, failing=8), plan_for("run", propagation=False)
-    begin_run(graph, probe, plan)
-    with pytest.raises(KgprobeError, match=r"None of the .* questions of this round got an answer.*the server hung up"):
-        run_rounds(graph, probe, plan)
-    assert (get_run(graph, "run")["round"], trail_of(graph, "run")) == (0, [])
+    begin_run(graph, probe, plan, "hash")
+    report = run_rounds(graph, probe, plan)
+    assert (report.stopped, report.rounds) == (Stop.NO_ANSWERS, 0)
+    assert "times because: the server hung up. The round was not counted." in str(report.reason)
+    assert (get_run(graph, "run")["round"], answers_of(graph, "run")) == (0, [])
     probe.failing = 0
     assert run_rounds(graph, probe, plan).rounds == ROUNDS
 
@@ -169,10 +181,10 @@ def test_a_round_without_any_answer_does_not_take_place(graph: Graph) -> None:
 def test_a_run_ends_when_it_is_sure_enough(graph: Graph) -> None:
     load_graph(graph, facts=40)
     probe, plan = HashProbe(graph), plan_for("run", rounds=100, width=0.3)
-    begin_run(graph, probe, plan)
+    begin_run(graph, probe, plan, "hash")
     widths: list[float] = []
-    report = run_rounds(graph, probe, plan, on_round=lambda round_: widths.append(round_.width))
-    assert report.stopped == "sure enough"
+    report = run_rounds(graph, probe, plan, on_batch=lambda round_: widths.append(round_.width))
+    assert report.stopped == Stop.SURE_ENOUGH
     assert widths[-1] <= 0.3 < widths[-2]
     assert report.rounds == len(widths) < 100
     # It would be so again.
@@ -187,14 +199,14 @@ def test_every_sampling_makes_a_run_that_goes_on_where_it_stood(graph: Graph, sa
     probe = HashProbe(graph)
     for run, stops in (("whole", ROUNDS), ("parts", 4)):
         plan = plan_for(run, sampling=sampling, propagation=sampling != "monte-carlo")
-        begin_run(graph, probe, plan)
+        begin_run(graph, probe, plan, "hash")
         done: list[Any] = []
-        run_rounds(graph, probe, plan, on_round=done.append, should_stop=lambda: len(done) == stops)  # noqa: B023
+        run_rounds(graph, probe, plan, on_batch=done.append, should_stop=lambda: len(done) == stops)  # noqa: B023
     assert plan_of(get_run(graph, "parts")) == plan
     run_rounds(graph, probe, plan_of(get_run(graph, "parts")))
     assert beliefs_in(graph, "parts") == beliefs_in(graph, "whole")
-    asked = [outcome["fact"] for outcome in trail_of(graph, "whole")]
-    assert asked == [outcome["fact"] for outcome in trail_of(graph, "parts")]
+    asked = [outcome["fact"] for outcome in answers_of(graph, "whole")]
+    assert asked == [outcome["fact"] for outcome in answers_of(graph, "parts")]
     if sampling == "iteration":
         assert max(map(asked.count, asked)) - min(map(asked.count, asked)) <= 1
 
@@ -204,28 +216,28 @@ def test_a_run_ends_when_nothing_is_left(graph: Graph) -> None:
 
     class Nothing(HashProbe):
         def ask(self, facts: Any, seed: Any) -> list[Outcome]:  # noqa: ARG002
-            return [Outcome(fact, Verdict.UNASKABLE, reason="nothing to say") for fact in facts]
+            return [Outcome(fact, Verdict.UNASKABLE, "r", reason="nothing to say") for fact in facts]
 
     probe = Nothing(graph)
     plan = plan_for("run", rounds=1000)
-    begin_run(graph, probe, plan)
+    begin_run(graph, probe, plan, "hash")
     report = run_rounds(graph, probe, plan)
-    assert report.stopped == "nothing left to ask"
+    assert report.stopped == Stop.NOTHING_LEFT
     assert (report.asked, report.unaskable) == (0, report.facts)
 
 
 def test_mistakes_are_told(graph: Graph) -> None:
     load_graph(graph, facts=20)
     probe = HashProbe(graph)
-    begin_run(graph, probe, plan_for("run"))
+    begin_run(graph, probe, plan_for("run"), "hash")
     with pytest.raises(KgprobeError, match="There is a run 'run' already"):
-        begin_run(graph, probe, plan_for("run"))
+        begin_run(graph, probe, plan_for("run"), "hash")
     with pytest.raises(UnknownNameError, match="There is no run 'other' in this graph; there are: run"):
         get_run(graph, "other")
 
     class Another(HashProbe):
         def describe(self) -> dict[str, Any]:
-            return {"model": "another", "chance": 0.25}
+            return {"model": "another"}
 
     with pytest.raises(KgprobeError, match="was begun otherwise: model was 'hash', is 'another'"):
         run_rounds(graph, Another(graph), plan_for("run"))
@@ -235,13 +247,13 @@ def test_runs_of_one_name_in_two_graphs_keep_their_answers_apart(graph: Graph) -
     load_graph(graph)
     whole_run(graph, "run")
     kept = run_folder(get_run(graph, "run"))
-    answers = list(read_trail(kept))
+    answers = lines_in(kept)
     # Another graph, as far as a run can tell: nothing of the first is in it.
     list(graph.run_text("MATCH (n) DETACH DELETE n", {})[1])
     load_graph(graph, facts=100)
     whole_run(graph, "run", rounds=2)
-    assert list(read_trail(kept)) == answers
-    assert len(trail_of(graph, "run")) == 16
+    assert lines_in(kept) == answers
+    assert len(answers_of(graph, "run")) == 16
 
 
 def test_lost_answers_are_told_not_forgotten(graph: Graph) -> None:
@@ -260,7 +272,7 @@ def test_lost_answers_are_told_not_forgotten(graph: Graph) -> None:
     # What stands behind the counted answers is of a round that never took place.
     file.write_bytes(b"".join([*lines, *lines[:2], b"torn"]))
     assert run_rounds(graph, HashProbe(graph), longer).rounds == ROUNDS + 1
-    assert len(trail_of(graph, "run")) == (ROUNDS + 1) * 8
+    assert len(answers_of(graph, "run")) == (ROUNDS + 1) * 8
 
 
 def test_a_run_is_extended_but_not_shortened(graph: Graph) -> None:
@@ -291,7 +303,7 @@ def test_a_forgotten_run_leaves_nothing_to_the_next_of_its_name(graph: Graph) ->
 def test_one_process_at_a_time(graph: Graph) -> None:
     load_graph(graph)
     probe, plan = HashProbe(graph), plan_for("run")
-    begin_run(graph, probe, plan)
+    begin_run(graph, probe, plan, "hash")
     refused = []
 
     def interfere(_round: Any) -> None:
@@ -300,22 +312,22 @@ def test_one_process_at_a_time(graph: Graph) -> None:
                 meddle()
             refused.append(caught)
 
-    run_rounds(graph, probe, plan, on_round=interfere)
+    run_rounds(graph, probe, plan, on_batch=interfere)
     assert len(refused) == 2 * ROUNDS
 
 
 def test_a_round_that_somebody_else_took_leaves_no_answers(graph: Graph) -> None:
     load_graph(graph)
     probe, plan = HashProbe(graph), plan_for("run")
-    begin_run(graph, probe, plan)
+    begin_run(graph, probe, plan, "hash")
 
     def steal(round_: Any) -> None:
         if round_.number == 3:
             graph.write("beliefs/guard_round", id="run", round=4, asked=0, unaskable=0, unanswered=0)
 
     with pytest.raises(KgprobeError, match="has round 4 already"):
-        run_rounds(graph, probe, plan, on_round=steal)
-    assert [answer["round"] for answer in trail_of(graph, "run")] == [1] * 8 + [2] * 8 + [3] * 8
+        run_rounds(graph, probe, plan, on_batch=steal)
+    assert [answer["round"] for answer in answers_of(graph, "run")] == [1] * 8 + [2] * 8 + [3] * 8
 
 
 def test_what_was_loaded_since_is_told(graph: Graph) -> None:
@@ -325,7 +337,7 @@ def test_what_was_loaded_since_is_told(graph: Graph) -> None:
 
     def go_on(rounds: int) -> None:
         plan = plan_for("run", rounds=rounds)
-        run_rounds(graph, HashProbe(graph), plan, on_start=lambda facts, applied, changed: told.append(changed))
+        run_rounds(graph, HashProbe(graph), plan, on_start=lambda start: told.append(start.changed))
 
     go_on(2)
     people, edges, relations = random_graph(5, 5, seed=1)
@@ -338,20 +350,20 @@ def test_what_was_loaded_since_is_told(graph: Graph) -> None:
 def own_graph(tmp_path: Path) -> Iterator[tuple[Graph, str]]:
     """An embedded graph that other processes can open, which runs as long as the test."""
     folder = tmp_path / "graph"
-    with lease(Folder(folder)) as endpoint, Graph(endpoint) as graph:
+    with open_graph(folder) as graph:
         load_graph(graph)
         yield graph, str(folder)
 
 
-def test_killed_twenty_times_each_answer_counts_once(own_graph: tuple[Graph, str]) -> None:
+@pytest.mark.parametrize("kills", [4, pytest.param(20, marks=pytest.mark.slow)])
+def test_killed_again_and_again_each_answer_counts_once(own_graph: tuple[Graph, str], kills: int) -> None:
     graph, folder = own_graph
-    rounds = 60
+    rounds = 3 * kills
     whole_run(graph, "undisturbed", rounds=rounds)
     script = Path(__file__).parent / "killed_run.py"
     generator = random.Random(4)
-    kills = 0
     reached = []
-    while kills < 20:
+    for _ in range(kills):
         process = subprocess.Popen(
             [sys.executable, str(script), folder, "killed", str(rounds)],
             stdout=subprocess.PIPE,
@@ -367,7 +379,6 @@ def test_killed_twenty_times_each_answer_counts_once(own_graph: tuple[Graph, str
         process.send_signal(signal.SIGKILL)
         process.wait()
         process.stdout.close()
-        kills += 1
         reached.append(int(first) if first.strip().isdigit() else rounds)
     assert np.ptp(reached) > 0
     finished = subprocess.run(
@@ -375,6 +386,6 @@ def test_killed_twenty_times_each_answer_counts_once(own_graph: tuple[Graph, str
     )
     assert finished.stdout.splitlines()[-1] == "done"
     assert beliefs_in(graph, "killed") == beliefs_in(graph, "undisturbed")
-    assert (trail_of(graph, "killed")) == (trail_of(graph, "undisturbed"))
+    assert (answers_of(graph, "killed")) == (answers_of(graph, "undisturbed"))
     run = get_run(graph, "killed")
     assert (run["round"], run["asked"]) == (rounds, rounds * 8)

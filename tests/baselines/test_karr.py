@@ -11,7 +11,7 @@ from kgprobe.baselines.karr import Contrasts, draw_contrasts, karr
 from kgprobe.graph.client import Graph
 from kgprobe.graph.ingest import load
 from kgprobe.records import Entity, Fact, Relation
-from kgprobe.sampling.facts import FactKey
+from kgprobe.sampling.keys import FactKey
 from kgprobe.verbalize.corrections import WrittenCloze
 from kgprobe.verbalize.sentences import Cloze
 from tests.baselines.asked import ASKED, CAPITAL, NAMELESS, TOO_LONG, tiny

@@ -14,7 +14,7 @@ from kgprobe.graph.client import Graph
 from kgprobe.graph.ingest import load
 from kgprobe.probes.outcome import Outcome, Verdict
 from kgprobe.records import Fact
-from kgprobe.sampling.facts import FactKey
+from kgprobe.sampling.keys import FactKey
 from tests.beliefs.graphs import askable_of, random_graph
 from tests.written_source import WrittenSource
 
@@ -67,7 +67,9 @@ def beliefs_in(graph: Graph, run: str) -> dict[str, tuple[int, int, int, int]]:
 def outcomes_of(facts: Sequence[Fact], answers: dict[str, Verdict]) -> list[Outcome]:
     subjects = {fact.id: fact.subject for fact in facts}
     return [
-        Outcome(FactKey(subjects[fact], fact), verdict, reason="no type" if verdict is Verdict.UNASKABLE else None)
+        Outcome(
+            FactKey(subjects[fact], fact), verdict, "r0", reason="no type" if verdict is Verdict.UNASKABLE else None
+        )
         for fact, verdict in answers.items()
     ]
 

@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
-from kgprobe.asking.rounds import Plan, begin_run, run_rounds
+from kgprobe.asking.rounds import go_on
+from kgprobe.asking.runs import Plan, begin_run
 from kgprobe.beliefs.propagation import Ends, received
 from kgprobe.graph.client import Graph
 from kgprobe.graph.ingest import load
@@ -55,8 +56,8 @@ def test_counters_say_what_a_run_in_the_graph_has_come_to(
     people, edges, relations = random_graph(30, 200, seed=11)
     load(graph, WrittenSource(people, edges, relations))
     plan = Plan("run", rounds=10, batch=8, seed=2, as_of=AS_OF)
-    begin_run(graph, HashProbe(graph), plan)
-    run_rounds(graph, HashProbe(graph), plan)
+    begin_run(graph, HashProbe(graph), plan, "hash")
+    go_on(graph, HashProbe(graph), plan)
     beliefs = beliefs_in(graph, "run")
     facts = askable_of(edges)
     assert sum(values[2] + values[3] for values in beliefs.values()) == 80

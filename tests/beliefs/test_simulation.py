@@ -10,17 +10,17 @@ import pytest
 from kgprobe.beliefs.draw import Beliefs
 from kgprobe.beliefs.reference import Reference, Synthetic, synthetic
 from kgprobe.beliefs.simulation import (
-    STRATEGIES,
+    SAMPLING_STRATEGIES,
     Answers,
-    Strategy,
+    SamplingStrategy,
     checkpoint_rounds,
     replay,
     replay_all,
     shown_rounds,
 )
 
-ITERATION = STRATEGIES[-1]
-MONTE_CARLO = Strategy("monte-carlo", propagation=False)
+ITERATION = SAMPLING_STRATEGIES[-1]
+MONTE_CARLO = SamplingStrategy("monte-carlo", propagation=False)
 
 
 def small_reference(facts: int = 30, entities: int = 9, seed: int = 0) -> Reference:
@@ -32,7 +32,13 @@ def small_reference(facts: int = 30, entities: int = 9, seed: int = 0) -> Refere
 
 
 def naive_replay(
-    reference: Reference, strategy: Strategy, seed: list[int], rounds: int, batch: int, hardest: int, max_degree: int
+    reference: Reference,
+    strategy: SamplingStrategy,
+    seed: list[int],
+    rounds: int,
+    batch: int,
+    hardest: int,
+    max_degree: int,
 ) -> dict[str, float]:
     """The definition, fact by fact and answer by answer."""
     facts = [{int(s), int(o)} for s, o in zip(reference.subjects, reference.objects, strict=True)]
@@ -87,9 +93,9 @@ def naive_replay(
     }
 
 
-@pytest.mark.parametrize("strategy", STRATEGIES, ids=lambda strategy: strategy.name)
+@pytest.mark.parametrize("strategy", SAMPLING_STRATEGIES, ids=lambda strategy: strategy.name)
 @pytest.mark.parametrize("max_degree", [6, 1000])
-def test_a_replay_is_its_definition(strategy: Strategy, max_degree: int) -> None:
+def test_a_replay_is_its_definition(strategy: SamplingStrategy, max_degree: int) -> None:
     reference = small_reference()
     rounds = [1, 2, 5, 12, 30]
     found = replay(reference, strategy, [3, 1], checkpoints=rounds, batch=4, hardest=7, max_degree=max_degree)
@@ -102,7 +108,7 @@ def test_the_same_seed_gives_the_same_replay_and_another_does_not() -> None:
     reference = small_reference()
 
     def replayed(seed: int) -> Any:
-        return [replay(reference, strategy, [seed], checkpoints=[20], batch=4) for strategy in STRATEGIES[:-1]]
+        return [replay(reference, strategy, [seed], checkpoints=[20], batch=4) for strategy in SAMPLING_STRATEGIES[:-1]]
 
     assert replayed(1) == replayed(1)
     assert all(one != other for one, other in zip(replayed(1), replayed(2), strict=True))
@@ -147,8 +153,8 @@ def test_all_strategies_are_replayed_on_each_reference() -> None:
     found = replay_all(
         references, 7, checkpoints=[1, 9], batch=4, hardest=5, max_degree=6, on_replay=lambda: replayed.append(1)
     )
-    assert (list(found), len(replayed)) == ([strategy.name for strategy in STRATEGIES], 10)
-    for strategy in STRATEGIES:
+    assert (list(found), len(replayed)) == ([strategy.name for strategy in SAMPLING_STRATEGIES], 10)
+    for strategy in SAMPLING_STRATEGIES:
         for repetition, reference in enumerate(references):
             alone = replay(reference, strategy, [7, repetition], checkpoints=[1, 9], batch=4, hardest=5, max_degree=6)
             assert str(found[strategy.name][repetition]) == str(alone)

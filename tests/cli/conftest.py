@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.cli.inprocess import run
 from tests.models.tiny import byte_level, random_model
-from tests.servers.servers import kgprobe
 
 
 @pytest.fixture(scope="session")
@@ -37,8 +37,8 @@ def _saved(folder: Path, **others: object) -> str:
 @pytest.fixture(scope="session")
 def sample(home: dict[str, str]) -> Iterator[None]:
     """The sample graph, on a server that runs from test to test."""
-    assert kgprobe("graph", "start", "--memory", "1g", **home).returncode == 0
-    loaded = kgprobe("load", "sample", **home)
+    assert run("graph", "start", "--memory", "1g", **home).returncode == 0
+    loaded = run("load", "sample", **home)
     assert loaded.returncode == 0, loaded.stderr
     yield
-    assert kgprobe("graph", "stop", "--force", **home).returncode == 0
+    assert run("graph", "stop", "--force", **home).returncode == 0

@@ -9,7 +9,8 @@ import pytest
 
 from kgprobe.graph.client import Endpoint
 from kgprobe.graph.queries import query_names
-from tests.servers.servers import kgprobe, servers_on
+from tests.cli.inprocess import run as kgprobe
+from tests.servers.servers import servers_on
 
 
 @pytest.fixture

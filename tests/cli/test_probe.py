@@ -6,7 +6,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from tests.servers.servers import kgprobe
+from tests.cli.inprocess import run as kgprobe
 
 
 @pytest.mark.usefixtures("sample")
@@ -16,11 +16,12 @@ def test_a_sample_is_probed_kept_and_shown_again(home: dict[str, str], model: st
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)
     assert (found["facts"], found["done"], found["not_in_graph"]) == (9, 9, 0)
-    assert found["asked"] + sum(found["unaskable"].values()) == 9
-    assert [row["n"] for row in found["min_at_n"]] == [1, 2, 3, 4]
-    means = [row["mean"] for row in found["min_at_n"]]
+    curves = found["tables"]["curves"]["rows"]
+    assert [row["n"] for row in curves] == [1, 2, 4]
+    means = [row["Min@n"] for row in curves]
     assert means == sorted(means, reverse=True)
-    table = pd.read_parquet(found["table"])
+    assert all(row["Min@n_low"] <= row["Min@n"] <= row["Min@n_high"] for row in curves)
+    table = pd.read_parquet(found["files"][0])
     assert table["fact"].nunique() == 9
     assert len(Path(found["outcomes"]).read_text().splitlines()) == 9
 
@@ -29,8 +30,9 @@ def test_a_sample_is_probed_kept_and_shown_again(home: dict[str, str], model: st
     assert "9 of them measured before" in again.stderr
 
     shown = kgprobe(*command[:-1], **home)
-    assert "random distractors" in shown.stdout
+    assert "distractors, hf:" in shown.stdout
     assert "Min@n" in shown.stdout
+    assert "plausibilities.parquet" in shown.stdout
 
 
 @pytest.mark.usefixtures("sample")
@@ -61,14 +63,15 @@ def test_a_list_is_probed_and_what_is_not_there_is_told(home: dict[str, str], mo
 
     listed.write_text("Q17\tP36\tQ90\n")
     none = kgprobe(*command, str(listed), **home)
-    assert (none.returncode, "names no fact of this graph" in none.stderr) == (1, True)
+    assert (none.returncode, "--facts names no fact of this graph" in none.stderr) == (1, True)
 
 
 @pytest.mark.usefixtures("sample")
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        (["--sentences", "0"], "neither a number from 1 on nor 'all'"),
+        (["--sentences", "0"], "--sentences"),
+        (["--max-cost", "1"], "No such option"),
         (["--strategy", "best"], "random"),
         (["--relation", "P999"], "P999"),
         (["--facts", "nowhere.jsonl"], "nowhere.jsonl"),

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from tests.cli.inprocess import run as kgprobe
 from tests.models.api.fault_proxy import FaultProxy
-from tests.servers.servers import kgprobe
 
 pytestmark = pytest.mark.usefixtures("sample")
 
@@ -24,19 +24,19 @@ def test_a_sample_is_asked_kept_and_shown_again(home: dict[str, str], talker: st
     done = kgprobe(*command, "--json", **home)
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)
-    assert (found["model"], found["difficulty"], found["facts"], found["done"]) == (talker, "hard", 5, 5)
-    assert (found["asked"], found["stopped"], found["unanswered"], found["not_in_graph"]) == (5, "done", {}, 0)
+    assert (found["model"], found["probe"], found["facts"], found["done"]) == (talker, "questions", 5, 5)
+    assert (found["stopped"], found["unaskable"], found["unanswered"], found["not_in_graph"]) == ("done", {}, {}, 0)
     outcomes = lines(found["outcomes"])
     verdicts = Counter((row["evidence"]["kind"], row["verdict"]) for row in outcomes)
-    for kind in found["kinds"]:
+    for kind in found["tables"]["kinds"]["rows"]:
         of_kind = [count for (name, _), count in verdicts.items() if name == kind["kind"]]
         assert kind["answers"] == sum(of_kind)
         assert kind["right"] == verdicts[kind["kind"], "right"] / sum(of_kind)
-        assert (kind["off_format"], kind["chance"]) == (
+        assert (kind["off the format"], kind["by guessing"]) == (
             verdicts[kind["kind"], "off-format"],
             0.5 if kind["kind"] == "yes/no" else 0,
         )
-    assert {one["class"]: one["count"] for one in found["errors"]} == Counter(
+    assert {one["class"]: one["answers"] for one in found["tables"]["errors"]["rows"]} == Counter(
         row["evidence"]["error"] for row in outcomes if row["verdict"] != "right"
     )
     # What would be asked can be looked at before.
@@ -47,7 +47,8 @@ def test_a_sample_is_asked_kept_and_shown_again(home: dict[str, str], talker: st
 
     again = kgprobe(*command, **home, COLUMNS="200")
     assert "5 of them measured before" in again.stderr
-    assert "hard questions · 5 answers" in again.stdout
+    assert "questions, hf:" in again.stdout
+    assert "5 asked" in again.stdout
     assert "By kind of question" in again.stdout
     assert "Errors" in again.stdout
 
@@ -58,8 +59,8 @@ def test_a_budget_ends_it_and_the_same_command_goes_on(home: dict[str, str]) -> 
         options = ["--batch", "3", "--concurrency", "1", "--follow-ups", "0", "--json"]
         short = kgprobe(*command, *options, "--max-tokens", "1000", **home)
         assert short.returncode == 0, short.stderr
-        assert "The budget does not last for another batch" in short.stderr
-        assert "the same command goes on" in short.stderr
+        assert "The budget does not last for more than" in short.stderr
+        assert "The same command goes on." in short.stderr
         begun = json.loads(short.stdout)
         assert begun["stopped"] == "budget spent"
         assert 0 < begun["done"] < 12
@@ -74,7 +75,7 @@ def test_a_budget_ends_it_and_the_same_command_goes_on(home: dict[str, str]) -> 
         assert set(proxy.answered.values()) == {1}
     right = [row["verdict"] == "right" for row in lines(found["outcomes"])]
     assert right == [row["evidence"]["expected"] for row in lines(found["outcomes"])]
-    assert found["kinds"][0]["right"] == sum(right) / 12
+    assert found["tables"]["kinds"]["rows"][0]["right"] == sum(right) / 12
 
 
 def test_what_got_no_answer_is_told_and_asked_again(home: dict[str, str]) -> None:
@@ -95,31 +96,33 @@ def test_what_got_no_answer_is_told_and_asked_again(home: dict[str, str]) -> Non
         assert first.returncode == 0, first.stderr
         assert "2 questions got no answer; the same command asks them again." in first.stderr
         assert "No answer came: 2: HTTP 400: not of this" in first.stdout
-        assert "4 answers" in first.stdout
+        assert "2 got no answer" in first.stdout
 
         broken = False
         before = len(proxy.seen)
         second = kgprobe(*command, "--follow-ups", "0", "--json", **home)
         found = json.loads(second.stdout)
-        assert (found["asked"], found["done"], found["unanswered"]) == (6, 6, {})
+        assert (found["facts"], found["done"], found["unanswered"]) == (6, 6, {})
         assert "no answer" not in second.stderr
         assert {one.prompt for one in proxy.seen[before:]} == refused
-        assert [row["verdict"] for row in lines(found["outcomes"])].count("unanswered") == 0
+        # The later line of a place is the one that counts.
+        latest = {row["place"]: row["verdict"] for row in lines(found["outcomes"])}
+        assert (len(latest), "unanswered" in latest.values()) == (6, False)
 
 
 def test_a_model_that_takes_no_question_is_told(home: dict[str, str], model: str) -> None:
     command = ["probe", "questions", "--model", model, *FACTS, "6", "--batch", "3"]
     done = kgprobe(*command, "--json", **home)
     found = json.loads(done.stdout)
-    assert (found["done"], found["asked"], found["stopped"]) == (3, 0, "no answers")
-    assert "Not one of the last questions got an answer, after 3 of 6 facts" in done.stderr
+    assert (found["done"], found["tables"], found["stopped"]) == (3, {}, "no answers")
+    assert "Ended after 0 of 6 facts: no answers come. None of the last 3 questions got an answer" in done.stderr
 
 
 @pytest.mark.parametrize(
     ("options", "code", "said"),
     [
         (["--model", "demo", "--max-cost", "1"], 2, "--price-in and --price-out"),
-        (["--model", "demo", "--price-in", "1"], 2, "give both --price-in and --price-out"),
+        (["--model", "demo", "--price-in", "1"], 2, "--price-out is missing: a model has two prices"),
         (["--model", "openai:gpt"], 1, "set the environment variable OPENAI_API_KEY"),
         (["--model", "demo", "--relation", "P999"], 2, "P999"),
     ],

@@ -1,16 +1,17 @@
 """The rounds commands and the demo as a user types them, with real models."""
 
 import json
-import os
 import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from tests.servers.servers import clean_environment, kgprobe
+from tests.cli.inprocess import run as kgprobe
+from tests.servers.servers import clean_environment
 
 
 @pytest.mark.usefixtures("sample")
@@ -102,24 +103,35 @@ def test_mistakes_are_told_in_a_sentence(arguments: list[str], code: int, said: 
 @pytest.mark.usefixtures("sample")
 def test_names_that_are_no_folders_and_relations_that_are_not_there(home: dict[str, str], model: str) -> None:
     bad_name = kgprobe("rounds", "run", "--model", model, "--run", "../up", **home)
-    assert (bad_name.returncode, "cannot name a run" in bad_name.stderr) == (1, True), bad_name.stderr
+    assert (bad_name.returncode, "--run is '../up'" in bad_name.stderr) == (2, True), bad_name.stderr
     bad_relation = kgprobe("rounds", "run", "--model", model, "--relation", "P99999", **home)
     assert (bad_relation.returncode, "P99999" in bad_relation.stderr) == (2, True), bad_relation.stderr
 
 
-def test_a_graph_without_facts_is_told_and_keeps_no_run(tmp_path: Path, model: str, home: dict[str, str]) -> None:
+@pytest.fixture
+def own_graph(tmp_path: Path) -> Iterator[list[str]]:
+    """The option of a graph of a test's own, whose server runs from command to command."""
+    at = ["--graph", str(tmp_path / "graph")]
+    assert kgprobe("graph", "start", *at).returncode == 0
+    yield at
+    assert kgprobe("graph", "stop", *at).returncode == 0
+
+
+def test_a_graph_without_facts_is_told_and_keeps_no_run(
+    tmp_path: Path, own_graph: list[str], model: str, home: dict[str, str]
+) -> None:
     relations = tmp_path / "relations.jsonl"
     relations.write_text('{"id": "P36", "clozes": ["The capital of [X] is [Y]"]}')
-    at = ["--graph", str(tmp_path / "graph")]
+    at = own_graph
     assert kgprobe("load", "table", "--relations", str(relations), *at, **home).returncode == 0
     done = kgprobe("rounds", "run", "--model", model, "--run", "empty", *at, **home)
     assert (done.returncode, "The graph has no fact to ask" in done.stderr) == (1, True), done.stderr
     assert "No run in this graph yet" in kgprobe("rounds", "status", *at, **home).stderr
 
 
-def test_a_home_that_cannot_be_written_is_told(tmp_path: Path, model: str) -> None:
+def test_a_home_that_cannot_be_written_is_told(tmp_path: Path, own_graph: list[str], model: str) -> None:
     (tmp_path / "home").write_text("a file")
-    at = ["--graph", str(tmp_path / "graph")]
+    at = own_graph
     done = kgprobe("rounds", "run", "--model", model, *at, KGPROBE_HOME=str(tmp_path / "home"))
     assert done.returncode == 1
     assert "Traceback" not in done.stderr
@@ -130,9 +142,10 @@ def test_a_home_that_cannot_be_written_is_told(tmp_path: Path, model: str) -> No
     assert "No run in this graph yet" in kgprobe("rounds", "status", *at).stderr
 
 
+@pytest.mark.usefixtures("shared_demo")
 def test_the_demo_works_twice(tmp_path: Path, demo_folder: Path) -> None:
     (tmp_path / "models").symlink_to(demo_folder.parent)
-    home = {"KGPROBE_HOME": str(tmp_path), "OMP_NUM_THREADS": str(os.cpu_count())}
+    home = {"KGPROBE_HOME": str(tmp_path)}
     found = []
     for _ in range(2):
         done = kgprobe("demo", "--rounds", "2", "--batch", "6", "--json", **home)

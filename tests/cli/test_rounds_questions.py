@@ -4,14 +4,16 @@ import json
 import sqlite3
 import subprocess
 import sys
+import time
 from collections import Counter, defaultdict
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.cli.inprocess import run as kgprobe
 from tests.models.api.fault_proxy import FaultProxy, at_random
-from tests.servers.servers import clean_environment, kgprobe, wait_for
+from tests.servers.servers import clean_environment, wait_for
 
 pytestmark = pytest.mark.usefixtures("sample")
 
@@ -55,7 +57,7 @@ def test_a_local_model_is_asked_questions(home: dict[str, str], talker: str) -> 
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)
     assert (found["probe"], found["rounds"], found["questions"], found["unanswered"]) == ("questions", 2, 6, 0)
-    assert sum(kind["answers"] for kind in found["answers"]["kinds"]) == 6
+    assert sum(kind["answers"] for kind in found["tables"]["kinds"]["rows"]) == 6
     assert_beliefs_are_the_trail("talk", found, home)
     page = Path(found["page"]).read_text()
     assert "yes/no" in page
@@ -127,7 +129,7 @@ def test_a_budget_ends_a_run_and_it_goes_on(home: dict[str, str]) -> None:
         limits = ["--concurrency", "1", "--max-tokens", "1500"]
         poor = kgprobe("rounds", "run", *model, *options, *limits, **home)
         assert poor.returncode == 0, poor.stderr
-        assert "the budget does not last for another round" in poor.stderr
+        assert "The budget does not last for more than round" in poor.stderr
         assert "Go on with: kgprobe rounds resume poor" in poor.stderr
         found = json.loads(poor.stdout)
         assert found["stopped"] == "budget spent"
@@ -142,16 +144,24 @@ def test_a_budget_ends_a_run_and_it_goes_on(home: dict[str, str]) -> None:
         assert set(proxy.answered.values()) == {1}, "what was paid for was sent again"
 
 
-def test_a_killed_run_of_a_real_server_behind_faults_loses_nothing(
-    home: dict[str, str], api_model: tuple[str, str]
+def says_no(_: str) -> str:
+    """Takes its time, as a model does, so that there is a moment in which to be killed."""
+    time.sleep(0.2)
+    return "No."
+
+
+@pytest.mark.parametrize("server", ["fast", pytest.param("real", marks=pytest.mark.slow)])
+def test_a_killed_run_behind_faults_loses_nothing(
+    home: dict[str, str], server: str, request: pytest.FixtureRequest
 ) -> None:
-    name, url = api_model
+    name, url = request.getfixturevalue("api_model") if server == "real" else ("fast", says_no)
     with FaultProxy(upstream=url, faults=at_random(0.1, seed=1), hang=1.0) as proxy:
+        killed, undisturbed = f"killed-{server}", f"undisturbed-{server}"
         model = ["--model", f"openai:{name}@{proxy.url}", "--probe", "questions", "--concurrency", "4"]
         options = ["--relation", "P30", "--as-of", "2024", "--rounds", "3", "--batch", "4", "--follow-ups", "0"]
         command = ["rounds", "run", *model, *options, "--seed", "5", "--json", "--run"]
         process = subprocess.Popen(
-            [sys.executable, "-m", "kgprobe", *command, "killed"],
+            [sys.executable, "-m", "kgprobe", *command, killed],
             stdout=subprocess.DEVNULL,
             stderr=subprocess.PIPE,
             text=True,
@@ -159,8 +169,8 @@ def test_a_killed_run_of_a_real_server_behind_faults_loses_nothing(
         )
         # In the middle of the second round.
         trail = Path(home["KGPROBE_HOME"]) / "runs"
-        wait_for(lambda: process.poll() is not None or any(trail.glob("killed-*/outcomes.jsonl")), 240)
-        wait_for(lambda: process.poll() is not None or len(lines_of(trail, "killed")) >= 4, 240)
+        wait_for(lambda: process.poll() is not None or any(trail.glob(f"{killed}-*/outcomes.jsonl")), 240)
+        wait_for(lambda: process.poll() is not None or len(lines_of(trail, killed)) >= 4, 240)
         begun = len(proxy.seen)
         wait_for(lambda: process.poll() is not None or len(proxy.seen) >= begun + 2, 240)
         assert process.poll() is None, process.stderr and process.stderr.read()
@@ -170,11 +180,11 @@ def test_a_killed_run_of_a_real_server_behind_faults_loses_nothing(
             kept = {json.loads(request)["prompt"] for (request,) in answers.execute("SELECT request FROM answer")}
         sent = len(proxy.seen)
 
-        done = kgprobe("rounds", "resume", "killed", "--json", **home)
+        done = kgprobe("rounds", "resume", killed, "--json", **home)
         assert done.returncode == 0, done.stderr
         found = json.loads(done.stdout)
         assert (found["rounds"], found["questions"], found["unanswered"], found["stopped"]) == (3, 12, 0, "done")
-        outcomes = assert_beliefs_are_the_trail("killed", found, home)
+        outcomes = assert_beliefs_are_the_trail(killed, found, home)
         assert [outcome["round"] for outcome in outcomes] == [1] * 4 + [2] * 4 + [3] * 4
         assert not kept & {one.prompt for one in proxy.seen[sent:]}, "what was kept was asked for again"
         kinds = proxy.kinds()
@@ -182,10 +192,10 @@ def test_a_killed_run_of_a_real_server_behind_faults_loses_nothing(
 
         # One that was never disturbed comes to the same, and has all its answers from before.
         sent = len(proxy.seen)
-        again = kgprobe(*command, "undisturbed", **home)
+        again = kgprobe(*command, undisturbed, **home)
         assert again.returncode == 0, again.stderr
         assert len(proxy.seen) == sent
-        assert assert_beliefs_are_the_trail("undisturbed", json.loads(again.stdout), home) == outcomes
+        assert assert_beliefs_are_the_trail(undisturbed, json.loads(again.stdout), home) == outcomes
 
 
 @pytest.mark.parametrize(
@@ -200,14 +210,15 @@ def test_a_killed_run_of_a_real_server_behind_faults_loses_nothing(
             2,
             "--strategy: for --probe distractors",
         ),
-        (["--model", "demo", "--judge", "demo", "--difficulty", "easy"], 2, "this is --probe distractors"),
+        (["--model", "demo", "--grader", "demo", "--difficulty", "easy"], 2, "this is --probe distractors"),
         (["--model", "demo", "--width", "0.9"], 2, "0.9"),
-        (["--model", "demo", "--width", "nan"], 2, "nan is no width"),
+        (["--model", "demo", "--width", "nan"], 2, "--width is nan"),
         # Before the first model has been asked anything.
         (["--model", "demo", "--model", "openai:gpt", "--probe", "questions"], 1, "OPENAI_API_KEY"),
     ],
 )
 def test_mistakes_are_told_in_a_sentence(home: dict[str, str], options: list[str], code: int, said: str) -> None:
-    done = kgprobe("rounds", "run", *options, **home, OPENAI_API_KEY="")
+    key = "a key" if said == "probabilities" else ""
+    done = kgprobe("rounds", "run", *options, **home, OPENAI_API_KEY=key)
     assert (done.returncode, "Traceback" in done.stderr) == (code, False), done.stderr
     assert said in done.stderr

@@ -17,7 +17,8 @@ from hypothesis import strategies as st
 
 from kgprobe.cli.shell import is_complete, pieces
 from kgprobe.graph.client import Endpoint
-from kgprobe.graph.parameters import ParameterError, parse_parameters
+from kgprobe.graph.parameters import parse_parameters
+from kgprobe.graph.queries import QueryError
 from kgprobe.graph.statements import parameters_in, split_statements
 from tests.servers.servers import clean_environment, kgprobe
 
@@ -73,7 +74,7 @@ def test_parameters_are_found_outside_of_strings_and_comments() -> None:
 def test_parameters_are_json_or_text() -> None:
     typed = ["a=1", "b=x y", 'c="1"', 'd=[1, "é"]', "e=", "f=true", "g=a=b", "a=2"]
     assert parse_parameters(typed) == {"a": 2, "b": "x y", "c": "1", "d": [1, "é"], "e": "", "f": True, "g": "a=b"}
-    with pytest.raises(ParameterError, match="name=value"):
+    with pytest.raises(QueryError, match="name=value"):
         parse_parameters(["=1"])
 
 

@@ -1,18 +1,8 @@
 """The queries people start with, on both engines, against the same expected rows."""
 
-from pathlib import Path
-
 import pytest
 
 from kgprobe.graph.client import Graph
-
-FEW_FACTS = (Path(__file__).parent.parent / "data" / "few_facts.cypher").read_text(encoding="utf-8")
-
-
-@pytest.fixture
-def few_facts(graph: Graph) -> Graph:
-    list(graph.run_text(FEW_FACTS, {})[1])
-    return graph
 
 
 def test_ready(graph: Graph) -> None:

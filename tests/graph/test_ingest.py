@@ -1,9 +1,15 @@
 """Ingestion on both engines: idempotent, resumable, and nothing is lost silently."""
 
+import gc
+import threading
+from collections import Counter
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 from neo4j.exceptions import TransientError
 
 from kgprobe.errors import KgprobeError
@@ -11,7 +17,8 @@ from kgprobe.graph import client, ingest
 from kgprobe.graph.client import Graph
 from kgprobe.records import Entity, Fact, Rejected, Relation
 from kgprobe.servers.folder import Folder
-from kgprobe.servers.server import lease, stop
+from kgprobe.servers.leases import stop
+from kgprobe.servers.opening import open_graph
 from tests.written_source import WrittenSource
 
 EVERYTHING = (Path(__file__).parent.parent / "data" / "everything.cypher").read_text(encoding="utf-8")
@@ -43,11 +50,12 @@ def small(**changes: Any) -> WrittenSource:
 
 def everything(graph: Graph) -> list[str]:
     """All nodes and relationships, without the loads' own records and the graph's name, in an order of no meaning."""
+    own = {"uid", "batches"}
 
     def plain(value: Any) -> Any:
         if not isinstance(value, dict):
             return value
-        return sorted((key, plain(inner)) for key, inner in value.items() if key != "uid")
+        return sorted((key, plain(inner)) for key, inner in value.items() if key not in own)
 
     rows = [
         [sorted(row["labels"]), *(plain(row[column]) for column in list(row)[1:])]
@@ -164,11 +172,11 @@ def test_duplicates_and_strangers_are_reported(graph: Graph) -> None:
     assert report.problems == {"unreadable": 1, "duplicate": 2, "missing": 2}
     assert report.written == {"relations": 1, "entities": 7, "facts": 6}
     assert sorted(problems) == [
-        "written, line 7: f1 stands on line 1 already. Skipped; --strict stops here.",
-        "written, line 8: no JSON: unexpected end. Skipped; --strict stops here.",
-        "written, line 8: the subject Q9 of 'f9' is not in the graph. Skipped; --strict stops here.",
-        "written, line 9: Q142 stands on line 1 already. Skipped; --strict stops here.",
-        "written, line 9: the object Q8 of 'f8' is not in the graph. Skipped; --strict stops here.",
+        "written, line 7: f1 stands on line 1 already. Skipped; `strict` stops here.",
+        "written, line 8: no JSON: unexpected end. Skipped; `strict` stops here.",
+        "written, line 8: the subject Q9 of 'f9' is not in the graph. Skipped; `strict` stops here.",
+        "written, line 9: Q142 stands on line 1 already. Skipped; `strict` stops here.",
+        "written, line 9: the object Q8 of 'f8' is not in the graph. Skipped; `strict` stops here.",
     ]
     assert rows(graph, "MATCH (e:Entity {id: 'Q142'}) RETURN e.label, e.degree") == [("France", 4)]
 
@@ -202,7 +210,7 @@ def test_a_fact_with_another_object_is_a_duplicate_too(graph: Graph) -> None:
     problems: list[str] = []
     again = Fact("f1", "Q142", "P36", "Q64")
     report = ingest.load(graph, small(fact_records=[*FACTS, again]), report_problem=problems.append)
-    assert problems == ["written, line 7: f1 stands on line 1 already. Skipped; --strict stops here."]
+    assert problems == ["written, line 7: f1 stands on line 1 already. Skipped; `strict` stops here."]
     assert report.written["facts"] == 6
     assert rows(graph, "MATCH (s)-[f:FACT {id: 'f1'}]->(o) RETURN o.id") == [("Q90",)]
     # The same holds when something else has been loaded before.
@@ -291,6 +299,94 @@ def test_a_newer_input_replaces_what_it_names(graph: Graph) -> None:
     assert rows(graph, "MATCH (t:Type {id: $id}) RETURN t.size", id=COUNTRY) == [(2,)]
 
 
+# Ids hold their subject, as those of sources do.
+ENDS = st.sampled_from(["Q0", "Q1", "Q2", "Q3"])
+CHANGING_FACTS = st.lists(
+    st.builds(
+        lambda subject, number, relation, object_: Fact(f"{subject}-{number}", subject, relation, object_),
+        ENDS,
+        st.integers(0, 1),
+        st.sampled_from(["P0", "P1"]),
+        st.one_of(ENDS, st.just("Q404")),
+    ),
+    min_size=2,
+    max_size=8,
+    unique_by=lambda fact: fact.id,
+)
+CHANGING_TYPES = st.lists(
+    st.lists(st.sampled_from(["T0", "T1", "Q0"]), unique=True, max_size=3), min_size=4, max_size=4
+)
+
+
+@given(loads=st.lists(st.tuples(CHANGING_TYPES, CHANGING_FACTS), min_size=2, max_size=3))
+@settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_what_is_kept_beside_facts_is_what_they_say(
+    graph: Graph, monkeypatch: pytest.MonkeyPatch, loads: list[tuple[list[list[str]], list[Fact]]]
+) -> None:
+    monkeypatch.setattr(ingest, "BATCH_RECORDS", 5)
+    graph_is_emptied(graph)
+    facts: dict[str, Fact] = {}
+    for number, (types, changed) in enumerate(loads):
+        entities = [Entity(f"Q{index}", types=tuple(names)) for index, names in enumerate(types)]
+        report = ingest.load(graph, WrittenSource(entities, changed, fingerprint=f"written-{number}"))
+        there = {fact.id: fact for fact in changed if fact.object != "Q404"}
+        assert report.problems["missing"] == len(changed) - len(there)
+        facts |= there
+
+    assert rows(graph, "MATCH (s)-[f:FACT]->(o) RETURN f.id, s.id, f.relation, o.id ORDER BY f.id") == sorted(
+        (fact.id, fact.subject, fact.relation, fact.object) for fact in facts.values()
+    )
+    degrees = Counter(entity for fact in facts.values() for entity in {fact.subject, fact.object})
+    assert Counter(dict(rows(graph, "MATCH (e:Entity) RETURN e.id, coalesce(e.degree, 0)"))) == degrees
+    objects = {(fact.relation, fact.object) for fact in facts.values()}
+    assert rows(graph, "MATCH (o)-[:OBJECT_OF]->(r) RETURN r.id, o.id ORDER BY r.id, o.id") == sorted(objects)
+    sizes = Counter(relation for relation, _ in objects)
+    assert Counter(dict(rows(graph, "MATCH (r:Relation) RETURN r.id, r.size"))) == sizes
+    links = {(name, f"Q{index}") for index, names in enumerate(loads[-1][0]) for name in names}
+    assert rows(graph, "MATCH (e)-[:INSTANCE_OF]->(t) RETURN t.id, e.id ORDER BY t.id, e.id") == sorted(links)
+    members = Counter(name for name, _ in links)
+    assert Counter(dict(rows(graph, "MATCH (t:Type) RETURN t.id, t.size"))) == members
+
+
+# The only clock: what walks a subject's facts for each of its rows needs many times as long.
+@pytest.mark.timeout(300, func_only=True)
+@pytest.mark.parametrize("hub", ["subject", "object"])
+def test_an_entity_of_many_facts_takes_a_walk_a_batch(graph: Graph, hub: str) -> None:
+    count = 20_000
+    others = [Entity(f"Q{number}") for number in range(1_000)]
+    ends = [("hub", other.id) if hub == "subject" else (other.id, "hub") for other in others] * (count // len(others))
+    facts = [Fact(f"{subject}-{line}", subject, "P1", object_) for line, (subject, object_) in enumerate(ends)]
+    assert ingest.load(graph, WrittenSource([Entity("hub"), *others], facts)).written["facts"] == count
+    again = ingest.load(graph, WrittenSource(fact_records=facts, fingerprint="written-2"))
+    assert again.written["facts"] == count
+    assert rows(graph, "MATCH ()-[f:FACT]->() RETURN count(f), count(DISTINCT f.id)") == [(count, count)]
+    assert rows(graph, "MATCH (e:Entity {id: 'hub'}) RETURN e.degree") == [(count,)]
+
+
+def test_two_loads_at_once_make_each_fact_once(graph: Graph, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ingest, "BATCH_RECORDS", 50)
+    entities = [Entity(f"Q{number}") for number in range(50)]
+    ingest.load(graph, WrittenSource(entities))
+    facts = [Fact(f"f{number}", f"Q{number % 7}", "P1", f"Q{number % 50}") for number in range(500)]
+    failures: list[BaseException] = []
+
+    def load(fingerprint: str) -> None:
+        try:
+            ingest.load(graph, WrittenSource(fact_records=facts, fingerprint=fingerprint))
+        except BaseException as error:
+            failures.append(error)
+
+    threads = [threading.Thread(target=load, args=[f"written-{number}"]) for number in (2, 3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not failures
+    assert rows(graph, "MATCH ()-[f:FACT]->() RETURN count(f), count(DISTINCT f.id)") == [(500, 500)]
+    total = [(2 * 500 - sum(fact.subject == fact.object for fact in facts),)]
+    assert rows(graph, "MATCH (e:Entity) RETURN sum(e.degree)") == total
+
+
 LABELS = [
     "`MATCH` (n) DETACH DELETE n //",
     "\"}) SET e.label = 'x' //",
@@ -326,7 +422,7 @@ def test_a_server_that_goes_away_is_a_clear_failure_and_the_load_goes_on(
     monkeypatch.setattr(ingest, "BATCH_RECORDS", 2)
     monkeypatch.setattr(client, "RETRY_SECONDS", 1.0)
     folder = Folder(tmp_path / "graph")
-    with lease(folder) as endpoint, Graph(endpoint) as graph:
+    with open_graph(folder.path) as graph:
 
         def stop_in_the_middle(stage: str, _records: int) -> None:
             if stage == "facts":
@@ -334,8 +430,19 @@ def test_a_server_that_goes_away_is_a_clear_failure_and_the_load_goes_on(
 
         with pytest.raises(KgprobeError, match="does not answer"):
             ingest.load(graph, small(), report_progress=stop_in_the_middle)
-    with lease(folder) as endpoint, Graph(endpoint) as graph:
+    with open_graph(folder.path) as graph:
         report = ingest.load(graph, small())
         assert report.resumed
         assert report.records == {"facts": 4}
         assert rows(graph, "MATCH ()-[f:FACT]->() RETURN count(f)") == [(6,)]
+
+
+@pytest.mark.parametrize("strict", [False, True])
+def test_garbage_is_collected_as_before_when_a_load_has_ended(graph: Graph, strict: bool) -> None:
+    before, seen = gc.get_threshold(), []
+    source = WrittenSource([Entity("A"), Entity("A")])
+    with pytest.raises(KgprobeError) if strict else nullcontext():
+        ingest.load(graph, source, strict=strict, report_progress=lambda *_: seen.append(gc.get_threshold()[0]))
+    assert gc.get_threshold() == before
+    assert all(threshold > before[0] for threshold in seen)
+    assert seen

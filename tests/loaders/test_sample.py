@@ -11,7 +11,7 @@ from benchmarks.check_sample import COLLECTION, EXPLAINED, compare, differences,
 from kgprobe.intervals import first_day, last_day, today
 from kgprobe.loaders.sample import FOLDER
 from kgprobe.records import Entity, Fact, Placed, Relation
-from kgprobe.sources.contract import get_loader
+from kgprobe.sources.contract import open_source
 from kgprobe.verbalize.articles import without_article
 from kgprobe.verbalize.sentences import cloze_prompt, fill, object_continuations, wh_question
 from kgprobe.verbalize.templates.kinds import check_template
@@ -39,7 +39,7 @@ COMMON_TYPE = {
 
 @cache
 def records() -> tuple[dict[str, Entity], dict[str, Relation], list[Fact]]:
-    source = get_loader("sample").open()
+    source = open_source("sample")
     placed: list[Placed] = [*source.entities(), *source.relations(), *source.facts()]
     entities = {record.id: record for _, record, _ in placed if isinstance(record, Entity)}
     relations = {record.id: record for _, record, _ in placed if isinstance(record, Relation)}

@@ -8,7 +8,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import click
 import numpy as np
 import pytest
 
@@ -17,16 +16,17 @@ from kgprobe.graph.client import Endpoint, Graph
 from kgprobe.graph.ingest import load
 from kgprobe.loaders.inactive_relations import read_inactive_relations
 from kgprobe.loaders.sample import FOLDER
-from kgprobe.loaders.sparql import OWN_PAGES, Choice, Filters, Topic, loader, open_topic
-from kgprobe.loaders.sparql_client import Client
-from kgprobe.loaders.sparql_walk import Plan
-from kgprobe.loaders.wikidata import Selection, open_dump
+from kgprobe.loaders.sparql_client import SparqlClient
+from kgprobe.loaders.sparql_topic import EntityFilters, Topic, TopicChoice, open_topic
+from kgprobe.loaders.sparql_walk import WalkPlan
+from kgprobe.loaders.wikidata import DumpSelection, open_dump
+from kgprobe.loaders.wikidata_model import OWN_PAGES
 from kgprobe.records import Entity, Fact, Rejected, Relation
-from kgprobe.sources.contract import get_loader
+from kgprobe.sources.contract import open_source
+from tests.cli.inprocess import run as kgprobe
 from tests.loaders.entities import Json, aliases, dump, entity, item, snak, statement, terms, time
 from tests.loaders.sparql_server import Fault, Proxy, oxigraph, proxy
 from tests.loaders.wikidata_rdf import to_rdf
-from tests.servers.servers import kgprobe
 
 GERMANY, FRANCE, KENYA = "Q183", "Q142", "Q114"
 ODD, CATEGORY, NAMELESS, GERMAN_ONLY, LONELY = "Q900001", "Q900002", "Q900003", "Q900004", "Q900005"
@@ -142,12 +142,14 @@ def through(server: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Ite
         yield made
 
 
-def choice(*centers: str, filters: Filters | None = None, **plan: Any) -> Choice:
-    return Choice(centers, Plan(**{"steps": 3, "walks": 15, **plan}), filters or Filters(), 10_000, inactive=INACTIVE)
+def choice(*centers: str, filters: EntityFilters | None = None, **plan: Any) -> TopicChoice:
+    return TopicChoice(
+        centers, WalkPlan(**{"steps": 3, "walks": 15, **plan}), filters or EntityFilters(), 10_000, inactive=INACTIVE
+    )
 
 
-def client(through: Proxy, **options: Any) -> Client:
-    return Client(through.address, **{"pause": 0, "back_off": 0.001, **options})
+def client(through: Proxy, **options: Any) -> SparqlClient:
+    return SparqlClient(through.address, **{"pause": 0, "back_off": 0.001, **options})
 
 
 def everything(topic: Topic) -> list[list[Any]]:
@@ -166,10 +168,10 @@ def ends(topic: Topic) -> set[str]:
 class Plain:
     """The same data, read by the loader of dumps, and walks over it one after the other."""
 
-    def __init__(self, world: list[Json], folder: Path, wanted: Choice) -> None:
+    def __init__(self, world: list[Json], folder: Path, wanted: TopicChoice) -> None:
         path = folder / "world.json"
         path.write_text(dump(*world), encoding="utf-8")
-        source = open_dump(path, selection=Selection(languages=wanted.languages, truthy=wanted.truthy))
+        source = open_dump(path, selection=DumpSelection(languages=wanted.languages, truthy=wanted.truthy))
         self.entities = {p.record.id: p.record for p in source.entities() if isinstance(p.record, Entity)}
         facts = [placed.record for placed in source.facts()]
         self.facts = sorted((fact for fact in facts if isinstance(fact, Fact)), key=lambda fact: fact.id)
@@ -239,10 +241,6 @@ def assert_same(topic: Topic, plain: Plain) -> tuple[dict[str, Entity], dict[str
     return expected_entities, expected_facts
 
 
-def test_the_loader_is_installed_under_its_name() -> None:
-    assert get_loader("sparql") is loader
-
-
 CASES = {
     "three steps from two centres": choice(GERMANY, KENYA),
     "one step": choice(GERMANY, steps=1, walks=40),
@@ -252,11 +250,11 @@ CASES = {
     "from a type": choice("Q6256", GERMANY),
     "ranks": replace(choice(ODD, walks=40), truthy=True),
     "languages": replace(choice(GERMANY, walks=60), languages=("de", "fr")),
-    "by languages": choice(FRANCE, filters=Filters(min_languages=3)),
-    "by pages": choice(FRANCE, filters=Filters(min_sitelinks=25)),
-    "by alias": choice(FRANCE, GERMANY, filters=Filters(with_alias=True)),
-    "by type": choice(FRANCE, GERMANY, filters=Filters(without_types=(*OWN_PAGES, "Q6256"))),
-    "all pages": choice(GERMANY, steps=1, walks=100, filters=Filters(without_types=())),
+    "by languages": choice(FRANCE, filters=EntityFilters(min_languages=3)),
+    "by pages": choice(FRANCE, filters=EntityFilters(min_sitelinks=25)),
+    "by alias": choice(FRANCE, GERMANY, filters=EntityFilters(with_alias=True)),
+    "by type": choice(FRANCE, GERMANY, filters=EntityFilters(without_types=(*OWN_PAGES, "Q6256"))),
+    "all pages": choice(GERMANY, steps=1, walks=100, filters=EntityFilters(without_types=())),
 }
 
 
@@ -336,7 +334,7 @@ def test_inactive_relations_are_shown_and_not_walked_along(through: Proxy) -> No
     assert not neighbours
     followed = open_topic(replace(wanted, inactive={"P463": ""}), client(through))
     assert {fact.object for fact in facts_of(followed) if fact.subject == GERMANY and fact.relation == "P47"}
-    two_steps = open_topic(replace(wanted, plan=Plan(2, 100)), client(through))
+    two_steps = open_topic(replace(wanted, plan=WalkPlan(2, 100)), client(through))
     active = {relation.id: relation.active for relation in everything(two_steps)[0]}
     assert active["P47"] is False
     assert active["P36"] is True
@@ -370,7 +368,7 @@ def test_word_frequency(through: Proxy) -> None:
     import wordfreq
 
     def labels(bound: float) -> dict[str, str]:
-        topic = open_topic(choice(FRANCE, walks=30, filters=Filters(min_frequency=bound)), client(through))
+        topic = open_topic(choice(FRANCE, walks=30, filters=EntityFilters(min_frequency=bound)), client(through))
         inside = ends(topic) - {FRANCE}
         return {one.id: one.label for one in everything(topic)[1] if one.id in inside}
 
@@ -381,7 +379,7 @@ def test_word_frequency(through: Proxy) -> None:
 
 
 def test_word_frequency_needs_words_of_the_language(through: Proxy) -> None:
-    wanted = replace(choice(FRANCE, filters=Filters(min_frequency=4.0)), languages=("sw",))
+    wanted = replace(choice(FRANCE, filters=EntityFilters(min_frequency=4.0)), languages=("sw",))
     with pytest.raises(KgprobeError, match="wordfreq has no words of sw"):
         open_topic(wanted, client(through))
 
@@ -389,7 +387,7 @@ def test_word_frequency_needs_words_of_the_language(through: Proxy) -> None:
 def test_word_frequency_needs_its_package(through: Proxy, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(__import__("sys").modules, "wordfreq", None)
     with pytest.raises(KgprobeError, match=r"pip install \"kgprobe\[topical\]\""):
-        open_topic(choice(FRANCE, filters=Filters(min_frequency=4.0)), client(through))
+        open_topic(choice(FRANCE, filters=EntityFilters(min_frequency=4.0)), client(through))
     assert not through.requests
 
 
@@ -455,7 +453,7 @@ def test_an_endpoint_without_wikidata(tmp_path: Path, monkeypatch: pytest.Monkey
         oxigraph("<http://a> <http://b> <http://c> .\n", tmp_path) as address,
         pytest.raises(KgprobeError, match="knows no Q183"),
     ):
-        open_topic(choice(GERMANY), Client(address, pause=0))
+        open_topic(choice(GERMANY), SparqlClient(address, pause=0))
 
 
 def test_an_interrupted_load_goes_on_and_asks_nothing_twice(through: Proxy) -> None:
@@ -464,7 +462,7 @@ def test_an_interrupted_load_goes_on_and_asks_nothing_twice(through: Proxy) -> N
     class Interruption(Exception):  # noqa: N818
         pass
 
-    def interrupt(after: int) -> Client:
+    def interrupt(after: int) -> SparqlClient:
         stopping = client(through)
 
         def report(message: str) -> None:
@@ -613,18 +611,26 @@ def test_the_command_line(through: Proxy, tmp_path: Path, start_server: Callable
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("options", "said"),
     [
-        (("--center", "Germany"), "--center Germany: one like Q42 is expected."),
-        (("--center", "Q1", "--language", 'en")'), '--language en"): one like en is expected.'),
-        (("--center", "Q1", "--without-type", "P1"), "--without-type P1: one like Q4167410 is expected."),
-        (("--center", "Q1", "--endpoint", "file:///etc"), "file:///etc is no address of a SPARQL endpoint"),
-        (("--center", "Q1", "--contact", "me (at home)"), "The contact 'me (at home)' cannot stand in a request"),
-        (("--center", "Q1", "--inactive", "no/such/file"), "no/such/file does not exist."),
+        ({"centers": ["Germany"]}, "`centers` names 'Germany'; one like Q42 is expected."),
+        ({"centers": []}, "`centers` is empty; at least one is expected, each a text."),
+        ({"languages": ['en")']}, "`languages` names 'en\")'; one like en is expected."),
+        ({"without_types": ["P1"]}, "`without_types` names 'P1'; one like Q4167410 is expected."),
+        ({"endpoint": "file:///etc"}, "`endpoint` is 'file:///etc', which is no address of a SPARQL endpoint"),
+        ({"endpoint": "http://[::1/sparql"}, "`endpoint` is 'http://[::1/sparql', which is no address"),
+        ({"contact": "me (at home)"}, "`contact` is 'me (at home)', which cannot stand in a request"),
+        ({"inactive": "no/such/file"}, "no/such/file does not exist."),
     ],
 )
-def test_options_that_cannot_be(arguments: tuple[str, ...], said: str, through: Proxy) -> None:
-    command = click.Command("sparql", params=list(loader.parameters), callback=loader.open)
+def test_options_that_cannot_be(options: dict[str, Any], said: str, through: Proxy) -> None:
     with pytest.raises(KgprobeError, match=re.escape(said)):
-        command.main(arguments, standalone_mode=False)
+        open_source("sparql", **{"centers": ["Q1"], "endpoint": through.address, **options})
     assert not through.requests
+
+
+def test_who_gives_wikimedia_no_contact_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+    # Refused before anything is asked.
+    with pytest.raises(KgprobeError, match="wordfreq has no words of sw"):
+        open_source("sparql", centers=["Q1"], languages=["sw"], min_frequency=4)
+    assert "`contact`" in capsys.readouterr().err

@@ -1,9 +1,14 @@
 """The client of SPARQL endpoints: what it says of itself, how it waits, and what becomes of every way to fail."""
 
+import asyncio
 import gzip
 import json
 import re
+import socket
+import threading
+import time
 from collections.abc import Iterator
+from contextlib import suppress
 from datetime import datetime, timedelta, timezone
 from email.utils import format_datetime
 from pathlib import Path
@@ -14,7 +19,7 @@ import pytest
 from kgprobe import __version__
 from kgprobe.errors import KgprobeError
 from kgprobe.loaders import sparql_client
-from kgprobe.loaders.sparql_client import TRIES, Client, TooSlow
+from kgprobe.loaders.sparql_client import TRIES, SparqlClient, TooSlow
 from tests.loaders.sparql_server import Fault, Proxy, oxigraph, proxy
 
 QUERY = "SELECT ?o { <http://a> <http://b> ?o } ORDER BY ?o"
@@ -35,8 +40,8 @@ def through(server: str) -> Iterator[Proxy]:
         yield made
 
 
-def client(through: Proxy, **options: Any) -> Client:
-    return Client(through.address, **{"pause": 0, "back_off": 0.001, **options})
+def client(through: Proxy, **options: Any) -> SparqlClient:
+    return SparqlClient(through.address, **{"pause": 0, "back_off": 0.001, **options})
 
 
 def fail(through: Proxy, *faults: Fault | None) -> None:
@@ -55,7 +60,7 @@ def test_who_asks(through: Proxy) -> None:
     client(through).select(QUERY)
     client(through, contact="me@example.org").select(QUERY)
     nobody, me = (request.headers["User-Agent"] for request in through.requests)
-    assert re.fullmatch(rf"kgprobe/{re.escape(__version__)} Python-urllib/3\.[0-9]+", nobody)
+    assert re.fullmatch(rf"kgprobe/{re.escape(__version__)} httpx2/[0-9.]+", nobody)
     assert me.startswith(f"kgprobe/{__version__} (me@example.org) ")
     assert through.requests[0].headers["Accept"] == "application/sparql-results+json"
 
@@ -100,7 +105,7 @@ def test_what_passes_is_asked_again(kind: str, through: Proxy, tmp_path: Path) -
 
 def test_after_a_number_of_tries_it_is_an_error(through: Proxy, tmp_path: Path) -> None:
     fail(through, *[Fault(500, "out of memory")] * 20)
-    with pytest.raises(KgprobeError, match=r"status 500: out of memory; asked 6 times\. .*the same command goes on"):
+    with pytest.raises(KgprobeError, match=r"status 500: out of memory; asked 6 times\. .*the same load goes on"):
         client(through, answers=tmp_path).select(QUERY)
     assert len(through.requests) == TRIES
     assert not list(tmp_path.iterdir())
@@ -173,12 +178,12 @@ FINAL = {
     ),
     "forbidden": (
         Fault(403, "blocked"),
-        "status 403: blocked; operators may ask for a --contact.",
+        "status 403: blocked; operators may ask for a `contact`.",
     ),
     "not there": (Fault(404), "refuses the request with status 404."),
     "moved": (
         Fault(301, headers={"Location": "https://elsewhere.example.org/sparql"}),
-        "has moved to https://elsewhere.example.org/sparql; --endpoint takes that address.",
+        "has moved to https://elsewhere.example.org/sparql; `endpoint` takes that address.",
     ),
 }
 
@@ -198,14 +203,41 @@ def test_a_query_that_the_server_cannot_read(through: Proxy) -> None:
     assert len(through.requests) == 1
 
 
+def test_headers_in_drops_are_too_slow() -> None:
+    def drip(server: socket.socket) -> None:
+        with suppress(OSError):
+            connection, _ = server.accept()
+            with connection:
+                connection.sendall(b"HTTP/1.1 200 OK\r\nX-Drops: ")
+                while True:
+                    connection.sendall(b"x")
+                    time.sleep(0.05)
+
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        threading.Thread(target=drip, args=(server,), daemon=True).start()
+        address = f"http://127.0.0.1:{server.getsockname()[1]}/sparql"
+        with pytest.raises(TooSlow, match="no answer within 1 s"):
+            SparqlClient(address, timeout=1).select(QUERY, divisible=True)
+
+
+def test_within_an_event_loop_as_in_notebooks(through: Proxy) -> None:
+    async def cell() -> list[dict[str, str]]:
+        return client(through).select(QUERY)
+
+    assert asyncio.run(cell()) == ROWS
+
+
 def test_nobody_there() -> None:
-    with pytest.raises(KgprobeError, match="no connection"):
-        Client("http://127.0.0.1:9/sparql", pause=0).select(QUERY)
+    with pytest.raises(KgprobeError, match=r"no connection \(\[Errno"):
+        SparqlClient("http://127.0.0.1:9/sparql", pause=0).select(QUERY)
 
 
-def test_an_answer_may_not_fill_the_memory(through: Proxy, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("packed", [False, True])
+def test_an_answer_may_not_fill_the_memory(packed: bool, through: Proxy, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sparql_client, "_ANSWER_LIMIT", 2**20)
-    fail(through, Fault(200, " " * 2**21))
+    answer = b" " * 2**21
+    encoded = Fault(200, gzip.compress(answer), {"Content-Encoding": "gzip"}) if packed else Fault(200, answer)
+    fail(through, encoded)
     with pytest.raises(KgprobeError, match="an answer of more than 1 MiB"):
         client(through).select(QUERY)
 
@@ -227,5 +259,5 @@ def test_answers_are_kept(through: Proxy, tmp_path: Path) -> None:
 
 
 def test_an_answer_that_cannot_be_kept(through: Proxy, tmp_path: Path) -> None:
-    with pytest.raises(KgprobeError, match="cannot be kept: No such file"):
+    with pytest.raises(KgprobeError, match="cannot be written: No such file"):
         client(through, answers=tmp_path / "nowhere").select(QUERY)

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kgprobe.loaders import sparql_walk
-from kgprobe.loaders.sparql_walk import Plan, walk
+from kgprobe.loaders.sparql_walk import WalkPlan, walk
 from kgprobe.records import Fact
 
 # Q1 leads to one item, and ninety-nine lead to it.
@@ -36,7 +36,7 @@ def first_steps(facts: Iterable[Fact], allowed: set[str] | None = None, seeds: i
     """Where one step from Q1 leads, in many walks."""
     around = Facts(facts)
     return Counter(
-        walk(["Q1"], Plan(1, 1, 100, seed), around, (), lambda ids: set(ids) & allowed if allowed else set(ids))[-1]
+        walk(["Q1"], WalkPlan(1, 1, 100, seed), around, (), lambda ids: set(ids) & allowed if allowed else set(ids))[-1]
         for seed in range(seeds)
     )
 
@@ -69,25 +69,25 @@ def test_where_one_direction_leads_nowhere_it_is_the_other() -> None:
 
 def test_a_walk_does_not_come_back() -> None:
     line = [Fact(f"f{n}", f"Q{n}", "P1", f"Q{n + 1}") for n in range(1, 10)]
-    assert walk(["Q1"], Plan(5, 1), Facts(line), (), everybody) == [f"Q{n}" for n in range(1, 7)]
-    assert walk(["Q1"], Plan(5, 3), Facts([Fact("loop", "Q1", "P1", "Q1")]), (), everybody) == ["Q1"]
+    assert walk(["Q1"], WalkPlan(5, 1), Facts(line), (), everybody) == [f"Q{n}" for n in range(1, 7)]
+    assert walk(["Q1"], WalkPlan(5, 3), Facts([Fact("loop", "Q1", "P1", "Q1")]), (), everybody) == ["Q1"]
 
 
 def test_inactive_relations_are_not_followed() -> None:
     facts = [Fact("a", "Q1", "P1", "Q2"), Fact("b", "Q1", "P2", "Q3"), Fact("c", "Q4", "P1", "Q1")]
-    assert set(walk(["Q1"], Plan(1, 50), Facts(facts), {"P1"}, everybody)) == {"Q1", "Q3"}
+    assert set(walk(["Q1"], WalkPlan(1, 50), Facts(facts), {"P1"}, everybody)) == {"Q1", "Q3"}
 
 
 def test_the_limit_counts_the_centres() -> None:
     around = Facts(STAR)
-    assert len(walk(["Q1", "Q2", "Q3"], Plan(1, 50, 10), around, (), everybody)) == 10
-    assert walk(["Q1", "Q2", "Q3"], Plan(1, 50, 2), around, (), everybody) == ["Q1", "Q2", "Q3"]
+    assert len(walk(["Q1", "Q2", "Q3"], WalkPlan(1, 50, 10), around, (), everybody)) == 10
+    assert walk(["Q1", "Q2", "Q3"], WalkPlan(1, 50, 2), around, (), everybody) == ["Q1", "Q2", "Q3"]
 
 
 def test_it_is_told_after_each_step() -> None:
     told: list[tuple[int, int]] = []
     line = [Fact("a", "Q1", "P1", "Q2"), Fact("b", "Q2", "P1", "Q3")]
-    walk(["Q1"], Plan(3, 2), Facts(line), (), everybody, lambda *step: told.append(step))
+    walk(["Q1"], WalkPlan(3, 2), Facts(line), (), everybody, lambda *step: told.append(step))
     assert told == [(1, 2), (2, 3), (3, 3)]
 
 
@@ -106,7 +106,9 @@ def test_how_far_it_looks_ahead_changes_nothing(
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(sparql_walk, "LOOK_AHEAD", look)
             found.append(
-                walk(["Q1", "Q2"], Plan(3, 5, limit, seed), Facts(facts), {"P3"}, lambda ids: good.intersection(ids))
+                walk(
+                    ["Q1", "Q2"], WalkPlan(3, 5, limit, seed), Facts(facts), {"P3"}, lambda ids: good.intersection(ids)
+                )
             )
     assert found[0] == found[1] == found[2]
     assert set(found[0]) - {"Q1", "Q2"} <= good

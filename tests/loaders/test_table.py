@@ -6,15 +6,13 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import click
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kgprobe.errors import KgprobeError
-from kgprobe.loaders.table import loader
+from kgprobe.errors import ArgumentError, KgprobeError
 from kgprobe.records import Entity, Fact, Placed, Rejected, Relation
-from kgprobe.sources.contract import Source, get_loader
+from kgprobe.sources.contract import Source, open_source
 
 SHARED = Path(__file__).parents[2] / ".." / "shared" / "data" / "wikidata"
 HEADER = "subject\trelation\tobject\tstart\tend\n"
@@ -22,12 +20,12 @@ HEADER = "subject\trelation\tobject\tstart\tend\n"
 
 def opened(tmp_path: Path, **contents: str | bytes) -> Source:
     """A table source of files with these contents, by stream."""
-    paths: dict[str, Path | None] = {"entities": None, "facts": None, "relations": None}
+    paths: dict[str, Path] = {}
     for stream, content in contents.items():
         path = tmp_path / {"entities": "entities.jsonl", "facts": "facts.tsv", "relations": "relations.jsonl"}[stream]
         path.write_bytes(content if isinstance(content, bytes) else content.encode())
         paths[stream] = path
-    return loader.open(**paths)
+    return open_source("table", **paths)
 
 
 def records(stream: Iterator[Placed]) -> list[object]:
@@ -37,10 +35,6 @@ def records(stream: Iterator[Placed]) -> list[object]:
 def messages(stream: Iterator[Placed]) -> list[str]:
     """What a user would read of what was rejected."""
     return [f"{p.file}, line {p.line}: {p.record.reason}" for p in stream if isinstance(p.record, Rejected)]
-
-
-def test_the_loader_is_installed_under_its_name() -> None:
-    assert get_loader("table") is loader
 
 
 def test_entities(tmp_path: Path) -> None:
@@ -251,8 +245,10 @@ def test_a_truncated_gz_ends_with_where_it_broke(tmp_path: Path) -> None:
 
 
 def test_nothing_named_is_an_error() -> None:
-    with pytest.raises(click.UsageError, match="at least one of --entities, --facts, --relations"):
-        loader.open(entities=None, facts=None, relations=None)
+    with pytest.raises(
+        ArgumentError, match="`facts` is not given, nor are `entities` and `relations`: there is nothing"
+    ):
+        open_source("table")
 
 
 def test_progress_ends_at_the_total_and_a_change_changes_the_fingerprint(tmp_path: Path) -> None:
@@ -310,8 +306,11 @@ def test_any_bytes_are_read_or_rejected(tmp_path_factory: pytest.TempPathFactory
 def test_the_public_data_reads_whole() -> None:
     if not SHARED.exists():
         pytest.skip(f"{SHARED} is not here")
-    source = loader.open(
-        entities=SHARED / "entities.jsonl.gz", facts=SHARED / "facts.tsv.gz", relations=SHARED / "relations.jsonl"
+    source = open_source(
+        "table",
+        entities=SHARED / "entities.jsonl.gz",
+        facts=SHARED / "facts.tsv.gz",
+        relations=SHARED / "relations.jsonl",
     )
     relations, entities, facts = (records(s) for s in (source.relations(), source.entities(), source.facts()))
     assert [len(relations), len(entities), len(facts)] == [313, 63_073, 116_314]

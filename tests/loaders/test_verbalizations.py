@@ -5,9 +5,8 @@ from pathlib import Path
 import pytest
 
 from kgprobe.errors import KgprobeError
-from kgprobe.loaders.verbalizations import loader
 from kgprobe.records import Entity, Fact, Rejected, Relation
-from kgprobe.sources.contract import get_loader
+from kgprobe.sources.contract import open_source
 
 HEADER = ",triples_raw,triples,popularity,context,verbalization,errors,correction\n"
 
@@ -16,10 +15,6 @@ def table(tmp_path: Path, *lines: str) -> Path:
     path = tmp_path / "corrections.csv"
     path.write_text(HEADER + "".join(f"{number},{line}\n" for number, line in enumerate(lines)), encoding="utf-8")
     return path
-
-
-def test_the_loader_is_installed_under_its_name() -> None:
-    assert get_loader("verbalizations") is loader
 
 
 def test_the_facts_of_pairs_are_loaded_each_once(tmp_path: Path) -> None:
@@ -32,7 +27,7 @@ def test_the_facts_of_pairs_are_loaded_each_once(tmp_path: Path) -> None:
         """"('Q8', 'P2', 'Q9')","(A, is, B, start=None, end=None)",1.5,past,A is B,-,""",
         """"('Q1', 'P4', 'Q5')","(York, has, cats, start=None, end=2001-05)",1,past,York have cats,x,York has cats""",
     )
-    source = loader.open(table=path)
+    source = open_source("verbalizations", table=path)
     assert [placed.record for placed in source.relations()] == [Relation("P2", "lies in"), Relation("P4", "has")]
     assert [placed.record for placed in source.entities()] == [
         Entity("Q1", "York"),
@@ -59,7 +54,9 @@ def test_the_facts_of_pairs_are_loaded_each_once(tmp_path: Path) -> None:
 def test_a_fact_that_cannot_be_used_is_told_and_leaves_nothing_behind(
     tmp_path: Path, ids: str, interval: str, reason: str
 ) -> None:
-    source = loader.open(table=table(tmp_path, f'"{ids}","(A, is, B, {interval})",1,past,A are B,x,A is B'))
+    source = open_source(
+        "verbalizations", table=table(tmp_path, f'"{ids}","(A, is, B, {interval})",1,past,A are B,x,A is B')
+    )
     assert not [*source.relations(), *source.entities()]
     (placed,) = source.facts()
     assert isinstance(placed.record, Rejected)
@@ -67,15 +64,31 @@ def test_a_fact_that_cannot_be_used_is_told_and_leaves_nothing_behind(
     assert reason in placed.record.reason
 
 
+@pytest.mark.parametrize(
+    ("line", "reason"),
+    [
+        ('Q1,"(A, is, B, start=None, end=None)",1,past,A are B,x,A is B', "'Q1' is no triple of ids"),
+        ("\"('Q1', 'P2', 'Q3')\",A is B,1,past,A are B,x,A is B", "'A is B' is not (subject, relation, object, start="),
+    ],
+)
+def test_a_damaged_record_is_rejected_and_the_others_are_read(tmp_path: Path, line: str, reason: str) -> None:
+    good = """"('Q1', 'P4', 'Q5')","(York, has, cats, start=None, end=None)",1,past,York have cats,x,York has cats"""
+    source = open_source("verbalizations", table=table(tmp_path, line, good))
+    first, second = source.facts()
+    assert isinstance(first.record, Rejected)
+    assert (first.line, first.record.reason.startswith(reason)) == (2, True)
+    assert second.record == Fact("Q1 P4 Q5", "Q1", "P4", "Q5")
+
+
 def test_what_is_no_such_table_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "facts.csv"
     path.write_text("subject,object\n")
     with pytest.raises(KgprobeError, match="no column triples_raw"):
-        loader.open(table=path)
+        open_source("verbalizations", table=path)
 
 
 def test_every_pair_of_the_papers_table_is_loaded(shared_data: Path) -> None:
-    source = loader.open(table=shared_data / "distractors" / "verbalization_errors.csv")
+    source = open_source("verbalizations", table=shared_data / "distractors" / "verbalization_errors.csv")
     assert not [placed for placed in source.facts() if isinstance(placed.record, Rejected)]
     assert len(list(source.facts())) == 37
     assert not [placed for placed in source.entities() if not placed.record.label]

@@ -13,10 +13,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kgprobe.errors import KgprobeError
-from kgprobe.loaders.wikidata import Dump, Selection, loader, open_dump, read_ids
+from kgprobe.errors import ArgumentError, KgprobeError
+from kgprobe.loaders.wikidata import Dump, DumpSelection, open_dump, read_ids
 from kgprobe.records import Entity, Fact, Placed, Rejected, Relation
-from kgprobe.sources.contract import get_loader
+from kgprobe.sources.contract import open_source
 from tests.loaders.entities import Json, aliases, dump, entity, item, snak, statement, terms, time
 
 SHARED = Path(__file__).parents[2] / ".." / "shared" / "data" / "wikidata"
@@ -60,7 +60,7 @@ def opened(folder: Path, content: str | bytes, **selected: Any) -> Dump:
     path.write_bytes(content if isinstance(content, bytes) else content.encode())
     # So that equal contents have equal fingerprints.
     os.utime(path, ns=(1, 1))
-    return open_dump(path, selection=Selection(**selected))
+    return open_dump(path, selection=DumpSelection(**selected))
 
 
 def records(stream: Iterator[Placed]) -> list[Any]:
@@ -74,10 +74,6 @@ def messages(stream: Iterator[Placed]) -> list[str]:
 
 def everything(source: Dump) -> list[list[Any]]:
     return [records(source.relations()), records(source.entities()), records(source.facts())]
-
-
-def test_the_loader_is_installed_under_its_name() -> None:
-    assert get_loader("wikidata") is loader
 
 
 def test_a_dump(tmp_path: Path) -> None:
@@ -246,25 +242,26 @@ def test_filters(tmp_path: Path) -> None:
     assert len(fingerprints) == 7
 
 
-def test_options_of_the_command_line(tmp_path: Path) -> None:
+def test_options(tmp_path: Path) -> None:
     path = tmp_path / "dump.json"
     path.write_text(dump(FRANCE, PARIS), encoding="utf-8")
     ids = tmp_path / "ids.txt"
     ids.write_text("# cities\nQ90\n\n", encoding="utf-8")
-    given_: dict[str, Any] = {
-        "dump": path, "templates": None, "languages": ("en",),
-        "relations": (), "types": (), "ids": None, "truthy": False,
-    }  # fmt: skip
-    assert [found.id for found in records(loader.open(**given_).entities())] == ["Q142", "Q90"]
-    assert [found.id for found in records(loader.open(**given_ | {"ids": ids}).entities())] == ["Q90"]
+
+    def found(**options: Any) -> list[str]:
+        return [one.id for one in records(open_source("wikidata", dump=path, **options).entities())]
+
+    assert found() == found(languages=["en"], relations=["P36"]) == ["Q142", "Q90"]
+    assert found(ids=ids) == found(types=["Q515"]) == ["Q90"]
     for wrong, message in (
-        ({"relations": ("capital",)}, "--relation capital: no id; one like P36"),
-        ({"relations": ("P31",)}, "--relation P31: read as an entity's types"),
-        ({"types": ("P31",)}, "--type P31: no id; one like Q6256"),
+        ({"relations": ["capital"]}, "`relations` names 'capital'; one like P36 is expected."),
+        ({"relations": ["P31"]}, "`relations` names P31, which is read as an entity's types"),
+        ({"types": ["P31"]}, "`types` names 'P31'; one like Q6256 is expected."),
+        ({"languages": ["en "]}, "`languages` names 'en '; one like en is expected."),
+        ({"languages": []}, "`languages` is empty; at least one like en is expected."),
     ):
-        with pytest.raises(KgprobeError, match=message):
-            loader.open(**given_ | wrong)
-    assert {parameter.name for parameter in loader.parameters} == set(given_)
+        with pytest.raises(ArgumentError, match=message):
+            found(**wrong)
     ids.write_text("Q90\nParis\n", encoding="utf-8")
     with pytest.raises(KgprobeError, match=r"ids\.txt, line 2: 'Paris' is no item's id"):
         read_ids(ids)

@@ -10,7 +10,8 @@ import torch
 from safetensors.torch import load_file, save_file
 
 from kgprobe.errors import KgprobeError, UnknownNameError
-from kgprobe.models.api.generator import ApiGenerator, ApiOptions
+from kgprobe.models.api.generator import ApiGenerator
+from kgprobe.models.api.options import ApiOptions
 from kgprobe.models.api.spending import Prices, Spending
 from kgprobe.models.generating.generator import Request
 from kgprobe.models.generating.local import LocalGenerator
@@ -30,7 +31,7 @@ def test_a_folder_is_a_model(folder):
     tokenizer = byte_level(bos=True)
     scorer = load_scorer(f"hf:{folder}", device="cpu")
     wanted = naive_score(random_model("llama", len(tokenizer)), tokenizer, [0], "York is", "New York", True)
-    assert scorer.score(["York is"], [["New York"]], eos=True)[0][0] == pytest.approx(wanted, abs=1e-4)
+    assert scorer.score(["York is"], [["New York"]], eos=True)[0].values[0] == pytest.approx(wanted, abs=1e-4)
     described = scorer.describe()
     assert described["name"] == f"hf:{folder}"
     assert described["architecture"] == "LlamaForCausalLM"
@@ -76,7 +77,7 @@ def test_a_models_own_code_is_not_run(folder):
         load_scorer(f"hf:{folder}", device="cpu")
 
 
-@pytest.mark.parametrize("spec", ["gemma", "hf:", "hf", "", "openai:", "demo:2"])
+@pytest.mark.parametrize("spec", ["gemma", "hf:", "hf", "", "openai:", "demo:2", "demo:"])
 def test_an_unknown_form_says_what_would_be_right(spec):
     with pytest.raises(UnknownNameError, match=r"demo, hf:OWNER/NAME .* hf:\./FOLDER"):
         load_scorer(spec)
@@ -152,7 +153,9 @@ def test_a_hub_out_of_reach(tmp_path):
 
 def test_the_demo_model_knows_its_capital(demo_scorer):
     cities = ["Tokyo", "Kyoto", "Osaka", "Paris", "Berlin", "Beijing", "Seoul", "London", "New York City"]
-    alone, ended = (demo_scorer.score(["The capital of Japan is"], [cities], eos=eos)[0] for eos in (False, True))
+    alone, ended = (
+        demo_scorer.score(["The capital of Japan is"], [cities], eos=eos)[0].values for eos in (False, True)
+    )
     assert np.exp(alone[0]) == pytest.approx(0.25, abs=0.01)
     assert alone[0] > alone[1:].max()
     assert ended[0] > ended[1:].max()
@@ -166,9 +169,9 @@ def test_the_demo_model_scores_as_plain_forward_passes_do(demo_scorer):
     texts = [["Tokyo", "Tokyo, Japan", "日本"], ["Poland", "the Kingdom of Poland"], ["Tony Blair", "John Major"]]
     for eos in (False, True):
         found = demo_scorer.score(prompts, texts, eos=eos)
-        for prompt, its, values in zip(prompts, texts, found, strict=True):
+        for prompt, its, scored in zip(prompts, texts, found, strict=True):
             wanted = [naive_score(model, tokenizer, [2], prompt, text, eos) for text in its]
-            np.testing.assert_allclose(values, wanted, rtol=0, atol=1e-4)
+            np.testing.assert_allclose(scored.values, wanted, rtol=0, atol=1e-4)
 
 
 def test_beyond_the_demo_models_window(demo_scorer):
@@ -178,6 +181,6 @@ def test_beyond_the_demo_models_window(demo_scorer):
     model, tokenizer = demo_scorer.model, demo_scorer.tokenizer
     assert len(tokenizer(prompts[0]).input_ids) > 512
     found = demo_scorer.score(prompts, texts)
-    for prompt, its, values in zip(prompts, texts, found, strict=True):
+    for prompt, its, scored in zip(prompts, texts, found, strict=True):
         wanted = [naive_score(model, tokenizer, [2], prompt, text) for text in its]
-        np.testing.assert_allclose(values, wanted, rtol=0, atol=2e-4)
+        np.testing.assert_allclose(scored.values, wanted, rtol=0, atol=2e-4)

@@ -9,18 +9,33 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from kgprobe.analysis.answers import Agreement, Answers, ErrorCount, KindOfQuestion, Writing, WrongAnswer
-from kgprobe.analysis.finding import Finding, Judged
-from kgprobe.analysis.rates import Group, Grouping, share
+from kgprobe.analysis.finding import About, Finding, ShownFact
+from kgprobe.analysis.rates import Group, Grouping
 from kgprobe.errors import KgprobeError
+from kgprobe.estimates import Mean, share
 from kgprobe.report.finding_page import write_finding_page
 from kgprobe.report.finding_table import print_finding, print_side_by_side
+from kgprobe.tables import Table
 
 EVIL = "<script>alert('x')</script> & \"quotes\" [bold]markup[/bold] \x1b[31mred\x1b[0m \u202eright to left\u202c"
 
 
-def judged(name: str, winner: str | None) -> Judged:
-    return Judged(f"fact {name}", "capital", "subject", name, 1, 2, 0.6, 0.25, 0.9, f"The capital of {name} is", winner)
+def shown_fact(name: str, winner: str | None) -> ShownFact:
+    question = f"The capital of {name} is"
+    return ShownFact(f"fact {name}", "capital", "subject", name, 1, 2, 0.6, 0.25, 0.9, question, winner)
+
+
+ABOUT = About(
+    name="run",
+    model="hf:org/model",
+    probe="distractors",
+    as_of=20250131,
+    seed=3,
+    described={"model": "</pre><script>"},
+    versions={"kgprobe": "1.2.3"},
+    rounds=4,
+    sampling="thompson",
+)
 
 
 @pytest.fixture
@@ -30,31 +45,28 @@ def finding() -> Finding:
         Group(EVIL, 30, share(30, 30), share(0, 30), 30, share(30, 30)),
         Group("empty", 20, share(0, 20), share(20, 20), 0, None),
     ]
-    errors = [WrongAnswer(EVIL, EVIL, EVIL), WrongAnswer("y" * 300, "", "no")]
+    kinds = [{"kind": "yes/no", "answers": 1060, "right": share(30, 60), "refused": 4, "by guessing": 0.5}]
+    errors = [
+        {"class": "factual", "share": 0.8, "question": EVIL, "what it said": EVIL, "right": EVIL},
+        {"class": "factual", "share": 0.8, "question": "y" * 300, "what it said": None, "right": "no"},
+        {"class": "refused", "share": 0.2, "question": EVIL, "what it said": EVIL, "right": EVIL},
+    ]
     return Finding(
-        run="run",
-        model="hf:org/model",
-        probe="distractors",
-        as_of=20250131,
-        seed=3,
-        rounds=4,
-        sampling="thompson",
+        about=ABOUT,
         theta=0.55,
-        config='{"model": "</pre><script>"}',
-        versions="{}",
         chance=0.09,
         asked=64,
         overall=group,
         groupings=[Grouping("relation", relations, 0), Grouping("year", relations[:1], 3)],
-        answers=Answers(
-            [KindOfQuestion("yes/no", 60, share(30, 60), 4, 6, 0.5)],
-            [ErrorCount("factual", 20, 0.8, errors), ErrorCount("refused", 5, 0.2, errors[:1])],
-            Agreement(10, 8),
-            Writing(60, 45, {"says a right answer": 15}),
-        ),
-        unknown=[judged(EVIL, EVIL), judged("שלום 🇯🇵", None)],
-        known=[judged("x" * 300, None)],
+        tables=[
+            Table("kinds", "By kind of question", kinds, ["45 of 60 questions are in the writer's words."]),
+            Table("errors", f"Errors {EVIL}", errors, [EVIL], groups_by="class"),
+            Table("curves", "By n", [{"n": 1, "Min@n": Mean(0.5, 0.25, 0.75)}]),
+        ],
+        unknown=[shown_fact(EVIL, EVIL), shown_fact("שלום 🇯🇵", None)],
+        known=[shown_fact("x" * 300, None)],
         unaskable={EVIL: 7},
+        unanswered={"the server hung up": 1234},
     )
 
 
@@ -92,6 +104,9 @@ def test_a_page_shows_labels_as_text_and_needs_nothing_else(finding: Finding, tm
     assert "שלום 🇯🇵" in page.text
     assert "2025-01-31" in page.text
     assert "45 of 60 questions are in the writer's words" in page.text
+    assert '{"model":"</pre><script>"}' in page.text
+    assert '{"kgprobe":"1.2.3"}' in page.text
+    assert "1,234: the server hung up" in page.text
     assert [item.name for item in path.parent.iterdir()] == ["finding.html"]
 
 
@@ -99,6 +114,7 @@ def test_the_intervals_of_a_page_are_where_they_say(finding: Finding, tmp_path: 
     write_finding_page(finding, tmp_path / "finding.html")
     page = Page((tmp_path / "finding.html").read_text(encoding="utf-8"))
     drawings = [index for index, (tag, _) in enumerate(page.tags) if tag == "svg"]
+    # Two rates of four groups, a share of the probe's tables, three facts.
     assert len(drawings) == 2 * 4 + 1 + 3
     last = page.tags[drawings[-1] :]
     assert last[0][1]["aria-label"] == "0.60, from 0.25 to 0.90"
@@ -106,18 +122,74 @@ def test_the_intervals_of_a_page_are_where_they_say(finding: Finding, tmp_path: 
     assert (band["x"], band["width"]) == ("25.00", "65.00")
 
 
+def rows_of(page: str, title: str) -> list[list[str]]:
+    """The cells of a table, its headers first."""
+    table = page[page.index(f"<h2>{title}</h2>") :]
+    rows = re.findall(r"<tr>(.*?)</tr>", table[: table.index("</table>")], re.DOTALL)
+    return [re.findall(r"<t[hd][^>]*>(.*?)</t[hd]>", row, re.DOTALL) for row in rows]
+
+
+def test_the_tables_of_any_probe_are_drawn_with_their_intervals(finding: Finding, tmp_path: Path) -> None:
+    rows = [
+        {"what": "first", "rate": None, "n": None},
+        {"what": "second", "rate": share(1, 4), "n": 3},
+        {"what": "third", "rate": share(3, 4)},
+    ]
+    table = Table("own", "Something of its own", rows)
+    write_finding_page(replace(finding, tables=[table]), tmp_path / "finding.html")
+    page = (tmp_path / "finding.html").read_text(encoding="utf-8")
+    header, first, second, third = rows_of(page, "Something of its own")
+    # A column of shares has one beside it in which they are drawn, in every row.
+    assert header == ["What", "Rate", "", "N"]
+    assert first == ["first", "—", "", "—"]
+    assert (second[0], second[1], second[3]) == ("second", "25% [5, 70]", "3")
+    assert 'aria-label="0.25, from 0.05 to 0.70"' in second[2]
+    assert (third[1], third[3]) == ("75% [30, 95]", "—")
+
+
+def test_a_measurement_is_told_without_rounds(finding: Finding, tmp_path: Path) -> None:
+    assert "The rounds seek out" in page_of(finding, tmp_path)
+    assert "64 questions about 50 facts, in 4 rounds" in " ".join(page_of(finding, tmp_path).split())
+    measured = replace(finding, about=replace(ABOUT, rounds=None, sampling=None), chance=None)
+    page = " ".join(page_of(measured, tmp_path).split())
+    assert "64 questions about 50 facts by the probe “distractors”; facts as of 2025-01-31" in page
+    assert "sampling" not in page
+    assert "seek out" not in page
+    assert "guess" not in page.replace("By guessing", "")
+    assert "those on facts around it" not in page
+    out = printed(measured)
+    assert "64 questions about 50 facts\n" in out
+    assert "Guessing" not in out
+
+
+def page_of(finding: Finding, folder: Path) -> str:
+    write_finding_page(finding, folder / "finding.html")
+    return Page((folder / "finding.html").read_text(encoding="utf-8")).text
+
+
+def printed(finding: Finding) -> str:
+    out = io.StringIO()
+    print_finding(finding, Console(file=out, width=80, force_terminal=False))
+    return out.getvalue()
+
+
+def test_years_before_ours_stand_in_four_digits(finding: Finding, tmp_path: Path) -> None:
+    assert "facts as of 0044-03-15" in page_of(replace(finding, about=replace(ABOUT, as_of=440315)), tmp_path)
+
+
 def test_a_page_that_cannot_be_written_is_named(finding: Finding, tmp_path: Path) -> None:
     (tmp_path / "finding.html").mkdir()
     (tmp_path / "file").touch()
-    for path in (tmp_path / "finding.html", tmp_path / "file" / "finding.html"):
-        with pytest.raises(KgprobeError, match=f"{re.escape(str(path))} cannot be written: "):
+    for path, said in (
+        (tmp_path / "finding.html", "finding.html cannot be written: "),
+        (tmp_path / "file" / "finding.html", "file cannot be made: "),
+    ):
+        with pytest.raises(KgprobeError, match=re.escape(str(tmp_path)) + f".*{said}"):
             write_finding_page(finding, path)
 
 
 def test_a_terminal_shows_everything_within_its_width(finding: Finding) -> None:
-    out = io.StringIO()
-    print_finding(finding, Console(file=out, width=80, force_terminal=False))
-    text = out.getvalue()
+    text = printed(finding)
     assert max(map(len, text.splitlines())) <= 80
     assert "\x1b" not in text
     assert "E[theta]" in text
@@ -128,16 +200,20 @@ def test_a_terminal_shows_everything_within_its_width(finding: Finding) -> None:
     assert "3 more have fewer facts" in text
     assert "50% [40, 65]" not in text
     assert "50% [35, 65]" in text, "the win rate of what was heard"
-    assert "Judge and names say the same of 8 of 10" in text
-    assert "says a right answer (15)" in " ".join(text.split())
-    assert "self-contradiction" not in text
-    assert re.search(r"factual\s+20", text)
+    assert "hf:org/model · distractors · run: 64 questions about 50 facts in 4 rounds" in " ".join(text.split())
+    assert "45 of 60 questions are in the writer's words." in text
+    assert re.search(r"yes/no\s+1,060\s+50% \[38, 62\]", text)
+    assert "0.500 [0.250, 0.750]" in text
+    assert "Not askable: 7: " in text
+    assert "No answer came: 1,234: the server hung up" in text
     assert "x" * 300 in re.sub(r"\s", "", text).replace("…", "")
 
 
 def test_runs_stand_side_by_side_the_best_first(finding: Finding) -> None:
     out = io.StringIO()
-    better = replace(finding, model="better", overall=replace(finding.overall, win_rate=share(40, 50)))
+    better = replace(
+        finding, about=replace(ABOUT, model="better"), overall=replace(finding.overall, win_rate=share(40, 50))
+    )
     print_side_by_side([finding, better], Console(file=out, width=80, force_terminal=False))
     lines = [line for line in out.getvalue().splitlines() if "%" in line]
     assert [line.split()[0] for line in lines] == ["better", "hf:org/model"]

@@ -8,7 +8,8 @@ from typing import Any
 from rich.console import Console
 
 from kgprobe.graph.client import Graph
-from kgprobe.report.rows import cell, json_lines, plain, table, visible, write_csv
+from kgprobe.graph.values import cell, plain, visible
+from kgprobe.report.rows import json_lines, table, write_csv
 
 PATH = """
 CREATE p = (:Entity:Type {id: 'Q1'})-[:FACT {id: 'f'}]->(:Entity {id: 'Q2', aliases: ['a', 'b']})

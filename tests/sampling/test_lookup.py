@@ -9,7 +9,7 @@ from kgprobe.errors import UnknownNameError
 from kgprobe.graph.client import Graph
 from kgprobe.graph.ingest import load
 from kgprobe.records import Entity, Fact, Relation
-from kgprobe.sampling.facts import FactKey
+from kgprobe.sampling.keys import FactKey
 from kgprobe.sampling.lookup import describe_pool, find_fact
 from tests.sampling.enumerable import AS_OF, current, distractors, enumerable
 from tests.written_source import WrittenSource

@@ -10,7 +10,7 @@ from kgprobe.graph.client import Graph
 from kgprobe.graph.ingest import load
 from kgprobe.records import Entity, Fact
 from kgprobe.sampling import pool_draws as module
-from kgprobe.sampling.facts import FactKey
+from kgprobe.sampling.keys import FactKey
 from kgprobe.sampling.negatives import Negatives
 from tests.sampling.enumerable import AS_OF, current, enumerable
 from tests.written_source import WrittenSource
@@ -33,7 +33,7 @@ def naive(people: Sequence[Entity], facts: Sequence[Fact], fact: Fact) -> dict[s
 
 
 @pytest.mark.parametrize("listed", [99, 0], ids=["listed objects", "objects by number"])
-@pytest.mark.parametrize("seed", [1, 2])
+@pytest.mark.parametrize("seed", [1, pytest.param(2, marks=pytest.mark.slow)])
 def test_all_negatives_are_found_and_nothing_else(
     graph: Graph, monkeypatch: pytest.MonkeyPatch, listed: int, seed: int
 ) -> None:

@@ -6,7 +6,7 @@ from collections import Counter
 from kgprobe.graph.client import Graph
 from kgprobe.graph.ingest import load
 from kgprobe.records import Entity, Fact
-from kgprobe.sampling.facts import FactKey
+from kgprobe.sampling.keys import FactKey
 from kgprobe.sampling.selection import read_facts, sample_facts
 from tests.written_source import WrittenSource
 

@@ -14,8 +14,8 @@ from kgprobe.graph.client import Graph
 from kgprobe.graph.ingest import load
 from kgprobe.records import Entity, Fact, Relation
 from kgprobe.sampling import nearest
-from kgprobe.sampling.facts import FactKey
 from kgprobe.sampling.features import Described, build_index, open_features
+from kgprobe.sampling.keys import FactKey
 from kgprobe.sampling.nearest import Search
 from kgprobe.sampling.semantic import SemanticDistractors
 from tests.sampling.enumerable import AS_OF, bags, distractors, enumerable, ranking
@@ -114,7 +114,7 @@ def test_likeness_is_the_cosine_of_scikit_learns_vectors(of: Described) -> None:
 
 
 @pytest.mark.parametrize("weighting", ["tf-idf", "bm25"])
-@pytest.mark.parametrize("seed", [5, 6])
+@pytest.mark.parametrize("seed", [5, pytest.param(6, marks=pytest.mark.slow)])
 def test_distractors_are_the_nearest_in_omega(graph: Graph, seed: int, weighting: str) -> None:
     people, facts = enumerable(seed, facts=150, subjects=60)
     # Some objects are types that nothing else is said of.

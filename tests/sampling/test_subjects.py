@@ -10,7 +10,7 @@ from kgprobe.graph.client import Graph
 from kgprobe.graph.ingest import load
 from kgprobe.records import Entity, Fact
 from kgprobe.sampling import pool_draws as module
-from kgprobe.sampling.facts import FactKey
+from kgprobe.sampling.keys import FactKey
 from kgprobe.sampling.subjects import other_subjects
 from tests.written_source import WrittenSource
 

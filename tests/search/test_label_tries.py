@@ -11,12 +11,12 @@ from kgprobe.graph.client import Graph
 from kgprobe.graph.ingest import load
 from kgprobe.records import Entity, Fact, Relation
 from kgprobe.search.label_trie import LabelTrie
-from kgprobe.search.label_tries import LabelTries, Pool
+from kgprobe.search.label_tries import LabelTries, NameSet
 from tests.models.tiny import byte_level, unigram
 from tests.written_source import WrittenSource
 
-CITIES = Pool("members", "city")
-CAPITALS = Pool("objects", "P36")
+CITIES = NameSet("members", "city")
+CAPITALS = NameSet("objects", "P36")
 PLAIN = "The capital of [X] is [Y]"
 SOURCE = WrittenSource(
     [
@@ -61,7 +61,7 @@ def test_a_trie_has_the_names_of_its_pool(graph: Graph) -> None:
     tries = opened(graph)
     assert names(tries.open(CITIES, PLAIN)) == {TOKYO: ["Edo", "Tokyo", "Tōkyō"], KYOTO: ["Kyoto"]}
     assert names(tries.open(CAPITALS, PLAIN)) == {TOKYO: ["Edo", "Tokyo", "Tōkyō"], YORK: ["York"]}
-    assert names(tries.open(Pool("members", "nothing"), PLAIN)) == {}
+    assert names(tries.open(NameSet("members", "nothing"), PLAIN)) == {}
     articles = tries.open(CITIES, "The capital of [X] is a [Y]")
     assert names(articles) == {TOKYO: ["a Tokyo", "a Tōkyō", "an Edo"], KYOTO: ["a Kyoto"]}
     # Templates that put names in the same way have the same trie.
@@ -104,7 +104,7 @@ def test_a_damaged_trie_is_made_anew(graph: Graph, home: Path) -> None:
     load(graph, SOURCE)
     opened(graph).open(CITIES, PLAIN)
     [path] = home.glob("tries/*.trie")
-    path.with_name(f"{path.stem}x.part").write_bytes(b"unfinished")
+    path.with_name(f"{path.name}.part").write_bytes(b"unfinished")
     path.write_bytes(path.read_bytes()[:-1])
     assert KYOTO in names(opened(graph).open(CITIES, PLAIN))
     assert not list(home.glob("tries/*.part"))

@@ -34,7 +34,7 @@ def scorer() -> Scorer:
 
 
 @dataclass
-class Pool:
+class NameSet:
     """Entities in several tries, and who of them is not admitted."""
 
     named: dict[int, list[str]]
@@ -61,30 +61,30 @@ class Pool:
         names = [name for number in self.admitted for name in self.named[number]]
         owners = [number for number in self.admitted for _ in self.named[number]]
         return [
-            {number: float(logsumexp(scores[np.array(owners) == number])) for number in self.admitted}
-            for scores in scorer.score(prompts, [names] * len(prompts), eos=True)
+            {number: float(logsumexp(scored.values[np.array(owners) == number])) for number in self.admitted}
+            for scored in scorer.score(prompts, [names] * len(prompts), eos=True)
         ]
 
 
 def search(
-    scorer: Scorer, pool: Pool, tries: list[LabelTrie], prompts: Sequence[str], count: int, **how
+    scorer: Scorer, pool: NameSet, tries: list[LabelTrie], prompts: Sequence[str], count: int, **how
 ) -> list[Found]:
-    """How: ``budget`` for the exact search, ``width`` for a beam, ``limit`` of tokens."""
+    """How: ``max_prefixes`` for the exact search, ``width`` for a beam, ``limit`` of tokens."""
     limit = how.pop("limit", None)
     tokens = scorer.tokenize(prompts, [[]] * len(prompts))
     explorations = [Exploration(prompt.context, tries, limit) for prompt in tokens]
-    searches = [(best_first if "budget" in how else beam)(one, count, *how.values()) for one in explorations]
+    searches = [(best_first if "max_prefixes" in how else beam)(one, count, *how.values()) for one in explorations]
     return find(scorer, explorations, searches, count, pool.judge)
 
 
-def random_pool(generator: random.Random) -> Pool:
+def random_pool(generator: random.Random) -> NameSet:
     """Entities with one name or many, some names those of several; in one type or several; some not admitted."""
     named = {
         7 * entity: list(dict.fromkeys(random_name(generator) for _ in range(generator.choice([1, 1, 2, 3, 8]))))
         for entity in range(generator.randrange(5, 150))
     }
     groups = [[number for number in named if generator.random() < 0.7] for _ in range(generator.choice([1, 1, 2, 3]))]
-    return Pool(named, groups, {number for number in named if generator.random() < 0.1})
+    return NameSet(named, groups, {number for number in named if generator.random() < 0.1})
 
 
 def random_name(generator: random.Random) -> str:
@@ -118,7 +118,7 @@ def test_exact_search_is_brute_force_and_asks_for_less(tmp_path: Path, scorer: S
     for _ in range(24):
         pool, count = random_pool(generator), generator.choice([1, 3, 10, 40])
         tries, prompts = pool.tries(tmp_path, scorer), random_prompts(generator)
-        found = search(scorer, pool, tries, prompts, count, budget=UNLIMITED)
+        found = search(scorer, pool, tries, prompts, count, max_prefixes=UNLIMITED)
         for one, truth in zip(found, pool.brute_force(scorer, prompts), strict=True):
             check(one, truth, count)
             assert one.certified == len(one.numbers)
@@ -139,8 +139,10 @@ def test_a_spent_budget_tells_truly_how_far_the_proof_reaches(tmp_path: Path, sc
         pool, count = random_pool(generator), generator.choice([3, 10])
         tries, prompts = pool.tries(tmp_path, scorer), random_prompts(generator, 3)
         truths = pool.brute_force(scorer, prompts)
-        for budget in (1, 10, 40):
-            for one, truth in zip(search(scorer, pool, tries, prompts, count, budget=budget), truths, strict=True):
+        for max_prefixes in (1, 10, 40):
+            for one, truth in zip(
+                search(scorer, pool, tries, prompts, count, max_prefixes=max_prefixes), truths, strict=True
+            ):
                 check(one, truth, count)
                 certified.append(one.certified / len(one.numbers))
     assert {0, 1} < set(certified), "some proofs are to reach nowhere, some all the way and some in between"
@@ -172,7 +174,7 @@ def test_a_beam_as_wide_as_the_pool_is_exact(tmp_path: Path, scorer: Scorer) -> 
 def test_an_entity_of_many_names_takes_one_slot(tmp_path: Path, scorer: Scorer) -> None:
     # Each of its names begins in its own way, and any of them alone would fill a beam of three.
     many = [f"{first} {second}" for first in ("Tokyo", "Paris", "New York", "Saint") for second in ("A", "B", "City")]
-    pool = Pool({1: many, 2: ["Zürich"], 3: ["Japan"], 4: ["Ła of the Port"], 5: ["Port"]}, [[1, 2, 3, 4, 5]])
+    pool = NameSet({1: many, 2: ["Zürich"], 3: ["Japan"], 4: ["Ła of the Port"], 5: ["Port"]}, [[1, 2, 3, 4, 5]])
     tries = pool.tries(tmp_path, scorer)
     prompt = "The capital of Japan is"
     everything = nodes(tries)
@@ -183,9 +185,9 @@ def test_an_entity_of_many_names_takes_one_slot(tmp_path: Path, scorer: Scorer) 
 
 
 def test_entities_of_one_name_are_all_found(tmp_path: Path, scorer: Scorer) -> None:
-    pool = Pool({1: ["York"], 2: ["York", "New York"], 3: ["York"], 4: ["Tokyo"]}, [[1, 2, 3], [3, 4]], {1})
+    pool = NameSet({1: ["York"], 2: ["York", "New York"], 3: ["York"], 4: ["Tokyo"]}, [[1, 2, 3], [3, 4]], {1})
     tries = pool.tries(tmp_path, scorer)
-    for how in ({"budget": UNLIMITED}, {"width": 2}):
+    for how in ({"max_prefixes": UNLIMITED}, {"width": 2}):
         (one,) = search(scorer, pool, tries, ["The capital of Japan is"], 3, **how)
         assert sorted(one.numbers.tolist()) == [2, 3, 4]
         check(one, pool.brute_force(scorer, ["The capital of Japan is"])[0], 3)
@@ -198,12 +200,14 @@ def test_names_of_the_same_tokens_count_each(tmp_path: Path) -> None:
     # So that one entity has more than one name alone has, and is the first where it would be the second.
     words = ["York", "Tokyo", "Paris", "Japan", "City", "Saint"]
     named = {number: [word] for number, word in enumerate(words)} | {9: ["York", "YORK", "york"]}
-    pool = Pool(named, [list(named)])
+    pool = NameSet(named, [list(named)])
     tries = pool.tries(tmp_path, scorer)
     prompts = [f"the capital of {word} is" for word in words]
-    for budget in (1, 4, UNLIMITED):
+    for max_prefixes in (1, 4, UNLIMITED):
         for one, truth in zip(
-            search(scorer, pool, tries, prompts, 2, budget=budget), pool.brute_force(scorer, prompts), strict=True
+            search(scorer, pool, tries, prompts, 2, max_prefixes=max_prefixes),
+            pool.brute_force(scorer, prompts),
+            strict=True,
         ):
             check(one, truth, 2)
     assert truth[9] == pytest.approx(truth[0] + np.log(3), abs=1e-4)
@@ -225,16 +229,16 @@ def test_a_prefix_bounds_names_of_the_same_tokens_together(tmp_path: Path) -> No
 
 
 def test_entities_with_a_name_too_long_for_the_model_are_refused(tmp_path: Path, scorer: Scorer) -> None:
-    pool = Pool({1: ["York", "A" * 300], 2: ["Tokyo"], 3: ["A" * 200]}, [[1, 2], [3]])
+    pool = NameSet({1: ["York", "A" * 300], 2: ["Tokyo"], 3: ["A" * 200]}, [[1, 2], [3]])
     tries = pool.tries(tmp_path, scorer)
-    for how in ({"budget": UNLIMITED}, {"width": 3}):
+    for how in ({"max_prefixes": UNLIMITED}, {"width": 3}):
         (one,) = search(scorer, pool, tries, ["The capital of Japan is"], 3, limit=150, **how)
         assert one.numbers.tolist() == [2]
 
 
 def test_an_empty_pool_has_nobody(tmp_path: Path, scorer: Scorer) -> None:
-    pool = Pool({1: ["York"]}, [[], []])
-    for how in ({"budget": UNLIMITED}, {"width": 3}):
+    pool = NameSet({1: ["York"]}, [[], []])
+    for how in ({"max_prefixes": UNLIMITED}, {"width": 3}):
         (one,) = search(scorer, pool, pool.tries(tmp_path, scorer), ["The capital of Japan is"], 3, **how)
         assert (one.numbers.tolist(), one.certified, one.bound) == ([], 0, -np.inf)
 
@@ -243,8 +247,8 @@ def test_a_broken_model_is_told(tmp_path: Path) -> None:
     tokenizer = byte_level(bos=True)
     model = random_model("gpt2", len(tokenizer))
     scorer = Scorer(model, tokenizer, name="broken")
-    pool = Pool({1: ["York"], 2: ["Tokyo"]}, [[1, 2]])
+    pool = NameSet({1: ["York"], 2: ["Tokyo"]}, [[1, 2]])
     with torch.no_grad():
         model.transformer.ln_f.weight.fill_(np.nan)
     with pytest.raises(KgprobeError, match="its weights are broken"):
-        search(scorer, pool, pool.tries(tmp_path, scorer), ["The capital of Japan is"], 1, budget=UNLIMITED)
+        search(scorer, pool, pool.tries(tmp_path, scorer), ["The capital of Japan is"], 1, max_prefixes=UNLIMITED)

@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 
 from kgprobe.errors import KgprobeError
-from kgprobe.servers.server import open_graph
+from kgprobe.servers.opening import open_graph
 
 BATCH = "UNWIND range(1, 200) AS i CREATE (:Entity {id: toString($batch) + '-' + toString(i), label: $text})"
 COUNT = "MATCH (e:Entity) RETURN count(e) AS count"
@@ -21,17 +21,17 @@ def main(disk: Path) -> None:
     subprocess.run(["mount", "-t", "tmpfs", "-o", "size=192m", "tmpfs", str(disk)], check=True)
     ballast = disk / "ballast"
     ballast.write_bytes(os.urandom(2**20) * 64)
-    folder = str(disk / "graph")
+    folder = disk / "graph"
     committed, complaint = 0, ""
     try:
-        with open_graph(folder, input) as graph:
+        with open_graph(folder) as graph:
             for batch in range(2000):
                 list(graph.run_text(BATCH, {"batch": batch, "text": "x" * 4000})[1])
                 committed += 200
     except KgprobeError as error:
         complaint = str(error)
     ballast.unlink()
-    with open_graph(folder, input) as graph:
+    with open_graph(folder) as graph:
         ((found,),) = (row.values() for row in graph.run_text(COUNT, {})[1])
         list(graph.run_text(BATCH, {"batch": -1, "text": "x"})[1])
         ((more,),) = (row.values() for row in graph.run_text(COUNT, {})[1])

@@ -33,8 +33,9 @@ def holder(folder: Path) -> subprocess.Popen[str]:
     """A process that uses the graph until its stdin is closed; returns when it does."""
     program = (
         "import sys\n"
-        "from kgprobe.servers.server import open_graph\n"
-        "with open_graph(sys.argv[1], input) as graph:\n"
+        "from kgprobe.servers.opening import open_graph\n"
+        "from kgprobe.servers.signals import ending_in_order\n"
+        "with ending_in_order(), open_graph(sys.argv[1]) as graph:\n"
         "    print('open', flush=True)\n"
         "    sys.stdin.read()\n"
     )

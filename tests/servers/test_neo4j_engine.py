@@ -13,8 +13,9 @@ import pytest
 from kgprobe.errors import KgprobeError
 from kgprobe.servers import neo4j_engine
 from kgprobe.servers.folder import Folder
+from tests.cli.inprocess import run as kgprobe
 from tests.conftest import require_engine
-from tests.servers.servers import kgprobe, servers_on
+from tests.servers.servers import servers_on
 
 
 def test_a_neo4j_from_first_start_to_stop(tmp_path: Path) -> None:

@@ -18,15 +18,13 @@ from kgprobe.errors import KgprobeError
 from kgprobe.graph.client import Graph
 from kgprobe.servers import server
 from kgprobe.servers.folder import Folder, User
+from kgprobe.servers.leases import start, stop
+from kgprobe.servers.opening import open_graph
 from kgprobe.servers.processes import ProcessKey, find, free_ports, is_open, key_of
 from kgprobe.servers.status import status_of
 from tests.servers.servers import clean_environment, holder, leave, servers_on, wait_for
 
 MEMORY = 512
-
-
-def nobody(prompt: str) -> str:
-    raise AssertionError(f"asked for a password: {prompt}")
 
 
 def rows(graph: Graph, text: str) -> list[dict[str, object]]:
@@ -48,7 +46,7 @@ def _no_server_survives(tmp_path: Path) -> object:
 
 
 def test_a_command_starts_the_server_and_stops_it_again(folder: Folder) -> None:
-    with server.open_graph(str(folder.path), nobody) as graph:
+    with open_graph(folder.path) as graph:
         assert len(servers_on(folder.path)) == 1
         status = status_of(folder)
         assert status.running
@@ -60,13 +58,13 @@ def test_a_command_starts_the_server_and_stops_it_again(folder: Folder) -> None:
     assert servers_on(folder.path) == []
     assert not is_open(port)
     assert not status_of(folder).running
-    with server.open_graph(str(folder.path), nobody) as graph:
+    with open_graph(folder.path) as graph:
         assert rows(graph, "MATCH (e:Entity) RETURN e.id AS id") == [{"id": "Q1"}]
     assert folder.password == password
 
 
 def test_files_are_for_their_owner_alone(folder: Folder) -> None:
-    with server.lease(folder, memory=MEMORY):
+    with open_graph(folder.path, memory=MEMORY):
         assert stat.S_IMODE(folder.path.stat().st_mode) == 0o700
         assert stat.S_IMODE(folder.password_file.stat().st_mode) == 0o600
         (process,) = servers_on(folder.path)
@@ -100,34 +98,34 @@ def test_two_commands_at_once_share_a_server_and_the_last_one_stops_it(folder: F
 
 
 def test_a_kept_server_outlives_its_users_and_stop_waits_for_its_end(folder: Folder) -> None:
-    started, new = server.start(folder, memory=MEMORY)
+    started, new = start(folder, memory=MEMORY)
     assert new
-    assert server.start(folder) == (started, False)
-    with server.open_graph(str(folder.path), nobody):
+    assert start(folder) == (started, False)
+    with open_graph(folder.path):
         pass
     assert started.process is not None
     assert [process.pid for process in servers_on(folder.path)] == [started.process.pid]
-    assert server.stop(folder)
+    assert stop(folder)
     assert servers_on(folder.path) == []
     assert not is_open(started.bolt_port)
-    assert not server.stop(folder)
+    assert not stop(folder)
 
 
 def test_start_keeps_a_server_that_a_command_has_started(folder: Folder) -> None:
     user = holder(folder.path)
-    _, new = server.start(folder)
+    _, new = start(folder)
     assert not new
     leave(user)
     assert len(servers_on(folder.path)) == 1
-    server.stop(folder)
+    stop(folder)
 
 
 def test_stop_refuses_while_others_use_the_server(folder: Folder) -> None:
     user = holder(folder.path)
-    with pytest.raises(KgprobeError, match=f"in use by: .*process {user.pid}.*--force"):
-        server.stop(folder)
+    with pytest.raises(KgprobeError, match=f"in use by: .*process {user.pid}.*`force`"):
+        stop(folder)
     assert len(servers_on(folder.path)) == 1
-    assert server.stop(folder, force=True)
+    assert stop(folder, force=True)
     assert servers_on(folder.path) == []
     leave(user)
 
@@ -139,12 +137,15 @@ def test_leases_of_dead_commands_do_not_count(folder: Folder) -> None:
     # Nobody was there to stop it; the next command finds it, uses it, and is the last.
     (process,) = servers_on(folder.path)
     assert status_of(folder).users == ()
-    with server.open_graph(str(folder.path), nobody):
+    with open_graph(folder.path):
         assert servers_on(folder.path) == [process]
     assert servers_on(folder.path) == []
 
 
-@pytest.mark.parametrize("request_to_end", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
+@pytest.mark.parametrize(
+    "request_to_end",
+    [signal.SIGTERM, *(pytest.param(s, marks=pytest.mark.slow) for s in (signal.SIGHUP, signal.SIGINT))],
+)
 def test_a_command_that_is_asked_to_end_stops_its_server(folder: Folder, request_to_end: signal.Signals) -> None:
     asked = holder(folder.path)
     asked.send_signal(request_to_end)
@@ -154,8 +155,8 @@ def test_a_command_that_is_asked_to_end_stops_its_server(folder: Folder, request
 
 
 def test_a_killed_server_is_noticed_and_nothing_committed_is_lost(folder: Folder) -> None:
-    started, _ = server.start(folder, memory=MEMORY)
-    with server.open_graph(str(folder.path), nobody) as graph:
+    started, _ = start(folder, memory=MEMORY)
+    with open_graph(folder.path) as graph:
         rows(graph, "UNWIND range(1, 500) AS i CREATE (:Entity {id: 'Q' + toString(i)})")
         (process,) = servers_on(folder.path)
         process.kill()
@@ -163,13 +164,13 @@ def test_a_killed_server_is_noticed_and_nothing_committed_is_lost(folder: Folder
         with pytest.raises(KgprobeError, match="does not answer"):
             rows(graph, "MATCH (e:Entity) RETURN count(e) AS count")
     assert not status_of(folder).running
-    with server.open_graph(str(folder.path), nobody) as graph:
+    with open_graph(folder.path) as graph:
         assert rows(graph, "MATCH (e:Entity) RETURN count(e) AS count") == [{"count": 500}]
         assert [process.pid for process in servers_on(folder.path)] != [started.process and started.process.pid]
 
 
 def test_a_stale_state_whose_pid_is_used_again_harms_nobody(folder: Folder) -> None:
-    with server.lease(folder, memory=MEMORY):
+    with open_graph(folder.path, memory=MEMORY):
         state = folder.read_server()
     assert state is not None
     bystander = subprocess.Popen(["sleep", "300"])
@@ -177,8 +178,8 @@ def test_a_stale_state_whose_pid_is_used_again_harms_nobody(folder: Folder) -> N
         reused = ProcessKey(bystander.pid, key_of(bystander.pid).created - 3600)
         folder.write_server(dataclasses.replace(state, process=reused, ready=True, kept=True))
         assert not status_of(folder).running
-        assert not server.stop(folder)
-        with server.open_graph(str(folder.path), nobody) as graph:
+        assert not stop(folder)
+        with open_graph(folder.path) as graph:
             assert rows(graph, "RETURN 1 AS one") == [{"one": 1}]
         assert bystander.poll() is None
     finally:
@@ -186,20 +187,24 @@ def test_a_stale_state_whose_pid_is_used_again_harms_nobody(folder: Folder) -> N
         bystander.wait()
 
 
-@pytest.mark.parametrize("state", [None, b"", b'{"engine": "arcad'])
+@pytest.mark.parametrize(
+    "state", [b'{"engine": "arcad', *(pytest.param(state, marks=pytest.mark.slow) for state in (None, b""))]
+)
 def test_a_server_without_legible_state_is_found(folder: Folder, state: bytes | None) -> None:
-    server.start(folder, memory=MEMORY)
+    start(folder, memory=MEMORY)
     (before,) = servers_on(folder.path)
     (folder.path / "server.json").unlink()
     if state is not None:
         (folder.path / "server.json").write_bytes(state)
-    with server.open_graph(str(folder.path), nobody) as graph:
+    with open_graph(folder.path) as graph:
         assert rows(graph, "RETURN 1 AS one") == [{"one": 1}]
         (after,) = servers_on(folder.path)
         assert after != before
 
 
-@pytest.mark.parametrize("moment", ["at once", "with state", "listening"])
+@pytest.mark.parametrize(
+    "moment", ["with state", *(pytest.param(moment, marks=pytest.mark.slow) for moment in ("at once", "listening"))]
+)
 def test_a_half_started_server_is_replaced(folder: Folder, moment: str) -> None:
     starter = subprocess.Popen(
         [sys.executable, "-m", "kgprobe", "graph", "start", "--memory", "512m", "--graph", str(folder.path)],
@@ -219,7 +224,7 @@ def test_a_half_started_server_is_replaced(folder: Folder, moment: str) -> None:
     state = folder.read_server()
     assert state is None or not state.ready, "the starter was too quick for this test"
     assert not status_of(folder).running
-    with server.open_graph(str(folder.path), nobody) as graph:
+    with open_graph(folder.path) as graph:
         assert rows(graph, "RETURN 1 AS one") == [{"one": 1}]
         assert len(servers_on(folder.path)) == 1
     assert servers_on(folder.path) == []
@@ -228,64 +233,63 @@ def test_a_half_started_server_is_replaced(folder: Folder, moment: str) -> None:
 def test_a_first_start_that_stopped_before_the_engine_is_done_again(folder: Folder) -> None:
     folder.path.mkdir()
     folder.password_file.write_text("half")
-    with server.open_graph(str(folder.path), nobody):
+    with open_graph(folder.path):
         assert folder.password != "half"
 
 
 def test_a_server_that_dies_at_start_says_why(folder: Folder) -> None:
-    with (
-        pytest.raises(KgprobeError, match="ended with code 1 while it started") as caught,
-        server.lease(folder, memory=2**40),
-    ):
-        pass
+    with pytest.raises(KgprobeError, match="ended with code 1 while it started") as caught:
+        open_graph(folder.path, memory=2**40)
     assert f"The end of {folder.log}:" in str(caught.value)
     # What Java says differs with the machine; that it is shown matters.
     assert "heap" in str(caught.value)
     assert servers_on(folder.path) == []
-    with server.lease(folder, memory=MEMORY):
+    with open_graph(folder.path, memory=MEMORY):
         assert len(servers_on(folder.path)) == 1
 
 
-def test_a_port_lost_between_choice_and_use_is_chosen_anew(folder: Folder, monkeypatch: pytest.MonkeyPatch) -> None:
-    for which in (0, 1):
-        with socket.socket() as squatter:
-            squatter.bind(("127.0.0.1", 0))
-            squatter.listen()
-            taken = squatter.getsockname()[1]
-            choices = iter([[taken, *free_ports(1)] if which == 0 else [*free_ports(1), taken]])
-            monkeypatch.setattr(server, "free_ports", lambda count, c=choices: next(c, None) or free_ports(count))
-            with server.lease(folder, memory=MEMORY) as endpoint, Graph(endpoint) as graph:
-                assert rows(graph, "RETURN 1 AS one") == [{"one": 1}]
-                assert not endpoint.address.endswith(f":{taken}")
+@pytest.mark.parametrize("lost", ["http", pytest.param("bolt", marks=pytest.mark.slow)])
+def test_a_port_lost_between_choice_and_use_is_chosen_anew(
+    folder: Folder, monkeypatch: pytest.MonkeyPatch, lost: str
+) -> None:
+    with socket.socket() as squatter:
+        squatter.bind(("127.0.0.1", 0))
+        squatter.listen()
+        taken = squatter.getsockname()[1]
+        choices = iter([[taken, *free_ports(1)] if lost == "bolt" else [*free_ports(1), taken]])
+        monkeypatch.setattr(server, "free_ports", lambda count: next(choices, None) or free_ports(count))
+        with open_graph(folder.path, memory=MEMORY) as graph:
+            assert rows(graph, "RETURN 1 AS one") == [{"one": 1}]
+            assert not graph.endpoint.address.endswith(f":{taken}")
 
 
 def test_a_missing_password_is_named(folder: Folder) -> None:
-    with server.lease(folder, memory=MEMORY):
+    with open_graph(folder.path, memory=MEMORY):
         pass
     folder.password_file.unlink()
-    with pytest.raises(KgprobeError, match="password is missing"), server.lease(folder):
-        pass
+    with pytest.raises(KgprobeError, match="password is missing"):
+        open_graph(folder.path)
     assert servers_on(folder.path) == []
 
 
 def test_a_folder_remembers_its_engine(folder: Folder) -> None:
     folder.create("arcadedb")
-    with pytest.raises(KgprobeError, match=r"made by arcadedb.*Leave --engine out"), server.lease(folder, "neo4j"):
-        pass
+    with pytest.raises(KgprobeError, match=r"made by arcadedb.*Leave `engine` out"):
+        open_graph(folder.path, engine="neo4j")
 
 
 def test_folders_that_are_no_graphs_are_refused(tmp_path: Path) -> None:
     documents = tmp_path / "documents"
     documents.mkdir(mode=0o755)
     (documents / "thesis.tex").write_text("…")
-    with pytest.raises(KgprobeError, match=r"thesis\.tex"), server.open_graph(str(documents), nobody):
-        pass
+    with pytest.raises(KgprobeError, match=r"thesis\.tex"):
+        open_graph(documents)
     assert stat.S_IMODE(documents.stat().st_mode) == 0o755
     assert sorted(path.name for path in documents.iterdir()) == ["thesis.tex"]
-    with pytest.raises(KgprobeError, match="is a file"), server.open_graph(str(documents / "thesis.tex"), nobody):
-        pass
-    with pytest.raises(KgprobeError, match="neither a folder nor an address"), server.open_graph("http://h", nobody):
-        pass
+    with pytest.raises(KgprobeError, match="is a file"):
+        open_graph(documents / "thesis.tex")
+    with pytest.raises(KgprobeError, match="neither a folder nor an address"):
+        open_graph("http://h")
 
 
 def test_process_keys_tell_processes_apart() -> None:

@@ -1,26 +1,34 @@
 """Measurements made of random numbers, for tests of what is computed from them."""
 
-from typing import Any
-
 import numpy as np
 
-from kgprobe.analysis.curves import Measured, measured
+from kgprobe.probes.distractors.curves import Measured, measured
+from kgprobe.probes.distractors.evidence import DistractorEvidence, Named, Rival, Sentence
+from kgprobe.probes.outcome import Outcome, Verdict
+from kgprobe.sampling.keys import FactKey
 
 
-def outcomes(facts: int, sentences: int, count: int, seed: int, shift: float = 0.0) -> list[dict[str, Any]]:
-    """Outcomes of facts that differ in how well they are known; ``shift`` makes distractors harder."""
+def outcomes(facts: int, sentences: int, count: int, seed: int, shift: float = 0.0) -> list[Outcome]:
+    """Outcomes of facts that differ in how well they are known; ``shift`` makes distractors harder.
+
+    Facts have from 1 to so many sentences, and every second one a distractor that was right before.
+    """
     generator = np.random.default_rng(seed)
     known = generator.normal(size=facts)
     made = []
     for fact in range(facts):
-        evidence = {
-            "former": fact % 2,
-            "sentences": [
-                {"log_plausibility": [known[fact], *(generator.normal(size=count) + shift)], "certified": count - 1}
-                for _ in range(1 + fact % sentences)
-            ],
-        }
-        made.append({"fact": f"f{fact}", "verdict": "right", "reason": None, "evidence": evidence})
+        rivals = tuple(Rival(f"r{place}", f"R{place}", "city", place < fact % 2) for place in range(count))
+        asked = tuple(
+            Sentence(
+                f"sentence {number}",
+                tuple(range(count)),
+                np.array([known[fact], *(generator.normal(size=count) + shift)]),
+                certified=count - 1,
+            )
+            for number in range(1 + fact % sentences)
+        )
+        evidence = DistractorEvidence("S", Named("o", "O"), rivals, asked, shown=0, chance=1 / (count + 1))
+        made.append(Outcome(FactKey(f"s{fact}", f"f{fact}"), Verdict.RIGHT, "P1", evidence=evidence))
     return made
 
 

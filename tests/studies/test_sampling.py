@@ -10,13 +10,15 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from kgprobe.beliefs.reference import AnsweredRun, Reference, Synthetic, synthetic
-from kgprobe.beliefs.simulation import STRATEGIES, Standing, replay_all
-from kgprobe.report.study_files import DATA, PAGE, WHOLE, write_study
+from kgprobe.beliefs.reference import Reference, Synthetic, synthetic
+from kgprobe.beliefs.simulation import SAMPLING_STRATEGIES, Standing, replay_all
+from kgprobe.report.study_files import DATA, WHOLE, write_study
+from kgprobe.report.study_page import write_study_page
+from kgprobe.studies.run_reference import AnsweredRun
 from kgprobe.studies.sampling import Band, Replays, about_run, sampling_study
 from kgprobe.studies.study import Study
 
-NAMES = [strategy.name for strategy in STRATEGIES]
+NAMES = [strategy.name for strategy in SAMPLING_STRATEGIES]
 REFERENCES = [synthetic(Synthetic(300, 0.7), [seed]) for seed in range(3)]
 
 
@@ -142,7 +144,7 @@ def test_the_study_is_two_tables_of_the_same_numbers_and_three_plots(tmp_path: P
     assert len(whole["data"]) == 25
     with (tmp_path / DATA).open() as file:
         assert {row["strategy"] for row in csv.DictReader(file)} == set(NAMES)
-    page = (tmp_path / PAGE).read_text()
+    page = write_study_page(study, tmp_path).read_text()
     assert re.findall("<h2>(.*?)</h2>", page) == [plot.title for plot in study.plots]
     # Each plot has a place of its own; the script that all of them need comes once.
     assert [page.count(f'id="plot-{place}"') for place in range(4)] == [1, 1, 1, 0]

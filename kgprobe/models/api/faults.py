@@ -1,12 +1,11 @@
 """What can go wrong when an API is asked, and what is to be done about it."""
 
-import email.utils
-import math
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import openai
+
+from kgprobe.waiting import retry_after
 
 # The same request may succeed later.
 _PASSING = frozenset((408, 409, 425, 429))
@@ -51,14 +50,14 @@ class Declined:
     about_key: bool = False
 
 
-def judge_error(error: openai.APIError, now: float) -> Fault | Declined:
+def classify_error(error: openai.APIError, now: float) -> Fault | Declined:
     """What an error of the official client means.
 
     Args:
         now: seconds since the epoch, for dates in headers.
     """
     if isinstance(error, openai.APIStatusError):
-        return _judge_status(error, now)
+        return _classify_status(error, now)
     if isinstance(error, openai.APITimeoutError):
         reached = "Connect" not in type(error.__cause__).__name__
         return Fault("the server did not answer in time", reached=reached)
@@ -70,7 +69,7 @@ def judge_error(error: openai.APIError, now: float) -> Fault | Declined:
     return Fault(f"the server's answer cannot be read: {_short(error.message)}")
 
 
-def _judge_status(error: openai.APIStatusError, now: float) -> Fault | Declined:
+def _classify_status(error: openai.APIStatusError, now: float) -> Fault | Declined:
     status, said = error.status_code, _said(error)
     reason = f"HTTP {status}: {said}"
     if status == 429 and error.code == "insufficient_quota":
@@ -81,26 +80,6 @@ def _judge_status(error: openai.APIStatusError, now: float) -> Fault | Declined:
     if status in _FATAL:
         return Declined(reason, fatal=True, about_key=status in (401, 403))
     return Declined(reason, parameter=_parameter(error))
-
-
-def retry_after(headers: Mapping[str, str], now: float) -> float | None:
-    """For how many seconds a server asks to be left alone: in milliseconds, in seconds, or until a date.
-
-    Args:
-        headers: by their names in lower case, or in any.
-        now: seconds since the epoch.
-    """
-    for name, unit in (("retry-after-ms", 1000.0), ("retry-after", 1.0)):
-        try:
-            seconds = float(headers[name]) / unit
-        except (KeyError, ValueError):
-            continue
-        if math.isfinite(seconds):
-            return max(seconds, 0.0)
-    try:
-        return max(email.utils.parsedate_to_datetime(headers["retry-after"]).timestamp() - now, 0.0)
-    except (KeyError, ValueError, TypeError, OverflowError):
-        return None
 
 
 def _parameter(error: openai.APIStatusError) -> str | None:

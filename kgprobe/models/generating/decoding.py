@@ -17,8 +17,11 @@ import numpy as np
 import torch
 
 from kgprobe.errors import KgprobeError
+from kgprobe.models.eval_mode import in_eval_mode
+from kgprobe.models.generating.generator import Unanswered
+from kgprobe.models.scoring.batching import compute_in_batches
 from kgprobe.models.scoring.scorer import Scorer
-from kgprobe.models.scoring.tokens import TextError, TokenizedPrompt
+from kgprobe.models.scoring.tokens import TokenizedPrompt
 from kgprobe.models.scoring.trie import build_trees
 
 if TYPE_CHECKING:
@@ -66,30 +69,33 @@ def end_of_answer(text: str) -> int | None:
     return found.start() if found else None
 
 
-def context_tokens(scorer: Scorer, prompt: str, new_tokens: int) -> tuple[int, ...]:
-    """A prompt's token ids, with the special tokens that stand in front.
+def context_tokens(scorer: Scorer, prompts: Sequence[str], new_tokens: int) -> list[tuple[int, ...] | Unanswered]:
+    """Each prompt's token ids, with the special tokens that stand in front; or why the model cannot go on from it.
 
-    Raises:
-        TextError: it is no Unicode, has no token, or leaves no room for ``new_tokens``.
+    It cannot where a prompt is no Unicode, has no token, or leaves no room for ``new_tokens``.
     """
-    context = scorer.tokenize([prompt], [[]])[0].context
-    if not context:
-        raise TextError(f"The prompt {prompt!r} has no token to go on from; an empty one needs a BOS token (bos=True).")
-    check_room(scorer, prompt, len(context), new_tokens)
-    return context
+    return [
+        _context(scorer, prompt, tokenized, new_tokens)
+        for prompt, tokenized in zip(prompts, scorer.tokenize(prompts, [[]] * len(prompts)), strict=True)
+    ]
 
 
-def check_room(scorer: Scorer, prompt: str, tokens: int, new_tokens: int) -> None:
-    """See that a prompt of so many tokens leaves room for new ones.
+def _context(scorer: Scorer, prompt: str, tokenized: TokenizedPrompt, new_tokens: int) -> tuple[int, ...] | Unanswered:
+    if tokenized.reason is not None:
+        return Unanswered(tokenized.reason)
+    if not tokenized.context:
+        return Unanswered(f"the prompt {prompt!r} has no token to go on from; an empty one needs a BOS token (`bos`)")
+    return no_room(scorer, prompt, len(tokenized.context), new_tokens) or tokenized.context
 
-    Raises:
-        TextError: it does not.
-    """
-    if scorer.max_tokens is not None and tokens + new_tokens > scorer.max_tokens:
-        raise TextError(
-            f"The prompt {prompt[:40]!r}… has {tokens} tokens; with {new_tokens} more it is longer than the"
-            f" {scorer.max_tokens} that the model takes in."
-        )
+
+def no_room(scorer: Scorer, prompt: str, tokens: int, new_tokens: int) -> Unanswered | None:
+    """Why a prompt of so many tokens leaves no room for new ones; None if it does."""
+    if scorer.max_tokens is None or tokens + new_tokens <= scorer.max_tokens:
+        return None
+    return Unanswered(
+        f"the prompt {prompt[:40]!r}… has {tokens} tokens; with {new_tokens} more it is longer than the"
+        f" {scorer.max_tokens} that the model takes in"
+    )
 
 
 @torch.inference_mode()
@@ -100,14 +106,14 @@ def beam_search(
     *,
     new_tokens: int = 16,
     progress: Callable[[int], None] | None = None,
-) -> list[list[Continuation]]:
+) -> list[list[Continuation] | Unanswered]:
     """The continuations of each prompt that a beam search of this width ends with, the most probable first.
 
     The search begins right after the prompt's own tokens; white space at its end is dropped. The
     log-probabilities are the scorer's, of the tokens that were found.
 
     Cost: a forward pass of ``width`` tokens a prompt and new token, and one scoring of what was found. Prompts of
-    similar length go together, in smaller batches where a GPU's memory is short.
+    similar length go together, in smaller batches where memory is short.
 
     Args:
         scorer: the model.
@@ -117,42 +123,42 @@ def beam_search(
         progress: called now and then with the number of prompts done since the last call.
 
     Returns:
-        for each prompt ``width`` continuations, of different tokens, but maybe of equal text.
+        for each prompt ``width`` continuations, of different tokens, but maybe of equal text; or why the model cannot
+        go on from it, see :func:`context_tokens`.
 
     Raises:
-        TextError: see :func:`context_tokens`.
         KgprobeError: the width or the number of tokens is not positive, or one prompt does not fit into memory.
     """
     if width < 1 or new_tokens < 1:
         raise KgprobeError(
             f"A beam search of width {width} over {new_tokens} tokens finds nothing; both are at least 1."
         )
-    contexts = [context_tokens(scorer, prompt, new_tokens) for prompt in prompts]
+    found: list[list[Continuation] | Unanswered] = []
+    contexts: dict[int, tuple[int, ...]] = {}
+    for number, context in enumerate(context_tokens(scorer, prompts, new_tokens)):
+        found.append(context if isinstance(context, Unanswered) else [])
+        if not isinstance(context, Unanswered):
+            contexts[number] = context
+    if progress is not None and len(contexts) < len(prompts):
+        progress(len(prompts) - len(contexts))
     ends = _Ends(scorer)
-    order = sorted(range(len(contexts)), key=lambda number: -len(contexts[number]))
-    found: list[list[Continuation]] = [[] for _ in contexts]
+
+    def search(batch: Sequence[int]) -> list[list[tuple[int, ...]]]:
+        return _search(scorer, ends, [contexts[number] for number in batch], width, new_tokens)
+
+    def at_once(rest: Sequence[int]) -> int:
+        return prompts_at_once(scorer, width, len(contexts[rest[0]]) + new_tokens)
+
+    order = sorted(contexts, key=lambda number: -len(contexts[number]))
     with own_settings(scorer):
-        rest = order
-        at_once = len(order)
-        while rest:
-            longest = len(contexts[rest[0]]) + new_tokens
-            batch = rest[: min(at_once, prompts_at_once(scorer, width, longest))]
-            try:
-                tails = _search(scorer, ends, [contexts[number] for number in batch], width, new_tokens)
-            except torch.OutOfMemoryError:
-                torch.cuda.empty_cache()
-                if len(batch) == 1:
-                    raise KgprobeError(
-                        f"A beam search of width {width} over {longest} tokens does not fit into the memory of"
-                        f" {scorer.model.device}; a narrower one would."
-                    ) from None
-                at_once = len(batch) // 2
-                continue
-            rest = rest[len(batch) :]
-            searched = zip(
-                batch, _continuations(scorer, ends, [contexts[number] for number in batch], tails), strict=True
-            )
-            for number, continuations in searched:
+        for batch, tails in compute_in_batches(order, at_once, search, scorer.model.device):
+            if tails is None:
+                raise KgprobeError(
+                    f"A beam search of width {width} over {len(contexts[batch[0]]) + new_tokens} tokens does not fit"
+                    f" into the memory of {scorer.model.device}; a narrower one would."
+                )
+            searched = _continuations(scorer, ends, [contexts[number] for number in batch], tails)
+            for number, continuations in zip(batch, searched, strict=True):
                 found[number] = continuations
             if progress is not None:
                 progress(len(batch))
@@ -260,14 +266,18 @@ def _settings(width: int, new_tokens: int, end: int | None, padding: int) -> "Ge
 
 @contextmanager
 def own_settings(scorer: Scorer) -> Iterator[None]:
-    """Without what the model's files say about generation: it would fill in whatever is not set here."""
+    """In eval mode, and without what the model's files say about generation.
+
+    That would fill in whatever is not set here.
+    """
     from transformers import GenerationConfig
 
     model: Any = scorer.model
     theirs = model.generation_config
     model.generation_config = GenerationConfig()  # type: ignore[no-untyped-call]
     try:
-        yield
+        with in_eval_mode(model):
+            yield
     finally:
         model.generation_config = theirs
 

@@ -9,7 +9,7 @@ own, which follow from its seed and its prompt. A token is drawn from the most p
 together, the first whose cumulative probability exceeds the number.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from hashlib import blake2b
 from itertools import groupby
 from typing import Any, TypeAlias
@@ -18,11 +18,10 @@ import numpy as np
 import torch
 
 from kgprobe.errors import KgprobeError
-from kgprobe.models.generating.decoding import check_room, context_tokens, left_padded, own_settings, prompts_at_once
+from kgprobe.models.generating.decoding import context_tokens, left_padded, no_room, own_settings, prompts_at_once
 from kgprobe.models.generating.generator import Answer, Request, Unanswered
-from kgprobe.models.scoring.batching import is_short_memory
+from kgprobe.models.scoring.batching import compute_in_batches
 from kgprobe.models.scoring.scorer import Scorer
-from kgprobe.models.scoring.tokens import TextError
 
 # Above temperature 0, the least probable tokens are never drawn.
 TOP_P = 0.95
@@ -90,37 +89,25 @@ class LocalGenerator:
                 _tell(progress, len(copies[request]))
             else:
                 contexts[request] = context
+
+        def answers(batch: Sequence[Request]) -> list[Answer]:
+            return self._answers(batch, [contexts[request] for request in batch])
+
+        def at_once(rest: Sequence[Request]) -> int:
+            return prompts_at_once(self._scorer, 1, len(contexts[rest[0]]) + rest[0].max_tokens)
+
         order = sorted(contexts, key=lambda request: (request.max_tokens, -len(contexts[request])))
+        device = self._scorer.model.device
         with own_settings(self._scorer):
-            for _, alike in groupby(order, key=lambda request: request.max_tokens):
-                for batch, answers in self._batches(list(alike), contexts):
-                    found.update(zip(batch, answers, strict=True))
+            for max_tokens, alike in groupby(order, key=lambda request: request.max_tokens):
+                for batch, given in compute_in_batches(list(alike), at_once, answers, device):
+                    if given is None:
+                        length = len(contexts[batch[0]]) + max_tokens
+                        found[batch[0]] = Unanswered(f"its {length:,} tokens do not fit into the memory of {device}")
+                    else:
+                        found.update(zip(batch, given, strict=True))
                     _tell(progress, sum(len(copies[request]) for request in batch))
         return [found[request.normalized()] for request in requests]
-
-    def _batches(
-        self, rest: list[Request], contexts: dict[Request, Sequence[int]]
-    ) -> Iterator[tuple[list[Request], list[Answer] | list[Unanswered]]]:
-        """Answers to requests for equally many tokens, the longest prompt first."""
-        at_once = len(rest)
-        while rest:
-            longest = len(contexts[rest[0]]) + rest[0].max_tokens
-            batch = rest[: min(at_once, prompts_at_once(self._scorer, 1, longest))]
-            answers: list[Answer] | None = None
-            try:
-                answers = self._answers(batch, [contexts[request] for request in batch])
-            except RuntimeError as error:
-                if not is_short_memory(error):
-                    raise
-            # Only here, where the error and with it what it holds in memory is gone.
-            if answers is None and self._scorer.model.device.type == "cuda":
-                torch.cuda.empty_cache()
-            if answers is None and len(batch) > 1:
-                at_once = len(batch) // 2
-                continue
-            device = self._scorer.model.device
-            yield batch, answers or [Unanswered(f"its {longest:,} tokens do not fit into the memory of {device}")]
-            rest = rest[len(batch) :]
 
     def _answers(self, batch: Sequence[Request], contexts: Sequence[Sequence[int]]) -> list[Answer]:
         from transformers import GenerationConfig, LogitsProcessorList, StoppingCriteriaList
@@ -176,16 +163,13 @@ class LocalGenerator:
 
     def _context(self, request: Request) -> Sequence[int] | Unanswered:
         """The prompt's tokens, up to where the answer begins; or why the model cannot take it."""
-        try:
-            if not self._chats:
-                return context_tokens(self._scorer, request.prompt, request.max_tokens)
-            # What is no Unicode is refused here, with a message.
-            self._scorer.tokenize([request.prompt], [[]])
-            tokens = _chat_tokens(self._scorer, [("user", request.prompt)], answering=True)
-            check_room(self._scorer, request.prompt, len(tokens), request.max_tokens)
-        except TextError as error:
-            return Unanswered(str(error))
-        return tokens
+        if not self._chats:
+            return context_tokens(self._scorer, [request.prompt], request.max_tokens)[0]
+        (prompt,) = self._scorer.tokenize([request.prompt], [[]])
+        if prompt.reason is not None:
+            return Unanswered(prompt.reason)
+        tokens = _chat_tokens(self._scorer, [("user", request.prompt)], answering=True)
+        return no_room(self._scorer, request.prompt, len(tokens), request.max_tokens) or tokens
 
 
 class _Over:

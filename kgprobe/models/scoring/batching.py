@@ -1,6 +1,13 @@
 """How much goes through a model at once: as much as keeps the processor busy, and never more than memory holds."""
 
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from typing import TypeVar
+
 import torch
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
 
 # Enough for a processor at full speed, and no more memory than that takes; a GPU grows from its guess to what fits.
 _TOKENS = {"cpu": 1024, "cuda": 8192}
@@ -15,7 +22,7 @@ _SPARE = 1.25
 _SHORT = ("can't allocate memory", "not enough memory", "out of memory", "ALLOC_FAILED")
 
 
-class Budget:
+class BatchLimits:
     """How many tokens and logits are computed at once on a device.
 
     Attributes:
@@ -57,12 +64,55 @@ class Budget:
         """A batch of so many padded tokens did not fit in: half of them, at most, from now on."""
         self.tokens = self._most = max(min(self.tokens, tokens) // 2, 1)
         self.logits = max(self.logits // 2, 1)
-        if self._device.type == "cuda":
-            torch.cuda.empty_cache()
 
 
-def is_short_memory(error: RuntimeError) -> bool:
-    """Whether this error says that there is not enough memory."""
+def compute_if_it_fits(compute: Callable[[], Result], device: torch.device) -> Result | None:
+    """What a computation gives; None where memory was short, and then all that it held is free again.
+
+    Args:
+        compute: never gives None.
+        device: where it computes.
+    """
+    try:
+        return compute()
+    except RuntimeError as error:
+        if not _is_short_memory(error):
+            raise
+    # Only here, where the error and with it what it holds in memory is gone.
+    if device.type == "cuda":
+        torch.cuda.empty_cache()
+    return None
+
+
+def compute_in_batches(
+    items: Sequence[Item],
+    at_once: Callable[[Sequence[Item]], int],
+    compute: Callable[[Sequence[Item]], Result],
+    device: torch.device,
+) -> Iterator[tuple[Sequence[Item], Result | None]]:
+    """Items in batches, in their order; in smaller ones from where memory was short.
+
+    Args:
+        items: those that take most memory first, so that what does not fit shows at once.
+        at_once: how many of the items that are left a batch may have.
+        compute: what is to be done with a batch; never gives None.
+        device: where that is computed.
+
+    Yields:
+        each batch and what came of it; None for an item that does not fit into memory alone.
+    """
+    most = len(items)
+    while items:
+        batch = items[: max(1, min(most, at_once(items)))]
+        result = compute_if_it_fits(partial(compute, batch), device)
+        if result is None and len(batch) > 1:
+            most = len(batch) // 2
+            continue
+        yield batch, result
+        items = items[len(batch) :]
+
+
+def _is_short_memory(error: RuntimeError) -> bool:
     return isinstance(error, torch.OutOfMemoryError) or any(words in str(error) for words in _SHORT)
 
 

@@ -17,7 +17,7 @@ import torch
 
 from kgprobe.errors import KgprobeError
 from kgprobe.models.scoring.forward import LONGEST_ROW, Prefix, Way, extend, plain_log_probabilities, run_way
-from kgprobe.models.scoring.projection import Head, find_head
+from kgprobe.models.scoring.projection import VocabularyProjection, find_projection
 from kgprobe.models.scoring.tokens import TokenizedPrompt
 from kgprobe.models.scoring.trie import Forest, Tree, build_tree, merge
 
@@ -43,12 +43,12 @@ class Choice:
 
     Attributes:
         way: the one that was taken.
-        head: to go with it; None for ``plain``, which needs none.
+        projection: to go with it; None for ``plain``, which needs none.
         findings: for each way that was tried, in order, what came of it.
     """
 
     way: Way
-    head: Head | None
+    projection: VocabularyProjection | None
     findings: tuple[tuple[Way, str], ...]
 
 
@@ -65,32 +65,32 @@ def choose_way(model: "PreTrainedModel", ways: tuple[Way, ...] = WAYS) -> Choice
     Raises:
         KgprobeError: not even ``plain`` is among the ways and none of the others agrees.
     """
-    head = find_head(model)
+    projection = find_projection(model)
     findings: list[tuple[Way, str]] = []
     for way in ways:
         if way == "plain":
             return Choice(way, None, (*findings, (way, "needs no check: the model's own forward passes and logits")))
-        if head is None:
+        if projection is None:
             findings.append((way, "not tried: the model's output layer is no linear one"))
             continue
-        agrees, finding = _try(model, head, way)
+        agrees, finding = _try(model, projection, way)
         findings.append((way, finding))
         if agrees:
-            return Choice(way, head, tuple(findings))
+            return Choice(way, projection, tuple(findings))
     reasons = "; ".join(f"{way}: {finding}" for way, finding in findings)
     raise KgprobeError(f"None of the given ways agrees with this model's plain forward passes. {reasons}.")
 
 
-def _try(model: "PreTrainedModel", head: Head, way: Way) -> tuple[bool, str]:
+def _try(model: "PreTrainedModel", projection: VocabularyProjection, way: Way) -> tuple[bool, str]:
     """Whether a way is exact for a model, and how one knows."""
     trees = _trees(model)
     errors = np.zeros(2)
     try:
         with _narrow_window(model) as narrowed:
             if narrowed:
-                errors = np.maximum(errors, _errors(model, head, way, _arrangements(model, way, trees), trees))
+                errors = np.maximum(errors, _errors(model, projection, way, _arrangements(model, way, trees), trees))
         usual = chain(_arrangements(model, way, trees), _wide_arrangement(model, way, trees))
-        errors = np.maximum(errors, _errors(model, head, way, usual, trees))
+        errors = np.maximum(errors, _errors(model, projection, way, usual, trees))
     # Whatever a model's code does with arguments it was not made for: this is not a way to go.
     except (RuntimeError, ValueError, TypeError, KeyError, IndexError, AttributeError, NotImplementedError) as error:
         text = (str(error).strip() or "no message").splitlines()[0]
@@ -106,12 +106,16 @@ def _try(model: "PreTrainedModel", head: Head, way: Way) -> tuple[bool, str]:
 
 
 def _errors(
-    model: "PreTrainedModel", head: Head, way: Way, arrangements: Iterable[_Arrangement], trees: Sequence[Tree]
+    model: "PreTrainedModel",
+    projection: VocabularyProjection,
+    way: Way,
+    arrangements: Iterable[_Arrangement],
+    trees: Sequence[Tree],
 ) -> tuple[float, float]:
     """The greatest error of a log-probability, and of a hidden state relative to its length.
 
     Args:
-        model, head, way: what is checked.
+        model, projection, way: what is checked.
         arrangements: of forests, whose last edges are those of the trees.
         trees: what is compared with plain forward passes.
     """
@@ -122,7 +126,7 @@ def _errors(
     for forests, prefix in arrangements:
         states, sources = run_way(model, way, forests, prefix)
         own = states[torch.from_numpy(sources[-len(targets) :]).to(states.device)]
-        found = head.log_probabilities(own, np.arange(len(targets)), targets, _LOGITS_AT_ONCE)
+        found = projection.log_probabilities(own, np.arange(len(targets)), targets, _LOGITS_AT_ONCE)
         difference = (own - expected_states).float().norm(dim=1) / expected_states.float().norm(dim=1)
         # Unlike Python's own, torch's maximum is "not a number" where there is one.
         error = float(np.fmax(error, np.nan_to_num((found - expected).abs().max().item(), nan=np.inf)))

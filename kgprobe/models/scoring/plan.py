@@ -90,20 +90,20 @@ def plan(trees: Sequence[Tree], way: Way, hidden_size: int, most: int) -> Group:
     return outermost
 
 
-def batches(forests: Sequence[Forest], way: Way, before: int, budget: Callable[[], int]) -> Iterator[list[Forest]]:
+def batches(forests: Sequence[Forest], way: Way, before: int, limit: Callable[[], int]) -> Iterator[list[Forest]]:
     """Forests that go through the model together, of similar size, all batches about equally full.
 
     Args:
         forests: the largest first.
         way: not ``plain``.
         before: the tokens of their common prefix.
-        budget: the most padded tokens in a batch of several forests; asked before each.
+        limit: the most padded tokens in a batch of several forests; asked before each.
     """
     sizes = [padded_tokens(forest, way, before) for forest in forests]
     left = np.cumsum([0, *(rows * tokens for rows, tokens in reversed(sizes))])[::-1]
     begin = 0
     while begin < len(forests):
-        most = budget()
+        most = limit()
         # Were each batch filled to the brim, the last could be all but empty.
         fair = left[begin] / -(-int(left[begin]) // most)
         end, rows, longest = begin, 0, 0

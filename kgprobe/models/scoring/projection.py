@@ -21,7 +21,7 @@ _LOWEST_EXPONENT = -87.0
 
 
 @dataclass(frozen=True, slots=True)
-class Head:
+class VocabularyProjection:
     """A model's vocabulary projection; its logits are ``limit(scale * (weight @ hidden + bias))``.
 
     Attributes:
@@ -96,11 +96,11 @@ class Head:
         return result.cpu()
 
 
-def find_head(model: "PreTrainedModel") -> Head | None:
-    """The head as the model's weights and configuration describe it, unchecked; None if there is no such thing."""
+def find_projection(model: "PreTrainedModel") -> VocabularyProjection | None:
+    """The projection as weights and configuration describe it, unchecked; None if there is no such thing."""
     layer = model.get_output_embeddings()  # type: ignore[no-untyped-call]
     if not isinstance(layer, torch.nn.Linear):
         return None
     config = model.config.get_text_config()
     scale = float(getattr(config, "logit_scale", None) or 1.0) / float(getattr(config, "logits_scaling", None) or 1.0)
-    return Head(layer.weight, layer.bias, scale, getattr(config, "final_logit_softcapping", None))
+    return VocabularyProjection(layer.weight, layer.bias, scale, getattr(config, "final_logit_softcapping", None))

@@ -2,6 +2,8 @@
 
 from collections import defaultdict
 from collections.abc import Sequence
+from functools import partial
+from itertools import takewhile
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -9,6 +11,8 @@ import torch
 from numpy.typing import NDArray
 
 from kgprobe.errors import KgprobeError
+from kgprobe.models.eval_mode import in_eval_mode
+from kgprobe.models.scoring.batching import compute_in_batches
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
@@ -29,7 +33,7 @@ def next_token_ranks(
     a tie counts against the token.
 
     Cost: a forward pass over each different context, those of equal length together so that nothing is padded, and
-    the logits of its last position alone; in smaller batches where a GPU's memory is short.
+    the logits of its last position alone; in smaller batches where memory is short.
 
     Args:
         model: a causal language model.
@@ -48,29 +52,27 @@ def next_token_ranks(
     ranks = [np.zeros(len(its), dtype=np.int64) for its in tokens]
     vocabulary = model.config.get_text_config().vocab_size
     device = model.device.type
-    at_once = max(1, _LOGITS_AT_ONCE.get(device, _LOGITS_AT_ONCE["cpu"]) // vocabulary)
-    # The longest first: what does not fit in memory shows at once.
-    rest = sorted(wanted, key=lambda context: (-len(context), context))
-    while rest:
+    most_rows = max(1, _LOGITS_AT_ONCE.get(device, _LOGITS_AT_ONCE["cpu"]) // vocabulary)
+    most_tokens = _TOKENS_AT_ONCE.get(device, _TOKENS_AT_ONCE["cpu"])
+
+    def alike(rest: Sequence[tuple[int, ...]]) -> int:
+        """How many of the first are of one length, as far as they go together."""
         length = len(rest[0])
-        most = min(at_once, max(1, _TOKENS_AT_ONCE.get(device, _TOKENS_AT_ONCE["cpu"]) // length))
-        batch = [context for context in rest[:most] if len(context) == length]
-        try:
-            logits = _last_logits(model, batch)
-        except torch.OutOfMemoryError:
-            torch.cuda.empty_cache()
-            if len(batch) == 1:
+        most = min(most_rows, max(1, most_tokens // length))
+        return sum(1 for _ in takewhile(lambda context: len(context) == length, rest[:most]))
+
+    order = sorted(wanted, key=lambda context: (-len(context), context))
+    with in_eval_mode(model):
+        for batch, logits in compute_in_batches(order, alike, partial(_last_logits, model), model.device):
+            if logits is None:
                 raise KgprobeError(
-                    f"A context of {length} tokens does not fit into the memory of {model.device}."
-                ) from None
-            at_once = len(batch) // 2
-            continue
-        for row, context in zip(logits, batch, strict=True):
-            for number in wanted[context]:
-                asked = torch.tensor(list(tokens[number]), dtype=torch.int64, device=row.device)
-                counts = torch.stack([(row >= own).sum() for own in row[asked]]) if len(asked) else asked
-                ranks[number][:] = counts.cpu().numpy()
-        rest = rest[len(batch) :]
+                    f"A context of {len(batch[0])} tokens does not fit into the memory of {model.device}."
+                )
+            for row, context in zip(logits, batch, strict=True):
+                for number in wanted[context]:
+                    asked = torch.tensor(list(tokens[number]), dtype=torch.int64, device=row.device)
+                    counts = torch.stack([(row >= own).sum() for own in row[asked]]) if len(asked) else asked
+                    ranks[number][:] = counts.cpu().numpy()
     return ranks
 
 

@@ -6,7 +6,9 @@ Equal to what one plain forward pass per continuation would give (to 1e-4 in fp3
 """
 
 import platform
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
 from itertools import chain
 from typing import TYPE_CHECKING
 
@@ -16,7 +18,9 @@ import transformers
 from numpy.typing import NDArray
 
 from kgprobe.errors import KgprobeError
-from kgprobe.models.scoring.batching import Budget, is_short_memory
+from kgprobe.models.eval_mode import in_eval_mode
+from kgprobe.models.identity import weights_digest
+from kgprobe.models.scoring.batching import BatchLimits, compute_if_it_fits
 from kgprobe.models.scoring.check import WAYS, choose_way, longest_text
 from kgprobe.models.scoring.forward import (
     Prefix,
@@ -29,9 +33,9 @@ from kgprobe.models.scoring.forward import (
 )
 from kgprobe.models.scoring.memory import Memory
 from kgprobe.models.scoring.plan import Group, batches, plan
-from kgprobe.models.scoring.projection import Head
+from kgprobe.models.scoring.projection import VocabularyProjection
 from kgprobe.models.scoring.tokens import TokenizedPrompt, leading_tokens, tokenize
-from kgprobe.models.scoring.trie import Forest, Tree, build_trees
+from kgprobe.models.scoring.trie import Forest, Integers, Tree, build_trees
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
@@ -48,12 +52,35 @@ _MEANINGS: dict[Way, str] = {
 _MAX_BRANCH_NODES = 256
 
 
+@dataclass(frozen=True, slots=True)
+class Scored:
+    """What a model makes of a prompt's continuations.
+
+    Attributes:
+        values: log-probabilities, natural logarithm, in (-inf, 0]; NaN exactly where there is a reason. Shape
+            (continuations,).
+        reasons: why the model cannot take a continuation, as a clause, by the continuation's position.
+    """
+
+    values: Floats
+    reasons: Mapping[int, str] = field(default_factory=dict)
+
+
 class Scorer:
     """A causal language model and its tokenizer, ready to score.
 
+    >>> scorer = Scorer(model, tokenizer, name="tiny")
+    >>> (scored,) = scorer.score(["The capital of Japan is"], [["Tokyo", "Kyoto", ""]])
+    >>> scored.values.shape, scored.reasons
+    ((3,), {2: 'a continuation is empty; it needs some text'})
+
+    The model may be in training: nothing of it is changed, modules are in eval mode only while it is computed, and
+    after :meth:`refresh` what was remembered of other weights is forgotten.
+
     Attributes:
         name: what the user would call it: its spec.
-        revision: what fixes its weights: a commit, a digest, a package's version; None if unknown.
+        revision: what its files say of its origin: a commit, a digest, a package's version; None if unknown.
+        weights: the digest of its weights, see :func:`~kgprobe.models.identity.weights_digest`.
         model, tokenizer: for what else is to be done with them.
         max_tokens: the longest text that the model takes in; None if no limit is known.
     """
@@ -85,20 +112,50 @@ class Scorer:
         """
         self.name = name
         self.revision = revision
-        self.model = model.eval()  # type: ignore[no-untyped-call]
+        self.model = model
         self.tokenizer = tokenizer
         self._leading = leading_tokens(tokenizer, bos)
-        self.max_tokens = longest_text(model)
-        self._budget = Budget(model.device)
-        self._memory = Memory(remembered)
-        with torch.inference_mode():
-            self._choice = choose_way(model, ways)
+        self._ways = ways
+        self._remembered = remembered
+        self.weights = weights_digest(model)
+        self._examine()
+
+    def refresh(self) -> bool:
+        """See whether the weights are still the same; to be called before a measurement or a run begins.
+
+        If they are not, nothing is remembered any more. What was found out about the model is found out anew only where
+        other tensors have taken the place of its own, or these are on another device or of another type.
+
+        Cost: the digest, some 0.3 s for 1 GB.
+
+        Returns:
+            whether they are others.
+
+        Raises:
+            KgprobeError: no way is exact any more.
+        """
+        before, self.weights = self.weights, weights_digest(self.model)
+        if _tensors(self.model) != self._examined:
+            self._examine()
+        elif before != self.weights:
+            self._memory = Memory(self._remembered)
+        return before != self.weights
+
+    def _examine(self) -> None:
+        """Find out about the model what depends on its code, its precision and its device."""
+        self._examined = _tensors(self.model)
+        self.max_tokens = longest_text(self.model)
+        self._limits = BatchLimits(self.model.device)
+        self._memory = Memory(self._remembered)
+        with torch.inference_mode(), in_eval_mode(self.model):
+            self._choice = choose_way(self.model, self._ways)
 
     def describe(self) -> dict[str, object]:
         """What one needs to know to get the same numbers again; plain values, as JSON has them."""
         return {
             "name": self.name,
             "revision": self.revision,
+            "weights": self.weights,
             "architecture": type(self.model).__name__,
             "parameters": self.model.num_parameters(),
             "device": str(self.model.device),
@@ -122,25 +179,25 @@ class Scorer:
             faster one why it was not.
         """
         choice = self._choice
-        head = "the model's own logits"
-        if choice.head is not None:
-            cap = "" if choice.head.soft_cap is None else f", soft cap {choice.head.soft_cap:g}"
-            vocabulary, hidden = choice.head.weight.shape
-            head = (
-                f"{vocabulary:,} tokens x {hidden:,} dimensions, scale {choice.head.scale:g}{cap}; only where a token"
-                f" is asked for, {self._budget.logits:,} logits at once"
+        logits = "the model's own logits"
+        if choice.projection is not None:
+            cap = "" if choice.projection.soft_cap is None else f", soft cap {choice.projection.soft_cap:g}"
+            vocabulary, hidden = choice.projection.weight.shape
+            logits = (
+                f"{vocabulary:,} tokens x {hidden:,} dimensions, scale {choice.projection.scale:g}{cap}; only where a"
+                f" token is asked for, {self._limits.logits:,} logits at once"
             )
         leading = self.tokenizer.convert_ids_to_tokens(list(self._leading))
         return [
             ("model", f"{type(self.model).__name__}, {self.model.num_parameters():,} parameters"),
             ("way", f"{choice.way}: {_MEANINGS[choice.way]}"),
             *((f"way: {way}", finding) for way, finding in choice.findings),
-            ("vocabulary", head),
+            ("vocabulary", logits),
             (
                 "precision",
                 f"{self.model.dtype} on {self.model.device}, log-softmax in torch.float32".replace("torch.", ""),
             ),
-            ("tokens at once", f"{self._budget.tokens:,}" if choice.head else "those of one continuation"),
+            ("tokens at once", f"{self._limits.tokens:,}" if choice.projection else "those of one continuation"),
             ("longest text", "no limit is known" if self.max_tokens is None else f"{self.max_tokens:,} tokens"),
             ("leading tokens", " ".join(leading) or "none"),
         ]
@@ -153,47 +210,61 @@ class Scorer:
         eos: bool = False,
         separator: str = " ",
         progress: Callable[[int], None] | None = None,
-    ) -> list[Floats]:
+    ) -> list[Scored]:
         """The log-probability of each continuation after its prompt: the sum over its tokens, natural logarithm.
 
         Args:
             prompts: any text; how it is joined with a continuation says :mod:`kgprobe.models.scoring.tokens`.
-            continuations: for each prompt any number of non-empty texts, repetitions allowed.
+            continuations: for each prompt any number of texts, repetitions allowed.
             eos: also count the end token after the continuation.
             separator: what stands between prompt and continuation.
-            progress: called now and then with the number of continuations scored since the last call.
+            progress: called now and then with the number of continuations done since the last call.
 
         Returns:
-            for each prompt one value per continuation, in their order, in (-inf, 0].
+            for each prompt one value per continuation, in their order, or the reason why there is none: it is empty,
+            nothing stands before it, it is longer than the model takes in, …, see :func:`.tokens.tokenize`.
 
         Raises:
-            TextError: a continuation is empty, nothing stands before it, or it is longer than the model takes in.
             KgprobeError: the model has no EOS token and one is asked for, its probabilities are no numbers, or one
                 continuation alone does not fit in memory.
         """
         tokenized = self.tokenize(prompts, continuations, eos=eos, separator=separator)
-        scores = [self._memory.recall(prompt) for prompt in tokenized]
-        asked = [np.flatnonzero(np.isnan(values)) for values in scores]
+        scores = [np.full(len(prompt.tails), np.nan) for prompt in tokenized]
+        asked = [self._unknown(prompt, values) for prompt, values in zip(tokenized, scores, strict=True)]
         unknown = [prompt.part(members) for prompt, members in zip(tokenized, asked, strict=True)]
         if progress is not None:
             progress(sum(map(len, scores)) - sum(map(len, asked)))
         trees = list(chain.from_iterable(build_trees(n, p, _MAX_BRANCH_NODES) for n, p in enumerate(unknown)))
-        for tree, values in self.edge_log_probabilities(trees):
-            scores[tree.prompt][asked[tree.prompt][tree.members]] = np.add.reduceat(values[tree.steps], tree.offsets)
-            if progress is not None:
-                progress(len(tree.members))
+        with in_eval_mode(self.model):
+            for tree, values in self._edges(trees):
+                sums = np.add.reduceat(values[tree.steps], tree.offsets)
+                scores[tree.prompt][asked[tree.prompt][tree.members]] = sums
+                if progress is not None:
+                    progress(len(tree.members))
         for number, (prompt, members, values) in enumerate(zip(unknown, asked, scores, strict=True)):
-            if np.isnan(values).any():
+            if np.isnan(values[members]).any():
                 raise KgprobeError(
                     f"Prompt {number}: the model's probabilities are not numbers; its weights are broken."
                 )
             self._memory.keep(prompt, values[members])
-        return scores
+        return [Scored(values, prompt.reasons) for values, prompt in zip(scores, tokenized, strict=True)]
+
+    def _unknown(self, prompt: TokenizedPrompt, values: Floats) -> Integers:
+        """The positions of the continuations that have to be computed; fills in what is known of the others."""
+        takable = np.array([place for place in range(len(values)) if place not in prompt.reasons], dtype=np.int64)
+        values[takable] = self._memory.recall(prompt.part(takable) if prompt.reasons else prompt)
+        return takable[np.isnan(values[takable])]
 
     def tokenize(
         self, prompts: Sequence[str], continuations: Sequence[Sequence[str]], *, eos: bool = False, separator: str = " "
     ) -> list[TokenizedPrompt]:
-        """Prompts and continuations as this model's token ids; arguments and errors as in :meth:`score`."""
+        """Prompts and continuations as this model's token ids, or why it cannot take them.
+
+        Arguments as in :meth:`score`.
+
+        Raises:
+            KgprobeError: the model has no EOS token and one is asked for.
+        """
         return tokenize(
             self.tokenizer,
             prompts,
@@ -204,28 +275,32 @@ class Scorer:
             limit=self.max_tokens,
         )
 
-    @torch.inference_mode()
-    def edge_log_probabilities(self, trees: Sequence[Tree]) -> Iterator[tuple[Tree, Floats]]:
+    def edge_log_probabilities(self, trees: Sequence[Tree]) -> list[tuple[Tree, Floats]]:
         """The log-probability of every edge of trees of tokens, batched, in smaller batches where memory is short.
 
         Args:
             trees: of any prompts.
 
-        Yields:
+        Returns:
             each tree once, in an order of its own, with one value an edge, in (-inf, 0]; NaN if the model's weights
             are broken.
 
         Raises:
             KgprobeError: what leads to one edge does not fit in memory.
         """
-        head = self._choice.head
-        if head is None:
+        with in_eval_mode(self.model):
+            return list(self._edges(trees))
+
+    @torch.inference_mode()
+    def _edges(self, trees: Sequence[Tree]) -> Iterator[tuple[Tree, Floats]]:
+        projection = self._choice.projection
+        if projection is None:
             for tree in trees:
                 yield tree, plain_log_probabilities(self.model, tree).double().numpy()
             return
-        planned = plan(trees, self._choice.way, head.weight.shape[1], self._budget.tokens)
+        planned = plan(trees, self._choice.way, projection.weight.shape[1], self._limits.tokens)
         for batch, prefix in self._batches(planned):
-            for forest, values in zip(batch, self._values(head, batch, prefix), strict=True):
+            for forest, values in zip(batch, self._values(projection, batch, prefix), strict=True):
                 ends = np.cumsum([len(tree.sources) for tree in forest.trees])
                 yield from zip(forest.trees, np.split(values, ends[:-1]), strict=True)
 
@@ -247,61 +322,66 @@ class Scorer:
             group, prefix = waiting.pop()
             if len(group.tokens):
                 prefix = self._extend(group, prefix)
-            for batch in batches(group.forests, self._choice.way, group.length, lambda: self._budget.tokens):
+            for batch in batches(group.forests, self._choice.way, group.length, lambda: self._limits.tokens):
                 yield batch, prefix
             waiting += ((inner, prefix) for inner in reversed(group.groups))
 
     def _extend(self, group: Group, prefix: Prefix | None) -> Prefix:
         while True:
-            at_once = min(self._budget.tokens, len(group.tokens))
-            try:
-                return extend(self.model, prefix, group.tokens, at_once)
-            except RuntimeError as error:
-                if not is_short_memory(error):
-                    raise
-            self._budget.back_off(at_once)
+            at_once = min(self._limits.tokens, len(group.tokens))
+            longer = compute_if_it_fits(partial(extend, self.model, prefix, group.tokens, at_once), self.model.device)
+            if longer is not None:
+                return longer
+            self._limits.back_off(at_once)
             if at_once == 1:
                 raise KgprobeError(
                     f"A prompt's first {group.length} tokens do not fit into the memory of {self.model.device}; shorter"
-                    " ones would, or dtype='bfloat16'."
+                    " ones would, or another `dtype`: bfloat16."
                 )
 
-    def _values(self, head: Head, batch: Sequence[Forest], prefix: Prefix | None) -> list[Floats]:
+    def _values(self, projection: VocabularyProjection, batch: Sequence[Forest], prefix: Prefix | None) -> list[Floats]:
         """For each forest the log-probabilities of its edges; in smaller batches where memory is short."""
         sizes = [padded_tokens(forest, self._choice.way, length_of(prefix)) for forest in batch]
         tokens = sum(rows for rows, _ in sizes) * max(longest for _, longest in sizes)
-        try:
-            return self._computed(head, batch, prefix, tokens)
-        except RuntimeError as error:
-            if not is_short_memory(error):
-                raise
-        # Only here, where the error and with it what it holds in memory is gone.
-        self._budget.back_off(tokens)
+        computed = compute_if_it_fits(partial(self._computed, projection, batch, prefix, tokens), self.model.device)
+        if computed is not None:
+            return computed
+        self._limits.back_off(tokens)
         if len(batch) > 1:
             middle = len(batch) // 2
-            return self._values(head, batch[:middle], prefix) + self._values(head, batch[middle:], prefix)
+            return self._values(projection, batch[:middle], prefix) + self._values(projection, batch[middle:], prefix)
         halves = batch[0].halves()
-        if not halves and not self._budget.exhausted:
-            return self._values(head, batch, prefix)
+        if not halves and not self._limits.exhausted:
+            return self._values(projection, batch, prefix)
         if not halves:
             raise KgprobeError(
                 f"Prompt {batch[0].trees[0].prompt} with one continuation ({batch[0].depths.max() + 1} tokens) does not"
-                f" fit into the memory of {self.model.device}; a shorter one would, or dtype='bfloat16'."
+                f" fit into the memory of {self.model.device}; a shorter one would, or another `dtype`: bfloat16."
             )
         values = np.full(len(batch[0].sources), np.nan)
         for half, edges in halves:
-            values[edges] = self._values(head, [half], prefix)[0]
+            values[edges] = self._values(projection, [half], prefix)[0]
         return [values]
 
-    def _computed(self, head: Head, batch: Sequence[Forest], prefix: Prefix | None, tokens: int) -> list[Floats]:
-        self._budget.begin()
+    def _computed(
+        self, projection: VocabularyProjection, batch: Sequence[Forest], prefix: Prefix | None, tokens: int
+    ) -> list[Floats]:
+        self._limits.begin()
         states, sources = run_way(self.model, self._choice.way, batch, prefix)
         needed, rows = np.unique(sources, return_inverse=True)
         hidden = states[torch.from_numpy(needed).to(states.device)]
         # It may be as large as what follows.
         del states
         targets = np.concatenate([forest.targets for forest in batch])
-        found = head.log_probabilities(hidden, rows, targets, self._budget.logits)
-        self._budget.went_well(tokens)
+        found = projection.log_probabilities(hidden, rows, targets, self._limits.logits)
+        self._limits.went_well(tokens)
         ends = np.cumsum([len(forest.sources) for forest in batch])
         return np.split(found.double().numpy(), ends[:-1])
+
+
+def _tensors(model: "PreTrainedModel") -> list[tuple[object, ...]]:
+    """Which tensors a model computes with, apart from their values."""
+    return [
+        (name, id(parameter), parameter.shape, parameter.dtype, parameter.device)
+        for name, parameter in model.named_parameters()
+    ]

@@ -15,8 +15,8 @@ tokens that the tokenizer puts in front by itself (BOS, where it has that habit)
 that it would append do not count, EOS is asked for.
 """
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from kgprobe.errors import KgprobeError
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 class TextError(KgprobeError):
-    """A prompt or continuation that a model cannot take; the model itself is sound, and others may do."""
+    """A text that a model cannot take, where nothing else was asked; the model itself is sound, and others may do."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,17 +34,23 @@ class TokenizedPrompt:
     """A prompt and its continuations; the i-th token sequence is ``context[: starts[i]] + tails[i]``.
 
     Attributes:
-        context: the prompt's own token ids, with the leading special tokens; empty only if there is no continuation.
-        starts: for each continuation, how many tokens of ``context`` stand before it, at least 1.
-        tails: for each continuation the token ids that are scored, at least one.
+        context: the prompt's own token ids, with the leading special tokens; may be empty where no continuation can be
+            taken.
+        starts: for each continuation, how many tokens of ``context`` stand before it, at least 1; 0 for one that cannot
+            be taken.
+        tails: for each continuation the token ids that are scored, at least one; none for one that cannot be taken.
+        reason: why the model cannot take the prompt, whatever stands behind it, as a clause; None if it can.
+        reasons: why it cannot take a continuation, as a clause, by the continuation's position.
     """
 
     context: tuple[int, ...]
     starts: tuple[int, ...]
     tails: tuple[tuple[int, ...], ...]
+    reason: str | None = None
+    reasons: Mapping[int, str] = field(default_factory=dict)
 
     def part(self, members: Iterable[int]) -> "TokenizedPrompt":
-        """The prompt with some of its continuations, by their positions."""
+        """The prompt with some of its continuations that can be taken, by their positions."""
         pairs = [(self.starts[member], self.tails[member]) for member in members]
         starts, tails = zip(*pairs, strict=True) if pairs else ((), ())
         return TokenizedPrompt(self.context, starts, tails)
@@ -68,12 +74,12 @@ def leading_tokens(tokenizer: "PreTrainedTokenizerBase", bos: bool | None = None
                 return tuple(whole[:first])
         raise KgprobeError(
             f"Cannot tell which special tokens the tokenizer puts in front of a text: 'a' is {whole} with and {bare}"
-            " without them. Say whether a BOS token is wanted (bos=True or bos=False)."
+            " without them. `bos` says whether a BOS token is wanted."
         )
     if not bos:
         return ()
     if tokenizer.bos_token_id is None:
-        raise KgprobeError("A BOS token is asked for, but the model's tokenizer has none; without bos=True it works.")
+        raise KgprobeError("A BOS token is asked for, but the model's tokenizer has none; without `bos` it works.")
     return (int(tokenizer.bos_token_id),)
 
 
@@ -92,27 +98,24 @@ def join(prompt: str, separator: str, continuation: str) -> str:
     return prompt + separator + continuation
 
 
-def encode(tokenizer: "PreTrainedTokenizerBase", texts: list[str]) -> Sequence[Sequence[int]]:
+def encode(tokenizer: "PreTrainedTokenizerBase", texts: Sequence[str]) -> Sequence[Sequence[int]]:
     """The token ids of texts as they are, without special tokens; truncation and padding are switched off for good.
 
     Raises:
         TextError: a text is no Unicode.
     """
-    if not texts:
-        return []
+    if odd := not_unicode(texts):
+        raise TextError(f"Of {len(texts):,} texts, {len(odd):,} cannot be tokenized: {_no_unicode(texts[min(odd)])}.")
+    return _encode(tokenizer, texts)
+
+
+def not_unicode(texts: Sequence[str]) -> set[int]:
+    """Which texts hold half of a surrogate pair, by their positions; no tokenizer takes them."""
     try:
         "".join(texts).encode("utf-8")
     except UnicodeEncodeError:
-        odd = next(text for text in texts if any("\ud800" <= character <= "\udfff" for character in text))
-        raise TextError(f"The text {_short(odd)} is no Unicode: it holds half of a surrogate pair.") from None
-    backend = getattr(tokenizer, "backend_tokenizer", None)
-    if backend is None:
-        encoded: list[list[int]] = tokenizer(texts, add_special_tokens=False, split_special_tokens=True)["input_ids"]
-        return encoded
-    backend.no_truncation()
-    backend.no_padding()
-    backend.encode_special_tokens = True
-    return [one.ids for one in backend.encode_batch_fast(texts, add_special_tokens=False)]
+        return {number for number, text in enumerate(texts) if any("\ud800" <= one <= "\udfff" for one in text)}
+    return set()
 
 
 def tokenize(
@@ -125,7 +128,11 @@ def tokenize(
     end: int | None = None,
     limit: int | None = None,
 ) -> list[TokenizedPrompt]:
-    """Prompts and continuations as token ids, by the rule above.
+    """Prompts and continuations as token ids, by the rule above; or why the model cannot take them.
+
+    A continuation cannot be taken if it is empty or tokenizes to nothing, nothing stands before it, it makes a sequence
+    longer than ``limit``, or a text is no Unicode. A prompt that cannot be taken has this reason for each of its
+    continuations.
 
     Args:
         tokenizer: the model's; its truncation and padding are switched off.
@@ -137,54 +144,77 @@ def tokenize(
         limit: the most tokens that the model can take in; the last one of a continuation is only predicted.
 
     Raises:
-        TextError: a continuation is empty or tokenizes to nothing, nothing stands before it, a sequence is longer
-            than ``limit``, or a text is no Unicode; the message names the prompt.
         KgprobeError: there are more or fewer lists of continuations than prompts.
     """
     if len(prompts) != len(continuations):
         raise KgprobeError(f"{len(prompts)} prompts with {len(continuations)} lists of continuations; one list each.")
     texts = []
-    for number, (prompt, its) in enumerate(zip(prompts, continuations, strict=True)):
+    for prompt, its in zip(prompts, continuations, strict=True):
         texts.append(prompt.rstrip())
-        for text in its:
-            if not text:
-                raise TextError(f"{_named(number, prompt)}: a continuation is empty; it needs some text.")
-            texts.append(join(prompt, separator, text))
-    ids = iter(encode(tokenizer, texts))
+        texts += [join(prompt, separator, text) for text in its]
+    odd = not_unicode(texts)
+    for number in odd:
+        texts[number] = ""
+    encoded = enumerate(_encode(tokenizer, texts))
 
     tokenized = []
     suffix = () if end is None else (end,)
-    for number, (prompt, its) in enumerate(zip(prompts, continuations, strict=True)):
-        alone = next(ids)
+    for prompt, its in zip(prompts, continuations, strict=True):
+        number, alone = next(encoded)
+        reason = _no_unicode(prompt) if number in odd else None
+        context = () if reason else (*leading, *alone)
         starts, tails = [], []
-        for text in its:
-            joint = next(ids)
+        reasons: dict[int, str] = {}
+        for place, text in enumerate(its):
+            number, joint = next(encoded)
             shared = common_prefix(alone, joint)
-            tail = (*joint[shared:], *suffix)
-            _check(number, prompt, text, len(leading) + shared, len(joint) - shared, len(tail), limit)
-            starts.append(len(leading) + shared)
-            tails.append(tail)
-        tokenized.append(TokenizedPrompt((*leading, *alone), tuple(starts), tuple(tails)))
+            start, tail = len(leading) + shared, (*joint[shared:], *suffix)
+            if number in odd:
+                reasons[place] = reason or _no_unicode(text)
+            elif problem := _problem(text, start, len(joint) - shared, len(tail), limit):
+                reasons[place] = problem
+            starts.append(0 if place in reasons else start)
+            tails.append(() if place in reasons else tail)
+        tokenized.append(TokenizedPrompt(context, tuple(starts), tuple(tails), reason, reasons))
     return tokenized
 
 
-def _check(number: int, prompt: str, text: str, before: int, own: int, scored: int, limit: int | None) -> None:
+def _encode(tokenizer: "PreTrainedTokenizerBase", texts: Sequence[str]) -> Sequence[Sequence[int]]:
+    if not texts:
+        return []
+    backend = getattr(tokenizer, "backend_tokenizer", None)
+    if backend is None:
+        encoded: list[list[int]] = tokenizer(list(texts), add_special_tokens=False, split_special_tokens=True)[
+            "input_ids"
+        ]
+        return encoded
+    backend.no_truncation()
+    backend.no_padding()
+    backend.encode_special_tokens = True
+    return [one.ids for one in backend.encode_batch_fast(texts, add_special_tokens=False)]
+
+
+def _problem(text: str, before: int, own: int, scored: int, limit: int | None) -> str | None:
+    """Why a continuation cannot be taken; None if it can."""
+    if not text:
+        return "a continuation is empty; it needs some text"
     if own == 0:
-        raise TextError(f"{_named(number, prompt)}: the continuation {_short(text)} tokenizes to nothing.")
+        return f"the continuation {_short(text)} tokenizes to nothing"
     if before == 0:
-        raise TextError(
-            f"{_named(number, prompt)}: no token stands before the continuation {_short(text)}, so nothing predicts"
-            " its first; an empty prompt needs a BOS token (bos=True)."
+        return (
+            f"no token stands before the continuation {_short(text)}, so nothing predicts its first; an empty prompt"
+            " needs a BOS token (`bos`)"
         )
     if limit is not None and before + scored - 1 > limit:
-        raise TextError(
-            f"{_named(number, prompt)}: {before} tokens and {scored} of the continuation {_short(text)} make"
-            f" {before + scored}, more than the {limit} that the model takes in (and one predicted)."
+        return (
+            f"{before} tokens and {scored} of the continuation {_short(text)} make {before + scored}, more than the"
+            f" {limit} that the model takes in (and one predicted)"
         )
+    return None
 
 
-def _named(number: int, prompt: str) -> str:
-    return f"Prompt {number} ({_short(prompt)})"
+def _no_unicode(text: str) -> str:
+    return f"the text {_short(text)} is no Unicode: it holds half of a surrogate pair"
 
 
 def _short(text: str) -> str:

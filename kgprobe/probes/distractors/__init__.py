@@ -1,1 +1,94 @@
-"""The distractor measure as a probe."""
+"""The distractor measure as a probe: is the right object more plausible after a cloze sentence than wrong ones?
+
+Section 3 of the distractor paper; docs/methods.md, 1. :mod:`kgprobe.probes.clozes` makes the sentences,
+:mod:`.comparison` answers, :mod:`.evidence` keeps what was compared, :mod:`.curves` tells Min@n and Avg@n of many
+facts.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from kgprobe.options import option
+from kgprobe.probes.register import ProbeKind, Setting
+from kgprobe.search.strategies import STRATEGIES
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    import msgspec
+
+    from kgprobe.probes.distractors.comparison import DistractorProbe
+    from kgprobe.probes.outcome import Outcome
+    from kgprobe.tables import Table
+
+WEIGHTINGS = ("tf-idf", "bm25")
+
+
+@dataclass(frozen=True, slots=True)
+class DistractorOptions:
+    """What a user chooses of the distractor measure; kept with a run, so that it can go on with the same."""
+
+    distractors: int = option(10, "Wrong objects that stand beside the right one.", minimum=1, short="-n")
+    sentences: int | None = option(
+        1,
+        "How many cloze sentences of the relation are asked, drawn at random; or all of them.",
+        minimum=1,
+        none="all",
+        metavar="N|all",
+    )
+    strategy: str = option(
+        "random",
+        "Which distractors: any of the object's type; those most like it; the same after former objects; those that"
+        " the model finds most plausible, by beam search or by exact search.",
+        choices=STRATEGIES.names,
+    )
+    weighting: str = option("tf-idf", "How semantic distractors weigh features.", choices=WEIGHTINGS)
+    max_prefixes: int = option(
+        2_000,
+        "Prefixes of names that exact search may ask the model about for one sentence; beyond, it says how far its"
+        " proof reaches.",
+        minimum=1,
+    )
+
+
+def _make(setting: Setting, options: DistractorOptions) -> "DistractorProbe":
+    from kgprobe.probes.distractors.comparison import DistractorProbe
+
+    return DistractorProbe(
+        setting.graph, setting.model.scorer(), options, as_of=setting.as_of, relations=setting.relations
+    )
+
+
+def _evidence() -> "type[msgspec.Struct]":
+    from kgprobe.probes.distractors.evidence import DistractorEvidence
+
+    return DistractorEvidence
+
+
+def _exports() -> "Mapping[str, Callable[[Iterable[Outcome], Path], None]]":
+    from kgprobe.probes.distractors.plausibilities import write_plausibilities
+
+    return {"plausibilities.parquet": write_plausibilities}
+
+
+def _tables(outcomes: "Iterable[Outcome]", described: Mapping[str, Any]) -> "list[Table]":
+    from kgprobe.probes.distractors.curves import curve_tables
+
+    return curve_tables(outcomes, described)
+
+
+PROBE = ProbeKind(
+    name="distractors",
+    summary="Does the model prefer the right object to wrong ones?",
+    details="Gives Min@n and Avg@n, for every n up to --distractors.\n\n\b\nkgprobe probe distractors --model demo"
+    " --sample 200\nkgprobe probe distractors --model hf:EleutherAI/pythia-160m --facts facts.jsonl --strategy"
+    " temporal-semantic",
+    options=DistractorOptions,
+    evidence=_evidence,
+    make=_make,
+    tables=_tables,
+    exports=_exports,
+    measured={"distractors": 100, "sentences": None},
+    batch=16,
+)

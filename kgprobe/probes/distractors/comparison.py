@@ -1,11 +1,11 @@
-"""Questions answered by comparison: is the right object more plausible after each sentence than its distractors?
+"""Facts answered by comparison: is the right object more plausible after each sentence than its distractors?
 
-Section 3 of the distractor paper; docs/methods.md, 1. A strategy gives distractors (:mod:`.strategies`), each
-candidate's plausibility is summed over its names (:mod:`.plausibility`), and Min@n and Avg@n (:mod:`.measure`) say
-whether the right object comes out first. What stands in the way of a fact's answer is its outcome's reason.
+Section 3 of the distractor paper; docs/methods.md, 1. A strategy gives distractors (:mod:`kgprobe.search.strategies`),
+each candidate's plausibility is summed over its names (:mod:`kgprobe.search.plausibility`), and Min@n (:mod:`.measure`)
+says whether the right object comes out first. What stands in the way of a fact's answer is its outcome's reason.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,52 +14,81 @@ from numpy.typing import NDArray
 
 from kgprobe.errors import KgprobeError
 from kgprobe.graph.client import Graph
-from kgprobe.models.scoring.scorer import Scorer
-from kgprobe.models.scoring.tokens import TextError
-from kgprobe.probes.clozes import ClozeQuestion
-from kgprobe.probes.distractors.measure import avg_at_n, chance_level, min_at_n
-from kgprobe.probes.distractors.strategies import Rivals, StrategyOptions, make_strategy
-from kgprobe.probes.outcome import Outcome, Verdict
+from kgprobe.models.scoring.scorer import Scored, Scorer
+from kgprobe.probes.clozes import ClozeItem, ClozeItems
+from kgprobe.probes.distractors import DistractorOptions
+from kgprobe.probes.distractors.evidence import (
+    DistractorEvidence,
+    LeftOut,
+    Named,
+    Rival,
+    Sentence,
+    plausibility_table,
+)
+from kgprobe.probes.distractors.measure import chance_level, min_at_n
+from kgprobe.probes.outcome import Outcome, Verdict, unaskable
 from kgprobe.sampling.distractors import Distractor
 from kgprobe.sampling.facts import AskedFact
-from kgprobe.search.plausibility import Candidates, log_plausibilities, untakable
+from kgprobe.sampling.keys import FactKey
+from kgprobe.search.plausibility import Candidates, log_plausibilities
+from kgprobe.search.strategies import Rivals, Strategy, StrategyOptions, make_strategy
 from kgprobe.verbalize.sentences import Cloze
 
 Floats = NDArray[np.float64]
 
-
-@dataclass(frozen=True, slots=True)
-class _Sentence:
-    """A cloze sentence with its distractors, and those that the model cannot take, with the reason."""
-
-    cloze: Cloze
-    rivals: Rivals
-    left_out: tuple[dict[str, str], ...] = ()
+NAMELESS = "it has no name but white space"
 
 
-@dataclass(frozen=True, slots=True)
-class _Asked:
-    """A fact that can be asked."""
+class DistractorProbe:
+    """Asks facts by cloze sentences with distractors.
 
-    fact: AskedFact
-    sentences: Sequence[_Sentence]
+    One ask is some cloze sentences of the relation, each with distractors of the strategy; it is right when the object
+    beats all of them in more than half of the sentences. With one sentence and random distractors, both are drawn anew
+    at each ask.
+    """
+
+    def __init__(
+        self,
+        graph: Graph,
+        scorer: Scorer,
+        options: DistractorOptions,
+        *,
+        as_of: int,
+        relations: Sequence[str] = (),
+    ) -> None:
+        """Read the relations' cloze sentences, and make the strategy.
+
+        Args:
+            as_of: what is true at this date (``yyyymmdd``) is no distractor; facts that ended before it are asked in
+                the past tense.
+            relations: ids; none means every active relation that has cloze sentences.
+
+        Raises:
+            UnknownNameError: a relation that was named is not active or has no cloze sentence, or there is no such
+                strategy.
+            KgprobeError: no relation has a cloze sentence.
+        """
+        self._items = ClozeItems(graph, as_of, sentences=options.sentences, relations=relations)
+        self._comparison = comparison_of(graph, scorer, options, as_of)
+        self.relations = self._items.relations
+
+    def describe(self) -> dict[str, Any]:
+        """The model, the distractors and the sentences; see :class:`~kgprobe.probes.outcome.Probe`."""
+        return {**self._comparison.describe(), **self._items.describe()}
+
+    def ask(self, facts: Sequence[FactKey], seed: Sequence[int]) -> list[Outcome]:
+        """One outcome a fact; see :class:`~kgprobe.probes.outcome.Probe`. Cost: see :meth:`Comparison.answer`."""
+        return self._comparison.answer(self._items.of(facts, seed), seed)
 
 
 class Comparison:
-    """Answers questions with one model and one strategy."""
+    """Answers cloze items with one model and one strategy."""
 
-    def __init__(self, graph: Graph, scorer: Scorer, options: StrategyOptions, distractors: int) -> None:
-        """Make the strategy.
-
-        Args:
-            distractors: how many stand beside each right object, at least 1.
-
-        Raises:
-            UnknownNameError: there is no such strategy.
-        """
+    def __init__(self, scorer: Scorer, strategy: Strategy, distractors: int) -> None:
+        """Compare with so many distractors of a strategy, at least 1."""
         self._scorer = scorer
         self._endless = _without_end(scorer)
-        self._strategy = make_strategy(graph, scorer, options)
+        self._strategy = strategy
         self._count = distractors
 
     def describe(self) -> dict[str, Any]:
@@ -71,72 +100,86 @@ class Comparison:
             "distractors": self._count,
         }
 
-    def answer(self, questions: Sequence[ClozeQuestion], seed: Sequence[int]) -> list[Outcome]:
-        """One outcome a question, in order.
+    def answer(self, items: Sequence[ClozeItem], seed: Sequence[int]) -> list[Outcome]:
+        """One outcome an item, in order.
 
         A fact whose names the model cannot take is unaskable, and so is every fact of a model without an EOS token;
         broken weights are raised.
 
-        Cost: what the strategy costs, and one scoring of the questions' sentences with (distractors + 1) x names
+        Cost: what the strategy costs, and one scoring of the items' sentences with (distractors + 1) x names
         continuations each; with the object's names alone where the strategy knows its distractors' plausibilities.
         """
-        reasons = [_unaskable(question) or self._endless for question in questions]
-        possible = [question for question, reason in zip(questions, reasons, strict=True) if reason is None]
+        reasons = [_why_not(item) or self._endless for item in items]
+        possible = [item for item, reason in zip(items, reasons, strict=True) if reason is None]
         outcomes = iter(self._outcomes(possible, seed) if possible else ())
         return [
-            next(outcomes) if reason is None else _unasked(question.fact, reason)
-            for question, reason in zip(questions, reasons, strict=True)
+            next(outcomes) if reason is None else unaskable(item.fact.key, item.fact.relation, reason)
+            for item, reason in zip(items, reasons, strict=True)
         ]
 
-    def _outcomes(self, questions: Sequence[ClozeQuestion], seed: Sequence[int]) -> list[Outcome]:
-        asked: list[_Asked] = []
-        failed: dict[int, str] = {}
-        for index, (question, its) in enumerate(
-            zip(questions, self._strategy.rivals(questions, self._count, seed), strict=True)
-        ):
-            without = [rivals.reason for rivals in its if not any(map(_has_name, rivals.distractors))]
-            if without:
-                failed[index] = without[0] or "there is no distractor in the graph"
-            else:
-                sentences = [_sentence(cloze, rivals) for cloze, rivals in zip(question.clozes, its, strict=True)]
-                asked.append(_Asked(question.fact, sentences))
-        outcomes = iter(self._scored(asked))
+    def _outcomes(self, items: Sequence[ClozeItem], seed: Sequence[int]) -> list[Outcome]:
+        retrieved = self._strategy.rivals([(item.fact, item.clozes) for item in items], self._count, seed)
+        asked = [
+            _refused(lists) or [_put(cloze, rivals) for cloze, rivals in zip(item.clozes, lists, strict=True)]
+            for item, lists in zip(items, retrieved, strict=True)
+        ]
+        candidates = [
+            _candidates(item.fact, sentence)
+            for item, sentences in zip(items, asked, strict=True)
+            if not isinstance(sentences, str)
+            for sentence in sentences
+        ]
+        found = iter(log_plausibilities(self._scorer, candidates))
         return [
-            _unasked(question.fact, failed[index]) if index in failed else next(outcomes)
-            for index, question in enumerate(questions)
+            unaskable(item.fact.key, item.fact.relation, sentences)
+            if isinstance(sentences, str)
+            else _outcome(item.fact, [_compared(sentence, next(found)) for sentence in sentences])
+            for item, sentences in zip(items, asked, strict=True)
         ]
 
-    def _scored(self, asked: Sequence[_Asked]) -> list[Outcome]:
-        candidates = [_candidates(one.fact, sentence) for one in asked for sentence in one.sentences]
-        try:
-            values = iter(log_plausibilities(self._scorer, candidates))
-        except TextError as error:
-            # One name that the model cannot take must not cost the others their answers.
-            if len(asked) > 1:
-                return [outcome for one in asked for outcome in self._scored([one])]
-            return [self._without_untakable(asked[0], str(error))]
-        return [_outcome(one, [_with_known(sentence, next(values)) for sentence in one.sentences]) for one in asked]
 
-    def _without_untakable(self, asked: _Asked, error: str) -> Outcome:
-        """The outcome without the distractors that the model cannot take; unaskable if it cannot take the object."""
-        remaining = []
-        for sentence in asked.sentences:
-            reasons = untakable(self._scorer, _candidates(asked.fact, sentence))
-            if 0 in reasons:
-                return _unasked(asked.fact, reasons[0])
-            kept = [rival for n, rival in enumerate(sentence.rivals.distractors, start=1) if n not in reasons]
-            if not kept:
-                return _unasked(asked.fact, f"the model can take none of its distractors: {error}")
-            left_out = tuple(
-                {"id": sentence.rivals.distractors[n - 1].id, "reason": reason} for n, reason in reasons.items()
-            )
-            rivals = _part(sentence.rivals, kept) if reasons else sentence.rivals
-            remaining.append(_Sentence(sentence.cloze, rivals, (*sentence.left_out, *left_out)))
-        return self._scored([_Asked(asked.fact, remaining)])[0]
+def comparison_of(graph: Graph, scorer: Scorer, options: DistractorOptions, as_of: int) -> Comparison:
+    """A comparison by the distractor measure's options.
+
+    Raises:
+        UnknownNameError: there is no such strategy.
+    """
+    made = StrategyOptions(as_of, options.weighting, options.max_prefixes)
+    return Comparison(scorer, make_strategy(options.strategy, graph, scorer, made), options.distractors)
+
+
+@dataclass(frozen=True, slots=True)
+class _Put:
+    """A cloze sentence as it is put to the model.
+
+    Attributes:
+        known: log Pl of each rival, where the strategy had to find that out.
+    """
+
+    cloze: Cloze
+    rivals: Sequence[Distractor]
+    known: Sequence[float] | None
+    certified: int | None
+    note: str | None
+    left_out: tuple[LeftOut, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class _Compared:
+    """A cloze sentence with what the model made of it.
+
+    Attributes:
+        values: log Pl of the object, then of each rival.
+        reason: why the sentence cannot be asked; None if it can.
+    """
+
+    put: _Put
+    values: Floats
+    reason: str | None = None
 
 
 def _without_end(scorer: Scorer) -> str | None:
-    """Why no question can be asked of a model; None if it has an end token."""
+    """Why no fact can be asked of a model; None if it has an end token."""
     try:
         scorer.end_token()
     except KgprobeError as error:
@@ -144,11 +187,11 @@ def _without_end(scorer: Scorer) -> str | None:
     return None
 
 
-def _unaskable(question: ClozeQuestion) -> str | None:
-    """Why a question cannot be asked of any model; None if it can."""
-    fact = question.fact
-    if not question.clozes:
-        return question.reason or "there is no sentence to ask it in"
+def _why_not(item: ClozeItem) -> str | None:
+    """Why a fact cannot be asked of any model; None if it can."""
+    fact = item.fact
+    if not item.clozes:
+        return item.reason or "there is no sentence to ask it in"
     if not fact.subject_label.strip():
         return "its subject's label is white space"
     if not any(name.strip() for name in (fact.object_label, *fact.object_aliases)):
@@ -156,95 +199,81 @@ def _unaskable(question: ClozeQuestion) -> str | None:
     return None
 
 
-def _sentence(cloze: Cloze, rivals: Rivals) -> _Sentence:
-    """A sentence without the rivals that have no name to fill it with."""
-    named = [rival for rival in rivals.distractors if _has_name(rival)]
-    if len(named) == len(rivals.distractors):
-        return _Sentence(cloze, rivals)
-    reason = "it has no name but white space"
-    left_out = tuple({"id": rival.id, "reason": reason} for rival in rivals.distractors if not _has_name(rival))
-    return _Sentence(cloze, _part(rivals, named), left_out)
-
-
-def _part(rivals: Rivals, kept: Sequence[Distractor]) -> Rivals:
-    """Some of the rivals, to be scored anew; what is proved of the first is no more so of those that move up."""
-    return Rivals(kept, rivals.certified and 0, reason=rivals.reason)
+def _refused(lists: Sequence[Rivals]) -> str | None:
+    """Why a fact cannot be asked with these distractors, one list a sentence; None if it can."""
+    without = [rivals.reason for rivals in lists if not any(map(_has_name, rivals.distractors))]
+    return (without[0] or "there is no distractor in the graph") if without else None
 
 
 def _has_name(rival: Distractor) -> bool:
     return any(name.strip() for name in (rival.label, *rival.aliases))
 
 
-def _candidates(fact: AskedFact, sentence: _Sentence) -> Candidates:
+def _put(cloze: Cloze, rivals: Rivals) -> _Put:
+    """A sentence without the rivals that have no name to fill it with."""
+    named = [rival for rival in rivals.distractors if _has_name(rival)]
+    if len(named) == len(rivals.distractors):
+        return _Put(cloze, named, rivals.log_plausibilities, rivals.certified, rivals.reason)
+    left_out = tuple(LeftOut(rival.id, NAMELESS) for rival in rivals.distractors if not _has_name(rival))
+    # What is proved of the first is no more so of those that move up.
+    return _Put(cloze, named, None, rivals.certified and 0, rivals.reason, left_out)
+
+
+def _candidates(fact: AskedFact, put: _Put) -> Candidates:
     """Whose plausibility is to be found: the object's, then that of each rival where it is not known."""
     names = [(fact.object_label, *fact.object_aliases)]
-    if sentence.rivals.log_plausibilities is None:
-        names += [(rival.label, *rival.aliases) for rival in sentence.rivals.distractors]
-    return Candidates(sentence.cloze, names)
+    if put.known is None:
+        names += [(rival.label, *rival.aliases) for rival in put.rivals]
+    return Candidates(put.cloze, names)
 
 
-def _with_known(sentence: _Sentence, found: Floats) -> Floats:
-    """The object's plausibility and that of each rival; ``found`` is what :func:`_candidates` asked for."""
-    return found if sentence.rivals.log_plausibilities is None else np.append(found, sentence.rivals.log_plausibilities)
+def _compared(put: _Put, found: Scored) -> _Compared:
+    """A sentence without the rivals that the model cannot take."""
+    if 0 in found.reasons:
+        return _Compared(put, found.values, found.reasons[0])
+    values = found.values if put.known is None else np.append(found.values, put.known)
+    if not found.reasons:
+        return _Compared(put, values)
+    left_out = tuple(LeftOut(put.rivals[place - 1].id, reason) for place, reason in found.reasons.items())
+    kept = [place for place in range(1, len(values)) if place not in found.reasons]
+    rivals = [put.rivals[place - 1] for place in kept]
+    part = _Put(put.cloze, rivals, None, put.certified and 0, put.note, (*put.left_out, *left_out))
+    if not kept:
+        first = next(iter(found.reasons.values()))
+        return _Compared(part, values, f"the model can take none of its distractors: {first}")
+    return _Compared(part, values[[0, *kept]])
 
 
-def _unasked(fact: AskedFact, reason: str) -> Outcome:
-    return Outcome(fact.key, Verdict.UNASKABLE, reason=reason, evidence={"relation": fact.relation})
-
-
-def _outcome(asked: _Asked, plausibilities: Sequence[Floats]) -> Outcome:
-    """Judge one fact; ``plausibilities`` has one array a sentence, of shape (1 + rivals,), the object first."""
-    longest = max(len(values) for values in plausibilities)
-    table = np.full((len(plausibilities), longest), np.nan)
-    for row, values in zip(table, plausibilities, strict=True):
-        row[: len(values)] = values
-    truth, rivals = table[:, 0], table[:, 1:]
-    wins = min_at_n(truth, rivals)[:, -1]
+def _outcome(fact: AskedFact, compared: Sequence[_Compared]) -> Outcome:
+    """Whether the object came first in more than half of the sentences; or why it cannot be said."""
+    reason = next((one.reason for one in compared if one.reason is not None), None)
+    if reason is not None:
+        return unaskable(fact.key, fact.relation, reason)
+    longest = max(len(one.values) for one in compared) - 1
+    wins = min_at_n(*plausibility_table([one.values for one in compared], longest))[:, -1]
     right = bool(wins.mean() > 0.5)
-    # The sentence to show is the first that speaks for the verdict; where it went wrong, with the strongest rival.
+    # The sentence to show is the first that speaks for the verdict.
     shown = int(np.argmax(wins == right))
-    strongest = int(np.nanargmax(rivals[shown]))
-    places: dict[str, int] = {}
-    entities: list[dict[str, str]] = []
-    for sentence in asked.sentences:
-        for rival in sentence.rivals.distractors:
-            if rival.id not in places:
-                places[rival.id] = len(entities)
-                entities.append({"id": rival.id, "label": rival.label, "reason": rival.reason})
-    fact = asked.fact
-    return Outcome(
-        fact=fact.key,
-        verdict=Verdict.RIGHT if right else Verdict.WRONG,
-        prompt=asked.sentences[shown].cloze.prompt,
-        evidence={
-            "relation": fact.relation,
-            "subject": fact.subject_label,
-            "object": {"id": fact.object, "label": fact.object_label},
-            "min_at_n": float(wins.mean()),
-            "avg_at_n": float(avg_at_n(truth, rivals)[:, -1].mean()),
-            "chance": chance_level(min(len(values) for values in plausibilities) - 1, len(plausibilities)),
-            "winner": None if right else asked.sentences[shown].rivals.distractors[strongest].label,
-            "former": sum(rival.former for rival in asked.sentences[shown].rivals.distractors),
-            "rivals": entities,
-            "sentences": [
-                _sentence_evidence(sentence, values, [places[rival.id] for rival in sentence.rivals.distractors])
-                for sentence, values in zip(asked.sentences, plausibilities, strict=True)
-            ],
-        },
+    rivals = {rival.id: rival for one in compared for rival in one.put.rivals}
+    places = {identifier: place for place, identifier in enumerate(rivals)}
+    evidence = DistractorEvidence(
+        subject=fact.subject_label,
+        object=Named(fact.object, fact.object_label),
+        rivals=tuple(Rival(one.id, one.label, one.reason, one.former) for one in rivals.values()),
+        sentences=tuple(_sentence(one, places) for one in compared),
+        shown=shown,
+        chance=chance_level(min(len(one.values) for one in compared) - 1, len(compared)),
     )
+    verdict = Verdict.RIGHT if right else Verdict.WRONG
+    return Outcome(fact.key, verdict, fact.relation, compared[shown].put.cloze.prompt, evidence=evidence)
 
 
-def _sentence_evidence(sentence: _Sentence, values: Floats, places: Sequence[int]) -> Mapping[str, Any]:
-    """What one sentence showed: the object's plausibility first, then its rivals', in the order of retrieval."""
-    evidence: dict[str, Any] = {
-        "prompt": sentence.cloze.prompt,
-        "rivals": list(places),
-        "log_plausibility": values.tolist(),
-    }
-    if sentence.rivals.certified is not None:
-        evidence["certified"] = sentence.rivals.certified
-    if sentence.rivals.reason is not None:
-        evidence["reason"] = sentence.rivals.reason
-    if sentence.left_out:
-        evidence["left_out"] = list(sentence.left_out)
-    return evidence
+def _sentence(one: _Compared, places: dict[str, int]) -> Sentence:
+    return Sentence(
+        prompt=one.put.cloze.prompt,
+        rivals=tuple(places[rival.id] for rival in one.put.rivals),
+        log_plausibilities=one.values,
+        certified=one.put.certified,
+        note=one.put.note,
+        left_out=one.put.left_out,
+    )

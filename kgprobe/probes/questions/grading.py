@@ -1,14 +1,13 @@
 """Whether an answer is right.
 
 Section 2.3 of the parameterized-graph paper; docs/methods.md, 2. Of a yes/no question the first word says it. Of a
-wh-question a judge does, a model that is told all objects and their aliases; where there is none, or where it says
+wh-question a grader does, a model that is told all objects and their aliases; where there is none, or where it says
 neither yes nor no, an answer is right if it names one of them. Refusals, and answers from which nothing can be read,
 are told apart from wrong ones.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 from kgprobe.models.generating.generator import Answer, Generator, Request, Unanswered
 from kgprobe.probes.outcome import Verdict
@@ -36,20 +35,20 @@ class Verified:
         reason: why there is no answer; None where there is one.
         says: of a yes/no question, what the first word says.
         named: of a wh-question, which of the right names stand in the answer.
-        judged: of a wh-question, what the judge says; None without one, or where it says neither yes nor no.
-        unread: whether the judge was asked and says neither.
+        graded: of a wh-question, what the grader says; None without one, or where it says neither yes nor no.
+        unread: whether the grader was asked and says neither.
     """
 
     verdict: Verdict
     reason: str | None = None
     says: bool | None = None
     named: Sequence[str] = ()
-    judged: bool | None = None
+    graded: bool | None = None
     unread: bool = False
 
 
-def judge_prompt(question: str, right: Sequence[Sequence[str]], answer: str) -> str:
-    """What a judge is asked; its reply comes next.
+def grading_prompt(question: str, right: Sequence[Sequence[str]], answer: str) -> str:
+    """What a grader is asked; its reply comes next.
 
     Args:
         right: the names of each right object, its label first.
@@ -62,46 +61,46 @@ def judge_prompt(question: str, right: Sequence[Sequence[str]], answer: str) -> 
 def verify(
     questions: Sequence[Question],
     answers: Sequence[Answer | Unanswered],
-    judge: Generator | None,
-    judge_tokens: int = 64,
+    grader: Generator | None,
+    grader_tokens: int = 64,
 ) -> list[Verified]:
     """What the answers to questions come to, in their order.
 
     Args:
-        judge: of wh-questions; None goes by names alone.
-        judge_tokens: the most of a judge's reply.
+        grader: of wh-questions; None goes by names alone.
+        grader_tokens: the most of a grader's reply.
 
-    Cost: the judge is asked once for each wh-question that was answered.
+    Cost: the grader is asked once for each wh-question that was answered.
 
     Raises:
-        KgprobeError: the judge cannot be asked at all.
+        KgprobeError: the grader cannot be asked at all.
     """
     readings = [_read(question, answer) for question, answer in zip(questions, answers, strict=True)]
-    if judge is None:
+    if grader is None:
         return readings
-    # A refusal that names nothing right is one, whatever a judge would make of it.
-    judgeable = {
-        place: judge_prompt(questions[place].text, [one.names for one in questions[place].right], answer.text)
+    # A refusal that names nothing right is one, whatever a grader would make of it.
+    gradable = {
+        place: grading_prompt(questions[place].text, [one.names for one in questions[place].right], answer.text)
         for place, answer in enumerate(answers)
         if questions[place].kind is Kind.WH
         and isinstance(answer, Answer)
         and readings[place].verdict in (Verdict.RIGHT, Verdict.WRONG)
     }
-    replies = judge.answer([Request(prompt, judge_tokens) for prompt in judgeable.values()])
-    for place, reply in zip(judgeable, replies, strict=True):
-        readings[place] = _with_judge(readings[place], reply)
+    replies = grader.answer([Request(prompt, grader_tokens) for prompt in gradable.values()])
+    for place, reply in zip(gradable, replies, strict=True):
+        readings[place] = _with_grade(readings[place], reply)
     return readings
 
 
 def _read(question: Question, answer: Answer | Unanswered) -> Verified:
-    """What an answer comes to without a judge."""
+    """What an answer comes to without a grader."""
     if isinstance(answer, Unanswered):
         return Verified(Verdict.UNANSWERED, answer.reason)
     if answer.refused:
         return Verified(Verdict.REFUSED)
     if not answer.text and not answer.ended:
         # So models answer that think first, where nothing is left for what they come to.
-        return Verified(Verdict.UNANSWERED, "its tokens were used up before a word was said (--answer-tokens)")
+        return Verified(Verdict.UNANSWERED, "its tokens were used up before a word was said (`answer_tokens`)")
     refused = Verdict.REFUSED if is_refusal(answer.text) else None
     if question.kind is Kind.YES_NO:
         says = read_yes_no(answer.text).yes
@@ -114,21 +113,14 @@ def _read(question: Question, answer: Answer | Unanswered) -> Verified:
     return Verified(refused or (Verdict.WRONG if normalized(answer.text) else Verdict.OFF_FORMAT), named=named)
 
 
-def _with_judge(read: Verified, reply: Answer | Unanswered) -> Verified:
-    """What an answer comes to by a judge's reply; where there is none, it cannot be said."""
+def _with_grade(read: Verified, reply: Answer | Unanswered) -> Verified:
+    """What an answer comes to by a grader's reply; where there is none, it cannot be said."""
     if isinstance(reply, Unanswered):
-        return replace(read, verdict=Verdict.UNANSWERED, reason=f"the judge gave no answer: {reply.reason}")
-    judged = None if reply.refused else read_yes_no(reply.text).yes
-    if judged is None:
+        return replace(read, verdict=Verdict.UNANSWERED, reason=f"the grader gave no answer: {reply.reason}")
+    graded = None if reply.refused else read_yes_no(reply.text).yes
+    if graded is None:
         return replace(read, unread=True)
-    return replace(read, verdict=Verdict.RIGHT if judged else Verdict.WRONG, judged=judged)
-
-
-def as_evidence(verified: Verified, kind: Kind) -> dict[str, Any]:
-    """What an outcome says of how its answer was read; JSON-compatible."""
-    if kind is Kind.YES_NO:
-        return {"says": verified.says}
-    return {"named": list(verified.named), "judged": verified.judged, "judge_unread": verified.unread}
+    return replace(read, verdict=Verdict.RIGHT if graded else Verdict.WRONG, graded=graded)
 
 
 def _told(names: Sequence[str]) -> str:

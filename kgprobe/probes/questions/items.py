@@ -10,16 +10,19 @@ import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
-from typing import Any, NamedTuple
+from typing import Any
 
 import msgspec
 import numpy as np
 
-from kgprobe.errors import UnknownNameError
+from kgprobe.errors import ArgumentError
 from kgprobe.graph.client import Graph, Row
 from kgprobe.models.generating.generator import Answer, Generator, Request, Unanswered
+from kgprobe.probes.questions import DIFFICULTIES
+from kgprobe.probes.questions.evidence import RightAnswer
 from kgprobe.records import Relation
-from kgprobe.sampling.facts import AskedFact, FactKey, askable_relations, describe_facts
+from kgprobe.sampling.facts import AskedFact, askable_relations, describe_facts
+from kgprobe.sampling.keys import FactKey
 from kgprobe.sampling.negatives import Negative, Negatives
 from kgprobe.verbalize.answers import named_in, normalized
 from kgprobe.verbalize.articles import mention
@@ -35,22 +38,12 @@ WH_OBJECTS = 10
 # Negatives drawn for one that has no name in common with what is right.
 _DRAWN = 4
 
-# Which kinds are asked: yes/no alone, or each in half of the questions.
-DIFFICULTIES = ("easy", "hard")
-
 
 class Kind(str, Enum):
     """What a question asks for."""
 
     YES_NO = "yes/no"
     WH = "wh"
-
-
-class Object(NamedTuple):
-    """An answer to a fact's question, with what it is called; the label first."""
-
-    id: str
-    names: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,8 +62,8 @@ class Question:
     fact: AskedFact
     kind: Kind = Kind.YES_NO
     text: str = ""
-    right: Sequence[Object] = ()
-    former: Sequence[Object] = ()
+    right: Sequence[RightAnswer] = ()
+    former: Sequence[RightAnswer] = ()
     negative: Negative | None = None
     reason: str | None = None
     written: bool | None = None
@@ -94,7 +87,7 @@ class Question:
         return 0.5 if self.kind is Kind.YES_NO else 0.0
 
 
-class FactQuestions:
+class QuestionItems:
     """Makes questions of facts whose relations have templates of them.
 
     Attributes:
@@ -122,12 +115,12 @@ class FactQuestions:
                 leaves all to templates.
 
         Raises:
-            UnknownNameError: a relation that was named is not active or has no question, or there is no such
-                difficulty.
+            ArgumentError: there is no such difficulty.
+            UnknownNameError: a relation that was named is not active or has no question.
             KgprobeError: no relation has a question.
         """
         if difficulty not in DIFFICULTIES:
-            raise UnknownNameError(f"There is no difficulty {difficulty!r}; there are {', '.join(DIFFICULTIES)}.")
+            raise ArgumentError("difficulty", f"is {difficulty!r}; {' or '.join(DIFFICULTIES)} is expected.")
         rows = askable_relations(graph, "yes_no_questions", relations)
         self.relations: Sequence[str] = list(rows)
         self._templates = rows
@@ -211,9 +204,9 @@ class FactQuestions:
             return Question(
                 fact, reason="its relation is not among those asked: inactive, not named, or without a yes/no question"
             )
-        right = [Object(row["id"], (row["label"], *row["aliases"])) for row in answers if row["current"]]
+        right = [RightAnswer(row["id"], (row["label"], *row["aliases"])) for row in answers if row["current"]]
         former = [
-            Object(row["id"], (row["label"], *row["aliases"]))
+            RightAnswer(row["id"], (row["label"], *row["aliases"]))
             for row in answers
             if row["former"] and not row["current"]
         ]

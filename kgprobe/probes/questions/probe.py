@@ -1,21 +1,18 @@
-"""Questions as a probe: a model that generates text is asked about facts, and its answers are read.
+"""The probe that asks questions: requests to a model, to a grader, and follow-ups after mistakes.
 
-Section 2 of the parameterized-graph paper; docs/methods.md, 2. :mod:`.questions` puts facts into questions,
-:mod:`.verification` reads the answers, :mod:`.error_classes` says what kind of mistake a wrong one is.
+Section 2 of the parameterized-graph paper; docs/methods.md, 2.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from kgprobe.models.generating.generator import Answer, Generator, Request, Unanswered
-from kgprobe.probes.outcome import Outcome, Verdict
+from kgprobe.probes.outcome import Outcome, unaskable
 from kgprobe.probes.questions.error_classes import ErrorClass, class_after, follow_ups, read_error
-from kgprobe.probes.questions.grading import Verified, as_evidence, judge_prompt, verify
-from kgprobe.probes.questions.items import FactQuestions, Kind, Question
-from kgprobe.sampling.facts import FactKey
-from kgprobe.verbalize.answers import sentences
-
-_SHOWN = 80
+from kgprobe.probes.questions.evidence import FollowUp, QuestionEvidence
+from kgprobe.probes.questions.grading import Verified, grading_prompt, verify
+from kgprobe.probes.questions.items import Kind, Question, QuestionItems
+from kgprobe.sampling.keys import FactKey
 
 # The examples are about what no graph of facts is asked for.
 _YES_NO = """\
@@ -45,13 +42,11 @@ Answer:"""
 class QuestionProbe:
     """Asks facts by questions. A question is right when its answer is; mistakes are followed up and classified."""
 
-    name = "questions"
-
     def __init__(
         self,
-        questions: FactQuestions,
+        items: QuestionItems,
         generator: Generator,
-        judge: Generator | None = None,
+        grader: Generator | None = None,
         *,
         follow_ups: int = 2,
         answer_tokens: int = 64,
@@ -59,58 +54,58 @@ class QuestionProbe:
         """Make a probe.
 
         Args:
-            questions: what is asked.
+            items: what is asked.
             generator: who is asked.
-            judge: who reads answers to wh-questions; None goes by names.
+            grader: who reads answers to wh-questions; None goes by names.
             follow_ups: how many questions are asked after a mistake, at most, to see whether the model stands by it.
-            answer_tokens: the most of an answer, the judge's too. One with a reason has some thirty; a model that
+            answer_tokens: the most of an answer, the grader's too. One with a reason has some thirty; a model that
                 thinks aloud needs many more.
         """
-        self._questions = questions
+        self._items = items
         self._generator = generator
-        self._judge = judge
+        self._grader = grader
         self._follow_ups = follow_ups
         self._answer_tokens = answer_tokens
-        self.relations: Sequence[str] = questions.relations
+        self.relations: Sequence[str] = items.relations
 
     def describe(self) -> dict[str, Any]:
-        """Model, judge and questions; see :class:`~kgprobe.probes.outcome.Probe`."""
+        """Model, grader and questions; see :class:`~kgprobe.probes.outcome.Probe`."""
         return {
             "model": self._generator.name,
             "generator": dict(self._generator.describe()),
-            "judge": dict(self._judge.describe()) if self._judge else None,
+            "grader": dict(self._grader.describe()) if self._grader else None,
             "follow_ups": self._follow_ups,
             "answer_tokens": self._answer_tokens,
             "prompts": {
                 Kind.YES_NO.value: _YES_NO,
                 Kind.WH.value: _WH,
-                "judge": judge_prompt("{question}", [("{right}",)], "{answer}") if self._judge else None,
+                "grader": grading_prompt("{question}", [("{right}",)], "{answer}") if self._grader else None,
             },
-            **self._questions.describe(),
-            # It differs from kind to kind; each outcome says its own.
-            "chance": None,
+            **self._items.describe(),
         }
 
     def ask(self, facts: Sequence[FactKey], seed: Sequence[int]) -> list[Outcome]:
         """One outcome a fact; see :class:`~kgprobe.probes.outcome.Probe`.
 
-        Cost: a request for each fact, one to the judge for each wh-question, and ``follow_ups`` for each mistake.
+        Cost: a request for each fact, one to the grader for each wh-question, and ``follow_ups`` for each mistake.
 
         Raises:
             KgprobeError: the model cannot be asked at all, or its budget is spent; what was answered is in the cache
                 of answers, where there is one.
         """
-        questions = self._questions.of(facts, seed)
+        questions = self._items.of(facts, seed)
         asked = [question for question in questions if question.reason is None]
         answers = self._answers(asked)
-        verified = verify(asked, answers, self._judge, self._answer_tokens)
+        verified = verify(asked, answers, self._grader, self._answer_tokens)
         errors, followed = self._errors(asked, answers, verified)
         outcomes = {
             question.fact.key: _outcome(question, answer, its, errors.get(place), followed.get(place, ()))
             for place, (question, answer, its) in enumerate(zip(asked, answers, verified, strict=True))
         }
         return [
-            outcomes[question.fact.key] if question.reason is None else _unasked(question, question.reason)
+            outcomes[question.fact.key]
+            if question.reason is None
+            else unaskable(question.fact.key, question.fact.relation, question.reason)
             for question in questions
         ]
 
@@ -119,30 +114,30 @@ class QuestionProbe:
 
     def _errors(
         self, asked: Sequence[Question], answers: Sequence[Answer | Unanswered], verified: Sequence[Verified]
-    ) -> tuple[dict[int, ErrorClass], dict[int, list[dict[str, Any]]]]:
+    ) -> tuple[dict[int, ErrorClass], dict[int, tuple[FollowUp, ...]]]:
         """The kind of each mistake, and what was asked after it; by place."""
         errors: dict[int, ErrorClass] = {}
         more: dict[int, list[Question]] = {}
         for place, (question, answer, its) in enumerate(zip(asked, answers, verified, strict=True)):
             if isinstance(answer, Unanswered) or not its.verdict.is_failure:
                 continue
-            error = read_error(question, answer, its, self._questions.templates(question))
+            error = read_error(question, answer, its, self._items.templates(question))
             if error is not None:
                 errors[place] = error
                 continue
-            paraphrases, about = self._questions.paraphrases(question), self._questions.about(question)
+            paraphrases, about = self._items.paraphrases(question), self._items.about(question)
             more[place] = follow_ups(question, paraphrases, about, self._follow_ups)
         flat = [question for its in more.values() for question in its]
         heard = self._answers(flat)
-        read = verify(flat, heard, self._judge, self._answer_tokens)
+        read = verify(flat, heard, self._grader, self._answer_tokens)
         followed, first = {}, 0
         for place, its_questions in more.items():
             last = first + len(its_questions)
             errors[place] = class_after(read[first:last])
-            followed[place] = [
-                {"question": question.text, "answer": _text(answer), "verdict": its.verdict.value}
+            followed[place] = tuple(
+                FollowUp(question.text, _text(answer), its.verdict.value)
                 for question, answer, its in zip(its_questions, heard[first:last], read[first:last], strict=True)
-            ]
+            )
             first = last
         return errors, followed
 
@@ -157,37 +152,29 @@ def _outcome(
     answer: Answer | Unanswered,
     verified: Verified,
     error: ErrorClass | None,
-    followed: Sequence[Mapping[str, Any]],
+    followed: Sequence[FollowUp],
 ) -> Outcome:
-    evidence: dict[str, Any] = {
-        "relation": question.fact.relation,
-        "kind": question.kind.value,
-        "question": question.text,
-        "answer": _text(answer),
-        "chance": question.chance,
-        **as_evidence(verified, question.kind),
-    }
-    if question.kind is Kind.YES_NO:
-        evidence["expected"] = question.expected
-        evidence["negative"] = question.negative.id if question.negative else None
-    else:
-        evidence["right"] = [{"id": one.id, "names": list(one.names)} for one in question.right]
-    if question.written is not None:
-        evidence |= {"written": question.written, "fell_back": list(question.fell_back)}
-    if error is not None:
-        evidence |= {"error": error.value, "follow_ups": list(followed)}
-        evidence["winner"] = _shown(_text(answer) or "")
-    return Outcome(question.fact.key, verified.verdict, prompt(question), verified.reason, evidence)
-
-
-def _unasked(question: Question, reason: str) -> Outcome:
-    return Outcome(question.fact.key, Verdict.UNASKABLE, reason=reason, evidence={"relation": question.fact.relation})
+    yes_no = question.kind is Kind.YES_NO
+    evidence = QuestionEvidence(
+        kind=question.kind.value,
+        text=question.text,
+        answer=_text(answer),
+        chance=question.chance,
+        expected=question.expected if yes_no else None,
+        negative=question.negative.id if yes_no and question.negative else None,
+        right=() if yes_no else tuple(question.right),
+        says=verified.says,
+        named=tuple(verified.named),
+        graded=verified.graded,
+        grade_unread=verified.unread,
+        written=question.written,
+        fell_back=tuple(question.fell_back),
+        error=error.value if error else None,
+        follow_ups=tuple(followed),
+    )
+    fact = question.fact
+    return Outcome(fact.key, verified.verdict, fact.relation, prompt(question), verified.reason, evidence)
 
 
 def _text(answer: Answer | Unanswered) -> str | None:
     return answer.text if isinstance(answer, Answer) else None
-
-
-def _shown(text: str) -> str:
-    first = (sentences(text) or [""])[0]
-    return first if len(first) <= _SHOWN else f"{first[: _SHOWN - 1]}…"

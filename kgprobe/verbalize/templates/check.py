@@ -15,9 +15,10 @@ from kgprobe.errors import UnknownNameError
 from kgprobe.graph.client import Graph
 from kgprobe.intervals import today
 from kgprobe.records import Rejected, Relation
-from kgprobe.sources.contract import get_loader
+from kgprobe.sources.lines import open_input
 from kgprobe.verbalize.articles import indefinite, takes_article
 from kgprobe.verbalize.templates.examples import Example, examples_of, relations_of
+from kgprobe.verbalize.templates.file import read_relations
 from kgprobe.verbalize.templates.kinds import KINDS, SUBJECT, check_template
 from kgprobe.verbalize.tense import own_time, templates_of, tense_of
 
@@ -95,13 +96,13 @@ def check_graph(
 
 
 def check_file(path: Path, ids: Sequence[str] = ()) -> Checked:
-    """Check the templates of a file of relations as ``kgprobe load table --relations`` reads it.
+    """Check the templates of a file of relations (:mod:`.file`).
 
     Raises:
         UnknownNameError: one of the ids is not in the file.
         KgprobeError: the file cannot be read at all.
     """
-    placed = list(get_loader("table").open(entities=None, facts=None, relations=path).relations())
+    placed = list(read_relations(open_input(path)))
     relations = [record for _, record, _ in placed if isinstance(record, Relation)]
     unknown = set(ids) - {relation.id for relation in relations}
     if unknown:

@@ -1,6 +1,6 @@
 """Templates from public collections of patterns, as relations.
 
-Three kinds of files are read, all of JSON lines:
+Three kinds of files are read, all of JSON lines (plain, .gz, .bz2):
 
 - LAMA's: ``{"relation": "P19", "template": "[X] was born in [Y] .", "label": …}``, a relation a line;
 - ParaRel's: ``{"pattern": "[X] was born in [Y].", …}``, a pattern a line, a file for each relation, named after it;
@@ -12,18 +12,19 @@ as they suit what has no end (*was born in*); `kgprobe templates check` tells wh
 
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from kgprobe.errors import KgprobeError
-from kgprobe.records import Relation
+from kgprobe.records import Rejected, Relation
+from kgprobe.sources.decoding import DECODING_ERRORS
+from kgprobe.sources.lines import open_input
 from kgprobe.verbalize.templates.kinds import check_template
 
 
 @dataclass(frozen=True, slots=True)
-class Converted:
+class Patterns:
     """What files of patterns came to.
 
     Attributes:
@@ -42,7 +43,7 @@ class _Gathered:
     patterns: dict[str, str] = field(default_factory=dict)
 
 
-def convert_patterns(paths: Sequence[Path]) -> Converted:
+def read_patterns(paths: Sequence[Path]) -> Patterns:
     """Read files of patterns; what several say of one relation is put together.
 
     Raises:
@@ -51,7 +52,10 @@ def convert_patterns(paths: Sequence[Path]) -> Converted:
     gathered: dict[str, _Gathered] = {}
     problems: list[str] = []
     for path in paths:
-        for number, line in enumerate(_lines(path), start=1):
+        for number, line in open_input(path).lines():
+            if isinstance(line, Rejected):
+                problems.append(f"{path.name}, line {number}: {line.reason}.")
+                continue
             if not line.strip():
                 continue
             try:
@@ -68,18 +72,10 @@ def convert_patterns(paths: Sequence[Path]) -> Converted:
         relation, unfit = _relation(identifier, its)
         problems += unfit
         relations.append(relation)
-    return Converted(relations, problems)
+    return Patterns(relations, problems)
 
 
-def _lines(path: Path) -> Iterator[str]:
-    try:
-        with path.open(encoding="utf-8") as file:
-            yield from file
-    except (OSError, UnicodeDecodeError) as error:
-        raise KgprobeError(f"{path} cannot be read: {error}.") from error
-
-
-def _read(line: str, stem: str) -> tuple[str, str, str, list[str]]:
+def _read(line: bytes, stem: str) -> tuple[str, str, str, list[str]]:
     """The relation's id, label and description, and patterns of it.
 
     Raises:
@@ -87,7 +83,7 @@ def _read(line: str, stem: str) -> tuple[str, str, str, list[str]]:
     """
     try:
         read: Any = json.loads(line)
-    except ValueError as error:
+    except DECODING_ERRORS as error:
         raise ValueError(f"no JSON: {error}") from error
     if not isinstance(read, dict):
         raise ValueError("no JSON object")

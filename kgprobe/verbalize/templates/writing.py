@@ -162,11 +162,14 @@ def weigh(scorer: Scorer, clozes: Sequence[str], examples: Sequence[Example]) ->
     facts = list(objects.items())[:WEIGHED_FACTS]
     filled = [(template, Cloze(template, subject)) for template in clozes for subject, _ in facts]
     names = [[cloze.continuations([object_])[0] for _, object_ in facts] for _, cloze in filled]
-    scores = scorer.score([cloze.prompt for _, cloze in filled], names) if filled else []
+    scores = scorer.score([cloze.prompt for _, cloze in filled], names)
+    for scored in scores:
+        for reason in scored.reasons.values():
+            raise TextError(reason)
     weighed = []
     for number, template in enumerate(clozes):
         # Of each subject (rows) and each object (columns).
-        matrix = np.stack(scores[number * len(facts) : (number + 1) * len(facts)])
+        matrix = np.stack([scored.values for scored in scores[number * len(facts) : (number + 1) * len(facts)]])
         own = matrix.diagonal()
         # What is probable anyway is so before and after a swap.
         gains = (own[:, None] + own - matrix - matrix.T)[np.triu_indices(len(facts), 1)]

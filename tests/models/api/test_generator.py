@@ -14,10 +14,10 @@ import pytest
 from transformers import GenerationConfig
 
 from kgprobe.errors import KgprobeError
-from kgprobe.models.api import generator as api_generator
+from kgprobe.models.api import session
 from kgprobe.models.api.cache import AnswerCache
-from kgprobe.models.api.faults import retry_after
-from kgprobe.models.api.generator import ApiGenerator, ApiOptions
+from kgprobe.models.api.generator import ApiGenerator
+from kgprobe.models.api.options import ApiOptions
 from kgprobe.models.api.spending import BudgetSpentError, Prices, Spending
 from kgprobe.models.generating.generator import Answer, Request, Unanswered
 from kgprobe.models.generating.local import LocalGenerator
@@ -35,7 +35,7 @@ QUESTIONS = [
 @pytest.fixture(autouse=True)
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     """Waits short enough for tests, and an environment without keys."""
-    monkeypatch.setattr(api_generator, "_FIRST_WAIT", 0.01)
+    monkeypatch.setattr(session, "_FIRST_WAIT", 0.01)
     for name in list(os.environ):
         if name.startswith(("OPENAI_", "KGPROBE_API_")):
             monkeypatch.delenv(name)
@@ -214,7 +214,7 @@ _CHILD = """
 import sys
 from pathlib import Path
 from kgprobe.models.api.cache import AnswerCache
-from kgprobe.models.api.generator import ApiOptions
+from kgprobe.models.api.options import ApiOptions
 from kgprobe.models.generating.generator import Request
 from kgprobe.models.spec import load_generator
 url, path, count = sys.argv[1:]
@@ -276,14 +276,6 @@ def test_a_date_is_understood_too() -> None:
         generator(proxy).answer([Request("Why?", 8)])
         # A date has no fractions of a second.
         assert proxy.seen[1].at - proxy.seen[0].at >= 2
-    now = 1_700_000_000.0
-    assert retry_after({"retry-after": "Tue, 14 Nov 2023 22:13:30 GMT"}, now) == 10
-    assert retry_after({"retry-after": "Tue, 14 Nov 2023 22:13:00 GMT"}, now) == 0
-    assert retry_after({"retry-after": "7.5"}, now) == 7.5
-    assert retry_after({"retry-after-ms": "250", "retry-after": "1"}, now) == 0.25
-    assert retry_after({"retry-after": "soon"}, now) is None
-    assert retry_after({"retry-after": "inf"}, now) is None
-    assert retry_after({}, now) is None
 
 
 def test_who_stands_in_a_line_that_moves_has_not_failed() -> None:
@@ -413,7 +405,7 @@ def test_a_parameter_that_a_model_does_not_take_is_left_out() -> None:
         made = generator(proxy, concurrency=8, attempts=1)
         found = made.answer([Request(f"{number}", 8, 0.5, 3) for number in range(40)])
         assert all(isinstance(answer, Answer) for answer in found)
-        assert made.left_out == {"max_tokens", "temperature", "seed"}
+        assert made.parameters.left_out == {"max_tokens", "temperature", "seed"}
         assert proxy.seen[-1].body["max_completion_tokens"] == 8
         assert proxy.kinds()["rejected"] <= 3 * 8
 

@@ -9,8 +9,9 @@ from transformers import GenerationConfig
 from kgprobe.errors import KgprobeError
 from kgprobe.models.generating import decoding
 from kgprobe.models.generating.decoding import Continuation, beam_search, end_of_answer
+from kgprobe.models.generating.generator import Request, Unanswered
+from kgprobe.models.generating.local import LocalGenerator
 from kgprobe.models.scoring.scorer import Scorer
-from kgprobe.models.scoring.tokens import TextError
 from tests.models.tiny import byte_level, random_model
 
 PROMPTS = ["The capital of Japan is", "York", "Łódź is a city in"]
@@ -147,13 +148,35 @@ def test_an_answer_is_the_first_line_or_sentence(text: str, answer: str) -> None
     assert Continuation(text, -1.0, False).answer == answer
 
 
-def test_what_cannot_be_gone_on_with_is_refused() -> None:
+def test_what_cannot_be_gone_on_with_has_a_reason() -> None:
     scorer = make_scorer("gpt2")
-    with pytest.raises(TextError, match="longer than the 256"):
-        beam_search(scorer, ["York " * 250], 1)
+    done: list[int] = []
+    long, odd, sound = beam_search(scorer, ["York " * 250, "\ud800", "York"], 1, progress=done.append)
+    assert isinstance(long, Unanswered)
+    assert "longer than the 256" in long.reason
+    assert isinstance(odd, Unanswered)
+    assert "no Unicode" in odd.reason
+    assert sound == beam_search(scorer, ["York"], 1)[0]
+    assert sum(done) == 3
     with pytest.raises(KgprobeError, match="width 0"):
         beam_search(scorer, PROMPTS, 0)
     bare = Scorer(scorer.model, scorer.tokenizer, name="bare", bos=False)
-    with pytest.raises(TextError, match="BOS"):
-        beam_search(bare, [""], 1)
+    (nothing,) = beam_search(bare, [""], 1)
+    assert isinstance(nothing, Unanswered)
+    assert "BOS" in nothing.reason
     assert beam_search(scorer, [], 1) == []
+
+
+def test_a_model_in_training_goes_on_as_in_eval_mode_and_is_left_as_it_was() -> None:
+    scorer = make_scorer("gpt2")
+    model = scorer.model
+    plain = beam_search(scorer, PROMPTS, 2, new_tokens=4)
+    for module in model.modules():
+        if isinstance(module, torch.nn.Dropout):
+            module.p = 0.5
+    model.train()
+    model.transformer.h[1].eval()
+    modes = [module.training for module in model.modules()]
+    assert beam_search(scorer, PROMPTS, 2, new_tokens=4) == plain
+    assert LocalGenerator(scorer).answer([Request("York", 4)]) == LocalGenerator(scorer).answer([Request("York", 4)])
+    assert [module.training for module in model.modules()] == modes

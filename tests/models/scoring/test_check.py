@@ -11,9 +11,9 @@ from transformers import (
 
 from kgprobe.errors import KgprobeError
 from kgprobe.models.generating.decoding import beam_search
+from kgprobe.models.generating.generator import Unanswered
 from kgprobe.models.scoring.check import choose_way
 from kgprobe.models.scoring.scorer import Scorer
-from kgprobe.models.scoring.tokens import TextError
 from tests.models.tiny import byte_level, naive_score, random_model, with_random_weights
 
 PROMPT = "The capital of Japan is"
@@ -28,7 +28,7 @@ def tokenizer():
 
 def assert_exact(scorer, model, tokenizer, texts):
     wanted = [naive_score(model, tokenizer, [0], PROMPT, text) for text in texts]
-    np.testing.assert_allclose(scorer.score([PROMPT], [texts])[0], wanted, rtol=0, atol=1e-4)
+    np.testing.assert_allclose(scorer.score([PROMPT], [texts])[0].values, wanted, rtol=0, atol=1e-4)
 
 
 def test_a_model_that_looks_back_by_places_in_the_row_is_not_packed(tokenizer):
@@ -82,11 +82,12 @@ def test_a_text_is_not_so_long_that_positions_change(tokenizer):
     scorer = Scorer(model, tokenizer, name="phi3")
     assert scorer.describe()["max_tokens"] == 14
     assert_exact(scorer, model, tokenizer, TEXTS)
-    with pytest.raises(TextError, match="more than the 14"):
-        scorer.score([PROMPT], [[f"{TEXTS[0]}, {TEXTS[1]} and {TEXTS[2]}"]])
+    (scored,) = scorer.score([PROMPT], [[f"{TEXTS[0]}, {TEXTS[1]} and {TEXTS[2]}"]])
+    assert "more than the 14" in scored.reasons[0]
     # What it says itself has to fit in as well.
-    with pytest.raises(TextError, match="longer than the 14"):
-        beam_search(scorer, [PROMPT], 1, new_tokens=13)
+    (unanswered,) = beam_search(scorer, [PROMPT], 1, new_tokens=13)
+    assert isinstance(unanswered, Unanswered)
+    assert "longer than the 14" in unanswered.reason
 
 
 def test_what_was_found_of_each_way_is_told(tokenizer):
@@ -95,6 +96,6 @@ def test_what_was_found_of_each_way_is_told(tokenizer):
     assert [way for way, _ in choice.findings] == ["packed", "branches"]
     assert choice.findings[-1][1].startswith("agrees with plain forward passes: log-probabilities by up to ")
     plain = choose_way(random_model("llama", len(tokenizer)), ("plain",))
-    assert (plain.way, plain.head) == ("plain", None)
+    assert (plain.way, plain.projection) == ("plain", None)
     with pytest.raises(KgprobeError, match=r"None of the given ways agrees .* packed: "):
         choose_way(random_model("mamba", len(tokenizer)), ("packed", "branches"))

@@ -2,11 +2,12 @@
 
 import numpy as np
 import pytest
+import torch
 
 from kgprobe.models.scoring.memory import Memory
 from kgprobe.models.scoring.scorer import Scorer
 from kgprobe.models.scoring.tokens import TokenizedPrompt
-from tests.models.tiny import byte_level, random_model
+from tests.models.tiny import byte_level, naive_score, random_model
 
 PROMPTS = ["The capital of Japan is", "York"]
 NAMES = [["Tokyo", "Kyoto", "New York", "Tokyo"], ["City", "is a city", "🙂"]]
@@ -21,7 +22,7 @@ def counted(model):
     """How many tokens have gone through the model so far, as a list that grows."""
     tokens = []
     model.base_model.register_forward_pre_hook(
-        lambda *arguments: tokens.append(arguments[2]["input_ids"].numel()), with_kwargs=True
+        lambda _, positional, named: tokens.append((*positional, named.get("input_ids"))[0].numel()), with_kwargs=True
     )
     return tokens
 
@@ -34,16 +35,16 @@ def test_what_is_known_is_not_computed(model):
     done = []
     again = scorer.score(PROMPTS[::-1], [["is a city", "City"], ["New York"]], eos=True, progress=done.append)
     assert (tokens, sum(done)) == ([], 3)
-    assert [its.tolist() for its in again] == [[first[1][1], first[1][0]], [first[0][2]]]
+    assert [its.values.tolist() for its in again] == [first[1].values[[1, 0]].tolist(), [first[0].values[2]]]
     # Without the end, after another prompt, or one more name: that is something else.
     mixed = scorer.score(PROMPTS, [["Tokyo", "Osaka"], ["Tokyo"]], eos=True)
     assert tokens
-    assert mixed[0][0] == first[0][0]
+    assert mixed[0].values[0] == first[0].values[0]
     for found, wanted in zip(mixed, fresh.score(PROMPTS, [["Tokyo", "Osaka"], ["Tokyo"]], eos=True), strict=True):
-        np.testing.assert_allclose(found, wanted, atol=1e-5)
+        np.testing.assert_allclose(found.values, wanted.values, atol=1e-5)
     open_ended = scorer.score(PROMPTS, NAMES)
     for found, wanted in zip(open_ended, fresh.score(PROMPTS, NAMES), strict=True):
-        np.testing.assert_allclose(found, wanted, atol=1e-5)
+        np.testing.assert_allclose(found.values, wanted.values, atol=1e-5)
 
 
 def test_what_is_asked_counts_and_not_the_text_alone():
@@ -72,3 +73,40 @@ def test_nothing_is_kept_unless_asked(model):
     tokens = counted(model)
     scorer.score(PROMPTS, NAMES)
     assert tokens
+
+
+def test_what_other_weights_said_is_forgotten(model):
+    scorer = Scorer(model, byte_level(bos=True), name="model", remembered=100)
+    first, described = scorer.score(PROMPTS, NAMES), scorer.describe()
+    assert not scorer.refresh()
+    tokens = counted(model)
+    scorer.score(PROMPTS, NAMES)
+    assert not tokens
+    with torch.no_grad():
+        model.transformer.ln_f.weight.mul_(1.01)
+    assert scorer.refresh()
+    again = scorer.score(PROMPTS, NAMES)
+    assert tokens
+    fresh = Scorer(model, byte_level(bos=True), name="fresh")
+    for found, wanted, before in zip(again, fresh.score(PROMPTS, NAMES), first, strict=True):
+        np.testing.assert_allclose(found.values, wanted.values, atol=1e-5)
+        assert np.abs(found.values - before.values).max() > 1e-3
+    assert scorer.describe() == {**described, "weights": fresh.weights} != described
+
+
+@pytest.mark.parametrize("name", ["llama", "bloom"])
+def test_tensors_that_took_the_place_of_others_are_the_ones_that_count(name):
+    tokenizer = byte_level(bos=True)
+    model = random_model(name, len(tokenizer))
+    scorer = Scorer(model, tokenizer, name="model", remembered=100)
+    scorer.score(PROMPTS, NAMES)
+    layer = model.get_output_embeddings()
+    layer.weight = torch.nn.Parameter(layer.weight.detach() * 1.5)
+    assert scorer.refresh()
+    for found, prompt, names in zip(scorer.score(PROMPTS, NAMES), PROMPTS, NAMES, strict=True):
+        wanted = [naive_score(model, tokenizer, [0], prompt, text) for text in names]
+        np.testing.assert_allclose(found.values, wanted, atol=1e-4)
+    model.to(torch.bfloat16)
+    assert scorer.refresh()
+    assert scorer.describe()["dtype"] == "bfloat16"
+    assert scorer.score(PROMPTS, NAMES)[0].values[0] < 0

@@ -84,15 +84,15 @@ def test_what_two_trees_begin_with_stands_once_in_a_row(monkeypatch):
     prompts=st.lists(tokenized_prompts(), min_size=1, max_size=8),
     way=st.sampled_from(WAYS),
     before=st.integers(0, 40),
-    budget=st.integers(1, 60),
+    limit=st.integers(1, 60),
 )
-def test_batches_hold_every_forest_once_and_no_more_than_fits(prompts, way, before, budget):
+def test_batches_hold_every_forest_once_and_no_more_than_fits(prompts, way, before, limit):
     forests = plan(trees_of(prompts, 5), "rows", hidden_size=8, most=12).forests
-    found = list(batches(forests, way, before, lambda: budget))
+    found = list(batches(forests, way, before, lambda: limit))
     assert [id(forest) for batch in found for forest in batch] == list(map(id, forests))
     for batch in found:
         sizes = [padded_tokens(forest, way, before) for forest in batch]
-        assert len(batch) == 1 or sum(rows for rows, _ in sizes) * max(tokens for _, tokens in sizes) <= budget
+        assert len(batch) == 1 or sum(rows for rows, _ in sizes) * max(tokens for _, tokens in sizes) <= limit
 
 
 def test_no_batch_is_all_but_empty():

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from kgprobe.models.scoring.projection import Head
+from kgprobe.models.scoring.projection import VocabularyProjection
 
 
 @pytest.mark.parametrize("spread", [0.1, 3.0, 40.0])
@@ -23,6 +23,6 @@ def test_chunks_add_up_to_the_whole_vocabulary(spread, scale, soft_cap, biased):
     if soft_cap is not None:
         logits = soft_cap * torch.tanh(logits / soft_cap)
     wanted = logits.log_softmax(-1)[sources, targets]
-    found = Head(weight, bias, scale, soft_cap).log_probabilities(hidden, sources, targets, at_once=1)
+    found = VocabularyProjection(weight, bias, scale, soft_cap).log_probabilities(hidden, sources, targets, at_once=1)
     assert found.dtype == torch.float32
     np.testing.assert_allclose(found.numpy(), wanted.numpy(), rtol=2e-6, atol=1e-5)

@@ -33,8 +33,9 @@ def expected(model, tokenizer, leading, eos=False, prompts=PROMPTS, continuation
 def assert_close(found, wanted, tolerance=TOLERANCE):
     assert len(found) == len(wanted)
     for one, other in zip(found, wanted, strict=True):
-        assert one.dtype == np.float64
-        np.testing.assert_allclose(one, other, rtol=0, atol=tolerance)
+        assert one.values.dtype == np.float64
+        assert not one.reasons
+        np.testing.assert_allclose(one.values, other, rtol=0, atol=tolerance)
 
 
 @pytest.fixture(scope="module")
@@ -99,7 +100,7 @@ def test_a_model_that_does_not_heed_masks_is_not_packed(tokenizer):
     assert_close(scorer.score(PROMPTS, CONTINUATIONS), wanted)
 
 
-def test_a_head_of_an_unknown_kind_is_not_guessed(tokenizer):
+def test_a_projection_of_an_unknown_kind_is_not_guessed(tokenizer):
     model = random_model("llama", len(tokenizer))
     forward = model.forward
 
@@ -120,10 +121,10 @@ def test_scores_do_not_depend_on_what_else_is_scored(name, tokenizer, tiny_model
     together = scorer.score(PROMPTS * 3, CONTINUATIONS * 3)
     for number, (prompt, texts) in enumerate(zip(PROMPTS, CONTINUATIONS, strict=True)):
         for place, text in enumerate(texts):
-            alone = scorer.score([prompt], [[text]])[0][0]
-            assert abs(together[number][place] - alone) < 1e-4
+            alone = scorer.score([prompt], [[text]])[0].values[0]
+            assert abs(together[number].values[place] - alone) < 1e-4
     again = scorer.score(PROMPTS * 3, CONTINUATIONS * 3)
-    assert all((one == other).all() for one, other in zip(together, again, strict=True))
+    assert all((one.values == other.values).all() for one, other in zip(together, again, strict=True))
 
 
 ODD = st.text(st.characters(exclude_categories=("Cs",)), min_size=1, max_size=12)
@@ -164,24 +165,54 @@ def test_an_empty_prompt_begins_at_bos(tokenizer, tiny_models):
 def test_nothing_to_score_is_no_error(tokenizer, tiny_models):
     scorer = Scorer(tiny_models["llama"], tokenizer, name="llama")
     assert scorer.score([], []) == []
-    assert [len(values) for values in scorer.score(PROMPTS[:2], [[], ["York"]])] == [0, 1]
+    assert [len(scored.values) for scored in scorer.score(PROMPTS[:2], [[], ["York"]])] == [0, 1]
 
 
 @pytest.mark.parametrize(
-    ("prompts", "continuations", "bos", "message"),
+    ("prompt", "texts", "bos", "reasons"),
     [
-        (["York", ""], [["is"], ["is"]], False, r"Prompt 1 \(''\).*BOS"),
-        (["York", "Tokyo"], [["is"], ["is", ""]], True, r"Prompt 1 \('Tokyo'\): a continuation is empty"),
-        (["York"], [["is " * 300]], True, r"Prompt 0 .*more than the 256"),
-        (["York " * 300], [["is"]], True, r"Prompt 0 .*more than the 256"),
-        (["York"], [["\ud83d"]], True, "no Unicode"),
-        (["York"], [], True, "1 prompts with 0 lists"),
+        (
+            "",
+            ["is", "a city"],
+            False,
+            {0: "an empty prompt needs a BOS token", 1: "stands before the continuation 'a c"},
+        ),
+        ("Tokyo", ["is", "", "a city"], True, {1: "a continuation is empty"}),
+        ("York", ["is " * 300, "is"], True, {0: "more than the 256"}),
+        ("York " * 300, ["is", "a city"], True, {0: "more than the 256", 1: "more than the 256"}),
+        ("York", ["is", "\ud83d"], True, {1: "the text '\\ud83d' is no Unicode"}),
+        ("York \ud83d", ["is", "a city"], True, {0: "'York \\ud83d' is no Unicode", 1: "'York \\ud83d' is no Unicode"}),
     ],
 )
-def test_what_cannot_be_scored_is_refused(prompts, continuations, bos, message, tokenizer, tiny_models):
-    scorer = Scorer(tiny_models["gpt2"], tokenizer, name="gpt2", bos=bos)
-    with pytest.raises(KgprobeError, match=message):
-        scorer.score(prompts, continuations)
+def test_what_cannot_be_scored_has_a_reason_and_costs_the_others_nothing(
+    prompt, texts, bos, reasons, tokenizer, tiny_models
+):
+    scorer = Scorer(tiny_models["gpt2"], tokenizer, name="gpt2", bos=bos, remembered=9)
+    done = []
+    before, found, after = scorer.score(
+        ["York", prompt, "York"], [["is", "a city"], texts, ["is"]], progress=done.append
+    )
+    assert found.reasons.keys() == reasons.keys() == set(np.flatnonzero(np.isnan(found.values)))
+    for place, words in reasons.items():
+        assert words in found.reasons[place]
+        # A clause: it stands behind what was asked, wherever that stood in a batch.
+        assert not found.reasons[place].startswith("Prompt")
+        assert not found.reasons[place].endswith(".")
+    takable = [text for place, text in enumerate(texts) if place not in reasons]
+    wanted = [naive_score(scorer.model, tokenizer, [0] * bos, prompt, text) for text in takable]
+    np.testing.assert_allclose(found.values[~np.isnan(found.values)], wanted, rtol=0, atol=TOLERANCE)
+    wanted = [naive_score(scorer.model, tokenizer, [0] * bos, "York", text) for text in ("is", "a city")]
+    assert_close([before, after], [np.array(wanted), np.array(wanted[:1])])
+    assert sum(done) == 3 + len(texts)
+    # Also where the others are remembered.
+    again = scorer.score([prompt], [texts])[0]
+    assert again.reasons == found.reasons
+    np.testing.assert_array_equal(again.values, found.values)
+
+
+def test_a_list_of_continuations_belongs_to_each_prompt(tokenizer, tiny_models):
+    with pytest.raises(KgprobeError, match="1 prompts with 0 lists"):
+        Scorer(tiny_models["gpt2"], tokenizer, name="gpt2").score(["York"], [])
 
 
 def test_the_longest_input_that_fits_is_scored(tokenizer, tiny_models):
@@ -193,13 +224,13 @@ def test_the_longest_input_that_fits_is_scored(tokenizer, tiny_models):
     assert len(tokenizer(f"York {text}", add_special_tokens=False).input_ids) == limit
     scorer = Scorer(model, tokenizer, name="gpt2")
     assert_close(scorer.score(["York"], [[text]]), expected(model, tokenizer, [0], False, ["York"], [[text]]), 1e-3)
-    with pytest.raises(KgprobeError, match="more than the 256"):
-        scorer.score(["York"], [[text]], eos=True)
+    (too_long,) = scorer.score(["York"], [[text]], eos=True)
+    assert "more than the 256" in too_long.reasons[0]
 
 
 def test_eos_needs_an_eos_token(tiny_models):
     scorer = Scorer(tiny_models["gpt2"], byte_level(eos=False), name="endless")
-    assert scorer.score(["York"], [["is"]])[0][0] < 0
+    assert scorer.score(["York"], [["is"]])[0].values[0] < 0
     with pytest.raises(KgprobeError, match="endless has no EOS token"):
         scorer.score(["York"], [["is"]], eos=True)
 
@@ -305,8 +336,8 @@ def test_half_precision_is_near(name, way, tokenizer):
     assert scorer.describe()["way"] == way
     wanted = expected(model, tokenizer, [0], True)
     for found, values in zip(scorer.score(PROMPTS, CONTINUATIONS, eos=True), wanted, strict=True):
-        assert np.abs(found - values).max() < 0.05 * np.abs(values).max()
-        assert found.max() < 0
+        assert np.abs(found.values - values).max() < 0.05 * np.abs(values).max()
+        assert found.values.max() < 0
 
 
 def test_broken_weights_are_no_probabilities(tokenizer):
@@ -334,3 +365,27 @@ def test_how_a_model_is_computed_and_why_is_told(tokenizer, tiny_models):
     plain = dict(Scorer(tiny_models["llama"], tokenizer, name="llama", ways=("plain",)).explain())
     assert plain["vocabulary"] == "the model's own logits"
     assert plain["tokens at once"] == "those of one continuation"
+
+
+@pytest.mark.parametrize("way", ["packed", "plain"])
+def test_a_model_in_training_scores_as_in_eval_mode_and_is_left_as_it_was(way, tokenizer):
+    model = random_model("gpt2", len(tokenizer), resid_pdrop=0.5, embd_pdrop=0.5, attn_pdrop=0.5)
+    wanted = expected(model, tokenizer, [0])
+    model.train()
+    model.transformer.h[1].eval()
+    model.transformer.wte.weight.requires_grad_(False)
+    modes = {name: module.training for name, module in model.named_modules()}
+    assert set(modes.values()) == {True, False}
+    gradients = {name: weight.requires_grad for name, weight in model.named_parameters()}
+    scorer = Scorer(model, tokenizer, name="gpt2", ways=(way,))
+    assert_close(scorer.score(PROMPTS, CONTINUATIONS), wanted)
+    assert_close(scorer.score(PROMPTS, CONTINUATIONS), wanted)
+    assert {name: module.training for name, module in model.named_modules()} == modes
+    assert {name: weight.requires_grad for name, weight in model.named_parameters()} == gradients
+    # It can still be trained.
+    model(torch.tensor([[0, 5, 7]]), labels=torch.tensor([[0, 5, 7]])).loss.backward()
+    # An error leaves it as it was, too.
+    limited(model, 0, "a fault")
+    with pytest.raises(RuntimeError, match="a fault"):
+        Scorer(model, tokenizer, name="gpt2", ways=("plain",)).score(PROMPTS, CONTINUATIONS)
+    assert {name: module.training for name, module in model.named_modules()} == modes

@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kgprobe.errors import KgprobeError
-from kgprobe.models.scoring.tokens import TextError, leading_tokens, tokenize
+from kgprobe.models.scoring.tokens import TextError, encode, leading_tokens, tokenize
 from tests.models.tiny import byte_level, unigram
 
 KINDS = {
@@ -125,10 +125,34 @@ def test_a_tokenizers_truncation_is_not_ours():
     assert tokenizer.decode(before + tail) == "The capital of Japan is Tokyo"
 
 
-def test_a_continuation_that_leaves_nothing_is_refused():
+def test_a_continuation_that_leaves_nothing_has_a_reason():
     tokenizer = unigram(bos=False)
-    with pytest.raises(TextError, match=r"Prompt 0 \('York'\): the continuation '\\x01' tokenizes to nothing"):
-        tokenize(tokenizer, ["York"], [["\x01"]], separator="")
+    (prompt,) = tokenize(tokenizer, ["York"], [["\x01", "City"]], separator="")
+    assert prompt.reasons == {0: "the continuation '\\x01' tokenizes to nothing"}
+    assert (prompt.starts[0], prompt.tails[0]) == (0, ())
+    assert prompt.part([1]) == tokenize(tokenizer, ["York"], [["City"]], separator="")[0]
+
+
+def test_a_prompt_that_is_no_unicode_has_a_reason_of_its_own():
+    odd, sound = tokenize(byte_level(), ["\ud800", "York"], [[], []])
+    assert odd.reason == "the text '\\ud800' is no Unicode: it holds half of a surrogate pair"
+    assert (odd.context, sound.reason) == ((), None)
+
+
+def test_where_texts_stand_alone_one_that_is_no_unicode_is_an_error():
+    with pytest.raises(TextError, match=r"Of 2 texts, 1 cannot be tokenized: the text '\\ud800' is no Unicode"):
+        encode(byte_level(), ["York", "\ud800"])
+
+
+@given(st.lists(st.text(max_size=3), max_size=6), st.text(max_size=3), st.integers(1, 4))
+def test_what_can_be_taken_does_not_depend_on_what_cannot(texts, prompt, limit):
+    tokenizer = KINDS["byte level"]
+    (together,) = tokenize(tokenizer, [prompt], [texts], leading=(7,), limit=limit)
+    for place, text in enumerate(texts):
+        (alone,) = tokenize(tokenizer, [prompt], [[text]], leading=(7,), limit=limit)
+        assert alone.reasons.get(0) == together.reasons.get(place)
+        assert (alone.starts[0], alone.tails[0]) == (together.starts[place], together.tails[place])
+        assert bool(together.tails[place]) == (place not in together.reasons)
 
 
 @pytest.fixture(scope="module")

@@ -1,6 +1,8 @@
 """The distractor measure against its definition, on real models."""
 
 import math
+from collections.abc import Sequence
+from functools import cache
 from itertools import product
 from typing import Any
 
@@ -11,22 +13,23 @@ from hypothesis import given
 from hypothesis import strategies as some
 from hypothesis.extra import numpy as arrays
 
+from kgprobe.asking.store import encode_line
 from kgprobe.errors import KgprobeError, UnknownNameError
 from kgprobe.graph.client import Graph
 from kgprobe.graph.ingest import load
 from kgprobe.models.scoring.scorer import Scorer
+from kgprobe.probes.distractors import DistractorOptions
+from kgprobe.probes.distractors.comparison import NAMELESS, DistractorProbe
+from kgprobe.probes.distractors.evidence import DistractorEvidence, LeftOut
 from kgprobe.probes.distractors.measure import avg_at_n, chance_level, min_at_n
-from kgprobe.probes.distractors.probe import DistractorProbe
-from kgprobe.probes.distractors.strategies import StrategyOptions
-from kgprobe.probes.outcome import Verdict
+from kgprobe.probes.outcome import Outcome, Verdict
 from kgprobe.records import Entity, Fact, Relation
-from kgprobe.sampling.facts import FactKey
-from kgprobe.sources.contract import get_loader
+from kgprobe.sampling.keys import FactKey
+from kgprobe.sources.contract import open_source
 from tests.models.tiny import byte_level, naive_score, random_model
 from tests.written_source import WrittenSource
 
 AS_OF = 20250101
-RANDOM = StrategyOptions("random", AS_OF)
 
 # Few values, so that ties come up.
 plausibilities = some.integers(-4, 0).map(float) | some.just(-math.inf)
@@ -86,15 +89,29 @@ def tiny() -> Scorer:
     return Scorer(random_model("gpt2", len(tokenizer)), tokenizer, name="tiny")
 
 
+def probe_of(graph: Graph, scorer: Scorer, *, relations: Sequence[str] = (), **options: Any) -> DistractorProbe:
+    return DistractorProbe(graph, scorer, DistractorOptions(**options), as_of=AS_OF, relations=relations)
+
+
+def evidence_of(outcome: Outcome) -> DistractorEvidence:
+    assert isinstance(outcome.evidence, DistractorEvidence)
+    return outcome.evidence
+
+
+def lines(outcomes: Sequence[Outcome]) -> list[bytes]:
+    """Outcomes as they are kept."""
+    return [encode_line(place, outcome) for place, outcome in enumerate(outcomes)]
+
+
 @pytest.mark.parametrize("sentences", [1, 2, None])
 def test_an_outcome_is_the_definition(graph: Graph, tiny: Scorer, sentences: int | None) -> None:
     model, tokenizer = random_model("gpt2", len(byte_level(bos=True))), byte_level(bos=True)
     facts = [Fact(f"f{n}", "c", "P36", f"e{n}") for n in range(2)]
     load(graph, WrittenSource(ENTITIES, facts, [RELATION]))
-    probe = DistractorProbe(graph, tiny, RANDOM, distractors=4, sentences=sentences)
-    assert probe.describe()["chance"] == (0.2 if sentences == 1 else None)
+    probe = probe_of(graph, tiny, distractors=4, sentences=sentences)
     names = {entity.id: [entity.label, *entity.aliases] for entity in ENTITIES}
 
+    @cache
     def log_plausibility(prompt: str, entity: str) -> float:
         scores = [naive_score(model, tokenizer, [0], prompt, name, eos=True) for name in names[entity]]
         return math.log(sum(math.exp(score) for score in scores))
@@ -103,71 +120,93 @@ def test_an_outcome_is_the_definition(graph: Graph, tiny: Scorer, sentences: int
     for seed in range(6):
         keys = [FactKey("c", fact.id) for fact in facts]
         for fact, outcome in zip(facts, probe.ask(keys, [seed]), strict=True):
-            evidence = outcome.evidence
-            assert outcome.fact == FactKey("c", fact.id)
-            assert len(evidence["rivals"]) == 4
-            assert not {rival["id"] for rival in evidence["rivals"]} & {"e0", "e1"}
-            prompts = [sentence["prompt"] for sentence in evidence["sentences"]]
+            evidence = evidence_of(outcome)
+            assert (outcome.fact, outcome.relation) == (FactKey("c", fact.id), "P36")
+            assert (evidence.subject, evidence.object.id) == ("Japan", fact.object)
+            assert len(evidence.rivals) == 4
+            assert not {rival.id for rival in evidence.rivals} & {"e0", "e1"}
+            prompts = [sentence.prompt for sentence in evidence.sentences]
             expected = ["The capital of Japan is", "Japan has its capital in", "Japan is ruled from"]
             assert len(prompts) == (sentences or 3)
             assert prompts == [prompt for prompt in expected if prompt in prompts]
             wins, shares = [], []
-            for sentence in evidence["sentences"]:
-                naive = [
-                    log_plausibility(sentence["prompt"], entity)
-                    for entity in (fact.object, *(rival["id"] for rival in evidence["rivals"]))
-                ]
-                assert sentence["log_plausibility"] == pytest.approx(naive, abs=1e-3)
+            for sentence in evidence.sentences:
+                rivals = [evidence.rivals[place] for place in sentence.rivals]
+                entities = (fact.object, *(rival.id for rival in rivals))
+                naive = [log_plausibility(sentence.prompt, entity) for entity in entities]
+                assert sentence.log_plausibilities.tolist() == pytest.approx(naive, abs=1e-3)
                 wins.append(naive[0] > max(naive[1:]))
-                shares.append(np.mean([naive[0] > rival for rival in naive[1:]]))
-            assert evidence["min_at_n"] == np.mean(wins)
+                shares.append([naive[0] > rival for rival in naive[1:]])
+            assert evidence.min_at_n(4)[:, -1].tolist() == wins
+            assert evidence.avg_at_n(4)[:, -1].tolist() == pytest.approx([np.mean(its) for its in shares])
             # One of one, both of two, or two or three of three sentences, at one in five each.
             chances = {1: 0.2, 2: 0.2**2, None: 3 * 0.2**2 * 0.8 + 0.2**3}
-            assert evidence["chance"] == pytest.approx(chances[sentences])
-            assert evidence["avg_at_n"] == pytest.approx(np.mean(shares))
+            assert evidence.chance == pytest.approx(chances[sentences])
             assert (outcome.verdict is Verdict.RIGHT) == (np.mean(wins) > 0.5)
             # The sentence that is shown went as the verdict says, and a winner is one of that sentence.
             shown = prompts.index(outcome.prompt)
+            assert evidence.question == f"{outcome.prompt} …"
             assert wins[shown] == (outcome.verdict is Verdict.RIGHT)
-            rivals = dict(
-                zip(
-                    (rival["label"] for rival in evidence["rivals"]),
-                    evidence["sentences"][shown]["log_plausibility"][1:],
-                    strict=True,
-                )
-            )
-            assert evidence["winner"] == (None if wins[shown] else max(rivals, key=lambda label: rivals[label]))
+            scores = {
+                rival.label: log_plausibility(outcome.prompt, rival.id)
+                for rival in (evidence.rivals[place] for place in evidence.sentences[shown].rivals)
+            }
+            assert evidence.winner == (None if wins[shown] else max(scores, key=lambda label: scores[label]))
+            assert evidence.probability == pytest.approx(math.exp(log_plausibility(outcome.prompt, fact.object)), 1e-3)
             verdicts.add(outcome.verdict)
     assert verdicts == {Verdict.RIGHT, Verdict.WRONG}, "both verdicts are to be seen, or the test says little"
 
 
 def test_the_same_seed_asks_the_same(graph: Graph, tiny: Scorer) -> None:
     load(graph, source(Fact("f", "c", "P36", "e0")))
-    probe = DistractorProbe(graph, tiny, RANDOM, distractors=3)
+    probe = probe_of(graph, tiny, distractors=3)
     keys = [FactKey("c", "f")]
-    assert probe.ask(keys, [1]) == probe.ask(keys, [1])
+    assert lines(probe.ask(keys, [1])) == lines(probe.ask(keys, [1]))
     assert len({outcome.prompt for seed in range(24) for outcome in probe.ask(keys, [seed])}) == 3
 
 
 def test_a_fact_is_asked_the_same_whatever_stands_beside_it(graph: Graph, tiny: Scorer) -> None:
     load(graph, source(*(Fact(f"f{n}", "c", "P36", f"e{n}") for n in range(3))))
-    probe = DistractorProbe(graph, tiny, RANDOM, distractors=2)
+    probe = probe_of(graph, tiny, distractors=2)
     keys = [FactKey("c", f"f{n}") for n in range(3)]
     for seed in range(4):
         together = probe.ask(keys, [seed, 1])
-        alone = [outcome for key in reversed(keys) for outcome in probe.ask([key], [seed, 1])]
-        assert [outcome.prompt for outcome in together] == [outcome.prompt for outcome in reversed(alone)]
+        alone = [outcome for key in reversed(keys) for outcome in probe.ask([key], [seed, 1])][::-1]
+        assert [outcome.prompt for outcome in together] == [outcome.prompt for outcome in alone]
+        for one, other in zip(map(evidence_of, together), map(evidence_of, alone), strict=True):
+            assert one.rivals == other.rivals
+            for ours, theirs in zip(one.sentences, other.sentences, strict=True):
+                assert ours.log_plausibilities == pytest.approx(theirs.log_plausibilities, abs=1e-4)
 
 
 def test_what_cannot_be_asked_says_why_and_costs_the_others_nothing(graph: Graph, tiny: Scorer) -> None:
     facts = [Fact("lonely", "c", "P36", "lonely"), Fact("good", "c", "P36", "e0"), Fact("long", "c", "P36", "endless")]
     load(graph, source(*facts))
-    probe = DistractorProbe(graph, tiny, RANDOM, distractors=3)
+    probe = probe_of(graph, tiny, distractors=3)
     lonely, good, long = probe.ask([FactKey("c", fact.id) for fact in facts], [0])
     assert (lonely.verdict, lonely.reason) == (Verdict.UNASKABLE, "there is no distractor in the graph")
     assert good.verdict in (Verdict.RIGHT, Verdict.WRONG)
     assert long.verdict is Verdict.UNASKABLE
     assert "256" in str(long.reason)
+
+
+def test_a_distractor_that_the_model_cannot_take_is_left_out_and_told(graph: Graph, tiny: Scorer) -> None:
+    spa = Relation("P9", "spa", clozes=("The spa of [X] is [Y]",))
+    facts = [Fact("f", "c", "P36", "town"), Fact("g", "c", "P9", "spring")]
+    springs = [Entity("spring", "Aachen", types=("spring",)), Entity("deep", "B" * 2_000, types=("spring",))]
+    others = [Entity("other", "Cork", types=("town",)), *springs]
+    load(graph, WrittenSource([*ENTITIES, *others], facts, [RELATION, spa]))
+    left, none = probe_of(graph, tiny, sentences=None).ask([FactKey("c", fact.id) for fact in facts], [0])
+    evidence = evidence_of(left)
+    assert [rival.id for rival in evidence.rivals] == ["other"]
+    for sentence in evidence.sentences:
+        ((without, reason),) = [(one.id, one.reason) for one in sentence.left_out]
+        assert (without, "256" in reason) == ("endless", True)
+        assert len(sentence.log_plausibilities) == 2
+        assert np.isfinite(sentence.log_plausibilities).all()
+    assert evidence.chance == chance_level(1, 3)
+    assert none.verdict is Verdict.UNASKABLE
+    assert str(none.reason).startswith("the model can take none of its distractors: ")
 
 
 def test_names_of_white_space_are_no_names(graph: Graph, tiny: Scorer) -> None:
@@ -178,12 +217,14 @@ def test_names_of_white_space_are_no_names(graph: Graph, tiny: Scorer) -> None:
         Fact("alone", "c", "P36", "river"),
     ]
     blank = [Entity("blank", " ", types=("city",)), Entity("dry", "\u2003", ("\n",), types=("river",))]
+    blank += [Entity("bare", "\t", (" ",), types=("city",))]
     rivers = [Entity("river", "Rhine", types=("river",))]
     load(graph, WrittenSource([*ENTITIES, *blank, *rivers], facts, [RELATION]))
-    probe = DistractorProbe(graph, tiny, RANDOM, distractors=20)
+    probe = probe_of(graph, tiny, distractors=20)
     good, of_object, of_subject, alone = probe.ask([FactKey(fact.subject, fact.id) for fact in facts], [0])
     assert good.verdict in (Verdict.RIGHT, Verdict.WRONG)
-    assert {rival["id"] for rival in good.evidence["rivals"]} == {f"e{n}" for n in range(1, len(CITIES))}
+    assert {rival.id for rival in evidence_of(good).rivals} == {f"e{n}" for n in range(1, len(CITIES))}
+    assert [sentence.left_out for sentence in evidence_of(good).sentences] == [(LeftOut("bare", NAMELESS),)]
     assert (of_object.verdict, of_object.reason) == (Verdict.UNASKABLE, "its object has no name but white space")
     assert (of_subject.verdict, of_subject.reason) == (Verdict.UNASKABLE, "its subject's label is white space")
     assert (alone.verdict, alone.reason) == (Verdict.UNASKABLE, "there is no distractor in the graph")
@@ -198,16 +239,16 @@ def test_what_has_ended_is_asked_in_the_past(graph: Graph, tiny: Scorer) -> None
         Relation("P127", clozes=("[X] xyzzies [Y]",)),
     ]
     load(graph, WrittenSource(ENTITIES, facts, relations))
-    probe = DistractorProbe(graph, tiny, RANDOM, distractors=20, sentences=None)
+    probe = probe_of(graph, tiny, distractors=20, sentences=None)
     former, now, _, owned, other = probe.ask([FactKey("c", fact.id) for fact in facts], [0])
-    assert [sentence["prompt"] for sentence in former.evidence["sentences"]] == ["Japan was once ruled from"]
-    assert [sentence["prompt"] for sentence in now.evidence["sentences"]] == ["The capital of Japan is"]
+    assert [sentence.prompt for sentence in evidence_of(former).sentences] == ["Japan was once ruled from"]
+    assert [sentence.prompt for sentence in evidence_of(now).sentences] == ["The capital of Japan is"]
     assert (owned.verdict, "in the past tense" in str(owned.reason)) == (Verdict.UNASKABLE, True)
     assert (other.verdict, "relation is not among those asked" in str(other.reason)) == (Verdict.UNASKABLE, True)
     # Nothing that is or was right is a distractor of what was right before: the sentence does not say when.
-    assert not {"e1", "e3"} & {rival["id"] for rival in former.evidence["rivals"]}
+    assert not {"e1", "e3"} & {rival.id for rival in evidence_of(former).rivals}
     # What was right before is wrong now.
-    assert {"e0", "e3"} <= {rival["id"] for rival in now.evidence["rivals"]}
+    assert {"e0", "e3"} <= {rival.id for rival in evidence_of(now).rivals}
 
 
 @pytest.mark.parametrize("strategy", ["random", "approximate-optimal", "exact-optimal"])
@@ -215,7 +256,7 @@ def test_a_model_without_an_end_token_can_be_asked_nothing(graph: Graph, strateg
     load(graph, source(Fact("f", "c", "P36", "e0"), Fact("g", "c", "P9", "e0")))
     tokenizer = byte_level(bos=True, eos=False)
     endless = Scorer(random_model("gpt2", len(tokenizer)), tokenizer, name="endless")
-    probe = DistractorProbe(graph, endless, StrategyOptions(strategy, AS_OF))
+    probe = probe_of(graph, endless, strategy=strategy)
     asked, other = probe.ask([FactKey("c", "f"), FactKey("c", "g")], [0])
     assert (asked.verdict, "endless has no EOS token" in str(asked.reason)) == (Verdict.UNASKABLE, True)
     assert (other.verdict, "relation is not among those asked" in str(other.reason)) == (Verdict.UNASKABLE, True)
@@ -225,7 +266,7 @@ def test_a_broken_model_is_no_fault_of_the_facts(graph: Graph) -> None:
     load(graph, source(Fact("f", "c", "P36", "e0"), Fact("g", "c", "P36", "e1")))
     tokenizer = byte_level(bos=True)
     model = random_model("gpt2", len(tokenizer))
-    probe = DistractorProbe(graph, Scorer(model, tokenizer, name="broken"), RANDOM, distractors=3)
+    probe = probe_of(graph, Scorer(model, tokenizer, name="broken"), distractors=3)
     with torch.no_grad():
         model.transformer.ln_f.weight.fill_(math.nan)
     with pytest.raises(KgprobeError, match="its weights are broken"):
@@ -234,26 +275,26 @@ def test_a_broken_model_is_no_fault_of_the_facts(graph: Graph) -> None:
 
 def test_only_active_relations_with_clozes_are_asked(graph: Graph, tiny: Scorer) -> None:
     load(graph, source())
-    assert DistractorProbe(graph, tiny, RANDOM).relations == ["P36"]
+    assert probe_of(graph, tiny).relations == ["P36"]
     with pytest.raises(UnknownNameError, match="P1, P99"):
-        DistractorProbe(graph, tiny, RANDOM, relations=["P36", "P1", "P99"])
+        probe_of(graph, tiny, relations=["P36", "P1", "P99"])
 
 
 def test_without_clozes_the_way_out_is_told(graph: Graph, tiny: Scorer) -> None:
     load(graph, WrittenSource(ENTITIES, (), [Relation("P36", "capital")]))
     with pytest.raises(KgprobeError, match="kgprobe load sample"):
-        DistractorProbe(graph, tiny, RANDOM)
+        probe_of(graph, tiny)
 
 
 def test_the_demo_model_knows_the_capital_of_japan(graph: Graph, demo_scorer: Scorer) -> None:
-    load(graph, get_loader("sample").open())
+    load(graph, open_source("sample"))
     text = (
         "MATCH (s:Entity {id: 'Q17'})-[f:FACT]->(o:Entity {id: 'Q1490'}) WHERE f.relation = 'P36' RETURN f.id AS fact"
     )
     fact = next(graph.run_text(text, {})[1])["fact"]
-    probe = DistractorProbe(graph, demo_scorer, RANDOM, distractors=10, sentences=None, relations=["P36"])
+    probe = probe_of(graph, demo_scorer, distractors=10, sentences=None, relations=["P36"])
     (outcome,) = probe.ask([FactKey("Q17", fact)], [0])
-    sentences: dict[str, Any] = {s["prompt"]: s["log_plausibility"] for s in outcome.evidence["sentences"]}
+    sentences = {s.prompt: s.log_plausibilities.tolist() for s in evidence_of(outcome).sentences}
     tokyo, *rivals = sentences["The capital of Japan is"]
     assert len(rivals) == 10
     assert tokyo > max(rivals)

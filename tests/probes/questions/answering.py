@@ -8,9 +8,8 @@ from kgprobe.models.generating.generator import Answer, Request, Unanswered
 class Answering:
     """Answers each question by a function of its text; remembers what it was asked."""
 
-    name = "answering"
-
-    def __init__(self, answer: Callable[[str], str | Answer | Unanswered]) -> None:
+    def __init__(self, answer: Callable[[str], str | Answer | Unanswered], name: str = "answering") -> None:
+        self.name = name
         self._answer = answer
         self.asked: list[str] = []
         self.calls: list[int] = []

@@ -7,15 +7,16 @@ import pytest
 from kgprobe.models.generating.generator import Answer
 from kgprobe.probes.outcome import Verdict
 from kgprobe.probes.questions.error_classes import ErrorClass, class_after, follow_ups, read_error
+from kgprobe.probes.questions.evidence import RightAnswer
 from kgprobe.probes.questions.grading import Verified, verify
-from kgprobe.probes.questions.items import Object, Question
+from kgprobe.probes.questions.items import Question
 from kgprobe.sampling.negatives import Negative
 from tests.probes.questions.test_grading import OPPOSED, POSITIVE, WH
 
 TEMPLATES = ["[Y] is the capital of [X].", "Does [X] have [Y] as its capital?"]
 MUNICH = Negative("Q1726", "Munich", (), former=False)
 PRESENT = replace(OPPOSED, negative=MUNICH, text="Is Munich the capital of Germany?")
-FORMERLY = replace(WH, former=[Object("Q586", ("Bonn", "Federal City of Bonn"))])
+FORMERLY = replace(WH, former=[RightAnswer("Q586", ("Bonn", "Federal City of Bonn"))])
 
 
 @pytest.mark.parametrize(
@@ -62,7 +63,7 @@ def test_a_model_is_asked_again_in_other_words_and_about_the_fact_itself() -> No
 
 
 def test_where_several_answers_are_right_saying_yes_to_one_shows_nothing() -> None:
-    several = replace(WH, right=[*WH.right, Object("Q1", ("Bonn",))])
+    several = replace(WH, right=[*WH.right, RightAnswer("Q1", ("Bonn",))])
     assert [one.text for one in follow_ups(several, ["other?"], POSITIVE, 2)] == ["other?"]
 
 

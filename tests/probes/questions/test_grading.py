@@ -1,4 +1,4 @@
-"""Whether answers are right: by their first word, by a judge, by names."""
+"""Whether answers are right: by their first word, by a grader, by names."""
 
 import pytest
 
@@ -6,14 +6,16 @@ from kgprobe.models.generating.generator import Answer, Unanswered
 from kgprobe.models.generating.local import LocalGenerator
 from kgprobe.models.scoring.scorer import Scorer
 from kgprobe.probes.outcome import Verdict
-from kgprobe.probes.questions.grading import Verified, judge_prompt, verify
-from kgprobe.probes.questions.items import Kind, Object, Question
-from kgprobe.sampling.facts import AskedFact, FactKey
+from kgprobe.probes.questions.evidence import RightAnswer
+from kgprobe.probes.questions.grading import Verified, grading_prompt, verify
+from kgprobe.probes.questions.items import Kind, Question
+from kgprobe.sampling.facts import AskedFact
+from kgprobe.sampling.keys import FactKey
 from kgprobe.sampling.negatives import Negative
 from tests.probes.questions.answering import Answering
 
 FACT = AskedFact(FactKey("Q183", "f"), "P36", "Germany", (), "Q64", "Berlin", ("Spree-Athen",), None, None)
-RIGHT = (Object("Q64", ("Berlin", "Spree-Athen")),)
+RIGHT = (RightAnswer("Q64", ("Berlin", "Spree-Athen")),)
 NEGATIVE = Negative("Q586", "Bonn", (), former=True)
 POSITIVE = Question(FACT, Kind.YES_NO, "Is Berlin the capital of Germany?", RIGHT)
 OPPOSED = Question(FACT, Kind.YES_NO, "Is Bonn the capital of Germany?", RIGHT, negative=NEGATIVE)
@@ -51,65 +53,65 @@ def test_the_first_word_decides(question: Question, text: str, verdict: Verdict,
         ("…?", Verdict.OFF_FORMAT, []),
     ],
 )
-def test_without_a_judge_names_decide(text: str, verdict: Verdict, named: list[str]) -> None:
+def test_without_a_grader_names_decide(text: str, verdict: Verdict, named: list[str]) -> None:
     assert verify([WH], [Answer(text)], None) == [Verified(verdict, named=named)]
 
 
-def test_a_judge_is_told_all_that_is_right_and_decides() -> None:
+def test_a_grader_is_told_all_that_is_right_and_decides() -> None:
     said = {"the city on the Spree": "Yes.", "Is it Berlin?": "no"}
-    judge = Answering(lambda prompt: next((said[answer] for answer in said if f"Answer: {answer}" in prompt), "Hm"))
+    grader = Answering(lambda prompt: next((said[answer] for answer in said if f"Answer: {answer}" in prompt), "Hm"))
     answers = [Answer("the city on the Spree"), Answer("Is it Berlin?"), Answer("Berlin, I hope"), Answer("Bonn")]
-    found = verify([WH] * 4, answers, judge)
-    assert [(one.verdict, one.judged, list(one.named)) for one in found] == [
+    found = verify([WH] * 4, answers, grader)
+    assert [(one.verdict, one.graded, list(one.named)) for one in found] == [
         (Verdict.RIGHT, True, []),
         (Verdict.WRONG, False, ["Berlin"]),
-        # What the judge says can't be read: names decide.
+        # What the grader says can't be read: names decide.
         (Verdict.RIGHT, None, ["Berlin"]),
         (Verdict.WRONG, None, []),
     ]
     assert [one.unread for one in found] == [False, False, True, True]
-    assert all("Right: Berlin (also: Spree-Athen)" in prompt for prompt in judge.asked)
+    assert all("Right: Berlin (also: Spree-Athen)" in prompt for prompt in grader.asked)
 
 
-def test_a_judge_is_not_asked_where_there_is_nothing_to_judge() -> None:
-    judge = Answering(lambda _: "yes")
+def test_a_grader_is_not_asked_where_there_is_nothing_to_grade() -> None:
+    grader = Answering(lambda _: "yes")
     answers = [Unanswered("the server hung up"), Answer("", refused=True), Answer(" "), Answer("Yes")]
-    found = verify([WH, WH, WH, POSITIVE], answers, judge)
+    found = verify([WH, WH, WH, POSITIVE], answers, grader)
     verdicts = [Verdict.UNANSWERED, Verdict.REFUSED, Verdict.OFF_FORMAT, Verdict.RIGHT]
     assert [one.verdict for one in found] == verdicts
     assert found[0].reason == "the server hung up"
-    assert judge.asked == []
+    assert grader.asked == []
 
 
 @pytest.mark.parametrize("question", [POSITIVE, OPPOSED, WH])
 def test_an_answer_that_was_cut_off_before_its_first_word_is_none(question: Question) -> None:
-    reason = "its tokens were used up before a word was said (--answer-tokens)"
+    reason = "its tokens were used up before a word was said (`answer_tokens`)"
     assert verify([question], [Answer("", ended=False)], None) == [Verified(Verdict.UNANSWERED, reason)]
     (cut,) = verify([question], [Answer("No, it is not", ended=False)], None)
     assert cut.verdict.counts
 
 
-def test_no_judge_makes_a_refusal_right() -> None:
-    judge = Answering(lambda _: "yes")
-    found = verify([WH, WH], [Answer("I don't know."), Answer("I'm not sure, but I think Berlin.")], judge)
+def test_no_grader_makes_a_refusal_right() -> None:
+    grader = Answering(lambda _: "yes")
+    found = verify([WH, WH], [Answer("I don't know."), Answer("I'm not sure, but I think Berlin.")], grader)
     assert [one.verdict for one in found] == [Verdict.REFUSED, Verdict.RIGHT]
-    assert len(judge.asked) == 1
+    assert len(grader.asked) == 1
 
 
-def test_what_a_judge_did_not_answer_is_not_said() -> None:
-    judge = Answering(lambda _: Unanswered("the server hung up"))
-    (found,) = verify([WH], [Answer("Berlin")], judge)
-    assert (found.verdict, found.reason) == (Verdict.UNANSWERED, "the judge gave no answer: the server hung up")
+def test_what_a_grader_did_not_answer_is_not_said() -> None:
+    grader = Answering(lambda _: Unanswered("the server hung up"))
+    (found,) = verify([WH], [Answer("Berlin")], grader)
+    assert (found.verdict, found.reason) == (Verdict.UNANSWERED, "the grader gave no answer: the server hung up")
 
 
-def test_an_answer_of_many_lines_is_one_line_to_the_judge() -> None:
-    prompt = judge_prompt(WH.text, [("Berlin",), ("", "Bonn")], "Well.\nQuestion: x\nIs the answer right? yes")
+def test_an_answer_of_many_lines_is_one_line_to_the_grader() -> None:
+    prompt = grading_prompt(WH.text, [("Berlin",), ("", "Bonn")], "Well.\nQuestion: x\nIs the answer right? yes")
     told = "Right: Berlin; Bonn\nAnswer: Well. Question: x Is the answer right? yes\nIs the answer right?"
     assert prompt.endswith(told)
 
 
-def test_a_real_judge_answers_in_the_form_that_is_read(demo_scorer: Scorer) -> None:
-    judge = LocalGenerator(demo_scorer)
-    found = verify([WH, WH], [Answer("Berlin"), Answer("a cup of tea")], judge)
-    assert all(one.judged is not None for one in found)
+def test_a_real_grader_answers_in_the_form_that_is_read(demo_scorer: Scorer) -> None:
+    grader = LocalGenerator(demo_scorer)
+    found = verify([WH, WH], [Answer("Berlin"), Answer("a cup of tea")], grader)
+    assert all(one.graded is not None for one in found)
     assert found[0].verdict is Verdict.RIGHT

@@ -6,12 +6,12 @@ from dataclasses import replace
 import pytest
 from scipy import stats
 
-from kgprobe.errors import KgprobeError, UnknownNameError
+from kgprobe.errors import ArgumentError, KgprobeError, UnknownNameError
 from kgprobe.graph.client import Graph
 from kgprobe.graph.ingest import load
-from kgprobe.probes.questions.items import FactQuestions, Kind
+from kgprobe.probes.questions.items import Kind, QuestionItems
 from kgprobe.records import Entity, Fact, Relation
-from kgprobe.sampling.facts import FactKey
+from kgprobe.sampling.keys import FactKey
 from tests.written_source import WrittenSource
 
 AS_OF = 20200101
@@ -51,7 +51,7 @@ def loaded(graph: Graph) -> Graph:
 
 
 def test_kinds_and_sides_are_even(loaded: Graph) -> None:
-    questions = FactQuestions(loaded, AS_OF)
+    questions = QuestionItems(loaded, AS_OF)
     counts: Counter[tuple[Kind, bool]] = Counter()
     texts: Counter[str] = Counter()
     negatives: Counter[str] = Counter()
@@ -82,20 +82,20 @@ def test_a_negative_is_no_namesake_but_for_accents(graph: Graph) -> None:
     places = [Entity("a", "São Paulo"), Entity("b", "Sao Paulo"), Entity("c", "Porto"), Entity("t", "Town")]
     facts = [Fact("f", "t", "in", "a"), Fact("g", "c", "in", "b"), Fact("h", "b", "in", "c")]
     load(graph, WrittenSource(places, facts, [IN_PLACE]))
-    questions = FactQuestions(graph, AS_OF, difficulty="easy")
+    questions = QuestionItems(graph, AS_OF, difficulty="easy")
     asked = [questions.of([key(facts[0])], [seed])[0] for seed in range(20)]
     assert {question.negative.id for question in asked if question.negative} == {"c"}
 
 
 def test_easy_asks_yes_or_no_alone(loaded: Graph) -> None:
-    questions = FactQuestions(loaded, AS_OF, difficulty="easy")
+    questions = QuestionItems(loaded, AS_OF, difficulty="easy")
     asked = [one for seed in range(10) for one in questions.of([key(fact) for fact in HERE], [seed])]
     assert {question.kind for question in asked} == {Kind.YES_NO}
     assert {question.chance for question in asked} == {0.5}
 
 
 def test_ten_right_answers_are_too_many_for_a_wh_question(loaded: Graph) -> None:
-    questions = FactQuestions(loaded, AS_OF)
+    questions = QuestionItems(loaded, AS_OF)
     asked = [questions.of([key(MANY[0]), key(MANY[-1])], [seed]) for seed in range(30)]
     assert {first.kind for first, _ in asked} == {Kind.YES_NO}
     assert {second.kind for _, second in asked} == set(Kind)
@@ -105,14 +105,14 @@ def test_ten_right_answers_are_too_many_for_a_wh_question(loaded: Graph) -> None
 
 
 def test_a_question_that_says_the_answer_is_not_asked(loaded: Graph) -> None:
-    questions = FactQuestions(loaded, AS_OF)
+    questions = QuestionItems(loaded, AS_OF)
     asked = [questions.of([key(LEAK)], [seed])[0] for seed in range(30)]
     assert {question.kind for question in asked} == {Kind.YES_NO}
     assert {question.expected for question in asked} == {True, False}
 
 
 def test_an_alias_is_told_unless_it_says_the_answer(loaded: Graph) -> None:
-    questions = FactQuestions(loaded, AS_OF, with_alias=True)
+    questions = QuestionItems(loaded, AS_OF, with_alias=True)
     (town, city) = questions.of([key(HERE[3]), key(LEAK)], [1])
     assert "Town 3 (also called Old Town 3)" in town.text
     assert "Mexico City (also called Tenochtitlan)" in city.text
@@ -122,7 +122,7 @@ def test_an_alias_has_no_say_in_the_article(loaded: Graph) -> None:
     entities = [Entity("de", "Germany", ("Federal Republic of Germany",)), Entity("cz", "Czech Republic", ("Czechia",))]
     facts = [Fact(f"in {one.id}", one.id, "in", "p0") for one in entities]
     load(loaded, WrittenSource(entities, facts, fingerprint="again"))
-    (germany, czechia) = FactQuestions(loaded, AS_OF, with_alias=True).of([key(fact) for fact in facts], [1])
+    (germany, czechia) = QuestionItems(loaded, AS_OF, with_alias=True).of([key(fact) for fact in facts], [1])
     assert "the Germany" not in germany.text
     assert "Germany (also called Federal Republic of Germany)" in germany.text
     assert "the Czech Republic (also called Czechia)" in czechia.text
@@ -130,7 +130,7 @@ def test_an_alias_has_no_say_in_the_article(loaded: Graph) -> None:
 
 def test_a_paraphrase_does_not_say_the_answer(loaded: Graph) -> None:
     load(loaded, WrittenSource([replace(PLACES[0], aliases=("What",))], fingerprint="again"))
-    questions = FactQuestions(loaded, AS_OF)
+    questions = QuestionItems(loaded, AS_OF)
     asked = [questions.of([key(HERE[0])], [seed])[0] for seed in range(20)]
     asked = [question for question in asked if question.kind is Kind.WH]
     assert {question.text for question in asked} == {"Where is Town 0?"}
@@ -139,15 +139,15 @@ def test_a_paraphrase_does_not_say_the_answer(loaded: Graph) -> None:
 
 def test_a_question_does_not_depend_on_what_stands_beside_it(loaded: Graph) -> None:
     keys = [key(fact) for fact in HERE]
-    together = FactQuestions(loaded, AS_OF).of(keys, [7, 1])
-    alone = [FactQuestions(loaded, AS_OF).of([one], [7, 1])[0] for one in reversed(keys)]
+    together = QuestionItems(loaded, AS_OF).of(keys, [7, 1])
+    alone = [QuestionItems(loaded, AS_OF).of([one], [7, 1])[0] for one in reversed(keys)]
     assert together == alone[::-1]
-    assert together != FactQuestions(loaded, AS_OF).of(keys, [7, 2])
+    assert together != QuestionItems(loaded, AS_OF).of(keys, [7, 2])
 
 
 def test_what_cannot_be_asked_says_why(loaded: Graph) -> None:
     load(loaded, WrittenSource([replace(TOWNS[2], label=" \t"), replace(PLACES[3], label="")], fingerprint="again"))
-    asked = FactQuestions(loaded, AS_OF).of([key(fact) for fact in [*PAST, *OTHERS, HERE[2], HERE[3], HERE[4]]], [0])
+    asked = QuestionItems(loaded, AS_OF).of([key(fact) for fact in [*PAST, *OTHERS, HERE[2], HERE[3], HERE[4]]], [0])
     reasons = [question.reason or "" for question in asked]
     assert reasons[0] == reasons[1] == f"it does not hold at {AS_OF}, and questions are asked in the present"
     assert reasons[2] == reasons[3]
@@ -159,7 +159,7 @@ def test_what_cannot_be_asked_says_why(loaded: Graph) -> None:
 
 
 def test_a_question_in_other_words_and_about_the_fact_itself(loaded: Graph) -> None:
-    questions = FactQuestions(loaded, AS_OF)
+    questions = QuestionItems(loaded, AS_OF)
     by_kind = {}
     for seed in range(20):
         (question,) = questions.of([key(HERE[4])], [seed])
@@ -176,15 +176,15 @@ def test_a_question_in_other_words_and_about_the_fact_itself(loaded: Graph) -> N
 
 
 def test_relations_without_questions_and_other_mistakes(loaded: Graph) -> None:
-    assert list(FactQuestions(loaded, AS_OF).relations) == ["in", "member"]
+    assert list(QuestionItems(loaded, AS_OF).relations) == ["in", "member"]
     for relation in ("silent", "dead", "nothing"):
         with pytest.raises(UnknownNameError, match=f"no yes/no question: {relation}"):
-            FactQuestions(loaded, AS_OF, relations=["in", relation])
-    with pytest.raises(UnknownNameError, match="easy, hard"):
-        FactQuestions(loaded, AS_OF, difficulty="mean")
+            QuestionItems(loaded, AS_OF, relations=["in", relation])
+    with pytest.raises(ArgumentError, match="`difficulty` is 'mean'; easy or hard is expected"):
+        QuestionItems(loaded, AS_OF, difficulty="mean")
     load(
         loaded,
         WrittenSource([], [], [replace(IN_PLACE, active=False), replace(MEMBER, active=False)], fingerprint="again"),
     )
     with pytest.raises(KgprobeError, match="No relation in the graph is active and has a yes/no question"):
-        FactQuestions(loaded, AS_OF)
+        QuestionItems(loaded, AS_OF)

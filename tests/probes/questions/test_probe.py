@@ -1,21 +1,23 @@
 """Questions as a probe: from facts to outcomes, with every answer traceable."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import pytest
 
+from kgprobe.asking.store import encode_line
 from kgprobe.graph.client import Endpoint, Graph
 from kgprobe.graph.ingest import load
 from kgprobe.intervals import today
 from kgprobe.models.generating.generator import Answer, Unanswered
 from kgprobe.models.generating.local import LocalGenerator
 from kgprobe.models.scoring.scorer import Scorer
-from kgprobe.probes.outcome import Verdict
-from kgprobe.probes.questions.items import FactQuestions
+from kgprobe.probes.outcome import Outcome, Verdict
+from kgprobe.probes.questions.evidence import QuestionEvidence
+from kgprobe.probes.questions.items import QuestionItems
 from kgprobe.probes.questions.probe import QuestionProbe
 from kgprobe.sampling.facts import askable_facts
-from kgprobe.sources.contract import get_loader
+from kgprobe.sources.contract import open_source
 from tests.conftest import wipe
 from tests.probes.questions.answering import Answering
 from tests.probes.questions.test_items import AS_OF, FACTS, HERE, IN_PLACE, MEMBER, PAST, PLACES, TOWNS, key
@@ -34,33 +36,48 @@ def knows(question: str) -> str:
 
 
 @pytest.fixture
-def questions(graph: Graph) -> FactQuestions:
+def questions(graph: Graph) -> QuestionItems:
     towns = [fact for fact in FACTS if fact.relation in ("in", "member") and fact.subject != "city"]
     load(graph, WrittenSource([*PLACES, *TOWNS], towns, [IN_PLACE, MEMBER]))
-    return FactQuestions(graph, AS_OF, relations=["in"])
+    return QuestionItems(graph, AS_OF, relations=["in"])
 
 
 KEYS = [key(fact) for fact in HERE]
 
 
-def test_who_knows_everything_makes_no_mistake(questions: FactQuestions) -> None:
+def evidence_of(outcome: Outcome) -> QuestionEvidence:
+    assert isinstance(outcome.evidence, QuestionEvidence)
+    return outcome.evidence
+
+
+def lines(outcomes: Sequence[Outcome]) -> list[bytes]:
+    """Outcomes as they are kept."""
+    return [encode_line(place, outcome) for place, outcome in enumerate(outcomes)]
+
+
+def test_who_knows_everything_makes_no_mistake(questions: QuestionItems) -> None:
     generator = Answering(knows)
     probe = QuestionProbe(questions, generator)
     outcomes = [outcome for seed in range(4) for outcome in probe.ask(KEYS, [seed])]
     assert {outcome.verdict for outcome in outcomes} == {Verdict.RIGHT}
     assert [outcome.fact for outcome in outcomes] == KEYS * 4
-    assert {outcome.evidence["kind"] for outcome in outcomes} == {"yes/no", "wh"}
+    assert {outcome.relation for outcome in outcomes} == {"in"}
+    assert {evidence_of(outcome).kind for outcome in outcomes} == {"yes/no", "wh"}
     # One call a round: nothing is followed up.
     assert [calls for calls in generator.calls if calls] == [len(KEYS)] * 4
     for outcome in outcomes:
-        assert outcome.evidence["question"] in outcome.prompt
-        assert outcome.evidence["answer"] == knows(outcome.evidence["question"])
-        assert "error" not in outcome.evidence
-        assert json.loads(json.dumps(outcome.as_row())) == outcome.as_row()
-    assert probe.ask(KEYS, [2]) == outcomes[2 * len(KEYS) : 3 * len(KEYS)]
+        evidence = evidence_of(outcome)
+        assert evidence.question in outcome.prompt
+        assert evidence.answer == knows(evidence.question)
+        assert (evidence.error, evidence.winner, evidence.probability) == (None, None, None)
+        town = next(town for town in sorted(RIGHT_PLACE, key=len, reverse=True) if town in evidence.question)
+        right = {True: "yes", False: "no", None: RIGHT_PLACE[town]}[evidence.expected]
+        assert evidence.right_answer == right
+        assert (evidence.chance, bool(evidence.right)) == ((0.0, True) if evidence.kind == "wh" else (0.5, False))
+    assert lines(probe.ask(KEYS, [2])) == lines(outcomes[2 * len(KEYS) : 3 * len(KEYS)])
 
 
-def test_who_knows_nothing_stands_by_it(questions: FactQuestions) -> None:
+def test_who_knows_nothing_stands_by_it(questions: QuestionItems) -> None:
     def denies(question: str) -> str:
         if question.startswith(("Where", "In what")):
             return "Atlantis"
@@ -68,18 +85,18 @@ def test_who_knows_nothing_stands_by_it(questions: FactQuestions) -> None:
 
     outcomes = QuestionProbe(questions, Answering(denies), follow_ups=3).ask(KEYS, [0])
     assert {outcome.verdict for outcome in outcomes} == {Verdict.WRONG}
-    assert {outcome.evidence["error"] for outcome in outcomes} <= {"factual", "obsolete"}
-    for outcome in outcomes:
-        asked = outcome.evidence["follow_ups"]
+    assert {evidence_of(outcome).error for outcome in outcomes} <= {"factual", "obsolete"}
+    for evidence in map(evidence_of, outcomes):
         # Of a wh-question and one about a negative: about the fact itself, too, and a paraphrase at least.
-        if outcome.evidence["error"] == "factual":
+        if evidence.error == "factual":
             asked_of = {("yes/no", True): 2, ("yes/no", False): 3, ("wh", None): 2}
-            assert len(asked) == asked_of[outcome.evidence["kind"], outcome.evidence.get("expected")]
-        assert all(one["verdict"] == "wrong" for one in asked)
-        assert outcome.evidence["winner"] == outcome.evidence["answer"]
+            assert len(evidence.follow_ups) == asked_of[evidence.kind, evidence.expected]
+        assert all(one.verdict == "wrong" for one in evidence.follow_ups)
+        assert all(one.answer == denies(one.question) for one in evidence.follow_ups)
+        assert evidence.winner == evidence.answer
 
 
-def test_who_changes_the_answer_with_the_words_is_inconsistent(questions: FactQuestions) -> None:
+def test_who_changes_the_answer_with_the_words_is_inconsistent(questions: QuestionItems) -> None:
     seen: list[str] = []
 
     def wavers(question: str) -> str:
@@ -95,12 +112,13 @@ def test_who_changes_the_answer_with_the_words_is_inconsistent(questions: FactQu
         seen.clear()
         (outcome,) = QuestionProbe(questions, Answering(wavers)).ask([one], [5])
         assert outcome.verdict is Verdict.WRONG
-        if outcome.evidence["error"] != "obsolete":
-            assert len(outcome.evidence["follow_ups"]) in (1, 2)
-    assert outcome.evidence["error"] in ("inconsistent", "factual")
+        evidence = evidence_of(outcome)
+        if evidence.error != "obsolete":
+            assert len(evidence.follow_ups) in (1, 2)
+    assert evidence.error in ("inconsistent", "factual")
 
 
-def test_what_is_no_answer_is_told_apart(questions: FactQuestions) -> None:
+def test_what_is_no_answer_is_told_apart(questions: QuestionItems) -> None:
     said: dict[str, str | Answer | Unanswered] = {
         "Town 0": Unanswered("the server hung up"),
         "Town 1?": "I'm sorry, I don't know.",
@@ -114,19 +132,14 @@ def test_what_is_no_answer_is_told_apart(questions: FactQuestions) -> None:
     assert [outcome.verdict for outcome in outcomes] == [*verdicts, Verdict.UNASKABLE]
     assert outcomes[0].reason == "the server hung up"
     assert outcomes[5].reason is not None
-    assert [outcome.evidence.get("error") for outcome in outcomes] == [
-        None,
-        "refused",
-        "off-format",
-        "refused",
-        None,
-        None,
-    ]
+    assert [evidence_of(outcome).error for outcome in outcomes[:5]] == [None, "refused", "off-format", "refused", None]
+    assert (outcomes[5].evidence, outcomes[5].relation) == (None, "in")
+    assert [evidence_of(outcome).answer is None for outcome in outcomes[:5]] == [True, False, False, False, False]
     # The same mistakes are not asked again: there is nothing to stand by.
     assert [calls for calls in generator.calls if calls] == [5]
 
 
-def test_nothing_to_ask_asks_nothing(questions: FactQuestions) -> None:
+def test_nothing_to_ask_asks_nothing(questions: QuestionItems) -> None:
     generator = Answering(knows)
     assert QuestionProbe(questions, generator).ask([], [0]) == []
     (outcome,) = QuestionProbe(questions, generator).ask([key(PAST[0])], [0])
@@ -134,10 +147,10 @@ def test_nothing_to_ask_asks_nothing(questions: FactQuestions) -> None:
     assert generator.asked == []
 
 
-def test_a_description_holds_what_outcomes_depend_on(questions: FactQuestions) -> None:
+def test_a_description_holds_what_outcomes_depend_on(questions: QuestionItems) -> None:
     described = QuestionProbe(questions, Answering(knows), Answering(knows), follow_ups=1).describe()
     assert described["model"] == "answering"
-    assert described["judge"] == {"model": "answering"}
+    assert described["grader"] == {"model": "answering"}
     assert (described["difficulty"], described["as_of"], described["follow_ups"]) == ("hard", AS_OF, 1)
     assert json.loads(json.dumps(described)) == described
 
@@ -145,11 +158,11 @@ def test_a_description_holds_what_outcomes_depend_on(questions: FactQuestions) -
 def test_a_real_model_on_the_sample_graph(start_server: Callable[[str], Endpoint], demo_scorer: Scorer) -> None:
     with Graph(start_server("arcadedb")) as graph:
         wipe(graph)
-        load(graph, get_loader("sample").open())
-        probe = QuestionProbe(FactQuestions(graph, today(), relations=["P30"]), LocalGenerator(demo_scorer))
+        load(graph, open_source("sample"))
+        probe = QuestionProbe(QuestionItems(graph, today(), relations=["P30"]), LocalGenerator(demo_scorer))
         facts = askable_facts(graph, ["P30"], today())
         keys = [facts[place] for place in range(6)]
         outcomes = probe.ask(keys, [0])
         assert all(outcome.verdict.counts for outcome in outcomes)
         assert any(outcome.verdict is Verdict.RIGHT for outcome in outcomes), "it knows a continent"
-        assert outcomes == probe.ask(keys, [0])
+        assert lines(outcomes) == lines(probe.ask(keys, [0]))

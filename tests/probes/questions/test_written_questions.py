@@ -1,26 +1,27 @@
 """Questions in the words of a model, and in those of a template where these do not pass."""
 
-import json
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import pytest
 
-from kgprobe.analysis.answers import Writing, count_answers
 from kgprobe.graph.client import Endpoint, Graph
 from kgprobe.graph.ingest import load
 from kgprobe.intervals import today
 from kgprobe.models.generating.generator import Answer, Unanswered
 from kgprobe.models.generating.local import LocalGenerator
 from kgprobe.models.scoring.scorer import Scorer
-from kgprobe.probes.questions.items import FactQuestions, Kind, Question
+from kgprobe.probes.questions.counts import Writing, count_answers
+from kgprobe.probes.questions.items import Kind, Question, QuestionItems
 from kgprobe.probes.questions.probe import QuestionProbe
 from kgprobe.records import Entity, Fact, Relation
-from kgprobe.sampling.facts import FactKey, askable_facts
-from kgprobe.sources.contract import get_loader
+from kgprobe.sampling.facts import askable_facts
+from kgprobe.sampling.keys import FactKey
+from kgprobe.sources.contract import open_source
 from tests.conftest import wipe
 from tests.probes.questions.answering import Answering
+from tests.probes.questions.test_probe import evidence_of
 from tests.written_source import WrittenSource
 
 AS_OF = 20200101
@@ -58,14 +59,14 @@ def plain(question: Question) -> Question:
 
 
 def asked(graph: Graph, answer: Callable[[str], str | Answer | Unanswered], seed: int = 0) -> Sequence[Question]:
-    return FactQuestions(graph, AS_OF, writer=Answering(answer)).of(KEYS, [seed])
+    return QuestionItems(graph, AS_OF, writer=Answering(answer)).of(KEYS, [seed])
 
 
 def test_a_writer_words_the_questions_and_changes_nothing_else(loaded: Graph) -> None:
     writer = Answering(writes)
-    questions = FactQuestions(loaded, AS_OF, writer=writer)
+    questions = QuestionItems(loaded, AS_OF, writer=writer)
     written = questions.of([*KEYS, FactKey("c0", "ended")], [3])
-    templates = FactQuestions(loaded, AS_OF).of([*KEYS, FactKey("c0", "ended")], [3])
+    templates = QuestionItems(loaded, AS_OF).of([*KEYS, FactKey("c0", "ended")], [3])
     assert list(map(plain, written)) == list(map(plain, templates))
     assert {one.kind for one in written[:-1]} == {Kind.YES_NO, Kind.WH}
     assert any(one.negative for one in written)
@@ -89,7 +90,7 @@ def templates_wh(question: Question) -> str:
 
 
 def test_what_does_not_pass_is_asked_in_the_words_of_a_template(loaded: Graph) -> None:
-    templates = FactQuestions(loaded, AS_OF).of(KEYS, [0])
+    templates = QuestionItems(loaded, AS_OF).of(KEYS, [0])
     cities = {country.label: city.aliases[0] for country, city in zip(COUNTRIES, CITIES, strict=True)}
 
     def tells(prompt: str) -> str:
@@ -124,9 +125,9 @@ def test_what_it_is_also_called_is_told_and_asked_for(loaded: Graph) -> None:
 
     assert all(one.written for one in asked(loaded, says_one_name))
     assert all(f"Subject: Country{n} (also called Land{n})\n" in prompt for n, prompt in enumerate(prompts))
-    one_name = FactQuestions(loaded, AS_OF, with_alias=True, writer=Answering(writes)).of(KEYS, [0])
+    one_name = QuestionItems(loaded, AS_OF, with_alias=True, writer=Answering(writes)).of(KEYS, [0])
     assert not any(one.written for one in one_name)
-    both = FactQuestions(loaded, AS_OF, with_alias=True, writer=Answering(says_both)).of(KEYS, [0])
+    both = QuestionItems(loaded, AS_OF, with_alias=True, writer=Answering(says_both)).of(KEYS, [0])
     assert all(one.written and f"Country{n} (also called Land{n})?" in one.text for n, one in enumerate(both))
 
 
@@ -135,15 +136,15 @@ def test_outcomes_tell_which_were_written_and_why_others_were_not(loaded: Graph)
         return writes(prompt) if "Object:" in prompt else "Who is the capital?"
 
     writer = Answering(writes_yes_no)
-    probe = QuestionProbe(FactQuestions(loaded, AS_OF, writer=writer), Answering(lambda question: "Yes."))
+    probe = QuestionProbe(QuestionItems(loaded, AS_OF, writer=writer), Answering(lambda question: "Yes."))
     assert probe.describe()["writer"] == {"model": "answering"}
     outcomes = probe.ask(KEYS, [0])
     for outcome in outcomes:
-        evidence = outcome.evidence
-        assert evidence["written"] == (evidence["kind"] == "yes/no") == (evidence["fell_back"] == [])
-        assert evidence["question"] in outcome.prompt
-    wh = sum(outcome.evidence["kind"] == "wh" for outcome in outcomes)
-    writing = count_answers([outcome.as_row() for outcome in outcomes]).writing
+        evidence = evidence_of(outcome)
+        assert evidence.written == (evidence.kind == "yes/no") == (evidence.fell_back == ())
+        assert evidence.question in outcome.prompt
+    wh = sum(evidence_of(outcome).kind == "wh" for outcome in outcomes)
+    writing = count_answers(outcomes).writing
     assert writing is not None
     assert (writing.questions, writing.written) == (len(KEYS), len(KEYS) - wh)
     assert writing.reasons["does not name its subject once"] == wh > 0
@@ -151,10 +152,9 @@ def test_outcomes_tell_which_were_written_and_why_others_were_not(loaded: Graph)
     assert str(writing).startswith(told)
     assert f"does not name its subject once ({wh})" in str(writing)
     assert str(Writing(3, 3, {})) == "3 of 3 questions are in the writer's words."
-    unwritten = QuestionProbe(FactQuestions(loaded, AS_OF), Answering(lambda question: "Yes.")).ask(KEYS, [0])
-    assert not any("written" in outcome.evidence for outcome in unwritten)
-    assert count_answers([outcome.as_row() for outcome in unwritten]).writing is None
-    assert json.loads(json.dumps(outcomes[0].as_row())) == outcomes[0].as_row()
+    unwritten = QuestionProbe(QuestionItems(loaded, AS_OF), Answering(lambda question: "Yes.")).ask(KEYS, [0])
+    assert {evidence_of(outcome).written for outcome in unwritten} == {None}
+    assert count_answers(unwritten).writing is None
 
 
 def test_a_small_real_model_writes_little_that_passes_and_all_is_asked(
@@ -162,13 +162,13 @@ def test_a_small_real_model_writes_little_that_passes_and_all_is_asked(
 ) -> None:
     with Graph(start_server("arcadedb")) as graph:
         wipe(graph)
-        load(graph, get_loader("sample").open())
-        questions = FactQuestions(graph, today(), relations=["P30"], writer=LocalGenerator(demo_scorer))
+        load(graph, open_source("sample"))
+        questions = QuestionItems(graph, today(), relations=["P30"], writer=LocalGenerator(demo_scorer))
         facts = askable_facts(graph, ["P30"], today())
         keys = [facts[place] for place in range(4)]
         written = questions.of(keys, [0])
         assert written[2:] == questions.of(keys[2:], [0])
-        templates = FactQuestions(graph, today(), relations=["P30"]).of(keys, [0])
+        templates = QuestionItems(graph, today(), relations=["P30"]).of(keys, [0])
         for one, template in zip(written, templates, strict=True):
             assert bool(one.written) != bool(one.fell_back)
             assert one.written or one.text == template.text

@@ -7,9 +7,9 @@ import pytest
 
 from kgprobe.errors import KgprobeError
 from kgprobe.records import Relation
-from kgprobe.sources.contract import get_loader
+from kgprobe.sources.contract import open_source
 from kgprobe.verbalize.templates.file import open_for_relations, relation_line, relations_in
-from kgprobe.verbalize.templates.patterns import convert_patterns
+from kgprobe.verbalize.templates.patterns import read_patterns
 
 LAMA = """\
 {"relation": "P19", "template": "[X] was born in [Y] .", "label": "place of birth", "type": "N-1"}
@@ -34,7 +34,7 @@ def test_patterns_of_several_files_come_together(tmp_path: Path) -> None:
     lama.write_text(LAMA)
     pararel.write_text(PARAREL)
     table.write_text('{"id": "P20", "label": "place of death", "bear_templates": ["[X] died in [Y]."], "facts": 3}\n')
-    converted = convert_patterns([lama, pararel, table])
+    converted = read_patterns([lama, pararel, table])
     assert [relation for relation in converted.relations if relation.clozes or relation.statements] == [
         Relation(
             "P19",
@@ -52,12 +52,12 @@ def test_patterns_of_several_files_come_together(tmp_path: Path) -> None:
     assert "neither `relation` and `template` (LAMA) nor `pattern` (ParaRel)" in converted.problems[0]
     assert "a text is expected, not 3" in converted.problems[1]
     assert "P10: '[X] and [Z] of [Y]' has a bracket" in converted.problems[4]
-    with pytest.raises(KgprobeError, match=r"none\.jsonl cannot be read"):
-        convert_patterns([tmp_path / "none.jsonl"])
+    with pytest.raises(KgprobeError, match=r"none\.jsonl does not exist"):
+        read_patterns([tmp_path / "none.jsonl"])
 
 
 def test_real_patterns_are_all_used(shared_data: Path) -> None:
-    converted = convert_patterns([shared_data / "wikidata" / "relations.jsonl"])
+    converted = read_patterns([shared_data / "wikidata" / "relations.jsonl"])
     assert converted.problems == []
     assert sum(bool(relation.clozes) for relation in converted.relations) > 80
 
@@ -73,11 +73,11 @@ def test_a_file_is_read_as_it_was_written_and_gone_on_with(tmp_path: Path) -> No
     with open_for_relations(path, anew=False) as file:
         file.write(relation_line(Relation("P3")))
     assert json.loads(path.read_text().splitlines()[0])["written_by"] == "demo"
-    read = [record for _, record, _ in get_loader("table").open(entities=None, facts=None, relations=path).relations()]
+    read = [record for _, record, _ in open_source("table", relations=path).relations()]
     assert read == [relation, Relation("P2", active=False), Relation("P3")]
     with path.open("a") as file:
         file.write('{"id"')
-    with pytest.raises(KgprobeError, match="line 4: no relation"):
+    with pytest.raises(KgprobeError, match=r"line 4: not JSON: .* mend it"):
         relations_in(path)
     with open_for_relations(path, anew=True):
         pass

@@ -1,0 +1,12 @@
+// Facts of the graph, at most $limit, whichever come first. Reads no further than that.
+// For Neo4j Browser: :params {as_of: null, limit: 100}
+// $as_of: yyyymmdd, at which the facts hold; null for facts of any time, $limit
+//   -> fact, subject, subject_label, relation, relation_label, object, object_label, start, end, rank
+MATCH (s:Entity)-[f:FACT]->(o:Entity)
+WHERE $as_of IS NULL OR coalesce(f.from, $as_of) <= $as_of AND coalesce(f.until, $as_of) >= $as_of
+WITH s, f, o
+LIMIT toInteger($limit)
+OPTIONAL MATCH (r:Relation {id: f.relation})
+RETURN f.id AS fact, s.id AS subject, s.label AS subject_label, f.relation AS relation, r.label AS relation_label,
+       o.id AS object, o.label AS object_label, f.start AS start, f.end AS end,
+       coalesce(f.rank, 'normal') AS rank

@@ -1,0 +1,23 @@
+// The facts that entities are the subject or the object of, each once; at most $limit in each direction, whichever come first.
+// For Neo4j Browser: :params {entities: ['Q142'], relations: [], as_of: null, limit: 100}
+// $entities: [id], $relations: [id], none for all, $as_of: yyyymmdd, at which the facts hold; null for facts of any time, $limit
+//   -> fact, subject, subject_label, relation, relation_label, object, object_label, start, end, rank
+CALL {
+  UNWIND $entities AS id
+  MATCH (s:Entity {id: id})-[f:FACT]->(o:Entity)
+  WHERE (size($relations) = 0 OR f.relation IN $relations)
+    AND ($as_of IS NULL OR coalesce(f.from, $as_of) <= $as_of AND coalesce(f.until, $as_of) >= $as_of)
+  RETURN s, f, o
+  LIMIT toInteger($limit)
+  UNION
+  UNWIND $entities AS id
+  MATCH (o:Entity {id: id})<-[f:FACT]-(s:Entity)
+  WHERE (size($relations) = 0 OR f.relation IN $relations)
+    AND ($as_of IS NULL OR coalesce(f.from, $as_of) <= $as_of AND coalesce(f.until, $as_of) >= $as_of)
+  RETURN s, f, o
+  LIMIT toInteger($limit)
+}
+OPTIONAL MATCH (r:Relation {id: f.relation})
+RETURN f.id AS fact, s.id AS subject, s.label AS subject_label, f.relation AS relation, r.label AS relation_label,
+       o.id AS object, o.label AS object_label, f.start AS start, f.end AS end,
+       coalesce(f.rank, 'normal') AS rank

@@ -1,0 +1,9 @@
+// Unlink entities from types that they no longer have. Walks the links of each entity, once.
+// $rows: [{id, types: {id: true}}], each entity once -> no rows
+UNWIND $rows AS row
+MATCH (entity:Entity {id: row.id})-[link:INSTANCE_OF]->(type)
+WHERE row.types[type.id] IS NOT NULL
+WITH link, type
+DELETE link
+WITH type, count(*) AS removed
+SET type.size = type.size - removed

@@ -1,0 +1,175 @@
+"""Runs: what one does, where it stands in the graph, and where its files lie.
+
+docs/methods.md, 2. The ``Run`` node is the record; the run's folder has the answers.
+"""
+
+import dataclasses
+import re
+import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import datetime, timezone
+from pathlib import Path
+
+import filelock
+import msgspec
+
+from kgprobe.asking.identity import versions
+from kgprobe.errors import ArgumentError, KgprobeError, UnknownNameError
+from kgprobe.files import home, make_folder
+from kgprobe.graph.client import Graph, Row
+from kgprobe.graph.schema import apply_schema
+from kgprobe.graph.state import graph_state
+from kgprobe.probes.outcome import Probe
+
+_RUN_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What a run does.
+
+    Attributes:
+        run: its id, which names its folder too.
+        as_of: reference date, ``yyyymmdd``: facts are asked and propagated that are current at it.
+        rounds: how many rounds in all.
+        batch: facts asked a round.
+        max_degree: entities with more facts do not propagate.
+        sampling: how facts are chosen, see :data:`~kgprobe.beliefs.draw.SAMPLING`.
+        propagation: whether facts learn from the answers of those around them.
+        width: the run ends as soon as the mean 90% credible interval of theta is no broader; 0 has no say.
+    """
+
+    run: str
+    as_of: int
+    rounds: int = 60
+    batch: int = 64
+    seed: int = 0
+    max_degree: int = 1000
+    sampling: str = "thompson"
+    propagation: bool = True
+    width: float = 0.0
+
+
+def begin_run(graph: Graph, probe: Probe, plan: Plan, kind: str, options: str = "{}") -> Row:
+    """Record a new run.
+
+    Args:
+        kind: the probe's name.
+        options: JSON from which the probe can be made anew when the run goes on.
+
+    Returns:
+        its properties.
+
+    Raises:
+        ArgumentError: the run's name cannot be a folder's.
+        KgprobeError: there is a run of that id already, or there is no place for its files.
+    """
+    if not _RUN_NAME.fullmatch(plan.run):
+        raise ArgumentError(
+            "run", f"is {plan.run!r}; letters, digits, dots, dashes and underscores can name one, up to 100."
+        )
+    apply_schema(graph)
+    uid = secrets.token_hex(4)
+    described = probe.describe()
+    properties = {
+        "uid": uid,
+        "model": described["model"],
+        "probe": kind,
+        "config": msgspec.json.encode(described, order="sorted").decode(),
+        "options": options,
+        "rounds": plan.rounds,
+        "batch": plan.batch,
+        "seed": plan.seed,
+        "as_of": plan.as_of,
+        "max_degree": plan.max_degree,
+        "sampling": plan.sampling,
+        "propagation": plan.propagation,
+        "width": plan.width,
+        "relations": list(probe.relations),
+        "graph": graph_state(graph),
+        "engine": graph.server,
+        "versions": msgspec.json.encode(versions(), order="sorted").decode(),
+        "started": datetime.now(timezone.utc).isoformat(timespec="seconds"),
+        "asked": 0,
+        "unaskable": 0,
+        "unanswered": 0,
+    }
+    if not graph.read("beliefs/run", id=plan.run):
+        make_folder(run_folder({"id": plan.run, "uid": uid}))
+        # Of a run of that name which was being forgotten when the process was killed.
+        _forget_beliefs(graph, plan.run)
+    run: Row = graph.write("beliefs/begin_run", id=plan.run, properties=properties)[0]["run"]
+    if run["uid"] != uid:
+        raise KgprobeError(f"There is a run {plan.run!r} already: `kgprobe rounds resume {plan.run}` goes on with it.")
+    return run
+
+
+def get_run(graph: Graph, run: str) -> Row:
+    """The properties of a run.
+
+    Raises:
+        UnknownNameError: the graph has no such run.
+    """
+    rows = graph.read("beliefs/run", id=run)
+    if not rows:
+        known = [properties["id"] for properties in list_runs(graph)]
+        raise UnknownNameError(f"There is no run {run!r} in this graph; there are: {', '.join(known) or 'none'}.")
+    properties: Row = rows[0]["run"]
+    return properties
+
+
+def list_runs(graph: Graph) -> list[Row]:
+    """The properties of all runs, the latest last."""
+    return [row["run"] for row in graph.read("beliefs/runs")]
+
+
+def plan_of(run: Row) -> Plan:
+    """The plan that a run was begun with, extended since or not."""
+    names = [field.name for field in dataclasses.fields(Plan) if field.name != "run"]
+    return Plan(run["id"], **{name: run[name] for name in names})
+
+
+def run_folder(run: Row) -> Path:
+    """Where a run keeps its files; two graphs may have runs of one name, each with a folder of its own.
+
+    Args:
+        run: the properties of a run.
+    """
+    return home() / "runs" / f"{run['id']}-{run['uid']}"
+
+
+def forget_run(graph: Graph, run: str) -> None:
+    """Delete a run and its beliefs, in transactions of bounded size. Cost: scans of the graph's beliefs.
+
+    Raises:
+        UnknownNameError: the graph has no such run.
+        KgprobeError: a process is at the run.
+    """
+    with locked(get_run(graph, run)):
+        # First the run, so that nobody adds a round to what is being deleted.
+        graph.write("beliefs/forget_run", id=run)
+        _forget_beliefs(graph, run)
+
+
+def _forget_beliefs(graph: Graph, run: str) -> None:
+    while graph.write("beliefs/forget_beliefs", run=run, size=10_000)[0]["deleted"]:
+        pass
+
+
+@contextmanager
+def locked(run: Row) -> Iterator[Path]:
+    """The run's folder, and nobody else at the run.
+
+    Raises:
+        KgprobeError: a process is at the run.
+    """
+    folder = run_folder(run)
+    make_folder(folder)
+    try:
+        with filelock.FileLock(folder / "lock", timeout=0):
+            yield folder
+    except filelock.Timeout as error:
+        message = f"Another process is at run {run['id']!r} already (its lock is {folder / 'lock'})."
+        raise KgprobeError(message) from error

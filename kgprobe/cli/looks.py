@@ -1,0 +1,39 @@
+"""What is looked at, on the terminal: tables or JSON lines on stdout, what is unusual on stderr."""
+
+import json
+from typing import TYPE_CHECKING
+
+import click
+
+from kgprobe.cli.options import in_flags
+
+if TYPE_CHECKING:
+    from kgprobe.library.looks import Look
+
+
+def show_look(look: "Look", as_json: bool) -> None:
+    """Print a look: one JSON object a row, or its tables."""
+    show_notes(look)
+    if as_json:
+        for row in look.rows():
+            click.echo(json.dumps(row, ensure_ascii=False))
+    else:
+        show_tables(look)
+
+
+def show_notes(look: "Look") -> None:
+    """Say on stderr what is unusual."""
+    from kgprobe.graph.values import visible
+
+    for note in look.notes:
+        click.echo(visible(in_flags(note)), err=True)
+
+
+def show_tables(look: "Look") -> None:
+    """Print the tables of a look, every row of them."""
+    from rich.console import Console
+
+    from kgprobe.report.tables import lined_table
+
+    for table in look.tables():
+        Console().print(lined_table(table))

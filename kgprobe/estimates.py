@@ -1,0 +1,42 @@
+"""Numbers with intervals: shares of things, and means."""
+
+from dataclasses import dataclass
+
+# Of shares; the two-sided confidence of Wilson's score interval, and of bootstraps.
+CONFIDENCE = 0.95
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """A share, in [0, 1], with its 95% Wilson interval."""
+
+    value: float
+    low: float
+    high: float
+
+    def __str__(self) -> str:
+        return f"{100 * self.value:.0f}% [{100 * self.low:.0f}, {100 * self.high:.0f}]"
+
+
+@dataclass(frozen=True, slots=True)
+class Mean:
+    """A mean with the ends of a 95% interval."""
+
+    value: float
+    low: float
+    high: float
+
+    def __str__(self) -> str:
+        return f"{self.value:.3f} [{self.low:.3f}, {self.high:.3f}]"
+
+
+def share(count: int, total: int) -> Share:
+    """A share and its Wilson interval; ``total`` is at least 1.
+
+    >>> print(share(3, 4))
+    75% [30, 95]
+    """
+    from scipy import stats
+
+    interval = stats.binomtest(count, total).proportion_ci(CONFIDENCE, method="wilson")
+    return Share(count / total, float(interval.low), float(interval.high))

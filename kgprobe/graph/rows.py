@@ -1,0 +1,75 @@
+"""What a query has found, for people who work in Python."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from kgprobe.graph.values import cell, plain
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+# Of a table that is printed: rows, and characters of a cell.
+_SHOWN = 20
+_WIDTH = 40
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Rows:
+    """The rows of a query, each a dictionary by column.
+
+    >>> rows = graph.query("UNWIND [1, 2] AS number RETURN number, number * number AS square")
+    >>> [row["square"] for row in rows]
+    [1, 4]
+    >>> rows
+    number  square
+    1       1
+    2       4
+    2 rows
+
+    Attributes:
+        columns: in the query's order; where there is no row, ArcadeDB names none.
+        rows: values are those of the driver: Python's own, its nodes, relationships, dates.
+    """
+
+    columns: tuple[str, ...]
+    rows: tuple[dict[str, Any], ...]
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __iter__(self) -> Iterator[dict[str, Any]]:
+        return iter(self.rows)
+
+    def __getitem__(self, position: int) -> dict[str, Any]:
+        return self.rows[position]
+
+    def __repr__(self) -> str:
+        count = f"{len(self)} {'row' if len(self) == 1 else 'rows'}"
+        if len(self) > _SHOWN:
+            count += f", {_SHOWN} of them shown"
+        lines = [[cell(column) for column in self.columns]]
+        lines += [[_cut(cell(row[column])) for column in self.columns] for row in self.rows[:_SHOWN]]
+        widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+        shown = ["  ".join(map(str.ljust, line, widths)).rstrip() for line in lines if self.columns]
+        return "\n".join([*shown, count])
+
+    def frame(self) -> "pd.DataFrame":
+        """The rows as a table of pandas.
+
+        >>> graph.query("UNWIND [1, 2] AS number RETURN number, number * number AS square").frame()
+           number  square
+        0       1       1
+        1       2       4
+
+        Nodes, relationships and dates stand as JSON knows them: see :func:`~kgprobe.graph.values.plain`.
+        """
+        import pandas as pd
+
+        values = [[plain(row[column]) for column in self.columns] for row in self]
+        frame: pd.DataFrame = pd.DataFrame(values, columns=[*self.columns])
+        return frame
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= _WIDTH else f"{text[: _WIDTH - 1]}…"

@@ -1,0 +1,93 @@
+"""Values from the graph as JSON knows them, and as people read them."""
+
+import unicodedata
+from typing import Any
+
+from neo4j.graph import Node, Path, Relationship
+from neo4j.spatial import Point
+from neo4j.time import Date, DateTime, Duration, Time
+
+# Characters that change how those after them are shown: they would let a label rewrite the terminal.
+_DIRECTIONS = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
+
+
+def plain(value: Any) -> Any:
+    """A value from the graph as JSON knows it.
+
+    Nodes become ``{labels, properties}``, relationships ``{type, start, end, properties}`` (the ends as nodes' ``id``
+    properties, where the row holds them), paths ``{nodes, relationships}``, dates and times ISO 8601 text.
+    """
+    match value:
+        case Node():
+            return {"labels": sorted(value.labels), "properties": plain(dict(value.items()))}
+        case Relationship():
+            ends = {"start": value.start_node, "end": value.end_node}
+            return {
+                "type": value.type,
+                **{end: node.get("id") if node is not None else None for end, node in ends.items()},
+                "properties": plain(dict(value.items())),
+            }
+        case Path():
+            return {"nodes": plain(list(value.nodes)), "relationships": plain(list(value.relationships))}
+        case Date() | DateTime() | Time() | Duration():
+            return value.iso_format()
+        case Point():
+            return {"srid": value.srid, "coordinates": list(value)}
+        case dict():
+            return {key: plain(inner) for key, inner in value.items()}
+        case list() | tuple():
+            return [plain(inner) for inner in value]
+        case _:
+            return value
+
+
+def cell(value: Any) -> str:
+    """A value from the graph as people read it, in one line, in the manner of Cypher."""
+    match value:
+        case None:
+            return ""
+        case str():
+            return visible(value)
+        case Node():
+            labels = "".join(f":{label}" for label in sorted(value.labels))
+            return f"({labels}{_properties(value)})"
+        case Relationship():
+            return f"[:{value.type}{_properties(value)}]"
+        case Path():
+            shown = [cell(value.nodes[0])]
+            for before, relationship, after in zip(value.nodes, value.relationships, value.nodes[1:], strict=False):
+                forth = relationship.start_node == before
+                shown += ["-" if forth else "<-", cell(relationship), "->" if forth else "-", cell(after)]
+            return "".join(shown)
+        case list() | tuple():
+            return "[" + ", ".join(_inner(element) for element in value) + "]"
+        case dict():
+            return "{" + ", ".join(f"{visible(key)}: {_inner(inner)}" for key, inner in value.items()) + "}"
+        case float():
+            return f"{value:g}" if abs(value) < 1e15 else repr(value)
+        case int() | bool():
+            return str(value).lower()
+        case _:
+            return visible(str(plain(value)))
+
+
+def _properties(entity: Node | Relationship) -> str:
+    return f" {cell(dict(entity.items()))}" if len(entity) else ""
+
+
+def _inner(value: Any) -> str:
+    if isinstance(value, str):
+        return '"' + visible(value).replace('"', '\\"') + '"'
+    return "null" if value is None else cell(value)
+
+
+def visible(text: str) -> str:
+    """The text with its control characters written out, so that data cannot steer a terminal."""
+    if text.isprintable():
+        return text
+    return "".join(
+        character.encode("unicode_escape").decode()
+        if unicodedata.category(character) in ("Cc", "Cs") or character in _DIRECTIONS
+        else character
+        for character in text
+    )

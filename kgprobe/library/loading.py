@@ -1,0 +1,138 @@
+"""Loading what a loader reads into the graph: the one call for it, and what it came to."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from kgprobe.graph.client import Graph
+from kgprobe.graph.ingest import load as ingest
+from kgprobe.sources.contract import Source, open_source
+
+# Messages about skipped records that a report keeps; whoever wants all of them is told of each.
+KEPT_PROBLEMS = 20
+
+
+@dataclass(frozen=True, slots=True)
+class LoadProgress:
+    """Where a load stands.
+
+    Attributes:
+        stage: ``relations``, ``entities`` or ``facts``.
+        records: how many have been read since what was reported before.
+        done, total: the work in bytes of input, or in whatever else the source reckons it.
+    """
+
+    stage: str
+    records: int
+    done: int
+    total: int
+
+
+@dataclass(frozen=True, slots=True)
+class LoadReport:
+    """What a load did; as text, a sentence or a few.
+
+    Attributes:
+        source: what was loaded.
+        entities, relations, facts: how many were written, this time: an interrupted load counts from where it went on.
+        skipped: how many records were left out, by reason: ``unreadable``, ``duplicate``, ``missing`` (a fact of an
+            entity that is not in the graph).
+        outside: how many facts were left out because the source is a part of a whole and their object is not in it.
+        resumed: whether an interrupted load went on.
+        problems: the messages about the first ``KEPT_PROBLEMS`` of the skipped records.
+    """
+
+    source: str
+    entities: int
+    relations: int
+    facts: int
+    skipped: Mapping[str, int]
+    outside: int
+    resumed: bool
+    problems: Sequence[str]
+
+    def __str__(self) -> str:
+        """What was written, and where there is such a thing, what was not."""
+        written = f"{self.entities:,} entities, {self.relations:,} relations, {self.facts:,} facts"
+        lines = [f"{self.source}: {written}{' (going on with an interrupted load)' if self.resumed else ''}."]
+        skipped = [f"{count:,} {reason}" for reason, count in self.skipped.items() if count]
+        if skipped:
+            lines.append(f"Skipped: {', '.join(skipped)}.")
+        if self.outside:
+            lines.append(
+                f"{self.outside:,} facts have an object that is not part of what was loaded; they were left out."
+            )
+        return "\n".join(lines)
+
+
+def load(
+    graph: Graph,
+    loader: str,
+    *,
+    strict: bool = False,
+    on_problem: Callable[[str], None] = lambda message: None,
+    on_progress: Callable[[LoadProgress], None] = lambda progress: None,
+    **options: Any,
+) -> LoadReport:
+    """Load an input into the graph. Doing it again changes nothing; after an interruption it goes on.
+
+    >>> report = load(graph, "table", entities="entities.jsonl", facts="facts.tsv")
+    >>> print(report)
+    entities.jsonl, facts.tsv: 3 entities, 0 relations, 2 facts.
+    Skipped: 1 missing.
+    >>> print(report.problems[0])
+    facts.tsv, line 4: the object Q9 of 'Q183 P47 Q9' is not in the graph. ...
+
+    The cost is that of the input's records and of the facts at their entities, however large the graph is; memory is
+    that of a few thousand records.
+
+    Args:
+        loader: its name, such as ``sample``, ``table`` or ``wikidata``; ``kgprobe load --help`` lists them.
+        strict: the first record that would be left out is an error instead; what came before it stays.
+        on_problem: called with a message for each record that is left out.
+        on_progress: called after each batch of records.
+        options: of the loader, by their names: ``kgprobe load NAME --help`` tells of them.
+
+    Raises:
+        UnknownNameError: there is no such loader.
+        ArgumentError: the loader has no such option, needs one that is missing, or cannot take a value.
+        KgprobeError: the input cannot be read at all, a record cannot under ``strict``, or the graph fails for longer
+            than it takes to try again. Everything before is in the graph then, and the same call goes on.
+    """
+    source = open_source(loader, **options)
+    return load_source(graph, source, strict=strict, on_problem=on_problem, on_progress=on_progress)
+
+
+def load_source(
+    graph: Graph,
+    source: Source,
+    *,
+    strict: bool = False,
+    on_problem: Callable[[str], None] = lambda message: None,
+    on_progress: Callable[[LoadProgress], None] = lambda progress: None,
+) -> LoadReport:
+    """Load a source that is open, of whatever making; all else as in :func:`load`."""
+    problems: list[str] = []
+
+    def tell_of(message: str) -> None:
+        if len(problems) < KEPT_PROBLEMS:
+            problems.append(message)
+        on_problem(message)
+
+    done = ingest(
+        graph,
+        source,
+        strict=strict,
+        report_problem=tell_of,
+        report_progress=lambda stage, records: on_progress(LoadProgress(stage, records, source.done, source.total)),
+    )
+    return LoadReport(
+        source=source.name,
+        entities=done.written["entities"],
+        relations=done.written["relations"],
+        facts=done.written["facts"],
+        skipped={reason: done.problems[reason] for reason in ("unreadable", "duplicate", "missing")},
+        outside=done.outside,
+        resumed=done.resumed,
+        problems=problems,
+    )

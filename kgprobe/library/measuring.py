@@ -1,0 +1,332 @@
+"""``kgprobe.measure``: a list of facts, each asked once by one probe."""
+
+import re
+import shutil
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from datetime import date
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from kgprobe.asking.identity import digest_of, versions
+from kgprobe.asking.measurement import Asked, ask_each, read_config
+from kgprobe.asking.store import FILE, read_outcomes
+from kgprobe.asking.watch import NOBODY, Stop, Watch
+from kgprobe.errors import KgprobeError
+from kgprobe.files import home, make_folder
+from kgprobe.graph.client import Graph
+from kgprobe.graph.state import graph_state
+from kgprobe.intervals import as_of_day
+from kgprobe.models.model import Model, Models
+from kgprobe.probes.outcome import Outcome, Verdict
+from kgprobe.probes.register import PROBES, ProbeKind, Setting
+from kgprobe.sampling.selection import Chosen, Listed, choose_facts
+from kgprobe.tables import Table
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from kgprobe.analysis.finding import Finding
+
+PAGE = "finding.html"
+
+
+@dataclass(frozen=True, slots=True)
+class Outcomes:
+    """The outcomes of a folder, read from its file each time they are gone through."""
+
+    path: Path
+    evidence: type[msgspec.Struct]
+
+    def __iter__(self) -> Iterator[Outcome]:
+        return read_outcomes(self.path, self.evidence)
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Measurement:
+    """A measurement: what was asked, how far it came, and what it found.
+
+    Attributes:
+        folder: where its answers are kept.
+        kind: the probe.
+        config: everything that it depends on.
+        asked: how far it came, and why it ended.
+        missing: messages about facts that were listed and are not in the graph.
+        graph: that was asked; None if it was opened without one.
+    """
+
+    folder: Path
+    kind: ProbeKind
+    config: Mapping[str, Any]
+    asked: Asked
+    missing: Sequence[str] = ()
+    graph: Graph | None = None
+
+    @property
+    def outcomes(self) -> Outcomes:
+        """One outcome a fact, in the order of the facts; read from disk."""
+        return Outcomes(self.folder / FILE, self.kind.evidence())
+
+    @property
+    def model(self) -> str:
+        """The model that was asked, as the user calls it."""
+        return str(self.config["described"]["model"])
+
+    @property
+    def complete(self) -> bool:
+        """Whether every fact was asked."""
+        return self.asked.done == self.asked.facts
+
+    def frame(self) -> "pd.DataFrame":
+        """One row a fact: what was asked, what is right, what won, and how probable the right answer was.
+
+        >>> result.frame()[["relation", "verdict", "right_answer"]].head(2)  # doctest: +SKIP
+        """
+        return outcomes_frame(self.outcomes)
+
+    def tables(self) -> list[Table]:
+        """What the probe has to tell of its outcomes."""
+        return self.kind.tables(self.outcomes, self.config["described"])
+
+    def reasons(self, verdict: Verdict) -> dict[str, int]:
+        """Why facts have no answer, the most frequent reasons first.
+
+        Args:
+            verdict: ``UNASKABLE`` or ``UNANSWERED``.
+        """
+        return dict(
+            Counter(str(outcome.reason) for outcome in self.outcomes if outcome.verdict is verdict).most_common()
+        )
+
+    def summary(self) -> str:
+        """What it found, in a few lines."""
+        return summary_of(f"{self.kind.name}, {self.model}", self.outcomes, self.tables(), self.asked.stopped)
+
+    def __repr__(self) -> str:
+        return self.summary()
+
+    def _repr_html_(self) -> str:
+        from kgprobe.report.notebook import tables_html
+
+        return tables_html(self.summary(), self.tables())
+
+    def finding(self, *, year_relation: str | None = None) -> "Finding":
+        """Rates by relation, entity, type and year, the facts behind them, and what the probe has to tell.
+
+        Needs the graph open that was asked.
+
+        Raises:
+            KgprobeError: nothing was answered, or the measurement was opened without a graph.
+        """
+        from kgprobe.analysis.finding import About, find_in_outcomes
+
+        if self.graph is None:
+            raise KgprobeError("A finding needs the graph for names and types: open_measurement(folder, `graph`).")
+        about = About(
+            name=self.folder.name,
+            model=self.model,
+            probe=self.kind.name,
+            as_of=int(self.config["as_of"]),
+            seed=int(self.config["seed"]),
+            described=self.config["described"],
+            versions=self.config["versions"],
+        )
+        return find_in_outcomes(self.graph, about, lambda: self.outcomes, year_relation=year_relation)
+
+    def page(self) -> Path:
+        """Write the finding as a page beside the answers, and give its path."""
+        from kgprobe.report.finding_page import write_finding_page
+
+        path = self.folder / PAGE
+        write_finding_page(self.finding(), path)
+        return path
+
+    def export(self) -> list[Path]:
+        """Write what the probe offers as tables of their own, such as every plausibility as Parquet; what there is."""
+        paths = []
+        for name, write in self.kind.exports().items():
+            path = self.folder / name
+            if not path.exists():
+                write(self.outcomes, path)
+            paths.append(path)
+        return paths
+
+    def save(self, folder: str | Path) -> Path:
+        """Copy everything into a folder of yours: answers, configuration, a table of facts, and the page.
+
+        Raises:
+            KgprobeError: it cannot be written.
+        """
+        target = Path(folder)
+        make_folder(target)
+        if self.graph is not None and self.asked.done:
+            self.page()
+        self.export()
+        try:
+            for file in self.folder.iterdir():
+                if file.name != "lock":
+                    shutil.copy2(file, target / file.name)
+            self.frame().to_csv(target / "facts.csv", index=False)
+        except OSError as error:
+            raise KgprobeError(f"{target} cannot be written: {error.strerror or error}.") from error
+        return target
+
+
+def measure(
+    graph: Graph,
+    model: Model | str,
+    probe: str = "distractors",
+    *,
+    sample: int | None = None,
+    facts: "Listed | None" = None,
+    relations: Sequence[str] = (),
+    seed: int = 0,
+    as_of: int | str | date | None = None,
+    batch: int | None = None,
+    name: str | None = None,
+    models: Models | None = None,
+    watch: Watch = NOBODY,
+    **options: Any,
+) -> Measurement:
+    """Ask a model about facts of a graph, once each, and keep the answers.
+
+    >>> result = kgprobe.measure(graph, "demo", "distractors", sample=4, distractors=3, sentences=1)
+    >>> result.asked.facts, len(result.frame())
+    (4, 4)
+
+    The same call goes on with what an interrupted one began, and shows what a finished one found. A model that was
+    trained in between is another model: its weights are a part of what tells measurements apart.
+
+    Cost: that of the probe, a batch at a time. Memory: the keys of the facts, and one batch.
+
+    Args:
+        model: see :func:`kgprobe.load_model`; its spec will do.
+        probe: how facts are asked: ``distractors``, ``questions``, or another that is installed.
+        sample: how many facts, drawn at random; None takes all.
+        facts: a list of facts: a file's path, keys, or names such as ``"France | capital | Paris"``; None takes all
+            that can be asked.
+        relations: ids of the only relations; none means all that can be asked.
+        seed: what all random choices follow from.
+        as_of: facts count as current at this date; None is today.
+        batch: how many facts are asked together; None leaves it to the probe. It has no say in the answers.
+        name: of the folder; None makes one from the settings.
+        models: opens the models that options name by their specs; None opens them as needed.
+        watch: told, and asked, as it goes.
+        options: the probe's own; ``kgprobe probe PROBE --help`` lists them, with hyphens.
+
+    Raises:
+        UnknownNameError: there is no such probe, model or relation.
+        ArgumentError: the probe has no such option, or a value cannot be.
+        KgprobeError: the graph has no fact to ask; the folder belongs to another measurement, is in use, or cannot be
+            written.
+    """
+    kind = PROBES.get(probe)
+    chosen_options = kind.options_from({**kind.measured, **options})
+    opened = models or Models()
+    asked_model = opened.open(model) if isinstance(model, str) else model
+    asked_model.refresh()
+    setting = Setting(graph, asked_model, opened, as_of_day(as_of), relations)
+    made = kind.make(setting, chosen_options)
+    chosen = choose_facts(graph, made.relations, as_of=setting.as_of, facts=facts, sample=sample, seed=seed)
+    config = {
+        "probe": kind.name,
+        "options": asdict(chosen_options),
+        "described": made.describe(),
+        "relations": list(made.relations),
+        "facts": chosen.identity,
+        "seed": seed,
+        "as_of": setting.as_of,
+        "graph": graph_state(graph),
+        "versions": versions(),
+    }
+    folder = home() / "probes" / (name or _folder_name(kind, config))
+    asked = ask_each(made, chosen.keys, seed, folder, config, batch=batch or kind.batch, watch=watch)
+    return _result(graph, folder, kind, asked, chosen)
+
+
+def open_measurement(folder: str | Path, graph: Graph | None = None) -> Measurement:
+    """A measurement that was made before.
+
+    Args:
+        folder: its folder, or its name below kgprobe's own.
+        graph: the graph that was asked, for findings.
+
+    Raises:
+        KgprobeError: there is none.
+    """
+    path = Path(folder)
+    if not path.is_dir():
+        path = home() / "probes" / str(folder)
+    config = read_config(path)
+    kind = PROBES.get(config["probe"])
+    outcomes = Outcomes(path / FILE, kind.evidence())
+    verdicts = Counter(outcome.verdict for outcome in outcomes)
+    done, unanswered = verdicts.total(), verdicts[Verdict.UNANSWERED]
+    return Measurement(path, kind, config, Asked(done, done, unanswered, Stop.DONE), (), graph)
+
+
+def _result(graph: Graph, folder: Path, kind: ProbeKind, asked: Asked, chosen: Chosen) -> Measurement:
+    return Measurement(folder, kind, read_config(folder), asked, chosen.missing, graph)
+
+
+def _folder_name(kind: ProbeKind, config: Mapping[str, Any]) -> str:
+    model = str(config["described"]["model"]).removeprefix("hf:")
+    slug = re.sub(r"[^A-Za-z0-9]+", "-", f"{model}-{kind.name}").strip("-").lower()
+    return f"{slug[-60:]}-{digest_of(config)}"
+
+
+def outcomes_frame(outcomes: "Outcomes") -> "pd.DataFrame":
+    """Outcomes in pandas, one row an ask."""
+    import pandas as pd
+
+    columns = ("question", "right_answer", "winner", "probability", "chance")
+    rows = [
+        {
+            "subject": outcome.fact.subject,
+            "fact": outcome.fact.fact,
+            "relation": outcome.relation,
+            "verdict": outcome.verdict.value,
+            **{name: getattr(outcome.evidence, name, None) for name in columns},
+            "reason": outcome.reason,
+            "prompt": outcome.prompt,
+        }
+        for outcome in outcomes
+    ]
+    names = ["subject", "fact", "relation", "verdict", *columns, "reason", "prompt"]
+    frame: pd.DataFrame = pd.DataFrame(rows, columns=names)
+    return frame
+
+
+def summary_of(title: str, outcomes: "Outcomes", tables: Sequence[Table], stopped: Stop) -> str:
+    """What outcomes come to, in a few lines."""
+    from kgprobe.estimates import share
+    from kgprobe.report.cells import shown
+
+    verdicts: Counter[Verdict] = Counter()
+    chances = []
+    for outcome in outcomes:
+        verdicts[outcome.verdict] += 1
+        if outcome.evidence is not None and outcome.evidence.chance is not None and outcome.verdict.counts:
+            chances.append(outcome.evidence.chance)
+    heard = sum(count for verdict, count in verdicts.items() if verdict.counts)
+    lines = [f"{title}: {verdicts.total():,} asked"]
+    if heard:
+        lines[0] += f", {share(verdicts[Verdict.RIGHT], heard)} right"
+    if chances:
+        lines[0] += f", by chance {sum(chances) / len(chances):.0%}"
+    for verdict, word in ((Verdict.UNASKABLE, "could not be asked"), (Verdict.UNANSWERED, "got no answer")):
+        if verdicts[verdict]:
+            lines.append(f"{verdicts[verdict]:,} {word}")
+    if tables and tables[0].rows:
+        lines.append(
+            "; ".join(f"{name} {shown(value)}" for name, value in tables[0].rows[-1].items() if value is not None)
+        )
+    if stopped.can_go_on:
+        lines.append(f"ended early: {stopped.value}; the same call goes on")
+    return "\n".join(lines)

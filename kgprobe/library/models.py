@@ -1,0 +1,43 @@
+"""Models within what they may cost."""
+
+from typing import TYPE_CHECKING
+
+from kgprobe.errors import ArgumentError
+from kgprobe.library.options import ApiLimits
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from kgprobe.models.model import Models
+    from kgprobe.models.scoring.scorer import Scorer
+
+
+def models_within(limits: ApiLimits, load: "Callable[..., Scorer] | None" = None) -> "Models":
+    """Models to be opened by their specs, of which those behind APIs keep to limits together.
+
+    >>> with models_within(ApiLimits(max_tokens=100_000)) as models:
+    ...     models.open("demo").name
+    'demo'
+
+    Args:
+        load: makes the scorer of a model on this machine; None for :func:`~kgprobe.models.spec.load_scorer`.
+
+    Raises:
+        ArgumentError: a price is missing.
+    """
+    from kgprobe.models.api.options import ApiOptions
+    from kgprobe.models.api.spending import Prices, Spending
+    from kgprobe.models.model import Models
+
+    if (limits.price_in is None) != (limits.price_out is None):
+        missing = "price_in" if limits.price_in is None else "price_out"
+        raise ArgumentError(missing, "is missing: a model has two prices, `price_in` and `price_out`.")
+    if limits.max_cost is not None and limits.price_in is None:
+        raise ArgumentError("max_cost", "needs to know what tokens cost: `price_in` and `price_out`.")
+    priced = limits.price_in is not None and limits.price_out is not None
+    prices = Prices(limits.price_in or 0.0, limits.price_out or 0.0) if priced else None
+    return Models(
+        api=ApiOptions(limits.concurrency, limits.timeout, prices=prices, refresh=limits.refresh),
+        spending=Spending(max_tokens=limits.max_tokens, max_cost=limits.max_cost),
+        load=load,
+    )

@@ -1,0 +1,107 @@
+"""Options of calls that take many; light, so that the command line can make its own from them."""
+
+from dataclasses import dataclass
+
+from kgprobe.beliefs import SAMPLING
+from kgprobe.options import option
+from kgprobe.search.strategies import STRATEGIES
+from kgprobe.studies.measure_names import measure_names
+
+
+@dataclass(frozen=True, slots=True)
+class RoundsOptions:
+    """How rounds are done, whatever the probe."""
+
+    rounds: int = option(60, "Rounds to run.", minimum=1)
+    batch: int = option(64, "Facts asked a round.", minimum=1)
+    sampling: str = option(
+        "thompson",
+        "Which facts are asked: those that the model most probably fails on, any, or one after the other.",
+        choices=SAMPLING,
+    )
+    propagation: bool = option(True, "Learn about facts from those around them.")
+    max_degree: int = option(1000, "Entities with more facts than this do not pass on what is learned.", minimum=1)
+    width: float = option(
+        0.0,
+        "End as soon as the 90% interval of a fact's probability of failing is no broader, on average over all facts"
+        " that can be asked; one that nothing is known of has 0.9.",
+        minimum=0,
+        below=0.9,
+        metavar="W",
+        shown_default="do all rounds",
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class ApiLimits:
+    """How models behind an API are asked, and what that may cost."""
+
+    concurrency: int = option(32, "Requests to an API under way at once, at most.", minimum=1)
+    timeout: float = option(
+        120.0, "A request to an API without an answer by then is repeated.", above=0, metavar="SECONDS"
+    )
+    max_tokens: int | None = option(None, "Tokens of an API to use, at most.", minimum=0, metavar="N")
+    max_cost: float | None = option(
+        None,
+        "What an API may cost, in the currency of the prices; needs both of them.",
+        minimum=0,
+        metavar="MONEY",
+    )
+    price_in: float | None = option(None, "Of a million tokens of prompts.", minimum=0, metavar="MONEY")
+    price_out: float | None = option(None, "Of a million tokens of answers.", minimum=0, metavar="MONEY")
+    refresh: bool = option(False, "Ask an API again for what it has answered before: its model is another.")
+
+
+@dataclass(frozen=True, slots=True)
+class MeasuresOptions:
+    """Which measures of knowledge a study sets side by side, and what they are made with."""
+
+    strategies: tuple[str, ...] = option(
+        ("random", "temporal-semantic", "approximate-optimal"),
+        "The distractor measure with these distractors; repeatable.",
+        choices=STRATEGIES.names,
+        flag="strategy",
+    )
+    measures: tuple[str, ...] = option(
+        (),
+        "Only this measure; repeatable.",
+        choices=measure_names,
+        flag="measure",
+        metavar="NAME",
+        shown_default="the distractor measures, and all baselines that can be had",
+    )
+    widths: tuple[int, ...] = option(
+        (1, 2, 5), "Beams of ROUGE-L, BERTScore and the grader; repeatable.", minimum=1, flag="width"
+    )
+    encoder: str | None = option(
+        None, "BERTScore's encoder, such as hf:roberta-large.", metavar="SPEC", shown_default="no BERTScore"
+    )
+    grader: str | None = option(None, "A model that grades continuations.", metavar="SPEC", shown_default="no grader")
+    distractors: int = option(200, "The greatest n of Min@n, Avg@n and precision@n.", minimum=1, short="-n")
+
+
+@dataclass(frozen=True, slots=True)
+class SyntheticOptions:
+    """What made-up facts are like."""
+
+    facts: int = option(2_500, "Make up so many facts.", minimum=2)
+    hard: float = option(0.5, "About which share of them a model fails more often than not.", above=0, below=1)
+    spread: float = option(
+        3.0,
+        "How they differ: the standard deviation of logit θ; 1 is much alike, 6 is surely known or surely not.",
+        above=0,
+    )
+    likeness: float = option(
+        0.5, "How far facts that share an entity are alike in θ: 0 not at all.", minimum=0, below=1
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class ReplayOptions:
+    """How strategies of sampling are replayed."""
+
+    requests: int | None = option(None, "Questions that each strategy may ask.", minimum=1, shown_default="8 a fact")
+    batch: int = option(64, "Facts asked a round.", minimum=1)
+    max_degree: int = option(1_000, "Entities with more facts do not propagate.", minimum=1)
+    repetitions: int = option(5, "Of each replay.", minimum=2)
+    hardest: int = option(100, "Facts to look at as the hardest.", minimum=1)

@@ -1,0 +1,286 @@
+"""``kgprobe.run_rounds``: adaptive rounds with beliefs, begun, gone on with, shown again, forgotten."""
+
+import dataclasses
+import re
+import shutil
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import date
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from kgprobe.asking.rounds import RunReport, go_on
+from kgprobe.asking.runs import Plan, begin_run, get_run, list_runs, plan_of, run_folder
+from kgprobe.asking.runs import forget_run as forget_beliefs
+from kgprobe.asking.store import FILE
+from kgprobe.asking.watch import NOBODY, Watch
+from kgprobe.errors import ArgumentError, KgprobeError, UnknownNameError
+from kgprobe.graph.client import Graph, Row
+from kgprobe.intervals import as_of_day
+from kgprobe.library.measuring import PAGE, Outcomes, outcomes_frame, summary_of
+from kgprobe.library.options import RoundsOptions
+from kgprobe.models.model import Model, Models
+from kgprobe.options import make_options
+from kgprobe.probes.outcome import Probe
+from kgprobe.probes.register import PROBES, ProbeKind, Setting
+from kgprobe.tables import Table
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from kgprobe.analysis.finding import Finding
+
+
+_COLUMNS = (
+    *("id", "model", "probe", "round", "rounds", "batch", "asked", "unaskable", "unanswered"),
+    *("sampling", "propagation", "width", "seed", "as_of", "started"),
+)
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Run:
+    """A run, and what its rounds came to this time.
+
+    Attributes:
+        name: the run's id.
+        report: how far it came, and why it ended.
+        folder: where its answers are kept.
+        kind: the probe.
+        properties: of the run, as the graph holds them.
+        year_relation: what gives a fact's year; None is the year in which it began.
+        graph: that was asked.
+    """
+
+    name: str
+    report: RunReport
+    folder: Path
+    kind: ProbeKind
+    properties: Row
+    year_relation: str | None
+    graph: Graph
+
+    @property
+    def model(self) -> str:
+        """The model that was asked, as the user calls it."""
+        return str(self.properties["model"])
+
+    @property
+    def outcomes(self) -> Outcomes:
+        """The outcomes of all rounds, in the order of asking; read from disk."""
+        return Outcomes(self.folder / FILE, self.kind.evidence())
+
+    def frame(self) -> "pd.DataFrame":
+        """One row an ask: what was asked, what is right, what won, and how probable the right answer was."""
+        return outcomes_frame(self.outcomes)
+
+    def tables(self) -> list[Table]:
+        """What the probe has to tell of its outcomes."""
+        return self.kind.tables(self.outcomes, msgspec.json.decode(self.properties["config"]))
+
+    def summary(self) -> str:
+        """What the run found, in a few lines."""
+        title = f"run {self.name}, {self.kind.name}, {self.model}, {self.report.rounds} rounds"
+        return summary_of(title, self.outcomes, self.tables(), self.report.stopped)
+
+    def __repr__(self) -> str:
+        return self.summary()
+
+    def _repr_html_(self) -> str:
+        from kgprobe.report.notebook import tables_html
+
+        return tables_html(self.summary(), self.tables())
+
+    def finding(self) -> "Finding":
+        """Rates by relation, entity, type and year, and the facts most surely known and unknown.
+
+        Raises:
+            KgprobeError: nothing was answered yet.
+        """
+        from kgprobe.analysis.finding import find_in_run
+
+        return find_in_run(self.graph, self.name, lambda: self.outcomes, year_relation=self.year_relation)
+
+    def page(self, finding: "Finding | None" = None) -> Path:
+        """Write the finding as a page beside the answers, and give its path.
+
+        Args:
+            finding: where it was made before, it need not be made again.
+        """
+        from kgprobe.report.finding_page import write_finding_page
+
+        path = self.folder / PAGE
+        write_finding_page(finding or self.finding(), path)
+        return path
+
+
+def run_rounds(
+    graph: Graph,
+    model: Model | str,
+    probe: str = "distractors",
+    *,
+    run: str | None = None,
+    relations: Sequence[str] = (),
+    seed: int = 0,
+    as_of: int | str | date | None = None,
+    year_relation: str | None = None,
+    models: Models | None = None,
+    watch: Watch = NOBODY,
+    **options: Any,
+) -> Run:
+    """Begin a run and do its rounds: each asks the facts that the model most probably fails on, and learns.
+
+    >>> run = kgprobe.run_rounds(graph, "demo", rounds=1, batch=4, distractors=3, run="first-look")
+    >>> run.report.rounds, len(run.frame())
+    (1, 4)
+
+    Cost a round: its batch and the batch's neighbours; see :mod:`kgprobe.asking.rounds`.
+
+    Args:
+        model: see :func:`kgprobe.load_model`; its spec will do.
+        probe: how facts are asked, as in :func:`kgprobe.measure`.
+        run: a name; None makes one from model, probe and time.
+        relations: ids of the only relations; none means all that can be asked.
+        seed: what all random choices follow from.
+        as_of: facts count as current at this date; None is today.
+        year_relation: id of the relation whose date at the subject gives a fact's year in findings; None takes the
+            year in which the fact began. No part of the run.
+        models: opens the models that options name by their specs; None opens them as needed.
+        watch: told, and asked, as it goes.
+        options: of :class:`RoundsOptions`, and the probe's own.
+
+    Raises:
+        UnknownNameError: there is no such probe, model or relation.
+        ArgumentError: there is no such option, a value cannot be, or the name cannot be a folder's.
+        KgprobeError: the run's name is taken, or the graph has no fact to ask.
+    """
+    kind = PROBES.get(probe)
+    _refuse_unknown_relation(graph, year_relation)
+    own = {one.name for one in dataclasses.fields(RoundsOptions)}
+    how = make_options(RoundsOptions, {name: value for name, value in options.items() if name in own}, "rounds")
+    chosen = kind.options_from({name: value for name, value in options.items() if name not in own})
+    opened = models or Models()
+    asked = opened.open(model) if isinstance(model, str) else model
+    asked.refresh()
+    day = as_of_day(as_of)
+    made = kind.make(Setting(graph, asked, opened, day, relations), chosen)
+    plan = Plan(run or new_run_name(asked.name, probe), day, seed=seed, **dataclasses.asdict(how))
+    kept = {"options": dataclasses.asdict(chosen), "relations": list(relations)}
+    begin_run(graph, made, plan, kind.name, msgspec.json.encode(kept).decode())
+    result = _go_on(graph, made, plan, kind, watch, year_relation)
+    if result.report.facts == 0:
+        forget_run(graph, plan.run)
+        raise KgprobeError(
+            f"The graph has no fact to ask: none of {', '.join(made.relations)} is current at {day} with a name at "
+            "both ends. Load facts, or name another date: `as_of`."
+        )
+    return result
+
+
+def resume_rounds(
+    graph: Graph,
+    run: str,
+    model: Model | None = None,
+    *,
+    rounds: int | None = None,
+    year_relation: str | None = None,
+    models: Models | None = None,
+    watch: Watch = NOBODY,
+) -> Run:
+    """Go on with a run where it stands, with the options it was begun with; one that is done shows what it found.
+
+    Args:
+        run: its name.
+        model: the one that it was begun with; None opens it by its spec.
+        rounds: how many it shall have in all; None leaves it at what it was begun with.
+        year_relation: as in :func:`run_rounds`.
+
+    Raises:
+        UnknownNameError: there is no such run or relation.
+        ArgumentError: more rounds are done already.
+        KgprobeError: the model or what it is asked is another, or another process is at the run.
+    """
+    _refuse_unknown_relation(graph, year_relation)
+    properties = get_run(graph, run)
+    if rounds is not None and rounds < properties["round"]:
+        raise ArgumentError("rounds", f"is {rounds}: {properties['round']} rounds are done already.")
+    plan = plan_of(properties)
+    kind = PROBES.get(properties["probe"])
+    kept = msgspec.json.decode(properties["options"])
+    opened = models or Models()
+    asked = model or opened.open(properties["model"])
+    asked.refresh()
+    setting = Setting(graph, asked, opened, plan.as_of, kept["relations"])
+    made = kind.make(setting, kind.options_from(kept["options"]))
+    return _go_on(graph, made, dataclasses.replace(plan, rounds=rounds or plan.rounds), kind, watch, year_relation)
+
+
+def runs(graph: Graph) -> "pd.DataFrame":
+    """The runs of a graph and where they stand, the latest last, in pandas.
+
+    >>> list(kgprobe.runs(graph).columns[:3])
+    ['id', 'model', 'probe']
+    """
+    import pandas as pd
+
+    frame: pd.DataFrame = pd.DataFrame(runs_of(graph), columns=_COLUMNS)
+
+    return frame
+
+
+def runs_of(graph: Graph, run: str | None = None) -> list[Row]:
+    """The runs of a graph and where they stand, the latest last; or one of them.
+
+    Raises:
+        UnknownNameError: there is no such run.
+    """
+    return [{name: one.get(name) for name in _COLUMNS} for one in ([get_run(graph, run)] if run else list_runs(graph))]
+
+
+def forget_run(graph: Graph, run: str) -> None:
+    """Delete a run, its beliefs and its folder.
+
+    Raises:
+        UnknownNameError: there is no such run.
+        KgprobeError: a process is at the run.
+    """
+    folder = run_folder(get_run(graph, run))
+    forget_beliefs(graph, run)
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+def new_run_name(model: str, probe: str) -> str:
+    """A name for a run that nobody named: model, probe and time."""
+    return f"{_slug(model)}-{probe}-{time.strftime('%Y%m%d-%H%M%S')}"
+
+
+def run_names(name: str | None, models: Sequence[str], probe: str) -> list[str]:
+    """The names of the runs of some models: what the user called them, with the model behind it if there are several.
+
+    Args:
+        name: None if nobody named them.
+    """
+    if name is None:
+        made = [new_run_name(model, probe) for model in models]
+    else:
+        made = [name] if len(models) == 1 else [f"{name}.{_slug(model)}" for model in models]
+    # Two models may come to the same letters.
+    return [one if made.index(one) == place else f"{one}-{place + 1}" for place, one in enumerate(made)]
+
+
+def _slug(model: str) -> str:
+    bare = re.sub(r"@.*", "", model.removeprefix("hf:").removeprefix("openai:"))
+    return (re.sub(r"[^A-Za-z0-9]+", "-", bare).strip("-").lower() or "model")[:40]
+
+
+def _go_on(graph: Graph, probe: Probe, plan: Plan, kind: ProbeKind, watch: Watch, year_relation: str | None) -> Run:
+    report = go_on(graph, probe, plan, watch)
+    properties = get_run(graph, plan.run)
+    return Run(plan.run, report, run_folder(properties), kind, properties, year_relation, graph)
+
+
+def _refuse_unknown_relation(graph: Graph, relation: str | None) -> None:
+    if relation is not None and relation not in {row["id"] for row in graph.read("sample/relations")}:
+        raise UnknownNameError(f"There is no relation {relation!r} in this graph from which years could come.")

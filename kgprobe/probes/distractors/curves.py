@@ -1,0 +1,180 @@
+"""Mean Min@n and Avg@n over facts as curves in n, with bootstrap bands.
+
+docs/methods.md, 1: K(f) is the mean over a fact's cloze sentences; a curve is the mean of K over the facts that were
+asked. A fact with fewer than n distractors counts with those it has.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kgprobe.errors import KgprobeError
+from kgprobe.estimates import CONFIDENCE, Mean
+from kgprobe.probes.distractors.evidence import DistractorEvidence
+from kgprobe.probes.outcome import Outcome
+from kgprobe.tables import Table
+
+Floats = NDArray[np.float64]
+Aggregation = Literal["min", "avg"]
+
+_REPLICATES_AT_ONCE = 200
+
+# The n that a table shows; a curve has all of them.
+SHOWN = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """The measure of many facts, for every n at once.
+
+    Attributes:
+        facts: ids, shape (facts,).
+        min_at_n, avg_at_n: K(f) by either aggregation, shape (facts, n).
+        present: how many distractors the sentences of a fact had at least, shape (facts,).
+        former: how many of its distractors were right once, shape (facts,).
+        certified: share of the distractors that are proved to be the most plausible in their order; None where the
+            strategy proves nothing.
+        unaskable: how many facts could not be asked, by reason.
+    """
+
+    facts: tuple[str, ...]
+    min_at_n: Floats
+    avg_at_n: Floats
+    present: NDArray[np.int64]
+    former: NDArray[np.int64]
+    certified: float | None
+    unaskable: Mapping[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Curve:
+    """A mean over facts for n = 1, 2, …; each of shape (n,), with the bootstrap's bounds."""
+
+    mean: Floats
+    low: Floats
+    high: Floats
+
+
+def measured(outcomes: Iterable[Outcome], count: int) -> Measured:
+    """The measure of every fact from its outcome. Memory: 16 bytes a fact and n.
+
+    Args:
+        outcomes: of the distractor measure, each fact once.
+        count: the greatest n.
+    """
+    facts: list[str] = []
+    mins: list[Floats] = []
+    avgs: list[Floats] = []
+    present: list[int] = []
+    former: list[int] = []
+    certified = total = 0
+    proves = False
+    unaskable: Counter[str] = Counter()
+    for outcome in outcomes:
+        evidence = outcome.evidence
+        if not isinstance(evidence, DistractorEvidence):
+            unaskable[str(outcome.reason)] += 1
+            continue
+        facts.append(outcome.fact.fact)
+        mins.append(evidence.min_at_n(count).mean(axis=0))
+        avgs.append(evidence.avg_at_n(count).mean(axis=0))
+        present.append(min(evidence.present, count))
+        former.append(evidence.former)
+        for sentence in evidence.sentences:
+            if sentence.certified is not None:
+                proves = True
+                there = min(len(sentence.rivals), count)
+                certified += min(sentence.certified, there)
+                total += there
+    return Measured(
+        facts=tuple(facts),
+        min_at_n=np.array(mins).reshape(-1, count),
+        avg_at_n=np.array(avgs).reshape(-1, count),
+        present=np.array(present, dtype=np.int64),
+        former=np.array(former, dtype=np.int64),
+        certified=certified / total if proves else None,
+        unaskable=dict(unaskable.most_common()),
+    )
+
+
+def common_facts(measured: Sequence[Measured]) -> list[str]:
+    """The facts that were asked in all of several measurements, sorted.
+
+    Raises:
+        KgprobeError: there is none.
+    """
+    common = sorted(set.intersection(*(set(its.facts) for its in measured)))
+    if not common:
+        raise KgprobeError("No fact could be asked in all of these measurements; `kgprobe probe distractors` says why.")
+    return common
+
+
+def values_of(measured: Measured, facts: Sequence[str], aggregation: Aggregation) -> Floats:
+    """K of these facts by an aggregation, shape (facts, n)."""
+    place = {fact: row for row, fact in enumerate(measured.facts)}
+    values: Floats = measured.min_at_n if aggregation == "min" else measured.avg_at_n
+    return values[[place[fact] for fact in facts]]
+
+
+def mean_curve(values: Floats, seed: int = 0, replicates: int = 1000) -> Curve:
+    """The mean over facts with a percentile bootstrap over facts, at 95%.
+
+    Cost: replicates x facts x n, in blocks of bounded memory.
+
+    Args:
+        values: K(f), shape (facts, n), at least one fact.
+        seed: of the resampling; the same seed resamples the same facts for curves over equally many.
+        replicates: how often facts are drawn anew.
+    """
+    facts = len(values)
+    generator = np.random.default_rng(seed)
+    means = np.empty((replicates, values.shape[1]))
+    for first in range(0, replicates, _REPLICATES_AT_ONCE):
+        block = means[first : first + _REPLICATES_AT_ONCE]
+        # How often each fact is drawn is all that a mean needs to know.
+        block[:] = generator.multinomial(facts, np.full(facts, 1 / facts), size=len(block)) @ values / facts
+    low, high = np.quantile(means, [(1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2], axis=0)
+    return Curve(values.mean(axis=0), low, high)
+
+
+def curve_rows(curve: Curve) -> list[dict[str, Any]]:
+    """A curve as rows of ``n``, ``mean``, ``low``, ``high``."""
+    return [
+        {"n": n, "mean": float(mean), "low": float(low), "high": float(high)}
+        for n, (mean, low, high) in enumerate(zip(curve.mean, curve.low, curve.high, strict=True), start=1)
+    ]
+
+
+def shown_numbers(count: int) -> list[int]:
+    """Which n a table shows, of 1 to ``count``, the last included."""
+    return [*(n for n in SHOWN if n < count), count]
+
+
+def mean_at(curve: Curve, n: int) -> Mean:
+    """A curve's mean at n, with its band."""
+    return Mean(float(curve.mean[n - 1]), float(curve.low[n - 1]), float(curve.high[n - 1]))
+
+
+def curve_tables(outcomes: Iterable[Outcome], described: Mapping[str, Any]) -> list[Table]:
+    """Both aggregations at some n, over the facts that were asked; none if none was.
+
+    Args:
+        described: what the probe says of itself.
+    """
+    count = described["distractors"]
+    its = measured(outcomes, count)
+    if not its.facts:
+        return []
+    curves = mean_curve(its.min_at_n), mean_curve(its.avg_at_n)
+    rows = [
+        {"n": n, "Min@n": mean_at(curves[0], n), "by chance": 1 / (n + 1), "Avg@n": mean_at(curves[1], n)}
+        for n in shown_numbers(count)
+    ]
+    fewer = int((its.present < count).sum())
+    notes = [f"{fewer:,} facts have fewer than {count} distractors; they count with those they have."] if fewer else []
+    title = f"By the number of distractors: means over {len(its.facts):,} facts, with {CONFIDENCE:.0%} bands"
+    return [Table("curves", title, rows, notes)]

@@ -1,0 +1,80 @@
+"""Every plausibility of a measurement as a Parquet table, one row for each entity after each sentence."""
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from kgprobe.files import replacing
+from kgprobe.probes.distractors.evidence import DistractorEvidence
+from kgprobe.probes.outcome import Outcome
+
+SCHEMA = pa.schema(
+    [
+        ("subject", pa.string()),
+        ("fact", pa.string()),
+        ("relation", pa.string()),
+        ("verdict", pa.string()),
+        # Why the fact could not be asked; such a fact has one row, in which all that follows is null.
+        ("reason", pa.string()),
+        ("sentence", pa.int32()),
+        ("prompt", pa.string()),
+        # 0 is the right object, 1 the first distractor.
+        ("rank", pa.int32()),
+        ("entity", pa.string()),
+        ("label", pa.string()),
+        ("retrieved", pa.string()),
+        # Natural logarithm; -inf where the model gives it no probability at all.
+        ("log_plausibility", pa.float64()),
+    ]
+)
+_ROWS_AT_ONCE = 50_000
+
+
+def write_plausibilities(outcomes: Iterable[Outcome], path: Path) -> None:
+    """Write the table of a measurement's answers; with bounded memory.
+
+    Raises:
+        KgprobeError: the file cannot be written.
+    """
+    with replacing(path) as unfinished, pq.ParquetWriter(unfinished, SCHEMA, compression="zstd") as writer:
+        rows: list[dict[str, Any]] = []
+        for outcome in outcomes:
+            rows += _rows(outcome)
+            if len(rows) >= _ROWS_AT_ONCE:
+                writer.write_table(pa.Table.from_pylist(rows, SCHEMA))
+                rows = []
+        writer.write_table(pa.Table.from_pylist(rows, SCHEMA))
+
+
+def _rows(outcome: Outcome) -> list[dict[str, Any]]:
+    fact = {
+        **outcome.fact._asdict(),
+        "verdict": outcome.verdict.value,
+        "reason": outcome.reason,
+        "relation": outcome.relation,
+    }
+    evidence = outcome.evidence
+    if not isinstance(evidence, DistractorEvidence):
+        return [fact]
+    rows = []
+    for number, sentence in enumerate(evidence.sentences):
+        entities: list[tuple[str, str, str | None]] = [(evidence.object.id, evidence.object.label, None)]
+        entities += [(rival.id, rival.label, rival.why) for rival in (evidence.rivals[n] for n in sentence.rivals)]
+        values = sentence.log_plausibilities.tolist()
+        for rank, ((identifier, label, why), value) in enumerate(zip(entities, values, strict=True)):
+            rows.append(
+                {
+                    **fact,
+                    "sentence": number,
+                    "prompt": sentence.prompt,
+                    "rank": rank,
+                    "entity": identifier,
+                    "label": label,
+                    "retrieved": why,
+                    "log_plausibility": value,
+                }
+            )
+    return rows

@@ -1,0 +1,86 @@
+"""What a question showed: the answer, how it was read, and what kind of mistake a wrong one is."""
+
+import msgspec
+
+from kgprobe.verbalize.answers import sentences
+
+# Characters of an answer where it stands in a table.
+_SHOWN = 80
+
+
+class RightAnswer(msgspec.Struct, frozen=True):
+    """Something that is right, with what it is called; the label first."""
+
+    id: str
+    names: tuple[str, ...]
+
+
+class FollowUp(msgspec.Struct, frozen=True):
+    """A question after a mistake; the answer is None where none came."""
+
+    question: str
+    answer: str | None
+    verdict: str
+
+
+class QuestionEvidence(msgspec.Struct, frozen=True, tag="questions", tag_field="probe"):
+    """One question and its answer.
+
+    Attributes:
+        kind: ``yes/no`` or ``wh``.
+        text: the question.
+        answer: None where none came.
+        chance: how often guessing is right.
+        expected: of a yes/no question, whether yes is right.
+        negative: of a yes/no question, the id of what it is about in place of the fact's object.
+        right: of a wh-question, all that is right.
+        says: of a yes/no question, what the answer's first word says; None for neither.
+        named: of a wh-question, which right names stand in the answer.
+        graded: of a wh-question, what the grader says; None without one, or where it says neither yes nor no.
+        grade_unread: whether the grader was asked and says neither.
+        written: whether the text is a writer's, or a template's in its place; None where nobody writes.
+        fell_back: what speaks against the writer's text, where a template's stands in its place.
+        error: the class of a mistake; None where the answer is no mistake.
+        follow_ups: what was asked after a mistake.
+    """
+
+    kind: str
+    text: str
+    answer: str | None
+    chance: float
+    expected: bool | None = None
+    negative: str | None = None
+    right: tuple[RightAnswer, ...] = ()
+    says: bool | None = None
+    named: tuple[str, ...] = ()
+    graded: bool | None = None
+    grade_unread: bool = False
+    written: bool | None = None
+    fell_back: tuple[str, ...] = ()
+    error: str | None = None
+    follow_ups: tuple[FollowUp, ...] = ()
+
+    @property
+    def question(self) -> str:
+        """The question."""
+        return self.text
+
+    @property
+    def right_answer(self) -> str:
+        """Yes or no, or everything that is right."""
+        if self.expected is not None:
+            return "yes" if self.expected else "no"
+        return "; ".join(one.names[0] for one in self.right)
+
+    @property
+    def winner(self) -> str | None:
+        """The first sentence of a wrong answer; None of a right one."""
+        if self.error is None:
+            return None
+        first = (sentences(self.answer or "") or [""])[0]
+        return first if len(first) <= _SHOWN else f"{first[: _SHOWN - 1]}…"
+
+    @property
+    def probability(self) -> None:
+        """Nothing is known of it: what is read is text."""
+        return

@@ -1,0 +1,35 @@
+"""Cells of a table as people read them."""
+
+from typing import Any
+
+from kgprobe.estimates import Mean, Share
+from kgprobe.graph.values import cell
+from kgprobe.tables import Table
+
+
+def shown(value: Any) -> str:
+    """A value of a table: numbers with three decimals or their interval, a dash where there is none."""
+    if value is None:
+        return "—"
+    if isinstance(value, (Share, Mean)):
+        return str(value)
+    if isinstance(value, float):
+        return f"{value:.3f}"
+    if isinstance(value, int) and not isinstance(value, bool):
+        return f"{value:,}"
+    return cell(value)
+
+
+def is_number(value: Any) -> bool:
+    """Whether a value stands on the right."""
+    return isinstance(value, (int, float, Share, Mean)) and not isinstance(value, bool)
+
+
+def numeric_columns(table: Table) -> set[str]:
+    """The columns of a table that hold numbers alone, or nothing."""
+    return {name for name in table.columns if all(row.get(name) is None or is_number(row[name]) for row in table.rows)}
+
+
+def share_columns(table: Table) -> set[str]:
+    """The columns of a table that hold a share in any row."""
+    return {name for name in table.columns if any(isinstance(row.get(name), Share) for row in table.rows)}

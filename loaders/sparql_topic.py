@@ -1,0 +1,269 @@
+"""A topical graph, gathered from a SPARQL endpoint: the entities that walks reach, and all facts between them.
+
+Everything is gathered before anything is written, and kept below kgprobe's folder under the choices that lead to it: an
+interrupted load goes on without asking again, and the same load another time asks nothing.
+"""
+
+import hashlib
+import json
+import shutil
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import msgspec
+from filelock import FileLock, Timeout
+
+from kgprobe.errors import KgprobeError
+from kgprobe.files import home, make_folder, replacing
+from kgprobe.records import Entity, Fact, Placed, Rejected, Relation
+from kgprobe.sources.lines import InputFile, fingerprint, open_input
+
+from .inactive_relations import read_inactive_relations
+from .sparql_client import SparqlClient
+from .sparql_walk import WalkPlan, walk
+from .wikidata_model import BRANCHES, LANGUAGES, OWN_PAGES, names, with_templates
+from .wikidata_rdf import EntityProfile, Wikidata
+from .word_frequency import word_frequency
+
+
+@dataclass(frozen=True, slots=True)
+class EntityFilters:
+    """Which entities walks may enter; one without a label never is.
+
+    Attributes:
+        min_languages: in which it has a label, in whatever languages.
+        min_sitelinks: pages of Wikipedia and its sisters on it.
+        min_frequency: of its label among the words of the first language that has a list of them: the Zipf scale,
+            0 (not in the list) to about 8.
+        with_alias: whether it needs another name in the languages that are read.
+        without_types: types whose instances and subclasses are left out.
+    """
+
+    min_languages: int = 0
+    min_sitelinks: int = 0
+    min_frequency: float = 0.0
+    with_alias: bool = False
+    without_types: tuple[str, ...] = OWN_PAGES
+
+    def admit(self, profile: EntityProfile, frequency: Callable[[str], float]) -> bool:
+        """Whether walks may enter the entity."""
+        label, aliases, _ = names(profile.labels, profile.aliases, ())
+        return (
+            label != ""
+            and profile.languages >= self.min_languages
+            and (profile.sitelinks or 0) >= self.min_sitelinks
+            and (not self.with_alias or bool(aliases))
+            and not set(self.without_types).intersection(profile.types)
+            and (not self.min_frequency or frequency(label) >= self.min_frequency)
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class TopicChoice:
+    """What a topical graph is to be.
+
+    Attributes:
+        centers: ids of the items that walks begin at; filters do not apply to them.
+        branches: of the statements that lead to an entity, how many walks draw from.
+        languages: of labels, aliases and descriptions; the first that has a label gives it, aliases come from all.
+        truthy: where a subject has preferred statements of a relation, only those count; else all but deprecated.
+        inactive: why relations are not asked, by id.
+    """
+
+    centers: tuple[str, ...]
+    plan: WalkPlan = field(default_factory=WalkPlan)
+    filters: EntityFilters = field(default_factory=EntityFilters)
+    branches: int = BRANCHES
+    languages: tuple[str, ...] = LANGUAGES
+    truthy: bool = False
+    inactive: Mapping[str, str] = field(default_factory=read_inactive_relations)
+
+    def key(self, endpoint: str) -> str:
+        """A short text that differs where what is gathered may differ."""
+        choices = asdict(self) | {"inactive": sorted(self.inactive), "endpoint": endpoint}
+        return hashlib.blake2b(json.dumps(choices, sort_keys=True).encode(), digest_size=16).hexdigest()
+
+
+class Gathered(msgspec.Struct):
+    """A topical graph in full; ``rejected`` are messages about facts that cannot be used."""
+
+    relations: list[Relation]
+    entities: list[Entity]
+    facts: list[Fact]
+    rejected: list[str]
+
+
+_decode_gathered = msgspec.msgpack.Decoder(Gathered).decode
+
+
+@dataclass(slots=True)
+class Topic:
+    """A topical graph as a source; see :class:`kgprobe.sources.contract.Source`. It is gathered when it is opened."""
+
+    name: str
+    fingerprint: str
+    gathered: Gathered
+    templates: InputFile | None
+    partial: bool = False
+    _positions: dict[str, int] = field(default_factory=dict)
+
+    @property
+    def total(self) -> int:
+        """The number of records."""
+        gathered = self.gathered
+        return len(gathered.relations) + len(gathered.entities) + len(gathered.facts) + len(gathered.rejected)
+
+    @property
+    def done(self) -> int:
+        """How many records were given."""
+        return sum(self._positions.values())
+
+    def relations(self) -> Iterator[Placed]:
+        """The relations of the facts, joined with what the file of templates says of them."""
+        numbered = list(enumerate(self.gathered.relations, start=1))
+        used = {relation.id for _, relation in numbered}
+        return self._counted("relations", with_templates(numbered, self.templates, used.__contains__))
+
+    def entities(self) -> Iterator[Placed]:
+        """The entities that walks reached, and their types."""
+        return self._counted("entities", map(Placed, range(1, len(self.gathered.entities) + 1), self.gathered.entities))
+
+    def facts(self) -> Iterator[Placed]:
+        """All facts between these entities."""
+        records: list[Fact | Rejected] = [*self.gathered.facts, *map(Rejected, self.gathered.rejected)]
+        return self._counted("facts", map(Placed, range(1, len(records) + 1), records))
+
+    def _counted(self, stream: str, records: Iterator[Placed]) -> Iterator[Placed]:
+        for position, placed in enumerate(records, start=1):
+            self._positions[stream] = position
+            yield placed
+
+
+def gather(choice: TopicChoice, client: SparqlClient) -> Gathered:
+    """Ask an endpoint for a topical graph.
+
+    It takes a request for each 5 entities that walks leave (what leads to them), each 15 entities reached (what they
+    lead to), each 50 entities looked at, and each 200 facts.
+
+    Raises:
+        KgprobeError: the endpoint does not know a centre, cannot be asked, or a filter cannot be applied.
+    """
+    frequency = word_frequency(choice.languages) if choice.filters.min_frequency else lambda text: 0.0
+    wikidata = Wikidata(
+        client,
+        choice.languages,
+        choice.truthy,
+        choice.filters.min_languages > 0,
+        choice.branches,
+        sorted(choice.inactive),
+    )
+    profiles = wikidata.profiles(choice.centers)
+    for center in choice.centers:
+        if not names(profiles[center].labels, (), ())[0]:
+            raise KgprobeError(
+                f"{client.endpoint} knows no {center} with a label in {', '.join(choice.languages)}. Is the id right,"
+                " and is it not merged with another?"
+            )
+
+    def admitted(ids: Sequence[str]) -> set[str]:
+        wikidata.profiles(ids)
+        return {identifier for identifier in ids if choice.filters.admit(profiles[identifier], frequency)}
+
+    def report(step: int, entities: int) -> None:
+        client.report(f"Step {step} of {choice.plan.steps}: {entities:,} entities, {client.requests:,} requests.")
+
+    client.report(
+        f"Asking {client.endpoint} for {choice.plan.walks:,} walks of {choice.plan.steps} steps from each of"
+        f" {len(choice.centers)} centers, one request at a time."
+    )
+    reached = walk(choice.centers, choice.plan, wikidata, choice.inactive, admitted, report)
+    if wikidata.hubs:
+        client.report(f"Too much leads to these to be asked for, so no walk went there: {', '.join(wikidata.hubs)}.")
+    outgoing, inside = wikidata.outgoing(reached), set(reached)
+    between = [fact for subject in reached for fact in outgoing[subject] if fact.object in inside]
+    dated = list(wikidata.dated(between))
+    relations = sorted({fact.relation for fact in between}, key=_by_number)
+    types = sorted({type_ for one in reached for type_ in profiles[one].types} - inside, key=_by_number)
+    profiles = wikidata.profiles([*relations, *types])
+    return Gathered(
+        [Relation(name, *_named(profiles[name]), active=name not in choice.inactive) for name in relations],
+        [_entity(name, profiles[name]) for name in (*reached, *types)],
+        [fact for fact in dated if isinstance(fact, Fact)],
+        [fact.reason for fact in dated if isinstance(fact, Rejected)],
+    )
+
+
+def open_topic(
+    choice: TopicChoice, client: SparqlClient, *, templates: Path | None = None, refresh: bool = False
+) -> Topic:
+    """A topical graph as a source, from what is kept of it or from the endpoint.
+
+    Args:
+        client: its folder of answers is set here; one process at a time asks an endpoint.
+        templates: relations as :mod:`.table` reads them, joined to the endpoint's.
+        refresh: forget what is kept, and ask anew.
+
+    Raises:
+        KgprobeError: as :func:`gather`, or a file cannot be read.
+    """
+    files = [] if templates is None else [open_input(templates)]
+    kept = home() / "sparql"
+    folder = kept / choice.key(client.endpoint)
+    make_folder(folder)
+    with _alone(kept, client):
+        if refresh:
+            shutil.rmtree(folder)
+        client.answers = folder / "answers"
+        make_folder(client.answers)
+        content = _content(folder / "graph.msgpack", choice, client)
+        shutil.rmtree(client.answers)
+    return Topic(
+        name=f"{', '.join(choice.centers[:3])}{' …' if len(choice.centers) > 3 else ''}",
+        fingerprint=fingerprint(files, {"graph": hashlib.blake2b(content).hexdigest()}),
+        gathered=_decode_gathered(content),
+        templates=files[0] if files else None,
+    )
+
+
+def _content(file: Path, choice: TopicChoice, client: SparqlClient) -> bytes:
+    """A gathered graph as bytes; the same for the same graph, as everything in it has its order."""
+    try:
+        content = file.read_bytes()
+        _decode_gathered(content)
+    except (OSError, msgspec.DecodeError):
+        gathered = gather(choice, client)
+        content = msgspec.msgpack.encode(gathered)
+        with replacing(file) as unfinished:
+            unfinished.write_bytes(content)
+        client.report(f"Gathered with {client.requests:,} requests; kept in {file.parent}.")
+    return content
+
+
+@contextmanager
+def _alone(folder: Path, client: SparqlClient) -> Iterator[None]:
+    lock = FileLock(folder / f"{urlsplit(client.endpoint).hostname}.lock")
+    try:
+        lock.acquire(timeout=0)
+    except Timeout:
+        client.report(f"Another kgprobe asks {client.endpoint}; waiting until it is done.")
+        lock.acquire()
+    try:
+        yield
+    finally:
+        lock.release()
+
+
+def _named(profile: EntityProfile) -> tuple[str, tuple[str, ...], str]:
+    return names(profile.labels, profile.aliases, profile.descriptions)
+
+
+def _entity(identifier: str, profile: EntityProfile) -> Entity:
+    popularity = None if profile.sitelinks is None else float(profile.sitelinks)
+    return Entity(identifier, *_named(profile), profile.types, popularity)
+
+
+def _by_number(identifier: str) -> int:
+    return int(identifier[1:])

@@ -1,0 +1,49 @@
+"""What tests of the library share: the sample graph on an engine of its own, and a small model."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+import kgprobe
+from tests.conftest import wipe
+from tests.models.tiny import byte_level, random_model
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from kgprobe.graph.client import Endpoint, Graph
+    from kgprobe.models.model import Model
+
+
+@pytest.fixture(scope="session")
+def sample_graph(tmp_path_factory: pytest.TempPathFactory) -> "Iterator[Graph]":
+    """The sample graph, open for the whole run."""
+    with kgprobe.open_graph(tmp_path_factory.mktemp("library") / "graph") as graph:
+        kgprobe.load(graph, "sample")
+        yield graph
+
+
+@pytest.fixture(autouse=True)
+def home(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    """Where a test keeps what it measures."""
+    monkeypatch.setenv("KGPROBE_HOME", str(tmp_path))
+    return tmp_path
+
+
+@pytest.fixture(scope="session")
+def tiny() -> "Model":
+    """A small model with random weights."""
+    tokenizer = byte_level(bos=True)
+    return kgprobe.wrap_model(random_model("gpt2", len(tokenizer), n_positions=1024), tokenizer, name="tiny")
+
+
+@pytest.fixture(scope="module")
+def sample_graphs(endpoint: "Endpoint") -> "Iterator[Graph]":
+    """The sample graph on each engine, for a module that has no ``graph`` beside it."""
+    from kgprobe.graph.client import Graph
+
+    with Graph(endpoint) as graph:
+        wipe(graph)
+        kgprobe.load(graph, "sample")
+        yield graph

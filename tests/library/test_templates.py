@@ -1,0 +1,214 @@
+"""Templates as a user calls for them, on both engines."""
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+import kgprobe
+from kgprobe.errors import ArgumentError, KgprobeError, UnknownNameError
+from kgprobe.graph.client import Graph
+from kgprobe.graph.ingest import load
+from kgprobe.models.model import Model
+from kgprobe.records import Entity, Fact, Relation
+from kgprobe.verbalize.templates.proposals import SHOTS
+from tests.models.tiny import byte_level, random_model
+from tests.written_source import WrittenSource
+
+if TYPE_CHECKING:
+    from kgprobe.verbalize.templates.writers import WrittenRelation
+
+ENTITIES = [Entity(name.lower(), name) for name in ("Paris", "Tokyo", "Berlin", "Warsaw", "France", "Japan")]
+FACTS = [
+    Fact("f1", "paris", "R1", "tokyo"),
+    Fact("f2", "berlin", "R1", "warsaw"),
+    Fact("f3", "france", "R3", "japan", end="1999"),
+    Fact("f4", "paris", "R2", "warsaw"),
+    Fact("f5", "france", "P36", "paris"),
+]
+RELATIONS = [
+    Relation("P36", "capital", clozes=("The capital of [X] is [Y]",), wh_questions=("What is the capital of [X]?",)),
+    Relation("R1", "twin town"),
+    Relation("R2"),
+    Relation("R3", "ruled by"),
+    Relation("R4", "idle", active=False),
+]
+
+
+@pytest.fixture
+def bare(graph: Graph) -> Graph:
+    """Some relations of which one has a cloze."""
+    load(graph, WrittenSource(ENTITIES, FACTS, RELATIONS))
+    return graph
+
+
+def lines_of(path: Path) -> list[dict[str, object]]:
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+
+
+def test_list_fills_templates_with_facts(bare: Graph) -> None:
+    listed = kgprobe.list_templates(bare, ["P36"], as_of="2024")
+    assert listed.rows() == [
+        {
+            "relation": "P36",
+            "label": "capital",
+            "kind": "cloze",
+            "template": "The capital of [X] is [Y]",
+            "sentence": "The capital of France is … Paris",
+            "fact": "f5",
+        },
+        {
+            "relation": "P36",
+            "label": "capital",
+            "kind": "wh_question",
+            "template": "What is the capital of [X]?",
+            "sentence": "What is the capital of France?",
+            "fact": "f5",
+        },
+    ]
+    assert listed.frame().shape == (2, 6)
+    assert "capital (P36)" in repr(listed)
+    assert kgprobe.list_templates(bare).rows() == listed.rows()
+    none = kgprobe.list_templates(bare, ["R1"])
+    assert (len(none), list(none.frame())) == (0, list(listed.frame()))
+    assert none.notes == ("No relation has a template; `kgprobe templates write` writes some.",)
+    with pytest.raises(UnknownNameError, match="The graph has no relation P9"):
+        kgprobe.list_templates(bare, ["P9"])
+
+
+def test_check_of_a_graph_and_of_a_file(bare: Graph, tmp_path: Path) -> None:
+    done: list[tuple[int, int]] = []
+    checked = kgprobe.check_templates(bare, on_progress=lambda *progress: done.append(progress))
+    assert (checked.relations, checked.templates, checked.errors, checked.flaws) == (5, 2, 0, [])
+    assert checked.without_clozes == ["R1", "R2", "R3"]
+    assert done == [(n, 5) for n in range(1, 6)]
+    assert checked.summary().startswith("2 templates of 5 relations: 0 errors, 0 warnings.\nWithout a cloze: 3")
+    path = tmp_path / "relations.jsonl"
+    path.write_text(json.dumps({"id": "P1", "clozes": ["The the head of [X] is [Y]"]}) + '\n{"id": "P2"}\n')
+    read = kgprobe.check_templates(path)
+    assert (read.relations, read.templates, read.errors) == (2, 1, 1)
+    assert read.frame()["problem"].tolist() == ["has two determiners in a row: 'The the'"]
+    assert read.as_json() == {
+        "relations": 2,
+        "templates": 1,
+        "flaws": read.rows(),
+        "without_clozes": ["P2"],
+        "errors": 1,
+    }
+    assert kgprobe.check_templates(str(path), ["P2"]).errors == 0
+    with pytest.raises(KgprobeError, match=r"none\.jsonl"):
+        kgprobe.check_templates(tmp_path / "none.jsonl")
+
+
+def test_write_from_labels_goes_on_and_loads(bare: Graph, tmp_path: Path) -> None:
+    path = tmp_path / "templates.jsonl"
+    first = kgprobe.write_templates(bare, path, from_label=True, relations=["R1", "P36"])
+    assert first.frame()[["relation", "cloze", "written_by"]].values.tolist() == [
+        ["R1", "The twin town of [X] is [Y]", "label"]
+    ]
+    assert first.notes == ["Not active, or with clozes already: P36."]
+    before = path.read_text()
+    told: list[WrittenRelation] = []
+    done: list[tuple[int, int]] = []
+    second = kgprobe.write_templates(
+        bare, path, from_label=True, on_written=told.append, on_progress=lambda *progress: done.append(progress)
+    )
+    assert [(one.relation.id, one.reason) for one in told] == [("R2", "it has no label"), ("R3", None)]
+    assert done == [(0, 2), (1, 2), (2, 2)]
+    assert ([one.relation.id for one in second.written], [one.relation.id for one in second.failed]) == (["R3"], ["R2"])
+    assert second.notes == [
+        f"{path} has 1 relation already; `force` writes it anew.",
+        "1 relation without a template still.",
+    ]
+    assert path.read_text().startswith(before)
+    lines = lines_of(path)
+    assert [(line["id"], line["written_by"]) for line in lines] == [("R1", "label"), ("R3", "label")]
+    # Its fact has an end.
+    assert (lines[1]["clozes"], lines[1]["past_clozes"]) == (["[X] is ruled by [Y]"], ["[X] was ruled by [Y]"])
+    assert kgprobe.check_templates(path).errors == 0
+    assert not second.loaded
+    assert not kgprobe.list_templates(bare, ["R1"])
+    anew = kgprobe.write_templates(bare, path, from_label=True, force=True, load=True)
+    assert (anew.loaded, anew.kept, len(lines_of(path))) == (True, 0, 2)
+    assert kgprobe.list_templates(bare, ["R1"]).rows()[0]["template"] == "The twin town of [X] is [Y]"
+    path.write_text("no relation\n")
+    with pytest.raises(KgprobeError, match="line 1"):
+        kgprobe.write_templates(bare, path, from_label=True)
+    assert path.read_text() == "no relation\n"
+
+
+def test_write_by_a_model(bare: Graph, tiny: Model, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "templates.jsonl"
+    answers = {"twin town": "The twin town of [X] is [Y].", "ruled by": "Nothing."}
+    asked: list[str] = []
+
+    def answer(_: object, prompt: str, count: int, seed: object) -> list[str]:  # noqa: ARG001
+        asked.append(prompt)
+        label = prompt.rpartition("Relation: ")[2].splitlines()[0]
+        return [answers.get(label, "")] * count
+
+    # A model with random weights says nothing; what it would be asked, and weigh, is real.
+    monkeypatch.setattr("kgprobe.verbalize.templates.writing._draw", answer)
+    result = kgprobe.write_templates(bare, path, model=tiny, proposals=2)
+    [row] = result.rows()
+    assert (row["relation"], row["cloze"], row["written_by"]) == ("R1", "The twin town of [X] is [Y]", "tiny")
+    assert row["log_probability"] < 0
+    assert 0 <= row["told_apart"] <= 1
+    [line] = lines_of(path)
+    assert line["log_probabilities"] == [round(row["log_probability"], 3)]
+    assert line["told_apart"] == [round(row["told_apart"], 3)]
+    assert [one.relation.id for one in result.failed] == ["R2", "R3"]
+    assert {one.reason for one in result.failed} == {"none of 2 answers holds a sentence with [X] and [Y]"}
+    # The graph's own cloze is what the model learns from.
+    assert all("Sentence: The capital of [X] is [Y]." in prompt and SHOTS[1].label not in prompt for prompt in asked)
+
+
+def test_why_a_model_wrote_nothing(bare: Graph, tmp_path: Path) -> None:
+    tokenizer = byte_level(bos=True)
+    narrow = kgprobe.wrap_model(random_model("gpt2", len(tokenizer)), tokenizer, name="narrow")
+    result = kgprobe.write_templates(bare, tmp_path / "t.jsonl", model=narrow, relations=["R2"])
+    assert (result.written, result.tables()) == ([], [])
+    assert "longer than the 256 that the model takes in" in str(result.failed[0].reason)
+    assert result.as_json()["failed"][0]["relation"] == "R2"
+
+
+def test_arguments_of_writing_that_cannot_be(bare: Graph, tiny: Model, tmp_path: Path) -> None:
+    path = tmp_path / "t.jsonl"
+    for call in ({}, {"model": tiny, "from_label": True}):
+        with pytest.raises(ArgumentError, match="`model` or `from_label` is expected, one of the two"):
+            kgprobe.write_templates(bare, path, **call)
+    for name in ("proposals", "keep"):
+        with pytest.raises(ArgumentError, match=f"`{name}` is 0; a whole number from 1 is expected"):
+            kgprobe.write_templates(bare, path, from_label=True, **{name: 0})
+    assert not path.exists()
+
+
+def test_convert_makes_a_file_that_loads(tmp_path: Path) -> None:
+    source, path = tmp_path / "P19.jsonl", tmp_path / "templates.jsonl"
+    source.write_text(
+        '{"pattern": "[X] was born in [Y] ."}\n{"pattern": "[Y] saw the birth of [X]."}\n{"pattern": 1}\n'
+    )
+    result = kgprobe.convert_patterns([source], path)
+    assert result.notes == ("P19.jsonl, line 3: a text is expected, not 1.",)
+    assert result.frame()[["kind", "template"]].values.tolist() == [
+        ["cloze", "[X] was born in [Y]"],
+        ["statement", "[Y] saw the birth of [X]."],
+    ]
+    assert result.as_json() == {
+        "output": str(path),
+        "relations": 1,
+        "clozes": 1,
+        "statements": 1,
+        "without_cloze": 0,
+        "problems": 1,
+    }
+    assert result.summary() == f"{path}: 1 relation, 1 cloze, 1 statement; 0 without a cloze."
+    assert kgprobe.check_templates(path).errors == 0
+    with pytest.raises(KgprobeError, match="exists; `force` overwrites it, `output` names another file"):
+        kgprobe.convert_patterns(source, path)
+    kept = path.read_text()
+    source.write_text('{"pattern": "nothing"}\n')
+    with pytest.raises(KgprobeError, match=r"nothing is written\. P19\.jsonl, line 1"):
+        kgprobe.convert_patterns(source, path, force=True)
+    assert path.read_text() == kept

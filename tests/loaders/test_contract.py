@@ -1,0 +1,364 @@
+"""What holds for every loader there is, ours or somebody else's.
+
+Each is given a small input, the same input with something changed, and one with a bad record in it. A loader without an
+input here fails: whoever adds one adds a line to ``INPUTS``.
+"""
+
+import dataclasses
+import json
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+import kgprobe.loaders.sample as sample_loader
+from kgprobe.cli.from_options import flag_of
+from kgprobe.cli.load import load as load_command
+from kgprobe.errors import ArgumentError, UnknownNameError
+from kgprobe.graph.client import Graph
+from kgprobe.library.loading import load
+from kgprobe.options import Option, options_of
+from kgprobe.records import Entity, Fact, Placed, Rejected, Relation
+from kgprobe.sources.contract import LOADERS, Source, open_source
+from tests.loaders.entities import dump, entity, item, statement, terms
+from tests.loaders.sparql_server import oxigraph, proxy
+from tests.loaders.wikidata_rdf import to_rdf
+from tests.servers.servers import clean_environment, kgprobe
+
+STREAMS: tuple[Callable[[Source], Iterator[Placed]], ...] = (
+    lambda source: source.relations(),
+    lambda source: source.entities(),
+    lambda source: source.facts(),
+)
+# The arguments of kgprobe.library.loading.load itself, and what the command has beside a loader's options.
+TAKEN = {"graph", "loader", "strict", "on_problem", "on_progress", "rejected", "as_json", "debug", "given"}
+
+
+@dataclass(frozen=True)
+class Input:
+    """A small input of a loader.
+
+    Attributes:
+        options: that open it.
+        change: makes another one of it, as good.
+        spoil: puts a bad record in it, after which the others are still read.
+    """
+
+    options: dict[str, Any]
+    change: Callable[[], object]
+    spoil: Callable[[], object]
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where an input can be made: a folder, a SPARQL endpoint with ``WORLD`` behind it, and what is patched."""
+
+    folder: Path
+    endpoint: str
+    patched: pytest.MonkeyPatch
+
+
+def table(place: Place) -> Input:
+    entities, facts, relations = (place.folder / name for name in ("entities.jsonl", "facts.tsv", "relations.jsonl"))
+    entities.write_text('{"id": "Q1", "label": "one"}\n{"id": "Q2", "label": "two"}\n')
+    facts.write_text("subject\trelation\tobject\nQ1\tP1\tQ2\n")
+    relations.write_text('{"id": "P1", "clozes": ["[X] comes before [Y]"]}\n')
+    return Input(
+        {"entities": entities, "facts": facts, "relations": relations},
+        lambda: append(facts, "Q2\tP1\tQ1\n"),
+        lambda: append(facts, "Q2\tP1\n"),
+    )
+
+
+WORLD = [
+    entity("Q1", labels=terms(en="one"), claims={"P47": [statement("P47", item(2), "Q1$a")]}),
+    entity("Q2", labels=terms(en="two"), claims={"P47": [statement("P47", item(1), "Q2$a")]}),
+]
+
+
+def wikidata(place: Place) -> Input:
+    path = place.folder / "dump.json"
+    path.write_text(dump(*WORLD))
+    return Input(
+        {"dump": path},
+        lambda: path.write_text(dump(*WORLD, entity("Q3", labels=terms(en="three")))),
+        lambda: path.write_text(dump(*WORLD).replace("[\n", "[\n{,\n", 1)),
+    )
+
+
+def sample(place: Place) -> Input:
+    copy = place.folder / "sample"
+    shutil.copytree(sample_loader.FOLDER, copy, ignore=shutil.ignore_patterns("*.py", "__pycache__"))
+    place.patched.setattr(sample_loader, "FOLDER", copy)
+    relations = copy / "relations.jsonl"
+    return Input({}, lambda: append(relations, '{"id": "P1"}\n'), lambda: append(relations, "{\n"))
+
+
+def verbalizations(place: Place) -> Input:
+    path = place.folder / "corrections.csv"
+    path.write_text(
+        "triples_raw,triples,context,verbalization,errors,correction\n"
+        """"('Q1', 'P1', 'Q2')","(A, has, B, start=None, end=None)",present,A have B,x,A has B\n"""
+    )
+    more = """"('Q1', 'P1', 'Q3')","(A, has, C, start=None, end=None)",present,A have C,x,A has C\n"""
+    return Input({"table": path}, lambda: append(path, more), lambda: append(path, more.replace("'Q3')", "'Q3'")))
+
+
+def sparql(place: Place) -> Input:
+    templates = place.folder / "templates.jsonl"
+    templates.write_text('{"id": "P47", "clozes": ["[X] borders [Y]"]}\n')
+    options = {"centers": ["Q1"], "endpoint": place.endpoint, "pause": 0, "templates": templates}
+    return Input(
+        options,
+        lambda: append(templates, '{"id": "P47", "clozes": ["[X] is beside [Y]"]}\n'),
+        lambda: append(templates, "{\n"),
+    )
+
+
+INPUTS: dict[str, Callable[[Place], Input]] = {
+    "sample": sample,
+    "sparql": sparql,
+    "table": table,
+    "verbalizations": verbalizations,
+    "wikidata": wikidata,
+}
+
+
+def append(path: Path, text: str) -> None:
+    with path.open("a") as file:
+        file.write(text)
+
+
+@pytest.fixture(scope="module")
+def endpoint_of_wikidata(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    properties = [entity("P47", labels=terms(en="borders"))]
+    with (
+        oxigraph(to_rdf([*WORLD, *properties], ["P47"]), tmp_path_factory.mktemp("oxigraph")) as address,
+        proxy(address) as made,
+    ):
+        yield made.address
+
+
+@pytest.fixture(params=LOADERS.names())
+def name(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+@pytest.fixture
+def given(name: str, tmp_path: Path, endpoint_of_wikidata: str, monkeypatch: pytest.MonkeyPatch) -> Input:
+    """The loader's input, in folders of the test's own."""
+    assert name in INPUTS, f"add a small input for the loader {name} to INPUTS"
+    monkeypatch.setenv("KGPROBE_HOME", str(tmp_path / "home"))
+    return INPUTS[name](Place(tmp_path, endpoint_of_wikidata, monkeypatch))
+
+
+def everything(source: Source) -> list[list[Placed]]:
+    return [list(stream(source)) for stream in STREAMS]
+
+
+def good(source: Source) -> list[object]:
+    return [
+        placed.record for stream in everything(source) for placed in stream if not isinstance(placed.record, Rejected)
+    ]
+
+
+def options(name: str) -> list[Option]:
+    return options_of(LOADERS.get(name).options)
+
+
+def test_options_are_frozen_and_told_of(name: str) -> None:
+    kind = LOADERS.get(name).options
+    assert dataclasses.is_dataclass(kind)
+    assert kind.__dataclass_params__.frozen  # type: ignore[attr-defined]
+    assert [one.name for one in options(name)] == [field.name for field in dataclasses.fields(kind)]
+    assert not TAKEN & {one.name for one in options(name)}
+    for one in options(name):
+        assert one.about.help.endswith("."), one.name
+        assert one.required or one.problem(one.default) is None, one.name
+
+
+def test_the_help_lists_options_with_their_defaults(name: str) -> None:
+    result = CliRunner().invoke(load_command, [name, "--help"], terminal_width=1000)
+    assert result.exit_code == 0
+    text = " ".join(result.output.split())
+    assert " ".join(LOADERS.get(name).summary.split("\b")[0].split()) in text
+    for one in options(name):
+        assert " ".join(one.about.help.split()) in text
+        assert (one.name.upper() if one.about.positional else flag_of(one)) in text
+        default = one.about.shown_default or one.default
+        if not one.required and one.type is not bool and default not in (None, "", ()):
+            shown = ", ".join(default) if isinstance(default, tuple) else str(default)
+            assert f"default: {shown}" in text, one.name
+    for show, shown_text in LOADERS.get(name).shows.items():
+        result = CliRunner().invoke(load_command, [name, f"--show-{show}"])
+        assert (result.exit_code, result.output) == (0, shown_text.read())
+
+
+def test_a_loader_needs_no_click(name: str) -> None:
+    program = (
+        "import sys; sys.modules['click'] = None; sys.modules['cloup'] = None\n"
+        f"from kgprobe.sources.contract import LOADERS; LOADERS.get({name!r})"
+    )
+    subprocess.run([sys.executable, "-c", program], check=True, env=clean_environment())
+
+
+def test_the_same_input_gives_the_same_streams(name: str, given: Input) -> None:
+    first, second = (open_source(name, **given.options) for _ in range(2))
+    streams = everything(first)
+    assert streams == everything(second)
+    assert streams == everything(first), "a stream cannot be started anew"
+    assert (first.name, first.fingerprint, first.partial) == (second.name, second.fingerprint, second.partial)
+    assert first.name
+    assert any(isinstance(placed.record, Entity) for placed in streams[1])
+    assert any(isinstance(placed.record, Fact) for placed in streams[2])
+    for kind, stream in zip((Relation, Entity, Fact), streams, strict=True):
+        assert all(isinstance(placed.record, kind) for placed in stream)
+    assert 0 < first.done <= first.total
+
+
+def test_a_stream_that_was_left_is_started_anew(name: str, given: Input) -> None:
+    source = open_source(name, **given.options)
+    whole = everything(source)
+    for stream, records in zip(STREAMS, whole, strict=True):
+        next(stream(source), None)
+        assert list(stream(source)) == records
+
+
+def test_another_input_has_another_fingerprint(name: str, given: Input) -> None:
+    before = open_source(name, **given.options)
+    fingerprint = before.fingerprint
+    given.change()
+    after = open_source(name, **given.options)
+    assert after.fingerprint != fingerprint
+    assert not [placed for stream in everything(after) for placed in stream if isinstance(placed.record, Rejected)]
+
+
+def test_a_bad_record_is_rejected_and_the_others_are_read(name: str, given: Input) -> None:
+    before = good(open_source(name, **given.options))
+    given.spoil()
+    source = open_source(name, **given.options)
+    rejected = [placed for stream in everything(source) for placed in stream if isinstance(placed.record, Rejected)]
+    assert len(rejected) == 1
+    assert rejected[0].line > 0
+    assert not rejected[0].record.reason.endswith(".")
+    assert good(source) == before
+
+
+def test_wrong_options_are_named(name: str, given: Input) -> None:
+    with pytest.raises(ArgumentError, match=rf"^`nonsense` is no option of the loader {name}; ") as unknown:
+        open_source(name, **given.options, nonsense=1)
+    assert unknown.value.argument == "nonsense"
+    for one in options(name):
+        if one.required:
+            with pytest.raises(
+                ArgumentError, match=rf"^`{one.name}` is missing: the loader {name} needs it\."
+            ) as missing:
+                open_source(name, **{other: value for other, value in given.options.items() if other != one.name})
+            assert missing.value.argument == one.name
+        with pytest.raises(ArgumentError, match=rf"^`{one.name}` is ") as wrong:
+            open_source(name, **given.options | {one.name: object()})
+        assert wrong.value.argument == one.name
+
+
+def test_an_unknown_loader() -> None:
+    with pytest.raises(
+        UnknownNameError, match=r"There is no loader 'tabel'; there are: .*table.*\. Did you mean table\?"
+    ):
+        open_source("tabel")
+
+
+NATIONS = '''
+"""Nations, one a line."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from kgprobe.options import option
+from kgprobe.records import Entity, Placed
+from kgprobe.sources.contract import Loader, ShownText
+from kgprobe.sources.lines import InputFile, fingerprint, open_input
+
+
+@dataclass(frozen=True)
+class NationsOptions:
+    list: Path = option(help="Names, one a line.", positional=True)
+    prefix: str = option("nation:", "In front of the number that is a nation's id.")
+
+
+@dataclass
+class Nations:
+    name: str
+    fingerprint: str
+    total: int
+    file: InputFile
+    prefix: str
+    partial: bool = False
+
+    @property
+    def done(self) -> int:
+        return self.file.position
+
+    def relations(self) -> Iterator[Placed]:
+        return iter(())
+
+    def facts(self) -> Iterator[Placed]:
+        return iter(())
+
+    def entities(self) -> Iterator[Placed]:
+        for number, line in self.file.lines():
+            yield Placed(number, Entity(f"{self.prefix}{number}", line.decode()))
+
+
+def _open(options: NationsOptions) -> Nations:
+    file = open_input(options.list)
+    return Nations(file.name, fingerprint([file], {"prefix": options.prefix}), file.size, file, options.prefix)
+
+
+loader = Loader("Load nations.", NationsOptions, _open, {"names": ShownText("Print some names.", lambda: "Utopia\\n")})
+'''
+
+
+@pytest.fixture
+def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder on the path with somebody else's package in it, as pip installs it: one file and an entry point."""
+    folder = tmp_path / "elsewhere"
+    installed = folder / "nations-1.0.dist-info"
+    installed.mkdir(parents=True)
+    (folder / "nations.py").write_text(NATIONS)
+    (installed / "METADATA").write_text("Metadata-Version: 2.1\nName: nations\nVersion: 1.0\n")
+    (installed / "entry_points.txt").write_text("[kgprobe.loaders]\nnations = nations:loader\n")
+    (tmp_path / "nations.txt").write_text("France\nKenya\n")
+    monkeypatch.syspath_prepend(str(folder))
+    return folder
+
+
+@pytest.mark.usefixtures("elsewhere")
+def test_a_loader_of_somebody_else_is_called_by_its_name(tmp_path: Path, graph: Graph) -> None:
+    assert "nations" in LOADERS.names()
+    report = load(graph, "nations", list=str(tmp_path / "nations.txt"), prefix="n")
+    assert str(report) == "nations.txt: 2 entities, 0 relations, 0 facts."
+    rows = graph.run_text("MATCH (e:Entity) RETURN e.id AS id, e.label AS label ORDER BY id", {})[1]
+    assert list(rows) == [{"id": "n1", "label": "France"}, {"id": "n2", "label": "Kenya"}]
+    with pytest.raises(ArgumentError, match="`prefxi` is no option of the loader nations; did you mean `prefix`"):
+        load(graph, "nations", list="nations.txt", prefxi="n")
+
+
+def test_a_loader_of_somebody_else_is_a_command(elsewhere: Path, tmp_path: Path) -> None:
+    environment = {"PYTHONPATH": str(elsewhere), "KGPROBE_HOME": str(tmp_path / "home")}
+    assert "nations         Load nations." in kgprobe("load", "--help", **environment).stdout
+    told = kgprobe("load", "nations", "--help", **environment).stdout
+    assert "--prefix TEXT" in told
+    assert "[default: nation:]" in told
+    assert kgprobe("load", "nations", "--show-names", **environment).stdout == "Utopia\n"
+    done = kgprobe("load", "nations", str(tmp_path / "nations.txt"), "--json", **environment)
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["entities"] == 2
+    missing = kgprobe("load", "nations", **environment)
+    assert (missing.returncode, "Missing argument 'LIST'" in missing.stderr) == (2, True)

@@ -1,0 +1,218 @@
+"""Models as a user holds them: opened once, asked for either, refreshed after training."""
+
+import doctest
+import os
+from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
+
+import numpy as np
+import pytest
+import torch
+
+from kgprobe.errors import KgprobeError, UnknownNameError
+from kgprobe.models import identity, model, spec
+from kgprobe.models.api.cache import AnswerCache, answer_cache_path
+from kgprobe.models.api.generator import ApiGenerator
+from kgprobe.models.api.options import ApiOptions
+from kgprobe.models.api.spending import Prices, Spending
+from kgprobe.models.generating.generator import Answer, Request
+from kgprobe.models.model import Model, Models, load_model, wrap_model
+from kgprobe.models.scoring import scorer
+from kgprobe.models.scoring.scorer import Scorer
+from kgprobe.models.spec import wrap_scorer
+from tests.models.api.fault_proxy import FaultProxy
+from tests.models.tiny import byte_level, naive_score, random_model
+
+PROMPTS = ["The capital of Japan is", "York"]
+NAMES = [["Tokyo", "Kyoto", "New York"], ["City", "is a city"]]
+SPEC = "openai:m@http://localhost:1/v1"
+
+
+@pytest.fixture(autouse=True)
+def own_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A folder of its own for answers, and an environment without keys."""
+    monkeypatch.setenv("KGPROBE_HOME", str(tmp_path / "home"))
+    for name in list(os.environ):
+        if name.startswith(("OPENAI_", "KGPROBE_API_")):
+            monkeypatch.delenv(name)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    tokenizer = byte_level(bos=True)
+    random_model("llama", len(tokenizer)).save_pretrained(tmp_path / "llama")
+    tokenizer.save_pretrained(tmp_path / "llama")
+    return tmp_path / "llama"
+
+
+@pytest.mark.usefixtures("shared_demo")
+@pytest.mark.parametrize("module", [identity, model, scorer, spec])
+def test_the_examples_of_the_documentation_are_true(module: ModuleType, demo_folder: Path, tmp_path: Path) -> None:
+    (tmp_path / "home").mkdir()
+    (tmp_path / "home" / "models").symlink_to(demo_folder.parent)
+    tokenizer = byte_level(bos=True)
+    names = {"Request": Request, "Spending": Spending, "torch": torch, "tokenizer": tokenizer}
+    tried = 0
+    for test in doctest.DocTestFinder().find(module):
+        # An example may change its model.
+        net = random_model("llama", len(tokenizer))
+        test.globs.update(names | {"net": net, "model": net})
+        tried += len(test.examples)
+        assert doctest.DocTestRunner().run(test).failed == 0
+    assert tried
+
+
+def test_a_local_model_is_loaded_once_and_when_it_is_needed(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    read: list[str] = []
+    read_model = spec.read_model
+
+    def counted(named: str, *others: object, **options: object):
+        read.append(named)
+        return read_model(named, *others, **options)
+
+    monkeypatch.setattr(spec, "read_model", counted)
+    made = load_model(f"hf:{folder}", device="cpu", bos=False)
+    assert (repr(made), made.name) == (f"Model('hf:{folder}')", f"hf:{folder}")
+    assert not made.refresh()
+    assert read == []
+    (answer,) = made.generator().answer([Request("York is", 5)])
+    assert isinstance(answer, Answer)
+    assert made.scorer() is made.scorer()
+    assert made.generator() is made.generator()
+    assert made.generator().describe()["weights"] == made.scorer().weights
+    assert made.scorer().describe()["leading_tokens"] == []
+    assert read == [f"hf:{folder}"]
+    with torch.no_grad():
+        made.scorer().model.model.norm.weight.mul_(2)
+    assert made.refresh()
+    assert not made.refresh()
+
+
+def test_a_model_behind_an_api_answers_and_does_not_score() -> None:
+    spending = Spending(max_tokens=1000)
+    with FaultProxy() as proxy:
+        with load_model(f"openai:m@{proxy.url}", api=ApiOptions(concurrency=2), spending=spending) as made:
+            generator = made.generator()
+            assert isinstance(generator, ApiGenerator)
+            assert generator is made.generator()
+            (first,) = generator.answer([Request("Why?", 8)])
+            with pytest.raises(KgprobeError, match="cannot score: its interface gives no probabilities"):
+                made.scorer()
+            assert not made.refresh()
+        assert spending.tokens > 0
+        # It was kept, and the file is closed.
+        with pytest.raises(KgprobeError, match="cannot be read"):
+            generator.answer([Request("Why?", 8)])
+        kept = AnswerCache(answer_cache_path())
+        with load_model(f"openai:m@{proxy.url}", cache=kept) as made:
+            (again,) = made.generator().answer([Request("Why?", 8)])
+        assert isinstance(again, Answer)
+        assert again.cached
+        assert again.text == first.text
+        assert len(proxy.seen) == 1
+        # A file that was given stays open.
+        assert len(kept) == 1
+        kept.close()
+
+
+@pytest.mark.parametrize("made", [load_model, Models().open])
+def test_what_cannot_be_is_said_at_once(made: Callable[[str], Model]) -> None:
+    for named in ("gemma", "hf:", "openai:", ""):
+        with pytest.raises(UnknownNameError, match="what would be one"):
+            made(named)
+    with pytest.raises(KgprobeError, match="OPENAI_API_KEY"):
+        made("openai:gpt-4o")
+    with pytest.raises(KgprobeError, match="holds more than host") as caught:
+        made("openai:m@http://user:secret@localhost:1/v1")
+    assert "secret" not in str(caught.value)
+
+
+def test_several_models_share_what_belongs_to_all(folder: Path) -> None:
+    loaded: list[str] = []
+
+    def load(named: str, **options: object) -> Scorer:
+        loaded.append(named)
+        return spec.load_scorer(named, **options)
+
+    named = f"hf:{folder}"
+    api = ApiOptions(prices=Prices(1.0, 2.0))
+    with FaultProxy() as proxy, Models(device="cpu", api=api, spending=Spending(max_cost=1), load=load) as models:
+        here, there = models.open(named), models.open(f"openai:m@{proxy.url}")
+        assert loaded == []
+        assert models.scorer(named) is here.scorer()
+        assert models.generator(named) is here.generator()
+        assert models.open(named) is here
+        assert loaded == [named]
+        models.generator(there.name).answer([Request("Why?", 8)])
+        models.generator(f"{there.name}/").answer([Request("Why?", 8)])
+        assert models.spending.usage.keys() == {there.name, f"{there.name}/"}
+        assert models.spending.cost > 0
+        # The second was answered from the file that both have in common.
+        assert len(proxy.seen) == 1
+        scores = here.scorer().score(PROMPTS, NAMES)
+        with torch.no_grad():
+            here.scorer().model.model.norm.weight.mul_(2)
+        models.refresh()
+        assert here.scorer().score(PROMPTS, NAMES)[0].values[0] != scores[0].values[0]
+        models.add(wrap_model(random_model("gpt2", 380), byte_level(bos=True), name="mine"))
+        assert models.scorer("mine").name == "mine"
+
+
+def test_a_model_of_a_training_loop() -> None:
+    tokenizer = byte_level(bos=True)
+    net = random_model("llama", len(tokenizer)).train()
+    made = wrap_model(net, tokenizer)
+    assert made.name == "LlamaForCausalLM"
+    stepping = torch.optim.SGD(net.parameters(), lr=0.1)
+    described = []
+    for _ in range(3):
+        made.refresh()
+        described.append(made.scorer().describe()["weights"])
+        for found, prompt, names in zip(made.scorer().score(PROMPTS, NAMES), PROMPTS, NAMES, strict=True):
+            wanted = [naive_score(net, tokenizer, [0], prompt, text) for text in names]
+            np.testing.assert_allclose(found.values, wanted, rtol=0, atol=1e-4)
+        (answer,) = made.generator().answer([Request("York", 4)])
+        assert isinstance(answer, Answer)
+        assert net.training
+        tokens = torch.tensor([[0, 5, 9, 7, 3]])
+        net(tokens, labels=tokens).loss.backward()
+        stepping.step()
+    assert len(set(described)) == 3
+
+
+def test_adapters_are_scored_as_they_are_active() -> None:
+    peft = pytest.importorskip("peft")
+    tokenizer = byte_level(bos=True)
+    options = peft.LoraConfig(r=4, target_modules=["q_proj", "v_proj"], init_lora_weights=False, lora_dropout=0.5)
+    net = peft.get_peft_model(random_model("llama", len(tokenizer)), options).train()
+    frozen = {name: weight.requires_grad for name, weight in net.named_parameters()}
+    scorer = wrap_scorer(net, tokenizer, remembered=100)
+    assert scorer.describe()["way"] == "packed"
+
+    def wanted() -> list[float]:
+        net.eval()
+        found = [naive_score(net, tokenizer, [0], PROMPTS[0], text) for text in NAMES[0]]
+        net.train()
+        return found
+
+    with_adapter = scorer.score(PROMPTS[:1], NAMES[:1])[0].values
+    np.testing.assert_allclose(with_adapter, wanted(), rtol=0, atol=1e-4)
+    with net.disable_adapter():
+        assert scorer.refresh()
+        without = scorer.score(PROMPTS[:1], NAMES[:1])[0].values
+        np.testing.assert_allclose(without, wanted(), rtol=0, atol=1e-4)
+    assert np.abs(with_adapter - without).max() > 1e-2
+    assert net.training
+    assert {name: weight.requires_grad for name, weight in net.named_parameters()} == frozen
+
+
+def test_what_is_no_model_of_ours_is_told() -> None:
+    tokenizer = byte_level(bos=True)
+    with pytest.raises(KgprobeError, match="A Linear is no model of transformers"):
+        wrap_scorer(torch.nn.Linear(2, 2), tokenizer)
+    peft = pytest.importorskip("peft")
+    options = peft.PromptTuningConfig(task_type="CAUSAL_LM", num_virtual_tokens=3)
+    net = peft.get_peft_model(random_model("llama", len(tokenizer)), options)
+    with pytest.raises(KgprobeError, match="whose prompt is learned"):
+        wrap_scorer(net, tokenizer)

@@ -1,0 +1,150 @@
+"""Curves of the measure against their definition, written naively."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as some
+
+from kgprobe.errors import KgprobeError
+from kgprobe.probes.distractors.curves import (
+    common_facts,
+    curve_rows,
+    curve_tables,
+    mean_at,
+    mean_curve,
+    measured,
+    shown_numbers,
+    values_of,
+)
+from kgprobe.probes.distractors.evidence import DistractorEvidence
+from kgprobe.probes.outcome import Outcome, Verdict, unaskable
+from kgprobe.sampling.keys import FactKey
+from tests.probes.distractors.written import distractor_evidence
+
+COUNT = 5
+
+# Where there is no probability at all it is -inf; few values, so that ties come up.
+values = some.just(-math.inf) | some.integers(-4, 0).map(float)
+
+
+@some.composite
+def outcomes(draw: some.DrawFn) -> list[Outcome]:
+    drawn: list[Outcome] = []
+    for number in range(draw(some.integers(0, 4))):
+        key = FactKey("s", f"f{number}")
+        if draw(some.booleans()):
+            drawn.append(unaskable(key, "P1", draw(some.sampled_from(["no name", "no cloze"]))))
+            continue
+        sentences = draw(some.lists(some.lists(values, min_size=2, max_size=COUNT + 2), min_size=1, max_size=3))
+        drawn.append(Outcome(key, Verdict.WRONG, "P1", evidence=distractor_evidence(sentences)))
+    return drawn
+
+
+def sentences_of(outcome: Outcome) -> list[list[float]]:
+    assert isinstance(outcome.evidence, DistractorEvidence)
+    return [sentence.log_plausibilities.tolist() for sentence in outcome.evidence.sentences]
+
+
+@given(outcomes())
+def test_the_measure_of_outcomes_is_its_definition(drawn: list[Outcome]) -> None:
+    found = measured(drawn, COUNT)
+    asked = [outcome for outcome in drawn if outcome.verdict is not Verdict.UNASKABLE]
+    assert found.facts == tuple(outcome.fact.fact for outcome in asked)
+    assert sum(found.unaskable.values()) == len(drawn) - len(asked)
+    for row, outcome in enumerate(asked):
+        sentences = sentences_of(outcome)
+        assert found.present[row] == min(min(len(sentence) - 1, COUNT) for sentence in sentences)
+        for n in range(1, COUNT + 1):
+            beaten = [[truth > rival for rival in rivals[:n]] for truth, *rivals in sentences]
+            assert found.min_at_n[row, n - 1] == pytest.approx(np.mean([all(its) for its in beaten]))
+            assert found.avg_at_n[row, n - 1] == pytest.approx(np.mean([np.mean(its) for its in beaten]))
+
+
+@given(outcomes())
+def test_the_evidence_speaks_for_itself(drawn: list[Outcome]) -> None:
+    for outcome in drawn:
+        if outcome.verdict is Verdict.UNASKABLE:
+            continue
+        evidence = outcome.evidence
+        assert isinstance(evidence, DistractorEvidence)
+        truth, *rivals = sentences_of(outcome)[evidence.shown]
+        beaten = truth > max(rivals)
+        strongest = f"rival {max(range(len(rivals)), key=lambda place: rivals[place])}"
+        assert evidence.winner == (None if beaten else strongest)
+        assert evidence.probability == pytest.approx(math.exp(truth))
+        assert evidence.present == min(len(sentence) - 1 for sentence in sentences_of(outcome))
+        assert (evidence.question, evidence.right_answer) == (f"prompt {evidence.shown} …", "Tokyo")
+        longest = max(len(sentence) - 1 for sentence in sentences_of(outcome))
+        assert bool(evidence.min_at_n(longest)[evidence.shown, -1]) == beaten
+
+
+def test_what_is_proved_and_what_was_right_before_is_counted() -> None:
+    evidence = distractor_evidence([[-1.0, -2.0, -3.0], [-1.0, -2.0, -3.0]])
+    replaced = [
+        DistractorEvidence(
+            evidence.subject,
+            evidence.object,
+            tuple(type(rival)(rival.id, rival.label, rival.why, former=True) for rival in evidence.rivals),
+            tuple(type(one)(one.prompt, one.rivals, one.log_plausibilities, certified) for one in evidence.sentences),
+            0,
+            0.1,
+        )
+        for certified in (2, 1)
+    ]
+    asked = [Outcome(FactKey("s", f"f{n}"), Verdict.RIGHT, "P1", evidence=one) for n, one in enumerate(replaced)]
+    found = measured(asked, 2)
+    assert found.former.tolist() == [2, 2]
+    assert found.certified == (2 + 2 + 1 + 1) / 8
+    # Of the first distractor alone, all is proved.
+    assert measured(asked, 1).certified == 1
+    assert measured([Outcome(FactKey("s", "f"), Verdict.RIGHT, "P1", evidence=evidence)], 2).certified is None
+
+
+def test_measurements_are_compared_on_the_facts_they_share() -> None:
+    first, second, third = (
+        measured(
+            [
+                Outcome(FactKey("s", fact), Verdict.RIGHT, "P1", evidence=distractor_evidence([[-1.0, value]]))
+                for fact, value in its.items()
+            ],
+            1,
+        )
+        for its in ({"a": -2.0, "b": 0.0}, {"b": -2.0, "a": 0.0, "c": 0.0}, {"d": 0.0})
+    )
+    assert common_facts([first, second]) == ["a", "b"]
+    assert values_of(second, ["a", "b"], "min").tolist() == [[0.0], [1.0]]
+    assert values_of(first, ["a", "b"], "avg").tolist() == [[1.0], [0.0]]
+    with pytest.raises(KgprobeError, match="No fact could be asked in all"):
+        common_facts([first, third])
+
+
+def test_a_curve_is_the_mean_with_a_band_around_it() -> None:
+    generator = np.random.default_rng(3)
+    known = (generator.random((400, 3)) < [0.8, 0.5, 0.1]).astype(float)
+    curve = mean_curve(known, seed=1)
+    assert curve.mean == pytest.approx(known.mean(axis=0))
+    # Of a share p of 400, the bootstrap's 95% band is about 1.96 standard errors wide on either side.
+    width = 2 * 1.96 * np.sqrt(curve.mean * (1 - curve.mean) / 400)
+    assert curve.high - curve.low == pytest.approx(width, rel=0.15)
+    assert (curve.low < curve.mean).all()
+    assert (curve.mean < curve.high).all()
+    again = mean_curve(known, seed=1)
+    assert (again.low == curve.low).all()
+    assert (mean_curve(known, seed=2).low != curve.low).any()
+    rows = curve_rows(curve)
+    assert [row["n"] for row in rows] == [1, 2, 3]
+    assert [mean_at(curve, n).value for n in (1, 2, 3)] == [row["mean"] for row in rows] == curve.mean.tolist()
+
+
+def test_the_table_shows_some_of_a_curve_and_chance_beside_it() -> None:
+    few = [Outcome(FactKey("s", "f"), Verdict.RIGHT, "P1", evidence=distractor_evidence([[-1.0, -2.0, -0.5]]))]
+    (table,) = curve_tables(few, {"distractors": 30})
+    assert [row["n"] for row in table.rows] == shown_numbers(30) == [1, 2, 5, 10, 20, 30]
+    assert [row["Min@n"].value for row in table.rows][:3] == [1, 0, 0]
+    assert [row["Avg@n"].value for row in table.rows][:3] == [1, 0.5, 0.5]
+    assert [row["by chance"] for row in table.rows][:3] == [1 / 2, 1 / 3, 1 / 6]
+    assert table.notes == ["1 facts have fewer than 30 distractors; they count with those they have."]
+    assert curve_tables(few, {"distractors": 2})[0].notes == []
+    assert curve_tables([unaskable(FactKey("s", "f"), "P1", "no name")], {"distractors": 2}) == []

@@ -1,0 +1,26 @@
+"""Evidence of comparisons that a test writes down."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from kgprobe.probes.distractors.evidence import DistractorEvidence, Named, Rival, Sentence
+from kgprobe.probes.distractors.measure import chance_level
+
+
+def distractor_evidence(sentences: Sequence[Sequence[float]], shown: int = 0, **more: Any) -> DistractorEvidence:
+    """Evidence from plausibilities: of each sentence the object's, then those of the rivals ``r0``, ``r1``, …"""
+    longest = max(map(len, sentences)) - 1
+    return DistractorEvidence(
+        subject="Japan",
+        object=Named("o", "Tokyo"),
+        rivals=tuple(Rival(f"r{place}", f"rival {place}", "a city, like Tokyo") for place in range(longest)),
+        sentences=tuple(
+            Sentence(f"prompt {number}", tuple(range(len(values) - 1)), np.array(values, dtype=np.float64))
+            for number, values in enumerate(sentences)
+        ),
+        shown=shown,
+        chance=chance_level(longest, len(sentences)),
+        **more,
+    )

@@ -1,0 +1,140 @@
+"""Answers counted by kind of question and by mistake, and told in tables."""
+
+from typing import Any
+
+import pytest
+
+from kgprobe.analysis.rates import share
+from kgprobe.probes.distractors.evidence import DistractorEvidence
+from kgprobe.probes.outcome import Outcome, Verdict
+from kgprobe.probes.questions.counts import (
+    SHOWN_EXAMPLES,
+    SHOWN_REASONS,
+    Agreement,
+    WrongAnswer,
+    answer_tables,
+    count_answers,
+)
+from kgprobe.probes.questions.evidence import QuestionEvidence, RightAnswer
+from kgprobe.sampling.keys import FactKey
+from tests.probes.distractors.written import distractor_evidence
+
+RIGHT, WRONG = Verdict.RIGHT, Verdict.WRONG
+
+
+def outcome(verdict: Verdict, evidence: QuestionEvidence | DistractorEvidence | None) -> Outcome:
+    return Outcome(FactKey("s", "f"), verdict, "P1", evidence=evidence)
+
+
+def yes_no(verdict: Verdict, expected: bool, **more: Any) -> Outcome:
+    return outcome(verdict, QuestionEvidence("yes/no", "Is it?", "No.", 0.5, expected=expected, **more))
+
+
+def wh(verdict: Verdict, **more: Any) -> Outcome:
+    right = (RightAnswer("t", ("this", "this one")),)
+    return outcome(verdict, QuestionEvidence("wh", "What is it?", "that", 0.0, right=right, **more))
+
+
+OUTCOMES = [
+    yes_no(RIGHT, False),
+    yes_no(WRONG, True, error="factual"),
+    yes_no(Verdict.REFUSED, False, error="refused"),
+    yes_no(Verdict.OFF_FORMAT, True, error="off-format"),
+    wh(RIGHT, named=("that",), graded=True),
+    wh(WRONG, named=("that",), graded=False, error="factual"),
+    wh(WRONG, grade_unread=True, error="obsolete"),
+    yes_no(Verdict.UNANSWERED, True),
+    outcome(Verdict.UNASKABLE, None),
+    # A probe without kinds of questions.
+    outcome(RIGHT, distractor_evidence([[-1.0, -2.0]])),
+]
+
+
+def test_answers_are_counted_by_kind() -> None:
+    wh, yes_no = count_answers(OUTCOMES).kinds
+    assert (wh.name, wh.asked, wh.right, wh.refused, wh.off_format, wh.chance) == ("wh", 3, share(1, 3), 0, 0, 0.0)
+    assert (yes_no.name, yes_no.asked, yes_no.right, yes_no.chance) == ("yes/no", 4, share(1, 4), 0.5)
+    assert (yes_no.refused, yes_no.off_format) == (1, 1)
+
+
+def test_mistakes_are_counted_with_what_would_have_been_right() -> None:
+    errors = count_answers(OUTCOMES).errors
+    assert [(one.name, one.count, one.share) for one in errors] == [
+        ("factual", 2, 0.4),
+        ("refused", 1, 0.2),
+        ("off-format", 1, 0.2),
+        ("obsolete", 1, 0.2),
+    ]
+    assert errors[0].examples == [WrongAnswer("Is it?", "No.", "yes"), WrongAnswer("What is it?", "that", "this")]
+    assert errors[1].examples == [WrongAnswer("Is it?", "No.", "no")]
+    assert errors[3].examples == [WrongAnswer("What is it?", "that", "this")]
+    many = count_answers([OUTCOMES[1]] * 50).errors[0]
+    assert (many.count, len(many.examples)) == (50, SHOWN_EXAMPLES)
+
+
+def test_grader_and_names_are_compared_where_both_speak() -> None:
+    assert count_answers(OUTCOMES).agreement == Agreement(graded=2, agreed=1, unread=1)
+
+
+def test_no_outcomes_are_no_answers() -> None:
+    nothing = count_answers([])
+    assert (nothing.kinds, nothing.errors, nothing.agreement, nothing.writing) == ([], [], Agreement(0, 0), None)
+    assert answer_tables([]) == answer_tables(OUTCOMES[7:]) == []
+
+
+def test_the_tables_say_what_was_counted() -> None:
+    kinds, errors = answer_tables(OUTCOMES)
+    assert (kinds.key, kinds.columns) == (
+        "kinds",
+        ["kind", "answers", "right", "refused", "off the format", "by guessing"],
+    )
+    assert [tuple(row.values()) for row in kinds.rows] == [
+        ("wh", 3, share(1, 3), 0, 0, 0.0),
+        ("yes/no", 4, share(1, 4), 1, 1, 0.5),
+    ]
+    assert kinds.notes == [
+        "Grader and names say the same of 1 of 2 wh-answers.",
+        "1 replies of the grader could not be read: names decided alone.",
+    ]
+    assert (errors.key, errors.groups_by) == ("errors", "class")
+    assert [tuple(row.values()) for row in errors.rows][:2] == [
+        ("factual", 2, 0.4, "Is it?", "No.", "yes"),
+        ("factual", 2, 0.4, "What is it?", "that", "this"),
+    ]
+    assert [table.key for table in answer_tables(OUTCOMES[:1])] == ["kinds"]
+
+
+def test_the_most_frequent_reasons_against_a_writers_words_are_told() -> None:
+    # What a reason means in this question stands behind the colon.
+    written = [yes_no(RIGHT, True, written=True)] * 2
+    failed = [
+        yes_no(RIGHT, True, written=False, fell_back=("says nothing", f"reason {n}: this {n} time"))
+        for n in range(SHOWN_REASONS)
+    ]
+    (table,) = answer_tables([*written, *failed])
+    (note,) = table.notes
+    assert note.startswith("2 of 7 questions are in the writer's words. What it wrote instead of the others: ")
+    assert "says nothing (5); reason 0 (1)" in note
+    assert f"reason {SHOWN_REASONS - 1}" not in note
+    assert note.endswith("; ….")
+
+
+@pytest.mark.parametrize(
+    ("answer", "error", "winner"),
+    [
+        ("No. It is not.", "factual", "No."),
+        ("No.", None, None),
+        ("", "off-format", ""),
+        (None, "refused", ""),
+        ("n" * 100, "factual", "n" * 79 + "…"),
+    ],
+)
+def test_a_winner_is_the_first_sentence_of_a_mistake(answer: str | None, error: str | None, winner: str | None) -> None:
+    assert QuestionEvidence("yes/no", "Is it?", answer, 0.5, expected=True, error=error).winner == winner
+
+
+def test_what_is_right_is_yes_or_no_or_all_that_is() -> None:
+    several = (RightAnswer("a", ("this", "it")), RightAnswer("b", ("that",)))
+    assert QuestionEvidence("wh", "What?", "that", 0.0, right=several).right_answer == "this; that"
+    assert QuestionEvidence("yes/no", "Is it?", "No.", 0.5, expected=False).right_answer == "no"
+    assert QuestionEvidence("yes/no", "Is it?", "No.", 0.5, expected=True).right_answer == "yes"

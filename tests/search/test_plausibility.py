@@ -1,0 +1,38 @@
+"""Plausibility as the sum over names, and why an entity has none."""
+
+import math
+
+import numpy as np
+import pytest
+from scipy.special import logsumexp
+
+from kgprobe.models.scoring.scorer import Scorer
+from kgprobe.search.plausibility import Candidates, log_plausibilities
+from kgprobe.verbalize.sentences import Cloze
+from tests.models.tiny import byte_level, naive_score, random_model
+
+CLOZE = Cloze("The capital of [X] is [Y]", "Japan")
+NAMES = [("Tokyo", "Tokyo City"), ("Kyoto", "York " * 300, "\ud800"), (" ",), ("York", "New York", "York")]
+
+
+@pytest.fixture(scope="module")
+def tiny() -> Scorer:
+    tokenizer = byte_level(bos=True)
+    return Scorer(random_model("gpt2", len(tokenizer)), tokenizer, name="tiny")
+
+
+def test_one_name_that_cannot_be_taken_leaves_its_entity_without_a_value_and_no_other(tiny: Scorer) -> None:
+    long = Candidates(Cloze("The capital of [X] is [Y]", "Japan " * 300), NAMES)
+    found, nothing, short = log_plausibilities(tiny, [Candidates(CLOZE, NAMES), long, Candidates(CLOZE, NAMES[:1])])
+    # The first of its names that the model cannot take says why.
+    assert found.reasons.keys() == {1}
+    assert "more than the 256" in found.reasons[1]
+    assert np.isnan(found.values).tolist() == [False, True, False, False]
+    assert found.values[2] == -math.inf
+    for place, names in ((0, ["Tokyo", "Tokyo City"]), (3, ["York", "New York"])):
+        naive = [naive_score(tiny.model, tiny.tokenizer, [0], CLOZE.prompt, name, eos=True) for name in names]
+        assert found.values[place] == pytest.approx(logsumexp(naive), abs=1e-4)
+    assert short.values == pytest.approx(found.values[:1], abs=1e-5)
+    # A sentence that cannot be taken leaves all of them without.
+    assert nothing.reasons.keys() == {0, 1, 3}
+    assert nothing.values[2] == -math.inf

@@ -1,0 +1,83 @@
+"""The house: which room may know which."""
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+PACKAGE = Path(__file__).parent.parent / "kgprobe"
+
+# From the ground up: a room knows itself and those before it.
+ORDER = [
+    "words",
+    "sources",
+    "graph",
+    "servers",
+    "models",
+    "sampling",
+    "verbalize",
+    "search",
+    "probes",
+    "beliefs",
+    "asking",
+    "analysis",
+    "baselines",
+    "studies",
+    "report",
+    "library",
+    "cli",
+]
+# Words that all rooms share.
+WORDS = {
+    "errors",
+    "estimates",
+    "files",
+    "intervals",
+    "options",
+    "plugins",
+    "progress",
+    "records",
+    "tables",
+    "waiting",
+}
+MOST_LINES = 400
+
+
+def modules() -> list[Path]:
+    return sorted(path for path in PACKAGE.rglob("*.py") if path.parent != PACKAGE or path.stem in WORDS)
+
+
+def room_of(module: str) -> str:
+    """The room of a module by its dotted name; the door for the package itself."""
+    parts = module.split(".")
+    if len(parts) == 1:
+        return "words"
+    return "words" if parts[1] in WORDS or parts[1] == "__version__" else parts[1]
+
+
+def imported(path: Path) -> Iterator[str]:
+    """What a module imports of the package, for types too, wherever it does."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from (name.name for name in node.names if name.name.split(".")[0] == "kgprobe")
+        elif isinstance(node, ast.ImportFrom) and node.module and node.module.split(".")[0] == "kgprobe":
+            yield from [f"kgprobe.{name.name}" for name in node.names] if node.module == "kgprobe" else [node.module]
+
+
+def test_data_moves_downwards_only() -> None:
+    above = []
+    for path in modules():
+        own = room_of(".".join(("kgprobe", *path.relative_to(PACKAGE).with_suffix("").parts)))
+        above += [
+            f"{path.relative_to(PACKAGE)} knows {name}"
+            for name in imported(path)
+            if ORDER.index(room_of(name)) > ORDER.index(own)
+        ]
+    assert above == []
+
+
+def test_no_module_has_more_lines_than_a_reader_has_patience() -> None:
+    assert {
+        str(path.relative_to(PACKAGE)): lines
+        for path in PACKAGE.rglob("*.py")
+        if (lines := len(path.read_text(encoding="utf-8").splitlines())) > MOST_LINES
+    } == {}

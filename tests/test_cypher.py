@@ -1,0 +1,58 @@
+"""Habits of the queries that all files of cypher/ share."""
+
+import re
+
+import pytest
+
+from kgprobe.graph.queries import get_query, query_names
+
+# True at a date, and over before it; X is whatever a query calls the fact.
+CURRENT = re.compile(
+    r"coalesce\((\w+)\.from, \$as_of\) <= \$as_of AND coalesce\(\1\.until, \$as_of\) >= \$as_of(?![\w.])"
+)
+ENDED = re.compile(r"\b\w+\.until < \$as_of(?![\w.])")
+# What there is of a fact's bounds and of the date, in whatever way they are compared.
+COMPARED = re.compile(r"\$as_of")
+
+
+def statement(name: str) -> str:
+    """A query without its comments and line breaks."""
+    lines = (line.split("//")[0] for line in get_query(name).text.splitlines())
+    return re.sub(r"\s+", " ", " ".join(lines)).strip()
+
+
+def test_the_files_are_found() -> None:
+    assert len(query_names()) > 50
+    uses = [name for name in query_names() if "$as_of" in statement(name)]
+    assert {"sample/askable", "sample/answers", "beliefs/propagate"} <= set(uses)
+
+
+@pytest.mark.parametrize("name", [name for name in query_names() if "$as_of" in statement(name)])
+def test_current_at_a_date_is_written_in_one_way(name: str) -> None:
+    text = statement(name)
+    assert CURRENT.search(text) or ENDED.search(text)
+    rest = ENDED.sub("", CURRENT.sub("", text))
+    # A date that was not given has a say in nothing, which is not a comparison with a bound.
+    rest = rest.replace("$as_of IS NULL OR", "")
+    assert not COMPARED.search(rest), rest
+
+
+def test_what_is_a_distractor_is_said_in_one_file() -> None:
+    """Ω(f): not itself, with a label, not right, no namesake; by types, or by the relation where there are none."""
+    tests = {
+        "shares a type": r"any\(type IN coalesce\(rival\.types, \[\]\) WHERE type IN types\)",
+        "says why not": r"'namesake'",
+    }
+    for said in tests.values():
+        assert [name for name in query_names() if re.search(said, statement(name))] == ["sample/distractors"]
+    # Hard negatives are no distractors: they are objects of the relation, of whatever type.
+    names_compared = [name for name in query_names() if re.search(r"rival\.label IN names", statement(name))]
+    assert names_compared == ["sample/distractors", "sample/negatives"]
+
+
+@pytest.mark.parametrize("name", query_names())
+def test_a_query_says_its_question_its_parameters_and_its_rows(name: str) -> None:
+    query = get_query(name)
+    assert query.about, "it begins with a comment"
+    said = set(re.findall(r"\$(\w+)", query.about))
+    assert set(re.findall(r"\$(\w+)", statement(name))) <= said

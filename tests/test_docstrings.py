@@ -1,0 +1,74 @@
+"""The examples in the docstrings of public modules: each is run, on the sample graph.
+
+An example finds there, beside what its module has: ``graph``, the sample graph on the embedded engine; ``kgprobe``; and
+whatever opens a graph without naming one gets that graph.
+"""
+
+import doctest
+import importlib
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import kgprobe
+from kgprobe.graph.client import Graph
+from kgprobe.graph.ingest import load
+from kgprobe.loaders.sample import open_sample
+from kgprobe.servers.opening import open_graph
+
+# Every module whose docstrings open with use.
+MODULES = (
+    "kgprobe.graph.client",
+    "kgprobe.graph.rows",
+    "kgprobe.graph.subgraphs",
+    "kgprobe.intervals",
+    "kgprobe.library.comparing",
+    "kgprobe.library.measure_studies",
+    "kgprobe.library.measuring",
+    "kgprobe.library.models",
+    "kgprobe.library.rounds",
+    "kgprobe.library.samples",
+    "kgprobe.library.sampling_study",
+    "kgprobe.library.studies",
+    "kgprobe.library.templates",
+    "kgprobe.servers.opening",
+)
+
+
+@pytest.fixture(scope="module")
+def sample_graph(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Graph, Path]]:
+    """The sample graph and its folder; examples may write to it what others do not see."""
+    folder = tmp_path_factory.mktemp("sample") / "graph"
+    with open_graph(folder, memory=1024) as graph:
+        load(graph, open_sample())
+        yield graph, folder
+
+
+@pytest.mark.usefixtures("shared_demo")
+@pytest.mark.parametrize("module", MODULES)
+def test_examples_run(
+    module: str,
+    sample_graph: tuple[Graph, Path],
+    demo_folder: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+) -> None:
+    graph, folder = sample_graph
+    (tmp_path / "home").mkdir()
+    (tmp_path / "home" / "models").symlink_to(demo_folder.parent)
+    monkeypatch.setenv("KGPROBE_HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("KGPROBE_GRAPH", str(folder))
+    # Files that an example writes.
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "100")
+    imported = importlib.import_module(module)
+    examples = doctest.DocTestFinder(exclude_empty=True).find(
+        imported, globs={**vars(imported), "graph": graph, "kgprobe": kgprobe}
+    )
+    runner = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE)
+    complaints: list[str] = []
+    for example in examples:
+        runner.run(example, out=complaints.append)
+    assert not complaints, "".join(complaints)
+    assert runner.tries > 0, f"{module} has no example"

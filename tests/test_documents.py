@@ -1,0 +1,321 @@
+"""Documents say what is there: links, commands, options, and Python that runs."""
+
+import ast
+import contextlib
+import doctest
+import functools
+import importlib
+import re
+import shlex
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import click
+import pytest
+
+import kgprobe
+from kgprobe.baselines.register import BASELINES
+from kgprobe.cli.main import kgprobe as command_line
+from kgprobe.options import make_options
+from kgprobe.probes.register import PROBES
+from kgprobe.records import Rejected
+from kgprobe.search.strategies import STRATEGIES
+from kgprobe.sources.contract import LOADERS, open_source
+
+ROOT = Path(__file__).parent.parent
+DOCUMENTS = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), ROOT / "docker" / "README.md"])
+# Where commands are shown as they are today; the changelog also has those that were.
+SHOWING = [document for document in DOCUMENTS if document.name != "CHANGELOG.md"]
+SESSION = ROOT / "docs" / "library.md"
+CONTRIBUTING = ROOT / "CONTRIBUTING.md"
+MOST = 100
+
+_LINK = re.compile(r"!?\[[^\]]*\]\(([^)\s]+)\)")
+_SPAN = re.compile(r"`([^`]+)`")
+_FLAG = re.compile(r"(?<![\w-])--?[a-z][a-z-]*")
+
+
+@dataclass(frozen=True)
+class Block:
+    """A fenced block: its language, the number of its first line, and its text."""
+
+    language: str
+    line: int
+    text: str
+
+
+def blocks_of(document: Path, *languages: str) -> list[Block]:
+    """The fenced blocks of a document, of these languages or of all."""
+    blocks: list[Block] = []
+    fence: tuple[str, int] | None = None
+    inside: list[str] = []
+    for number, line in enumerate(document.read_text(encoding="utf-8").splitlines(), start=1):
+        if line.startswith("```"):
+            if fence is None:
+                fence, inside = (line[3:].strip(), number + 1), []
+            else:
+                blocks.append(Block(*fence, "\n".join(inside) + "\n"))
+                fence = None
+        elif fence is not None:
+            inside.append(line)
+    assert fence is None, f"{document}: a block is not closed"
+    return [block for block in blocks if not languages or block.language in languages]
+
+
+def prose_of(document: Path) -> str:
+    """A document without its fenced blocks, whose lines are left empty."""
+    text = document.read_text(encoding="utf-8")
+    return re.sub(r"^```.*?^```$", lambda block: "\n" * block[0].count("\n"), text, flags=re.DOTALL | re.MULTILINE)
+
+
+def anchors_of(document: Path) -> list[str]:
+    """What links to its headings end in, as GitHub makes them."""
+    headings = re.findall(r"^#+ (.+)$", prose_of(document), re.MULTILINE)
+    return [re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings]
+
+
+def named(document: Path) -> str:
+    return str(document.relative_to(ROOT))
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=named)
+def test_lines_of_prose_are_short(document: Path) -> None:
+    lines = enumerate(prose_of(document).splitlines(), start=1)
+    assert [number for number, line in lines if len(line) >= MOST and not line.startswith("|")] == []
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=named)
+def test_links_lead_to_files_and_headings(document: Path) -> None:
+    lost = []
+    for target in _LINK.findall(prose_of(document)):
+        path, _, anchor = target.partition("#")
+        if re.match(r"[a-z]+:", path):
+            continue
+        file = (document.parent / path).resolve() if path else document
+        if not file.exists() or (anchor and anchor not in anchors_of(file)):
+            lost.append(target)
+    assert lost == []
+
+
+def test_the_readme_is_one_page_whose_two_commands_ci_runs() -> None:
+    readme = ROOT / "README.md"
+    assert len(readme.read_text(encoding="utf-8").splitlines()) <= 120
+    (block,) = blocks_of(readme, "bash")
+    assert block.text.splitlines() == [
+        'python -m pip install -e ".[demo]" && kgprobe demo',
+        'python -m pip install -e ".[test]" && python -m pytest -n 2 --dist loadfile',
+    ]
+
+
+def test_every_document_is_in_the_table_of_contents() -> None:
+    contents = ROOT / "docs" / "README.md"
+    linked = {(contents.parent / target).resolve() for target in _LINK.findall(prose_of(contents))}
+    assert {document for document in (ROOT / "docs").glob("**/*.md") if document != contents} <= linked
+
+
+@pytest.mark.parametrize("document", SHOWING, ids=named)
+def test_files_that_are_named_are_there(document: Path) -> None:
+    spans = _SPAN.findall(prose_of(document))
+    paths = [span for span in spans if re.fullmatch(r"(?:benchmarks|cypher|docs|kgprobe|loaders|tests)/[\w./-]*", span)]
+    assert [path for path in paths if not (ROOT / path).exists()] == []
+
+
+# Commands
+
+
+def commands_in(text: str) -> Iterator[list[str]]:
+    """The arguments of each `kgprobe …` of a shell line."""
+    words = shlex.split(text.replace("…", ""), comments=True)
+    for place, word in enumerate(words):
+        if word == "kgprobe" and (place == 0 or "=" in words[place - 1] or words[place - 1] in ("|", "&&", ";")):
+            rest = words[place + 1 :]
+            ends = [number for number, one in enumerate(rest) if one in ("|", "&&", ";", ">")]
+            yield rest[: ends[0]] if ends else rest
+
+
+def problems_of(arguments: Sequence[str]) -> list[str]:
+    """What of a command line does not exist: the command, or options of it."""
+    command: click.Command = command_line
+    context = click.Context(command)
+    rest = list(arguments)
+    while isinstance(command, click.Group) and rest and not rest[0].startswith("-"):
+        found = command.get_command(context, rest[0])
+        if found is None:
+            return [f"there is no command {' '.join(arguments)}"]
+        command, context = found, click.Context(found, parent=context, info_name=rest.pop(0))
+    known = flags_of(command)
+    given = [word.partition("=")[0] for word in rest if re.match(r"--?[a-z]", word)]
+    return [f"{' '.join(arguments)}: there is no {flag}" for flag in given if flag not in known]
+
+
+def flags_of(command: click.Command) -> set[str]:
+    """The options of a command."""
+    own = {flag for parameter in command.params for flag in (*parameter.opts, *parameter.secondary_opts)}
+    return {*own, "--help", "--version"}
+
+
+@functools.cache
+def all_flags() -> frozenset[str]:
+    """The options of all commands."""
+
+    def of(command: click.Command, context: click.Context) -> Iterator[str]:
+        yield from flags_of(command)
+        if isinstance(command, click.Group):
+            for name in command.list_commands(context):
+                inner = command.get_command(context, name)
+                assert inner is not None
+                yield from of(inner, click.Context(inner, parent=context, info_name=name))
+
+    return frozenset(of(command_line, click.Context(command_line)))
+
+
+@pytest.mark.parametrize("document", SHOWING, ids=named)
+def test_commands_that_are_shown_exist_with_their_options(document: Path) -> None:
+    shown = [
+        line.removeprefix("$ ")
+        for block in blocks_of(document, "console", "bash")
+        for line in block.text.splitlines()
+        if line.startswith("$ ") or block.language == "bash"
+    ]
+    spans = [" ".join(span.split()) for span in _SPAN.findall(prose_of(document))]
+    shown += [span for span in spans if re.match(r"kgprobe [a-z]", span)]
+    assert [problem for line in shown for one in commands_in(line) for problem in problems_of(one)] == []
+
+
+@pytest.mark.parametrize("document", SHOWING, ids=named)
+def test_options_that_prose_names_are_those_of_a_command(document: Path) -> None:
+    spans = [span for span in _SPAN.findall(prose_of(document)) if span.startswith("-")]
+    named_flags = {flag for span in spans for flag in _FLAG.findall(span)}
+    assert named_flags - all_flags() == set()
+
+
+def test_a_command_or_an_option_that_is_not_there_is_found() -> None:
+    lines = ["kgprobe graph sing", "kgprobe probe distractors --judge x", "FOO=1 kgprobe load sample --strict | head"]
+    assert [problem for line in lines for one in commands_in(line) for problem in problems_of(one)] == [
+        "there is no command graph sing",
+        "probe distractors --judge x: there is no --judge",
+    ]
+
+
+# Python
+
+
+@pytest.mark.parametrize("document", SHOWING, ids=named)
+def test_names_of_the_library_that_are_shown_are_at_the_door(document: Path) -> None:
+    sources = [block.text for block in blocks_of(document, "python", "py")]
+    text = "\n".join([*sources, *_SPAN.findall(prose_of(document))])
+    shown = set(re.findall(r"\bkgprobe\.([a-z]\w+)\(", text))
+    assert shown - set(kgprobe.__all__) == set()
+
+
+@dataclass(frozen=True)
+class Installed:
+    """The examples of CONTRIBUTING, as an installed package.
+
+    Attributes:
+        folder: with the modules.
+        entry_points: name by group.
+    """
+
+    folder: Path
+    entry_points: Mapping[str, str]
+
+
+@pytest.fixture
+def examples(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Installed]:
+    """The modules that CONTRIBUTING shows (their first line names the file), installed with their entry points."""
+    folder = tmp_path / "installed"
+    metadata = folder / "kgprobe_examples-1.0.dist-info"
+    metadata.mkdir(parents=True)
+    modules = []
+    for block in blocks_of(CONTRIBUTING, "python"):
+        name = re.match(r"# (\w+)\.py\n", block.text)
+        assert name is not None, f"CONTRIBUTING.md, line {block.line}: the first line names no file"
+        (folder / f"{name[1]}.py").write_text(block.text, encoding="utf-8")
+        modules.append(name[1])
+    entry_points = "".join(block.text for block in blocks_of(CONTRIBUTING, "toml"))
+    ini = re.sub(r'\[project\.entry-points\."(.+)"\]', r"[\1]", entry_points).replace('"', "")
+    (metadata / "entry_points.txt").write_text(ini, encoding="utf-8")
+    (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: kgprobe-examples\nVersion: 1.0\n")
+    monkeypatch.syspath_prepend(folder)
+    importlib.invalidate_caches()
+    yield Installed(folder, dict(re.findall(r"\[(\S+)\]\n(\S+) =", ini)))
+    for module in modules:
+        sys.modules.pop(module, None)
+
+
+def test_examples_of_what_can_be_added_are_registered(examples: Installed) -> None:
+    registers = {register.group: register for register in (PROBES, STRATEGIES, BASELINES, LOADERS)}
+    assert set(examples.entry_points) == set(registers)
+    for group, name in examples.entry_points.items():
+        # A loader has no name but that of its entry point.
+        assert getattr(registers[group].get(name), "name", name) == name
+
+
+def test_the_example_of_a_probe_is_a_command_with_its_options(examples: Installed) -> None:
+    name = examples.entry_points[PROBES.group]
+    assert make_options(PROBES.get(name).options, {"others": 2}, name).others == 2
+    assert problems_of(["probe", name, "--others", "2"]) == []
+
+
+def test_the_example_of_a_loader_reads(examples: Installed) -> None:
+    table = examples.folder / "nations.csv"
+    table.write_text("France,Paris\nAtlantis\n")
+    source = open_source(examples.entry_points[LOADERS.group], table=table)
+    assert [placed.line for placed in source.facts() if isinstance(placed.record, Rejected)] == [2]
+    assert [placed.record.label for placed in source.entities()] == ["France", "Paris", "Atlantis"]
+    assert len(list(source.relations())) == 1
+    assert source.done == source.total
+
+
+def test_python_of_documents_can_be_read() -> None:
+    for document in SHOWING:
+        for block in blocks_of(document, "python", "py"):
+            if not block.text.startswith(">>>"):
+                ast.parse(block.text, f"{named(document)}, line {block.line}")
+
+
+@pytest.fixture
+def home(tmp_path: Path, demo_folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A user's own folder with the demo model in it, where the session also writes its files."""
+    folder = tmp_path / "home"
+    folder.mkdir()
+    (folder / "models").symlink_to(demo_folder.parent)
+    monkeypatch.setenv("KGPROBE_HOME", str(folder))
+    for variable in ("KGPROBE_GRAPH", "KGPROBE_GRAPH_DATABASE"):
+        monkeypatch.delenv(variable, raising=False)
+    monkeypatch.chdir(tmp_path)
+    return folder
+
+
+@pytest.mark.usefixtures("home", "examples", "shared_demo")
+def test_the_session_in_python_runs_as_it_is_written() -> None:
+    namespace: dict[str, object] = {"__name__": "__main__"}
+    runner = doctest.DocTestRunner(verbose=False)
+    told: list[str] = []
+    with contextlib.closing(_Graphs(namespace)):
+        for block in blocks_of(SESSION, "python"):
+            place = f"{named(SESSION)}, line {block.line}"
+            if block.text.startswith(">>>"):
+                test = doctest.DocTestParser().get_doctest(block.text, namespace, place, named(SESSION), block.line - 1)
+                runner.run(test, out=told.append, clear_globs=False)
+                # A test works on a copy of what it is given.
+                namespace.update(test.globs)
+                assert told == [], "".join(told)
+            else:
+                # Errors name the line of the document.
+                exec(compile("\n" * (block.line - 1) + block.text, str(SESSION), "exec"), namespace)  # noqa: S102
+
+
+class _Graphs:
+    """Closes the session's graph, also where the session broke off."""
+
+    def __init__(self, namespace: Mapping[str, object]) -> None:
+        self._namespace = namespace
+
+    def close(self) -> None:
+        graph = self._namespace.get("graph")
+        if graph is not None:
+            graph.close()  # type: ignore[attr-defined]

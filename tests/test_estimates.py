@@ -1,0 +1,30 @@
+"""Shares with Wilson's interval, against its closed form."""
+
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as some
+
+from kgprobe.estimates import share
+
+
+@given(some.integers(1, 500), some.data())
+def test_a_share_has_wilsons_interval(total: int, data: some.DataObject) -> None:
+    count = data.draw(some.integers(0, total))
+    found = share(count, total)
+    z = 1.959963984540054
+    p = count / total
+    middle = (p + z * z / (2 * total)) / (1 + z * z / total)
+    half = z / (1 + z * z / total) * math.sqrt(p * (1 - p) / total + z * z / (4 * total * total))
+    assert found.value == p
+    assert found.low == pytest.approx(max(0, middle - half), abs=1e-9)
+    assert found.high == pytest.approx(min(1, middle + half), abs=1e-9)
+    assert 0 <= found.low <= found.value <= found.high <= 1
+
+
+@given(some.integers(1, 400), some.data())
+def test_what_is_counted_the_other_way_round_is_the_mirror_image(total: int, data: some.DataObject) -> None:
+    count = data.draw(some.integers(0, total))
+    one, other = share(count, total), share(total - count, total)
+    assert (one.low, one.high) == pytest.approx((1 - other.high, 1 - other.low))

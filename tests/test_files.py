@@ -1,0 +1,129 @@
+"""Files that are whole or not there: errors, kills, a full disk."""
+
+import errno
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from kgprobe import files as module
+from kgprobe.errors import KgprobeError
+from kgprobe.files import appearing, disk_is_full, home, make_folder, replacing
+
+KILLED = """
+import os, signal, sys
+from pathlib import Path
+from kgprobe.files import appearing, replacing
+with replacing(Path(sys.argv[1]), durable=True) as unfinished:
+    unfinished.write_text("half of the ")
+    os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+@pytest.mark.parametrize("durable", [False, True])
+def test_a_file_takes_the_place_of_another_when_it_is_whole(tmp_path: Path, durable: bool) -> None:
+    path = tmp_path / "file.txt"
+    for text in ("old", "new"):
+        before = path.read_text() if path.exists() else None
+        with replacing(path, durable=durable) as unfinished:
+            unfinished.write_text(text)
+            assert unfinished.parent == path.parent
+            assert (path.read_text() if path.exists() else None) == before
+        assert path.read_text() == text
+    assert list(tmp_path.iterdir()) == [path]
+
+
+@pytest.mark.parametrize("error", [ValueError("no"), KeyboardInterrupt(), OSError("gone")])
+def test_an_error_leaves_the_old_file(tmp_path: Path, error: BaseException) -> None:
+    path = tmp_path / "file.txt"
+    path.write_text("old")
+    expected = KgprobeError if isinstance(error, OSError) else type(error)
+
+    def write() -> None:
+        with replacing(path) as unfinished:
+            unfinished.write_text("half of the ")
+            raise error
+
+    with pytest.raises(expected):
+        write()
+    assert path.read_text() == "old"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_kill_leaves_the_old_file_and_the_next_writer_cleans_up(tmp_path: Path) -> None:
+    path = tmp_path / "file.txt"
+    path.write_text("old")
+    done = subprocess.run([sys.executable, "-c", KILLED, str(path)], check=False)
+    assert done.returncode == -signal.SIGKILL
+    assert path.read_text() == "old"
+    with replacing(path) as unfinished:
+        unfinished.write_text("new")
+    assert path.read_text() == "new"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_place_that_cannot_be_written_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "nowhere" / "file.txt"
+    with pytest.raises(KgprobeError, match="cannot be written: No such file") as raised, replacing(path) as unfinished:
+        unfinished.write_text("new")
+    assert str(path) in str(raised.value)
+    (tmp_path / "folder").mkdir()
+    with pytest.raises(KgprobeError, match="cannot be written"), replacing(tmp_path / "folder") as unfinished:
+        unfinished.write_text("new")
+    assert [entry.name for entry in tmp_path.iterdir()] == ["folder"]
+
+
+@pytest.mark.parametrize("free", [0, 2**40])
+def test_a_full_disk_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, free: int) -> None:
+    usage = module.shutil.disk_usage(tmp_path)
+    monkeypatch.setattr(module.shutil, "disk_usage", lambda _: usage._replace(free=free))
+    assert (disk_is_full(tmp_path) is None) == bool(free)
+    # Without a full disk it is something else that the error is about.
+    said = "No space left" if free else f"The disk under {tmp_path} is full"
+    with pytest.raises(KgprobeError, match=said), replacing(tmp_path / "file.txt"):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+
+def test_a_folder_appears_when_it_is_whole_or_not_at_all(tmp_path: Path) -> None:
+    folder = tmp_path / "index"
+    (tmp_path / "index.part").mkdir()
+    (tmp_path / "index.part" / "left by a killed process").touch()
+    with pytest.raises(KgprobeError, match="No such file"), appearing(folder) as unfinished:
+        (unfinished / "left by a killed process").read_text()
+    assert not list(tmp_path.iterdir())
+    with appearing(folder) as unfinished:
+        (unfinished / "one").touch()
+        assert not folder.exists()
+    assert [path.name for path in tmp_path.rglob("*")] == ["index", "one"]
+    with pytest.raises(KgprobeError, match="index cannot be written: "), appearing(folder) as unfinished:
+        (unfinished / "two").touch()
+    assert [path.name for path in tmp_path.rglob("*")] == ["index", "one"]
+
+
+def test_the_users_folder_is_where_the_environment_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("KGPROBE_HOME", str(tmp_path / "mine"))
+    assert home() == tmp_path / "mine"
+    assert not home().exists(), "it is not made by being asked for"
+    monkeypatch.setenv("KGPROBE_HOME", "~/mine")
+    assert home() == Path.home() / "mine"
+    monkeypatch.delenv("KGPROBE_HOME")
+    assert home().is_absolute()
+
+
+def test_a_folder_is_made_with_those_above_it_or_the_way_out_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("KGPROBE_HOME", str(tmp_path / "elsewhere"))
+    make_folder(tmp_path / "a" / "b")
+    make_folder(tmp_path / "a" / "b")
+    assert (tmp_path / "a" / "b").is_dir()
+    (tmp_path / "file").touch()
+    with pytest.raises(KgprobeError, match=r"file/b cannot be made: .*\.$") as raised:
+        make_folder(tmp_path / "file" / "b")
+    assert "KGPROBE_HOME" not in str(raised.value)
+    monkeypatch.setenv("KGPROBE_HOME", str(tmp_path / "file"))
+    with pytest.raises(KgprobeError, match="KGPROBE_HOME names another place"):
+        make_folder(home() / "runs")

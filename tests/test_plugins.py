@@ -1,0 +1,68 @@
+"""Registers: what is installed, by name, also by somebody else."""
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from kgprobe.errors import UnknownNameError
+from kgprobe.plugins import Register
+from kgprobe.probes.register import PROBES
+from kgprobe.search.strategies import STRATEGIES
+
+Install = Callable[[str, str], None]
+
+
+@pytest.fixture
+def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Install:
+    """Installs a module of a text, with entry points of a text."""
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.delitem(sys.modules, "kgprobe_test_others", raising=False)
+
+    def write(module: str, entry_points: str) -> None:
+        folder = tmp_path / "others-1.0.dist-info"
+        folder.mkdir()
+        (folder / "METADATA").write_text("Metadata-Version: 2.1\nName: others\nVersion: 1.0\n")
+        (folder / "entry_points.txt").write_text(entry_points)
+        (tmp_path / "kgprobe_test_others.py").write_text(module)
+
+    return write
+
+
+def test_what_somebody_else_installs_stands_beside_ours(install: Install) -> None:
+    install(
+        "SPOON = 'a spoon'\n",
+        "[kgprobe.strategies]\nspoon = kgprobe_test_others:SPOON\n[kgprobe.test_spoons]\nz = x:y\na = x:y\n",
+    )
+    assert STRATEGIES.get("spoon") == "a spoon"
+    assert {"spoon", "random"} <= set(STRATEGIES.names())
+    assert "spoon" in STRATEGIES
+    assert "spoon" not in PROBES
+    assert Register("kgprobe.test_spoons", "spoon").names() == ["a", "z"]
+
+
+def test_to_list_names_imports_nothing(install: Install) -> None:
+    install("raise RuntimeError('imported')\n", "[kgprobe.test_spoons]\nspoon = kgprobe_test_others:SPOON\n")
+    register: Register[object] = Register("kgprobe.test_spoons", "spoon")
+    assert register.names() == ["spoon"]
+    assert "spoon" in register
+    with pytest.raises(RuntimeError, match="imported"):
+        register.get("spoon")
+
+
+def test_an_unknown_name_is_told_with_those_that_there_are() -> None:
+    with pytest.raises(UnknownNameError, match=r"no probe 'distractor'; there are: distractors, .*questions") as raised:
+        PROBES.get("distractor")
+    assert str(raised.value).endswith("Did you mean distractors?")
+    with pytest.raises(
+        UnknownNameError, match=r"There is no strategy '\?\?'; there are: approximate-optimal"
+    ) as raised:
+        STRATEGIES.get("??")
+    assert "Did you mean" not in str(raised.value)
+
+
+@pytest.mark.parametrize("register", [PROBES, STRATEGIES], ids=lambda register: register.kind)
+def test_names_are_sorted_and_each_is_what_it_calls_itself(register: Register) -> None:
+    assert register.names() == sorted(set(register.names()))
+    assert [register.get(name).name for name in register.names()] == register.names()
