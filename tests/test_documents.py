@@ -4,10 +4,8 @@ import ast
 import contextlib
 import doctest
 import functools
-import importlib
 import re
 import shlex
-import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,6 +21,7 @@ from kgprobe.probes.register import PROBES
 from kgprobe.records import Rejected
 from kgprobe.search.strategies import STRATEGIES
 from kgprobe.sources.contract import LOADERS, open_source
+from tests.installed import install
 
 ROOT = Path(__file__).parent.parent
 DOCUMENTS = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), ROOT / "docker" / "README.md"])
@@ -224,26 +223,18 @@ class Installed:
 
 
 @pytest.fixture
-def examples(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Installed]:
+def examples(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Installed:
     """The modules that CONTRIBUTING shows (their first line names the file), installed with their entry points."""
     folder = tmp_path / "installed"
-    metadata = folder / "kgprobe_examples-1.0.dist-info"
-    metadata.mkdir(parents=True)
-    modules = []
+    modules = {}
     for block in blocks_of(CONTRIBUTING, "python"):
         name = re.match(r"# (\w+)\.py\n", block.text)
         assert name is not None, f"CONTRIBUTING.md, line {block.line}: the first line names no file"
-        (folder / f"{name[1]}.py").write_text(block.text, encoding="utf-8")
-        modules.append(name[1])
+        modules[name[1]] = block.text
     entry_points = "".join(block.text for block in blocks_of(CONTRIBUTING, "toml"))
     ini = re.sub(r'\[project\.entry-points\."(.+)"\]', r"[\1]", entry_points).replace('"', "")
-    (metadata / "entry_points.txt").write_text(ini, encoding="utf-8")
-    (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: kgprobe-examples\nVersion: 1.0\n")
-    monkeypatch.syspath_prepend(folder)
-    importlib.invalidate_caches()
-    yield Installed(folder, dict(re.findall(r"\[(\S+)\]\n(\S+) =", ini)))
-    for module in modules:
-        sys.modules.pop(module, None)
+    install(folder, monkeypatch, modules, ini)
+    return Installed(folder, dict(re.findall(r"\[(\S+)\]\n(\S+) =", ini)))
 
 
 def test_examples_of_what_can_be_added_are_registered(examples: Installed) -> None:

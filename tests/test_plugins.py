@@ -1,6 +1,5 @@
 """Registers: what is installed, by name, also by somebody else."""
 
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -10,28 +9,19 @@ from kgprobe.errors import UnknownNameError
 from kgprobe.plugins import Register
 from kgprobe.probes.register import PROBES
 from kgprobe.search.strategies import STRATEGIES
+from tests.installed import install
 
 Install = Callable[[str, str], None]
 
 
 @pytest.fixture
-def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Install:
+def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Install:
     """Installs a module of a text, with entry points of a text."""
-    monkeypatch.syspath_prepend(str(tmp_path))
-    monkeypatch.delitem(sys.modules, "kgprobe_test_others", raising=False)
-
-    def write(module: str, entry_points: str) -> None:
-        folder = tmp_path / "others-1.0.dist-info"
-        folder.mkdir()
-        (folder / "METADATA").write_text("Metadata-Version: 2.1\nName: others\nVersion: 1.0\n")
-        (folder / "entry_points.txt").write_text(entry_points)
-        (tmp_path / "kgprobe_test_others.py").write_text(module)
-
-    return write
+    return lambda module, entry_points: install(tmp_path, monkeypatch, {"kgprobe_test_others": module}, entry_points)
 
 
-def test_what_somebody_else_installs_stands_beside_ours(install: Install) -> None:
-    install(
+def test_what_somebody_else_installs_stands_beside_ours(installed: Install) -> None:
+    installed(
         "SPOON = 'a spoon'\n",
         "[kgprobe.strategies]\nspoon = kgprobe_test_others:SPOON\n[kgprobe.test_spoons]\nz = x:y\na = x:y\n",
     )
@@ -42,8 +32,8 @@ def test_what_somebody_else_installs_stands_beside_ours(install: Install) -> Non
     assert Register("kgprobe.test_spoons", "spoon").names() == ["a", "z"]
 
 
-def test_to_list_names_imports_nothing(install: Install) -> None:
-    install("raise RuntimeError('imported')\n", "[kgprobe.test_spoons]\nspoon = kgprobe_test_others:SPOON\n")
+def test_to_list_names_imports_nothing(installed: Install) -> None:
+    installed("raise RuntimeError('imported')\n", "[kgprobe.test_spoons]\nspoon = kgprobe_test_others:SPOON\n")
     register: Register[object] = Register("kgprobe.test_spoons", "spoon")
     assert register.names() == ["spoon"]
     assert "spoon" in register

@@ -26,7 +26,15 @@ from kgprobe.cli.options import (
 from kgprobe.cli.probe import tell_missing
 from kgprobe.cli.running import open_models
 from kgprobe.cli.watching import counting, measuring
-from kgprobe.library.options import MeasuresOptions, ReplayOptions, SyntheticOptions
+from kgprobe.library.options import (
+    DISTRACTORS_DEFAULTS,
+    SENTENCES_DEFAULTS,
+    SIZES_DEFAULTS,
+    STRATEGIES_DEFAULTS,
+    MeasuresOptions,
+    ReplayOptions,
+    SyntheticOptions,
+)
 from kgprobe.probes.distractors import DistractorOptions
 from kgprobe.search.strategies import STRATEGIES
 
@@ -57,7 +65,7 @@ def study() -> None:
     show_default=True,
     help="Compare this one; repeatable.",
 )
-@given_options((None, DistractorOptions), defaults={"distractors": 100, "sentences": 1}, left_out=("strategy",))
+@given_options((None, DistractorOptions), defaults=STRATEGIES_DEFAULTS, left_out=("strategy",))
 @common_options
 def strategies(
     model: str, asked: FactsAsked, strategies: tuple[str, ...], given: dict[str, Any], common: Common
@@ -71,7 +79,7 @@ def strategies(
 @study.command(cls=cloup.Command)
 @model_option()
 @facts_options
-@given_options((None, DistractorOptions), defaults={"distractors": 200, "sentences": None})
+@given_options((None, DistractorOptions), defaults=DISTRACTORS_DEFAULTS)
 @common_options
 def distractors(model: str, asked: FactsAsked, given: dict[str, Any], common: Common) -> None:
     """How many distractors are enough: means, and whether the order of the facts has settled."""
@@ -83,7 +91,7 @@ def distractors(model: str, asked: FactsAsked, given: dict[str, Any], common: Co
 @study.command(cls=cloup.Command)
 @model_option()
 @facts_options
-@given_options((None, DistractorOptions), defaults={"distractors": 20, "sentences": None})
+@given_options((None, DistractorOptions), defaults=SENTENCES_DEFAULTS)
 @common_options
 def sentences(model: str, asked: FactsAsked, given: dict[str, Any], common: Common) -> None:
     """How many cloze sentences are enough: the measure over subsets of each fact's sentences."""
@@ -96,7 +104,7 @@ def sentences(model: str, asked: FactsAsked, given: dict[str, Any], common: Comm
 @cloup.option("--model", "models", required=True, multiple=True, metavar="SPEC", help="A model; repeat for each.")
 @explain_option
 @facts_options
-@given_options((None, DistractorOptions), defaults={"distractors": 20, "sentences": None})
+@given_options((None, DistractorOptions), defaults=SIZES_DEFAULTS)
 @common_options
 def sizes(models: tuple[str, ...], asked: FactsAsked, given: dict[str, Any], common: Common) -> None:
     """Does a larger model know more: Avg@n of several models against their numbers of parameters."""

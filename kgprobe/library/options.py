@@ -1,11 +1,44 @@
 """Options of calls that take many; light, so that the command line can make its own from them."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import date
+from typing import TYPE_CHECKING, TypedDict
 
 from kgprobe.beliefs import SAMPLING
 from kgprobe.options import option
 from kgprobe.search.strategies import STRATEGIES
 from kgprobe.studies.measure_names import measure_names
+
+if TYPE_CHECKING:
+    from kgprobe.sampling.selection import Listed
+
+
+class Measuring(TypedDict, total=False):
+    """What a study's measurements are about, and how they are made: as in :func:`kgprobe.measure` with distractors.
+
+    Attributes:
+        sample, facts, relations, as_of: which facts.
+        distractors, sentences, strategy, weighting, max_prefixes: options of the probe, see
+            :class:`~kgprobe.probes.distractors.DistractorOptions`; ``sentences``: None asks all of them.
+    """
+
+    sample: int | None
+    facts: "Listed | None"
+    relations: Sequence[str]
+    as_of: int | str | date | None
+    distractors: int
+    sentences: int | None
+    strategy: str
+    weighting: str
+    max_prefixes: int
+
+
+# What the studies of distractors take for the probe's options where nothing else is said.
+STRATEGIES_DEFAULTS: Measuring = {"distractors": 100, "sentences": 1}
+DISTRACTORS_DEFAULTS: Measuring = {"distractors": 200, "sentences": None}
+SENTENCES_DEFAULTS: Measuring = {"distractors": 20, "sentences": None}
+SIZES_DEFAULTS: Measuring = {"distractors": 20, "sentences": None}
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,6 @@ Those that set several measures side by side are in :mod:`.measure_studies`, the
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from datetime import date
 from typing import TYPE_CHECKING, Any
 
 from kgprobe.asking.watch import NOBODY, Watch
@@ -14,10 +13,17 @@ from kgprobe.errors import ArgumentError, KgprobeError
 from kgprobe.graph.client import Graph
 from kgprobe.intervals import as_of_day
 from kgprobe.library.measuring import Measurement, measure
+from kgprobe.library.options import (
+    DISTRACTORS_DEFAULTS,
+    SENTENCES_DEFAULTS,
+    SIZES_DEFAULTS,
+    STRATEGIES_DEFAULTS,
+    Measuring,
+)
 from kgprobe.library.study_result import StudyResult, kept
 from kgprobe.models.model import Model, Models, load_model
 from kgprobe.probes.distractors.curves import Measured, measured
-from kgprobe.sampling.selection import Selection, list_facts
+from kgprobe.sampling.selection import list_facts
 from kgprobe.search.strategies import STRATEGIES
 from kgprobe.studies.counts import counts_study
 from kgprobe.studies.sentences import sentences_study
@@ -25,7 +31,7 @@ from kgprobe.studies.sizes import measured_models, sizes_study
 from kgprobe.studies.strategies import strategies_study
 
 if TYPE_CHECKING:
-    from kgprobe.sampling.selection import Listed
+    from typing_extensions import Unpack
 
 
 def study_strategies(
@@ -33,19 +39,12 @@ def study_strategies(
     model: Model | str,
     *,
     strategies: Sequence[str] | None = None,
-    sample: int | None = None,
-    facts: "Listed | None" = None,
-    relations: Sequence[str] = (),
-    distractors: int = 100,
-    sentences: int | None = 1,
-    weighting: str = "tf-idf",
-    max_prefixes: int = 2_000,
     seed: int = 0,
-    as_of: int | str | date | None = None,
     models: Models | None = None,
     watch: Watch = NOBODY,
+    **measuring: "Unpack[Measuring]",
 ) -> StudyResult:
-    """Which strategy retrieves the hardest distractors: mean Min@n for n up to ``distractors``.
+    """Which strategy retrieves the hardest distractors: mean Min@n for n up to ``distractors`` (100), in one sentence.
 
     >>> result = kgprobe.study_strategies(
     ...     graph, "demo", strategies=["random", "semantic"], relations=["P36"], sample=4, distractors=3
@@ -59,94 +58,50 @@ def study_strategies(
     Args:
         model: see :func:`kgprobe.load_model`; its spec will do.
         strategies: by name; None compares all.
-        sample, facts, relations, seed, as_of, models: as in :func:`kgprobe.measure`.
-        distractors: the greatest n.
-        sentences: how many cloze sentences of the relation are asked, drawn at random; None asks all of them.
-        weighting, max_prefixes: options of strategies, see
-            :class:`~kgprobe.probes.distractors.DistractorOptions`.
+        seed, models: as in :func:`kgprobe.measure`.
         watch: told, and asked, as each strategy's measurement goes.
+        measuring: see :class:`~kgprobe.library.options.Measuring`.
 
     Raises:
         UnknownNameError: there is no such model or relation.
-        ArgumentError: a value cannot be.
+        ArgumentError: there is no such argument, or a value cannot be.
         KgprobeError: no fact could be asked with all strategies, or the watch ended it.
     """
     names = list(dict.fromkeys(STRATEGIES.names() if strategies is None else strategies))
     if not names:
         raise ArgumentError("strategies", f"is empty; there are: {', '.join(STRATEGIES.names())}.")
+    if "strategy" in measuring:
+        raise ArgumentError("strategy", "is not one of this study's: it compares several, `strategies`.")
     opened = models or Models()
     asked = opened.open(model) if isinstance(model, str) else model
-    listed = _listed(graph, facts, as_of)
+    measuring, missing = _listed(graph, measuring)
+    given = STRATEGIES_DEFAULTS | measuring
     made = {
-        name: _measured(
-            graph,
-            asked,
-            watch,
-            name,
-            strategy=name,
-            sample=sample,
-            facts=listed and listed.keys,
-            relations=relations,
-            distractors=distractors,
-            sentences=sentences,
-            weighting=weighting,
-            max_prefixes=max_prefixes,
-            seed=seed,
-            as_of=as_of,
-            models=opened,
-        )
-        for name in names
+        name: _measured(graph, asked, watch, name, strategy=name, seed=seed, models=opened, **given) for name in names
     }
     by_name = {name: _curves(one) for name, one in made.items()}
-    return kept(strategies_study(by_name, asked.name, _config(made, seed), seed), listed.missing if listed else ())
+    return kept(strategies_study(by_name, asked.name, _config(made, seed), seed), missing)
 
 
 def study_distractors(
     graph: Graph,
     model: Model | str,
     *,
-    sample: int | None = None,
-    facts: "Listed | None" = None,
-    relations: Sequence[str] = (),
-    distractors: int = 200,
-    sentences: int | None = None,
-    strategy: str = "random",
-    weighting: str = "tf-idf",
-    max_prefixes: int = 2_000,
     seed: int = 0,
-    as_of: int | str | date | None = None,
     models: Models | None = None,
     watch: Watch = NOBODY,
+    **measuring: "Unpack[Measuring]",
 ) -> StudyResult:
-    """How many distractors are enough: means by their number, and whether the order of the facts has settled.
+    """How many distractors are enough: means by their number (up to 200), and whether the order of facts has settled.
 
     >>> result = kgprobe.study_distractors(graph, "demo", relations=["P36"], sample=6, distractors=3, sentences=1)
     >>> result.frame()["chance"].round(2).tolist()
     [0.5, 0.33, 0.25]
 
-    Cost: one measurement, kept as in :func:`study_strategies`.
-
-    Args:
-        strategy: which distractors, by name.
-
-    Other arguments and errors as in :func:`study_strategies`.
+    Cost: one measurement, kept as in :func:`study_strategies`. Arguments and errors as there.
     """
-    made = _measured(
-        graph,
-        model,
-        watch,
-        sample=sample,
-        facts=facts,
-        relations=relations,
-        distractors=distractors,
-        sentences=sentences,
-        strategy=strategy,
-        weighting=weighting,
-        max_prefixes=max_prefixes,
-        seed=seed,
-        as_of=as_of,
-        models=models,
-    )
+    given = DISTRACTORS_DEFAULTS | measuring
+    made = _measured(graph, model, watch, seed=seed, models=models, **given)
     config = {"measurement": str(made.folder), "seed": seed}
     return kept(counts_study(_curves(made), made.model, config, seed), made.missing)
 
@@ -155,51 +110,24 @@ def study_sentences(
     graph: Graph,
     model: Model | str,
     *,
-    sample: int | None = None,
-    facts: "Listed | None" = None,
-    relations: Sequence[str] = (),
-    distractors: int = 20,
-    sentences: int | None = None,
-    strategy: str = "random",
-    weighting: str = "tf-idf",
-    max_prefixes: int = 2_000,
     seed: int = 0,
-    as_of: int | str | date | None = None,
     models: Models | None = None,
     watch: Watch = NOBODY,
+    **measuring: "Unpack[Measuring]",
 ) -> StudyResult:
-    """How many cloze sentences are enough: the measure over random subsets of each fact's sentences.
+    """How many cloze sentences are enough: Min@n and Avg@n (n is 20) over random subsets of each fact's sentences.
 
     >>> result = kgprobe.study_sentences(graph, "demo", relations=["P36"], sample=6, distractors=3)
     >>> int(result.frame()["sentences"].min())
     1
 
-    Cost: one measurement, kept as in :func:`study_strategies`.
-
-    Args:
-        distractors: n, of Min@n and Avg@n.
-        sentences: from how many sentences of a relation subsets are drawn; None takes all of them.
-        strategy: which distractors, by name.
-
-    Other arguments and errors as in :func:`study_strategies`.
+    Cost: one measurement, kept as in :func:`study_strategies`. Arguments and errors as there; ``sentences`` says from
+    how many of a relation's subsets are drawn.
     """
-    made = _measured(
-        graph,
-        model,
-        watch,
-        sample=sample,
-        facts=facts,
-        relations=relations,
-        distractors=distractors,
-        sentences=sentences,
-        strategy=strategy,
-        weighting=weighting,
-        max_prefixes=max_prefixes,
-        seed=seed,
-        as_of=as_of,
-        models=models,
-    )
+    given = SENTENCES_DEFAULTS | measuring
+    made = _measured(graph, model, watch, seed=seed, models=models, **given)
     config = {"measurement": str(made.folder), "seed": seed}
+    distractors = made.config["options"]["distractors"]
     return kept(sentences_study(made.outcomes, distractors, made.model, config, seed), made.missing)
 
 
@@ -207,20 +135,12 @@ def study_sizes(
     graph: Graph,
     models: Sequence[Model | str],
     *,
-    sample: int | None = None,
-    facts: "Listed | None" = None,
-    relations: Sequence[str] = (),
-    distractors: int = 20,
-    sentences: int | None = None,
-    strategy: str = "random",
-    weighting: str = "tf-idf",
-    max_prefixes: int = 2_000,
     seed: int = 0,
-    as_of: int | str | date | None = None,
     open_model: Callable[[str], Model] = load_model,
     watch: Watch = NOBODY,
+    **measuring: "Unpack[Measuring]",
 ) -> StudyResult:
-    """Does a larger model know more: Avg@n of several models against their numbers of parameters.
+    """Does a larger model know more: Avg@n (n is 20) of several models against their numbers of parameters.
 
     >>> pythia = [f"hf:EleutherAI/pythia-{size}" for size in ("70m", "160m", "410m")]
     >>> kgprobe.study_sizes(graph, pythia, sample=300)  # doctest: +SKIP
@@ -230,8 +150,6 @@ def study_sizes(
 
     Args:
         models: two at least, of different sizes; those of a spec are opened one after the other.
-        distractors: n of Avg@n.
-        strategy: which distractors, by name.
         open_model: opens a model by its spec.
         watch: told, and asked, as each model's measurement goes.
 
@@ -240,29 +158,19 @@ def study_sizes(
     different = list({_name(one): one for one in models}.values())
     if len(different) < 2:
         raise ArgumentError("models", f"are {len(different)}: a line through sizes needs two models at least.")
-    listed = _listed(graph, facts, as_of)
+    measuring, missing = _listed(graph, measuring)
+    given = SIZES_DEFAULTS | measuring
+    # No name is given to a model that is opened, so that it goes before the next one comes.
     made = {
         _name(one): _measured(
-            graph,
-            open_model(one) if isinstance(one, str) else one,
-            watch,
-            _name(one),
-            sample=sample,
-            facts=listed and listed.keys,
-            relations=relations,
-            distractors=distractors,
-            sentences=sentences,
-            strategy=strategy,
-            weighting=weighting,
-            max_prefixes=max_prefixes,
-            seed=seed,
-            as_of=as_of,
+            graph, open_model(one) if isinstance(one, str) else one, watch, _name(one), seed=seed, **given
         )
         for one in different
     }
     parameters = {name: one.config["described"]["scorer"]["parameters"] for name, one in made.items()}
     sized, common = measured_models({name: (parameters[name], _curves(one)) for name, one in made.items()}, seed)
-    return kept(sizes_study(sized, common, distractors, _config(made, seed)), listed.missing if listed else ())
+    distractors = next(iter(made.values())).config["options"]["distractors"]
+    return kept(sizes_study(sized, common, distractors, _config(made, seed)), missing)
 
 
 def _measured(graph: Graph, model: Model | str, watch: Watch, title: str = "", **arguments: Any) -> Measurement:
@@ -286,9 +194,13 @@ def _config(made: dict[str, Measurement], seed: int) -> dict[str, Any]:
     return {"measurements": {name: str(one.folder) for name, one in made.items()}, "seed": seed}
 
 
-def _listed(graph: Graph, facts: "Listed | None", as_of: int | str | date | None) -> Selection | None:
-    """The facts of a list, which may be a file that can be read only once; None where there is no list."""
-    return None if facts is None else list_facts(graph, facts, as_of_day(as_of))
+def _listed(graph: Graph, measuring: Measuring) -> tuple[Measuring, Sequence[str]]:
+    """The facts of a list by their keys, since it may be a file that can be read only once; and which are missing."""
+    facts = measuring.get("facts")
+    if facts is None:
+        return measuring, ()
+    listed = list_facts(graph, facts, as_of_day(measuring.get("as_of")))
+    return measuring | {"facts": listed.keys}, listed.missing
 
 
 def _name(model: Model | str) -> str:

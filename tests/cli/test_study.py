@@ -9,8 +9,18 @@ import pytest
 
 import kgprobe as library
 from kgprobe.cli.study import study
-from kgprobe.library.options import MeasuresOptions, ReplayOptions, SyntheticOptions
+from kgprobe.library.options import (
+    DISTRACTORS_DEFAULTS,
+    SENTENCES_DEFAULTS,
+    SIZES_DEFAULTS,
+    STRATEGIES_DEFAULTS,
+    MeasuresOptions,
+    Measuring,
+    ReplayOptions,
+    SyntheticOptions,
+)
 from kgprobe.options import options_of
+from kgprobe.probes.distractors import DistractorOptions
 from kgprobe.search.strategies import STRATEGIES
 from tests.cli.inprocess import run as kgprobe
 
@@ -21,6 +31,13 @@ OPTIONS = {
     "robustness": (MeasuresOptions,),
     "calibration": (MeasuresOptions,),
     "sampling": (ReplayOptions, SyntheticOptions),
+}
+# What a call takes for the probe's options by itself.
+DEFAULTS = {
+    "strategies": STRATEGIES_DEFAULTS,
+    "distractors": DISTRACTORS_DEFAULTS,
+    "sentences": SENTENCES_DEFAULTS,
+    "sizes": SIZES_DEFAULTS,
 }
 # Arguments that the command line has no flag for, and those that a user has to give or that stand for something else.
 NO_FLAGS = {"models", "open_model", "watch", "options"}
@@ -40,6 +57,11 @@ def test_a_command_has_the_arguments_and_defaults_of_its_call(name: str, tmp_pat
         for argument, parameter in inspect.signature(call).parameters.items()
     }
     wanted |= {one.name: one.default for kind in OPTIONS.get(name, ()) for one in options_of(kind)}
+    if wanted.pop("measuring", None) is not None:
+        of_probe = {one.name: one.default for one in options_of(DistractorOptions)}
+        own = {"strategy"} if name == "strategies" else set()
+        unsaid = {"sample": None, "relations": ()} | of_probe | DEFAULTS[name]
+        wanted |= {argument: unsaid.get(argument) for argument in set(Measuring.__annotations__) - own}
     flags = set(wanted) - (NO_FLAGS - ({"models"} if name == "sizes" else set()))
     assert flags | {"as_json", "debug", "explain", "help"} >= _names(command) >= flags
     for argument in flags - OTHERWISE:

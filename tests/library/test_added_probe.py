@@ -11,6 +11,7 @@ import pytest
 import kgprobe
 from kgprobe.graph.client import Graph
 from kgprobe.models.model import Model
+from tests.installed import install
 
 PROBE = '''
 """Does the model find a fact's object more plausible than a coin?"""
@@ -73,14 +74,9 @@ PROBE = ProbeKind("coin", "Is the object more plausible than a coin?", CoinOptio
 
 @pytest.fixture
 def added(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder with the probe, installed as a package that names it."""
+    """The folder that the probe is installed in."""
     folder = tmp_path / "site"
-    installed = folder / "coin_probe-1.dist-info"
-    installed.mkdir(parents=True)
-    (folder / "coin_probe.py").write_text(PROBE)
-    (installed / "METADATA").write_text("Metadata-Version: 2.1\nName: coin-probe\nVersion: 1\n")
-    (installed / "entry_points.txt").write_text("[kgprobe.probes]\ncoin = coin_probe:PROBE\n")
-    monkeypatch.syspath_prepend(str(folder))
+    install(folder, monkeypatch, {"coin_probe": PROBE}, "[kgprobe.probes]\ncoin = coin_probe:PROBE\n")
     return folder
 
 

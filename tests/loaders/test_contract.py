@@ -26,6 +26,7 @@ from kgprobe.library.loading import load
 from kgprobe.options import Option, options_of
 from kgprobe.records import Entity, Fact, Placed, Rejected, Relation
 from kgprobe.sources.contract import LOADERS, Source, open_source
+from tests.installed import install
 from tests.loaders.entities import dump, entity, item, statement, terms
 from tests.loaders.sparql_server import oxigraph, proxy
 from tests.loaders.wikidata_rdf import to_rdf
@@ -327,15 +328,10 @@ loader = Loader("Load nations.", NationsOptions, _open, {"names": ShownText("Pri
 
 @pytest.fixture
 def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder on the path with somebody else's package in it, as pip installs it: one file and an entry point."""
+    """The folder that somebody else's loader is installed in."""
     folder = tmp_path / "elsewhere"
-    installed = folder / "nations-1.0.dist-info"
-    installed.mkdir(parents=True)
-    (folder / "nations.py").write_text(NATIONS)
-    (installed / "METADATA").write_text("Metadata-Version: 2.1\nName: nations\nVersion: 1.0\n")
-    (installed / "entry_points.txt").write_text("[kgprobe.loaders]\nnations = nations:loader\n")
+    install(folder, monkeypatch, {"nations": NATIONS}, "[kgprobe.loaders]\nnations = nations:loader\n")
     (tmp_path / "nations.txt").write_text("France\nKenya\n")
-    monkeypatch.syspath_prepend(str(folder))
     return folder
 
 
