@@ -12,6 +12,7 @@ The library takes them by the field's name (``distractors=20``), and the command
 import dataclasses
 import difflib
 import math
+import numbers
 import types
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -188,10 +189,17 @@ def make_options(kind: type[T], given: Mapping[str, Any], whose: str) -> T:
 def _widened(one: Option, value: Any) -> Any:
     """A value as its field holds it: a path may be given as text, several values as any sequence."""
     if one.several and isinstance(value, (list, tuple)):
-        return tuple(Path(each) if one.type is Path and isinstance(each, str) else each for each in value)
+        return tuple(_widened_one(one, each) for each in value)
+    return _widened_one(one, value)
+
+
+def _widened_one(one: Option, value: Any) -> Any:
     if one.type is Path and isinstance(value, str):
         return Path(value)
-    return float(value) if one.type is float and type(value) is int else value
+    if one.type in (int, float) and isinstance(value, numbers.Integral) and not isinstance(value, bool):
+        # Also one of NumPy's.
+        return one.type(value)
+    return value
 
 
 def _typed(hint: Any) -> tuple[type, bool, bool]:

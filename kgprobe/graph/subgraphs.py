@@ -5,7 +5,8 @@ from dataclasses import asdict, dataclass
 from datetime import date
 from typing import TYPE_CHECKING, Any
 
-from kgprobe.errors import ArgumentError, UnknownNameError
+from kgprobe.arguments import several, whole_number
+from kgprobe.errors import UnknownNameError
 from kgprobe.graph.client import Graph, Row
 from kgprobe.intervals import as_of_day
 from kgprobe.records import Entity, Fact
@@ -182,8 +183,7 @@ def neighbourhood(
     """
     _check([entity], relations, limit)
     day = None if as_of is None else as_of_day(as_of)
-    if steps < 1:
-        raise ArgumentError("steps", f"is {steps}; a whole number from 1 is expected.")
+    steps = whole_number("steps", steps)
     _find_relations(graph, relations)
     taken: dict[_Key, Row] = {}
     reached, frontier, complete = {entity}, {entity}, True
@@ -197,11 +197,9 @@ def neighbourhood(
 
 
 def _check(entities: Sequence[str], relations: Sequence[str], limit: int) -> None:
-    for argument, ids in (("entities", entities), ("relations", relations)):
-        if isinstance(ids, str):
-            raise ArgumentError(argument, f"is {ids!r}; a sequence of ids is expected, such as [{ids!r}].")
-    if limit < 1:
-        raise ArgumentError("limit", f"is {limit}; a whole number from 1 is expected.")
+    several("entities", entities)
+    several("relations", relations)
+    whole_number("limit", limit)
 
 
 def _find_relations(graph: Graph, relations: Sequence[str]) -> None:

@@ -2,8 +2,8 @@
 
 from typing import TYPE_CHECKING
 
+from kgprobe.arguments import whole_number
 from kgprobe.asking.runs import get_run
-from kgprobe.errors import ArgumentError
 from kgprobe.graph.client import Graph
 from kgprobe.graph.rows import Rows
 
@@ -69,8 +69,7 @@ def compare_runs(graph: Graph, one: str, other: str, *, limit: int = 50) -> Rows
         UnknownNameError: there is no such run.
         ArgumentError: the limit is below 1.
     """
-    if limit < 1:
-        raise ArgumentError("limit", f"is {limit}; a whole number from 1 is expected.")
+    limit = whole_number("limit", limit)
     for run in (one, other):
         get_run(graph, run)
     return graph.query("explore/compare_models", one=one, other=other, limit=limit)

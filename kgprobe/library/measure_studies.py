@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from kgprobe.analysis.calibration import COUNTS
+from kgprobe.arguments import whole_number
 from kgprobe.asking.watch import NOBODY, Batch, Start, Watch
 from kgprobe.baselines.grader import local_grader
 from kgprobe.baselines.register import Grader, Tools
@@ -170,8 +171,9 @@ def _measures(
     options = make_options(MeasuresOptions, given, "a study of measures")
     if not options.widths:
         raise ArgumentError("widths", "is empty; one width of beam at least is expected.")
+    seed = whole_number("seed", seed, 0)
     opened = models or Models()
-    asked = opened.open(model) if isinstance(model, str) else model
+    asked = opened.open(model)
     asked.refresh()
     n = options.distractors
     tools = Tools(

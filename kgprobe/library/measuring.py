@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from kgprobe.arguments import several, whole_number
 from kgprobe.asking.identity import digest_of, versions
 from kgprobe.asking.measurement import Asked, ask_each, read_config
 from kgprobe.asking.store import FILE, read_outcomes
@@ -228,8 +229,11 @@ def measure(
     """
     kind = PROBES.get(probe)
     chosen_options = kind.options_from({**kind.measured, **options})
+    relations, seed = several("relations", relations), whole_number("seed", seed, 0)
+    sample = None if sample is None else whole_number("sample", sample)
+    batch = kind.batch if batch is None else whole_number("batch", batch)
     opened = models or Models()
-    asked_model = opened.open(model) if isinstance(model, str) else model
+    asked_model = opened.open(model)
     asked_model.refresh()
     setting = Setting(graph, asked_model, opened, as_of_day(as_of), relations)
     made = kind.make(setting, chosen_options)
@@ -246,7 +250,7 @@ def measure(
         "versions": versions(),
     }
     folder = home() / "probes" / (name or _folder_name(kind, config))
-    asked = ask_each(made, chosen.keys, seed, folder, config, batch=batch or kind.batch, watch=watch)
+    asked = ask_each(made, chosen.keys, seed, folder, config, batch=batch, watch=watch)
     return _result(graph, folder, kind, asked, chosen)
 
 

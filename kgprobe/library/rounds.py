@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from kgprobe.arguments import several, whole_number
 from kgprobe.asking.rounds import RunReport, go_on
 from kgprobe.asking.runs import Plan, begin_run, get_run, list_runs, plan_of, run_folder
 from kgprobe.asking.runs import forget_run as forget_beliefs
@@ -157,12 +158,13 @@ def run_rounds(
         KgprobeError: the run's name is taken, or the graph has no fact to ask.
     """
     kind = PROBES.get(probe)
+    relations, seed = several("relations", relations), whole_number("seed", seed, 0)
     _refuse_unknown_relation(graph, year_relation)
     own = {one.name for one in dataclasses.fields(RoundsOptions)}
     how = make_options(RoundsOptions, {name: value for name, value in options.items() if name in own}, "rounds")
     chosen = kind.options_from({name: value for name, value in options.items() if name not in own})
     opened = models or Models()
-    asked = opened.open(model) if isinstance(model, str) else model
+    asked = opened.open(model)
     asked.refresh()
     day = as_of_day(as_of)
     made = kind.make(Setting(graph, asked, opened, day, relations), chosen)
@@ -210,7 +212,7 @@ def resume_rounds(
     kind = PROBES.get(properties["probe"])
     kept = msgspec.json.decode(properties["options"])
     opened = models or Models()
-    asked = model or opened.open(properties["model"])
+    asked = opened.open(model or properties["model"])
     asked.refresh()
     setting = Setting(graph, asked, opened, plan.as_of, kept["relations"])
     made = kind.make(setting, kind.options_from(kept["options"]))

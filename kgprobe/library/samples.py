@@ -4,7 +4,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from datetime import date
 from typing import TypeAlias
 
-from kgprobe.errors import ArgumentError, KgprobeError, UnknownNameError
+from kgprobe.arguments import several, whole_number
+from kgprobe.errors import KgprobeError, UnknownNameError
 from kgprobe.graph.client import Graph
 from kgprobe.intervals import as_of_day
 from kgprobe.library.sample_results import (
@@ -62,7 +63,8 @@ def sample_facts(
         UnknownNameError: a relation is not in the graph, or not active.
         ArgumentError: an argument cannot be what it is.
     """
-    _check_count(count)
+    count, seed = whole_number("count", count), whole_number("seed", seed, 0)
+    relations = several("relations", relations)
     day = as_of_day(as_of)
     active = [row["id"] for row in graph.read("sample/relations") if row["active"]]
     unknown = [relation for relation in relations if relation not in active]
@@ -128,10 +130,10 @@ def sample_distractors(
         },
         "sample_distractors",
     )
-    day = as_of_day(as_of)
+    day, seed = as_of_day(as_of), whole_number("seed", seed, 0)
     keys = find_facts(graph, facts, day)
     kind = STRATEGIES.get(options.strategy)
-    opened = Models().open(model) if isinstance(model, str) else model
+    opened = None if model is None else Models().open(model)
     chooser = make_strategy(
         options.strategy,
         graph,
@@ -207,7 +209,7 @@ def sample_negatives(
         UnknownNameError: there is no such fact.
         ArgumentError: an argument cannot be what it is.
     """
-    _check_count(count)
+    count, seed = whole_number("count", count), whole_number("seed", seed, 0)
     day = as_of_day(as_of)
     keys = find_facts(graph, facts, day)
     drawn = Negatives(graph, day).draw(keys, count, [seed])
@@ -263,7 +265,7 @@ def sample_questions(
         ArgumentError: an argument cannot be what it is.
         KgprobeError: no relation of the graph has a question.
     """
-    day = as_of_day(as_of)
+    day, seed = as_of_day(as_of), whole_number("seed", seed, 0)
     items = QuestionItems(graph, day, difficulty=difficulty, with_alias=with_alias)
     questions = items.of(find_facts(graph, facts, day), [seed])
     named = _named(graph, [question.fact for question in questions])
@@ -273,8 +275,3 @@ def sample_questions(
 def _named(graph: Graph, facts: Sequence[AskedFact]) -> list[NamedFact]:
     labels: dict[str, str] = {row["id"]: row["label"] or row["id"] for row in graph.read("sample/relations")}
     return [NamedFact(fact, labels[fact.relation]) for fact in facts]
-
-
-def _check_count(count: int) -> None:
-    if count < 1:
-        raise ArgumentError("count", f"is {count}; a whole number from 1 is expected.")

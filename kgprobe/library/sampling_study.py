@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict, fields
 from typing import Any
 
+from kgprobe.arguments import whole_number
 from kgprobe.asking.watch import NOBODY, Batch, Start, Watch
 from kgprobe.beliefs.reference import Synthetic, synthetic
 from kgprobe.beliefs.simulation import SAMPLING_STRATEGIES, checkpoint_rounds, replay_all, shown_rounds
@@ -45,6 +46,7 @@ def study_sampling(
         KgprobeError: the run has too few answers, or the watch ended it.
     """
     of_facts = {name: options.pop(name) for name in [one.name for one in fields(SyntheticOptions)] if name in options}
+    seed = whole_number("seed", seed, 0)
     how = make_options(ReplayOptions, options, "a study of sampling")
     about: list[str] = []
     if run is None:

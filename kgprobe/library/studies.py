@@ -73,7 +73,7 @@ def study_strategies(
     if "strategy" in measuring:
         raise ArgumentError("strategy", "is not one of this study's: it compares several, `strategies`.")
     opened = models or Models()
-    asked = opened.open(model) if isinstance(model, str) else model
+    asked = opened.open(model)
     measuring, missing = _listed(graph, measuring)
     given = STRATEGIES_DEFAULTS | measuring
     made = {
@@ -157,7 +157,7 @@ def study_sizes(
     """
     different = list({_name(one): one for one in models}.values())
     if len(different) < 2:
-        raise ArgumentError("models", f"are {len(different)}: a line through sizes needs two models at least.")
+        raise ArgumentError("models", f"names {len(different)}: a line through sizes needs two models at least.")
     measuring, missing = _listed(graph, measuring)
     given = SIZES_DEFAULTS | measuring
     # No name is given to a model that is opened, so that it goes before the next one comes.

@@ -5,6 +5,7 @@ from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from kgprobe.arguments import several, whole_number
 from kgprobe.errors import ArgumentError, KgprobeError
 from kgprobe.graph.client import Graph
 from kgprobe.intervals import as_of_day
@@ -140,9 +141,8 @@ def write_templates(
     """
     if (model is None) != from_label:
         raise ArgumentError("model", "or `from_label` is expected, one of the two: a model writes, or labels do.")
-    for name, number in (("proposals", proposals), ("keep", keep)):
-        if number < 1:
-            raise ArgumentError(name, f"is {number}; a whole number from 1 is expected.")
+    proposals, keep = whole_number("proposals", proposals), whole_number("keep", keep)
+    seed, relations = whole_number("seed", seed, 0), several("relations", relations)
     path, day = Path(output), as_of_day(as_of)
     there = [] if force else relations_in(path)
     known = relations_of(graph)
@@ -189,7 +189,7 @@ def _written(
 
     if model is None:
         return write_from_labels(graph, asked, as_of)
-    opened = Models().open(model) if isinstance(model, str) else model
+    opened = Models().open(model)
     return write_by_model(
         graph,
         opened.scorer(),

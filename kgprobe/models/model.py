@@ -5,6 +5,7 @@ from contextlib import ExitStack
 from functools import partial
 from typing import TYPE_CHECKING
 
+from kgprobe.errors import ArgumentError
 from kgprobe.models.api.spending import Spending
 from kgprobe.models.spec import check_local, is_api, load_scorer, no_probabilities, wrap_scorer
 
@@ -212,15 +213,20 @@ class Models:
         self._models: dict[str, Model] = {}
         self._closing = ExitStack()
 
-    def open(self, spec: str) -> Model:
-        """The model of that name; the same each time.
+    def open(self, model: Model | str) -> Model:
+        """The model of that spec, the same each time; one that is open already, as it is.
 
         Raises:
+            ArgumentError: it is neither.
             KgprobeError: see :func:`load_model`.
         """
-        if spec not in self._models:
-            self._models[spec] = self._opened(spec)
-        return self._models[spec]
+        if isinstance(model, Model):
+            return model
+        if not isinstance(model, str):
+            raise ArgumentError("model", f"is {model!r}; a model or its spec is expected, such as 'demo'.")
+        if model not in self._models:
+            self._models[model] = self._opened(model)
+        return self._models[model]
 
     def add(self, model: Model) -> None:
         """Have a model that was opened elsewhere stand for its name; it stays its owner's to close."""

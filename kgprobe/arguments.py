@@ -1,0 +1,47 @@
+"""What arguments that many calls share may be: whole numbers, and ids."""
+
+import operator
+from collections.abc import Iterable
+from typing import Any
+
+from kgprobe.errors import ArgumentError
+
+
+def whole_number(name: str, value: Any, minimum: int = 1) -> int:
+    """A whole number from ``minimum``, also one of NumPy's.
+
+    >>> whole_number("sample", 20)
+    20
+
+    Args:
+        name: the argument's, for the message.
+
+    Raises:
+        ArgumentError: it is none.
+    """
+    try:
+        number = None if isinstance(value, bool) else operator.index(value)
+    except TypeError:
+        number = None
+    if number is None or number < minimum:
+        raise ArgumentError(name, f"is {value!r}; a whole number from {minimum} is expected.")
+    return number
+
+
+def several(name: str, values: Iterable[str]) -> tuple[str, ...]:
+    """Texts, in their order.
+
+    Args:
+        name: the argument's, for the message.
+
+    Raises:
+        ArgumentError: it is a single text, or something in it is none.
+    """
+    if isinstance(values, str):
+        raise ArgumentError(name, f"is {values!r}; a list is expected, such as [{values!r}].")
+    given = list(values)
+    wrong = [value for value in given if not isinstance(value, str)]
+    if wrong:
+        raise ArgumentError(name, f"has {wrong[0]!r}; a list of texts is expected.")
+    # A text of NumPy's or of a column is one, too, but cannot be written as one.
+    return tuple(str(text) for text in given)

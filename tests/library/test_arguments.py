@@ -1,0 +1,79 @@
+"""What many calls take: each refuses what cannot be, by the argument's name, before anything is asked."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import kgprobe
+from kgprobe.errors import ArgumentError
+from kgprobe.graph.client import Graph
+from kgprobe.models.model import Model
+
+FACT = "France | capital | Paris"
+Call = Callable[..., Any]
+
+CALLS: dict[str, Call] = {
+    "measure": lambda graph, model, **given: kgprobe.measure(graph, model, **given),
+    "run_rounds": lambda graph, model, **given: kgprobe.run_rounds(graph, model, **given),
+    "sample_facts": lambda graph, model, **given: kgprobe.sample_facts(graph, **given),
+    "sample_distractors": lambda graph, model, **given: kgprobe.sample_distractors(graph, FACT, **given),
+    "sample_negatives": lambda graph, model, **given: kgprobe.sample_negatives(graph, FACT, **given),
+    "sample_questions": lambda graph, model, **given: kgprobe.sample_questions(graph, FACT, **given),
+    "study_strategies": lambda graph, model, **given: kgprobe.study_strategies(graph, model, **given),
+    "study_sampling": lambda graph, model, **given: kgprobe.study_sampling(**given),
+    "write_templates": lambda graph, model, **given: kgprobe.write_templates(graph, from_label=True, **given),
+    "neighbourhood": lambda graph, model, **given: kgprobe.neighbourhood(graph, "Q142", **given),
+}
+TAKES = {
+    "seed": [name for name in CALLS if name != "neighbourhood"],
+    "relations": ["measure", "run_rounds", "sample_facts", "study_strategies", "write_templates", "neighbourhood"],
+    "sample": ["measure", "study_strategies"],
+    "batch": ["measure", "run_rounds", "study_sampling"],
+    "count": ["sample_facts", "sample_negatives"],
+    "steps": ["neighbourhood"],
+    "limit": ["neighbourhood"],
+    "keep": ["write_templates"],
+}
+WRONG: dict[str, list[Any]] = {"relations": ["P36", [3]], "seed": [-1, "a", 0.5, None]}
+COUNTS: list[Any] = [0, -1, 2.5, "3", True]
+
+
+@pytest.mark.parametrize(
+    ("call", "argument", "value"),
+    [
+        (call, argument, value)
+        for argument, calls in TAKES.items()
+        for call in calls
+        for value in WRONG.get(argument, COUNTS)
+    ],
+)
+def test_what_cannot_be_is_refused_by_its_name(
+    call: str, argument: str, value: Any, sample_graph: Graph, tiny: Model
+) -> None:
+    with pytest.raises(ArgumentError) as raised:
+        CALLS[call](sample_graph, tiny, **{argument: value})
+    assert raised.value.argument == argument
+    assert repr(value[0] if argument == "relations" and not isinstance(value, str) else value) in str(raised.value)
+    assert "expected" in str(raised.value)
+
+
+def test_numbers_of_numpy_are_numbers(sample_graph: Graph, tiny: Model) -> None:
+    plain = kgprobe.measure(sample_graph, tiny, sample=3, seed=2, distractors=3, relations=["P36"])
+    again = kgprobe.measure(
+        sample_graph,
+        tiny,
+        sample=np.int64(3),  # type: ignore[arg-type]
+        seed=np.int32(2),  # type: ignore[arg-type]
+        distractors=np.uint8(3),
+        relations=np.array(["P36"]),  # type: ignore[arg-type]
+    )
+    assert again.folder == plain.folder
+    assert again.asked.facts == 3
+
+
+@pytest.mark.parametrize("model", [3, None, ["demo"]])
+def test_what_is_no_model_is_refused(model: Any, sample_graph: Graph) -> None:
+    with pytest.raises(ArgumentError, match="a model or its spec is expected, such as 'demo'"):
+        kgprobe.measure(sample_graph, model)
