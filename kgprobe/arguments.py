@@ -1,10 +1,13 @@
-"""What arguments that many calls share may be: whole numbers, and ids."""
+"""What arguments that many calls share may be: whole numbers, ids, names of folders."""
 
 import operator
+import re
 from collections.abc import Iterable
 from typing import Any
 
 from kgprobe.errors import ArgumentError
+
+_FOLDER_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 
 
 def whole_number(name: str, value: Any, minimum: int = 1) -> int:
@@ -45,3 +48,19 @@ def several(name: str, values: Iterable[str]) -> tuple[str, ...]:
         raise ArgumentError(name, f"has {wrong[0]!r}; a list of texts is expected.")
     # A text of NumPy's or of a column is one, too, but cannot be written as one.
     return tuple(str(text) for text in given)
+
+
+def folder_name(name: str, value: Any) -> str:
+    """What can name a folder on every system, and leads to no other.
+
+    Args:
+        name: the argument's, for the message.
+
+    Raises:
+        ArgumentError: it cannot.
+    """
+    if not isinstance(value, str) or not _FOLDER_NAME.fullmatch(value):
+        raise ArgumentError(
+            name, f"is {value!r}; letters, digits, dots, dashes and underscores, up to 100, are expected."
+        )
+    return value

@@ -31,6 +31,7 @@ WORDS = {
     "errors",
     "estimates",
     "files",
+    "arguments",
     "intervals",
     "options",
     "plugins",

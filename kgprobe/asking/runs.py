@@ -4,7 +4,6 @@ docs/methods.md, 2. The ``Run`` node is the record; the run's folder has the ans
 """
 
 import dataclasses
-import re
 import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -15,15 +14,14 @@ from pathlib import Path
 import filelock
 import msgspec
 
+from kgprobe.arguments import folder_name
 from kgprobe.asking.identity import versions
-from kgprobe.errors import ArgumentError, KgprobeError, UnknownNameError
+from kgprobe.errors import KgprobeError, UnknownNameError
 from kgprobe.files import home, make_folder
 from kgprobe.graph.client import Graph, Row
 from kgprobe.graph.schema import apply_schema
 from kgprobe.graph.state import graph_state
 from kgprobe.probes.outcome import Probe
-
-_RUN_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,10 +64,7 @@ def begin_run(graph: Graph, probe: Probe, plan: Plan, kind: str, options: str = 
         ArgumentError: the run's name cannot be a folder's.
         KgprobeError: there is a run of that id already, or there is no place for its files.
     """
-    if not _RUN_NAME.fullmatch(plan.run):
-        raise ArgumentError(
-            "run", f"is {plan.run!r}; letters, digits, dots, dashes and underscores can name one, up to 100."
-        )
+    folder_name("run", plan.run)
     apply_schema(graph)
     uid = secrets.token_hex(4)
     described = probe.describe()

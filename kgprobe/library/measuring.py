@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from kgprobe.arguments import several, whole_number
+from kgprobe.arguments import folder_name, several, whole_number
 from kgprobe.asking.identity import digest_of, versions
 from kgprobe.asking.measurement import Asked, ask_each, read_config
 from kgprobe.asking.store import FILE, read_outcomes
@@ -231,6 +231,7 @@ def measure(
     chosen_options = kind.options_from({**kind.measured, **options})
     relations, seed = several("relations", relations), whole_number("seed", seed, 0)
     sample = None if sample is None else whole_number("sample", sample)
+    name = None if name is None else folder_name("name", name)
     batch = kind.batch if batch is None else whole_number("batch", batch)
     opened = models or Models()
     asked_model = opened.open(model)
@@ -249,7 +250,7 @@ def measure(
         "graph": graph_state(graph),
         "versions": versions(),
     }
-    folder = home() / "probes" / (name or _folder_name(kind, config))
+    folder = home() / "probes" / (_folder_name(kind, config) if name is None else name)
     asked = ask_each(made, chosen.keys, seed, folder, config, batch=batch, watch=watch)
     return _result(graph, folder, kind, asked, chosen)
 

@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from kgprobe.arguments import several
 from kgprobe.asking.watch import NOBODY, Watch
 from kgprobe.errors import ArgumentError, KgprobeError
 from kgprobe.graph.client import Graph
@@ -67,7 +68,7 @@ def study_strategies(
         ArgumentError: there is no such argument, or a value cannot be.
         KgprobeError: no fact could be asked with all strategies, or the watch ended it.
     """
-    names = list(dict.fromkeys(STRATEGIES.names() if strategies is None else strategies))
+    names = list(dict.fromkeys(STRATEGIES.names() if strategies is None else several("strategies", strategies)))
     if not names:
         raise ArgumentError("strategies", f"is empty; there are: {', '.join(STRATEGIES.names())}.")
     if "strategy" in measuring:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from kgprobe.errors import UnknownNameError
+from kgprobe.errors import ArgumentError, UnknownNameError
 from kgprobe.graph.client import Graph, Row
 from kgprobe.sampling.keys import FactKey
 
@@ -77,14 +77,31 @@ def find_facts(graph: Graph, named: FactKey | str | Iterable[FactKey | str], as_
         named: one, or several; see :func:`find_fact`.
 
     Raises:
+        ArgumentError: it is neither.
         UnknownNameError: there is no such fact, or more than one.
     """
-    several = [named] if isinstance(named, (str, FactKey)) else list(named)
-    keys = [find_fact(graph, one, as_of) if isinstance(one, str) else one for one in several]
+    keys = keys_of(graph, [named] if isinstance(named, (str, FactKey)) else named, as_of)
     known = {row["fact"] for row in graph.read("sample/facts", rows=[key._asdict() for key in keys])}
     for key in keys:
         if key.fact not in known:
             raise UnknownNameError(f"The graph has no fact {key.fact!r} of a subject {key.subject!r}.")
+    return keys
+
+
+def keys_of(graph: Graph, listed: Iterable[FactKey | str], as_of: int) -> list[FactKey]:
+    """The keys of a list, those of names looked up; see :func:`find_fact`.
+
+    Raises:
+        ArgumentError: it is no list, or something in it is neither.
+        UnknownNameError: a name means no fact, or more than one.
+    """
+    if not isinstance(listed, Iterable):
+        raise ArgumentError("facts", f"is {listed!r}; keys or names of facts are expected.")
+    keys = []
+    for one in listed:
+        if not isinstance(one, (str, FactKey)):
+            raise ArgumentError("facts", f"has {one!r}; keys or names of facts are expected.")
+        keys.append(find_fact(graph, one, as_of) if isinstance(one, str) else one)
     return keys
 
 

@@ -14,7 +14,7 @@ from kgprobe.errors import ArgumentError, KgprobeError
 from kgprobe.graph.client import Graph
 from kgprobe.sampling.facts import askable_facts
 from kgprobe.sampling.keys import FactKey, Keys
-from kgprobe.sampling.lookup import find_fact
+from kgprobe.sampling.lookup import keys_of
 
 _ROWS_AT_ONCE = 1_000
 _TSV_COLUMNS = ("subject", "relation", "object")
@@ -116,7 +116,7 @@ def list_facts(graph: Graph, facts: "Listed", as_of: int) -> Selection:
         as_of: of several facts that a name may mean, the one that is current at this date (``yyyymmdd``).
 
     Raises:
-        ArgumentError: the file cannot be read.
+        ArgumentError: the file cannot be read, or it is no list.
         UnknownNameError: a name means no fact of the graph.
     """
     if isinstance(facts, (str, Path)):
@@ -127,8 +127,7 @@ def list_facts(graph: Graph, facts: "Listed", as_of: int) -> Selection:
             raise ArgumentError("facts", f"cannot be read: {error}.") from error
     if isinstance(facts, io.TextIOBase):
         return read_facts(graph, cast("TextIO", facts), str(getattr(facts, "name", "the list")))
-    keys = [find_fact(graph, one, as_of) if isinstance(one, str) else one for one in facts]
-    return Selection(list(dict.fromkeys(keys)), ())
+    return Selection(list(dict.fromkeys(keys_of(graph, facts, as_of))), ())
 
 
 def sample_facts(keys: Keys, count: int, seed: int) -> Keys:

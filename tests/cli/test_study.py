@@ -95,7 +95,7 @@ def test_a_study_is_json_or_a_table_and_goes_on(home: dict[str, str], model: str
 @pytest.mark.usefixtures("sample")
 def test_errors_name_the_options_of_the_command(home: dict[str, str], model: str, tmp_path: Path) -> None:
     one = kgprobe("study", "sizes", "--model", model, *COMMON, **home)
-    assert (one.returncode, "--model are 1: a line through sizes needs two" in one.stderr) == (2, True), one.stderr
+    assert (one.returncode, "--model names 1: a line through sizes needs two" in one.stderr) == (2, True), one.stderr
     scores = tmp_path / "scores.json"
     scores.write_text("[]")
     none = kgprobe("study", "calibration", str(scores), "--model", model, **home)

@@ -18,7 +18,7 @@ CALLS: dict[str, Call] = {
     "measure": lambda graph, model, **given: kgprobe.measure(graph, model, **given),
     "run_rounds": lambda graph, model, **given: kgprobe.run_rounds(graph, model, **given),
     "sample_facts": lambda graph, model, **given: kgprobe.sample_facts(graph, **given),
-    "sample_distractors": lambda graph, model, **given: kgprobe.sample_distractors(graph, FACT, **given),
+    "sample_distractors": lambda graph, model, **given: kgprobe.sample_distractors(graph, **{"facts": FACT, **given}),
     "sample_negatives": lambda graph, model, **given: kgprobe.sample_negatives(graph, FACT, **given),
     "sample_questions": lambda graph, model, **given: kgprobe.sample_questions(graph, FACT, **given),
     "study_strategies": lambda graph, model, **given: kgprobe.study_strategies(graph, model, **given),
@@ -31,12 +31,23 @@ TAKES = {
     "relations": ["measure", "run_rounds", "sample_facts", "study_strategies", "write_templates", "neighbourhood"],
     "sample": ["measure", "study_strategies"],
     "batch": ["measure", "run_rounds", "study_sampling"],
+    "name": ["measure"],
+    "run": ["run_rounds"],
+    "strategies": ["study_strategies"],
+    "facts": ["measure", "sample_distractors", "study_strategies"],
     "count": ["sample_facts", "sample_negatives"],
     "steps": ["neighbourhood"],
     "limit": ["neighbourhood"],
     "keep": ["write_templates"],
 }
-WRONG: dict[str, list[Any]] = {"relations": ["P36", [3]], "seed": [-1, "a", 0.5, None]}
+WRONG: dict[str, list[Any]] = {
+    "relations": ["P36", [3]],
+    "seed": [-1, "a", 0.5, None],
+    "name": ["../../x", "", "a/b", "x" * 101, 3],
+    "run": ["../../x", "a/b", "..", "x" * 101, 3],
+    "strategies": ["random", [3]],
+    "facts": [3, [3], ["France | capital | Paris", 2.5]],
+}
 COUNTS: list[Any] = [0, -1, 2.5, "3", True]
 
 
@@ -55,7 +66,7 @@ def test_what_cannot_be_is_refused_by_its_name(
     with pytest.raises(ArgumentError) as raised:
         CALLS[call](sample_graph, tiny, **{argument: value})
     assert raised.value.argument == argument
-    assert repr(value[0] if argument == "relations" and not isinstance(value, str) else value) in str(raised.value)
+    assert repr(value[-1] if isinstance(value, list) else value) in str(raised.value)
     assert "expected" in str(raised.value)
 
 
