@@ -26,6 +26,9 @@ SHUFFLED_MEMBERS = 10_000
 # How many listed members are remembered between calls, 8 bytes each.
 REMEMBERED_MEMBERS = 10_000_000
 
+# Of a large pool, so many members are drawn at most, on average, for each that is wanted.
+PATIENCE = 100
+
 T = TypeVar("T")
 
 # A list of members: the query that gives it, and the id of the type or relation.
@@ -104,7 +107,7 @@ class _Draw(Generic[T]):
 
     def goes_on(self, count: int) -> bool:
         """Whether there may be more; a large pool runs dry only if nearly all its members are turned down."""
-        return len(self.found) < count and (self.shuffled is not None or self.tried < 100 * count / self.share)
+        return len(self.found) < count and (self.shuffled is not None or self.tried < PATIENCE * count / self.share)
 
 
 class PoolDraws:

@@ -26,7 +26,8 @@ def test_all_distractors_are_found_and_nothing_else(
     monkeypatch.setattr(module, "LISTED_MEMBERS", sizes[0])
     monkeypatch.setattr(module, "LISTED_SHARE", 0.01 if sizes[0] else 0)
     monkeypatch.setattr(module, "SHUFFLED_MEMBERS", sizes[1])
-    # Few, since whoever draws by number learns slowly that there are no more.
+    # Whoever draws by number learns slowly that there are no more.
+    monkeypatch.setattr(module, "PATIENCE", 15)
     people, facts = enumerable(seed, entities=30, facts=40)
     load(graph, WrittenSource(people, facts))
     named = {entity.id for entity in people if entity.label}

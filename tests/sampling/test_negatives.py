@@ -39,6 +39,8 @@ def test_all_negatives_are_found_and_nothing_else(
 ) -> None:
     monkeypatch.setattr(module, "LISTED_MEMBERS", listed)
     monkeypatch.setattr(module, "LISTED_SHARE", 0.01 if listed else 0)
+    # Whoever draws by number learns slowly that there are no more.
+    monkeypatch.setattr(module, "PATIENCE", 15)
     people, facts = enumerable(seed, entities=30, facts=60, subjects=6)
     load(graph, WrittenSource(people, facts))
     keys = [FactKey(fact.subject, fact.id) for fact in facts]
