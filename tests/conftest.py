@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import signal
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -18,6 +19,9 @@ if TYPE_CHECKING:
 # Workers share the cores; one that took them all would wait for the others.
 if "PYTEST_XDIST_WORKER" in os.environ:
     os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+# Who is started in the background may have Ctrl-C ignored, and whatever it starts would inherit that.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # Servers of tests live for minutes: what a JVM would gain from compiling well, and from collecting garbage beside its
 # work, costs more than it gives.

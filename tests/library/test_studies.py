@@ -124,7 +124,7 @@ def test_sizes_are_of_different_models_one_at_a_time(sample_graph: Graph, tiny: 
     assert table["parameters"].tolist() == [
         sum(weight.numel() for weight in one.scorer().model.parameters()) for one in (tiny, larger)
     ]
-    with pytest.raises(kgprobe.ArgumentError, match="`models` are 1"):
+    with pytest.raises(kgprobe.ArgumentError, match="`models` names 1"):
         kgprobe.study_sizes(sample_graph, [tiny, tiny], **FEW)
 
 
