@@ -155,7 +155,7 @@ def measure(graph: Graph, retrievers: Sequence[Retriever], sizes: Sequence[int],
 
 def _tried(graph: Graph, keys: Mapping[int, Sequence[FactKey]]) -> dict[int, list[int]]:
     """Numbers of entities, half of them of the type; values have the first numbers, as they are loaded first."""
-    drawn = {size: RandomDistractors(graph, AS_OF).retrieve(its[:1], TRIED // 2, [0])[0] for size, its in keys.items()}
+    drawn = {size: RandomDistractors(graph).retrieve(its[:1], TRIED // 2, [0])[0] for size, its in keys.items()}
     return {size: [*range(TRIED // 2), *(member.number for member in members)] for size, members in drawn.items()}
 
 
@@ -166,7 +166,7 @@ def _constrain(
     keys: Sequence[FactKey],
     seed: int,  # noqa: ARG001
 ) -> Sequence[Sized]:
-    return admissible(graph, [(key, tried[size]) for key in keys], AS_OF)
+    return admissible(graph, [(key, tried[size]) for key in keys])
 
 
 def _retrieve(
@@ -217,8 +217,8 @@ def main(
         rows = _load(graph, source)
         clock = time.perf_counter()
         retrievers: list[Retriever] = [
-            RandomDistractors(graph, AS_OF),
-            SemanticDistractors(graph, AS_OF, "tf-idf"),
+            RandomDistractors(graph),
+            SemanticDistractors(graph, "tf-idf"),
             TemporalDistractors(graph, AS_OF, "tf-idf"),
         ]
         seconds = time.perf_counter() - clock

@@ -104,15 +104,15 @@ def measure(
     keys = [sampled[place] for place in range(len(sampled))]
     questions = [(question.fact, cloze) for question in asked.of(keys, [seed]) for cloze in question.clozes]
     # So that the tries are there, as they are in every run but the first.
-    OptimalDistractors(graph, scorer, AS_OF, exact=True, max_prefixes=1).retrieve(questions, 1)
-    strategy = OptimalDistractors(graph, scorer, AS_OF, exact=True, max_prefixes=max_prefixes)
+    OptimalDistractors(graph, scorer, exact=True, max_prefixes=1).retrieve(questions, 1)
+    strategy = OptimalDistractors(graph, scorer, exact=True, max_prefixes=max_prefixes)
     exact = search(f"exact, max_prefixes {max_prefixes:,}", strategy, questions, wanted)
     rows = [
         Row("candidates", "distractors found", float(np.mean([len(one.distractors) for one in exact.found])), "a fact")
     ]
     rows += costs(exact)
     for width in widths:
-        strategy = OptimalDistractors(graph, scorer, AS_OF, exact=False, width=width)
+        strategy = OptimalDistractors(graph, scorer, exact=False, width=width)
         beam = search(f"beam of {max(width, wanted)}", strategy, questions, wanted)
         rows += costs(beam)[:3] + distance(beam, exact)
     return rows

@@ -43,7 +43,7 @@ class Coin:
     def __init__(self, graph: Graph) -> None:
         self.relations: Sequence[str] = [row["id"] for row in graph.read("sample/relations")]
         self._graph = graph
-        self._distractors = RandomDistractors(graph, AS_OF)
+        self._distractors = RandomDistractors(graph)
 
     def describe(self) -> dict[str, Any]:
         """Nothing to trace."""

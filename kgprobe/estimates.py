@@ -1,5 +1,6 @@
-"""Numbers with intervals: shares of things, and means."""
+"""Numbers with intervals: shares of things, and means; and what guessing comes to."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 # Of shares; the two-sided confidence of Wilson's score interval, and of bootstraps.
@@ -40,3 +41,20 @@ def share(count: int, total: int) -> Share:
 
     interval = stats.binomtest(count, total).proportion_ci(CONFIDENCE, method="wilson")
     return Share(count / total, float(interval.low), float(interval.high))
+
+
+def more_than_half(chances: Sequence[float]) -> float:
+    """How probably more than half of independent attempts succeed, each with a probability of its own.
+
+    >>> more_than_half([0.5, 0.5]), more_than_half([0.5, 0.5, 0.5])
+    (0.25, 0.5)
+
+    Cost: the square of the number of attempts.
+    """
+    # Of k attempts so far, how probably each number of them succeeds.
+    successes = [1.0]
+    for chance in chances:
+        successes = [
+            missed * (1 - chance) + hit * chance for missed, hit in zip([*successes, 0], [0, *successes], strict=True)
+        ]
+    return sum(successes[len(chances) // 2 + 1 :])

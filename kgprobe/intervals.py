@@ -3,6 +3,9 @@
 A bound ``2011-05`` covers a whole month. As a start it counts from its first day, as an end to its last; so
 ``from`` and ``until`` are integers ``yyyymmdd`` with both days included. Years before 1 are negative
 (``-0044-03-15`` is ``-44 * 10000 + 315``), which keeps the order of days within a year and of years.
+
+What has ended on a day that nobody knows has the end ``unknown``, whose ``until`` lies before every day: it is current
+at none.
 """
 
 import calendar
@@ -10,6 +13,9 @@ import re
 from datetime import date
 
 from kgprobe.errors import ArgumentError
+
+UNKNOWN = "unknown"
+_BEFORE_EVERY_DAY = -(10**16)
 
 # Twelve digits reach past the age of the universe, and yyyymmdd then stays within 64 bits.
 _BOUND = re.compile(r"([+-]?)([0-9]{1,12})(?:-([0-9]{2})(?:-([0-9]{2}))?)?")
@@ -43,11 +49,13 @@ def first_day(bound: str) -> int:
 
 
 def last_day(bound: str) -> int:
-    """The last day that an ISO 8601 bound covers, as ``yyyymmdd``.
+    """The last day that an ISO 8601 bound covers, as ``yyyymmdd``; of an ``UNKNOWN`` end, one before every day.
 
     Raises:
         ValueError: the text is no date of one of the three precisions.
     """
+    if bound == UNKNOWN:
+        return _BEFORE_EVERY_DAY
     year, month, day = _parse(bound)
     month = month or 12
     return year * 10000 + month * 100 + (day or _days(year, month))

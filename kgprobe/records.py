@@ -62,7 +62,7 @@ class Fact:
             noticed when they are loaded; that two subjects share one is not, so an id should hold its subject.
         rank: ``preferred`` or ``normal``.
         start, end: ISO 8601 in the source's own precision (``2011``, ``2011-05``, ``-0044``), the bounds
-            included; None is unbounded.
+            included; None is unbounded. The end of what has ended nobody knows when is ``unknown``.
     """
 
     id: str

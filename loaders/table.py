@@ -158,7 +158,7 @@ class TableOptions:
     facts: Path | None = option(
         None,
         "Tab-separated, with a header: subject, relation, object, and where there are any start, end (2011, 2011-05,"
-        " -0044), id, rank. Other columns are ignored.",
+        " -0044; an end that nobody knows: unknown), id, rank. Other columns are ignored.",
         metavar="FILE",
     )
     relations: Path | None = option(

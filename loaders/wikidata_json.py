@@ -134,7 +134,7 @@ class Statement(Struct):
         return value.value.item() if isinstance(value, EntityValue) else None
 
     def interval(self) -> tuple[str | None, str | None]:
-        """When it held: from its earliest start to its latest end, else its point in time; None is unbounded.
+        """When it held; see :func:`.wikidata_time.interval`.
 
         Raises:
             ValueError: a bound is no point in time.
@@ -142,7 +142,8 @@ class Statement(Struct):
         if not isinstance(self.qualifiers, Qualifiers):
             return None, None
         starts, ends = _bounds(self.qualifiers.start), _bounds(self.qualifiers.end)
-        return interval(starts, ends, () if starts or ends else _bounds(self.qualifiers.point))
+        ended = not ends and any(snak.snaktype == "somevalue" for snak in self.qualifiers.end)
+        return interval(starts, ends, () if starts or ends else _bounds(self.qualifiers.point), ended)
 
 
 def _bounds(snaks: Sequence[BoundSnak]) -> list[tuple[str, str]]:

@@ -38,6 +38,7 @@ _PREFIXES = f"""PREFIX wd: <{ENTITY}>
 PREFIX wikibase: <{_ONTOLOGY}>
 PREFIX p: <http://www.wikidata.org/prop/>
 PREFIX ps: <http://www.wikidata.org/prop/statement/>
+PREFIX pq: <http://www.wikidata.org/prop/qualifier/>
 PREFIX pqv: <http://www.wikidata.org/prop/qualifier/value/>
 PREFIX rdfs: <http://www.w3.org/2000/01/rdf-schema#>
 PREFIX skos: <http://www.w3.org/2004/02/skos/core#>
@@ -245,9 +246,15 @@ def _dates_query(fact_ids: Sequence[str]) -> str:
     qualifiers = " ".join(f'("{name}" pqv:{name})' for name in (START, END, POINT))
     return f"""SELECT ?statement ?qualifier ?time ?precision ?calendar {{
   VALUES ?statement {{ {statements} }}
-  VALUES (?qualifier ?path) {{ {qualifiers} }}
-  ?statement ?path ?value .
-  ?value wikibase:timeValue ?time ; wikibase:timePrecision ?precision ; wikibase:timeCalendarModel ?calendar .
+  {{
+    VALUES (?qualifier ?path) {{ {qualifiers} }}
+    ?statement ?path ?value .
+    ?value wikibase:timeValue ?time ; wikibase:timePrecision ?precision ; wikibase:timeCalendarModel ?calendar .
+  }} UNION {{
+    ?statement pq:{END} ?unknown .
+    FILTER(!isLiteral(?unknown))
+    BIND("{END}" AS ?qualifier)
+  }}
 }}"""
 
 
@@ -262,10 +269,15 @@ def _dated(fact: Fact, rows: Iterable[Row]) -> Fact | Rejected:
 
 def _interval(rows: Iterable[Row]) -> tuple[str | None, str | None]:
     moments: dict[str, list[tuple[str, str]]] = {START: [], END: [], POINT: []}
+    ended = False
     for row in rows:
+        if "time" not in row:
+            # A value that is not known stands as a node without a name.
+            ended = True
+            continue
         precision, calendar = int(row["precision"]), row["calendar"]
         moments[row["qualifier"]].append(bounds(written(row["time"], precision, calendar), precision, calendar))
-    return interval(moments[START], moments[END], moments[POINT])
+    return interval(moments[START], moments[END], moments[POINT], ended)
 
 
 def _values(variable: str, ids: Sequence[str]) -> str:

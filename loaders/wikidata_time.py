@@ -13,7 +13,7 @@ is kept as it is written; where the Gregorian has no such day, its month is kept
 import re
 from collections.abc import Sequence
 
-from kgprobe.intervals import first_day, last_day
+from kgprobe.intervals import UNKNOWN, first_day, last_day
 
 JULIAN = "http://www.wikidata.org/entity/Q1985786"
 
@@ -81,19 +81,25 @@ def _julian(year: int, month: int, day: int) -> tuple[int, int, int]:
 
 
 def interval(
-    starts: Sequence[tuple[str, str]], ends: Sequence[tuple[str, str]], points: Sequence[tuple[str, str]]
+    starts: Sequence[tuple[str, str]],
+    ends: Sequence[tuple[str, str]],
+    points: Sequence[tuple[str, str]],
+    ended: bool = False,
 ) -> tuple[str | None, str | None]:
-    """When a statement held: from its earliest start to its latest end, else its point in time; None is unbounded.
+    """When a statement held: from its earliest start to its latest end; None is unbounded.
+
+    A point in time alone says when it began to be true: whoever won a prize in 1921 has won it ever since.
 
     Args:
         starts, ends, points: as :func:`bounds` gives them.
+        ended: whether it has an end that is not known.
     """
-    if not starts and not ends:
-        starts = ends = points
+    if not starts and not ends and not ended:
+        starts = points
     # One of each is the rule; counting their days takes longer than all the rest of a fact.
     start = starts[0] if len(starts) == 1 else min(starts, key=_order, default=(None, None))
     end = ends[0] if len(ends) == 1 else max(ends, key=_order, default=(None, None))
-    return start[0], end[1]
+    return start[0], UNKNOWN if ended and not ends else end[1]
 
 
 def _order(bound: tuple[str, str]) -> tuple[int, int]:

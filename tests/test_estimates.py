@@ -1,12 +1,23 @@
 """Shares with Wilson's interval, against its closed form."""
 
 import math
+from itertools import product
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
-from kgprobe.estimates import share
+from kgprobe.estimates import more_than_half, share
+
+
+@given(some.lists(some.floats(0, 1), max_size=7))
+def test_more_than_half_counts_every_way_it_can_go(chances: list[float]) -> None:
+    expected = sum(
+        math.prod(chance if hit else 1 - chance for chance, hit in zip(chances, way, strict=True))
+        for way in product([True, False], repeat=len(chances))
+        if 2 * sum(way) > len(way)
+    )
+    assert more_than_half(chances) == pytest.approx(expected)
 
 
 @given(some.integers(1, 500), some.data())

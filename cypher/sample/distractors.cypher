@@ -1,15 +1,16 @@
 // Which of the entities with these numbers are distractors of a fact, its Ω(f): they share a type with its object (without
-// a type: they are objects of its relation), share no name with it, and are no object of its subject and relation at
-// $as_of. Of a fact that has ended by then, nothing that was an object at any time: a sentence in the past does not say when.
+// a type: they are objects of its relation), share no name with it, and were no object of its subject and relation at any
+// time: a sentence seldom says when it is true. With $before, a date, for sentences that do: also objects that were right
+// until a day that is known and lies before it, unless the fact itself has ended by then.
 // With $refused instead those of the kind that are none, and the first reason for it that applies.
-// $as_of: yyyymmdd, $refused: whether, $rows: [{subject, fact, numbers}]
+// $before: yyyymmdd or null, $refused: whether, $rows: [{subject, fact, numbers}]
 //   -> fact, number, id, label, aliases, object: its label, shared: [id of a type], relation: its label where there is no type,
 //      reason: null, or itself, nameless, right, namesake
 UNWIND $rows AS row
 MATCH (subject:Entity {id: row.subject})-[fact:FACT {id: row.fact}]->(object:Entity)
 OPTIONAL MATCH (subject)-[truth:FACT]->(known:Entity)
 WHERE truth.relation = fact.relation
-  AND (fact.until < $as_of OR coalesce(truth.from, $as_of) <= $as_of AND coalesce(truth.until, $as_of) >= $as_of)
+  AND ($before IS NULL OR fact.until < $before OR coalesce(truth.until, $before) >= $before OR truth.end = 'unknown')
 WITH row, fact.relation AS asked, object, collect(known.id) AS known
 WITH row, asked, object.id AS truth, object.label AS like, known, coalesce(object.types, []) AS types,
      [object.label] + coalesce(object.aliases, []) AS names

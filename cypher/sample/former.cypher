@@ -1,10 +1,10 @@
-// What was true of a fact's subject and relation before, and may be no longer: candidates for temporal distractors, with
-// the intervals of both. Walks the facts of each subject.
+// What was true of a fact's subject and relation before, until a day that is known, and may be no longer: candidates for
+// temporal distractors, with the intervals of both. Walks the facts of each subject.
 // $rows: [{subject, fact}], $as_of: yyyymmdd
 //   -> fact, from, until: of the fact; number: of a former object; former_from, former_until, end: of its interval
 UNWIND $rows AS row
 MATCH (subject:Entity {id: row.subject})-[fact:FACT {id: row.fact}]->(:Entity)
 MATCH (subject)-[past:FACT]->(former:Entity)
-WHERE past.relation = fact.relation AND past.until < $as_of AND former.number IS NOT NULL
+WHERE past.relation = fact.relation AND past.until < $as_of AND past.end <> 'unknown' AND former.number IS NOT NULL
 RETURN fact.id AS fact, fact.from AS from, fact.until AS until, former.number AS number,
        past.from AS former_from, past.until AS former_until, past.end AS end

@@ -1,13 +1,13 @@
 // Which of the entities with these numbers are hard negatives of a fact: objects that its relation has elsewhere, and that
-// are not true of its subject at $as_of, nor share a name with anything that is.
+// are not true of its subject, nor share a name with anything that is. What was true of it is one only if it ended before
+// $as_of, on a day that is known.
 // $as_of: yyyymmdd, $rows: [{subject, fact, numbers}] -> fact, number, id, label, aliases, former: whether it was true before
 UNWIND $rows AS row
 MATCH (subject:Entity {id: row.subject})-[fact:FACT {id: row.fact}]->(:Entity)
 MATCH (subject)-[truth:FACT]->(known:Entity)
 WHERE truth.relation = fact.relation
 WITH row, subject.id AS itself, fact.relation AS asked,
-     collect(CASE WHEN coalesce(truth.from, $as_of) <= $as_of AND coalesce(truth.until, $as_of) >= $as_of
-                  THEN known END) AS true_ones,
+     collect(CASE WHEN truth.until < $as_of AND truth.end <> 'unknown' THEN NULL ELSE known END) AS true_ones,
      collect(CASE WHEN truth.until < $as_of THEN known.id END) AS past
 WITH row, itself, asked, past, [one IN true_ones | one.id] AS ids,
      reduce(names = [], one IN true_ones | names + [one.label] + coalesce(one.aliases, [])) AS names

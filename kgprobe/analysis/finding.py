@@ -18,6 +18,7 @@ from kgprobe.analysis.rates import Group, Grouping, by_year, group_of, grouped
 from kgprobe.asking.runs import get_run
 from kgprobe.beliefs.draw import credible_interval
 from kgprobe.errors import KgprobeError
+from kgprobe.estimates import more_than_half
 from kgprobe.graph.client import Graph, Row
 from kgprobe.probes.outcome import Outcome, Verdict
 from kgprobe.probes.register import PROBES
@@ -89,7 +90,8 @@ class Finding:
     """What one run or measurement found.
 
     Attributes:
-        chance: how often guessing at random would be right, over the questions asked; None where nothing says so.
+        chance: how often guessing at random would be right, over the questions asked; None where nothing says so. What
+            a guesser's win rate would be is told of each group.
         asked: how many answers there are.
         theta: the mean of E[theta] over the asked facts.
         overall: all asked facts.
@@ -140,11 +142,11 @@ class _Shown(NamedTuple):
 
 
 class _Answers(NamedTuple):
-    """What outcomes tell: each fact's latest right and wrong question, all chances, and what got no answer."""
+    """What outcomes tell: each fact's latest right and wrong question, the chances of its questions, and silences."""
 
     right: dict[str, _Shown]
     wrong: dict[str, _Shown]
-    chances: list[float]
+    chances: dict[str, list[float]]
     unanswered: Counter[str]
 
 
@@ -231,6 +233,9 @@ def _find(
         examined["alpha"].to_numpy(np.float64), examined["beta"].to_numpy(np.float64)
     )
     answers = _latest(outcomes())
+    # A fact is won by more right answers than wrong ones, by a guesser too.
+    examined["guessed"] = [more_than_half(answers.chances.get(fact, ())) for fact in examined["fact"]]
+    chances = [chance for its in answers.chances.values() for chance in its]
     theta = examined["alpha"] / (examined["alpha"] + examined["beta"])
     own = examined["wrong"] - examined["right"]
     # What neighbours propagated can outweigh a fact's own answers: of such a fact one is not sure either way.
@@ -238,7 +243,7 @@ def _find(
     known = examined[(own < 0) & (theta < 0.5)].sort_values(["high", "fact"])
     return Finding(
         about=about,
-        chance=float(np.mean(answers.chances)) if answers.chances else None,
+        chance=float(np.mean(chances)) if chances else None,
         asked=int((examined["right"] + examined["wrong"]).sum()),
         theta=float(theta.mean()),
         overall=group_of("all", examined),
@@ -296,7 +301,7 @@ def _relation_names(graph: Graph, relations: Iterable[str]) -> dict[str, str]:
 
 
 def _latest(outcomes: Iterable[Outcome]) -> _Answers:
-    answers = _Answers({}, {}, [], Counter())
+    answers = _Answers({}, {}, {}, Counter())
     for outcome in outcomes:
         if outcome.verdict is Verdict.UNANSWERED:
             answers.unanswered[str(outcome.reason)] += 1
@@ -307,7 +312,7 @@ def _latest(outcomes: Iterable[Outcome]) -> _Answers:
         asked = _Shown(evidence.question, evidence.right_answer, evidence.winner if failed else None)
         (answers.wrong if failed else answers.right)[outcome.fact.fact] = asked
         if evidence.chance is not None:
-            answers.chances.append(evidence.chance)
+            answers.chances.setdefault(outcome.fact.fact, []).append(evidence.chance)
     return answers
 
 

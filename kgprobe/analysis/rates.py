@@ -25,6 +25,7 @@ class Group:
         facts: how many were asked.
         win_rate: share with more own right answers than wrong ones.
         zero_sense_rate: share never answered right.
+        guessed: the win rate, on average, of a guesser who is asked the same questions.
         heard: how many facts have an answer that is neither a refusal nor off the format.
         heard_win_rate: the win rate of these, by such answers alone; None where there are none.
     """
@@ -33,6 +34,7 @@ class Group:
     facts: int
     win_rate: Share
     zero_sense_rate: Share
+    guessed: float
     heard: int
     heard_win_rate: Share | None
 
@@ -56,7 +58,8 @@ def group_of(name: str, examined: pd.DataFrame) -> Group:
     """What a model did on these facts.
 
     Args:
-        examined: own answers, one row a fact, at least one: right, wrong, and of the wrong ones refused and off_format.
+        examined: own answers, one row a fact, at least one: right, wrong, and of the wrong ones refused and off_format;
+            and how probably a guesser would win it, guessed.
     """
     readable = examined["wrong"] - examined["refused"] - examined["off_format"]
     heard = examined["right"] + readable > 0
@@ -67,6 +70,7 @@ def group_of(name: str, examined: pd.DataFrame) -> Group:
         len(examined),
         share(wins, len(examined)),
         share(int((examined["right"] == 0).sum()), len(examined)),
+        float(examined["guessed"].mean()),
         int(heard.sum()),
         share(heard_wins, int(heard.sum())) if heard.any() else None,
     )

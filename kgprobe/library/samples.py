@@ -152,26 +152,26 @@ def sample_distractors(
             )
         asked = [(item.fact, item.clozes) for item in items]
     else:
-        # One sentence stands for all, with nothing before its blank: nobody reads it.
-        asked = [(fact, [Cloze(OBJECT, fact.subject_label)]) for fact in describe_facts(graph, keys)]
+        # One sentence stands for all, which speaks of today: nobody reads more of it.
+        asked = [(fact, [Cloze(f"It is {OBJECT}", fact.subject_label)]) for fact in describe_facts(graph, keys)]
     rivals = chooser.rivals(asked, options.distractors, [seed])
     chosen = [
-        FactDistractors(named, one.distractors, cloze.prompt or None, one.certified, one.reason)
+        FactDistractors(named, one.distractors, cloze.prompt if kind.asks_model else None, one.certified, one.reason)
         for named, (_, clozes), lists in zip(_named(graph, [fact for fact, _ in asked]), asked, rivals, strict=True)
         for cloze, one in zip(clozes, lists, strict=True)
     ]
-    notes += [note for each in chosen for note in _unusual(graph, each, options.distractors, day)]
+    notes += [note for each in chosen for note in _unusual(graph, each, options.distractors)]
     described = chooser.describe() | ({"model": opened.name} if kind.asks_model and opened is not None else {})
     return DistractorSample(described, chosen, notes=list(dict.fromkeys(notes)))
 
 
-def _unusual(graph: Graph, chosen: FactDistractors, wanted: int, as_of: int) -> Iterator[str]:
+def _unusual(graph: Graph, chosen: FactDistractors, wanted: int) -> Iterator[str]:
     """What to know of a fact's distractors: an object without a type, or fewer of them than were wanted."""
     fact = chosen.named.fact
     if chosen.reason:
         yield f"{fact.key.fact}: {chosen.reason}."
     if len(chosen.distractors) < wanted:
-        pool = describe_pool(graph, fact.key, as_of)
+        pool = describe_pool(graph, fact.key)
         untyped = (
             "" if pool.typed else f" {fact.object_label} has no type, so the relation's objects count as its kind."
         )

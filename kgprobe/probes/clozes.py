@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from kgprobe.graph.client import Graph
+from kgprobe.intervals import first_day
 from kgprobe.sampling.facts import AskedFact, askable_relations, describe_facts
 from kgprobe.sampling.keys import FactKey
 from kgprobe.verbalize.sentences import Cloze
@@ -79,6 +80,8 @@ class ClozeItems:
         if fact.relation not in self._clozes:
             reason = "its relation is not among those asked: inactive, not named, or without a cloze sentence"
             return ClozeItem(fact, (), reason)
+        if fact.start is not None and first_day(fact.start) > self._as_of:
+            return ClozeItem(fact, (), f"it begins in {fact.start}, after {self._as_of}")
         ended = has_ended(fact.end, self._as_of)
         templates = templates_of(self._clozes[fact.relation], self._past_clozes[fact.relation], ended)
         if not templates:

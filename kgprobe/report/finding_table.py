@@ -92,7 +92,10 @@ def _rates(finding: Finding, grouping: Grouping) -> Table:
     if left_out:
         notes.append(f"{left_out:,} more have fewer facts.")
     if first and finding.chance is not None:
-        notes.append(f"Guessing at random would be right on {finding.chance:.1%} of the questions.")
+        notes.append(
+            f"Guessing at random would be right on {finding.chance:.1%} of the questions, and have a win rate of"
+            f" {finding.overall.guessed:.1%}."
+        )
     if first and silent:
         notes.append("Refusals and answers off the format count as wrong; the last column leaves them out.")
     table.caption, table.caption_justify = " ".join(notes) or None, "left"

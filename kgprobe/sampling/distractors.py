@@ -1,8 +1,9 @@
 """Distractors: the entities that could stand in the object's place and are wrong there; drawn at random.
 
 Section 3 of the distractor paper; docs/methods.md, 1: a distractor of a fact shares a type with its object (where the
-object has no type: it is an object of the same relation), shares no name with it, and is no object of the fact's
-subject and relation at ``as_of``. These are the fact's Ω(f), of which every strategy of retrieval takes its own.
+object has no type: it is an object of the same relation), shares no name with it, and was no object of the fact's
+subject and relation at any time: a sentence seldom says when it is true. These are the fact's Ω(f), of which every
+strategy of retrieval takes its own; only the temporal one also takes former objects.
 
 Random ones are drawn from the type's members (:mod:`.pool_draws`), every distractor with the same probability, and
 tested in the graph (``cypher/sample/distractors.cypher``).
@@ -61,12 +62,15 @@ class Retriever(Protocol):
         ...
 
 
-def admissible(graph: Graph, rows: Sequence[tuple[FactKey, Sequence[int]]], as_of: int) -> list[dict[int, Distractor]]:
+def admissible(
+    graph: Graph, rows: Sequence[tuple[FactKey, Sequence[int]]], before: int | None = None
+) -> list[dict[int, Distractor]]:
     """Which of the entities with these numbers are distractors of a fact: those in its Ω(f).
 
     Args:
         rows: facts, each with numbers of entities.
-        as_of: what is true at this date (``yyyymmdd``) is no distractor.
+        before: with a date (``yyyymmdd``), objects of the fact's subject and relation that were right until a day
+            before it are among them, unless the fact itself has ended by then.
 
     Returns:
         One dictionary a row, from numbers, in their order in the row, to distractors.
@@ -74,7 +78,7 @@ def admissible(graph: Graph, rows: Sequence[tuple[FactKey, Sequence[int]]], as_o
     Cost: a look-up for each number, and one for each type that is shared.
     """
     asked = [{**key._asdict(), "numbers": list(numbers)} for key, numbers in rows]
-    found = graph.read("sample/distractors", rows=asked, as_of=as_of, refused=False)
+    found = graph.read("sample/distractors", rows=asked, before=before, refused=False)
     types = sorted({type_ for row in found for type_ in row["shared"]})
     labels = {row["id"]: row["label"] for row in graph.read("sample/labels", ids=types)} if types else {}
 
@@ -91,10 +95,9 @@ class RandomDistractors:
 
     name = "random"
 
-    def __init__(self, graph: Graph, as_of: int) -> None:
-        """Draw from this graph, with what is true at ``as_of`` (``yyyymmdd``) left out."""
+    def __init__(self, graph: Graph) -> None:
+        """Draw from this graph."""
         self._graph = graph
-        self._as_of = as_of
         self._draws = PoolDraws(graph)
 
     def describe(self) -> dict[str, Any]:
@@ -105,7 +108,7 @@ class RandomDistractors:
         """Distinct random distractors of each fact, uniform over its Ω(f), in random order; see :class:`Retriever`."""
         rows = self._graph.read("sample/pools", rows=[key._asdict() for key in keys])
         pools = {row["fact"]: _pool(row) for row in rows}
-        return self._draws.draw(keys, pools, count, seed, lambda rows: admissible(self._graph, rows, self._as_of))
+        return self._draws.draw(keys, pools, count, seed, lambda rows: admissible(self._graph, rows))
 
 
 def _pool(row: Row) -> Pool:

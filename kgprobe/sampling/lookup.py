@@ -245,13 +245,13 @@ class PoolSummary:
 # By the reason that the query gives.
 _LEFT_OUT = {
     "itself": "the object itself",
-    "right": "{:,} right as well",
+    "right": "{:,} right as well, now or at another time",
     "namesake": "{:,} with a name of its",
     "nameless": "{:,} without a name",
 }
 
 
-def describe_pool(graph: Graph, key: FactKey, as_of: int) -> PoolSummary:
+def describe_pool(graph: Graph, key: FactKey) -> PoolSummary:
     """What a fact's distractors are taken from, and what is no distractor there.
 
     Cost: a look-up for each entity of the object's types; without a type, for each object of the relation.
@@ -267,7 +267,8 @@ def describe_pool(graph: Graph, key: FactKey, as_of: int) -> PoolSummary:
         kind = f"that are objects of {labels.get(target['relation']) or target['relation']}"
         rows = graph.read("sample/objects", ids=[target["relation"]])
     numbers = sorted({number for row in rows for number in row["numbers"]})
-    rows = graph.read("sample/distractors", rows=[{**key._asdict(), "numbers": numbers}], as_of=as_of, refused=True)
+    asked = [{**key._asdict(), "numbers": numbers}]
+    rows = graph.read("sample/distractors", rows=asked, before=None, refused=True)
     counts = Counter(row["reason"] for row in rows)
     left_out = [phrase.format(counts[reason]) for reason, phrase in _LEFT_OUT.items() if reason in counts]
     return PoolSummary(kind, bool(types), len(numbers), left_out)

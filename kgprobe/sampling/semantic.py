@@ -50,14 +50,12 @@ class SemanticDistractors:
     def __init__(
         self,
         graph: Graph,
-        as_of: int,
         weighting: str = "tf-idf",
         report: Callable[[int], None] = lambda entities: None,
     ) -> None:
         """Open the index of the graph's features, or make it.
 
         Args:
-            as_of: what is true at this date (``yyyymmdd``) is no distractor.
             weighting: of features: ``tf-idf`` or ``bm25``.
             report: called now and then, while the index is made, with how many entities were read.
 
@@ -66,7 +64,6 @@ class SemanticDistractors:
             KgprobeError: nothing was loaded into the graph yet, or something is being loaded into it now.
         """
         self._graph = graph
-        self._as_of = as_of
         self._weighting = weighting
         self._index: FeatureIndex = open_features(graph, weighting, report)
         self._search = Search(self._index)
@@ -96,7 +93,7 @@ class SemanticDistractors:
         while pending:
             untested = self._extend(pending, wanted)
             tested = admissible(
-                self._graph, [(one.key, new.tolist()) for one, new in zip(pending, untested, strict=True)], self._as_of
+                self._graph, [(one.key, new.tolist()) for one, new in zip(pending, untested, strict=True)]
             )
             for ranking, found in zip(pending, tested, strict=True):
                 ranking.found |= found

@@ -1,9 +1,11 @@
 """Temporal distractors: what was right before, then what is like the right object.
 
 Section 3.3 of the distractor paper; docs/methods.md, 1. The former objects of a fact's subject and relation, which held
-before ``as_of`` and hold no more, come first, the nearest in time to the fact before the others; semantic distractors
-follow. Time is compared by the middle of the intervals, in days: of an interval whose end is open, ``as_of`` is taken
-for its end, and of one whose start is open, its end for its start.
+until a day before ``as_of`` and hold no more, come first, the nearest in time to the fact before the others; semantic
+distractors follow. A former object is wrong only after a sentence that speaks of today
+(:func:`kgprobe.verbalize.tense.speaks_of_today`); after others, semantic distractors stand alone. Time is compared by
+the middle of the intervals, in days: of an interval whose end is open, ``as_of`` is taken for its end, and of one whose
+start is open, its end for its start.
 """
 
 from collections.abc import Callable, Sequence
@@ -29,14 +31,18 @@ class TemporalDistractors:
         weighting: str = "tf-idf",
         report: Callable[[int], None] = lambda entities: None,
     ) -> None:
-        """As :class:`~kgprobe.sampling.semantic.SemanticDistractors`, whose arguments and errors these are."""
+        """As :class:`~kgprobe.sampling.semantic.SemanticDistractors`, whose arguments and errors these are.
+
+        Args:
+            as_of: what ended before this date (``yyyymmdd``) is former.
+        """
         self._graph = graph
         self._as_of = as_of
-        self._semantic = SemanticDistractors(graph, as_of, weighting, report)
+        self.semantic = SemanticDistractors(graph, weighting, report)
 
     def describe(self) -> dict[str, Any]:
         """The strategy and the weighting of features; see :class:`~kgprobe.sampling.distractors.Retriever`."""
-        return {**self._semantic.describe(), "strategy": self.name}
+        return {**self.semantic.describe(), "strategy": self.name}
 
     def retrieve(self, keys: Sequence[FactKey], count: int, seed: Sequence[int]) -> list[list[Distractor]]:
         """Former objects, then what is like the object; see :class:`~kgprobe.sampling.distractors.Retriever`.
@@ -47,7 +53,7 @@ class TemporalDistractors:
         """
         former = [its[:count] for its in self._former(keys)]
         lacking = [index for index, its in enumerate(former) if len(its) < count]
-        semantic = self._semantic.retrieve([keys[index] for index in lacking], count, seed) if lacking else []
+        semantic = self.semantic.retrieve([keys[index] for index in lacking], count, seed) if lacking else []
         retrieved = list(former)
         for index, like in zip(lacking, semantic, strict=True):
             taken = {distractor.number for distractor in former[index]}

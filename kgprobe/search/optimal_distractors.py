@@ -41,6 +41,7 @@ class Retrieved:
             ``kgprobe.search.most_plausible.TOLERANCE``; None where nothing can be proved, see ``reason``.
         bound: the most that log Pl of any other can be; -inf if there is no other, None where nothing can be proved.
         expanded: after how many prefixes of names the model was asked.
+        pool: how many entities they are the best of, the object and what else is right among them.
         reason: why there are no distractors, why nothing can be proved, or how many entities were left out since the
             model cannot take a name of theirs; None if there is nothing to say.
     """
@@ -51,6 +52,7 @@ class Retrieved:
     bound: float | None = None
     expanded: int = 0
     reason: str | None = None
+    pool: int | None = None
 
 
 @dataclass(slots=True)
@@ -71,7 +73,6 @@ class OptimalDistractors:
         self,
         graph: Graph,
         scorer: Scorer,
-        as_of: int,
         *,
         exact: bool,
         max_prefixes: int = 2_000,
@@ -82,7 +83,6 @@ class OptimalDistractors:
         Args:
             graph: where the distractors are.
             scorer: the model; its EOS token ends each name.
-            as_of: what is true at this date (``yyyymmdd``) is no distractor.
             exact: whether to prove that nothing is better, or to follow a beam.
             max_prefixes: after how many prefixes of names the model is asked for one sentence before exact search ends
                 with what it has proved.
@@ -91,7 +91,6 @@ class OptimalDistractors:
         self.name = "exact-optimal" if exact else "approximate-optimal"
         self._graph = graph
         self._scorer = scorer
-        self._as_of = as_of
         self._exact = exact
         self._max_prefixes = max_prefixes
         self._width = width
@@ -186,7 +185,7 @@ class OptimalDistractors:
             _, missing = unknown.setdefault(question.key, (question.candidates, set()))
             missing.update(number for number in numbers.tolist() if number not in question.candidates)
         asked = [(key, sorted(missing)) for key, (_, missing) in unknown.items() if missing]
-        for (key, its), known in zip(asked, admissible(self._graph, asked, self._as_of), strict=True):
+        for (key, its), known in zip(asked, admissible(self._graph, asked), strict=True):
             candidates, _ = unknown[key]
             candidates.update({number: known.get(number) for number in its})
 
@@ -221,7 +220,8 @@ class OptimalDistractors:
             replace(rival, reason=f"{rival.reason}; {self._why(place, value, certified or 0)}")
             for place, (rival, value) in enumerate(zip(rivals, values.tolist(), strict=True), start=1)
         ]
-        return Retrieved(named, values.tolist(), certified, bound, found.evaluated, "; ".join(notes) or None)
+        note = "; ".join(notes) or None
+        return Retrieved(named, values.tolist(), certified, bound, found.evaluated, note, _pool_size(question.tries))
 
     def _why(self, place: int, value: float, certified: int) -> str:
         proof = ", proved" if place <= certified else ""
@@ -256,6 +256,13 @@ def _sequences(tries: Sequence[LabelTrie], rivals: Sequence[Distractor]) -> Iter
             if place[0] >= 0:
                 yield [trie.sequence(label) for label in trie.labels_of(place)[1].tolist()]
                 break
+
+
+def _pool_size(tries: Sequence[LabelTrie]) -> int:
+    """How many entities have a name in one of the tries."""
+    if len(tries) == 1:
+        return len(tries[0].entities)
+    return len(np.unique(np.concatenate([trie.entities for trie in tries])))
 
 
 def _left_out(tries: Sequence[LabelTrie], too_long: int) -> Iterator[str]:

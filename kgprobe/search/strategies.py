@@ -1,8 +1,9 @@
 """How distractors are chosen, by name: rivals for every sentence of every fact.
 
 Random, semantic and temporal-semantic distractors (:mod:`kgprobe.sampling`) need no model and are the same for all of a
-fact's sentences. Optimal ones (:mod:`.optimal_distractors`) are those that the model itself finds most plausible after
-a sentence, so each sentence has its own. A strategy is an entry point of the group ``kgprobe.strategies``.
+fact's sentences, but for former objects, which stand only after sentences that speak of today. Optimal ones
+(:mod:`.optimal_distractors`) are those that the model itself finds most plausible after a sentence, so each sentence
+has its own. A strategy is an entry point of the group ``kgprobe.strategies``.
 """
 
 from collections.abc import Callable, Sequence
@@ -12,12 +13,14 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 from kgprobe.errors import ArgumentError
 from kgprobe.plugins import Register
+from kgprobe.verbalize.tense import speaks_of_today
 
 if TYPE_CHECKING:
     from kgprobe.graph.client import Graph
     from kgprobe.models.scoring.scorer import Scorer
     from kgprobe.sampling.distractors import Distractor, Retriever
     from kgprobe.sampling.facts import AskedFact
+    from kgprobe.sampling.temporal import TemporalDistractors
     from kgprobe.search.optimal_distractors import OptimalDistractors
     from kgprobe.verbalize.sentences import Cloze
 
@@ -32,6 +35,8 @@ class Rivals:
     Attributes:
         certified: of optimal ones, how many of the first are proved to be the most plausible; None where nothing is.
         log_plausibilities: of each of them after the sentence, where the strategy had to find that out; else None.
+        pool: of optimal ones, how many entities they are the most plausible of, the right object among them: who beats
+            them beats all of these. None where the model had no say.
         reason: why there are none, where something stood in the way, or what is to be said of those that are there:
             candidates left out, a proof that cannot be given; else None.
     """
@@ -40,6 +45,7 @@ class Rivals:
     certified: int | None = None
     log_plausibilities: Sequence[float] | None = None
     reason: str | None = None
+    pool: int | None = None
 
 
 class Strategy(Protocol):
@@ -59,7 +65,7 @@ class StrategyOptions:
     """What a strategy is made with.
 
     Attributes:
-        as_of: what is true at this date (``yyyymmdd``) is no distractor.
+        as_of: what ended before this date (``yyyymmdd``) is former.
         weighting: of features, for semantic distractors.
         max_prefixes: after how many prefixes exact search may ask the model for one sentence.
     """
@@ -116,6 +122,26 @@ class _OfTheGraph:
         return [[Rivals(distractors)] * len(clozes) for (_, clozes), distractors in zip(asked, retrieved, strict=True)]
 
 
+class _OfTheTense:
+    """Former objects and semantic distractors after sentences that speak of today; semantic ones after the others."""
+
+    def __init__(self, retriever: "TemporalDistractors") -> None:
+        self._retriever = retriever
+
+    def describe(self) -> dict[str, Any]:
+        return self._retriever.describe()
+
+    def rivals(self, asked: "Sequence[Sentences]", count: int, seed: Sequence[int]) -> list[list[Rivals]]:
+        today = [[speaks_of_today(cloze.template) for cloze in clozes] for _, clozes in asked]
+        now = [fact.key for (fact, _), its in zip(asked, today, strict=True) if any(its)]
+        ever = [fact.key for (fact, _), its in zip(asked, today, strict=True) if not all(its)]
+        after = {
+            True: dict(zip(now, self._retriever.retrieve(now, count, seed), strict=True)),
+            False: dict(zip(ever, self._retriever.semantic.retrieve(ever, count, seed), strict=True)),
+        }
+        return [[Rivals(after[one][fact.key]) for one in its] for (fact, _), its in zip(asked, today, strict=True)]
+
+
 class _OfTheModel:
     """A strategy that asks the model after each sentence."""
 
@@ -135,29 +161,29 @@ class _OfTheModel:
         retrieved = iter(self._retriever.retrieve(flat, count))
         return [
             [
-                Rivals(one.distractors, one.certified, one.log_plausibilities, one.reason)
+                Rivals(one.distractors, one.certified, one.log_plausibilities, one.reason, one.pool)
                 for one in islice(retrieved, len(clozes))
             ]
             for _, clozes in asked
         ]
 
 
-def _random(graph: "Graph", _: "Scorer | None", options: StrategyOptions) -> Strategy:
+def _random(graph: "Graph", _: "Scorer | None", _options: StrategyOptions) -> Strategy:
     from kgprobe.sampling.distractors import RandomDistractors
 
-    return _OfTheGraph(RandomDistractors(graph, options.as_of))
+    return _OfTheGraph(RandomDistractors(graph))
 
 
 def _semantic(graph: "Graph", _: "Scorer | None", options: StrategyOptions) -> Strategy:
     from kgprobe.sampling.semantic import SemanticDistractors
 
-    return _OfTheGraph(SemanticDistractors(graph, options.as_of, options.weighting))
+    return _OfTheGraph(SemanticDistractors(graph, options.weighting))
 
 
 def _temporal_semantic(graph: "Graph", _: "Scorer | None", options: StrategyOptions) -> Strategy:
     from kgprobe.sampling.temporal import TemporalDistractors
 
-    return _OfTheGraph(TemporalDistractors(graph, options.as_of, options.weighting))
+    return _OfTheTense(TemporalDistractors(graph, options.as_of, options.weighting))
 
 
 def _optimal(exact: bool) -> "Callable[[Graph, Scorer | None, StrategyOptions], Strategy]":
@@ -167,7 +193,7 @@ def _optimal(exact: bool) -> "Callable[[Graph, Scorer | None, StrategyOptions], 
         if scorer is None:
             raise ArgumentError("model", "is missing: optimal distractors are those that a model finds plausible.")
         limit = {"max_prefixes": options.max_prefixes} if exact else {}
-        return _OfTheModel(OptimalDistractors(graph, scorer, options.as_of, exact=exact, **limit))
+        return _OfTheModel(OptimalDistractors(graph, scorer, exact=exact, **limit))
 
     return make
 

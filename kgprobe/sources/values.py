@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable
 
-from kgprobe.intervals import first_day, last_day
+from kgprobe.intervals import UNKNOWN, first_day, last_day
 
 # Engines index ids, and index entries have a limit of some thousand bytes.
 ID_LIMIT = 1000
@@ -55,6 +55,8 @@ def check_interval(start: str | None, end: str | None) -> None:
     """
     first = first_day(start) if start is not None else None
     last = last_day(end) if end is not None else None
+    if end == UNKNOWN:
+        return
     if first is not None and last is not None and last < first:
         raise ValueError(f"the end {end} lies before the start {start}")
 

@@ -36,7 +36,8 @@ def counts_study(measured: Measured, model: str, config: Mapping[str, Any], seed
     curves = {name: mean_curve(its, seed) for name, its in values.items()}
     settled = {name: settling(its) for name, its in values.items()}
     numbers = range(1, measured.min_at_n.shape[1] + 1)
-    data = [_row(n, curves, settled) for n in numbers]
+    chance = measured.chance.mean(axis=0)
+    data = [_row(n, float(chance[n - 1]), curves, settled) for n in numbers]
     lines = [line_of(f"mean {name}", curve) for name, curve in curves.items()]
     lines += [Line(f"τ of {name} with the last", list(numbers), its.tolist()) for name, its in settled.items()]
     shown = set(shown_numbers(len(numbers)))
@@ -65,8 +66,8 @@ def settling(values: Floats) -> Floats:
     return np.array([stats.kendalltau(column, values[:, -1]).statistic for column in values.T])
 
 
-def _row(n: int, curves: Mapping[str, Curve], settled: Mapping[str, Floats]) -> dict[str, Any]:
-    row: dict[str, Any] = {"n": n, "chance": 1 / (n + 1)}
+def _row(n: int, chance: float, curves: Mapping[str, Curve], settled: Mapping[str, Floats]) -> dict[str, Any]:
+    row: dict[str, Any] = {"n": n, "chance": chance}
     for name, curve in curves.items():
         row |= {name: float(curve.mean[n - 1]), f"{name} low": float(curve.low[n - 1])}
         row |= {f"{name} high": float(curve.high[n - 1]), f"τ {name}": float(settled[name][n - 1])}

@@ -112,6 +112,16 @@ _FUTURE = re.compile(
 )
 _CONTRACTED = re.compile(r"(?i)\b(?:it|he|she|there|here|that|who|what|where|they|we|you)['’](?:s|re|ve|ll|d)\b")
 
+# Whoever has won once has won: the perfect says nothing of today. Some nouns and adjectives look like participles.
+_PARTICIPLES = _words(
+    "been become begun born borne come done drawn driven fallen flown given gone grown known lain ridden risen run "
+    "seen shown spoken sung sworn taken worn written"
+)
+_PERFECT = re.compile(
+    r"(?i)\b(?:has|have|hasn't|haven't)(?: \[[XY]\])?(?: (?:not|also|always|ever|just|never|once|only|[a-z]+ly))* "
+    rf"(?:[a-z]+ed|{'|'.join(sorted({*_IRREGULAR.values(), *_PARTICIPLES}))})\b"
+)
+
 _TOKEN = re.compile(r"\[[XY]\](?:['’]s\b)?|[^\W\d_]+(?:['’][^\W\d_]+)*")
 
 
@@ -164,6 +174,15 @@ def tense_of(template: str) -> Tense | None:
     if verbs is None:
         return None
     return "past" if all(verb.past is None for verb in verbs) else "present"
+
+
+def speaks_of_today(template: str) -> bool:
+    """Whether a template says what is, so that what was true before and is no more makes it false.
+
+    >>> [speaks_of_today(each) for each in ("[X] is led by [Y]", "[X] was led by [Y]", "[X] has won [Y]")]
+    [True, False, False]
+    """
+    return tense_of(template) == "present" and _PERFECT.search(template) is None
 
 
 def in_the_past(template: str) -> str | None:

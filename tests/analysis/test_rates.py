@@ -10,14 +10,14 @@ from kgprobe.analysis.rates import by_year, group_of, grouped, share
 
 EXAMINED = pd.DataFrame(
     [
-        # right, wrong, and of the wrong ones refused and off the format
-        (2, 1, 0, 0),
-        (1, 2, 1, 1),
-        (0, 3, 3, 0),
-        (1, 1, 0, 1),
-        (0, 1, 0, 0),
+        # right, wrong, of the wrong ones refused and off the format, and how probably a guesser wins it
+        (2, 1, 0, 0, 0.5),
+        (1, 2, 1, 1, 0.5),
+        (0, 3, 3, 0, 0.5),
+        (1, 1, 0, 1, 0.25),
+        (0, 1, 0, 0, 0.0),
     ],
-    columns=["right", "wrong", "refused", "off_format"],
+    columns=["right", "wrong", "refused", "off_format", "guessed"],
 )
 
 
@@ -28,6 +28,7 @@ def series(*values: Any) -> "pd.Series[Any]":
 def test_refusals_count_as_wrong_and_are_left_out_beside_it() -> None:
     group = group_of("all", EXAMINED)
     assert (group.facts, group.win_rate, group.zero_sense_rate) == (5, share(1, 5), share(2, 5))
+    assert group.guessed == pytest.approx(0.35)
     # The third fact has no answer that says anything; the second and the fourth have one right answer left.
     assert (group.heard, group.heard_win_rate) == (4, share(3, 4))
     silent = group_of("silent", EXAMINED.iloc[[2]])

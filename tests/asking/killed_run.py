@@ -40,7 +40,7 @@ class HashProbe:
     relations = ("r0", "r1")
 
     def __init__(self, graph: Graph) -> None:
-        self._distractors = RandomDistractors(graph, AS_OF)
+        self._distractors = RandomDistractors(graph)
 
     def describe(self) -> dict[str, Any]:
         return {"model": "hash"}

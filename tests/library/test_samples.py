@@ -55,7 +55,7 @@ def test_what_is_sampled_can_be_looked_at(sample_graphs: Graph) -> None:
 
 def test_random_distractors_follow_from_the_seed(sample_graphs: Graph) -> None:
     sample = kgprobe.sample_distractors(sample_graphs, PARIS, as_of=AT)
-    [expected] = RandomDistractors(sample_graphs, DAY).retrieve([key_of(sample_graphs, PARIS)], 10, [0])
+    [expected] = RandomDistractors(sample_graphs).retrieve([key_of(sample_graphs, PARIS)], 10, [0])
     rows = sample.rows()
     assert [(row["id"], row["label"], row["reason"]) for row in rows] == [(d.id, d.label, d.reason) for d in expected]
     assert [row["rank"] for row in rows] == list(range(1, 11))

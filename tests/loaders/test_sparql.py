@@ -51,6 +51,13 @@ def odd_entities() -> list[Json]:
         "P580": [snak("P580", None, "somevalue")],
         "P585": [snak("P585", time("+2001-02-03T00:00:00Z"))],
     }
+    ended = statement("P36", item(64), f"{ODD}$dated-10")
+    ended["qualifiers"] = {
+        "P582": [snak("P582", None, "somevalue")],
+        "P585": [snak("P585", time("+2001-02-03T00:00:00Z"))],
+    }
+    endless = statement("P36", item(64), f"{ODD}$dated-11")
+    endless["qualifiers"] = {"P582": [snak("P582", None, "novalue")]}
     several = statement("P36", item(64), f"{ODD}$dated-9")
     several["qualifiers"] = {
         "P580": [snak("P580", time(f"{year}-00-00T00:00:00Z", 9)) for year in ("+1990", "-0010", "+2001")],
@@ -76,6 +83,8 @@ def odd_entities() -> list[Json]:
             statement("P36", item(64), f"{ODD}$dated-4", P585=time("+1980-00-00T00:00:00Z", 8)),
             statement("P36", item(64), f"{ODD}$dated-5", P582=time("+2012-05-00T00:00:00Z", 10)),
             unknown,
+            ended,
+            endless,
             several,
         ],
         "P47": [
@@ -279,10 +288,12 @@ def test_the_odd_ones_are_read_as_from_a_dump(world: list[Json], through: Proxy,
         f"{ODD}$dated-1": ("1752-09-02", "1900"),
         f"{ODD}$dated-2": ("-0044-03-15", "-0001"),
         f"{ODD}$dated-3": ("-0100", None),
-        f"{ODD}$dated-4": ("1980", "1989"),
+        f"{ODD}$dated-4": ("1980", None),
         f"{ODD}$dated-5": (None, "2012-05"),
-        f"{ODD}$dated-8": ("2001-02-03", "2001-02-03"),
+        f"{ODD}$dated-8": ("2001-02-03", None),
         f"{ODD}$dated-9": ("-0010", "2010"),
+        f"{ODD}$dated-10": (None, "unknown"),
+        f"{ODD}$dated-11": (None, None),
     }
     assert facts[f"{ODD}$r3"].rank == "preferred"
     assert facts[f"{ODD}$r2"].rank == "normal"

@@ -159,7 +159,7 @@ def test_unknown_value_and_no_value_are_no_facts_and_no_bounds(tmp_path: Path) -
     assert records(opened(tmp_path, dump(entity("Q1", claims=claims))).facts()) == [Fact("Q1$a", "Q1", "P35", "Q5")]
 
 
-def test_a_point_in_time_is_both_bounds_unless_there_are_bounds(tmp_path: Path) -> None:
+def test_a_point_in_time_is_when_it_began_unless_there_are_bounds(tmp_path: Path) -> None:
     year = time("+1998-00-00T00:00:00Z", precision=9)
     century = time("+1801-00-00T00:00:00Z", precision=7)
     claims = {
@@ -172,11 +172,20 @@ def test_a_point_in_time_is_both_bounds_unless_there_are_bounds(tmp_path: Path) 
     }
     facts = records(opened(tmp_path, dump(entity("Q1", claims=claims))).facts())
     assert [(fact.start, fact.end) for fact in facts] == [
-        ("1998", "1998"),
+        ("1998", None),
         ("2000-01-01", None),
-        ("1801", "1900"),
+        ("1801", None),
         (None, "2000-01-01"),
     ]
+
+
+def test_an_end_of_unknown_value_is_an_end_at_an_unknown_day(tmp_path: Path) -> None:
+    ended, known = statement("P1", item(1), "a"), statement("P1", item(2), "b")
+    somewhen, year = snak("P582", None, "somevalue"), snak("P582", time("+2010-00-00T00:00:00Z", 9))
+    ended["qualifiers"] = {"P580": [snak("P580", time("+1990-00-00T00:00:00Z", 9))], "P582": [somewhen]}
+    known["qualifiers"] = {"P582": [somewhen, year]}
+    facts = records(opened(tmp_path, dump(entity("Q1", claims={"P1": [ended, known]}))).facts())
+    assert [(fact.start, fact.end) for fact in facts] == [("1990", "unknown"), (None, "2010")]
 
 
 def test_of_several_bounds_the_widest_count(tmp_path: Path) -> None:

@@ -134,7 +134,10 @@ def _statement(
         yield reference, f"<{PROP}reference/P248>", f"<{WD}Q5>"
     for name, snaks in statement.get("qualifiers", {}).items():
         for one in snaks:
-            if one["snaktype"] != "value":
+            if one["snaktype"] == "novalue":
+                yield node, TYPE, f"<{PROP}novalue/{name}>"
+                continue
+            if one["snaktype"] == "somevalue":
                 yield node, f"<{PROP}qualifier/{name}>", "_:" + _name(node + name)
                 continue
             time = {"calendarmodel": f"{WD}Q1985727", **one["datavalue"]["value"]}

@@ -40,10 +40,10 @@ ABOUT = About(
 
 @pytest.fixture
 def finding() -> Finding:
-    group = Group("all", 50, share(20, 50), share(10, 50), 40, share(20, 40))
+    group = Group("all", 50, share(20, 50), share(10, 50), 0.25, 40, share(20, 40))
     relations = [
-        Group(EVIL, 30, share(30, 30), share(0, 30), 30, share(30, 30)),
-        Group("empty", 20, share(0, 20), share(20, 20), 0, None),
+        Group(EVIL, 30, share(30, 30), share(0, 30), 0.5, 30, share(30, 30)),
+        Group("empty", 20, share(0, 20), share(20, 20), 0.0, 0, None),
     ]
     kinds = [{"kind": "yes/no", "answers": 1060, "right": share(30, 60), "refused": 4, "by guessing": 0.5}]
     errors = [

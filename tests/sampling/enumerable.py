@@ -30,7 +30,7 @@ def enumerable(seed: int, entities: int = 60, facts: int = 120, subjects: int = 
             f"f{number}",
             *(f"e{generator.randrange(subjects)}", f"r{generator.randrange(2)}", f"e{generator.randrange(entities)}"),
             start=generator.choice([None, "2001", "2021"]),
-            end=generator.choice([None, None, "2010", "2020"]),
+            end=generator.choice([None, None, "2010", "2020", "unknown"]),
         )
         for number in range(facts)
     ]
@@ -38,13 +38,13 @@ def enumerable(seed: int, entities: int = 60, facts: int = 120, subjects: int = 
 
 
 def current(fact: Fact) -> bool:
-    return fact.start != "2021" and fact.end != "2010"
+    return fact.start != "2021" and fact.end not in ("2010", "unknown")
 
 
-def distractors(people: Sequence[Entity], facts: Sequence[Fact], fact: Fact) -> set[str]:
-    """Ω(f): shares a type (without one: object of the relation), no name in common, not true at the date.
+def distractors(people: Sequence[Entity], facts: Sequence[Fact], fact: Fact, *, former: bool = False) -> set[str]:
+    """Ω(f): shares a type (without one: object of the relation), no name in common, true at no time.
 
-    Of a fact that has ended by then: at no time.
+    With former ones: at no time but one that has ended by the date, on a day that is known, where the fact has not.
     """
     by_id = {entity.id: entity for entity in people}
     truth = by_id[fact.object]
@@ -53,7 +53,7 @@ def distractors(people: Sequence[Entity], facts: Sequence[Fact], fact: Fact) -> 
         other.object
         for other in facts
         if other.subject == fact.subject and other.relation == fact.relation
-        if current(other) or fact.end == "2010"
+        if not former or other.end != "2010" or fact.end in ("2010", "unknown")
     }
     objects = {other.object for other in facts if other.relation == fact.relation}
     return {

@@ -33,7 +33,7 @@ def test_all_distractors_are_found_and_nothing_else(
     named = {entity.id for entity in people if entity.label}
     asked = [fact for fact in facts if {fact.subject, fact.object} <= named]
     keys = [FactKey(fact.subject, fact.id) for fact in asked]
-    drawn = RandomDistractors(graph, AS_OF).retrieve(keys, len(people), [0])
+    drawn = RandomDistractors(graph).retrieve(keys, len(people), [0])
     for fact, rivals in zip(asked, drawn, strict=True):
         ids = [rival.id for rival in rivals]
         assert len(ids) == len(set(ids))
@@ -53,7 +53,7 @@ def test_every_distractor_is_equally_probable(
     people = [Entity(f"e{n}", f"name {n}", types=("t" if n % 3 == 0 else "u",)) for n in range(90)]
     facts = [Fact(f"f{n}", "e1", "r", f"e{3 * n}") for n in range(10)]
     load(graph, WrittenSource(people, facts))
-    sampler = RandomDistractors(graph, AS_OF)
+    sampler = RandomDistractors(graph)
     counts: Counter[str] = Counter()
     first: Counter[str] = Counter()
     for seed in range(40):
@@ -70,10 +70,10 @@ def test_a_fact_gets_the_same_distractors_whatever_stands_beside_it(graph: Graph
     people, facts = enumerable(3)
     load(graph, WrittenSource(people, facts))
     keys = [FactKey(fact.subject, fact.id) for fact in facts[:20]]
-    together = RandomDistractors(graph, AS_OF).retrieve(keys, 4, [7, 1])
-    alone = [RandomDistractors(graph, AS_OF).retrieve([key], 4, [7, 1])[0] for key in reversed(keys)]
+    together = RandomDistractors(graph).retrieve(keys, 4, [7, 1])
+    alone = [RandomDistractors(graph).retrieve([key], 4, [7, 1])[0] for key in reversed(keys)]
     assert together == alone[::-1]
-    assert together != RandomDistractors(graph, AS_OF).retrieve(keys, 4, [7, 2])
+    assert together != RandomDistractors(graph).retrieve(keys, 4, [7, 2])
 
 
 def test_admissible_tells_the_distractors_among_numbers_and_why_they_are(graph: Graph) -> None:
@@ -96,7 +96,7 @@ def test_admissible_tells_the_distractors_among_numbers_and_why_they_are(graph: 
         (FactKey("s", "g"), list(numbers.values())),
         (FactKey("s", "f"), []),
     ]
-    cities, years, none = admissible(graph, rows, AS_OF)
+    cities, years, none = admissible(graph, rows)
     assert list(cities.values()) == [
         Distractor("b", "Nice", (), numbers["b"], "city, u, like Paris"),
         Distractor("a", "Lyon", ("Lugdunum",), numbers["a"], "city, like Paris"),

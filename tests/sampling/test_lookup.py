@@ -11,7 +11,7 @@ from kgprobe.graph.ingest import load
 from kgprobe.records import Entity, Fact, Relation
 from kgprobe.sampling.keys import FactKey
 from kgprobe.sampling.lookup import describe_pool, find_fact
-from tests.sampling.enumerable import AS_OF, current, distractors, enumerable
+from tests.sampling.enumerable import AS_OF, distractors, enumerable
 from tests.written_source import WrittenSource
 
 
@@ -82,18 +82,19 @@ def test_a_pool_says_who_is_in_it_and_who_is_left_out(graph: Graph) -> None:
             if set(entity.types) & set(truth.types)
             or (not truth.types and any((f.relation, f.object) == (fact.relation, entity.id) for f in facts))
         }
-        known = {
-            other.object
-            for other in facts
-            if (other.subject, other.relation) == (fact.subject, fact.relation)
-            if current(other) or fact.end == "2010"
-        }
+        known = {other.object for other in facts if (other.subject, other.relation) == (fact.subject, fact.relation)}
         reasons: Counter[str] = Counter()
         for id_ in members - distractors(people, facts, fact) - {fact.object}:
             nameless = not by_id[id_].label
-            reasons["without a name" if nameless else "right as well" if id_ in known else "with a name of its"] += 1
-        pool = describe_pool(graph, FactKey(fact.subject, fact.id), AS_OF)
-        order = ["right as well", "with a name of its", "without a name"]
+            reasons[
+                "without a name"
+                if nameless
+                else "right as well, now or at another time"
+                if id_ in known
+                else "with a name of its"
+            ] += 1
+        pool = describe_pool(graph, FactKey(fact.subject, fact.id))
+        order = ["right as well, now or at another time", "with a name of its", "without a name"]
         listed = [f"{reasons[reason]} {reason}" for reason in order if reasons[reason]]
         assert pool.left_out == ["the object itself", *listed]
         assert (pool.size, pool.typed) == (len(members), bool(truth.types))

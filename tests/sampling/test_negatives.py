@@ -17,10 +17,13 @@ from tests.written_source import WrittenSource
 
 
 def naive(people: Sequence[Entity], facts: Sequence[Fact], fact: Fact) -> dict[str, bool]:
-    """C_r - T_(s,r), without the nameless, namesakes of what is true and the subject; and whether each is former."""
+    """C_r - T_(s,r), without the nameless, namesakes of what is true and the subject; and whether each is former.
+
+    What was true is false only where it ended before the date, on a day that is known.
+    """
     by_id = {entity.id: entity for entity in people}
     of_subject = [other for other in facts if (other.subject, other.relation) == (fact.subject, fact.relation)]
-    true_ones = [by_id[other.object] for other in of_subject if current(other)]
+    true_ones = [by_id[other.object] for other in of_subject if other.end != "2010"]
     names = {name for entity in true_ones for name in (entity.label, *entity.aliases)}
     return {
         rival.id: any(other.object == rival.id and other.end == "2010" for other in of_subject)
@@ -82,7 +85,7 @@ def test_what_answers_a_fact_s_question_now_and_before(graph: Graph) -> None:
         others = [other for other in facts if (other.subject, other.relation) == (fact.subject, fact.relation)]
         for id_ in {other.object for other in others}:
             its = [other for other in others if other.object == id_]
-            expected[fact.id, id_] = any(map(current, its)), any(other.end == "2010" for other in its)
+            expected[fact.id, id_] = any(map(current, its)), any(other.end in ("2010", "unknown") for other in its)
     assert found == expected
 
 

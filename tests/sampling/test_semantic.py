@@ -18,7 +18,7 @@ from kgprobe.sampling.features import Described, build_index, open_features
 from kgprobe.sampling.keys import FactKey
 from kgprobe.sampling.nearest import Search
 from kgprobe.sampling.semantic import SemanticDistractors
-from tests.sampling.enumerable import AS_OF, bags, distractors, enumerable, ranking
+from tests.sampling.enumerable import bags, distractors, enumerable, ranking
 from tests.written_source import WrittenSource
 
 
@@ -125,7 +125,7 @@ def test_distractors_are_the_nearest_in_omega(graph: Graph, seed: int, weighting
     named = {entity.id for entity in people if entity.label}
     asked = [fact for fact in facts if {fact.subject, fact.object} <= named]
     keys = [FactKey(fact.subject, fact.id) for fact in asked]
-    retriever = SemanticDistractors(graph, AS_OF, weighting)
+    retriever = SemanticDistractors(graph, weighting)
     everything, few = retriever.retrieve(keys, 100, [0]), retriever.retrieve(keys, 2, [1])
     for fact, all_rivals, first in zip(asked, everything, few, strict=True):
         omega = distractors(people, facts, fact)
@@ -151,7 +151,7 @@ def test_a_reason_names_what_is_shared_weightiest_first(graph: Graph) -> None:
     pairs += [("c3", "in", "G"), ("c4", "of", "F"), ("c4", "to", "t0"), ("q", "to", "t0"), ("q", "about", "c0")]
     facts = [Fact(f"{s} {r} {o}", s, r, o) for s, r, o in pairs if o != "t0"]
     load(graph, WrittenSource(people, facts, [Relation("in", "country"), Relation("on", "river")]))
-    [found] = SemanticDistractors(graph, AS_OF).retrieve([FactKey("q", "q about c0")], 9, [0])
+    [found] = SemanticDistractors(graph).retrieve([FactKey("q", "q about c0")], 9, [0])
     reasons = {rival.id: rival.reason.split("; ")[1].split(": ")[-1] for rival in found}
     assert reasons == {
         "c1": "river = Seine, country = France",

@@ -14,7 +14,6 @@ from transformers import PreTrainedTokenizerFast
 from kgprobe.errors import KgprobeError
 from kgprobe.graph.client import Graph
 from kgprobe.graph.ingest import load
-from kgprobe.intervals import first_day, last_day
 from kgprobe.models.scoring.scorer import Scorer
 from kgprobe.probes.distractors import DistractorOptions
 from kgprobe.probes.distractors.comparison import DistractorProbe
@@ -73,9 +72,7 @@ class Definition:
     def distractors(self, asked: Fact) -> list[str]:
         truth = self.entities[asked.object]
         names = {truth.label, *truth.aliases}
-        ended = asked.end is not None and last_day(asked.end) < AS_OF
-        its = self.objects[asked.subject, asked.relation]
-        known = {fact.object for fact in its if ended or self.current(fact)}
+        known = {fact.object for fact in self.objects[asked.subject, asked.relation]}
         of_the_kind = {fact.object for fact in self.facts.values() if fact.relation == asked.relation}
         return [
             rival.id
@@ -86,11 +83,6 @@ class Definition:
             and not names & {rival.label, *rival.aliases}
             and (set(rival.types) & set(truth.types) if truth.types else rival.id in of_the_kind)
         ]
-
-    @staticmethod
-    def current(fact: Fact) -> bool:
-        begun = fact.start is None or first_day(fact.start) <= AS_OF
-        return begun and (fact.end is None or last_day(fact.end) >= AS_OF)
 
     def brute_force(self, scorer: Scorer, asked: Sequence[Asked]) -> list[dict[str, float]]:
         """Log Pl of every distractor, after every sentence."""
@@ -147,7 +139,7 @@ def test_exact_optimal_is_brute_force_on_the_sample_graph(graph: Graph, tiny: Sc
     asked = sample_questions(graph, few, seed=1) + sample_questions(graph, more, 1, SMALLER)
     assert len({fact.key for fact, _ in asked}) >= 0.9 * (few + more)
     truths = definition.brute_force(tiny, asked)
-    exact = OptimalDistractors(graph, tiny, AS_OF, exact=True, max_prefixes=UNLIMITED)
+    exact = OptimalDistractors(graph, tiny, exact=True, max_prefixes=UNLIMITED)
     in_their_order = 0
     for found, truth in zip(exact.retrieve(asked, 10), truths, strict=True):
         check(found, truth, 10)
@@ -159,16 +151,14 @@ def test_exact_optimal_is_brute_force_on_the_sample_graph(graph: Graph, tiny: Sc
 
     # Where the budget is spent before, what is said to be proved is true.
     some = asked[:16]
-    small = OptimalDistractors(graph, tiny, AS_OF, exact=True, max_prefixes=60).retrieve(some, 10)
+    small = OptimalDistractors(graph, tiny, exact=True, max_prefixes=60).retrieve(some, 10)
     for found, truth in zip(small, truths, strict=False):
         check(found, truth, 10)
     proved = [found.certified for found in small]
     assert 0 < sum(map(bool, proved)) < len(some), "some proofs are to reach somewhere"
 
     # A beam finds as many, whole and best first, if not always the best; what it happens to prove is true.
-    for found, truth in zip(
-        OptimalDistractors(graph, tiny, AS_OF, exact=False).retrieve(some, 10), truths, strict=False
-    ):
+    for found, truth in zip(OptimalDistractors(graph, tiny, exact=False).retrieve(some, 10), truths, strict=False):
         check(found, truth, 10)
 
 
@@ -176,7 +166,7 @@ def test_exact_optimal_is_brute_force_on_the_sample_graph(graph: Graph, tiny: Sc
 def test_exact_optimal_is_brute_force_with_a_real_model(graph: Graph, demo_scorer: Scorer) -> None:
     definition = sample_graph(graph)
     asked = [*sample_questions(graph, 3, 2, ["P30"]), *sample_questions(graph, 2, 2, ["P102"])]
-    exact = OptimalDistractors(graph, demo_scorer, AS_OF, exact=True, max_prefixes=UNLIMITED)
+    exact = OptimalDistractors(graph, demo_scorer, exact=True, max_prefixes=UNLIMITED)
     for found, truth in zip(exact.retrieve(asked, 3), definition.brute_force(demo_scorer, asked), strict=True):
         check(found, truth, 3)
         assert found.certified == 3
@@ -197,7 +187,7 @@ def test_distractors_are_those_of_the_definition(graph: Graph, tiny: Scorer) -> 
     assert {types[fact.object] for fact, _ in asked} == {0, 1, 2}
     assert any(by_id[fact.key.fact].end == "2010" for fact, _ in asked)
     for exact in (True, False):
-        strategy = OptimalDistractors(graph, tiny, enumerable.AS_OF, exact=exact)
+        strategy = OptimalDistractors(graph, tiny, exact=exact)
         everyone = strategy.retrieve(asked, len(people))
         few = strategy.retrieve(asked, 3)
         for (fact, _), all_, first in zip(asked, everyone, few, strict=True):
@@ -319,13 +309,13 @@ def test_a_model_without_an_end_cannot_search(graph: Graph) -> None:
     tokenizer = byte_level(bos=True, eos=False)
     scorer = Scorer(random_model("gpt2", len(tokenizer)), tokenizer, name="endless")
     with pytest.raises(KgprobeError, match="endless has no EOS token"):
-        OptimalDistractors(graph, scorer, AS_OF, exact=True).retrieve([], 1)
+        OptimalDistractors(graph, scorer, exact=True).retrieve([], 1)
 
 
 def test_a_sentence_that_leaves_no_room_is_told(graph: Graph, tiny: Scorer) -> None:
     load(graph, WrittenSource(PEOPLE, FACTS, [RELATION]))
     [fact] = describe_facts(graph, [FactKey("c", "f")])
-    strategy = OptimalDistractors(graph, tiny, AS_OF, exact=False)
+    strategy = OptimalDistractors(graph, tiny, exact=False)
     long, short = strategy.retrieve([(fact, Cloze(TEMPLATE, "A" * 2_000)), (fact, Cloze(TEMPLATE, "Japan"))], 2)
     assert not long.distractors
     assert "leaves no room for a name" in str(long.reason)

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kgprobe.verbalize.tense import has_ended, in_the_past, templates_of, tense_of
+from kgprobe.verbalize.tense import has_ended, in_the_past, speaks_of_today, templates_of, tense_of
 
 PASTS: dict[str, str] = {
     "The capital of [X] is [Y]": "The capital of [X] was [Y]",
@@ -76,6 +76,27 @@ def test_in_the_past(template: str, past: str) -> None:
 @pytest.mark.parametrize("template", UNSURE)
 def test_rather_none_than_wrong(template: str) -> None:
     assert in_the_past(template) is None
+
+
+@pytest.mark.parametrize(
+    ("template", "today"),
+    [
+        ("The capital of [X] is [Y]", True),
+        ("[X] belongs to [Y]", True),
+        ("Is [Y] the capital of [X]?", True),
+        ("[X] has [Y] as a spouse.", True),
+        ("The capital of [X] was [Y]", False),
+        ("Did [X] receive the [Y]?", False),
+        ("[X] has won the [Y]", False),
+        ("[X] has been awarded the [Y]", False),
+        ("[X] has also received the [Y]", False),
+        ("Has [X] ever been to [Y]?", False),
+        ("[X] will be led by [Y]", False),
+        ("[X] xyzzies [Y]", False),
+    ],
+)
+def test_what_a_former_object_makes_false(template: str, today: bool) -> None:
+    assert speaks_of_today(template) is today
 
 
 def test_tenses() -> None:

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kgprobe.errors import KgprobeError
+from kgprobe.estimates import more_than_half
 from kgprobe.graph.client import Graph
 from kgprobe.models.scoring.scorer import Scored, Scorer
 from kgprobe.probes.clozes import ClozeItem, ClozeItems
@@ -25,7 +26,7 @@ from kgprobe.probes.distractors.evidence import (
     Sentence,
     plausibility_table,
 )
-from kgprobe.probes.distractors.measure import chance_level, min_at_n
+from kgprobe.probes.distractors.measure import chance_at_n, min_at_n
 from kgprobe.probes.outcome import Outcome, Verdict, unaskable
 from kgprobe.sampling.distractors import Distractor
 from kgprobe.sampling.facts import AskedFact
@@ -161,6 +162,7 @@ class _Put:
     known: Sequence[float] | None
     certified: int | None
     note: str | None
+    pool: int | None = None
     left_out: tuple[LeftOut, ...] = ()
 
 
@@ -213,10 +215,10 @@ def _put(cloze: Cloze, rivals: Rivals) -> _Put:
     """A sentence without the rivals that have no name to fill it with."""
     named = [rival for rival in rivals.distractors if _has_name(rival)]
     if len(named) == len(rivals.distractors):
-        return _Put(cloze, named, rivals.log_plausibilities, rivals.certified, rivals.reason)
+        return _Put(cloze, named, rivals.log_plausibilities, rivals.certified, rivals.reason, rivals.pool)
     left_out = tuple(LeftOut(rival.id, NAMELESS) for rival in rivals.distractors if not _has_name(rival))
     # What is proved of the first is no more so of those that move up.
-    return _Put(cloze, named, None, rivals.certified and 0, rivals.reason, left_out)
+    return _Put(cloze, named, None, rivals.certified and 0, rivals.reason, rivals.pool, left_out)
 
 
 def _candidates(fact: AskedFact, put: _Put) -> Candidates:
@@ -237,7 +239,7 @@ def _compared(put: _Put, found: Scored) -> _Compared:
     left_out = tuple(LeftOut(put.rivals[place - 1].id, reason) for place, reason in found.reasons.items())
     kept = [place for place in range(1, len(values)) if place not in found.reasons]
     rivals = [put.rivals[place - 1] for place in kept]
-    part = _Put(put.cloze, rivals, None, put.certified and 0, put.note, (*put.left_out, *left_out))
+    part = _Put(put.cloze, rivals, None, put.certified and 0, put.note, put.pool, (*put.left_out, *left_out))
     if not kept:
         first = next(iter(found.reasons.values()))
         return _Compared(part, values, f"the model can take none of its distractors: {first}")
@@ -262,7 +264,7 @@ def _outcome(fact: AskedFact, compared: Sequence[_Compared]) -> Outcome:
         rivals=tuple(Rival(one.id, one.label, one.reason, one.former) for one in rivals.values()),
         sentences=tuple(_sentence(one, places) for one in compared),
         shown=shown,
-        chance=chance_level(min(len(one.values) for one in compared) - 1, len(compared)),
+        chance=more_than_half([_chance(one) for one in compared]),
     )
     verdict = Verdict.RIGHT if right else Verdict.WRONG
     return Outcome(fact.key, verdict, fact.relation, compared[shown].put.cloze.prompt, evidence=evidence)
@@ -276,4 +278,11 @@ def _sentence(one: _Compared, places: dict[str, int]) -> Sentence:
         certified=one.put.certified,
         note=one.put.note,
         left_out=one.put.left_out,
+        pool=one.put.pool,
     )
+
+
+def _chance(one: _Compared) -> float:
+    """How probably a guess beats all distractors of a sentence."""
+    rivals = len(one.put.rivals)
+    return float(chance_at_n(rivals, one.put.pool, rivals)[-1])

@@ -6,7 +6,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from kgprobe.probes.distractors.measure import avg_at_n, min_at_n
+from kgprobe.probes.distractors.measure import avg_at_n, chance_at_n, min_at_n
 
 Floats = NDArray[np.float64]
 
@@ -48,6 +48,7 @@ class Sentence(msgspec.Struct, frozen=True, eq=False):
         log_plausibilities: natural logarithms, -inf for none; the right object's first, then those of the rivals.
             Shape (1 + rivals,).
         certified: of optimal distractors, how many of the first are proved to be the most plausible; else None.
+        pool: of optimal distractors, how many entities they are the most plausible of, the object included; else None.
         note: what is to be said of the distractors.
         left_out: distractors that could not be asked.
     """
@@ -58,6 +59,11 @@ class Sentence(msgspec.Struct, frozen=True, eq=False):
     certified: int | None = None
     note: str | None = None
     left_out: tuple[LeftOut, ...] = ()
+    pool: int | None = None
+
+    def chance_at_n(self, count: int) -> Floats:
+        """How probably a guess at random beats the first n distractors; see :func:`~.measure.chance_at_n`."""
+        return chance_at_n(len(self.rivals), self.pool, count)
 
 
 class DistractorEvidence(msgspec.Struct, frozen=True, eq=False, tag="distractors", tag_field="probe"):
@@ -67,7 +73,7 @@ class DistractorEvidence(msgspec.Struct, frozen=True, eq=False, tag="distractors
         subject: its label.
         rivals: all distractors of all sentences, each once.
         shown: the sentence that speaks for the verdict, by its place.
-        chance: how often guessing at random is right, see :func:`~.measure.chance_level`.
+        chance: how often guessing at random, in each sentence by itself, is right.
     """
 
     subject: str
@@ -118,6 +124,11 @@ class DistractorEvidence(msgspec.Struct, frozen=True, eq=False, tag="distractors
     def avg_at_n(self, count: int) -> Floats:
         """The share of its first n distractors that each sentence's object beats, shape (sentences, count)."""
         return avg_at_n(*self._table(count))
+
+    def chance_at_n(self, count: int) -> Floats:
+        """How probably a guess beats a sentence's first n distractors, on average over the sentences; (count,)."""
+        chances: Floats = np.mean([sentence.chance_at_n(count) for sentence in self.sentences], axis=0)
+        return chances
 
     def _table(self, count: int) -> tuple[Floats, Floats]:
         """The object's plausibilities, shape (sentences,), and the rivals', NaN where a sentence has fewer."""

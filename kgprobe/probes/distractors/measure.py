@@ -4,8 +4,6 @@ Section 3 of the distractor paper; docs/methods.md, 1. Everything is vectorised 
 in n: one run with 200 distractors tells the measure at every smaller n too.
 """
 
-import math
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -44,10 +42,15 @@ def avg_at_n(plausibility: Floats, rivals: Floats) -> Floats:
     return shares
 
 
-def chance_level(rivals: int, sentences: int) -> float:
-    """How probably a guess at random beats all rivals in more than half of the sentences, each guessed by itself."""
-    once = 1 / (rivals + 1)
-    return sum(
-        math.comb(sentences, wins) * once**wins * (1 - once) ** (sentences - wins)
-        for wins in range(sentences // 2 + 1, sentences + 1)
-    )
+def chance_at_n(rivals: int, pool: int | None, count: int) -> Floats:
+    """How probably a guess at random beats the first n rivals of a sentence, for n up to ``count``; shape (count,).
+
+    Args:
+        rivals: how many the sentence has.
+        pool: how many entities these are the most plausible of, the object included: who beats them beats all. None
+            where the model had no say in which they are.
+    """
+    if pool is not None:
+        return np.full(count, 1 / max(pool, rivals + 1))
+    chances: Floats = 1 / (np.minimum(np.arange(1, count + 1), rivals) + 1)
+    return chances

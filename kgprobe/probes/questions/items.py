@@ -28,6 +28,7 @@ from kgprobe.verbalize.answers import named_in, normalized
 from kgprobe.verbalize.articles import mention
 from kgprobe.verbalize.question_writing import QUESTION_TOKENS, Wanted, objections, writing_prompt, written_question
 from kgprobe.verbalize.sentences import fill, wh_question
+from kgprobe.verbalize.tense import speaks_of_today
 
 # Sets the choice of kind, side and template apart from all others that follow from the same seed.
 QUESTIONS = 5
@@ -124,6 +125,12 @@ class QuestionItems:
         rows = askable_relations(graph, "yes_no_questions", relations)
         self.relations: Sequence[str] = list(rows)
         self._templates = rows
+        # Did [X] receive [Y]? Whoever did before, did.
+        self._timeless = {
+            relation
+            for relation, row in rows.items()
+            if not all(map(speaks_of_today, (*row["yes_no_questions"], *row["statements"])))
+        }
         self._writer = writer
         self._graph = graph
         self._as_of = as_of
@@ -159,8 +166,17 @@ class QuestionItems:
         opposed = [one.fact.key for one in questions if self._is_opposed(one, generators[one.fact.key.fact])]
         drawn = self._negatives.draw(opposed, _DRAWN, seed) if opposed else []
         right = {one.fact.key.fact: [name for its in one.right for name in its.names] for one in questions}
+        relations = {one.fact.key.fact: one.fact.relation for one in questions}
         negatives = {
-            key.fact: next((one for one in its if not _is_namesake(one, right[key.fact])), None)
+            key.fact: next(
+                (
+                    one
+                    for one in its
+                    if not _is_namesake(one, right[key.fact])
+                    and not (one.former and relations[key.fact] in self._timeless)
+                ),
+                None,
+            )
             for key, its in zip(opposed, drawn, strict=True)
         }
         worded = [

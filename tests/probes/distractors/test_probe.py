@@ -3,7 +3,6 @@
 import math
 from collections.abc import Sequence
 from functools import cache
-from itertools import product
 from typing import Any
 
 import numpy as np
@@ -20,13 +19,15 @@ from kgprobe.graph.ingest import load
 from kgprobe.models.scoring.scorer import Scorer
 from kgprobe.probes.distractors import DistractorOptions
 from kgprobe.probes.distractors.comparison import NAMELESS, DistractorProbe
-from kgprobe.probes.distractors.evidence import DistractorEvidence, LeftOut
-from kgprobe.probes.distractors.measure import avg_at_n, chance_level, min_at_n
+from kgprobe.probes.distractors.curves import curve_tables
+from kgprobe.probes.distractors.evidence import DistractorEvidence, LeftOut, Sentence
+from kgprobe.probes.distractors.measure import avg_at_n, min_at_n
 from kgprobe.probes.outcome import Outcome, Verdict
 from kgprobe.records import Entity, Fact, Relation
 from kgprobe.sampling.keys import FactKey
 from kgprobe.sources.contract import open_source
 from tests.models.tiny import byte_level, naive_score, random_model
+from tests.probes.distractors.written import distractor_evidence
 from tests.written_source import WrittenSource
 
 AS_OF = 20250101
@@ -57,13 +58,24 @@ def test_a_plausibility_that_is_no_number_never_wins() -> None:
     assert not min_at_n(np.array([np.nan]), np.array([[-1.0, -2.0]])).any()
 
 
-@pytest.mark.parametrize("sentences", [1, 2, 3, 4, 5])
-@pytest.mark.parametrize("rivals", [1, 3])
-def test_the_chance_level_counts_what_guesses_can_do(rivals: int, sentences: int) -> None:
-    guesses = list(product(range(rivals + 1), repeat=sentences))
-    right = sum(2 * guess.count(0) > sentences for guess in guesses)
-    assert chance_level(rivals, sentences) == pytest.approx(right / len(guesses))
-    assert chance_level(rivals, 1) == 1 / (rivals + 1)
+@pytest.mark.parametrize("pool", [None, 40])
+@pytest.mark.parametrize("present", [1, 3, 7])
+def test_by_chance_counts_the_distractors_that_there_are(present: int, pool: int | None) -> None:
+    values = np.zeros(1 + present)
+    sentence = Sentence("prompt", tuple(range(present)), values, pool=pool)
+    # Of the most plausible of a pool, whoever beats the first beats all of it.
+    expected = [1 / (pool or min(n, present) + 1) for n in range(1, 6)]
+    assert sentence.chance_at_n(5).tolist() == pytest.approx(expected)
+
+
+def test_by_chance_in_a_table_is_the_mean_over_the_facts() -> None:
+    evidence = [distractor_evidence([[0.0, *[-1.0] * few], [0.0, *[-1.0] * 9]]) for few in (1, 4)]
+    outcomes = [Outcome(FactKey("s", f"f{n}"), Verdict.RIGHT, "r", "p", evidence=one) for n, one in enumerate(evidence)]
+    [table] = curve_tables(outcomes, {"distractors": 10})
+    chances = {row["n"]: row["by chance"] for row in table.rows}
+    assert chances[1] == 0.5
+    assert chances[2] == pytest.approx(((1 / 2 + 1 / 3) / 2 + (1 / 3 + 1 / 3) / 2) / 2)
+    assert chances[10] == pytest.approx(((1 / 2 + 1 / 10) / 2 + (1 / 5 + 1 / 10) / 2) / 2)
 
 
 CITIES = ["Tokyo", "Paris", "Kyoto", "York", "Zürich", "New York", "Warsaw", "London"]
@@ -204,7 +216,7 @@ def test_a_distractor_that_the_model_cannot_take_is_left_out_and_told(graph: Gra
         assert (without, "256" in reason) == ("endless", True)
         assert len(sentence.log_plausibilities) == 2
         assert np.isfinite(sentence.log_plausibilities).all()
-    assert evidence.chance == chance_level(1, 3)
+    assert evidence.chance == pytest.approx(1 / 2)
     assert none.verdict is Verdict.UNASKABLE
     assert str(none.reason).startswith("the model can take none of its distractors: ")
 
@@ -247,8 +259,30 @@ def test_what_has_ended_is_asked_in_the_past(graph: Graph, tiny: Scorer) -> None
     assert (other.verdict, "relation is not among those asked" in str(other.reason)) == (Verdict.UNASKABLE, True)
     # Nothing that is or was right is a distractor of what was right before: the sentence does not say when.
     assert not {"e1", "e3"} & {rival.id for rival in evidence_of(former).rivals}
-    # What was right before is wrong now.
-    assert {"e0", "e3"} <= {rival.id for rival in evidence_of(now).rivals}
+    # Nor of what is right now: many a sentence in the present is true of the past, too.
+    assert not {"e0", "e3"} & {rival.id for rival in evidence_of(now).rivals}
+
+
+def test_who_was_right_before_stands_against_a_sentence_that_speaks_of_today(graph: Graph, tiny: Scorer) -> None:
+    facts = [
+        Fact("now", "c", "P36", "e1", start="1868"),
+        Fact("before", "c", "P36", "e0", end="1868"),
+        Fact("once", "c", "P36", "e3", start="1500", end="unknown"),
+        Fact("to come", "c", "P36", "e4", start="2090"),
+    ]
+    clozes = ("The capital of [X] is [Y]", "[X] has been ruled from [Y]", "[X] was ruled from [Y]")
+    load(graph, WrittenSource(ENTITIES, facts, [Relation("P36", clozes=clozes)]))
+    probe = probe_of(graph, tiny, strategy="temporal-semantic", distractors=20, sentences=None)
+    now, _, _, to_come = probe.ask([FactKey("c", fact.id) for fact in facts], [0])
+    evidence = evidence_of(now)
+    rivals = [{evidence.rivals[place].id for place in sentence.rivals} for sentence in evidence.sentences]
+    today, perfect, past = rivals
+    assert today - perfect == {"e0"}
+    assert perfect == past
+    assert {rival.id for rival in evidence.rivals if rival.former} == {"e0"}
+    # Nobody knows whether who was right until some day or will be right is wrong.
+    assert not {"e1", "e3", "e4"} & today
+    assert (to_come.verdict, str(to_come.reason)) == (Verdict.UNASKABLE, "it begins in 2090, after 20250101")
 
 
 @pytest.mark.parametrize("strategy", ["random", "approximate-optimal", "exact-optimal"])

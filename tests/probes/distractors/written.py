@@ -5,8 +5,8 @@ from typing import Any
 
 import numpy as np
 
+from kgprobe.estimates import more_than_half
 from kgprobe.probes.distractors.evidence import DistractorEvidence, Named, Rival, Sentence
-from kgprobe.probes.distractors.measure import chance_level
 
 
 def distractor_evidence(sentences: Sequence[Sequence[float]], shown: int = 0, **more: Any) -> DistractorEvidence:
@@ -21,6 +21,6 @@ def distractor_evidence(sentences: Sequence[Sequence[float]], shown: int = 0, **
             for number, values in enumerate(sentences)
         ),
         shown=shown,
-        chance=chance_level(longest, len(sentences)),
+        chance=more_than_half([1 / len(values) for values in sentences]),
         **more,
     )

@@ -87,6 +87,21 @@ def test_a_negative_is_no_namesake_but_for_accents(graph: Graph) -> None:
     assert {question.negative.id for question in asked if question.negative} == {"c"}
 
 
+def test_what_was_right_before_is_no_negative_of_a_question_in_the_past(graph: Graph) -> None:
+    prizes = [Entity("nobel", "Nobel Prize"), Entity("copley", "Copley Medal"), Entity("max", "Max Planck Medal")]
+    facts = [
+        Fact("now", "t", "won", "nobel"),
+        Fact("before", "t", "won", "copley", end="1999"),
+        Fact("else", "u", "won", "max"),
+    ]
+    people = [Entity("t", "Albert"), Entity("u", "Max")]
+    for words, expected in (("Is [X] a holder of [Y]?", {"copley", "max"}), ("Did [X] win [Y]?", {"max"})):
+        load(graph, WrittenSource([*prizes, *people], facts, [Relation("won", "won", yes_no_questions=(words,))]))
+        questions = QuestionItems(graph, AS_OF, difficulty="easy")
+        asked = [questions.of([key(facts[0])], [seed])[0] for seed in range(20)]
+        assert {question.negative.id for question in asked if question.negative} == expected
+
+
 def test_easy_asks_yes_or_no_alone(loaded: Graph) -> None:
     questions = QuestionItems(loaded, AS_OF, difficulty="easy")
     asked = [one for seed in range(10) for one in questions.of([key(fact) for fact in HERE], [seed])]
