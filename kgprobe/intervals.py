@@ -17,6 +17,9 @@ from kgprobe.errors import ArgumentError
 UNKNOWN = "unknown"
 _BEFORE_EVERY_DAY = -(10**16)
 
+# As days are shown. Nobody means the year 20,100,630.
+_DAY = re.compile(r"[0-9]{8}")
+
 # Twelve digits reach past the age of the universe, and yyyymmdd then stays within 64 bits.
 _BOUND = re.compile(r"([+-]?)([0-9]{1,12})(?:-([0-9]{2})(?:-([0-9]{2}))?)?")
 
@@ -82,8 +85,8 @@ def today() -> int:
 def as_of_day(as_of: int | str | date | None) -> int:
     """A reference date as ``yyyymmdd``; None is today. A text may be a year or a month, and stands for its last day.
 
-    >>> as_of_day("2021-02"), as_of_day(20210101)
-    (20210228, 20210101)
+    >>> as_of_day("2021-02"), as_of_day("2021-01-01"), as_of_day("20210101"), as_of_day(20210101)
+    (20210228, 20210101, 20210101, 20210101)
 
     Raises:
         ArgumentError: it is no date.
@@ -92,11 +95,15 @@ def as_of_day(as_of: int | str | date | None) -> int:
         return today()
     if isinstance(as_of, date):
         return as_of.year * 10000 + as_of.month * 100 + as_of.day
+    if isinstance(as_of, str) and _DAY.fullmatch(as_of):
+        as_of = int(as_of)
     if isinstance(as_of, int):
         # A year alone, or 0, would be a day so long ago that hardly a fact is current at it.
         year, month, day = as_of // 10000, as_of // 100 % 100, as_of % 100
         if not (1 <= month <= 12 and 1 <= day <= _days(year, month)):
-            raise ArgumentError("as_of", f"is {as_of}; a number yyyymmdd would be, like 20211231, or a text: '2021'.")
+            raise ArgumentError(
+                "as_of", f"is {as_of}; a day would be, like 20211231 or '2021-12-31', or a year: '2021'."
+            )
         return as_of
     try:
         return last_day(as_of)

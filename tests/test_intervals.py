@@ -66,13 +66,13 @@ def test_today_is_a_day() -> None:
 
 
 def test_a_reference_date_is_a_day_however_it_is_given() -> None:
-    for same in (20211231, "2021", "2021-12", "2021-12-31", date(2021, 12, 31)):
+    for same in (20211231, "20211231", "2021", "2021-12", "2021-12-31", date(2021, 12, 31)):
         assert as_of_day(same) == 20211231
     assert as_of_day(-44 * 10000 + 315) == as_of_day("-0044-03-15")
     assert as_of_day(None) == today()
 
 
-@pytest.mark.parametrize("wrong", [0, 2021, 202112, 20210230, 20211301, "", "soon", "2021-02-30"])
+@pytest.mark.parametrize("wrong", [0, 2021, 202112, 20210230, 20211301, "20210230", "", "soon", "2021-02-30"])
 def test_what_is_no_reference_date_is_refused(wrong: int | str) -> None:
     with pytest.raises(ArgumentError, match="`as_of` is "):
         as_of_day(wrong)

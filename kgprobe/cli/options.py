@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 import cloup
 
-from kgprobe.errors import KgprobeError
-from kgprobe.intervals import last_day, today
+from kgprobe.errors import ArgumentError, KgprobeError
+from kgprobe.intervals import as_of_day, today
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -56,13 +56,16 @@ def together(
 class _AsOf(click.ParamType[int]):
     name = "date"
 
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
-        if isinstance(value, int):
-            return value
+    def convert(
+        self,
+        value: Any,
+        param: click.Parameter | None,
+        ctx: click.Context | None,
+    ) -> int:
         try:
-            return last_day(value)
-        except ValueError as error:
-            self.fail(str(error), param, ctx)
+            return as_of_day(value)
+        except ArgumentError as error:
+            self.fail(str(error).removeprefix(f"`{error.argument}` "), param, ctx)
 
 
 def graph_option(command: F) -> F:
@@ -87,7 +90,11 @@ def seed_option(command: F) -> F:
 def as_of_option(command: F) -> F:
     """``--as-of``: the reference date, as ``yyyymmdd``."""
     return cloup.option(
-        "--as-of", type=_AsOf(), default=today, show_default="today", help="Facts count as current at this date."
+        "--as-of",
+        type=_AsOf(),
+        default=today,
+        show_default="today",
+        help="Facts count as current at this date: 2010-06-30 or 20100630; 2010-06 and 2010 stand for their last days.",
     )(command)
 
 
