@@ -1,5 +1,6 @@
 """Numbers with intervals: shares of things, and means; and what guessing comes to."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -29,6 +30,18 @@ class Mean:
 
     def __str__(self) -> str:
         return f"{self.value:.3f} [{self.low:.3f}, {self.high:.3f}]"
+
+
+def mean_of_shares(first: Share, second: Share) -> Share:
+    """The mean of two shares of different things, with an interval from theirs (square and add: Newcombe, 1998).
+
+    >>> print(mean_of_shares(share(3, 4), share(1, 4)))
+    50% [18, 82]
+    """
+    low = math.hypot(first.value - first.low, second.value - second.low) / 2
+    high = math.hypot(first.high - first.value, second.high - second.value) / 2
+    mean = (first.value + second.value) / 2
+    return Share(mean, mean - low, mean + high)
 
 
 def share(count: int, total: int) -> Share:

@@ -263,15 +263,16 @@ class NamedQuestion:
 
     @property
     def right(self) -> str | None:
-        """What is right, with its other names; None where nothing can be asked."""
+        """What is right, with its other names, the fact's own object first; None where nothing can be asked."""
         question = self.question
         if question.reason is not None:
             return None
         if question.kind is Kind.WH:
-            return "; ".join(
+            own, *others = (
                 f"{one.names[0]} (also: {', '.join(one.names[1:])})" if one.names[1:] else one.names[0]
-                for one in question.right
+                for one in (question.own, *question.others)
             )
+            return f"{own}; right beside it: {'; '.join(others)}" if others else own
         if question.negative is None:
             return "yes"
         return "no" + (f": {question.negative.label} was right before" if question.negative.former else "")

@@ -222,7 +222,7 @@ def test_all_that_is_right_to_a_question_is_shown(asked: Graph) -> None:
     ]
     finding = find_in_run(asked, "run", lambda: shown)
     assert (finding.known[0].question, finding.known[0].answer) == ("Is it?", "no")
-    assert (finding.unknown[0].question, finding.unknown[0].answer) == ("What is it?", "this; that")
+    assert (finding.unknown[0].question, finding.unknown[0].answer) == ("What is it?", "this (beside it: that)")
 
 
 @pytest.mark.parametrize(("own", "neighbours"), [(RIGHT, WRONG), (WRONG, RIGHT)])
@@ -276,7 +276,7 @@ def test_a_finding_as_json_has_rates_and_tables(asked: Graph) -> None:
     for name, rate in rates.items():
         assert told[f"{name}_interval"] == [rate.low, rate.high]
     assert told["chance"] == finding.chance
-    assert list(told["tables"]) == ["kinds", "errors"]
+    assert list(told["tables"]) == ["kinds", "sides", "errors"]
     assert told["tables"]["kinds"]["rows"][0]["answers"] == 11
 
 

@@ -6,7 +6,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
-from kgprobe.verbalize.answers import YesNo, is_refusal, named_in, normalized, read_yes_no, sentences
+from kgprobe.verbalize.answers import (
+    YesNo,
+    is_refusal,
+    named_in,
+    names_anything,
+    normalized,
+    read_yes_no,
+    sentences,
+)
 
 
 @pytest.mark.parametrize(
@@ -58,6 +66,124 @@ from kgprobe.verbalize.answers import YesNo, is_refusal, named_in, normalized, r
 def test_the_first_word_counts(text: str, yes: bool | None, explanation: str) -> None:
     assert read_yes_no(text) == YesNo(yes, explanation)
     assert read_yes_no(text.upper()).yes is yes
+
+
+@pytest.mark.parametrize(
+    ("text", "yes"),
+    [
+        ("No doubt, yes.", True),
+        ("No doubt about it: yes, it is.", True),
+        ("No doubt, no.", False),
+        ("No question: yes", True),
+        ("No question about it. No.", False),
+        ("No doubt.", True),
+        ("No doubt about that!", True),
+        ("Without a doubt, yes", True),
+        ("Without any doubt: no", False),
+        ("Absolutely, no doubt", True),
+        ("Certainly, without question.", True),
+        ("There is no doubt: yes.", True),
+        ("No problem! The answer is yes.", True),
+        ("No worries. No, it is not.", False),
+        ("Not surprisingly, yes.", True),
+        ("Not surprisingly, no.", False),
+        ("Sure, no problem. No, it is not.", False),
+        ("No, it is not.", False),
+        ("No it is not", False),
+        ("No, no, it is not.", False),
+        ("**No**", False),
+        ("__No__, it is not", False),
+        ("Nope", False),
+        ("No way.", False),
+        ("No longer.", False),
+        ("No — since 1990.", False),
+        ("No…", False),
+        ("Yes — it is.", True),
+        ("Yes, no doubt.", True),
+        ("Yes, no other city is.", True),
+        ("Yes; without a doubt.", True),
+        ("Not at all.", False),
+        ("Not Paris, Lyon.", False),
+        ("Not to my knowledge.", False),
+        ("Not any more", False),
+        # What is said of something else, or is taken back.
+        ("No doubt Paris is the capital.", None),
+        ("There is no doubt that Paris is the capital.", None),
+        ("No question has one answer.", None),
+        ("No country borders it.", None),
+        ("No one knows.", None),
+        ("No-one knows", None),
+        ("No-brainer: Paris", None),
+        ("No other city is the capital.", None),
+        ("No city but Paris", None),
+        ("No evidence speaks for it.", None),
+        ("Not only is it the capital, it is the largest city.", None),
+        ("Not just the capital", None),
+        ("Not all of it.", None),
+        ("Not always.", None),
+        ("Not necessarily", None),
+        ("Not to be confused with Lyon", None),
+        ("Not wrong.", None),
+        ("Not applicable", None),
+        ("Not an easy question", None),
+        ("Yes and no", None),
+        ("Yes, and no.", None),
+        ("No, yes.", None),
+        ("Yes... no.", None),
+        ("No, wait, yes!", None),
+        ("No, sorry: yes.", None),
+        ("Yes or no?", None),
+        ("Right now, Paris is", None),
+    ],
+)
+def test_a_word_of_yes_or_no_that_says_something_else_is_not_read_as_one(text: str, yes: bool | None) -> None:
+    assert read_yes_no(text).yes is yes
+    assert read_yes_no(text.upper()).yes is yes
+
+
+def test_a_name_right_behind_no_begins_what_is_said() -> None:
+    assert read_yes_no("No Paris is not the capital").yes is False
+    assert read_yes_no("No capital is called so").yes is None
+
+
+CERTAIN = [
+    "No doubt",
+    "No question",
+    "Without a doubt",
+    "Beyond doubt",
+    "No doubt about it",
+    "No problem",
+    "No worries",
+]
+
+
+@given(
+    some.sampled_from(CERTAIN),
+    some.sampled_from([", ", ": ", ". ", " — ", "! ", "; ", "…\n"]),
+    some.sampled_from([("yes", True), ("No", False), ("**Yes**", True), ("nope", False), ("True", True)]),
+    some.sampled_from(["", ".", ", it is so.", ". It is known.", "!"]),
+)
+def test_words_of_certainty_leave_the_say_to_yes_and_no(
+    before: str, between: str, word: tuple[str, bool], after: str
+) -> None:
+    assert read_yes_no(f"{before}{between}{word[0]}{after}").yes is word[1]
+
+
+@given(
+    some.sampled_from(["No", "no", "**No**", "Answer: no", "Well, no"]), some.from_regex(r"[a-z]{4,12}", fullmatch=True)
+)
+def test_a_noun_behind_no_makes_no_answer_of_it(no: str, noun: str) -> None:
+    read = read_yes_no(f"{no} {noun}s of that kind are known.")
+    assert read.yes is None
+
+
+@given(
+    some.sampled_from([("yes", "no"), ("No", "yes"), ("YES", "NO")]),
+    some.sampled_from([", ", " / ", " or ", " and ", ", and ", " but ", " – ", "... ", ", wait, "]),
+    some.sampled_from(["", ".", "!", ", who knows"]),
+)
+def test_both_are_neither(words: tuple[str, str], between: str, after: str) -> None:
+    assert read_yes_no(f"{words[0]}{between}{words[1]}{after}").yes is None
 
 
 @given(
@@ -113,6 +239,68 @@ def test_answers_are_no_refusals(text: str) -> None:
 )
 def test_names_are_found_as_whole_words(text: str, names: list[str], found: list[str]) -> None:
     assert named_in(text, names) == found
+
+
+@pytest.mark.parametrize(
+    ("text", "names", "others", "found"),
+    [
+        ("South Sudan", ["Sudan"], ["South Sudan"], []),
+        ("It borders south sudan.", ["Sudan"], ["South Sudan"], []),
+        ("South Sudan and Sudan", ["Sudan"], ["South Sudan"], ["Sudan"]),
+        ("Sudan, South Sudan", ["Sudan"], ["South Sudan"], ["Sudan"]),
+        ("South Sudan", ["Sudan", "South Sudan"], ["Sudan", "South Sudan"], ["South Sudan"]),
+        ("Republic of the Congo", ["Congo"], ["Democratic Republic of the Congo", "the Republic of the Congo"], []),
+        ("the Republic of Sudan", ["Sudan", "Republic of Sudan"], ["Republic of Sudan"], ["Republic of Sudan"]),
+        ("Washington, D.C.", ["Washington"], ["Washington D.C."], []),
+        ("in New York City", ["New York"], ["York"], ["New York"]),
+        ("The Gambia", ["Gambia"], ["The Gambia"], ["Gambia"]),
+    ],
+)
+def test_the_longest_name_wins(text: str, names: list[str], others: list[str], found: list[str]) -> None:
+    assert named_in(text, names, {normalized(other) for other in others}.__contains__) == found
+
+
+words = some.lists(some.sampled_from(["new", "south", "york", "sudan", "city"]), min_size=1, max_size=6)
+
+
+@given(words, words, some.lists(words, max_size=4))
+def test_a_name_is_there_where_no_longer_one_holds_it(
+    text: list[str], name: list[str], others: list[list[str]]
+) -> None:
+    def places(wanted: list[str]) -> list[set[int]]:
+        firsts = range(len(text) - len(wanted) + 1)
+        return [set(range(one, one + len(wanted))) for one in firsts if text[one : one + len(wanted)] == wanted]
+
+    longer = [place for other in others for place in places(other)]
+    there = any(not any(place < other for other in longer) for place in places(name))
+    found = named_in(" ".join(text), [" ".join(name)], {" ".join(other) for other in others}.__contains__)
+    assert bool(found) == there
+
+
+@pytest.mark.parametrize(
+    ("text", "known", "there"),
+    [
+        ("Atlantis", ["Paris"], False),
+        ("Paris", ["Paris"], True),
+        ("paris", ["Paris"], True),
+        ("It may be Mexico City, I think.", ["Mexico City"], True),
+        ("carbon dioxide", ["Carbon dioxide"], True),
+        ("It is carbon dioxide.", ["carbon dioxide"], True),
+        ("Trinidad and Tobago", ["Trinidad and Tobago"], True),
+        ("The Hague", ["The Hague"], True),
+        # Words that happen to be names say nothing.
+        ("Atlantis, a city in the music of old", ["city", "music", "old", "in"], False),
+        ("It is Atlantis", ["It", "is"], False),
+        # What the question says is no answer to it.
+        ("Atlantis is the capital of Germany", ["Germany", "capital"], False),
+        ("Germany Valley", ["Germany", "Germany Valley"], True),
+        ("", [""], False),
+        ("…", [""], False),
+    ],
+)
+def test_whether_any_name_stands_in_a_text(text: str, known: list[str], there: bool) -> None:
+    asked = "What is the capital of Germany?"
+    assert names_anything(text, {normalized(name) for name in known}.__contains__, [asked]) is there
 
 
 @given(some.text(max_size=20), some.text(max_size=20))

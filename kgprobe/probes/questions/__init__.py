@@ -1,7 +1,8 @@
 """Questions as a probe: a model that generates text is asked about facts, and its answers are read.
 
 Section 2 of the parameterized-graph paper; docs/methods.md, 2. :mod:`.items` puts facts into questions, :mod:`.grading`
-reads the answers, :mod:`.error_classes` says what kind of mistake a wrong one is, :mod:`.counts` tells of many answers.
+reads the answers, :mod:`.error_classes` says what kind of mistake a wrong one is, :mod:`.counts` tells of many answers;
+:mod:`.known_names` has what they need of the graph.
 """
 
 from collections.abc import Iterable, Mapping
@@ -38,7 +39,11 @@ class QuestionOptions:
         shown_default="an answer is right if it has a right name in it",
     )
     follow_ups: int = option(2, "Questions after a mistake, at most, to see whether the model stands by it.", minimum=0)
-    answer_tokens: int = option(64, "The most tokens of an answer; models that think aloud need many more.", minimum=1)
+    answer_tokens: int = option(
+        64,
+        "The most tokens of an answer, and 16 more for each further name asked for; models that think aloud need many.",
+        minimum=1,
+    )
     with_alias: bool = option(False, "Say after the subject what else it is called.")
     writer: str | None = option(
         None,

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from kgprobe.estimates import Share, share
+from kgprobe.estimates import Share, mean_of_shares, share
 from kgprobe.probes.outcome import Outcome, Verdict
 from kgprobe.probes.questions.evidence import QuestionEvidence
 from kgprobe.tables import Table
@@ -19,6 +19,40 @@ SHOWN_REASONS = 5
 
 
 @dataclass(frozen=True, slots=True)
+class Side:
+    """The yes/no questions with the same right answer.
+
+    Attributes:
+        answers: how many got an answer.
+        right: the share of them; None where there is none.
+        said_yes, said_no, said_neither: what the answers were; neither are refusals, too.
+    """
+
+    right_answer: str
+    answers: int
+    right: Share | None
+    said_yes: int
+    said_no: int
+    said_neither: int
+
+
+@dataclass(frozen=True, slots=True)
+class Sides:
+    """How a model did on yes/no questions, by what was right: one that always says no is right in half of them.
+
+    Attributes:
+        yes, no: the questions to which yes is right, and those to which no is.
+        balanced_accuracy: the mean of what was right of the two; None where one of them has no answer.
+        says_yes: the share of yes among the answers that were yes or no; None where none was.
+    """
+
+    yes: Side
+    no: Side
+    balanced_accuracy: Share | None
+    says_yes: Share | None
+
+
+@dataclass(frozen=True, slots=True)
 class KindOfQuestion:
     """How a model did on one kind of question.
 
@@ -27,6 +61,7 @@ class KindOfQuestion:
         right: the share of them.
         refused, off_format: how many of them were no answers; they count as wrong.
         chance: how often guessing is right, on average.
+        sides: of yes/no questions; None of others.
     """
 
     name: str
@@ -35,6 +70,7 @@ class KindOfQuestion:
     refused: int
     off_format: int
     chance: float
+    sides: Sides | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,6 +153,8 @@ class Answers:
 class _Tally:
     verdicts: Counter[Verdict] = field(default_factory=Counter)
     chances: list[float] = field(default_factory=list)
+    # By whether yes is right, and what was said.
+    said: Counter[tuple[bool, bool | None]] = field(default_factory=Counter)
 
 
 def count_answers(outcomes: Iterable[Outcome]) -> Answers:
@@ -134,6 +172,8 @@ def count_answers(outcomes: Iterable[Outcome]) -> Answers:
         tally = tallies.setdefault(evidence.kind, _Tally())
         tally.verdicts[outcome.verdict] += 1
         tally.chances.append(evidence.chance)
+        if evidence.expected is not None:
+            tally.said[evidence.expected, evidence.says] += 1
         unread += evidence.grade_unread
         if evidence.graded is not None:
             graded += 1
@@ -154,6 +194,24 @@ def count_answers(outcomes: Iterable[Outcome]) -> Answers:
     return Answers(kinds, errors, Agreement(graded, agreed, unread), writing)
 
 
+def _sides(said: Counter[tuple[bool, bool | None]]) -> Sides:
+    yes, no = _side(True, said), _side(False, said)
+    says_yes, says_no = yes.said_yes + no.said_yes, yes.said_no + no.said_no
+    return Sides(
+        yes,
+        no,
+        balanced_accuracy=mean_of_shares(yes.right, no.right) if yes.right and no.right else None,
+        says_yes=share(says_yes, says_yes + says_no) if says_yes + says_no else None,
+    )
+
+
+def _side(expected: bool, said: Counter[tuple[bool, bool | None]]) -> Side:
+    yes, no, neither = (said[expected, says] for says in (True, False, None))
+    answers = yes + no + neither
+    right = share(said[expected, expected], answers) if answers else None
+    return Side("yes" if expected else "no", answers, right, yes, no, neither)
+
+
 def _kind(name: str, tally: _Tally) -> KindOfQuestion:
     asked = tally.verdicts.total()
     return KindOfQuestion(
@@ -163,11 +221,15 @@ def _kind(name: str, tally: _Tally) -> KindOfQuestion:
         tally.verdicts[Verdict.REFUSED],
         tally.verdicts[Verdict.OFF_FORMAT],
         sum(tally.chances) / asked,
+        _sides(tally.said) if tally.said else None,
     )
 
 
 def answer_tables(outcomes: Iterable[Outcome]) -> list[Table]:
-    """Answers by kind of question, and mistakes by class with examples; without tables that would be empty."""
+    """Answers by kind of question, those to yes/no questions by what was right, and mistakes by class with examples.
+
+    Tables that would be empty are left out.
+    """
     answers = count_answers(outcomes)
     tables = []
     if answers.kinds:
@@ -176,6 +238,8 @@ def answer_tables(outcomes: Iterable[Outcome]) -> list[Table]:
                 "kind": kind.name,
                 "answers": kind.asked,
                 "right": kind.right,
+                "balanced accuracy": kind.sides.balanced_accuracy if kind.sides else None,
+                "says yes": kind.sides.says_yes if kind.sides else None,
                 "refused": kind.refused,
                 "off the format": kind.off_format,
                 "by guessing": kind.chance,
@@ -183,6 +247,7 @@ def answer_tables(outcomes: Iterable[Outcome]) -> list[Table]:
             for kind in answers.kinds
         ]
         tables.append(Table("kinds", "By kind of question", rows, list(_notes(answers))))
+    tables += [_sides_table(kind.sides) for kind in answers.kinds if kind.sides]
     if answers.errors:
         mistakes = [
             {
@@ -198,6 +263,32 @@ def answer_tables(outcomes: Iterable[Outcome]) -> list[Table]:
         ]
         tables.append(Table("errors", "Errors", mistakes, groups_by="class"))
     return tables
+
+
+def _sides_table(sides: Sides) -> Table:
+    rows = [
+        {
+            "right answer": side.right_answer,
+            "answers": side.answers,
+            "right": side.right,
+            "said yes": side.said_yes,
+            "said no": side.said_no,
+            "said neither": side.said_neither,
+        }
+        for side in (sides.yes, sides.no)
+    ]
+    return Table("sides", "Yes/no questions by their right answer", rows, list(_side_notes(sides)))
+
+
+def _side_notes(sides: Sides) -> Iterator[str]:
+    if sides.says_yes:
+        due = sides.yes.answers / (sides.yes.answers + sides.no.answers)
+        yield f"It says yes in {sides.says_yes} of what it says; yes is right to {due:.0%} of the questions."
+    if sides.balanced_accuracy:
+        yield f"Balanced accuracy, the mean of the two: {sides.balanced_accuracy}; 50% by guessing, or by one word."
+    else:
+        missing = sides.no if sides.yes.answers else sides.yes
+        yield f"No question has {missing.right_answer} for its right answer: balanced accuracy cannot be told."
 
 
 def _notes(answers: Answers) -> Iterator[str]:

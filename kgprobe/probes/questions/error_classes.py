@@ -1,16 +1,17 @@
 """What kind of mistake a wrong answer is.
 
 Section 5 of the parameterized-graph paper; docs/methods.md, 2. In this order, the first that applies: **refused** and
-**off-format** answers say nothing; an **obsolete** one was right before, as the graph knows; a **self-contradiction**
-says one thing by its first word and another in its explanation; an **inconsistent** one is not what the same model
-says to the question in other words, or to the one about the fact itself; **not followed up** is one where no answer to
-these came; all others are **factual**.
+**off-format** answers say nothing; an **obsolete** one was right before, as the graph knows; an **incomplete** one
+names others that are right; a **self-contradiction** says one thing by its first word and another in its explanation;
+an **inconsistent** one is not what the same model says to the question in other words, or to the one about the fact
+itself; **not followed up** is one where no answer to these came; one **outside the graph** names nothing that the graph
+has a name for, and may be right; all others are **factual**.
 
 Contradictions are read from words: an explanation in which a sentence without a negation has the names and the words of
 a template of the relation, and so says what the first word denies. What can only be understood is not found.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from enum import Enum
 
@@ -18,7 +19,7 @@ from kgprobe.models.generating.generator import Answer
 from kgprobe.probes.outcome import Verdict
 from kgprobe.probes.questions.grading import Verified
 from kgprobe.probes.questions.items import Kind, Question
-from kgprobe.verbalize.answers import named_in, normalized, read_yes_no, sentences
+from kgprobe.verbalize.answers import named_in, names_anything, normalized, read_yes_no, sentences
 from kgprobe.verbalize.content import NEGATION, content_words
 
 _PRONOUNS = frozenset({"he", "she", "it", "they", "this", "that"})
@@ -30,9 +31,11 @@ class ErrorClass(str, Enum):
     REFUSED = "refused"
     OFF_FORMAT = "off-format"
     OBSOLETE = "obsolete"
+    INCOMPLETE = "incomplete"
     SELF_CONTRADICTION = "self-contradiction"
     INCONSISTENT = "inconsistent"
     NOT_FOLLOWED_UP = "not followed up"
+    OUTSIDE = "outside the graph"
     FACTUAL = "factual"
 
 
@@ -46,8 +49,10 @@ def read_error(question: Question, answer: Answer, verified: Verified, templates
         return ErrorClass.REFUSED
     if verified.verdict is Verdict.OFF_FORMAT:
         return ErrorClass.OFF_FORMAT
-    if _is_obsolete(question, answer):
+    if _is_obsolete(question, verified):
         return ErrorClass.OBSOLETE
+    if verified.named_beside and not verified.named:
+        return ErrorClass.INCOMPLETE
     if question.kind is Kind.YES_NO and _contradicts_itself(question, read_yes_no(answer.text).explanation, templates):
         return ErrorClass.SELF_CONTRADICTION
     return None
@@ -59,29 +64,40 @@ def follow_ups(question: Question, paraphrases: Sequence[str], about: Question, 
     Args:
         question: the one that was answered wrong.
         paraphrases: the same in other words.
-        about: the yes/no question about the fact itself. It shows something where the mistake was to name another
-            object, and the subject has one alone: who says yes to it, too, says two things.
+        about: the yes/no question about the fact itself. It shows something where the mistake was to leave the object
+            out, or to say yes to another one where the subject has one alone: who says yes to it, too, says two things.
         limit: how many questions, at most.
     """
     asked = [replace(question, text=text, written=None, fell_back=()) for text in paraphrases]
-    if (question.kind is Kind.WH or not question.expected) and len(question.right) == 1:
+    if question.kind is Kind.WH or (not question.expected and len(question.right) == 1):
         asked.insert(0, about)
     return asked[:limit]
 
 
-def class_after(verified: Sequence[Verified]) -> ErrorClass:
-    """The kind of a mistake by the answers to its follow-ups; one that got no answer could have shown something."""
-    if any(its.verdict is Verdict.RIGHT for its in verified):
+def class_after(
+    question: Question, answer: Answer, followed: Sequence[Verified], is_name: Callable[[str], bool]
+) -> ErrorClass:
+    """The kind of a mistake by the answers to its follow-ups; one that got no answer could have shown something.
+
+    Args:
+        answer: the mistake.
+        followed: what the answers to the follow-ups come to.
+        is_name: whether something in normalized letters is a name in the graph; asked for where nothing else is known.
+    """
+    if any(its.verdict is Verdict.RIGHT for its in followed):
         return ErrorClass.INCONSISTENT
-    if any(its.verdict is Verdict.UNANSWERED for its in verified):
+    if any(its.verdict is Verdict.UNANSWERED for its in followed):
         return ErrorClass.NOT_FOLLOWED_UP
+    said = (question.text, question.fact.subject_label, *question.fact.subject_aliases)
+    if question.kind is Kind.WH and not names_anything(answer.text, is_name, said):
+        return ErrorClass.OUTSIDE
     return ErrorClass.FACTUAL
 
 
-def _is_obsolete(question: Question, answer: Answer) -> bool:
+def _is_obsolete(question: Question, verified: Verified) -> bool:
     if question.kind is Kind.YES_NO:
         return question.negative is not None and question.negative.former
-    return bool(named_in(answer.text, [name for one in question.former for name in one.names]))
+    return bool(verified.named_former)
 
 
 def _contradicts_itself(question: Question, explanation: str, templates: Sequence[str]) -> bool:

@@ -33,9 +33,10 @@ class QuestionEvidence(msgspec.Struct, frozen=True, tag="questions", tag_field="
         chance: how often guessing is right.
         expected: of a yes/no question, whether yes is right.
         negative: of a yes/no question, the id of what it is about in place of the fact's object.
-        right: of a wh-question, all that is right.
+        right: of a wh-question, all that is right: the fact's own object, then what else is.
         says: of a yes/no question, what the answer's first word says; None for neither.
-        named: of a wh-question, which right names stand in the answer.
+        named: of a wh-question, which names of the fact's own object stand in the answer.
+        named_beside: of a wh-question, which names of what else is right do.
         graded: of a wh-question, what the grader says; None without one, or where it says neither yes nor no.
         grade_unread: whether the grader was asked and says neither.
         written: whether the text is a writer's, or a template's in its place; None where nobody writes.
@@ -53,6 +54,7 @@ class QuestionEvidence(msgspec.Struct, frozen=True, tag="questions", tag_field="
     right: tuple[RightAnswer, ...] = ()
     says: bool | None = None
     named: tuple[str, ...] = ()
+    named_beside: tuple[str, ...] = ()
     graded: bool | None = None
     grade_unread: bool = False
     written: bool | None = None
@@ -67,10 +69,11 @@ class QuestionEvidence(msgspec.Struct, frozen=True, tag="questions", tag_field="
 
     @property
     def right_answer(self) -> str:
-        """Yes or no, or everything that is right."""
+        """Yes or no, or the fact's own object with what else is right."""
         if self.expected is not None:
             return "yes" if self.expected else "no"
-        return "; ".join(one.names[0] for one in self.right)
+        own, *others = (one.names[0] for one in self.right)
+        return f"{own} (beside it: {'; '.join(others)})" if others else own
 
     @property
     def winner(self) -> str | None:

@@ -2,7 +2,8 @@
 
 Section 2.2 of the parameterized-graph paper; docs/methods.md, 2. A yes/no question is about the fact itself or, half of
 the time, about a hard negative (:mod:`kgprobe.sampling.negatives`). A wh-question has all of the subject's objects for
-an answer, so it is put only where there are fewer than ten, and not where it would say the answer itself. A question
+an answer, so it is put only where there are fewer than ten, and not where it would say the answer itself; where there
+are several it asks for all, and the fact's own object is the one that counts. A question
 is in the words of a template, or of a model that writes it (:mod:`kgprobe.verbalize.question_writing`).
 """
 
@@ -83,6 +84,21 @@ class Question:
         return (self.fact.object_label, *self.fact.object_aliases)
 
     @property
+    def own(self) -> RightAnswer:
+        """The fact's own object, by which alone the fact is credited."""
+        return next(one for one in self.right if one.id == self.fact.object)
+
+    @property
+    def others(self) -> list[RightAnswer]:
+        """What is right beside the fact's own object."""
+        return [one for one in self.right if one.id != self.fact.object]
+
+    @property
+    def asks_for_all(self) -> bool:
+        """Whether it is a wh-question that asks for several names."""
+        return self.kind is Kind.WH and len(self.right) > 1
+
+    @property
     def chance(self) -> float:
         """How often guessing is right."""
         return 0.5 if self.kind is Kind.YES_NO else 0.0
@@ -92,6 +108,7 @@ class QuestionItems:
     """Makes questions of facts whose relations have templates of them.
 
     Attributes:
+        graph: that they are asked of.
         relations: ids of those whose facts can be asked, sorted.
     """
 
@@ -132,7 +149,7 @@ class QuestionItems:
             if not all(map(speaks_of_today, (*row["yes_no_questions"], *row["statements"])))
         }
         self._writer = writer
-        self._graph = graph
+        self.graph = graph
         self._as_of = as_of
         self._difficulty = difficulty
         self._with_alias = with_alias
@@ -157,7 +174,7 @@ class QuestionItems:
         Raises:
             KgprobeError: the writer cannot be asked at all, or its budget is spent.
         """
-        described = describe_facts(self._graph, facts)
+        described = describe_facts(self.graph, facts)
         answers = self._answers(facts)
         generators = {
             key.fact: np.random.default_rng([*seed, QUESTIONS, zlib.crc32(key.fact.encode())]) for key in facts
@@ -210,7 +227,7 @@ class QuestionItems:
 
     def _answers(self, facts: Sequence[FactKey]) -> dict[str, list[Row]]:
         answers: dict[str, list[Row]] = {key.fact: [] for key in facts}
-        for row in self._graph.read("sample/answers", rows=[key._asdict() for key in facts], as_of=self._as_of):
+        for row in self.graph.read("sample/answers", rows=[key._asdict() for key in facts], as_of=self._as_of):
             answers[row["fact"]].append(row)
         return answers
 

@@ -12,6 +12,7 @@ from kgprobe.probes.questions.error_classes import ErrorClass, class_after, foll
 from kgprobe.probes.questions.evidence import FollowUp, QuestionEvidence
 from kgprobe.probes.questions.grading import Verified, grading_prompt, verify
 from kgprobe.probes.questions.items import Kind, Question, QuestionItems
+from kgprobe.probes.questions.known_names import KnownNames
 from kgprobe.sampling.keys import FactKey
 
 # The examples are about what no graph of facts is asked for.
@@ -37,6 +38,20 @@ Answer: mercury
 
 Question: {question}
 Answer:"""
+_WH_ALL = """\
+Several answers to the question are right. Answer it with the names of all of them, as briefly as you can, with commas
+between them.
+
+Question: Which are the primary colours of light?
+Answer: red, green, blue
+
+Question: Which gases make up most of the air?
+Answer: nitrogen, oxygen
+
+Question: {question}
+Answer:"""
+# Beside those of an answer, for each further name that is asked for.
+_TOKENS_OF_A_NAME = 16
 
 
 class QuestionProbe:
@@ -58,10 +73,11 @@ class QuestionProbe:
             generator: who is asked.
             grader: who reads answers to wh-questions; None goes by names.
             follow_ups: how many questions are asked after a mistake, at most, to see whether the model stands by it.
-            answer_tokens: the most of an answer, the grader's too. One with a reason has some thirty; a model that
-                thinks aloud needs many more.
+            answer_tokens: the most of an answer, the grader's too; for each further name that is asked for there are
+                16 more. An answer with a reason has some thirty; a model that thinks aloud needs many more.
         """
         self._items = items
+        self._known = KnownNames(items.graph)
         self._generator = generator
         self._grader = grader
         self._follow_ups = follow_ups
@@ -79,7 +95,11 @@ class QuestionProbe:
             "prompts": {
                 Kind.YES_NO.value: _YES_NO,
                 Kind.WH.value: _WH,
-                "grader": grading_prompt("{question}", [("{right}",)], "{answer}") if self._grader else None,
+                f"{Kind.WH.value}, several": _WH_ALL,
+                "grader": grading_prompt("{question}", ["{right}"], [], "{answer}") if self._grader else None,
+                "grader, several": grading_prompt("{question}", ["{right}"], [["{others}"]], "{answer}")
+                if self._grader
+                else None,
             },
             **self._items.describe(),
         }
@@ -87,7 +107,9 @@ class QuestionProbe:
     def ask(self, facts: Sequence[FactKey], seed: Sequence[int]) -> list[Outcome]:
         """One outcome a fact; see :class:`~kgprobe.probes.outcome.Probe`.
 
-        Cost: a request for each fact, one to the grader for each wh-question, and ``follow_ups`` for each mistake.
+        Cost: a request for each fact, one to the grader for each wh-question, and ``follow_ups`` for each mistake. The
+        names of a relation's objects, and those of the whole graph, are read once, where an answer needs them
+        (:mod:`.known_names`).
 
         Raises:
             KgprobeError: the model cannot be asked at all, or its budget is spent; what was answered is in the cache
@@ -96,7 +118,7 @@ class QuestionProbe:
         questions = self._items.of(facts, seed)
         asked = [question for question in questions if question.reason is None]
         answers = self._answers(asked)
-        verified = verify(asked, answers, self._grader, self._answer_tokens)
+        verified = verify(asked, answers, self._grader, self._answer_tokens, self._known)
         errors, followed = self._errors(asked, answers, verified)
         outcomes = {
             question.fact.key: _outcome(question, answer, its, errors.get(place), followed.get(place, ()))
@@ -110,14 +132,17 @@ class QuestionProbe:
         ]
 
     def _answers(self, questions: Sequence[Question]) -> list[Answer | Unanswered]:
-        return self._generator.answer([Request(prompt(question), self._answer_tokens) for question in questions])
+        return self._generator.answer([Request(prompt(question), self._tokens(question)) for question in questions])
+
+    def _tokens(self, question: Question) -> int:
+        return self._answer_tokens + (_TOKENS_OF_A_NAME * len(question.others) if question.asks_for_all else 0)
 
     def _errors(
         self, asked: Sequence[Question], answers: Sequence[Answer | Unanswered], verified: Sequence[Verified]
     ) -> tuple[dict[int, ErrorClass], dict[int, tuple[FollowUp, ...]]]:
         """The kind of each mistake, and what was asked after it; by place."""
         errors: dict[int, ErrorClass] = {}
-        more: dict[int, list[Question]] = {}
+        more: dict[int, tuple[Answer, list[Question]]] = {}
         for place, (question, answer, its) in enumerate(zip(asked, answers, verified, strict=True)):
             if isinstance(answer, Unanswered) or not its.verdict.is_failure:
                 continue
@@ -126,14 +151,14 @@ class QuestionProbe:
                 errors[place] = error
                 continue
             paraphrases, about = self._items.paraphrases(question), self._items.about(question)
-            more[place] = follow_ups(question, paraphrases, about, self._follow_ups)
-        flat = [question for its in more.values() for question in its]
+            more[place] = (answer, follow_ups(question, paraphrases, about, self._follow_ups))
+        flat = [question for _, its in more.values() for question in its]
         heard = self._answers(flat)
-        read = verify(flat, heard, self._grader, self._answer_tokens)
+        read = verify(flat, heard, self._grader, self._answer_tokens, self._known)
         followed, first = {}, 0
-        for place, its_questions in more.items():
+        for place, (mistake, its_questions) in more.items():
             last = first + len(its_questions)
-            errors[place] = class_after(read[first:last])
+            errors[place] = class_after(asked[place], mistake, read[first:last], self._known.of_graph)
             followed[place] = tuple(
                 FollowUp(question.text, _text(answer), its.verdict.value)
                 for question, answer, its in zip(its_questions, heard[first:last], read[first:last], strict=True)
@@ -144,7 +169,9 @@ class QuestionProbe:
 
 def prompt(question: Question) -> str:
     """What a model is given; its answer comes next."""
-    return (_YES_NO if question.kind is Kind.YES_NO else _WH).replace("{question}", question.text)
+    if question.kind is Kind.YES_NO:
+        return _YES_NO.replace("{question}", question.text)
+    return (_WH_ALL if question.asks_for_all else _WH).replace("{question}", question.text)
 
 
 def _outcome(
@@ -162,9 +189,10 @@ def _outcome(
         chance=question.chance,
         expected=question.expected if yes_no else None,
         negative=question.negative.id if yes_no and question.negative else None,
-        right=() if yes_no else tuple(question.right),
+        right=() if yes_no else (question.own, *question.others),
         says=verified.says,
         named=tuple(verified.named),
+        named_beside=tuple(verified.named_beside),
         graded=verified.graded,
         grade_unread=verified.unread,
         written=question.written,

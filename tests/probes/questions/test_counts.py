@@ -3,8 +3,10 @@
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as some
 
-from kgprobe.analysis.rates import share
+from kgprobe.estimates import mean_of_shares, share
 from kgprobe.probes.distractors.evidence import DistractorEvidence
 from kgprobe.probes.outcome import Outcome, Verdict
 from kgprobe.probes.questions.counts import (
@@ -36,8 +38,8 @@ def wh(verdict: Verdict, **more: Any) -> Outcome:
 
 
 OUTCOMES = [
-    yes_no(RIGHT, False),
-    yes_no(WRONG, True, error="factual"),
+    yes_no(RIGHT, False, says=False),
+    yes_no(WRONG, True, says=False, error="factual"),
     yes_no(Verdict.REFUSED, False, error="refused"),
     yes_no(Verdict.OFF_FORMAT, True, error="off-format"),
     wh(RIGHT, named=("that",), graded=True),
@@ -83,15 +85,19 @@ def test_no_outcomes_are_no_answers() -> None:
 
 
 def test_the_tables_say_what_was_counted() -> None:
-    kinds, errors = answer_tables(OUTCOMES)
+    kinds, sides, errors = answer_tables(OUTCOMES)
     assert (kinds.key, kinds.columns) == (
         "kinds",
-        ["kind", "answers", "right", "refused", "off the format", "by guessing"],
+        ["kind", "answers", "right", "balanced accuracy", "says yes", "refused", "off the format", "by guessing"],
     )
     assert [tuple(row.values()) for row in kinds.rows] == [
-        ("wh", 3, share(1, 3), 0, 0, 0.0),
-        ("yes/no", 4, share(1, 4), 1, 1, 0.5),
+        ("wh", 3, share(1, 3), None, None, 0, 0, 0.0),
+        ("yes/no", 4, share(1, 4), mean_of_shares(share(0, 2), share(1, 2)), share(0, 2), 1, 1, 0.5),
     ]
+    assert (sides.key, [tuple(row.values()) for row in sides.rows]) == (
+        "sides",
+        [("yes", 2, share(0, 2), 0, 1, 1), ("no", 2, share(1, 2), 0, 1, 1)],
+    )
     assert kinds.notes == [
         "Grader and names say the same of 1 of 2 wh-answers.",
         "1 replies of the grader could not be read: names decided alone.",
@@ -101,7 +107,54 @@ def test_the_tables_say_what_was_counted() -> None:
         ("factual", 2, 0.4, "Is it?", "No.", "yes"),
         ("factual", 2, 0.4, "What is it?", "that", "this"),
     ]
-    assert [table.key for table in answer_tables(OUTCOMES[:1])] == ["kinds"]
+    assert [table.key for table in answer_tables(OUTCOMES[:1])] == ["kinds", "sides"]
+    assert [table.key for table in answer_tables(OUTCOMES[4:5])] == ["kinds"]
+
+
+def test_who_always_says_no_is_right_in_half_and_it_shows() -> None:
+    always_no = [yes_no(RIGHT, False, says=False)] * 26 + [yes_no(WRONG, True, says=False, error="factual")] * 24
+    kinds, sides, _ = answer_tables(always_no)
+    (row,) = kinds.rows
+    assert (row["right"], row["says yes"]) == (share(26, 50), share(0, 50))
+    balanced = row["balanced accuracy"]
+    assert balanced.value == 0.5
+    # Both sides are sure, so their mean is: far narrower than that of 26 of 50.
+    assert 0.4 < balanced.low < 0.5 < balanced.high < 0.6
+    assert [(one["right answer"], one["right"], one["said yes"]) for one in sides.rows] == [
+        ("yes", share(0, 24), 0),
+        ("no", share(26, 26), 0),
+    ]
+    assert sides.notes[0] == "It says yes in 0% [0, 7] of what it says; yes is right to 48% of the questions."
+    assert sides.notes[1].startswith(f"Balanced accuracy, the mean of the two: {balanced};")
+
+
+@pytest.mark.parametrize(("expected", "missing"), [(True, "no"), (False, "yes")])
+def test_of_one_side_alone_no_balanced_accuracy_is_made_up(expected: bool, missing: str) -> None:
+    kinds, sides, *_ = answer_tables([yes_no(RIGHT, expected, says=expected)] * 3)
+    assert kinds.rows[0]["balanced accuracy"] is None
+    assert {one["right answer"]: one["right"] for one in sides.rows}[missing] is None
+    assert sides.notes[-1] == f"No question has {missing} for its right answer: balanced accuracy cannot be told."
+    (unread, *_) = answer_tables([yes_no(Verdict.OFF_FORMAT, expected, error="off-format")])
+    assert unread.rows[0]["says yes"] is None
+
+
+@given(some.lists(some.tuples(some.booleans(), some.sampled_from([True, False, None])), min_size=1, max_size=40))
+def test_sides_are_what_a_count_by_hand_says(answers: list[tuple[bool, bool | None]]) -> None:
+    verdicts = {None: Verdict.REFUSED, True: RIGHT, False: WRONG}
+    made = [yes_no(verdicts[None if says is None else says == due], due, says=says) for due, says in answers]
+    (kind,) = count_answers(made).kinds
+    assert kind.sides is not None
+    rates = []
+    for side, due in ((kind.sides.yes, True), (kind.sides.no, False)):
+        its = [says for expected, says in answers if expected is due]
+        assert (side.said_yes, side.said_no, side.said_neither) == tuple(its.count(one) for one in (True, False, None))
+        assert side.right == (share(its.count(due), len(its)) if its else None)
+        rates += [its.count(due) / len(its)] if its else []
+    balanced = kind.sides.balanced_accuracy
+    assert (balanced is None) == (len(rates) < 2)
+    if balanced is not None:
+        assert balanced.value == pytest.approx(sum(rates) / 2)
+        assert 0 <= balanced.low <= balanced.value <= balanced.high <= 1
 
 
 def test_the_most_frequent_reasons_against_a_writers_words_are_told() -> None:
@@ -111,7 +164,7 @@ def test_the_most_frequent_reasons_against_a_writers_words_are_told() -> None:
         yes_no(RIGHT, True, written=False, fell_back=("says nothing", f"reason {n}: this {n} time"))
         for n in range(SHOWN_REASONS)
     ]
-    (table,) = answer_tables([*written, *failed])
+    table = answer_tables([*written, *failed])[0]
     (note,) = table.notes
     assert note.startswith("2 of 7 questions are in the writer's words. What it wrote instead of the others: ")
     assert "says nothing (5); reason 0 (1)" in note
@@ -135,6 +188,6 @@ def test_a_winner_is_the_first_sentence_of_a_mistake(answer: str | None, error: 
 
 def test_what_is_right_is_yes_or_no_or_all_that_is() -> None:
     several = (RightAnswer("a", ("this", "it")), RightAnswer("b", ("that",)))
-    assert QuestionEvidence("wh", "What?", "that", 0.0, right=several).right_answer == "this; that"
+    assert QuestionEvidence("wh", "What?", "that", 0.0, right=several).right_answer == "this (beside it: that)"
     assert QuestionEvidence("yes/no", "Is it?", "No.", 0.5, expected=False).right_answer == "no"
     assert QuestionEvidence("yes/no", "Is it?", "No.", 0.5, expected=True).right_answer == "yes"

@@ -63,8 +63,36 @@ def test_a_model_is_asked_again_in_other_words_and_about_the_fact_itself() -> No
 
 
 def test_where_several_answers_are_right_saying_yes_to_one_shows_nothing() -> None:
-    several = replace(WH, right=[*WH.right, RightAnswer("Q1", ("Bonn",))])
+    several = replace(PRESENT, right=[*PRESENT.right, RightAnswer("Q1", ("Bonn",))])
     assert [one.text for one in follow_ups(several, ["other?"], POSITIVE, 2)] == ["other?"]
+    # Who was asked for all and left it out has said that it is none.
+    asked_for_all = replace(WH, right=several.right)
+    assert [one.text for one in follow_ups(asked_for_all, ["other?"], POSITIVE, 2)] == [POSITIVE.text, "other?"]
+
+
+def test_who_names_others_that_are_right_leaves_one_out() -> None:
+    several = replace(WH, right=[*WH.right, RightAnswer("Q1", ("Potsdam",))])
+    for text, error in [("Potsdam", ErrorClass.INCOMPLETE), ("Munich", None), ("Bonn, Potsdam", ErrorClass.OBSOLETE)]:
+        question = replace(several, former=FORMERLY.former)
+        (verified,) = verify([question], [Answer(text)], None)
+        assert read_error(question, Answer(text), verified, TEMPLATES) is error
+
+
+@pytest.mark.parametrize(
+    ("question", "text", "error"),
+    [
+        (WH, "Atlantis", ErrorClass.OUTSIDE),
+        (WH, "Atlantis is the capital of Germany.", ErrorClass.OUTSIDE),
+        (WH, "Munich", ErrorClass.FACTUAL),
+        (WH, "It is München, or Munich.", ErrorClass.FACTUAL),
+        (POSITIVE, "No, it is Atlantis.", ErrorClass.FACTUAL),
+    ],
+)
+def test_a_name_that_the_graph_does_not_hold_is_no_mistake_of_fact(
+    question: Question, text: str, error: ErrorClass
+) -> None:
+    names = {"munich", "germany", "berlin"}
+    assert class_after(question, Answer(text), [Verified(Verdict.WRONG)], names.__contains__) is error
 
 
 @pytest.mark.parametrize(
@@ -79,4 +107,5 @@ def test_where_several_answers_are_right_saying_yes_to_one_shows_nothing() -> No
     ],
 )
 def test_what_the_follow_ups_make_of_a_mistake(verdicts: list[Verdict], error: ErrorClass) -> None:
-    assert class_after([Verified(verdict) for verdict in verdicts]) is error
+    followed = [Verified(verdict) for verdict in verdicts]
+    assert class_after(POSITIVE, Answer("No."), followed, lambda _: False) is error
