@@ -31,6 +31,9 @@ _CREDENTIALS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/+.*@(?P<host>.*)", re.DOTAL
 # How long the driver tries a transaction anew, with growing pauses, before the failure is the user's to see.
 RETRY_SECONDS = 30.0
 
+# How often a transaction may find that another one was faster to make what has to be unique.
+_OVERTAKEN = 5
+
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
@@ -192,8 +195,18 @@ class Graph:
         """Do several queries as one explicit write transaction.
 
         Args:
-            work: may be called more than once, because the driver tries anew on transient errors.
+            work: may be called more than once, because transactions are tried anew on transient errors, and where
+                somebody else has just made the very thing that this one was about to make.
         """
+        for _ in range(_OVERTAKEN):
+            try:
+                return self._transaction(work)
+            except KgprobeError as error:  # noqa: PERF203  (a server takes longer)
+                if not isinstance(error.__cause__, bolt.ConstraintError):
+                    raise
+        return self._transaction(work)
+
+    def _transaction(self, work: Callable[[Transaction], T]) -> T:
         with _explained(self.endpoint), self._session() as session:
             return session.execute_write(lambda transaction: work(Transaction(transaction)))
 

@@ -16,10 +16,8 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import NamedTuple
 
-from neo4j.exceptions import ConstraintError
-
 from kgprobe.errors import KgprobeError
-from kgprobe.graph.client import Graph, Row, Transaction
+from kgprobe.graph.client import Graph, Transaction
 from kgprobe.graph.record_rows import Problem, distinct, entity_rows, fact_rows, relation_rows
 from kgprobe.graph.schema import apply_schema
 from kgprobe.graph.write import Written, write_entities, write_facts, write_relations
@@ -101,18 +99,6 @@ def load(
         return _load(graph, source, strict, report_problem, report_progress)
 
 
-def _begin(graph: Graph, source: Source) -> Row:
-    """How far the load has come."""
-    begin = partial(graph.write, "load/begin", id=source.fingerprint, source=source.name, uid=secrets.token_hex(8))
-    try:
-        return begin()[0]
-    except KgprobeError as error:
-        if not isinstance(error.__cause__, ConstraintError):
-            raise
-        # Somebody else began at the same moment, and made what every graph has once; it is there now.
-        return begin()[0]
-
-
 def _load(
     graph: Graph,
     source: Source,
@@ -121,7 +107,7 @@ def _load(
     report_progress: Callable[[str, int], None],
 ) -> LoadReport:
     apply_schema(graph)
-    state = _begin(graph, source)
+    state = graph.write("load/begin", id=source.fingerprint, source=source.name, uid=secrets.token_hex(8))[0]
     report = LoadReport(resumed=state["stage"] != "relations" or state["position"] > 0)
     relations: set[str] = set()
     for stage in STAGES[STAGES.index(state["stage"]) :]:
