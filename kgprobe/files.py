@@ -4,7 +4,7 @@ import errno
 import os
 import shutil
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import platformdirs
@@ -27,15 +27,27 @@ def home() -> Path:
 
 
 def make_folder(folder: Path) -> None:
-    """Make a folder and those above it.
+    """Make a folder and those above it; within kgprobe's own, each is for its owner alone.
 
     Raises:
         KgprobeError: that is not possible there.
     """
+    own = home()
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        for each in (*reversed(folder.parents), folder):
+            if not each.is_dir():
+                each.mkdir(mode=0o700 if each.is_relative_to(own) else 0o777, exist_ok=True)
+        if folder != own and folder.is_relative_to(own):
+            # It may be older than this rule; one that somebody else made is theirs to close.
+            with suppress(PermissionError):
+                folder.chmod(0o700)
     except OSError as error:
         raise KgprobeError(f"The folder {folder} cannot be made: {error.strerror}.{_elsewhere(folder)}") from error
+
+
+def owner_only(path: str, flags: int) -> int:
+    """An opener for :func:`open`: a file that it makes is for its owner alone."""
+    return os.open(path, flags, 0o600)
 
 
 @contextmanager

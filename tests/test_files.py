@@ -3,6 +3,7 @@
 import errno
 import os
 import signal
+import stat
 import subprocess
 import sys
 from pathlib import Path
@@ -127,3 +128,18 @@ def test_a_folder_is_made_with_those_above_it_or_the_way_out_is_told(
     monkeypatch.setenv("KGPROBE_HOME", str(tmp_path / "file"))
     with pytest.raises(KgprobeError, match="KGPROBE_HOME names another place"):
         make_folder(home() / "runs")
+
+
+def test_within_kgprobes_own_folder_folders_are_for_their_owner_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("KGPROBE_HOME", str(tmp_path / "above" / "home"))
+    (tmp_path / "above").mkdir(mode=0o755)
+    make_folder(home() / "runs" / "one")
+    made = [home(), home() / "runs", home() / "runs" / "one"]
+    assert [stat.S_IMODE(folder.stat().st_mode) for folder in made] == [0o700] * 3
+    # One that the user had before, and one that is the user's, stay as they are.
+    home().chmod(0o755)
+    make_folder(home())
+    make_folder(tmp_path / "above" / "else")
+    assert [stat.S_IMODE(path.stat().st_mode) for path in (home(), tmp_path / "above" / "else")] == [0o755] * 2

@@ -4,6 +4,7 @@ docs/methods.md, 2. The ``Run`` node is the record; the run's folder has the ans
 """
 
 import dataclasses
+import re
 import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -16,12 +17,23 @@ import msgspec
 
 from kgprobe.arguments import folder_name
 from kgprobe.asking.identity import versions
-from kgprobe.errors import KgprobeError, UnknownNameError
+from kgprobe.errors import ArgumentError, KgprobeError, UnknownNameError
 from kgprobe.files import home, make_folder
 from kgprobe.graph.client import Graph, Row
 from kgprobe.graph.schema import apply_schema
 from kgprobe.graph.state import graph_state
 from kgprobe.probes.outcome import Probe
+
+# What a run made by this version has, as far as anything is made of it.
+_PROPERTIES = frozenset(
+    {
+        *("id", "uid", "model", "probe", "config", "options", "round", "rounds", "batch", "seed", "as_of"),
+        *("max_degree", "sampling", "propagation", "width", "relations", "graph", "versions"),
+        *("asked", "unaskable", "unanswered"),
+    }
+)
+
+_UID = re.compile(r"[0-9a-f]{8}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +114,24 @@ def begin_run(graph: Graph, probe: Probe, plan: Plan, kind: str, options: str = 
 
 
 def get_run(graph: Graph, run: str) -> Row:
-    """The properties of a run.
+    """The properties of a run, all that this version gives to one among them.
+
+    Raises:
+        UnknownNameError: the graph has no such run.
+        KgprobeError: another version of kgprobe began it.
+    """
+    properties = find_run(graph, run)
+    missing = sorted(name for name in _PROPERTIES if properties.get(name) is None)
+    if missing:
+        raise KgprobeError(
+            f"Run {run!r} was begun by another version of kgprobe: it lacks {', '.join(missing)}. That version can go "
+            f"on with it; here, begin a new run, or delete this one by `kgprobe rounds forget {run}`."
+        )
+    return properties
+
+
+def find_run(graph: Graph, run: str) -> Row:
+    """The properties of a run, whoever began it.
 
     Raises:
         UnknownNameError: the graph has no such run.
@@ -131,8 +160,22 @@ def run_folder(run: Row) -> Path:
 
     Args:
         run: the properties of a run.
+
+    Raises:
+        KgprobeError: they stand for no folder of ours. Whoever can write to a graph would choose which files are
+            written and deleted here.
     """
-    return home() / "runs" / f"{run['id']}-{run['uid']}"
+    try:
+        name = folder_name("id", run.get("id"))
+        uid = run.get("uid")
+        if not isinstance(uid, str) or not _UID.fullmatch(uid):
+            raise ArgumentError("uid", f"is {uid!r}; eight hexadecimal digits are expected.")
+    except ArgumentError as error:
+        raise KgprobeError(
+            f"Run {run.get('id')!r} of this graph is none that kgprobe has begun: its {error} Nothing is read, written "
+            "or deleted for it. To be rid of it: MATCH (run:Run {id: $id}) DELETE run"
+        ) from error
+    return home() / "runs" / f"{name}-{uid}"
 
 
 def forget_run(graph: Graph, run: str) -> None:
@@ -142,7 +185,7 @@ def forget_run(graph: Graph, run: str) -> None:
         UnknownNameError: the graph has no such run.
         KgprobeError: a process is at the run.
     """
-    with locked(get_run(graph, run)):
+    with locked(find_run(graph, run)):
         # First the run, so that nobody adds a round to what is being deleted.
         graph.write("beliefs/forget_run", id=run)
         _forget_beliefs(graph, run)

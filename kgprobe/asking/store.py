@@ -14,6 +14,7 @@ import msgspec
 import numpy as np
 
 from kgprobe.errors import KgprobeError
+from kgprobe.files import owner_only
 from kgprobe.probes.outcome import Outcome, Verdict
 from kgprobe.sampling.keys import FactKey
 
@@ -55,7 +56,7 @@ class OutcomeStore:
         """
         self.path = folder / FILE
         try:
-            self._file: BinaryIO = open(self.path, "ab+")  # noqa: SIM115 - closed by __exit__
+            self._file: BinaryIO = open(self.path, "ab+", opener=owner_only)  # noqa: SIM115 - closed by __exit__
         except OSError as error:
             raise KgprobeError(f"{self.path} cannot be written: {error.strerror}.") from error
 

@@ -54,9 +54,19 @@ def graph() -> None:
     metavar="AMOUNT",
     help="What the server may use, such as 2g.  [default: a quarter of the machine's memory, 4g at most]",
 )
+@click.option(
+    "--port",
+    type=click.IntRange(1, 65535),
+    help="Where it answers by Bolt.  [default: where it did before; a free port at first]",
+)
+@click.option(
+    "--http-port",
+    type=click.IntRange(1, 65535),
+    help="Where its page for people is, Neo4j Browser.  [default: where it was before; a free port at first]",
+)
 @graph_option
 @debug_option
-def start(engine: str | None, memory: int | None, graph: str | None) -> None:
+def start(engine: str | None, memory: int | None, port: int | None, http_port: int | None, graph: str | None) -> None:
     """Start the graph server and let it run.
 
     \b
@@ -65,14 +75,18 @@ def start(engine: str | None, memory: int | None, graph: str | None) -> None:
     """  # noqa: D301
     from kgprobe.servers import leases
     from kgprobe.servers.opening import folder_of
+    from kgprobe.servers.server import Wishes
     from kgprobe.servers.status import status_of
 
     folder = folder_of(graph)
-    running, new = leases.start(folder, engine, memory)
+    running, new = leases.start(folder, Wishes(engine, memory, port, http_port))
     if not new:
         click.echo("A server was running already; it stays until `kgprobe graph stop`.", err=True)
         if memory not in (None, running.memory):
             click.echo(f"It may use {running.memory} MiB; --memory counts when a server is started.", err=True)
+        if port not in (None, running.bolt_port) or http_port not in (None, running.http_port):
+            told = f"It answers on {running.bolt_port}, and on {running.http_port} by HTTP"
+            click.echo(f"{told}; --port and --http-port count when a server is started.", err=True)
     _show_status(status_of(folder))
 
 

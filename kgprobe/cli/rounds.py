@@ -206,7 +206,7 @@ def status(run: str | None, graph: str | None, as_json: bool) -> None:
             "probe": one["probe"],
             "rounds": f"{one['round']} of {one['rounds']}",
             "asked": one["asked"],
-            "begun": one["started"][:16].replace("T", " "),
+            "begun": (one["started"] or "")[:16].replace("T", " "),
         }
         for one in standing
     ]

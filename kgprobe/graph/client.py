@@ -17,6 +17,7 @@ from neo4j import exceptions as bolt
 from kgprobe.errors import ArgumentError, KgprobeError
 from kgprobe.files import disk_is_full, home
 from kgprobe.graph.parameters import check_parameters
+from kgprobe.graph.places import showing_the_place
 from kgprobe.graph.queries import find_query, get_query
 from kgprobe.graph.rows import Rows
 
@@ -24,9 +25,14 @@ Row = dict[str, Any]
 T = TypeVar("T")
 
 _ADDRESS = re.compile(r"(?:bolt|neo4j)(?:\+s|\+ssc)?://")
+# A password may hold whatever it likes, another @ too; the scheme may be mistyped.
+_CREDENTIALS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/+.*@(?P<host>.*)", re.DOTALL)
 
 # How long the driver tries a transaction anew, with growing pauses, before the failure is the user's to see.
 RETRY_SECONDS = 30.0
+
+# How often a transaction may find that another one was faster to make what has to be unique.
+_OVERTAKEN = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +56,21 @@ class Endpoint:
 def is_address(graph: str) -> bool:
     """Whether a graph is named by a server's address rather than by a folder."""
     return _ADDRESS.match(graph) is not None
+
+
+def refuse_credentials(graph: str) -> None:
+    """See that an address holds no user or password: it is shown in messages, and seen by whoever lists processes.
+
+    Raises:
+        ArgumentError: it does; the message shows what stands behind them alone.
+    """
+    found = _CREDENTIALS.match(graph)
+    if found:
+        raise ArgumentError(
+            "graph",
+            f"names a user or a password before {found['host']!r}; set KGPROBE_GRAPH_USER and "
+            "KGPROBE_GRAPH_PASSWORD instead.",
+        )
 
 
 def default_folder() -> Path:
@@ -174,8 +195,18 @@ class Graph:
         """Do several queries as one explicit write transaction.
 
         Args:
-            work: may be called more than once, because the driver tries anew on transient errors.
+            work: may be called more than once, because transactions are tried anew on transient errors, and where
+                somebody else has just made the very thing that this one was about to make.
         """
+        for _ in range(_OVERTAKEN):
+            try:
+                return self._transaction(work)
+            except KgprobeError as error:  # noqa: PERF203  (a server takes longer)
+                if not isinstance(error.__cause__, bolt.ConstraintError):
+                    raise
+        return self._transaction(work)
+
+    def _transaction(self, work: Callable[[Transaction], T]) -> T:
         with _explained(self.endpoint), self._session() as session:
             return session.execute_write(lambda transaction: work(Transaction(transaction)))
 
@@ -183,19 +214,29 @@ class Graph:
         """Run Cypher that a user wrote, in one explicit transaction; columns, and rows as they come.
 
         Everything is committed when the rows have been read to their end, and rolled back if they are not.
+
+        Raises:
+            KgprobeError: the graph refuses it; where the statement is at fault, the message shows the place.
         """
+        address = self.endpoint.address
         with _explained(self.endpoint):
             session = self._session()
             transaction = session.begin_transaction()
 
         def rows() -> Iterator[Row]:
-            with _explained(self.endpoint), session, transaction, self._interruptible():
+            with (
+                _explained(self.endpoint),
+                showing_the_place(address, text),
+                session,
+                transaction,
+                self._interruptible(),
+            ):
                 for record in result:
                     yield {column: record[column] for column in columns}
                 transaction.commit()
 
         try:
-            with _explained(self.endpoint), self._interruptible():
+            with _explained(self.endpoint), showing_the_place(address, text), self._interruptible():
                 result = transaction.run(text, dict(parameters))
                 columns = list(result.keys())
         except BaseException:
@@ -285,12 +326,7 @@ def endpoint_of(address: str, ask_password: Callable[[str], str] | None = None) 
         ArgumentError: the address holds a user or a password.
         KgprobeError: there is no password, and nobody to ask.
     """
-    _, at, host = address.partition("://")[2].partition("/")[0].rpartition("@")
-    if at:
-        raise ArgumentError(
-            "graph",
-            f"names a user or a password before {host!r}; set KGPROBE_GRAPH_USER and KGPROBE_GRAPH_PASSWORD instead.",
-        )
+    refuse_credentials(address)
     user = os.environ.get("KGPROBE_GRAPH_USER", "neo4j")
     password = os.environ.get("KGPROBE_GRAPH_PASSWORD")
     if password is None:

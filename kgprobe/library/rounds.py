@@ -14,7 +14,7 @@ import msgspec
 
 from kgprobe.arguments import several, whole_number
 from kgprobe.asking.rounds import RunReport, go_on
-from kgprobe.asking.runs import Plan, begin_run, get_run, list_runs, plan_of, run_folder
+from kgprobe.asking.runs import Plan, begin_run, find_run, get_run, list_runs, plan_of, run_folder
 from kgprobe.asking.runs import forget_run as forget_beliefs
 from kgprobe.asking.store import FILE
 from kgprobe.asking.watch import NOBODY, Watch
@@ -238,7 +238,7 @@ def runs_of(graph: Graph, run: str | None = None) -> list[Row]:
     Raises:
         UnknownNameError: there is no such run.
     """
-    return [{name: one.get(name) for name in _COLUMNS} for one in ([get_run(graph, run)] if run else list_runs(graph))]
+    return [{name: one.get(name) for name in _COLUMNS} for one in ([find_run(graph, run)] if run else list_runs(graph))]
 
 
 def forget_run(graph: Graph, run: str) -> None:
@@ -246,9 +246,9 @@ def forget_run(graph: Graph, run: str) -> None:
 
     Raises:
         UnknownNameError: there is no such run.
-        KgprobeError: a process is at the run.
+        KgprobeError: a process is at the run, or kgprobe has not begun it.
     """
-    folder = run_folder(get_run(graph, run))
+    folder = run_folder(find_run(graph, run))
     forget_beliefs(graph, run)
     shutil.rmtree(folder, ignore_errors=True)
 

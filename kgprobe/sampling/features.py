@@ -139,17 +139,19 @@ def open_features(graph: Graph, weighting: str, report: Callable[[int], None] = 
     if uid is None:
         raise KgprobeError("Nothing was loaded into this graph yet.")
     shelf = home() / "features"
+    # What a graph calls itself is no name of a file.
+    own = hashlib.sha256(str(uid).encode()).hexdigest()[:16]
     digest = hashlib.sha256(f"{FORMAT} {state}".encode()).hexdigest()[:16]
-    folder = shelf / f"{uid}-{weighting}-{digest}"
+    folder = shelf / f"{own}-{weighting}-{digest}"
     if not folder.exists():
         make_folder(shelf)
-        with filelock.FileLock(shelf / f"{uid}-{weighting}.lock"):
+        with filelock.FileLock(shelf / f"{own}-{weighting}.lock"):
             if not folder.exists():
                 _make(graph, weighting, folder, report)
                 if graph_state(graph) != state:
                     shutil.rmtree(folder)
                     raise KgprobeError("Something is being loaded into the graph; its features can be read afterwards.")
-                for stale in shelf.glob(f"{uid}-{weighting}-*"):
+                for stale in shelf.glob(f"{own}-{weighting}-*"):
                     if stale != folder:
                         shutil.rmtree(stale, ignore_errors=True)
     return _open(folder)

@@ -33,7 +33,10 @@ def _command(launch: Launch) -> list[str]:
         "server.rootPath": launch.folder,
         "server.rootPasswordPath": launch.password_file,
         "server.defaultDatabases": f"{_DATABASE}[{_USER}]",
-        "server.mode": "production",
+        # In production mode it says of every mistake in a statement that there was one, and no more. What that mode
+        # would forbid beside it is forbidden here: reading files of this machine by LOAD CSV.
+        "server.mode": "development",
+        "opencypher.loadCsv.allowFileUrls": "false",
         "server.httpIncomingHost": "127.0.0.1",
         "server.httpIncomingPort": launch.http_port,
         "server.plugins": "Bolt:com.arcadedb.bolt.BoltProtocolPlugin",
@@ -54,4 +57,12 @@ def _command(launch: Launch) -> list[str]:
     ]
 
 
-ENGINE = Engine(name="arcadedb", user=_USER, database=_DATABASE, page=None, prepare=_prepare, command=_command)
+ENGINE = Engine(
+    name="arcadedb",
+    user=_USER,
+    database=_DATABASE,
+    data=f"databases/{_DATABASE}",
+    page=None,
+    prepare=_prepare,
+    command=_command,
+)

@@ -34,6 +34,7 @@ class Engine:
         name: as ``open_graph`` takes it.
         user: who may do everything.
         database: its name on the server.
+        data: where in its part of the graph's folder the database's files lie.
         page: path of the engine's web page for people, if it has one.
         prepare: sees to it that the engine can run on this machine, downloads it if need be, and gives its version;
             raises KgprobeError where something is missing.
@@ -44,6 +45,7 @@ class Engine:
     name: str
     user: str
     database: str
+    data: str
     page: str | None
     prepare: Callable[[], str]
     command: Callable[[Launch], list[str]]

@@ -3,7 +3,9 @@
 engine          the name of the engine that made the data
 password        readable by its owner alone; survives restarts
 lock            held by whoever starts or stops the server, or changes one of the files below
+ports.json      where its server answers; survives restarts
 server.json     the server that runs, or was running when something broke
+files.json      the database's files as the last server left them (inventory.py)
 server.log      what the server said since its last start
 users/          one file for each use of the server now
 arcadedb/, neo4j/   the engine's own files
@@ -23,6 +25,7 @@ from filelock import FileLock, Timeout
 from kgprobe.errors import KgprobeError
 from kgprobe.files import disk_is_full, replacing
 from kgprobe.progress import tell
+from kgprobe.servers.engine import Engine
 from kgprobe.servers.processes import ProcessKey, find
 
 
@@ -50,6 +53,14 @@ class Server:
 
 
 @dataclass(frozen=True, slots=True)
+class Ports:
+    """Ports of the loopback interface. A browser keeps its history and favourites by them."""
+
+    bolt: int
+    http: int
+
+
+@dataclass(frozen=True, slots=True)
 class User:
     """A process that uses the server, and how it was started: what was typed."""
 
@@ -67,6 +78,15 @@ class Folder:
     def password_file(self) -> Path:
         """Holds the password, mode 0600."""
         return self.path / "password"
+
+    @property
+    def inventory(self) -> Path:
+        """What files the last server left."""
+        return self.path / "files.json"
+
+    def data(self, engine: Engine) -> Path:
+        """Where that engine's database lies."""
+        return self.path / engine.name / engine.data
 
     @property
     def log(self) -> Path:
@@ -150,6 +170,17 @@ class Folder:
     def remove_server(self) -> None:
         """No server runs here any more."""
         (self.path / "server.json").unlink(missing_ok=True)
+
+    def read_ports(self) -> Ports | None:
+        """Where the server answers whenever it can; None before its first start."""
+        try:
+            return msgspec.json.decode((self.path / "ports.json").read_bytes(), type=Ports)
+        except (FileNotFoundError, msgspec.DecodeError):
+            return None
+
+    def write_ports(self, ports: Ports) -> None:
+        """Set ports.json, at once or not at all."""
+        _write(self.path / "ports.json", msgspec.json.encode(ports))
 
     def add_user(self, user: User) -> Path:
         """Note that somebody uses the server; unlink the returned file in the end."""

@@ -8,6 +8,7 @@ lock in our hands, has lost its starter: it is ended and started anew.
 
 import dataclasses
 import os
+import re
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,7 +17,8 @@ from kgprobe.errors import KgprobeError
 from kgprobe.graph.client import Endpoint
 from kgprobe.servers.folder import Folder, Server, User
 from kgprobe.servers.processes import key_of
-from kgprobe.servers.server import check_wishes, endpoint_on, ensure_server, running, stop_server
+from kgprobe.servers.server import Wishes, endpoint_on, ensure_server, running, stop_server
+from kgprobe.servers.signals import undisturbed
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +41,11 @@ class Lease:
         if os.getpid() != self.process:
             # A fork has its parent's lease in memory, and the parent still works.
             return
+        # Who presses Ctrl-C again while a command ends would leave the server behind.
+        with undisturbed("The graph is being closed; that takes seconds …"):
+            self._give_back()
+
+    def _give_back(self) -> None:
         if not self.folder.path.is_dir():
             # Removed meanwhile, with all that would say who else uses the server; its files are gone.
             stop_server(self.folder)
@@ -59,27 +66,35 @@ def take_lease(folder: Folder, engine: str | None = None, memory: int | None = N
         ArgumentError: engine or memory cannot be what it is.
         KgprobeError: the folder holds something else, or the server does not start.
     """
-    check_wishes(engine, memory)
-    command = " ".join([Path(sys.argv[0]).name or "python", *sys.argv[1:]])
+    wishes = Wishes(engine, memory)
+    command = " ".join([Path(sys.argv[0]).name or "python", *map(_without_password, sys.argv[1:])])
     with folder.locked():
-        server = ensure_server(folder, engine, memory)
-        endpoint = endpoint_on(folder, server)
-        return Lease(folder, folder.add_user(User(key_of(os.getpid()), command)), os.getpid(), endpoint)
+        server = ensure_server(folder, wishes)
+        try:
+            endpoint = endpoint_on(folder, server)
+            return Lease(folder, folder.add_user(User(key_of(os.getpid()), command)), os.getpid(), endpoint)
+        except BaseException:
+            _stop_unused(folder)
+            raise
 
 
-def start(folder: Folder, engine: str | None = None, memory: int | None = None) -> tuple[Server, bool]:
+def _without_password(argument: str) -> str:
+    # Others are shown what was typed.
+    return re.sub(r"(?s)(?<=://).*@", "…@", argument)
+
+
+def start(folder: Folder, wishes: Wishes | None = None) -> tuple[Server, bool]:
     """Start the folder's server and let it run until :func:`stop`.
 
     Returns:
         the server, and whether it was started now rather than found running.
 
     Raises:
-        ArgumentError, KgprobeError: as :func:`take_lease`.
+        KgprobeError: as :func:`take_lease`; or a port that is wished for is taken.
     """
-    check_wishes(engine, memory)
     with folder.locked():
         before = running(folder)
-        server = dataclasses.replace(ensure_server(folder, engine, memory), kept=True)
+        server = dataclasses.replace(ensure_server(folder, wishes or Wishes()), kept=True)
         folder.write_server(server)
     return server, before is None
 

@@ -18,6 +18,7 @@ from kgprobe.errors import KgprobeError
 from kgprobe.files import appearing, home
 from kgprobe.progress import tell
 from kgprobe.servers.engine import Engine, Launch
+from kgprobe.servers.environment import java_environment, maven_environment
 
 _USER = "neo4j"
 _JAVA_VERSIONS = (17, 21)
@@ -46,7 +47,9 @@ def _java() -> str:
     if java is None:
         place = f"JAVA_HOME={named} has none" if named else "there is none on the PATH"
         raise KgprobeError(f"Neo4j needs the program java, version {wanted}, and {place}.")
-    said = subprocess.run([java, "-version"], capture_output=True, text=True, check=False).stderr
+    said = subprocess.run(
+        [java, "-version"], capture_output=True, text=True, check=False, env=java_environment()
+    ).stderr
     number = re.search(r'version "(\d+)', said)
     if number is None or int(number[1]) not in _JAVA_VERSIONS:
         what = f"version {number[1]}" if number else "of an unknown version"
@@ -88,7 +91,13 @@ def _download(folder: Path) -> None:
         (partial / "pom.xml").write_text(_project(), encoding="utf-8")
         command = [maven, "-B", "-ntp", "-f", str(partial / "pom.xml"), _COPY, f"-DoutputDirectory={partial / 'lib'}"]
         done = subprocess.run(
-            command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            check=False,
+            env=maven_environment(),
         )
         if done.returncode != 0:
             errors = [line for line in done.stdout.splitlines() if line.startswith("[ERROR]")]
@@ -119,12 +128,12 @@ def _set_password(java: str, jars: Path, launch: Launch) -> None:
     try:
         with open(descriptor, "w", encoding="utf-8") as file:
             file.write("\n".join(map(_quoted, arguments)))
-        environment = os.environ | {"NEO4J_HOME": str(launch.folder), "NEO4J_CONF": str(launch.folder / "conf")}
+        environment = java_environment() | {"NEO4J_HOME": str(launch.folder), "NEO4J_CONF": str(launch.folder / "conf")}
         done = subprocess.run([java, f"@{name}"], capture_output=True, text=True, check=False, env=environment)
     finally:
         Path(name).unlink()
     if done.returncode != 0:
-        raise KgprobeError(f"Neo4j's first password could not be set: {(done.stderr or done.stdout).strip()[-500:]}")
+        raise KgprobeError(f"Neo4j's first password could not be set: {(done.stderr or done.stdout).strip()[:500]}")
 
 
 def _command(launch: Launch) -> list[str]:
@@ -140,7 +149,11 @@ def _command(launch: Launch) -> list[str]:
         "server.http.listen_address": f"127.0.0.1:{launch.http_port}",
         "server.http.advertised_address": f"127.0.0.1:{launch.http_port}",
         "server.https.enabled": "false",
+        # Without a folder of its own for imports, Cypher could read every file of ours.
+        "dbms.security.allow_csv_import_from_file_urls": "false",
         "server.memory.pagecache.size": f"{half}m",
+        # From where its page may load what one names by `:style` and `:play`.
+        "browser.remote_content_hostname_whitelist": "localhost,127.0.0.1,guides.neo4j.com",
         "dbms.usage_report.enabled": "false",
         "client.allow_telemetry": "false",
     }
@@ -162,4 +175,12 @@ def _command(launch: Launch) -> list[str]:
     ]
 
 
-ENGINE = Engine(name="neo4j", user=_USER, database="neo4j", page="/browser/", prepare=_prepare, command=_command)
+ENGINE = Engine(
+    name="neo4j",
+    user=_USER,
+    database="neo4j",
+    data="data/databases/neo4j",
+    page="/browser/",
+    prepare=_prepare,
+    command=_command,
+)

@@ -1,13 +1,14 @@
 """The way to a graph: a folder, whose server is started when needed, or the address of a server that runs."""
 
 import atexit
+import contextlib
 import os
 import weakref
 from collections.abc import Callable
 from pathlib import Path
 
 from kgprobe.errors import ArgumentError, KgprobeError
-from kgprobe.graph.client import Graph, default_folder, endpoint_of, is_address
+from kgprobe.graph.client import Graph, default_folder, endpoint_of, is_address, refuse_credentials
 from kgprobe.servers.folder import Folder
 from kgprobe.servers.leases import take_lease
 
@@ -20,7 +21,9 @@ if hasattr(os, "register_at_fork"):
 @atexit.register
 def _close_all() -> None:
     for graph in list(_leased):
-        graph.close()
+        # Python ends already; another Ctrl-C has nothing left to end.
+        with contextlib.suppress(KeyboardInterrupt, SystemExit):
+            graph.close()
 
 
 def open_graph(
@@ -96,8 +99,12 @@ def folder_of(graph: str | Path | None = None) -> Folder:
                 f"{named} is neither a folder nor an address of a kind that a graph answers on: bolt://HOST:PORT, "
                 "neo4j://HOST:PORT, with +s or +ssc behind bolt or neo4j for encryption."
             )
-    return Folder(Path(named).expanduser().absolute())
+    # One folder has one name, by which its server is found, however many links lead to it.
+    return Folder(Path(named).expanduser().resolve())
 
 
 def _named(graph: str | Path | None) -> str | Path:
-    return graph if graph is not None else os.environ.get("KGPROBE_GRAPH") or default_folder()
+    named = graph if graph is not None else os.environ.get("KGPROBE_GRAPH") or default_folder()
+    if isinstance(named, str):
+        refuse_credentials(named)
+    return named

@@ -1,6 +1,8 @@
 """Processes told apart for certain, and ports of the loopback interface."""
 
 import contextlib
+import itertools
+import random
 import socket
 import time
 from dataclasses import dataclass
@@ -8,6 +10,9 @@ from dataclasses import dataclass
 import psutil
 
 LOOPBACK = "127.0.0.1"
+
+# Below those that a system gives to whoever connects somewhere: a server that was away finds its port free again.
+_LASTING_PORTS = range(20_000, 32_000)
 
 # A process that reuses the number of an earlier one began much later. The difference is not zero because the system's
 # clock, from which creation times are reckoned, may be set anew.
@@ -71,12 +76,22 @@ def _ends_within(process: psutil.Process, seconds: float) -> bool:
 
 
 def free_ports(count: int) -> list[int]:
-    """Distinct ports that nobody listens on at this moment."""
-    with contextlib.ExitStack() as stack:
-        listeners = [stack.enter_context(socket.socket()) for _ in range(count)]
-        for listener in listeners:
-            listener.bind((LOOPBACK, 0))
-        return [listener.getsockname()[1] for listener in listeners]
+    """Distinct ports that nobody uses at this moment, and that systems do not give to connections of programs."""
+    drawn = random.sample(_LASTING_PORTS, len(_LASTING_PORTS))
+    return list(itertools.islice(filter(is_free, drawn), count))
+
+
+def is_free(port: int) -> bool:
+    """Whether one could listen on that loopback port."""
+    with socket.socket() as listener:
+        # As servers do: what is left of ended connections does not count.
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            listener.bind((LOOPBACK, port))
+            listener.listen()
+        except OSError:
+            return False
+        return True
 
 
 def is_open(port: int) -> bool:

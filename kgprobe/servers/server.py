@@ -5,9 +5,9 @@ What starts or ends one is called with the folder's lock held; :mod:`~kgprobe.se
 
 import contextlib
 import dataclasses
-import os
 import subprocess
 import time
+from dataclasses import dataclass
 from pathlib import Path
 
 import psutil
@@ -16,10 +16,24 @@ from neo4j.exceptions import AuthError
 from kgprobe.errors import ArgumentError, KgprobeError
 from kgprobe.files import disk_is_full
 from kgprobe.graph.client import Endpoint, Graph
+from kgprobe.progress import tell
 from kgprobe.servers.engine import LEAST_MEMORY, Launch
 from kgprobe.servers.engines import DEFAULT, ENGINES
-from kgprobe.servers.folder import Folder, Server
-from kgprobe.servers.processes import LOOPBACK, find, free_ports, is_open, key_of, listens_on, terminate, with_argument
+from kgprobe.servers.environment import java_environment
+from kgprobe.servers.folder import Folder, Ports, Server
+from kgprobe.servers.inventory import check_inventory, write_inventory
+from kgprobe.servers.processes import (
+    LOOPBACK,
+    find,
+    free_ports,
+    is_free,
+    is_open,
+    key_of,
+    listens_on,
+    terminate,
+    with_argument,
+)
+from kgprobe.servers.signals import undisturbed
 
 START_SECONDS = 180.0
 STOP_SECONDS = 60.0
@@ -48,28 +62,43 @@ def default_memory() -> int:
     return int(min(max(psutil.virtual_memory().total / 2**20 / 4, 512), 4096))
 
 
-def check_wishes(engine: str | None, memory: int | None) -> None:
-    """See that a server could be as somebody wishes it to be; None is no wish.
+@dataclass(frozen=True, slots=True)
+class Wishes:
+    """How somebody would like a server to be; None is no wish.
+
+    Attributes:
+        engine: which one to start; None for the one that made the data, the default one in a new folder.
+        memory: MiB it may use if it has to be started; None for :func:`default_memory`.
+        port, http_port: where it answers if it has to be started; None for where it was before.
 
     Raises:
-        ArgumentError: there is no such engine, or no server runs with so little memory.
+        ArgumentError: there is no such engine, no server runs with so little memory, or a port is none.
     """
-    if engine is not None and engine not in ENGINES:
-        raise ArgumentError("engine", f"is {engine!r}; one of {', '.join(ENGINES)} is expected.")
-    if memory is not None and memory < LEAST_MEMORY:
-        raise ArgumentError("memory", f"is {memory}; a graph server needs {LEAST_MEMORY} MiB at least.")
+
+    engine: str | None = None
+    memory: int | None = None
+    port: int | None = None
+    http_port: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.engine is not None and self.engine not in ENGINES:
+            raise ArgumentError("engine", f"is {self.engine!r}; one of {', '.join(ENGINES)} is expected.")
+        if self.memory is not None and self.memory < LEAST_MEMORY:
+            raise ArgumentError("memory", f"is {self.memory}; a graph server needs {LEAST_MEMORY} MiB at least.")
+        for name, port in (("port", self.port), ("http_port", self.http_port)):
+            if port is not None and not 0 < port < 2**16:
+                raise ArgumentError(name, f"is {port}; a port is a number from 1 to 65535.")
+        if self.port is not None and self.port == self.http_port:
+            raise ArgumentError("http_port", f"is {self.http_port} as `port` is; they have to differ.")
 
 
-def ensure_server(folder: Folder, engine: str | None, memory: int | None) -> Server:
+def ensure_server(folder: Folder, wishes: Wishes) -> Server:
     """The folder's server, which is started if it does not run; its lock is ours.
-
-    Args:
-        engine: which one to start; None for the one that made the data, the default one in a new folder.
-        memory: MiB the server may use if it has to be started; None for :func:`default_memory`.
 
     Raises:
         KgprobeError: the engine is not installed, is not the one that made the data, or does not start.
     """
+    engine = wishes.engine
     name = folder.engine or engine or DEFAULT
     if name not in ENGINES:
         raise KgprobeError(f"The graph in {folder.path} was made by {name!r}, an engine this kgprobe does not know.")
@@ -79,29 +108,33 @@ def ensure_server(folder: Folder, engine: str | None, memory: int | None) -> Ser
             "name another folder by `graph`."
         )
     folder.prune_users()
-    return running(folder) or _start(folder, name, memory or default_memory())
+    return running(folder) or _start(folder, name, wishes)
 
 
-def _start(folder: Folder, name: str, memory: int) -> Server:
+def _start(folder: Folder, name: str, wishes: Wishes) -> Server:
     engine = ENGINES[name]
+    memory = wishes.memory or default_memory()
     version = engine.prepare()
     # A server without its state, or a half-started one: its starter was killed.
     stop_server(folder)
+    check_inventory(folder.inventory, folder.data(engine), was_made=folder.read_ports() is not None)
     folder.create(name)
     own = folder.path / name
     own.mkdir(exist_ok=True)
     for _ in range(_ATTEMPTS):
-        bolt_port, http_port = free_ports(2)
-        server = Server(name, version, memory, bolt_port, http_port)
-        command = engine.command(Launch(own, folder.password_file, bolt_port, http_port, memory))
+        ports = _choose_ports(folder, wishes)
+        server = Server(name, version, memory, ports.bolt, ports.http)
+        command = engine.command(Launch(own, folder.password_file, ports.bolt, ports.http, memory))
         command.insert(1, _mark(folder))
-        process = _spawn(command, own, folder.log)
-        server = dataclasses.replace(server, process=key_of(process.pid))
         try:
+            folder.inventory.unlink(missing_ok=True)
+            process = _spawn(command, own, folder.log)
+            server = dataclasses.replace(server, process=key_of(process.pid))
             folder.write_server(server)
             if _wait_until_ready(folder, server, process):
                 server = dataclasses.replace(server, ready=True)
                 folder.write_server(server)
+                _keep_ports(folder, wishes, ports)
                 return server
         except BaseException:
             stop_server(folder)
@@ -110,14 +143,48 @@ def _start(folder: Folder, name: str, memory: int) -> Server:
     raise KgprobeError(f"No free port for the graph server was found in {_ATTEMPTS} attempts.")
 
 
+def _choose_ports(folder: Folder, wishes: Wishes) -> Ports:
+    """Those that somebody wishes, those where the server was before, or new ones."""
+    before = folder.read_ports()
+    others = (port for port in free_ports(4) if port not in (wishes.port, wishes.http_port))
+    chosen: list[int] = []
+    for name, wished, last in (
+        ("port", wishes.port, before and before.bolt),
+        ("http_port", wishes.http_port, before and before.http),
+    ):
+        if wished is not None and not is_free(wished):
+            raise KgprobeError(
+                f"`{name}` is {wished}, and this machine does not let one listen there: another program does, or the "
+                "port is reserved. Name another one, or none."
+            )
+        if wished is None and last and is_free(last) and last not in (wishes.port, wishes.http_port, *chosen):
+            chosen.append(last)
+        else:
+            chosen.append(wished or next(others))
+    return Ports(*chosen)
+
+
+def _keep_ports(folder: Folder, wishes: Wishes, ports: Ports) -> None:
+    """Remember where the server answers. One that was in the way today may be gone when it is started next."""
+    before = folder.read_ports() or ports
+    if ports.bolt != before.bolt and wishes.port is None:
+        tell(f"Port {before.bolt} of this graph is taken by another program; by Bolt it answers on {ports.bolt}.")
+    if ports.http != before.http and wishes.http_port is None:
+        tell(
+            f"Port {before.http} of this graph is taken by another program; its page is on {ports.http}, where a "
+            "browser knows nothing of what it kept for the other."
+        )
+    kept = Ports(wishes.port or before.bolt, wishes.http_port or before.http)
+    if kept != folder.read_ports():
+        folder.write_ports(kept)
+
+
 def _mark(folder: Folder) -> str:
     # An argument without any meaning to the server, by which one finds it even if its state was never written.
     return f"-Dkgprobe.graph={folder.path}"
 
 
 def _spawn(command: list[str], directory: Path, log: Path) -> subprocess.Popen[bytes]:
-    # The server needs none of our settings, and a password among them is not for everybody who may see its environment.
-    environment = {name: value for name, value in os.environ.items() if not name.startswith("KGPROBE_")}
     with log.open("wb") as out:
         process = subprocess.Popen(
             command,
@@ -125,7 +192,7 @@ def _spawn(command: list[str], directory: Path, log: Path) -> subprocess.Popen[b
             stdin=subprocess.DEVNULL,
             stdout=out,
             stderr=subprocess.STDOUT,
-            env=environment,
+            env=java_environment(),
             # Ctrl-C in the terminal reaches the command, which stops the server in order; not the server itself.
             start_new_session=True,
         )
@@ -183,14 +250,17 @@ def stop_server(folder: Folder) -> bool:
     Returns:
         whether there was one.
     """
-    server = folder.read_server()
-    processes = with_argument(_mark(folder))
-    for process in processes:
-        terminate(process, STOP_SECONDS)
-    if processes and server:
-        deadline = time.monotonic() + 10.0
-        while any(is_open(port) for port in (server.bolt_port, server.http_port)) and time.monotonic() < deadline:
-            time.sleep(0.1)
-    folder.remove_server()
-    _forget_children({process.pid for process in processes})
-    return bool(processes)
+    with undisturbed("The graph server is being stopped; that takes seconds …"):
+        server = folder.read_server()
+        processes = with_argument(_mark(folder))
+        for process in processes:
+            terminate(process, STOP_SECONDS)
+        if processes and server:
+            deadline = time.monotonic() + 10.0
+            while any(is_open(port) for port in (server.bolt_port, server.http_port)) and time.monotonic() < deadline:
+                time.sleep(0.1)
+            if server.ready and folder.path.is_dir():
+                write_inventory(folder.inventory, folder.data(ENGINES[server.engine]))
+        folder.remove_server()
+        _forget_children({process.pid for process in processes})
+        return bool(processes)

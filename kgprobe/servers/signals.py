@@ -6,6 +6,43 @@ import sys
 import threading
 from collections.abc import Iterator
 
+from kgprobe.progress import tell
+
+
+@contextlib.contextmanager
+def undisturbed(message: str) -> Iterator[None]:
+    """Let Ctrl-C and requests to end wait until something short has been done that must not be left half done.
+
+    Args:
+        message: told to whoever asks.
+
+    What came in between is acted on afterwards, unless an exception is on its way that ends the program anyway.
+    Outside of the main thread nothing changes: signals do not come there.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    came: list[int] = []
+
+    def note(number: int, _: object) -> None:
+        if not came:
+            tell(message)
+        came.append(number)
+
+    ending = sys.exc_info()[0] is not None
+    numbers = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
+    # A handler that Python has not set cannot be set again.
+    before = {number: handler for number in numbers if (handler := signal.getsignal(number)) is not None}
+    for number in before:
+        signal.signal(number, note)
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+    if came and not ending:
+        signal.raise_signal(came[0])
+
 
 @contextlib.contextmanager
 def ending_in_order() -> Iterator[None]:

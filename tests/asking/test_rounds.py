@@ -4,6 +4,7 @@ import json
 import os
 import random
 import signal
+import stat
 import subprocess
 import sys
 import time
@@ -14,6 +15,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from kgprobe.analysis.finding import find_in_run
 from kgprobe.asking.rounds import RunReport, go_on, read_beliefs
 from kgprobe.asking.runs import Plan, begin_run, forget_run, get_run, plan_of, run_folder
 from kgprobe.asking.store import FILE
@@ -22,6 +24,7 @@ from kgprobe.beliefs.draw import SAMPLING
 from kgprobe.errors import KgprobeError, UnknownNameError
 from kgprobe.graph.client import Graph
 from kgprobe.graph.ingest import load
+from kgprobe.library import rounds as library
 from kgprobe.probes.outcome import Outcome, Verdict
 from kgprobe.sampling.facts import askable_facts
 from kgprobe.servers.opening import open_graph
@@ -389,3 +392,54 @@ def test_killed_again_and_again_each_answer_counts_once(own_graph: tuple[Graph, 
     assert (answers_of(graph, "killed")) == (answers_of(graph, "undisturbed"))
     run = get_run(graph, "killed")
     assert (run["round"], run["asked"]) == (rounds, rounds * 8)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("uid", "x/../../../victim"), ("uid", None), ("uid", 7), ("uid", "0123456g"), ("id", "../victim"), ("id", ".")],
+)
+def test_no_folder_is_taken_from_a_graph_unchecked(graph: Graph, home: Path, name: str, value: object) -> None:
+    load_graph(graph, entities=10, facts=30)
+    whole_run(graph, "mine", rounds=1)
+    run = str(value) if name == "id" else "mine"
+    list(graph.run_text(f"MATCH (run:Run {{id: 'mine'}}) SET run.{name} = $value RETURN run.id", {"value": value})[1])
+    victim = home.parent / "victim"
+    victim.mkdir()
+    # Where a run of the uid above has its folder, its name is the beginning of the way to the victim.
+    (home / "runs" / "mine-x").mkdir()
+    (victim / FILE).write_text("precious\n")
+    with pytest.raises(KgprobeError, match="none that kgprobe has begun"):
+        library.forget_run(graph, run)
+    with pytest.raises(KgprobeError, match="none that kgprobe has begun" if value else "lacks uid"):
+        go_on(graph, HashProbe(graph), plan_for(run))
+    assert (victim / FILE).read_text() == "precious\n"
+    assert [path.name for path in victim.iterdir()] == [FILE]
+
+
+@pytest.mark.parametrize("name", ["width", "options", "asked"])
+def test_a_run_of_another_version_is_told_listed_and_forgotten(graph: Graph, name: str) -> None:
+    load_graph(graph, entities=10, facts=30)
+    whole_run(graph, "old", rounds=1)
+    list(graph.run_text(f"MATCH (run:Run {{id: 'old'}}) REMOVE run.{name} RETURN run.id", {})[1])
+    for use in (
+        lambda: library.resume_rounds(graph, "old"),
+        lambda: go_on(graph, HashProbe(graph), plan_for("old")),
+        lambda: find_in_run(graph, "old", lambda: iter(())),
+    ):
+        with pytest.raises(KgprobeError, match=f"'old' was begun by another version of kgprobe: it lacks {name}"):
+            use()
+    assert [run["id"] for run in library.runs_of(graph)] == [run["id"] for run in library.runs_of(graph, "old")]
+    library.forget_run(graph, "old")
+    assert library.runs_of(graph) == []
+
+
+def test_the_answers_of_a_run_are_for_their_owner_alone(graph: Graph, home: Path) -> None:
+    load_graph(graph, entities=10, facts=30)
+    whole_run(graph, "private", rounds=1)
+    folder = run_folder(get_run(graph, "private"))
+    assert [stat.S_IMODE(path.stat().st_mode) for path in (home, folder.parent, folder)] == [0o700] * 3
+    assert stat.S_IMODE((folder / FILE).stat().st_mode) == 0o600
+    # One that an earlier version has made is closed when it is used.
+    folder.chmod(0o755)
+    run_rounds(graph, HashProbe(graph), plan_for("private", rounds=2))
+    assert stat.S_IMODE(folder.stat().st_mode) == 0o700

@@ -188,3 +188,12 @@ def test_the_index_is_kept_until_something_is_loaded(graph: Graph, home: Path) -
     assert not left & folders
     with pytest.raises(UnknownNameError, match="tf-idf, bm25"):
         open_features(graph, "cosine")
+
+
+def test_what_a_graph_calls_itself_is_no_folder(graph: Graph, home: Path) -> None:
+    people, facts = enumerable(7)
+    load(graph, WrittenSource(people, facts))
+    list(graph.run_text("MATCH (c:Counter) SET c.uid = '../victims/x' RETURN c.uid", {})[1])
+    (home / "victims" / "x-tf-idf-of-somebody-else").mkdir(parents=True, exist_ok=True)
+    open_features(graph, "tf-idf")
+    assert [path.name for path in (home / "victims").iterdir()] == ["x-tf-idf-of-somebody-else"]

@@ -61,6 +61,11 @@ def test_a_neo4j_from_first_start_to_stop(tmp_path: Path) -> None:
         listening = [each.laddr.ip for each in process.net_connections("tcp") if each.status == psutil.CONN_LISTEN]
         assert {address.removeprefix("::ffff:") for address in listening} == {"127.0.0.1"}
 
+        settings = kgprobe(
+            "graph", "query", "-", "--format", "csv", *at, typed="SHOW SETTINGS YIELD name, value RETURN name, value"
+        )
+        assert 'browser.remote_content_hostname_whitelist,"localhost,127.0.0.1,' in settings.stdout
+
         made = kgprobe(
             "graph", "query", "-", "--format", "csv", *at, typed="CREATE (e:Entity {id: 'Q1'}) RETURN e.id AS id"
         )

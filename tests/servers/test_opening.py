@@ -17,6 +17,7 @@ from kgprobe.graph.client import Endpoint, Graph
 from kgprobe.servers.folder import Folder
 from kgprobe.servers.leases import start, stop
 from kgprobe.servers.opening import folder_of, open_graph
+from kgprobe.servers.server import Wishes
 from kgprobe.servers.signals import ending_in_order
 from kgprobe.servers.status import status_of
 from tests.servers.servers import clean_environment, servers_on, wait_for
@@ -35,7 +36,7 @@ def folder(tmp_path: Path) -> Iterator[Path]:
 @pytest.fixture
 def kept(folder: Path) -> Iterator[Path]:
     """A graph whose server stays, so that a test is not about it."""
-    start(Folder(folder), memory=512)
+    start(Folder(folder), Wishes(memory=512))
     yield folder
     stop(Folder(folder), force=True)
 
@@ -189,6 +190,11 @@ def test_no_folder_is_the_one_of_the_environment(
         ("engine", "bolt://somewhere:7687", {"engine": "neo4j"}),
         ("memory", "bolt://somewhere:7687", {"memory": 512}),
         ("graph", "bolt://me:secret@somewhere:7687", {}),
+        ("graph", "bolt://me:secret@somewhere:7687", {"memory": 512}),
+        ("graph", "neo4j+s://me:a/secret@with@somewhere", {}),
+        ("graph", "BOLT://me:secret@somewhere", {}),
+        ("graph", "http://me:secret@somewhere", {}),
+        ("graph", "bolt:/me:secret@somewhere", {}),
     ],
 )
 def test_arguments_that_cannot_be(folder: Path, argument: str, graph: str | None, wishes: dict[str, object]) -> None:
@@ -196,6 +202,18 @@ def test_arguments_that_cannot_be(folder: Path, argument: str, graph: str | None
         open_graph(graph or folder, **wishes)
     assert "secret" not in str(caught.value)
     assert not folder.exists()
+    if graph is not None and "secret" in graph:
+        with pytest.raises(ArgumentError, match="user or a password before 'somewhere") as caught:
+            folder_of(graph)
+        assert "secret" not in str(caught.value)
+
+
+def test_others_are_not_shown_a_password_that_was_typed(kept: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.argv", ["kgprobe", "graph", "copy", "--to", "bolt://me:sec@ret@somewhere:7687"])
+    with open_graph(kept):
+        assert [user.command for user in status_of(Folder(kept)).users] == [
+            "kgprobe graph copy --to bolt://…@somewhere:7687"
+        ]
 
 
 def test_a_refused_password_costs_no_lease(kept: Path) -> None:

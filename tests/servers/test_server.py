@@ -9,18 +9,20 @@ import socket
 import stat
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import psutil
 import pytest
 
-from kgprobe.errors import KgprobeError
+from kgprobe.errors import ArgumentError, KgprobeError
 from kgprobe.graph.client import Graph
 from kgprobe.servers import server
 from kgprobe.servers.folder import Folder, User
 from kgprobe.servers.leases import start, stop
-from kgprobe.servers.opening import open_graph
+from kgprobe.servers.opening import folder_of, open_graph
 from kgprobe.servers.processes import ProcessKey, find, free_ports, is_open, key_of
+from kgprobe.servers.server import Wishes
 from kgprobe.servers.status import status_of
 from tests.servers.servers import clean_environment, holder, leave, servers_on, wait_for
 
@@ -63,13 +65,19 @@ def test_a_command_starts_the_server_and_stops_it_again(folder: Folder) -> None:
     assert folder.password == password
 
 
-def test_files_are_for_their_owner_alone(folder: Folder) -> None:
+def test_files_are_for_their_owner_alone(folder: Folder, monkeypatch: pytest.MonkeyPatch) -> None:
+    secrets = ("OPENAI_API_KEY", "HF_TOKEN", "KGPROBE_API_KEY", "KGPROBE_GRAPH_PASSWORD", "SOMEBODYS_PASSWORD")
+    for name in secrets:
+        monkeypatch.setenv(name, "a secret")
     with open_graph(folder.path, memory=MEMORY):
         assert stat.S_IMODE(folder.path.stat().st_mode) == 0o700
         assert stat.S_IMODE(folder.password_file.stat().st_mode) == 0o600
         (process,) = servers_on(folder.path)
         assert folder.password not in " ".join(process.cmdline())
-        assert folder.password not in " ".join(process.environ().values())
+        environment = process.environ()
+        assert folder.password not in " ".join(environment.values())
+        assert not environment.keys() & set(secrets)
+        assert environment["HOME"] == os.environ["HOME"]
         listening = [each.laddr.ip for each in process.net_connections("tcp") if each.status == psutil.CONN_LISTEN]
         assert len(listening) >= 2
         assert {address.removeprefix("::ffff:") for address in listening} == {"127.0.0.1"}
@@ -98,7 +106,7 @@ def test_two_commands_at_once_share_a_server_and_the_last_one_stops_it(folder: F
 
 
 def test_a_kept_server_outlives_its_users_and_stop_waits_for_its_end(folder: Folder) -> None:
-    started, new = start(folder, memory=MEMORY)
+    started, new = start(folder, Wishes(memory=MEMORY))
     assert new
     assert start(folder) == (started, False)
     with open_graph(folder.path):
@@ -155,7 +163,7 @@ def test_a_command_that_is_asked_to_end_stops_its_server(folder: Folder, request
 
 
 def test_a_killed_server_is_noticed_and_nothing_committed_is_lost(folder: Folder) -> None:
-    started, _ = start(folder, memory=MEMORY)
+    started, _ = start(folder, Wishes(memory=MEMORY))
     with open_graph(folder.path) as graph:
         rows(graph, "UNWIND range(1, 500) AS i CREATE (:Entity {id: 'Q' + toString(i)})")
         (process,) = servers_on(folder.path)
@@ -191,7 +199,7 @@ def test_a_stale_state_whose_pid_is_used_again_harms_nobody(folder: Folder) -> N
     "state", [b'{"engine": "arcad', *(pytest.param(state, marks=pytest.mark.slow) for state in (None, b""))]
 )
 def test_a_server_without_legible_state_is_found(folder: Folder, state: bytes | None) -> None:
-    start(folder, memory=MEMORY)
+    start(folder, Wishes(memory=MEMORY))
     (before,) = servers_on(folder.path)
     (folder.path / "server.json").unlink()
     if state is not None:
@@ -336,3 +344,96 @@ def test_a_full_disk_is_named_and_costs_nothing_that_was_committed(tmp_path: Pat
     assert told["committed"] > 0
     assert told["found"] == told["committed"]
     assert told["more"] == told["found"] + 200
+
+
+def test_a_server_stays_where_it_was(folder: Folder, capsys: pytest.CaptureFixture[str]) -> None:
+    port, http_port = free_ports(2)
+    started, _ = start(folder, Wishes(memory=MEMORY, port=port, http_port=http_port))
+    stop(folder)
+    assert (started.bolt_port, started.http_port) == (port, http_port)
+    with socket.socket() as squatter:
+        squatter.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        squatter.bind(("127.0.0.1", port))
+        squatter.listen()
+        with pytest.raises(KgprobeError, match=f"`port` is {port}, .*another program"):
+            start(folder, Wishes(port=port))
+        assert capsys.readouterr().err == ""
+        # Nobody wished for a port, so the graph opens, and it is said where.
+        with open_graph(folder.path, memory=MEMORY) as graph:
+            assert graph.endpoint.address != f"bolt://127.0.0.1:{port}"
+            state = folder.read_server()
+            assert state is not None
+            assert state.http_port == http_port
+        assert f"Port {port} of this graph is taken by another program" in capsys.readouterr().err
+    with open_graph(folder.path, memory=MEMORY) as graph:
+        assert graph.endpoint.address == f"bolt://127.0.0.1:{port}"
+    assert capsys.readouterr().err == ""
+
+
+@pytest.mark.parametrize("wishes", [{"port": 0}, {"http_port": 65536}, {"port": 7777, "http_port": 7777}])
+def test_ports_that_cannot_be(wishes: dict[str, int]) -> None:
+    with pytest.raises(ArgumentError, match="port` is"):
+        Wishes(**wishes)
+
+
+def test_a_link_to_a_folder_leads_to_the_same_server(folder: Folder, tmp_path: Path) -> None:
+    link = tmp_path / "link"
+    link.symlink_to(folder.path)
+    start(folder_of(str(link)), Wishes(memory=MEMORY))
+    (process,) = servers_on(folder.path)
+    # Its state is lost; it is found by what it was started with.
+    (folder.path / "server.json").unlink()
+    assert stop(folder_of(folder.path))
+    assert not process.is_running()
+    assert not stop(folder_of(link))
+
+
+DAMAGE = {
+    "missing": lambda data: max(data.glob("*.bucket"), key=lambda path: path.stat().st_size).unlink(),
+    "shorter than": lambda data: os.truncate(max(data.glob("*.bucket"), key=lambda path: path.stat().st_size), 10),
+    "gone": shutil.rmtree,
+}
+
+
+@pytest.mark.parametrize("how", DAMAGE)
+def test_a_database_that_was_damaged_is_not_opened(folder: Folder, how: str) -> None:
+    with open_graph(folder.path, memory=MEMORY) as graph:
+        rows(graph, "UNWIND range(1, 50) AS i CREATE (:Entity {id: 'Q' + toString(i)})")
+    data = folder.path / "arcadedb" / "databases" / "kg"
+    copy = folder.path.parent / "copy"
+    shutil.copytree(data, copy)
+    DAMAGE[how](data)
+    for _ in range(2):
+        with pytest.raises(KgprobeError, match=f"{data} (is|was) .*{how}"):
+            open_graph(folder.path)
+    assert servers_on(folder.path) == []
+    shutil.rmtree(data, ignore_errors=True)
+    copy.rename(data)
+    with open_graph(folder.path, memory=MEMORY) as graph:
+        assert rows(graph, "MATCH (e:Entity) RETURN count(e) AS count") == [{"count": 50}]
+
+
+@pytest.mark.parametrize("moment", ["at work", "starting"])
+def test_several_interruptions_leave_no_server(folder: Folder, moment: str) -> None:
+    command = [sys.executable, "-m", "kgprobe", "graph", "shell", "--graph", str(folder.path)]
+    process = subprocess.Popen(command, stdin=subprocess.PIPE, stderr=subprocess.PIPE, env=clean_environment())
+    wait_for(lambda: servers_on(folder.path) if moment == "starting" else status_of(folder).users)
+    for _ in range(4):
+        process.send_signal(signal.SIGINT)
+        time.sleep(0.15)
+    _, said = process.communicate(timeout=120)
+    # The last may come when Python is all but gone.
+    assert process.returncode in (1, -signal.SIGINT)
+    assert b"Traceback" not in said
+    assert servers_on(folder.path) == []
+    assert status_of(folder).users == ()
+
+
+def test_two_first_loads_at_once_load_everything_once(folder: Folder) -> None:
+    command = [sys.executable, "-m", "kgprobe", "load", "sample", "--graph", str(folder.path)]
+    loads = [subprocess.Popen(command, stderr=subprocess.PIPE, env=clean_environment()) for _ in range(2)]
+    said = [load.communicate(timeout=120)[1].decode() for load in loads]
+    assert [load.returncode for load in loads] == [0, 0], said
+    with open_graph(folder.path, memory=MEMORY) as graph:
+        (loaded,) = rows(graph, "MATCH ()-[f:FACT]->() RETURN count(f) AS facts, count(DISTINCT f.id) AS ids")
+        assert loaded["facts"] == loaded["ids"] > 0

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from kgprobe.errors import KgprobeError
-from kgprobe.files import home, make_folder
+from kgprobe.files import home, make_folder, owner_only
 from kgprobe.models.generating.generator import Answer
 
 _PATIENCE = 60.0
@@ -34,7 +34,7 @@ def answer_cache_path() -> Path:
 
 
 class AnswerCache:
-    """A file of answers."""
+    """A file of answers, for its owner alone."""
 
     def __init__(self, path: Path) -> None:
         """Opens the file, and makes it where there is none.
@@ -45,13 +45,16 @@ class AnswerCache:
         self._path = path
         make_folder(path.parent)
         try:
+            # SQLite gives the files that it makes beside this one the same mode.
+            with open(path, "ab", opener=owner_only):
+                path.chmod(0o600)
             # Without transactions of Python's own, every statement is one. It is used by one thread at a time.
             self._connection = sqlite3.connect(path, timeout=_PATIENCE, isolation_level=None, check_same_thread=False)
             # A program can be killed at any moment; a machine that loses power may forget the last answers.
             self._connection.execute("PRAGMA journal_mode = WAL")
             self._connection.execute("PRAGMA synchronous = NORMAL")
             self._connection.execute(_SCHEMA)
-        except sqlite3.Error as error:
+        except (sqlite3.Error, OSError) as error:
             raise self._failure("opened", error) from error
 
     def get(self, request: Mapping[str, object]) -> Answer | None:
@@ -98,7 +101,7 @@ class AnswerCache:
         """Close the file."""
         self._connection.close()
 
-    def _failure(self, done: str, error: sqlite3.Error) -> KgprobeError:
+    def _failure(self, done: str, error: sqlite3.Error | OSError) -> KgprobeError:
         return KgprobeError(f"The file of answers {self._path} cannot be {done}: {error}. Without it nothing is kept.")
 
 

@@ -5,6 +5,7 @@ from typing import Any
 
 import openai
 
+from kgprobe.models.api.transport import RedirectedError, UnreadableAnswerError
 from kgprobe.waiting import retry_after
 
 # The same request may succeed later.
@@ -63,6 +64,10 @@ def classify_error(error: openai.APIError, now: float) -> Fault | Declined:
         return Fault("the server did not answer in time", reached=reached)
     if isinstance(error, openai.APIConnectionError):
         cause = error.__cause__
+        if isinstance(cause, UnreadableAnswerError):
+            return Fault(str(cause))
+        if isinstance(cause, RedirectedError):
+            return Declined(str(cause), fatal=True)
         said = f": {cause}" if str(cause or "") else ""
         reached = "Connect" not in type(cause).__name__
         return Fault(f"the connection {'broke off' if reached else 'could not be made'}{said}", reached=reached)

@@ -23,6 +23,7 @@ from kgprobe.models.api.faults import Declined, Fault, classify_error
 from kgprobe.models.api.options import ApiOptions
 from kgprobe.models.api.parameters import Parameters
 from kgprobe.models.api.spending import BudgetSpentError, Reservation, Spending
+from kgprobe.models.api.transport import NO_COMPRESSION, careful_client
 from kgprobe.models.generating.generator import Answer, Request, Unanswered
 from kgprobe.waiting import LONGEST_ASKED_WAIT, back_off
 
@@ -32,6 +33,8 @@ _FIRST_WAIT = 0.5
 _SPREAD = 0.1
 # No token is shorter than a byte; beside the prompt's there are those of the chat's form.
 _FORM_TOKENS = 64
+# No model reads or writes more for one question.
+_MOST_TOKENS = 2_000_000
 
 
 class _Message(msgspec.Struct):
@@ -53,7 +56,8 @@ class _Completion(msgspec.Struct):
     """What is needed of a chat completion; the client itself would let anything pass for one."""
 
     choices: list[_Choice]
-    usage: _Counts | None = None
+    # Read apart: an answer whose cost is said in a way that cannot be is an answer.
+    usage: msgspec.Raw = msgspec.Raw(b"{}")
 
 
 class Session:
@@ -125,6 +129,8 @@ class Session:
                 base_url=self._address.url,
                 timeout=self._options.timeout,
                 max_retries=0,
+                default_headers=NO_COMPRESSION,
+                http_client=careful_client(),
             )
 
     async def _work(self, client: openai.AsyncOpenAI) -> None:
@@ -301,7 +307,7 @@ def _read(content: bytes, prompt: str) -> Answer | Fault:
     choice = completion.choices[0]
     said = choice.message.content or ""
     text = _without_thoughts(said)
-    counts = completion.usage or _Counts()
+    counts = _counts(completion.usage)
     refused = bool(choice.message.refusal) or choice.finish_reason == "content_filter"
     return Answer(
         text=text or (choice.message.refusal or "").strip(),
@@ -323,9 +329,18 @@ def _without_thoughts(text: str) -> str:
     return answer.strip()
 
 
+def _counts(usage: msgspec.Raw) -> _Counts:
+    try:
+        return msgspec.json.decode(usage, type=_Counts | None) or _Counts()
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return _Counts()
+
+
 def _counted(counted: int | None, text: str) -> int:
-    """A number of tokens; where the server does not count, the most that a text can have."""
-    return len(text.encode()) if counted is None else counted
+    """A number of tokens; where the server does not count, or counts what cannot be, the most that a text can have."""
+    if counted is None or not bool(text) <= counted <= _MOST_TOKENS:
+        return len(text.encode())
+    return counted
 
 
 @contextmanager

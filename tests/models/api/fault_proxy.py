@@ -13,7 +13,7 @@ import json
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from email.utils import formatdate
 
@@ -76,6 +76,7 @@ class FaultProxy:
         retry_after: what the header of a 429 says; a number of seconds is sent as a date where ``as_date``.
         hang: seconds until a hanging request ends after all.
         reject: (status, body) for prompts that are never taken; None takes it.
+        misbehave: answers a prompt in place of the server, as no server should; None leaves it alone.
         seen: all requests, in the order they came.
         most: the most requests that were under way at once.
     """
@@ -87,6 +88,7 @@ class FaultProxy:
     as_date: bool = False
     hang: float = 30.0
     reject: Callable[[dict], tuple[int, dict] | None] = lambda _: None
+    misbehave: Callable[[web.Request, dict], Awaitable[web.StreamResponse]] | None = None
     seen: list[Seen] = field(default_factory=list)
     most: int = 0
 
@@ -155,6 +157,8 @@ class FaultProxy:
         self._sent[prompt] += 1
         seen = Seen(prompt, kind, time.monotonic(), headers, body)
         self.seen.append(seen)
+        if self.misbehave is not None:
+            return await self.misbehave(request, await self._answer(body, prompt, "misbehaving"))
         if rejected is not None:
             return web.json_response(rejected[1], status=rejected[0])
         if kind == "limited":

@@ -1,5 +1,6 @@
 """Answers on disk: kept, found again, shared by several programs."""
 
+import stat
 import subprocess
 import sys
 from dataclasses import replace
@@ -74,3 +75,16 @@ def test_a_file_that_is_none_is_reported(tmp_path: Path) -> None:
 def test_by_default_it_lies_with_everything_else(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("KGPROBE_HOME", str(tmp_path))
     assert answer_cache_path() == tmp_path / "answers.sqlite"
+
+
+@pytest.mark.parametrize("before", [None, 0o644])
+def test_answers_are_for_their_owner_alone(tmp_path: Path, before: int | None) -> None:
+    path = tmp_path / "answers.sqlite"
+    if before:
+        path.touch()
+        path.chmod(before)
+    cache = AnswerCache(path)
+    cache.put(REQUEST, Answer("Because."))
+    files = sorted(tmp_path.iterdir())
+    assert [file.name for file in files] == ["answers.sqlite", "answers.sqlite-shm", "answers.sqlite-wal"]
+    assert {stat.S_IMODE(file.stat().st_mode) for file in files} == {0o600}
