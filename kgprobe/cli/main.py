@@ -12,6 +12,7 @@ import click
 from kgprobe import __version__
 from kgprobe.errors import ArgumentError, KgprobeError, UnknownNameError
 from kgprobe.servers.signals import ending_in_order
+from kgprobe.texts import visible_lines
 
 # name -> (module:command, summary). The summaries stand here so that --help imports none of the modules.
 COMMANDS: Mapping[str, tuple[str, str]] = {
@@ -124,6 +125,7 @@ def main() -> None:
     except click.ClickException as error:
         if "--debug" in sys.argv and isinstance(error.__cause__, KgprobeError):
             raise error.__cause__ from None
+        error.message = visible_lines(error.message)
         error.show()
         sys.exit(error.exit_code)
     except (click.Abort, KeyboardInterrupt):
@@ -132,5 +134,5 @@ def main() -> None:
     except Exception as error:
         if "--debug" in sys.argv:
             raise
-        click.echo(f"Error: {type(error).__name__}: {error}. --debug shows where.", err=True)
+        click.echo(visible_lines(f"Error: {type(error).__name__}: {error}. --debug shows where."), err=True)
         sys.exit(1)

@@ -24,6 +24,7 @@ from kgprobe.graph.schema import apply_schema
 from kgprobe.graph.write import Written, write_entities, write_facts, write_relations
 from kgprobe.records import Placed, Rejected
 from kgprobe.sources.contract import Source
+from kgprobe.texts import visible
 
 STAGES = ("relations", "entities", "facts")
 
@@ -50,6 +51,7 @@ class LoadReport:
         records: read per stage, this time (a resumed load counts from where it went on).
         written: taken over per stage.
         problems: how many records were left out, by reason: ``unreadable``, ``duplicate``, ``missing``.
+        broken: the messages about files that broke off, whose rest is lost.
         outside: facts left out because the source is only a part of a whole and their object is not in it.
         resumed: whether an interrupted load went on.
     """
@@ -57,6 +59,7 @@ class LoadReport:
     records: Counter[str] = field(default_factory=Counter)
     written: Counter[str] = field(default_factory=Counter)
     problems: Counter[str] = field(default_factory=Counter)
+    broken: list[str] = field(default_factory=list)
     outside: int = 0
     resumed: bool = False
 
@@ -128,6 +131,8 @@ def _load(
             report.outside += written.outside
             for problem in [*batch.problems, *written.problems]:
                 report.problems[problem.kind] += 1
+                if isinstance(problem.place.record, Rejected) and problem.place.record.broken_off:
+                    report.broken.append(_message(problem, source))
                 report_problem(f"{_message(problem, source)} Skipped; `strict` stops here.")
             report.records[stage] += batch.records
             report_progress(stage, batch.records)
@@ -175,7 +180,7 @@ def _write_batch(batch: _Batch, stage: str, source: Source, strict: bool, transa
 
 def _message(problem: Problem, source: Source) -> str:
     file = problem.place.file or source.name
-    return f"{file}, line {problem.place.line}: {problem.reason.rstrip('.')}."
+    return visible(f"{file}, line {problem.place.line}: {problem.reason.rstrip('.')}.")
 
 
 def _batches(

@@ -72,7 +72,8 @@ def test_a_broken_archive_keeps_what_came_before(tmp_path: Path, home: dict[str,
     packed = gzip.compress(lines.encode())
     entities = write(tmp_path / "entities.jsonl.gz", packed[: len(packed) // 2])
     done = kgprobe("load", "table", "--entities", entities, **home)
-    assert done.returncode == 0
+    assert done.returncode == 1
+    assert "Error: Only a part of entities.jsonl.gz could be read." in done.stderr
     assert "the file breaks off" in done.stderr
     assert "1 unreadable" in done.stdout
     assert kgprobe("load", "table", "--entities", entities, "--strict", **home).returncode == 1
@@ -110,3 +111,14 @@ def test_an_empty_file_is_told(tmp_path: Path, home: dict[str, str]) -> None:
     done = kgprobe("load", "wikidata", write(tmp_path / "dump.json", ""), **home)
     assert done.returncode == 1
     assert "is empty" in done.stderr
+
+
+def test_nothing_that_a_file_holds_or_is_called_steers_the_terminal(tmp_path: Path, home: dict[str, str]) -> None:
+    facts = write(tmp_path / "\x1b[2J.tsv", "subject\trelation\tobject\n\x1b[2Js\tp\t\x9b31mo\nQ404\tp\tx\u202ey\n")
+    rejected = tmp_path / "rejected.txt"
+    done = kgprobe("load", "table", "--facts", facts, "--rejected", str(rejected), **home)
+    wrong = kgprobe("load", "table", "--facts", write(tmp_path / "x", "\x1b[2Ja\tb\n"), **home)
+    unknown = kgprobe("load", "\x1b[2J", **home)
+    for text in (done.stdout, done.stderr, rejected.read_text(), wrong.stderr, unknown.stderr):
+        assert not set("\x1b\x9b\u202e") & set(text)
+    assert "\\x1b[2J.tsv, line 2: " in rejected.read_text()
