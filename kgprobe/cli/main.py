@@ -1,6 +1,7 @@
 """``kgprobe``: the root command, whose sub-commands are imported only when they are called for."""
 
 import importlib
+import io
 import os
 import sys
 from collections.abc import Iterator, Mapping
@@ -125,8 +126,9 @@ def main() -> None:
     except click.ClickException as error:
         if "--debug" in sys.argv and isinstance(error.__cause__, KgprobeError):
             raise error.__cause__ from None
-        error.message = visible_lines(error.message)
-        error.show()
+        shown = io.StringIO()
+        error.show(shown)
+        click.echo(visible_lines(shown.getvalue()), nl=False, err=True)
         sys.exit(error.exit_code)
     except (click.Abort, KeyboardInterrupt):
         click.echo("Stopped.", err=True)

@@ -127,36 +127,29 @@ def test_nothing_that_a_file_holds_or_is_called_steers_the_terminal(tmp_path: Pa
     assert "\\x1b[2J.tsv, line 2: " in rejected.read_text()
 
 
-@pytest.mark.parametrize("delimiter", [",", "\t", ";"])
-def test_thirty_facts_of_my_own(tmp_path: Path, delimiter: str) -> None:
-    own = {"KGPROBE_HOME": str(tmp_path / "home")}
+def test_thirty_facts_of_my_own(tmp_path: Path, home: dict[str, str]) -> None:
     rows = [
-        ["Subject", "relation", "object", "start"],
-        ["Alien", "director", "Ridley Scott", "1979"],
-        ["Blade Runner", "director", "Ridley Scott", ""],
-        ["Ridley Scott", "place of birth", "South Shields", ""],
-        ["Alien", "director", "Ridley Scott", "nineteen"],
+        "Subject;relation;object;start",
+        "Alien;director;Ridley Scott;1979",
+        "Blade Runner;director;Ridley Scott;",
+        "Ridley Scott;place of birth;South Shields;",
+        "Alien;director;Ridley Scott;nineteen",
     ]
-    films = write(tmp_path / "films.csv", "\n".join(map(delimiter.join, rows)) + "\n")
-    templates = str(tmp_path / "templates.jsonl")
-    assert kgprobe("graph", "start", "--memory", "512m", **own).returncode == 0
-    try:
-        done = kgprobe("load", "table", films, **own)
-        assert (done.returncode, done.stdout.splitlines()[0]) == (0, "films.csv: 4 entities, 2 relations, 3 facts.")
-        assert "films.csv, line 5: 'nineteen' is no date" in done.stderr
-        with (
-            open_graph(tmp_path / "home" / "graph") as graph,
-            pytest.raises(KgprobeError, match="kgprobe templates write --from-label"),
-        ):
-            askable_relations(graph, "clozes")
-        written = kgprobe("templates", "write", "--from-label", "-o", templates, **own)
-        assert written.returncode == 0, written.stderr
-        loaded = kgprobe("load", "table", "--relations", templates, **own)
-        assert loaded.returncode == 0, loaded.stderr
-        assert "The director of [X] is [Y]" in Path(templates).read_text()
-        assert kgprobe("sample", "facts", **own).returncode == 0
-    finally:
-        assert kgprobe("graph", "stop", **own).returncode == 0
+    films, templates = write(tmp_path / "films.csv", "\n".join(rows) + "\n"), str(tmp_path / "templates.jsonl")
+    done = kgprobe("load", "table", films, **home)
+    assert (done.returncode, done.stdout.splitlines()[0]) == (0, "films.csv: 4 entities, 2 relations, 3 facts.")
+    assert "films.csv, line 5: 'nineteen' is no date" in done.stderr
+    with (
+        open_graph(Path(home["KGPROBE_HOME"]) / "graph") as graph,
+        pytest.raises(KgprobeError, match="kgprobe templates write --from-label"),
+    ):
+        askable_relations(graph, "clozes")
+    written = kgprobe("templates", "write", "--from-label", "-o", templates, **home)
+    assert written.returncode == 0, written.stderr
+    assert "The director of [X] is [Y]" in Path(templates).read_text()
+    loaded = kgprobe("load", "table", "--relations", templates, **home)
+    assert loaded.returncode == 0, loaded.stderr
+    assert kgprobe("sample", "facts", **home).returncode == 0
 
 
 def test_a_load_that_loads_nothing_fails_and_says_why(tmp_path: Path, home: dict[str, str]) -> None:
