@@ -3,9 +3,15 @@
 A message names arguments of the library in backquotes (`` `as_of` ``); the command line puts its own options there.
 """
 
+from kgprobe.texts import visible_lines
+
 
 class KgprobeError(Exception):
     """Something a user can understand and mend; the command line prints the message and exits with 1."""
+
+    def __init__(self, message: str) -> None:
+        """Say what was wrong; what others wrote in it (file names, labels, answers of servers) is made visible."""
+        super().__init__(visible_lines(message))
 
 
 class UnknownNameError(KgprobeError):

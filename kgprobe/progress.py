@@ -6,6 +6,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from kgprobe.texts import visible, visible_lines
+
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
 
@@ -43,7 +45,7 @@ def progress_bar(title: str, total: float, unit: str, start: float = 0) -> Itera
 
     console = Console(stderr=True)
     progress = Progress(
-        TextColumn("{task.description}"),
+        TextColumn("{task.description}", markup=False),
         BarColumn(),
         TaskProgressColumn(),
         TextColumn("{task.fields[things]}"),
@@ -54,11 +56,11 @@ def progress_bar(title: str, total: float, unit: str, start: float = 0) -> Itera
         disable=not console.is_terminal,
     )
     with progress:
-        task = progress.add_task(title, total=total, completed=int(start), things="", rate="", note="")
+        task = progress.add_task(visible(title), total=total, completed=int(start), things="", rate="", note="")
         yield Bar(progress, task, unit)
 
 
 def tell(message: str) -> None:
     """Write one line to stderr, where messages go; stdout belongs to data."""
-    sys.stderr.write(f"{message}\n")
+    sys.stderr.write(f"{visible_lines(message)}\n")
     sys.stderr.flush()

@@ -76,9 +76,14 @@ class Fact:
 
 @dataclass(frozen=True, slots=True)
 class Rejected:
-    """A record that could not be read, and why: a message that ends where the place is prefixed to it."""
+    """A record that could not be read, and why: a message that ends where the place is prefixed to it.
+
+    Attributes:
+        broken_off: whether all that stands behind it in its file is lost as well.
+    """
 
     reason: str
+    broken_off: bool = False
 
 
 class Placed(NamedTuple):

@@ -1,7 +1,8 @@
 """``kgprobe load table``: our own plain format, for graphs that come from anywhere.
 
-Entities and relations are JSON objects, one a line; facts are tab-separated lines under a header. Each of the three is
-optional, and may be plain, .gz or .bz2. ``--help`` lists the columns and keys.
+A table of names is the short way (:mod:`.named_table`). Else entities and relations are JSON objects, one a line; facts
+are tab-separated lines under a header. Each of the three is optional, and may be plain, .gz or .bz2. ``--help`` lists
+the columns and keys.
 """
 
 import math
@@ -21,6 +22,8 @@ from kgprobe.sources.decoding import decoded_lines
 from kgprobe.sources.lines import InputFile, fingerprint, open_input
 from kgprobe.sources.values import check_id, check_interval, fact_id, tidy, tidy_all
 from kgprobe.verbalize.templates.file import read_relations
+
+from .named_table import NamedTable, read_header
 
 REQUIRED = ("subject", "relation", "object")
 OPTIONAL = ("start", "end", "id", "rank")
@@ -149,6 +152,13 @@ def _fact(line: bytes, columns: Sequence[str]) -> Fact | Rejected | None:
 class TableOptions:
     """Which files are loaded; at least one."""
 
+    table: Path | None = option(
+        None,
+        "Facts by name, with a header: subject, relation, object, and where there are any start, end. Entities and"
+        " relations are made of the names. Commas, tabs or semicolons part the cells.",
+        metavar="[FILE]",
+        positional=True,
+    )
     entities: Path | None = option(
         None,
         "JSON lines: id, and where there are any label, aliases, description, types, popularity; for literals value and"
@@ -170,11 +180,16 @@ class TableOptions:
     )
 
 
-def _open(options: TableOptions) -> Table:
+def _open(options: TableOptions) -> "Table | NamedTable":
+    if options.table is not None:
+        return _open_named(options, options.table)
     given = {"relations": options.relations, "entities": options.entities, "facts": options.facts}
     readings = {stream: open_input(path) for stream, path in given.items() if path is not None}
     if not readings:
-        raise ArgumentError("facts", "is not given, nor are `entities` and `relations`: there is nothing to load.")
+        raise ArgumentError(
+            "facts",
+            "is not given, nor are `entities` and `relations`, nor a table of names: there is nothing to load.",
+        )
     return Table(
         name=", ".join(reading.name for reading in readings.values()),
         fingerprint=fingerprint(list(readings.values()), {"streams": list(readings)}),
@@ -185,10 +200,30 @@ def _open(options: TableOptions) -> Table:
     )
 
 
+def _open_named(options: TableOptions, path: Path) -> NamedTable:
+    for other in ("entities", "facts", "relations"):
+        if getattr(options, other) is not None:
+            raise ArgumentError(
+                other, "is for entities and relations with ids of their own; a table of names is loaded by itself."
+            )
+    # One object for each stream, as each has its own position.
+    readings = {stream: open_input(path) for stream in ("relations", "entities", "facts")}
+    columns, delimiter = read_header(readings["facts"])
+    return NamedTable(
+        name=path.name,
+        fingerprint=fingerprint([readings["facts"]], {"by": "name"}),
+        total=sum(reading.size for reading in readings.values()),
+        readings=readings,
+        columns=columns,
+        delimiter=delimiter,
+    )
+
+
 loader = Loader(
-    summary="""Load entities, facts and relations from JSON lines and a table (plain, .gz, .bz2).
+    summary="""Load facts by name from a table, or entities, facts and relations with ids (plain, .gz, .bz2).
 
     \b
+    kgprobe load table films.csv
     kgprobe load table --entities entities.jsonl.gz --facts facts.tsv.gz --relations relations.jsonl
     """,
     options=TableOptions,

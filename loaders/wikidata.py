@@ -110,12 +110,15 @@ class Dump:
     def facts(self) -> Iterator[Placed]:
         """The facts whose subjects are selected; with a selection by id or type, their objects may be left out."""
         reading = self.readings["facts"]
+        head_decoder = DumpHeadDecoder(self.selection.languages)
         for line, record in self._selected(reading):
             if isinstance(record, Rejected):
                 continue
             try:
                 claims, problems = decode_claims(record)
-            except DECODING_ERRORS:
+            except DECODING_ERRORS as error:
+                if _has_head(head_decoder, record):
+                    yield Placed(line, Rejected(f"{explain(error, record)}; its facts are lost"), reading.name)
                 continue
             if not ITEM_ID.fullmatch(claims.id) or not isinstance(claims.claims, dict):
                 continue
@@ -202,6 +205,15 @@ class Dump:
                     continue
                 if fact is not None:
                     yield fact
+
+
+def _has_head(decoder: DumpHeadDecoder, record: bytes) -> bool:
+    """Whether the entities had nothing to say against it."""
+    try:
+        head = decoder.decode(record)
+    except DECODING_ERRORS:
+        return False
+    return head.kind == "item" and ITEM_ID.fullmatch(head.id) is not None
 
 
 def open_dump(path: Path, *, templates: Path | None = None, selection: DumpSelection = WHOLE) -> Dump:

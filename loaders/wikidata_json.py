@@ -6,7 +6,9 @@ map here.
 """
 
 import itertools
+import json
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal, TypeAlias
@@ -18,10 +20,13 @@ from kgprobe.records import Rejected
 from kgprobe.sources.decoding import DECODING_ERRORS, mended
 from kgprobe.sources.lines import LINE_LIMIT, InputFile
 
-from .wikidata_model import END, ITEM_ID, POINT, START, TYPE_RELATIONS
+from .wikidata_model import END, ITEM_ID, POINT, PROPERTY_ID, START, TYPE_RELATIONS
 from .wikidata_time import bounds, interval
 
 _ENTITY_DATA = re.compile(rb'\{\s*"entities"\s*:')
+
+# Every statement has one; within a text the quotation marks would have backslashes.
+_STATEMENT_MARK = b'"mainsnak"'
 
 EmptyMap: TypeAlias = Annotated[list[Any], Meta(max_length=0)]
 
@@ -256,7 +261,10 @@ def decode_claims(record: bytes) -> tuple[Claims, list[str]]:
         ValueError, RecursionError: the record as a whole cannot be read; its head cannot be either.
     """
     try:
-        return _decode_claims(record), []
+        whole = _decode_claims(record)
+        count = sum(map(len, whole.claims.values())) if isinstance(whole.claims, dict) else 0
+        # A key that stands twice hides what stood under it before.
+        return whole, [] if record.count(_STATEMENT_MARK) == count else _repeated_keys(record)
     except DECODING_ERRORS:
         outline = _decode_outline(record)
     claims: dict[str, list[Statement]] = {}
@@ -274,7 +282,26 @@ def decode_claims(record: bytes) -> tuple[Claims, list[str]]:
                     claims[relation].append(_decode_statement(part))
                 except DECODING_ERRORS as error:  # noqa: PERF203
                     problems.append(_located(error, f"$.claims.{relation}[{index}]"))
-    return Claims(outline.id, claims), problems
+    return Claims(outline.id, claims), [*problems, *_repeated_keys(record)]
+
+
+def _repeated_keys(record: bytes) -> list[str]:
+    """What is wrong with an entity whose keys, or those of its claims, stand there twice; costs a reading of it."""
+    problems: dict[str, None] = {}
+
+    def look(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        counts = Counter(key for key, _ in pairs)
+        for key, count in counts.items():
+            if count > 1 and (key == "claims" or PROPERTY_ID.fullmatch(key)):
+                problems[f"the key {key[:40]!r} stands there {count} times; only the last of them is read"] = None
+        return dict(pairs)
+
+    try:
+        json.loads(record, object_pairs_hook=look)
+    except DECODING_ERRORS:
+        # Whoever decodes the parts says what is wrong with them.
+        return []
+    return list(problems)
 
 
 def _located(error: Exception, path: str) -> str:

@@ -30,6 +30,7 @@ ORDER = [
 WORDS = {
     "errors",
     "estimates",
+    "texts",
     "files",
     "arguments",
     "intervals",

@@ -12,6 +12,7 @@ from kgprobe.cli.from_options import given_options
 from kgprobe.cli.options import ask_password, debug_option, graph_option, json_option
 from kgprobe.errors import KgprobeError
 from kgprobe.sources.contract import LOADERS, ShownText, open_source
+from kgprobe.texts import visible_lines
 
 if TYPE_CHECKING:
     from kgprobe.library.loading import LoadReport
@@ -69,7 +70,8 @@ def _command(name: str) -> click.Command:
                 on_problem=on_problem,
                 on_progress=lambda now: bar.advance_to(now.done, now.records, now.stage),
             )
-        click.echo(_json(report) if as_json else str(report))
+        click.echo(_json(report) if as_json else visible_lines(str(report)))
+        report.check()
 
     return click.command(name, help=loader.summary)(run)
 
@@ -132,5 +134,6 @@ def _json(report: "LoadReport") -> str:
             **{stage: getattr(report, stage) for stage in ("relations", "entities", "facts")},
             "skipped": dict(report.skipped),
             "outside": report.outside,
+            "broken": list(report.broken),
         }
     )

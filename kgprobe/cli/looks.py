@@ -23,7 +23,7 @@ def show_look(look: "Look", as_json: bool) -> None:
 
 def show_notes(look: "Look") -> None:
     """Say on stderr what is unusual."""
-    from kgprobe.graph.values import visible
+    from kgprobe.texts import visible
 
     for note in look.notes:
         click.echo(visible(in_flags(note)), err=True)

@@ -1,6 +1,7 @@
 """``kgprobe``: the root command, whose sub-commands are imported only when they are called for."""
 
 import importlib
+import io
 import os
 import sys
 from collections.abc import Iterator, Mapping
@@ -12,6 +13,7 @@ import click
 from kgprobe import __version__
 from kgprobe.errors import ArgumentError, KgprobeError, UnknownNameError
 from kgprobe.servers.signals import ending_in_order
+from kgprobe.texts import visible_lines
 
 # name -> (module:command, summary). The summaries stand here so that --help imports none of the modules.
 COMMANDS: Mapping[str, tuple[str, str]] = {
@@ -124,7 +126,9 @@ def main() -> None:
     except click.ClickException as error:
         if "--debug" in sys.argv and isinstance(error.__cause__, KgprobeError):
             raise error.__cause__ from None
-        error.show()
+        shown = io.StringIO()
+        error.show(shown)
+        click.echo(visible_lines(shown.getvalue()), nl=False, err=True)
         sys.exit(error.exit_code)
     except (click.Abort, KeyboardInterrupt):
         click.echo("Stopped.", err=True)
@@ -132,5 +136,5 @@ def main() -> None:
     except Exception as error:
         if "--debug" in sys.argv:
             raise
-        click.echo(f"Error: {type(error).__name__}: {error}. --debug shows where.", err=True)
+        click.echo(visible_lines(f"Error: {type(error).__name__}: {error}. --debug shows where."), err=True)
         sys.exit(1)

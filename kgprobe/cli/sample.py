@@ -123,7 +123,7 @@ def _print_question(asked: "NamedQuestion") -> None:
     from rich.console import Console
     from rich.text import Text
 
-    from kgprobe.graph.values import visible
+    from kgprobe.texts import visible
 
     console = Console()
     console.print(Text(visible(asked.title), style="bold"))

@@ -1,35 +1,47 @@
 """One Bolt client for every engine: reads, streams, and writes that are always explicit transactions."""
 
-import logging
 import os
 import re
 import threading
 import weakref
 from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import Future
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
+from itertools import islice
 from pathlib import Path
 from typing import Any, TypeVar
 
-from neo4j import READ_ACCESS, WRITE_ACCESS, Driver, GraphDatabase, ManagedTransaction, Session
-from neo4j import exceptions as bolt
+from neo4j import READ_ACCESS, WRITE_ACCESS, ManagedTransaction, Record, Result, Session
+from neo4j.exceptions import ConstraintError
 
 from kgprobe.errors import ArgumentError, KgprobeError
-from kgprobe.files import disk_is_full, home
+from kgprobe.files import home
+from kgprobe.graph.driver import answers, explained, make_driver
+from kgprobe.graph.messages import MESSAGE_BYTES, encoded_bytes
 from kgprobe.graph.parameters import check_parameters
 from kgprobe.graph.places import showing_the_place
 from kgprobe.graph.queries import find_query, get_query
 from kgprobe.graph.rows import Rows
+from kgprobe.graph.watchdog import Watchdog
 
 Row = dict[str, Any]
 T = TypeVar("T")
 
-_ADDRESS = re.compile(r"(?:bolt|neo4j)(?:\+s|\+ssc)?://")
 # A password may hold whatever it likes, another @ too; the scheme may be mistyped.
 _CREDENTIALS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/+.*@(?P<host>.*)", re.DOTALL)
 
-# How long the driver tries a transaction anew, with growing pauses, before the failure is the user's to see.
-RETRY_SECONDS = 30.0
+# As many as the driver asks for at once.
+_ROWS_AT_ONCE = 1000
+
+# What was waited for may so long take to notice that its connection is gone.
+_ORDERLY_SECONDS = 2.0
+
+# In what the embedded engine says that it is.
+_EMBEDDED = "ArcadeDB"
+
+_ADDRESS = re.compile(r"(?:bolt|neo4j)(?:\+s|\+ssc)?://")
 
 # How often a transaction may find that another one was faster to make what has to be unique.
 _OVERTAKEN = 5
@@ -81,11 +93,13 @@ def default_folder() -> Path:
 class Transaction:
     """What a function given to :meth:`Graph.transaction` may do: run queries by name, all of them or none."""
 
-    def __init__(self, transaction: ManagedTransaction) -> None:
+    def __init__(self, transaction: ManagedTransaction, check_size: Callable[[Row], None]) -> None:
         self._transaction = transaction
+        self._check_size = check_size
 
     def run(self, query: str, **parameters: Any) -> list[Row]:
         """The rows of the query file of that name."""
+        self._check_size(parameters)
         return self._transaction.run(get_query(query).text, parameters).data()
 
 
@@ -108,14 +122,16 @@ class Graph:
             KgprobeError: nobody answers there, or the user and password are refused.
         """
         self.endpoint = endpoint
-        with _explained(endpoint):
-            self._driver = _driver(endpoint)
+        with explained(endpoint):
+            self._connect()
             try:
-                self._driver.verify_connectivity()
-                self.server = self._driver.get_server_info().agent
+                with self._watchdog.wait():
+                    self._driver.verify_connectivity()
+                    self.server = self._driver.get_server_info().agent
             except BaseException:
                 self._driver.close()
                 raise
+        self._longest_message = MESSAGE_BYTES if _EMBEDDED in self.server else None
         self._release = release
         self._unclosed = weakref.finalize(self, _release_aside, release)
         # At exit no thread can be started; whoever gave the release sees to it then.
@@ -170,21 +186,27 @@ class Graph:
 
     def read(self, query: str, **parameters: Any) -> list[Row]:
         """All rows of the query file of that name, in one read transaction."""
+        self._check_size(parameters)
 
         def work(transaction: ManagedTransaction) -> list[Row]:
             return transaction.run(get_query(query).text, parameters).data()
 
-        with _explained(self.endpoint), self._session(READ_ACCESS) as session:
-            return session.execute_read(work)
+        def ask() -> list[Row]:
+            with self._session(READ_ACCESS) as session:
+                return session.execute_read(work)
+
+        with self._in_use():
+            return self._wait_for(ask)
 
     def stream(self, query: str, **parameters: Any) -> Iterator[Row]:
         """The rows of the query file of that name, one at a time, with bounded memory."""
+        self._check_size(parameters)
         with (
-            _explained(self.endpoint),
+            self._in_use(),
             self._session(READ_ACCESS) as session,
-            session.begin_transaction() as transaction,
+            self._wait_for(session.begin_transaction) as transaction,
         ):
-            for record in transaction.run(get_query(query).text, parameters):
+            for record in self._records(self._wait_for(lambda: transaction.run(get_query(query).text, parameters))):
                 yield record.data()
 
     def write(self, query: str, **parameters: Any) -> list[Row]:
@@ -202,13 +224,17 @@ class Graph:
             try:
                 return self._transaction(work)
             except KgprobeError as error:  # noqa: PERF203  (a server takes longer)
-                if not isinstance(error.__cause__, bolt.ConstraintError):
+                if not isinstance(error.__cause__, ConstraintError):
                     raise
         return self._transaction(work)
 
     def _transaction(self, work: Callable[[Transaction], T]) -> T:
-        with _explained(self.endpoint), self._session() as session:
-            return session.execute_write(lambda transaction: work(Transaction(transaction)))
+        def ask() -> T:
+            with self._session() as session:
+                return session.execute_write(lambda transaction: work(Transaction(transaction, self._check_size)))
+
+        with self._in_use():
+            return self._wait_for(ask)
 
     def run_text(self, text: str, parameters: Mapping[str, Any]) -> tuple[list[str], Iterator[Row]]:
         """Run Cypher that a user wrote, in one explicit transaction; columns, and rows as they come.
@@ -219,42 +245,103 @@ class Graph:
             KgprobeError: the graph refuses it; where the statement is at fault, the message shows the place.
         """
         address = self.endpoint.address
-        with _explained(self.endpoint):
+        self._check_size(parameters)
+        with self._in_use():
             session = self._session()
-            transaction = session.begin_transaction()
+            transaction = self._wait_for(session.begin_transaction)
 
         def rows() -> Iterator[Row]:
-            with (
-                _explained(self.endpoint),
-                showing_the_place(address, text),
-                session,
-                transaction,
-                self._interruptible(),
-            ):
-                for record in result:
+            with self._in_use(), showing_the_place(address, text), session, transaction:
+                for record in self._records(result):
                     yield {column: record[column] for column in columns}
-                transaction.commit()
+                self._wait_for(transaction.commit)
 
         try:
-            with _explained(self.endpoint), showing_the_place(address, text), self._interruptible():
-                result = transaction.run(text, dict(parameters))
-                columns = list(result.keys())
+            with self._in_use(), showing_the_place(address, text):
+                result = self._wait_for(lambda: transaction.run(text, dict(parameters)))
+                columns = list(self._wait_for(result.keys))
         except BaseException:
             transaction.close()
             session.close()
             raise
         return columns, rows()
 
-    @contextmanager
-    def _interruptible(self) -> Iterator[None]:
+    def _records(self, result: Result) -> Iterator[Record]:
+        remaining = iter(result)
+        while part := self._wait_for(lambda: list(islice(remaining, _ROWS_AT_ONCE))):
+            yield from part
+
+    def _wait_for(self, ask: Callable[[], T]) -> T:
+        """Do what waits for the server. Where the user or the system wants to end that, it ends at once.
+
+        The driver would wait on, for a rollback or for what it has asked already. Without its connection, the server
+        rolls back by itself.
+        """
+        if threading.current_thread() is not threading.main_thread():
+            # Signals come to the main thread alone.
+            return ask()
+        answer: Future[T] = Future()
+
+        def wait() -> None:
+            try:
+                answer.set_result(ask())
+            except BaseException as error:
+                answer.set_exception(error)
+
+        waiting = threading.Thread(target=wait, name="kgprobe-wait", daemon=True)
+        waiting.start()
         try:
-            yield
+            return answer.result()
         except (KeyboardInterrupt, SystemExit):
-            # A rollback would wait until the server has done what the user wants to end. Without its connection, the
-            # server rolls back by itself.
-            self._driver.close()
-            self._driver = _driver(self.endpoint)
+            if not answer.done():
+                self._reconnect()
+                waiting.join(_ORDERLY_SECONDS)
             raise
+
+    @contextmanager
+    def _in_use(self) -> Iterator[None]:
+        """The server is needed: its errors are explained, and waits end if it goes silent."""
+        watchdog = self._watchdog
+        try:
+            with explained(self.endpoint), watchdog.wait():
+                yield
+        except KgprobeError as error:
+            if not watchdog.has_cut:
+                raise
+            if watchdog is self._watchdog:
+                self._reconnect()
+            raise KgprobeError(
+                f"{self.endpoint.address} does not answer any more: it takes no new connection either. Is the graph"
+                " server running there, or was it stopped?"
+            ) from error
+
+    def _connect(self) -> None:
+        self._driver = make_driver(self.endpoint)
+        self._watchdog = Watchdog(partial(answers, self.endpoint), self._driver.close)
+
+    def _reconnect(self) -> None:
+        # Aside: its farewell may wait for a server that does not read.
+        threading.Thread(target=self._driver.close, name="kgprobe-farewell", daemon=True).start()
+        self._connect()
+
+    def _check_size(self, parameters: Mapping[str, Any]) -> None:
+        """Whether the server would ever answer a message with these.
+
+        Raises:
+            KgprobeError: it would not.
+        """
+        if self._longest_message is None:
+            return
+        try:
+            size = encoded_bytes(dict(parameters))
+        except (TypeError, ValueError, OverflowError, RecursionError):
+            # The driver says what is wrong with them.
+            return
+        if size > self._longest_message:
+            raise KgprobeError(
+                f"The parameters have {size / 1e6:,.1f} MB; the embedded engine takes up to"
+                f" {self._longest_message / 1e6:.1f} MB in one piece. Give them in parts."
+            )
 
     def _session(self, access: str = WRITE_ACCESS) -> Session:
         if not self._unclosed.alive:
@@ -265,54 +352,6 @@ class Graph:
 def _release_aside(release: Callable[[], None]) -> None:
     # The collector comes at any moment, also while this thread holds a lock that the release waits for.
     threading.Thread(target=release, name="kgprobe-release").start()
-
-
-def _driver(endpoint: Endpoint) -> Driver:
-    # A program that has set up no logging gets warnings on stderr, each time a transaction is tried anew; what fails
-    # in the end is raised.
-    logger = logging.getLogger("neo4j")
-    if not logger.handlers:
-        logger.addHandler(logging.NullHandler())
-    return GraphDatabase.driver(
-        endpoint.address,
-        auth=(endpoint.user, endpoint.password),
-        max_transaction_retry_time=RETRY_SECONDS,
-        connection_acquisition_timeout=RETRY_SECONDS,
-        connection_timeout=10.0,
-        # Hints about deprecations and missing indexes are for us, in the tests, not for the user's terminal.
-        notifications_min_severity="OFF",
-        user_agent="kgprobe",
-    )
-
-
-@contextmanager
-def _explained(endpoint: Endpoint) -> Iterator[None]:
-    try:
-        yield
-    except bolt.AuthError as error:
-        raise KgprobeError(
-            f"{endpoint.address} refuses user {endpoint.user!r} with this password. "
-            "Set KGPROBE_GRAPH_USER and KGPROBE_GRAPH_PASSWORD."
-        ) from error
-    except (bolt.ServiceUnavailable, bolt.SessionExpired) as error:
-        if full := _full_disk(endpoint):
-            raise KgprobeError(full) from error
-        raise KgprobeError(
-            f"{endpoint.address} does not answer: {_first_line(error)}. Is the graph server running there?"
-        ) from error
-    except (bolt.Neo4jError, bolt.DriverError) as error:
-        if full := _full_disk(endpoint):
-            raise KgprobeError(f"{full} The graph said: {_first_line(error)}") from error
-        raise KgprobeError(f"The graph at {endpoint.address} reports: {_first_line(error)}") from error
-
-
-def _full_disk(endpoint: Endpoint) -> str | None:
-    return disk_is_full(endpoint.folder) if endpoint.folder else None
-
-
-def _first_line(error: Exception) -> str:
-    lines = str(getattr(error, "message", None) or error).strip().splitlines()
-    return lines[0] if lines else type(error).__name__
 
 
 def endpoint_of(address: str, ask_password: Callable[[str], str] | None = None) -> Endpoint:

@@ -18,17 +18,23 @@ from typing import NamedTuple
 
 from kgprobe.errors import KgprobeError
 from kgprobe.graph.client import Graph, Transaction
+from kgprobe.graph.messages import MESSAGE_BYTES, encoded_bytes
 from kgprobe.graph.record_rows import Problem, distinct, entity_rows, fact_rows, relation_rows
 from kgprobe.graph.schema import apply_schema
 from kgprobe.graph.write import Written, write_entities, write_facts, write_relations
-from kgprobe.records import Entity, Placed
+from kgprobe.records import Placed, Rejected
 from kgprobe.sources.contract import Source
+from kgprobe.texts import visible
 
 STAGES = ("relations", "entities", "facts")
 
-# A batch ends at whichever limit comes first; the second keeps huge labels from making huge transactions.
+# A batch ends at whichever limit comes first. A record is within the second, too: what a statement is sent of a batch
+# is less than the two together, and so less than a message may be.
 BATCH_RECORDS = 10_000
-BATCH_CHARACTERS = 8_000_000
+BATCH_BYTES = RECORD_BYTES = MESSAGE_BYTES // 2
+
+# What stands beside a record's own fields in a row: names of columns, numbers.
+_ROW_BYTES = 100
 
 # A batch is some tens of thousands of objects, none of them in a cycle: to look for cycles as often as Python does
 # takes half as long as it takes to make them.
@@ -45,6 +51,7 @@ class LoadReport:
         records: read per stage, this time (a resumed load counts from where it went on).
         written: taken over per stage.
         problems: how many records were left out, by reason: ``unreadable``, ``duplicate``, ``missing``.
+        broken: the messages about files that broke off, whose rest is lost.
         outside: facts left out because the source is only a part of a whole and their object is not in it.
         resumed: whether an interrupted load went on.
     """
@@ -52,6 +59,7 @@ class LoadReport:
     records: Counter[str] = field(default_factory=Counter)
     written: Counter[str] = field(default_factory=Counter)
     problems: Counter[str] = field(default_factory=Counter)
+    broken: list[str] = field(default_factory=list)
     outside: int = 0
     resumed: bool = False
 
@@ -113,7 +121,7 @@ def _load(
     for stage in STAGES[STAGES.index(state["stage"]) :]:
         skip = state["position"] if stage == state["stage"] else 0
         make_write = partial(_write_of, stage, source, relations)
-        for batch in _prefetched(_batches(getattr(source, stage)(), skip, make_write)):
+        for batch in _prefetched(_batches(source, stage, skip, make_write)):
             if strict and batch.problems:
                 raise KgprobeError(_message(batch.problems[0], source))
             written = graph.transaction(partial(_write_batch, batch, stage, source, strict))
@@ -123,6 +131,8 @@ def _load(
             report.outside += written.outside
             for problem in [*batch.problems, *written.problems]:
                 report.problems[problem.kind] += 1
+                if isinstance(problem.place.record, Rejected) and problem.place.record.broken_off:
+                    report.broken.append(_message(problem, source))
                 report_problem(f"{_message(problem, source)} Skipped; `strict` stops here.")
             report.records[stage] += batch.records
             report_progress(stage, batch.records)
@@ -170,35 +180,56 @@ def _write_batch(batch: _Batch, stage: str, source: Source, strict: bool, transa
 
 def _message(problem: Problem, source: Source) -> str:
     file = problem.place.file or source.name
-    return f"{file}, line {problem.place.line}: {problem.reason.rstrip('.')}."
+    return visible(f"{file}, line {problem.place.line}: {problem.reason.rstrip('.')}.")
 
 
 def _batches(
-    stream: Iterator[Placed], skip: int, make_write: Callable[[Mapping[str, Placed]], Write]
+    source: Source, stage: str, skip: int, make_write: Callable[[Mapping[str, Placed]], Write]
 ) -> Iterator[_Batch]:
-    """The stream's batches, made ready to be written; the first ``skip`` records are left out."""
+    """The stage's batches, made ready to be written; the first ``skip`` records are left out."""
+    stream: Iterator[Placed] = getattr(source, stage)()
     position = sum(1 for _ in itertools.islice(stream, skip))
+    beside = encoded_bytes([source.name, source.fingerprint]) + _ROW_BYTES
     last = False
     while not last:
-        records, last = _next_records(stream)
+        records, last = _next_records(stream, beside)
         position += len(records)
         places, problems = distinct(records)
         yield _Batch(make_write(places), problems, len(records), position, last)
 
 
-def _next_records(stream: Iterator[Placed]) -> tuple[list[Placed], bool]:
-    """Records up to a batch's limits, and whether the stream ended before them."""
+def _next_records(stream: Iterator[Placed], beside: int) -> tuple[list[Placed], bool]:
+    """Records up to a batch's limits, and whether the stream ended before them.
+
+    Args:
+        beside: how many bytes are sent with each record, whatever it is.
+    """
     records: list[Placed] = []
-    characters = 0
+    size = 0
     for placed in stream:
-        records.append(placed)
-        if isinstance(placed.record, Entity):
-            characters += (
-                len(placed.record.label) + len(placed.record.description) + sum(map(len, placed.record.aliases))
-            )
-        if len(records) >= BATCH_RECORDS or characters >= BATCH_CHARACTERS:
+        fitting, bytes_ = _fitting(placed, beside)
+        records.append(fitting)
+        size += bytes_
+        if len(records) >= BATCH_RECORDS or size >= BATCH_BYTES:
             return records, False
     return records, True
+
+
+def _fitting(placed: Placed, beside: int) -> tuple[Placed, int]:
+    """The record, or why the graph cannot be sent it, and its bytes on the way there."""
+    if isinstance(placed.record, Rejected):
+        return placed, 0
+    try:
+        size = encoded_bytes(placed.record) + beside
+    except UnicodeEncodeError:
+        return placed._replace(record=Rejected("a text of it has half a character (a lone surrogate)")), 0
+    if size > RECORD_BYTES:
+        reason = (
+            f"{placed.record.id[:80]} has {size / 1e6:,.1f} MB, more than the {RECORD_BYTES / 1e6:.1f} MB that a record"
+            " may have; shorten its texts"
+        )
+        return placed._replace(record=Rejected(reason)), 0
+    return placed, size
 
 
 def _prefetched(batches: Iterator[_Batch]) -> Iterator[_Batch]:

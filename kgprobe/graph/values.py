@@ -1,14 +1,12 @@
 """Values from the graph as JSON knows them, and as people read them."""
 
-import unicodedata
 from typing import Any
 
 from neo4j.graph import Node, Path, Relationship
 from neo4j.spatial import Point
 from neo4j.time import Date, DateTime, Duration, Time
 
-# Characters that change how those after them are shown: they would let a label rewrite the terminal.
-_DIRECTIONS = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
+from kgprobe.texts import visible
 
 
 def plain(value: Any) -> Any:
@@ -79,15 +77,3 @@ def _inner(value: Any) -> str:
     if isinstance(value, str):
         return '"' + visible(value).replace('"', '\\"') + '"'
     return "null" if value is None else cell(value)
-
-
-def visible(text: str) -> str:
-    """The text with its control characters written out, so that data cannot steer a terminal."""
-    if text.isprintable():
-        return text
-    return "".join(
-        character.encode("unicode_escape").decode()
-        if unicodedata.category(character) in ("Cc", "Cs") or character in _DIRECTIONS
-        else character
-        for character in text
-    )

@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from kgprobe.errors import KgprobeError
 from kgprobe.graph.client import Graph
 from kgprobe.graph.ingest import load as ingest
 from kgprobe.sources.contract import Source, open_source
@@ -40,6 +41,7 @@ class LoadReport:
         outside: how many facts were left out because the source is a part of a whole and their object is not in it.
         resumed: whether an interrupted load went on.
         problems: the messages about the first ``KEPT_PROBLEMS`` of the skipped records.
+        broken: the messages about files that broke off; what stood behind is lost, and nobody knows how much.
     """
 
     source: str
@@ -50,6 +52,20 @@ class LoadReport:
     outside: int
     resumed: bool
     problems: Sequence[str]
+    broken: Sequence[str] = ()
+
+    def check(self) -> None:
+        """Whether something was loaded, and nothing lost that no message could name.
+
+        Raises:
+            KgprobeError: nothing was, or a file broke off.
+        """
+        if self.broken:
+            raise KgprobeError(f"Only a part of {self.source} could be read. {' '.join(self.broken)}")
+        if not (self.entities or self.relations or self.facts or self.resumed):
+            why = f" {self.problems[0]}" if self.problems else " There is no record in it."
+            left_out = sum(self.skipped.values()) + self.outside
+            raise KgprobeError(f"Nothing was loaded from {self.source}; {left_out:,} records were left out.{why}")
 
     def __str__(self) -> str:
         """What was written, and where there is such a thing, what was not."""
@@ -135,4 +151,5 @@ def load_source(
         outside=done.outside,
         resumed=done.resumed,
         problems=problems,
+        broken=done.broken,
     )

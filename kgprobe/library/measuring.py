@@ -26,6 +26,7 @@ from kgprobe.probes.outcome import Outcome, Verdict
 from kgprobe.probes.register import PROBES, ProbeKind, Setting
 from kgprobe.sampling.selection import Chosen, Listed, choose_facts
 from kgprobe.tables import Table
+from kgprobe.texts import spreadsheet_cell
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -173,7 +174,7 @@ class Measurement:
             for file in self.folder.iterdir():
                 if file.name != "lock":
                     shutil.copy2(file, target / file.name)
-            self.frame().to_csv(target / "facts.csv", index=False)
+            self.frame().map(spreadsheet_cell).to_csv(target / "facts.csv", index=False)
         except OSError as error:
             raise KgprobeError(f"{target} cannot be written: {error.strerror or error}.") from error
         return target

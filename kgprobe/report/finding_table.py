@@ -12,8 +12,8 @@ from kgprobe.analysis.finding import Finding, ShownFact
 from kgprobe.analysis.rates import Grouping
 from kgprobe.beliefs.draw import CREDIBILITY
 from kgprobe.estimates import CONFIDENCE
-from kgprobe.graph.values import visible
 from kgprobe.report.tables import reasons_note, rich_table
+from kgprobe.texts import visible
 
 # Groups of each kind but the first, which shows all it has.
 SHOWN = 5

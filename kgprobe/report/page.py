@@ -5,7 +5,7 @@ from typing import Any
 
 import jinja2
 
-from kgprobe.graph.values import visible
+from kgprobe.texts import visible
 
 
 def render_page(template: str, filters: Mapping[str, Callable[..., str]], **values: Any) -> str:

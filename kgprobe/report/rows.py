@@ -10,7 +10,8 @@ from rich.table import Table
 from rich.text import Text
 
 from kgprobe.graph.client import Row
-from kgprobe.graph.values import cell, plain, visible
+from kgprobe.graph.values import cell, plain
+from kgprobe.texts import spreadsheet_cell, visible
 
 
 def table(columns: Sequence[str], rows: Iterable[Row], limit: int) -> tuple[Table, int]:
@@ -38,11 +39,19 @@ def json_lines(rows: Iterable[Row]) -> Iterator[str]:
 
 
 def write_csv(columns: Sequence[str], rows: Iterable[Row], out: TextIO) -> None:
-    """A header and one line a row (RFC 4180); lists, maps, nodes and relationships stand as JSON, null as nothing."""
+    """A header and one line a row (RFC 4180); lists, maps, nodes and relationships stand as JSON, null as nothing.
+
+    Formulas of spreadsheets are quoted; on a terminal, what would steer it is written out instead.
+    """
+    watched = out.isatty()
+
+    def written(value: Any) -> Any:
+        return visible(value) if watched and isinstance(value, str) else spreadsheet_cell(value)
+
     writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(columns)
+    writer.writerow(map(written, columns))
     for row in rows:
-        writer.writerow([_csv_value(plain(row[column])) for column in columns])
+        writer.writerow([written(_csv_value(plain(row[column]))) for column in columns])
 
 
 def _csv_value(value: Any) -> Any:

@@ -7,6 +7,7 @@ import msgspec
 
 from kgprobe.files import make_folder, replacing
 from kgprobe.studies.study import Study
+from kgprobe.texts import spreadsheet_cell
 
 DATA = "data.csv"
 WHOLE = "study.json"
@@ -26,4 +27,4 @@ def write_study(study: Study, folder: Path) -> None:
         columns = list(dict.fromkeys(column for row in study.data for column in row))
         writer = csv.DictWriter(file, columns, lineterminator="\n")
         writer.writeheader()
-        writer.writerows(study.data)
+        writer.writerows({name: spreadsheet_cell(cell) for name, cell in row.items()} for row in study.data)

@@ -6,10 +6,10 @@ from typing import Any
 import msgspec
 
 from kgprobe.files import make_folder, replacing
-from kgprobe.graph.values import visible
 from kgprobe.report.cells import is_number, shown
 from kgprobe.report.page import render_page
 from kgprobe.studies.study import Line, Plot, Study
+from kgprobe.texts import visible
 
 PAGE = "study.html"
 

@@ -6,10 +6,10 @@ from rich import box
 from rich.table import Table as RichTable
 from rich.text import Text
 
-from kgprobe.graph.values import visible
 from kgprobe.report.cells import numeric_columns, shown
 from kgprobe.report.rows import table as rows_table
 from kgprobe.tables import Table
+from kgprobe.texts import visible
 
 # Rows with the same cell in the column that they are grouped by.
 _SHOWN_OF_A_GROUP = 2

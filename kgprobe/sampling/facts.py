@@ -42,8 +42,9 @@ def askable_relations(graph: Graph, templates: str, wanted: Sequence[str] = ()) 
             f"These relations are not in the graph, not active, or have no {kind}: {', '.join(unusable)}."
         )
     if not rows:
+        written = " `kgprobe templates write --from-label` writes plain ones." if templates == "clozes" else ""
         raise KgprobeError(
-            f"No relation in the graph is active and has a {kind}. Load relations with `{templates}`, or try"
+            f"No relation in the graph is active and has a {kind}.{written} Load relations with `{templates}`, or try"
             " `kgprobe load sample`."
         )
     return {relation: rows[relation] for relation in sorted(wanted or rows)}

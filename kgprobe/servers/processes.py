@@ -60,6 +60,8 @@ def terminate(process: psutil.Process, patience: float) -> None:
     """End a process: ask, wait that many seconds, then kill; it is gone on return."""
     with contextlib.suppress(psutil.NoSuchProcess):
         process.terminate()
+        # One that was stopped (SIGSTOP) would not hear of it.
+        process.resume()
         if not _ends_within(process, patience):
             process.kill()
             _ends_within(process, _KILL_SECONDS)

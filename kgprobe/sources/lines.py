@@ -35,6 +35,7 @@ _BUFFER = 2**20
 _HEAD = 2**16
 _LINES_BETWEEN_LOOKS = 128
 _MARK = b"\xef\xbb\xbf"
+_UTF16 = (b"\xff\xfe", b"\xfe\xff")
 _UNREADABLE = {
     b"PK\x03\x04": "zip",
     b"\xfd7zXZ\x00": "xz",
@@ -80,7 +81,7 @@ class InputFile:
                     whole = len(line) < LINE_LIMIT or line.endswith(b"\n") or _skip_rest_of_line(stream)
                 except BREAKS as error:
                     reason = f"the file breaks off: {_why(error)}; this line and all after it are lost"
-                    yield number + 1, Rejected(reason)
+                    yield number + 1, Rejected(reason, broken_off=True)
                     break
                 if not line:
                     break
@@ -107,6 +108,8 @@ def open_input(path: Path) -> InputFile:
         for mark, kind in _UNREADABLE.items():
             if head.startswith(mark):
                 raise KgprobeError(f"{path} is a {kind} file; plain, .gz and .bz2 can be read. Unpack it first.")
+        if head.startswith(_UTF16):
+            raise KgprobeError(f"{path} is UTF-16; UTF-8 is expected. Save it as UTF-8 (in Excel: CSV UTF-8).")
         raw.seek(0)
         try:
             with _decompress(raw) as stream:

@@ -64,8 +64,16 @@ def check_interval(start: str | None, end: str | None) -> None:
 def fact_id(subject: str, relation: str, object_: str, start: str | None) -> str:
     """The id of a fact whose source gives it none; two terms of one triple differ by their start.
 
+    Different facts have different ids: where an id holds a space, parts are told apart by bars, and a bar or a
+    backslash within a part has a backslash in front.
+
     Raises:
         ValueError: it is longer than ``ID_LIMIT`` characters.
     """
-    made = f"{subject} {relation} {object_}" + (f" @{start}" if start is not None else "")
+    parts = [subject, relation, object_]
+    if any(" " in part for part in parts) or object_.startswith("@"):
+        made = " | ".join(part.replace("\\", "\\\\").replace("|", "\\|") for part in parts)
+        made += f" | @{start}" if start is not None else " |"
+    else:
+        made = " ".join(parts) + (f" @{start}" if start is not None else "")
     return check_id(made, "id made of subject, relation and object")

@@ -16,6 +16,7 @@ from kgprobe.verbalize.sentences import Cloze
 from kgprobe.verbalize.templates.kinds import OBJECT, SUBJECT
 
 _COLUMNS = ("triples_raw", "triples", "context", "verbalization", "errors", "correction")
+_SURROGATE = re.compile("[\ud800-\udfff]")
 _TRIPLE = re.compile(r"\((.*), start=([^,]*), end=([^,]*)\)", re.DOTALL)
 _QUOTES = {"“": "”", "‘": "’", '"': '"', "«": "»"}
 
@@ -119,18 +120,19 @@ def scan_verbalizations(path: Path) -> list[tuple[int, Verbalization | Rejected]
         KgprobeError: it cannot be read, or lacks a column.
     """
     try:
-        with open(path, encoding="utf-8", newline="") as file:
+        # Bytes that are no UTF-8 come as lone surrogates, which spoil their record alone.
+        with open(path, encoding="utf-8", errors="surrogateescape", newline="") as file:
             reader = csv.DictReader(file)
             missing = [column for column in _COLUMNS if column not in (reader.fieldnames or ())]
             if missing:
                 raise KgprobeError(f"{path}: there is no column {', '.join(missing)}; it needs {', '.join(_COLUMNS)}.")
             records: list[tuple[int, Verbalization | Rejected]] = []
             line = 2
-            for row in reader:
-                records.append((line, _record(line, row)))
+            while (record := _next_record(reader, line)) is not None:
+                records.append((line, record))
                 line = reader.line_num + 1
             return records
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
+    except (OSError, csv.Error) as error:
         raise KgprobeError(f"{path} cannot be read: {error}.") from error
 
 
@@ -156,10 +158,22 @@ def pair_up(verbalizations: Sequence[Verbalization]) -> tuple[list[Pair], list[U
     return pairs, unpaired
 
 
+def _next_record(reader: "csv.DictReader[str]", line: int) -> Verbalization | Rejected | None:
+    try:
+        row = next(reader, None)
+    except csv.Error as error:
+        return Rejected(f"no line of CSV: {error}")
+    if row is None:
+        return None
+    if any(isinstance(cell, str) and not cell.isprintable() and _SURROGATE.search(cell) for cell in row.values()):
+        return Rejected("not UTF-8")
+    return _record(line, row)
+
+
 def _record(line: int, row: dict[str, str | None]) -> Verbalization | Rejected:
     try:
         subject, relation, object_ = literal_eval(row["triples_raw"] or "")
-    except (ValueError, SyntaxError, TypeError):
+    except (ValueError, SyntaxError, TypeError, RecursionError, MemoryError):
         return Rejected(f"{row['triples_raw']!r} is no triple of ids")
     labels = _TRIPLE.fullmatch((row["triples"] or "").strip())
     if labels is None:

@@ -6,6 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from kgprobe.errors import KgprobeError
+from kgprobe.sampling.facts import askable_relations
+from kgprobe.servers.opening import open_graph
 from tests.cli.inprocess import run as kgprobe
 
 ENTITY = {"id": "Q142", "label": "France", "aliases": [], "description": "", "types": ["Q6256"]}
@@ -72,7 +75,8 @@ def test_a_broken_archive_keeps_what_came_before(tmp_path: Path, home: dict[str,
     packed = gzip.compress(lines.encode())
     entities = write(tmp_path / "entities.jsonl.gz", packed[: len(packed) // 2])
     done = kgprobe("load", "table", "--entities", entities, **home)
-    assert done.returncode == 0
+    assert done.returncode == 1
+    assert "Error: Only a part of entities.jsonl.gz could be read." in done.stderr
     assert "the file breaks off" in done.stderr
     assert "1 unreadable" in done.stdout
     assert kgprobe("load", "table", "--entities", entities, "--strict", **home).returncode == 1
@@ -110,3 +114,48 @@ def test_an_empty_file_is_told(tmp_path: Path, home: dict[str, str]) -> None:
     done = kgprobe("load", "wikidata", write(tmp_path / "dump.json", ""), **home)
     assert done.returncode == 1
     assert "is empty" in done.stderr
+
+
+def test_nothing_that_a_file_holds_or_is_called_steers_the_terminal(tmp_path: Path, home: dict[str, str]) -> None:
+    facts = write(tmp_path / "\x1b[2J.tsv", "subject\trelation\tobject\n\x1b[2Js\tp\t\x9b31mo\nQ404\tp\tx\u202ey\n")
+    rejected = tmp_path / "rejected.txt"
+    done = kgprobe("load", "table", "--facts", facts, "--rejected", str(rejected), **home)
+    wrong = kgprobe("load", "table", "--facts", write(tmp_path / "x", "\x1b[2Ja\tb\n"), **home)
+    unknown = kgprobe("load", "\x1b[2J", **home)
+    for text in (done.stdout, done.stderr, rejected.read_text(), wrong.stderr, unknown.stderr):
+        assert not set("\x1b\x9b\u202e") & set(text)
+    assert "\\x1b[2J.tsv, line 2: " in rejected.read_text()
+
+
+def test_thirty_facts_of_my_own(tmp_path: Path, home: dict[str, str]) -> None:
+    rows = [
+        "Subject;relation;object;start",
+        "Alien;director;Ridley Scott;1979",
+        "Blade Runner;director;Ridley Scott;",
+        "Ridley Scott;place of birth;South Shields;",
+        "Alien;director;Ridley Scott;nineteen",
+    ]
+    films, templates = write(tmp_path / "films.csv", "\n".join(rows) + "\n"), str(tmp_path / "templates.jsonl")
+    done = kgprobe("load", "table", films, **home)
+    assert (done.returncode, done.stdout.splitlines()[0]) == (0, "films.csv: 4 entities, 2 relations, 3 facts.")
+    assert "films.csv, line 5: 'nineteen' is no date" in done.stderr
+    with (
+        open_graph(Path(home["KGPROBE_HOME"]) / "graph") as graph,
+        pytest.raises(KgprobeError, match="kgprobe templates write --from-label"),
+    ):
+        askable_relations(graph, "clozes")
+    written = kgprobe("templates", "write", "--from-label", "-o", templates, **home)
+    assert written.returncode == 0, written.stderr
+    assert "The director of [X] is [Y]" in Path(templates).read_text()
+    loaded = kgprobe("load", "table", "--relations", templates, **home)
+    assert loaded.returncode == 0, loaded.stderr
+    assert kgprobe("sample", "facts", **home).returncode == 0
+
+
+def test_a_load_that_loads_nothing_fails_and_says_why(tmp_path: Path, home: dict[str, str]) -> None:
+    done = kgprobe("load", "table", write(tmp_path / "films.csv", "subject,relation,object\nAlien,director\n"), **home)
+    assert done.returncode == 1
+    assert "Error: Nothing was loaded from films.csv; 1 records were left out." in done.stderr
+    assert "films.csv, line 2: 2 columns where 3 are expected" in done.stderr
+    utf16 = kgprobe("load", "table", write(tmp_path / "x.csv", "subject,relation,object\n".encode("utf-16")), **home)
+    assert (utf16.returncode, "UTF-16" in utf16.stderr) == (1, True)

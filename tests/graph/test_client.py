@@ -1,12 +1,22 @@
 """What the client keeps from the user's terminal, and what it shows on demand."""
 
+import os
+import signal
 import subprocess
 import sys
+import threading
+from collections.abc import Iterator
+from pathlib import Path
 
+import psutil
 import pytest
 
-from kgprobe.graph.client import Endpoint
-from tests.servers.servers import clean_environment
+from kgprobe.errors import KgprobeError
+from kgprobe.graph import driver, watchdog
+from kgprobe.graph.client import Endpoint, Graph
+from kgprobe.graph.watchdog import Watchdog
+from kgprobe.servers.opening import open_graph
+from tests.servers.servers import clean_environment, servers_on, wait_for
 
 # In a process of its own: pytest sets up logging, and the terminal of a user has none.
 RETRIED = """
@@ -44,3 +54,75 @@ def test_a_transaction_is_tried_anew_without_a_word(endpoint: Endpoint, options:
     assert done.stdout == "2\n"
     assert ("will be retried" in done.stderr) == bool(options)
     assert bool(done.stderr) == bool(options)
+
+
+@pytest.fixture
+def hasty(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A watchdog and a driver that give up within seconds."""
+    for name in ("FIRST_LOOK", "LOOK_AGAIN"):
+        monkeypatch.setattr(watchdog, name, 0.1)
+    monkeypatch.setattr(watchdog, "PATIENCE", 0.5)
+    monkeypatch.setattr(driver, "RETRY_SECONDS", 0.1)
+    monkeypatch.setattr(driver, "CONNECTION_SECONDS", 1.0)
+
+
+@pytest.mark.usefixtures("hasty")
+def test_connections_are_cut_where_nobody_answers_time_and_again() -> None:
+    looks = iter([True, False, True, False, False])
+    ended = threading.Event()
+    watched = Watchdog(lambda: next(looks), ended.set)
+    with watched.wait():
+        assert ended.wait(60)
+    assert watched.has_cut
+    assert next(looks, None) is None
+
+
+@pytest.fixture(scope="module")
+def own(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Graph, psutil.Process]]:
+    """A graph of this module's own, and its server, which tests may stop."""
+    folder = tmp_path_factory.mktemp("own") / "graph"
+    with open_graph(folder, memory=512) as graph:
+        (server,) = servers_on(Path(folder))
+        yield graph, server
+
+
+@pytest.mark.timeout(120, func_only=True)
+@pytest.mark.usefixtures("hasty")
+@pytest.mark.parametrize("way", ["read", "write", "stream"])
+def test_a_stopped_server_is_an_error_and_the_graph_can_be_used_when_it_goes_on(
+    own: tuple[Graph, psutil.Process], way: str
+) -> None:
+    graph, server = own
+    with Graph(graph.endpoint) as connection:
+        server.suspend()
+        try:
+            with pytest.raises(KgprobeError, match="does not answer any more"):
+                list(getattr(connection, way)("load/missing", ids=["x"]))
+        finally:
+            server.resume()
+        assert connection.query("RETURN 1 AS one").rows == ({"one": 1},)
+
+
+@pytest.mark.timeout(120, func_only=True)
+def test_ctrl_c_ends_a_wait_for_a_stopped_server(own: tuple[Graph, psutil.Process]) -> None:
+    graph, server = own
+
+    def interrupt() -> None:
+        wait_for(lambda: [one for one in threading.enumerate() if one.name == "kgprobe-wait"])
+        os.kill(os.getpid(), signal.SIGINT)
+
+    with Graph(graph.endpoint) as connection:
+        server.suspend()
+        interrupting = threading.Thread(target=interrupt)
+        interrupting.start()
+        try:
+            with pytest.raises(KeyboardInterrupt):
+                connection.write("load/missing", ids=["x"])
+        finally:
+            server.resume()
+            interrupting.join()
+
+
+def test_parameters_that_the_embedded_engine_would_not_answer_are_refused(own: tuple[Graph, psutil.Process]) -> None:
+    with pytest.raises(KgprobeError, match=r"The parameters have 17\.0 MB; the embedded engine takes up to 15\.5 MB"):
+        own[0].query("RETURN size($text) AS size", text="x" * 17_000_000)

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from neo4j.exceptions import TransientError
 
 from kgprobe.errors import KgprobeError
-from kgprobe.graph import client, ingest
+from kgprobe.graph import driver, ingest
 from kgprobe.graph.client import Graph
 from kgprobe.records import Entity, Fact, Rejected, Relation
 from kgprobe.servers.folder import Folder
@@ -409,18 +409,50 @@ def test_labels_are_data(graph: Graph) -> None:
 
 
 def test_large_records_make_small_batches(graph: Graph, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ingest, "BATCH_CHARACTERS", 1_000)
+    monkeypatch.setattr(ingest, "BATCH_BYTES", 1_400)
     sizes: list[int] = []
     entities = [Entity(f"Q{number}", "x" * 600) for number in range(6)]
     ingest.load(graph, WrittenSource(entities), report_progress=lambda stage, records: sizes.append(records))
     assert [size for size in sizes if size] == [2, 2, 2]
 
 
+def test_batches_are_cut_by_the_bytes_of_all_that_is_sent(graph: Graph) -> None:
+    # 18 MB in 6 million characters.
+    sizes: list[int] = []
+    described = [Entity(f"Q{number}", description="日本" * 150_000) for number in range(20)]
+    ingest.load(graph, WrittenSource(described), report_progress=lambda stage, records: sizes.append(records))
+    assert sum(sizes) == 20
+    assert max(sizes) < 10
+    assert rows(graph, "MATCH (e:Entity) RETURN count(e), min(size(e.description))") == [(20, 300_000)]
+
+
+@pytest.mark.parametrize(
+    ("record", "reason"),
+    [
+        (
+            Entity("big", "x" * 20_000_000),
+            "big has 20.0 MB, more than the 7.8 MB that a record may have; shorten its text",
+        ),
+        (Entity("half", "\ud800"), "a text of it has half a character (a lone surrogate)"),
+    ],
+    ids=["large", "surrogate"],
+)
+def test_a_record_that_the_graph_cannot_be_sent_is_rejected_with_its_line(
+    graph: Graph, record: Entity, reason: str
+) -> None:
+    told: list[str] = []
+    source = WrittenSource([Entity("Q1"), record, Entity("Q2")])
+    report = ingest.load(graph, source, report_problem=told.append)
+    assert report.problems == {"unreadable": 1}
+    assert report.written["entities"] == 2
+    assert told[0].startswith(f"written, line 2: {reason}")
+
+
 def test_a_server_that_goes_away_is_a_clear_failure_and_the_load_goes_on(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(ingest, "BATCH_RECORDS", 2)
-    monkeypatch.setattr(client, "RETRY_SECONDS", 1.0)
+    monkeypatch.setattr(driver, "RETRY_SECONDS", 1.0)
     folder = Folder(tmp_path / "graph")
     with open_graph(folder.path) as graph:
 

@@ -317,3 +317,17 @@ def test_the_public_data_reads_whole() -> None:
     assert not any(isinstance(record, Rejected) for record in (*relations, *entities, *facts))
     assert sum(1 for fact in facts if isinstance(fact, Fact) and (fact.start or fact.end)) == 2_910
     assert len({fact.id for fact in facts if isinstance(fact, Fact)}) == len(facts)
+
+
+@pytest.mark.parametrize("delimiter", [",", "\t", ";"])
+def test_a_table_of_names_makes_entities_and_relations(tmp_path: Path, delimiter: str) -> None:
+    rows = [["Object", "subject", "relation", "end"], ["R S", "A", "made by", ""], ["R S", "B", "made by", "2011"]]
+    path = tmp_path / "films.csv"
+    path.write_text("\n".join(map(delimiter.join, rows)) + "\n")
+    source = open_source("table", table=path)
+    assert records(source.entities()) == [Entity(name, name) for name in ("A", "R S", "B")]
+    assert records(source.relations()) == [Relation("made by", "made by")]
+    assert records(source.facts()) == [
+        Fact("A | made by | R S |", "A", "made by", "R S"),
+        Fact("B | made by | R S |", "B", "made by", "R S", end="2011"),
+    ]

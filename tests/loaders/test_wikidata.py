@@ -400,6 +400,31 @@ def test_lines_that_are_no_entity_are_said_once_and_the_rest_is_read(tmp_path: P
     assert not messages(source.relations())
 
 
+SAID = [statement("P36", item(number), f"Q1$a{number}") for number in (2, 3)]
+
+
+@pytest.mark.parametrize(
+    ("claims", "message"),
+    [
+        (b'"P36":[%b],"P36":[%b]', "Q1: the key 'P36' stands there 2 times; only the last of them is read"),
+        (
+            b'"P36":[%b]},"claims":{"P36":[%b]',
+            "Q1: the key 'claims' stands there 2 times; only the last of them is read",
+        ),
+        (b'"P36":[%b],"P\xff":[%b]', "Q1: not UTF-8: invalid start byte in a text; its facts are lost"),
+    ],
+    ids=["relation", "claims", "invalid"],
+)
+def test_facts_under_keys_that_cannot_be_told_apart_are_not_lost_in_silence(
+    tmp_path: Path, claims: bytes, message: str
+) -> None:
+    first, second = (json.dumps(one).encode() for one in SAID)
+    line = b'{"type":"item","id":"Q1","claims":{' + claims % (first, second) + b"}}"
+    source = opened(tmp_path, line + b"\n")
+    assert len(records(source.entities())) == 1
+    assert messages(source.facts()) == [f"dump.json, line 1: {message}"]
+
+
 def test_a_truncated_gz_ends_with_where_it_broke_said_once(tmp_path: Path) -> None:
     entities = [entity(f"Q{number}", labels=terms(en=f"{number * 7919 % 10007}")) for number in range(1, 5001)]
     packed = gzip.compress(dump(*entities).encode())

@@ -8,8 +8,9 @@ from typing import Any
 from rich.console import Console
 
 from kgprobe.graph.client import Graph
-from kgprobe.graph.values import cell, plain, visible
+from kgprobe.graph.values import cell, plain
 from kgprobe.report.rows import json_lines, table, write_csv
+from kgprobe.texts import visible
 
 PATH = """
 CREATE p = (:Entity:Type {id: 'Q1'})-[:FACT {id: 'f'}]->(:Entity {id: 'Q2', aliases: ['a', 'b']})

@@ -1,9 +1,10 @@
 """What all formats ask of ids, texts and intervals."""
 
 import unicodedata
+from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from kgprobe.sources.values import ID_LIMIT, check_id, check_interval, fact_id, tidy, tidy_all
@@ -99,3 +100,20 @@ def test_two_terms_of_one_triple_have_two_ids() -> None:
     assert fact_id("Q142", "P35", "Q329", "2007-05") == "Q142 P35 Q329 @2007-05"
     with pytest.raises(ValueError, match="id made of subject, relation and object has"):
         fact_id("a" * 500, "b" * 500, "c", None)
+
+
+NAMES = st.text("ab |\\@", min_size=1, max_size=5).filter(lambda name: name == name.strip())
+TRIPLES = st.tuples(NAMES, NAMES, NAMES, st.none() | st.sampled_from(["2011", "2012"]))
+
+
+@given(one=TRIPLES, other=TRIPLES)
+@example(one=("a", "r b", "c", None), other=("a", "r", "b c", None))
+@example(one=("a | b", "r", "c", None), other=("a", "b", "r | c", None))
+def test_different_facts_have_different_ids(one: Any, other: Any) -> None:
+    assert (fact_id(*one) == fact_id(*other)) == (one == other)
+
+
+def test_ids_of_ordinary_facts_are_read_at_a_glance() -> None:
+    assert fact_id("Q142", "P36", "Q90", None) == "Q142 P36 Q90"
+    assert fact_id("Q142", "P36", "Q90", "2011") == "Q142 P36 Q90 @2011"
+    assert fact_id("Der Zauberberg", "author", "Thomas Mann", None) == "Der Zauberberg | author | Thomas Mann |"

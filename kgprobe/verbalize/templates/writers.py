@@ -1,5 +1,6 @@
 """Clozes for relations that have none, a relation at a time: of their labels, or by a model (:mod:`.writing`)."""
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -13,6 +14,9 @@ from kgprobe.verbalize.templates.proposals import objections, shots_of
 from kgprobe.verbalize.templates.wording import cloze_of_label
 from kgprobe.verbalize.templates.writing import Weighed, reason_for_none, write_clozes
 from kgprobe.verbalize.tense import in_the_past
+
+# An id that says nothing, such as P36.
+_NUMBER = re.compile("[A-Za-z]?[0-9]+")
 
 LABEL = "label"
 
@@ -45,18 +49,20 @@ class WrittenRelation:
 
 
 def write_from_labels(graph: Graph, relations: Sequence[Relation], as_of: int) -> Iterator[WrittenRelation]:
-    """Each relation with a cloze of its label, where that passes the checks.
+    """Each relation with a cloze of its label, or of an id in words where it has none, where that passes the checks.
 
     Args:
         as_of: the reference date (``yyyymmdd``) of the facts that the checks look at.
     """
     for relation in relations:
         examples = examples_of(graph, relation.id, as_of)
-        cloze = cloze_of_label(relation.label)
-        if not relation.label:
+        label = relation.label or ("" if _NUMBER.fullmatch(relation.id) else relation.id.replace("_", " "))
+        cloze = cloze_of_label(label)
+        if not label:
             yield WrittenRelation(relation, LABEL, reason="it has no label")
         elif cloze is None:
-            yield WrittenRelation(relation, LABEL, reason="its label is no phrase that a sentence can be made of")
+            which = "label" if relation.label else "id, which stands for a label,"
+            yield WrittenRelation(relation, LABEL, reason=f"its {which} is no phrase that a sentence can be made of")
         elif problems := objections(cloze, relation, examples, ()):
             yield WrittenRelation(relation, LABEL, reason=f"{cloze!r} {', '.join(problems)}")
         else:

@@ -1,0 +1,116 @@
+"""Facts by name: a table whose subject, relation and object are names, which entities and relations are made of.
+
+A name is an id as well: whatever is called the same is one. Cells are parted by commas, tabs or semicolons (Excel,
+where the comma is for decimals); the header tells which.
+"""
+
+import csv
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from kgprobe.errors import KgprobeError
+from kgprobe.records import Entity, Fact, Placed, Rejected, Relation
+from kgprobe.sources.lines import InputFile
+from kgprobe.sources.values import check_id, check_interval, fact_id, tidy
+
+REQUIRED = ("subject", "relation", "object")
+OPTIONAL = ("start", "end")
+
+_DELIMITERS = {",": "comma", "\t": "tab", ";": "semicolon"}
+
+
+@dataclass(slots=True)
+class NamedTable:
+    """The table as a source; see :class:`kgprobe.sources.contract.Source`. Names that were read are remembered.
+
+    What is wrong with a row is said once, by the facts.
+    """
+
+    name: str
+    fingerprint: str
+    total: int
+    readings: dict[str, InputFile]
+    columns: Sequence[str]
+    delimiter: str
+    partial: bool = False
+
+    @property
+    def done(self) -> int:
+        """How much of ``total`` has been read so far, in bytes on the disk."""
+        return sum(reading.position for reading in self.readings.values())
+
+    def relations(self) -> Iterator[Placed]:
+        """A relation for each name, without sentences."""
+        known: set[str] = set()
+        for line, fact in self._rows("relations"):
+            if isinstance(fact, Fact) and fact.relation not in known:
+                known.add(fact.relation)
+                yield Placed(line, Relation(fact.relation, label=fact.relation), self.name)
+
+    def entities(self) -> Iterator[Placed]:
+        """An entity for each name."""
+        known: set[str] = set()
+        for line, fact in self._rows("entities"):
+            for name in (fact.subject, fact.object) if isinstance(fact, Fact) else ():
+                if name not in known:
+                    known.add(name)
+                    yield Placed(line, Entity(name, label=name), self.name)
+
+    def facts(self) -> Iterator[Placed]:
+        """A fact a row."""
+        for line, fact in self._rows("facts"):
+            yield Placed(line, fact, self.name)
+
+    def _rows(self, stream: str) -> Iterator[tuple[int, Fact | Rejected]]:
+        for number, line in self.readings[stream].lines():
+            if isinstance(line, Rejected):
+                yield number, line
+            elif number > 1 and line.strip(b" \t,;"):
+                yield number, _fact(line, self.columns, self.delimiter)
+
+
+def read_header(file: InputFile) -> tuple[list[str], str]:
+    """The columns' names in lower case, and what parts them.
+
+    Raises:
+        KgprobeError: the first line does not name the three columns that a fact needs, or names one twice.
+    """
+    # A reading of its own: the stream's position is still at the beginning.
+    _, line = next(InputFile(file.path, file.size).lines(), (1, b""))
+    if isinstance(line, Rejected):
+        raise KgprobeError(f"{file.name}, line 1: {line.reason}.")
+    text = line.decode("utf-8", errors="replace")
+    headers = {delimiter: [cell.strip().lower() for cell in text.split(delimiter)] for delimiter in _DELIMITERS}
+    bare = {delimiter: [cell.strip('"').strip() for cell in cells] for delimiter, cells in headers.items()}
+    delimiter = max(bare, key=lambda one: len(set(REQUIRED) & set(bare[one])))
+    columns = bare[delimiter]
+    missing = [name for name in REQUIRED if name not in columns]
+    if missing:
+        raise KgprobeError(
+            f"{file.name}, line 1: no header; the first line names the columns, separated by commas, tabs or"
+            f" semicolons: {', '.join(REQUIRED)}, and where there are any {', '.join(OPTIONAL)}."
+            f" Missing: {', '.join(missing)}."
+        )
+    repeated = [name for name in (*REQUIRED, *OPTIONAL) if columns.count(name) > 1]
+    if repeated:
+        raise KgprobeError(f"{file.name}, line 1: two columns are called {repeated[0]}.")
+    return columns, delimiter
+
+
+def _fact(line: bytes, columns: Sequence[str], delimiter: str) -> Fact | Rejected:
+    try:
+        (cells,) = csv.reader([line.decode("utf-8")], delimiter=delimiter, strict=True)
+        if len(cells) != len(columns):
+            plural = "" if len(cells) == 1 else "s"
+            return Rejected(f"{len(cells)} column{plural} where {len(columns)} are expected ({', '.join(columns)})")
+        row = dict(zip(columns, map(tidy, cells), strict=True))
+        subject, relation, object_ = (check_id(row[name], f"name of the {name}") for name in REQUIRED)
+        start, end = row.get("start") or None, row.get("end") or None
+        check_interval(start, end)
+        return Fact(fact_id(subject, relation, object_, start), subject, relation, object_, start=start, end=end)
+    except UnicodeDecodeError as error:
+        return Rejected(f"not UTF-8: {error.reason} at byte {error.start + 1}")
+    except csv.Error as error:
+        return Rejected(f"no row of a table parted by {_DELIMITERS[delimiter]}s: {error}")
+    except ValueError as error:
+        return Rejected(str(error))
