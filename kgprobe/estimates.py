@@ -20,13 +20,15 @@ class Share:
 
 @dataclass(frozen=True, slots=True)
 class Mean:
-    """A mean with the ends of a 95% interval."""
+    """A mean with the ends of a 95% interval; None where nothing is known of them, as over one thing."""
 
     value: float
-    low: float
-    high: float
+    low: float | None
+    high: float | None
 
     def __str__(self) -> str:
+        if self.low is None or self.high is None:
+            return f"{self.value:.3f}"
         return f"{self.value:.3f} [{self.low:.3f}, {self.high:.3f}]"
 
 
@@ -40,3 +42,15 @@ def share(count: int, total: int) -> Share:
 
     interval = stats.binomtest(count, total).proportion_ci(CONFIDENCE, method="wilson")
     return Share(count / total, float(interval.low), float(interval.high))
+
+
+def unseen_share(total: int) -> float:
+    """The greatest share of all things that can be unlike each one of so many drawn at random, at 95%.
+
+    Wilson's upper bound for none of ``total``. It keeps an interval from claiming certainty where all that was drawn is
+    equal, of which a bootstrap knows nothing.
+
+    >>> round(unseen_share(5), 2)
+    0.43
+    """
+    return share(0, total).high

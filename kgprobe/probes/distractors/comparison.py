@@ -259,7 +259,7 @@ def _outcome(fact: AskedFact, compared: Sequence[_Compared]) -> Outcome:
     evidence = DistractorEvidence(
         subject=fact.subject_label,
         object=Named(fact.object, fact.object_label),
-        rivals=tuple(Rival(one.id, one.label, one.reason, one.former) for one in rivals.values()),
+        rivals=tuple(Rival(one.id, one.label, one.reason, one.former, one.unlike) for one in rivals.values()),
         sentences=tuple(_sentence(one, places) for one in compared),
         shown=shown,
         chance=chance_level(min(len(one.values) for one in compared) - 1, len(compared)),
