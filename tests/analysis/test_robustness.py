@@ -7,6 +7,7 @@ import pytest
 from scipy import stats
 
 from kgprobe.analysis.robustness import robustness
+from kgprobe.estimates import share
 
 
 def test_robustness_is_kendalls_tau_with_a_bootstrap_over_pairs() -> None:
@@ -23,9 +24,26 @@ def test_robustness_is_kendalls_tau_with_a_bootstrap_over_pairs() -> None:
     for counts in np.random.default_rng(3).multinomial(23, np.full(23, 1 / 23), size=400):
         drawn = np.repeat(np.arange(23), counts)
         taus.append(stats.kendalltau(first[drawn], second[drawn]).statistic)
-    assert [found.low, found.high] == pytest.approx(np.quantile(taus, [0.025, 0.975]))
+    low, high = np.quantile(taus, [0.025, 0.975])
+    unseen = 1 - (1 - share(0, 23).high) ** 2
+    assert found.low == pytest.approx(min(low, found.tau - unseen * (1 + found.tau)))
+    assert found.high == pytest.approx(max(high, found.tau + unseen * (1 - found.tau)))
     assert found.low < found.tau < found.high
     assert robustness(flawed, corrected, samples=400, seed=4) != found
+
+
+def test_few_pairs_in_the_same_order_are_no_certainty() -> None:
+    widths = []
+    for pairs in (2, 5, 20, 200):
+        values = np.arange(float(pairs))
+        found = robustness(values, values)
+        assert found.tau == pytest.approx(1)
+        widths.append(1 - found.low)
+        assert found.high == pytest.approx(1)
+    assert widths == sorted(widths, reverse=True)
+    # Two pairs are compatible with nearly everything.
+    assert widths[0] > 1.5
+    assert widths[-1] < 0.1
 
 
 def test_ties_and_infinities_and_what_has_no_order() -> None:
