@@ -13,6 +13,9 @@ from kgprobe.estimates import CONFIDENCE, unseen_share
 
 Floats = NDArray[np.float64]
 
+# Samples whose τ differ by no more are all the same.
+_ROUNDING = 1e-9
+
 
 @dataclass(frozen=True, slots=True)
 class Robustness:
@@ -21,8 +24,8 @@ class Robustness:
     Attributes:
         tau: Kendall's τ-b in [-1, 1]; NaN where one side has the same value everywhere, or there are fewer than 2
             pairs.
-        low, high: the bootstrap's 95% percentile interval over pairs, or further: see :func:`robustness`; NaN where
-            ``tau`` is.
+        low, high: the bootstrap's 95% percentile interval over pairs, where there is one: see :func:`robustness`; NaN
+            where ``tau`` is.
         pairs: how many it is of.
         left_out: how many pairs have no value on one side or the other.
         undefined: the share of bootstrap samples without a τ, of which the interval knows nothing.
@@ -39,9 +42,9 @@ class Robustness:
 def robustness(flawed: Floats, corrected: Floats, *, samples: int = 2000, seed: int = 0) -> Robustness:
     """Kendall's τ-b between a measure's values on flawed and on corrected sentences, with a bootstrap interval.
 
-    Of a few pairs in the same order, every bootstrap sample says 1. So the interval reaches at least as far as τ would
-    go if as many pairs as chance could have hidden (:func:`~kgprobe.estimates.unseen_share`) were all in disorder, or
-    all in order.
+    Of pairs that are all in the same order, few or many, every bootstrap sample says 1. There the interval reaches as
+    far as τ would go if as many pairs as chance could have hidden (:func:`~kgprobe.estimates.unseen_share`) were all in
+    disorder; of those in opposite order likewise.
 
     Cost: samples x pairs², in one matrix product.
 
@@ -61,10 +64,12 @@ def robustness(flawed: Floats, corrected: Floats, *, samples: int = 2000, seed: 
     draws = np.random.default_rng(seed).multinomial(pairs, np.full(pairs, 1 / pairs), size=samples).astype(np.float64)
     taus = _taus(first, second, draws)
     defined = taus[~np.isnan(taus)]
-    low, high = np.quantile(defined, [(1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2]) if len(defined) else (tau, tau)
-    # A τ is a mean over two pairs at a time, of which one at least is an unseen one.
-    unseen = 1 - (1 - unseen_share(pairs)) ** 2
-    low, high = min(low, tau - unseen * (1 + tau)), max(high, tau + unseen * (1 - tau))
+    if len(defined) and np.ptp(defined) > _ROUNDING:
+        low, high = np.quantile(defined, [(1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2])
+    else:
+        # A τ is a mean over two pairs at a time, of which one at least is an unseen one.
+        unseen = 1 - (1 - unseen_share(pairs)) ** 2
+        low, high = tau - unseen * (1 + tau), tau + unseen * (1 - tau)
     return Robustness(float(tau), float(low), float(high), pairs, left_out, float(np.isnan(taus).mean()))
 
 

@@ -106,7 +106,8 @@ def _common_layout() -> dict[str, Any]:
         "paper_bgcolor": "rgba(0,0,0,0)",
         "plot_bgcolor": "rgba(0,0,0,0)",
         "font": {"family": "system-ui, sans-serif", "size": 13},
-        "margin": {"l": 60, "r": 20, "t": 20, "b": 50},
+        "margin": {"l": 60, "r": 20, "t": 30, "b": 50},
+        "modebar": {"bgcolor": "rgba(0,0,0,0)"},
     }
 
 
@@ -116,7 +117,7 @@ def _layout(plot: Plot) -> dict[str, Any]:
         "xaxis": {"title": {"text": _escaped(plot.x_title)}, "type": "log" if plot.log_x else "linear"},
         "yaxis": {"title": {"text": _escaped(plot.y_title)}, "range": plot.y_range},
         "legend": {"orientation": "h", "y": 1.02, "yanchor": "bottom"},
-        "showlegend": True,
+        "showlegend": len(plot.lines) > 1,
     }
 
 
@@ -178,7 +179,8 @@ def _points(line: Line, number: int) -> list[Any]:
             name=_escaped(line.name),
             mode="markers+text" if line.labels else "markers",
             text=[_escaped(label) for label in line.labels] or None,
-            textposition="top center",
+            # The last stands at the right edge; on their whiskers they would be crossed out.
+            textposition=[*["middle right"] * (len(line.x) - 1), "middle left"],
             cliponaxis=False,
             marker={"color": colour, "symbol": _SYMBOLS[number % len(_SYMBOLS)], "size": 9},
             error_y=_whiskers(line.y, line.low, line.high, colour) if len(line.low) else None,
@@ -197,6 +199,7 @@ def _curve(line: Line, number: int) -> list[Any]:
         name=name,
         legendgroup=name,
         mode="lines+markers",
+        cliponaxis=False,
         line={
             "color": colour,
             "dash": _DASHES[number % len(_DASHES)],
