@@ -22,13 +22,15 @@ class Share:
 
 @dataclass(frozen=True, slots=True)
 class Mean:
-    """A mean with the ends of a 95% interval."""
+    """A mean with the ends of a 95% interval; None where nothing is known of them, as over one thing."""
 
     value: float
-    low: float
-    high: float
+    low: float | None
+    high: float | None
 
     def __str__(self) -> str:
+        if self.low is None or self.high is None:
+            return f"{self.value:.3f}"
         return f"{self.value:.3f} [{self.low:.3f}, {self.high:.3f}]"
 
 
@@ -71,3 +73,15 @@ def more_than_half(chances: Sequence[float]) -> float:
             missed * (1 - chance) + hit * chance for missed, hit in zip([*successes, 0], [0, *successes], strict=True)
         ]
     return sum(successes[len(chances) // 2 + 1 :])
+
+
+def unseen_share(total: int) -> float:
+    """The greatest share of all things that can be unlike each one of so many drawn at random, at 95%.
+
+    Wilson's upper bound for none of ``total``. It keeps an interval from claiming certainty where all that was drawn is
+    equal, of which a bootstrap knows nothing.
+
+    >>> round(unseen_share(5), 2)
+    0.43
+    """
+    return share(0, total).high

@@ -60,7 +60,8 @@ def calibrate(values: Floats, scores: Floats, *, folds: int = 3, seed: int = 0) 
     """Choose a measure's configuration and judge it against people, by cross-validation.
 
     A fact without a value in some configuration is left out of all, so that every configuration is judged on the same
-    facts. Facts are dealt to folds before that: measures of the same facts, with the same seed, share their folds.
+    facts. Facts are dealt to folds before that: measures of the same facts, with the same seed, share their folds. Each
+    row is another fact: one that stood in two rows could be in two folds, and so in training and in what is judged.
 
     Cost: folds x configurations x facts · log facts.
 

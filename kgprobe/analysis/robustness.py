@@ -9,10 +9,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from kgprobe.estimates import CONFIDENCE, unseen_share
+
 Floats = NDArray[np.float64]
 
-# Two-sided, of the bootstrap's percentile interval.
-CONFIDENCE = 0.95
+# Samples whose τ differ by no more are all the same.
+_ROUNDING = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +24,8 @@ class Robustness:
     Attributes:
         tau: Kendall's τ-b in [-1, 1]; NaN where one side has the same value everywhere, or there are fewer than 2
             pairs.
-        low, high: the bootstrap's 95% percentile interval over pairs; NaN where ``tau`` is.
+        low, high: the bootstrap's 95% percentile interval over pairs, where there is one: see :func:`robustness`; NaN
+            where ``tau`` is.
         pairs: how many it is of.
         left_out: how many pairs have no value on one side or the other.
         undefined: the share of bootstrap samples without a τ, of which the interval knows nothing.
@@ -38,6 +41,10 @@ class Robustness:
 
 def robustness(flawed: Floats, corrected: Floats, *, samples: int = 2000, seed: int = 0) -> Robustness:
     """Kendall's τ-b between a measure's values on flawed and on corrected sentences, with a bootstrap interval.
+
+    Of pairs that are all in the same order, few or many, every bootstrap sample says 1. There the interval reaches as
+    far as τ would go if as many pairs as chance could have hidden (:func:`~kgprobe.estimates.unseen_share`) were all in
+    disorder; of those in opposite order likewise.
 
     Cost: samples x pairs², in one matrix product.
 
@@ -57,7 +64,12 @@ def robustness(flawed: Floats, corrected: Floats, *, samples: int = 2000, seed: 
     draws = np.random.default_rng(seed).multinomial(pairs, np.full(pairs, 1 / pairs), size=samples).astype(np.float64)
     taus = _taus(first, second, draws)
     defined = taus[~np.isnan(taus)]
-    low, high = np.quantile(defined, [(1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2]) if len(defined) else (np.nan, np.nan)
+    if len(defined) and np.ptp(defined) > _ROUNDING:
+        low, high = np.quantile(defined, [(1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2])
+    else:
+        # A τ is a mean over two pairs at a time, of which one at least is an unseen one.
+        unseen = 1 - (1 - unseen_share(pairs)) ** 2
+        low, high = tau - unseen * (1 + tau), tau + unseen * (1 - tau)
     return Robustness(float(tau), float(low), float(high), pairs, left_out, float(np.isnan(taus).mean()))
 
 

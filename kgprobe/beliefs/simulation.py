@@ -22,6 +22,9 @@ Positions = NDArray[np.int64]
 # How many points a curve has, about.
 _POINTS = 60
 
+# A fact was asked lately if it was in one of so many last rounds.
+LATELY = 10
+
 
 @dataclass(frozen=True, slots=True)
 class SamplingStrategy:
@@ -53,6 +56,7 @@ class Standing:
         requests: questions asked so far.
         examined: share of the facts with an answer of their own.
         mse: mean squared error of E[theta] = alpha / (alpha + beta) over the examined facts.
+        mse_lately: the same over the facts that were asked in the last ``LATELY`` rounds.
         mse_own: the same with alpha and beta of own answers alone.
         mse_easy, mse_hard: ``mse`` over the examined facts with theta below one half, and over the others.
         answers_easy, answers_hard: mean number of own answers of all facts with theta below one half, and of others.
@@ -65,6 +69,7 @@ class Standing:
     requests: int
     examined: float
     mse: float
+    mse_lately: float
     mse_own: float
     mse_easy: float
     mse_hard: float
@@ -125,6 +130,7 @@ def replay(
     answers = Answers(reference.theta, seed)
     right, wrong = np.zeros(count), np.zeros(count)
     alpha, beta = np.ones(count), np.ones(count)
+    last_asked = np.full(count, -LATELY, dtype=np.int64)
     standings = []
     for number in range(1, max(checkpoints, default=0) + 1):
         touched = np.flatnonzero(alpha + beta > 2)
@@ -134,9 +140,12 @@ def replay(
         # A round asks a fact once at most.
         wrong[asked] += failed
         right[asked] += ~failed
+        last_asked[asked] = number
         alpha, beta = (1 + (received(ends, own) if strategy.propagation else own) for own in (wrong, right))
         if number in checkpoints:
-            standings.append(_standing(reference.theta, hardest_facts, right, wrong, alpha / (alpha + beta)))
+            lately = last_asked > number - LATELY
+            expected = alpha / (alpha + beta)
+            standings.append(_standing(reference.theta, hardest_facts, right, wrong, expected, lately))
     return standings
 
 
@@ -174,7 +183,9 @@ def replay_all(
     return replays
 
 
-def _standing(theta: Floats, hardest: Positions, right: Floats, wrong: Floats, expected: Floats) -> Standing:
+def _standing(
+    theta: Floats, hardest: Positions, right: Floats, wrong: Floats, expected: Floats, lately: NDArray[np.bool_]
+) -> Standing:
     own = right + wrong
     examined = own > 0
     squares = (expected - theta) ** 2
@@ -185,6 +196,7 @@ def _standing(theta: Floats, hardest: Positions, right: Floats, wrong: Floats, e
         requests=int(own.sum()),
         examined=float(examined.mean()),
         mse=_mean(squares[examined]),
+        mse_lately=_mean(squares[lately]),
         mse_own=_mean(squares_own[examined]),
         mse_easy=_mean(squares[examined & easy]),
         mse_hard=_mean(squares[examined & ~easy]),

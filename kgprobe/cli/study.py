@@ -129,8 +129,13 @@ def sizes(models: tuple[str, ...], asked: FactsAsked, given: dict[str, Any], com
 def robustness(table: Path, model: str, given: dict[str, Any], common: Common) -> None:
     """How much measures mind flawed sentences: τ between flawed and corrected verbalizations.
 
-    TABLE is a CSV file with the columns triples_raw, triples, context, verbalization, errors and correction.
-    """
+    TABLE is a CSV file, one sentence a line with its correction; ids and labels of the triple, and when it held. The
+    object has to stand last in both sentences; context is present or past, errors are yours to name. For example:
+
+    \b
+    triples_raw,triples,context,verbalization,errors,correction
+    "('Q17', 'P36', 'Q1490')","(Japan, capital, Tokyo, start=None, end=None)",present,capital of Japan is Tokyo,article,The capital of Japan is Tokyo
+    """  # noqa: D301, E501
     from kgprobe.library.measure_studies import study_robustness
 
     _study_measures(study_robustness, model, table, common, given)
@@ -144,8 +149,14 @@ def robustness(table: Path, model: str, given: dict[str, Any], common: Common) -
 def calibration(scores: Path, model: str, given: dict[str, Any], common: Common) -> None:
     """How well measures agree with people: cross-validated Kendall's τ with human scores.
 
-    SCORES is a JSON file: a list of objects with subject, relation, object (ids) and human_score.
-    """
+    SCORES is a CSV file with a header, or a JSON list of objects, with the subject, relation and object of facts (ids)
+    and the share of people who found that the model knows them, from 0 to 1. For example:
+
+    \b
+    subject,relation,object,human_score
+    Q17,P36,Q1490,0.9
+    Q142,P36,Q90,0.75
+    """  # noqa: D301
     from kgprobe.library.measure_studies import study_calibration
 
     _study_measures(study_calibration, model, scores, common, given)
@@ -217,13 +228,14 @@ def _about(asked: FactsAsked, common: Common) -> dict[str, Any]:
 
 
 def show(result: "StudyResult", as_json: bool) -> None:
-    """Print a study's table and where its page and data are, or the same as JSON."""
+    """Print a study's verdict, its table and where its page and data are, or the same as JSON."""
     tell_missing(result.missing)
     page, table = result.page(), result.table()
     if as_json:
         shown = {
             "study": result.study.name,
             "title": table.title,
+            "verdict": result.study.verdict,
             "table": table.rows,
             "notes": table.notes,
             "data": str(result.data),
@@ -235,6 +247,8 @@ def show(result: "StudyResult", as_json: bool) -> None:
 
     from kgprobe.report.tables import notes_of, rich_table
 
-    Console().print(Group(rich_table(replace(table, notes=())), *notes_of(table.notes)))
+    (verdict,) = notes_of([result.study.verdict])
+    verdict.stylize("bold")
+    Console().print(Group(verdict, rich_table(replace(table, notes=())), *notes_of(table.notes)))
     click.echo(f"Page: {page.as_uri()}")
     click.echo(f"Data: {result.data}")

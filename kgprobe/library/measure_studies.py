@@ -105,8 +105,8 @@ def study_calibration(
     Cost: each measure over all facts, in all of their relations' sentences; as in :func:`study_robustness`.
 
     Args:
-        scores: what people found: a JSON file with a list of objects, or such a list; each has subject, relation and
-            object (ids) and human_score, from 0 to 1.
+        scores: what people found: a list of objects with subject, relation and object (ids) and human_score, from 0
+            to 1; or a file of them, JSON or CSV. A fact with several scores counts once, with their mean.
 
     Other arguments and errors as in :func:`study_robustness`.
     """
@@ -120,8 +120,7 @@ def study_calibration(
     study = calibration_study(
         lambda name: measured(name, items),
         measures.names,
-        scored.scores,
-        scored.missing,
+        scored,
         measures.model,
         {"scores": origin, "facts": len(items), **measures.config},
         seed=seed,

@@ -158,7 +158,7 @@ def study_sizes(
     """
     different = list({_name(one): one for one in models}.values())
     if len(different) < 2:
-        raise ArgumentError("models", f"names {len(different)}: a line through sizes needs two models at least.")
+        raise ArgumentError("models", f"names {len(different)}: to compare sizes, two models are needed.")
     measuring, missing = _listed(graph, measuring)
     given = SIZES_DEFAULTS | measuring
     # No name is given to a model that is opened, so that it goes before the next one comes.

@@ -47,8 +47,8 @@ class StudyResult:
         return Table(self.study.name, self.study.title, self.study.table, self.study.notes)
 
     def summary(self) -> str:
-        """What was studied, and what the numbers say, a sentence a line."""
-        return "\n".join([self.study.title, *self.study.notes])
+        """What was studied, what was found, and what the numbers say, a sentence a line."""
+        return "\n".join([self.study.title, self.study.verdict, *self.study.notes])
 
     def __repr__(self) -> str:
         return self.summary()

@@ -20,7 +20,13 @@ def write_study(study: Study, folder: Path) -> None:
         KgprobeError: a file cannot be written.
     """
     make_folder(folder)
-    whole = {"name": study.name, "title": study.title, "notes": study.notes, "config": study.config}
+    whole = {
+        "name": study.name,
+        "title": study.title,
+        "verdict": study.verdict,
+        "notes": study.notes,
+        "config": study.config,
+    }
     with replacing(folder / WHOLE) as unfinished:
         unfinished.write_bytes(msgspec.json.encode({**whole, "table": study.table, "data": study.data}))
     with replacing(folder / DATA) as unfinished, open(unfinished, "w", newline="", encoding="utf-8") as file:

@@ -1,5 +1,11 @@
-"""A study as a page that loads nothing from elsewhere: the plots, the table, and what is to be said of them."""
+"""A study as a page: its verdict, the plots, the table, and what is to be said of them.
 
+The script that draws (plotly) lies once in the folder above the studies' own, so that a page is small; without it,
+everything but the plots is there. Plots have the page's colours, light or dark.
+"""
+
+import os
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -8,35 +14,62 @@ import msgspec
 from kgprobe.files import make_folder, replacing
 from kgprobe.report.cells import is_number, shown
 from kgprobe.report.page import render_page
-from kgprobe.studies.study import Line, Plot, Study
+from kgprobe.studies.study import CategoryPlot, Line, Plot, Study
 from kgprobe.texts import visible
 
 PAGE = "study.html"
 
-_COLOURS = ("#4269d0", "#efb118", "#ff725c", "#6cc5b0", "#3ca951", "#a463f2", "#97bbf5", "#9c6b4e")
+# Each stands out, three to one at least, from a light page and from a dark one.
+COLOURS = ("#3f7fd9", "#d4762c", "#1f9d8f", "#d9534f", "#9b6dd6", "#8a8a2a", "#d0559b", "#a9745b")
+# Curves that lie on each other show through: broad and whole below, narrow and broken above.
+_DASHES = ("solid", "dash", "dot", "dashdot", "longdash", "longdashdot")
+_SYMBOLS = ("circle", "square", "diamond", "triangle-up", "cross", "x", "triangle-down", "star")
+_WIDTHS = (4.0, 3.0, 2.5, 2.0, 1.5)
+# Marks along a curve, about.
+_MARKS = 8
+
+_ROW_PIXELS = 34
 
 
 def write_study_page(study: Study, folder: Path) -> Path:
     """Write the page of a study into a folder, which is made, and give its path.
 
-    Whatever names and notes hold shows as text. Cost: a second, and 5 MB for the script that draws.
+    The script goes into the folder above, if it is not there yet: 5 MB, which all pages beside this one share.
+    Whatever names and notes hold shows as text.
 
     Raises:
         KgprobeError: it cannot be written.
     """
     make_folder(folder)
+    script = _shared_script(folder)
     path = folder / PAGE
     with replacing(path) as unfinished:
-        unfinished.write_text(_rendered(study), encoding="utf-8")
+        unfinished.write_text(_rendered(study, script), encoding="utf-8")
     return path
 
 
-def _rendered(study: Study) -> str:
+def _shared_script(folder: Path) -> str:
+    """The script's name, which is its version's; it is above this folder from then on."""
+    import plotly.offline
+
+    script = folder.parent / f"plotly-{plotly.offline.get_plotlyjs_version()}.min.js"
+    if not script.exists():
+        # Other processes may be at it, too: each writes a file of its own, and the last one stays.
+        own = script.with_name(f"{script.name}.{os.getpid()}")
+        with replacing(own) as unfinished:
+            unfinished.write_text(plotly.offline.get_plotlyjs(), encoding="utf-8")
+        with replacing(script) as unfinished:
+            os.replace(own, unfinished)
+    return script.name
+
+
+def _rendered(study: Study, script: str) -> str:
     config = msgspec.json.format(msgspec.json.encode(study.config), indent=2).decode()
     return render_page(
         "study.html",
         {"shown": shown},
         study=study,
+        script=script,
         columns=list(study.table[0]) if study.table else [],
         numeric=lambda name: all(row[name] is None or is_number(row[name]) for row in study.table),
         plots=[(plot.title, _drawn(plot, place)) for place, plot in enumerate(study.plots)],
@@ -44,61 +77,157 @@ def _rendered(study: Study) -> str:
     )
 
 
-def _drawn(plot: Plot, place: int) -> str:
-    """A plot with the script that draws it; the first one brings what all of them need."""
+def _drawn(plot: Plot | CategoryPlot, place: int) -> str:
+    """A plot without the script that draws it."""
     import plotly.graph_objects as go
 
-    figure = go.Figure()
-    for number, line in enumerate(plot.lines):
-        for trace in _traces(line, _COLOURS[number % len(_COLOURS)]):
-            figure.add_trace(trace)
-    figure.update_layout(**_layout(plot))
+    height = 480
+    if isinstance(plot, CategoryPlot):
+        figure = go.Figure(_category_trace(plot), layout=_category_layout(plot))
+        height = 110 + _ROW_PIXELS * len(plot.categories)
+    else:
+        figure = go.Figure(layout=_layout(plot))
+        for number, line in enumerate(plot.lines):
+            figure.add_traces(_points(line, number) if line.points else _curve(line, number))
     drawn: str = figure.to_html(
-        include_plotlyjs=place == 0, full_html=False, div_id=f"plot-{place}", default_height="30rem"
+        include_plotlyjs=False,
+        full_html=False,
+        div_id=f"plot-{place}",
+        default_height=f"{height}px",
+        config={"displaylogo": False, "responsive": True},
     )
     return drawn
 
 
-def _layout(plot: Plot) -> dict[str, Any]:
+def _common_layout() -> dict[str, Any]:
+    """Nothing of its own behind the figure: the page's colours are laid over the rest by its style sheet."""
     return {
-        "template": "plotly_white",
-        "xaxis": {"title": {"text": _escaped(plot.x_title)}, "type": "log" if plot.log_x else "linear"},
-        "yaxis": {"title": {"text": _escaped(plot.y_title)}, "range": plot.y_range},
-        "legend": {"orientation": "h", "y": 1.02, "yanchor": "bottom"},
-        "margin": {"l": 60, "r": 20, "t": 20, "b": 50},
+        "template": "none",
+        "paper_bgcolor": "rgba(0,0,0,0)",
+        "plot_bgcolor": "rgba(0,0,0,0)",
+        "font": {"family": "system-ui, sans-serif", "size": 13},
+        "margin": {"l": 60, "r": 20, "t": 30, "b": 50},
+        "modebar": {"bgcolor": "rgba(0,0,0,0)"},
     }
 
 
-def _traces(line: Line, colour: str) -> list[Any]:
+def _layout(plot: Plot) -> dict[str, Any]:
+    return {
+        **_common_layout(),
+        "xaxis": {"title": {"text": _escaped(plot.x_title)}, "type": "log" if plot.log_x else "linear"},
+        "yaxis": {"title": {"text": _escaped(plot.y_title)}, "range": plot.y_range},
+        "legend": {"orientation": "h", "y": 1.02, "yanchor": "bottom"},
+        "showlegend": len(plot.lines) > 1,
+    }
+
+
+def _category_layout(plot: CategoryPlot) -> dict[str, Any]:
+    names = [_escaped(category.name) for category in plot.categories]
+    return {
+        **_common_layout(),
+        "xaxis": {"title": {"text": _escaped(plot.value_title)}, "range": plot.value_range, "zeroline": True},
+        # The first on top, as in the table; those without a value keep their place.
+        "yaxis": {
+            "type": "category",
+            "categoryorder": "array",
+            "categoryarray": names[::-1],
+            "range": [-0.5, len(names) - 0.5],
+            "automargin": True,
+        },
+        "showlegend": False,
+    }
+
+
+def _category_trace(plot: CategoryPlot) -> Any:
     import plotly.graph_objects as go
 
-    name = _escaped(line.name)
-    traces = [
+    valued = [one for one in plot.categories if one.value is not None]
+    return go.Scatter(
+        x=[one.value for one in valued],
+        y=[_escaped(one.name) for one in valued],
+        mode="markers",
+        marker={"color": COLOURS[0], "size": 10},
+        error_x=_whiskers(
+            [one.value for one in valued], [one.low for one in valued], [one.high for one in valued], COLOURS[0]
+        ),
+    )
+
+
+def _whiskers(values: Sequence[Any], lows: Sequence[Any], highs: Sequence[Any], colour: str) -> dict[str, Any]:
+    """From each value to its ends; none where it has none."""
+    ends = list(zip(values, lows, highs, strict=True))
+    return {
+        "type": "data",
+        "symmetric": False,
+        "array": [0 if high is None else high - value for value, _, high in ends],
+        "arrayminus": [0 if low is None else value - low for value, low, _ in ends],
+        "color": colour,
+        "thickness": 1.5,
+        "width": 4,
+    }
+
+
+def _points(line: Line, number: int) -> list[Any]:
+    """Marks with whiskers, and their names beside them."""
+    import plotly.graph_objects as go
+
+    colour = COLOURS[number % len(COLOURS)]
+    return [
         go.Scatter(
             x=list(line.x),
             y=list(line.y),
-            name=name,
-            legendgroup=name,
-            mode="markers" if line.points else "lines",
-            line={"color": colour},
-            marker={"color": colour},
+            name=_escaped(line.name),
+            mode="markers+text" if line.labels else "markers",
+            text=[_escaped(label) for label in line.labels] or None,
+            # The last stands at the right edge; on their whiskers they would be crossed out.
+            textposition=[*["middle right"] * (len(line.x) - 1), "middle left"],
+            cliponaxis=False,
+            marker={"color": colour, "symbol": _SYMBOLS[number % len(_SYMBOLS)], "size": 9},
+            error_y=_whiskers(line.y, line.low, line.high, colour) if len(line.low) else None,
         )
     ]
-    if len(line.low):
-        # Behind the curve: along the upper bound and back along the lower one.
-        band = go.Scatter(
-            x=[*line.x, *reversed(line.x)],
-            y=[*line.high, *reversed(line.low)],
-            fill="toself",
-            fillcolor=colour,
-            opacity=0.15,
-            line={"width": 0},
-            hoverinfo="skip",
-            showlegend=False,
-            legendgroup=name,
-        )
-        traces.insert(0, band)
-    return traces
+
+
+def _curve(line: Line, number: int) -> list[Any]:
+    """A line with marks, and its band behind it."""
+    import plotly.graph_objects as go
+
+    colour, name = COLOURS[number % len(COLOURS)], _escaped(line.name)
+    curve = go.Scatter(
+        x=list(line.x),
+        y=list(line.y),
+        name=name,
+        legendgroup=name,
+        mode="lines+markers",
+        cliponaxis=False,
+        line={
+            "color": colour,
+            "dash": _DASHES[number % len(_DASHES)],
+            "width": _WIDTHS[min(number, len(_WIDTHS) - 1)],
+        },
+        marker={
+            "color": colour,
+            "symbol": _SYMBOLS[number % len(_SYMBOLS)],
+            "size": 8,
+            "maxdisplayed": _MARKS,
+        },
+    )
+    if not len(line.low):
+        return [curve]
+    # Along the upper bound and back along the lower one.
+    band = go.Scatter(
+        x=[*line.x, *reversed(line.x)],
+        y=[*line.high, *reversed(line.low)],
+        fill="toself",
+        fillcolor=colour,
+        opacity=0.12,
+        mode="lines",
+        line={"width": 0},
+        hoverinfo="skip",
+        showlegend=False,
+        legendgroup=name,
+    )
+    return [band, curve]
 
 
 def _escaped(text: str) -> str:

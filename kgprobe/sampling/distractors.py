@@ -26,6 +26,7 @@ class Distractor:
         number: the entity's in the graph, by which strategies name it.
         reason: why it qualifies, a phrase for people.
         former: whether it is a temporal distractor: right in the past.
+        unlike: whether it was taken for want of others that are like the object: it shares no feature with it.
     """
 
     id: str
@@ -34,6 +35,7 @@ class Distractor:
     number: int
     reason: str
     former: bool = False
+    unlike: bool = False
 
 
 class Retriever(Protocol):

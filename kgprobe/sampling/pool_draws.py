@@ -8,7 +8,7 @@ its batch and the number of entities that are wanted, some 150 look-ups each at 
 import zlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -72,7 +72,7 @@ class Pool:
 
 
 @dataclass(slots=True)
-class _Draw(Generic[T]):
+class Draw(Generic[T]):
     """The numbers still to be tried for one fact, and what was found.
 
     Attributes:
@@ -89,6 +89,14 @@ class _Draw(Generic[T]):
     share: float
     found: dict[int, T] = field(default_factory=dict)
     tried: int = 0
+
+    @classmethod
+    def of_members(cls, key: FactKey, members: NDArray[Any], seed: Sequence[int]) -> "Draw[T]":
+        """From a list of members, each of which stands there once."""
+        generator = generator_of(key, seed)
+        if len(members) <= SHUFFLED_MEMBERS:
+            return cls(key, generator, generator.permutation(members), None, len(members), 1.0)
+        return cls(key, generator, None, members, len(members), 1.0)
 
     def numbers(self, count: int) -> list[int]:
         """The next numbers to try: more than are missing, since some will be turned down."""
@@ -108,6 +116,22 @@ class _Draw(Generic[T]):
     def goes_on(self, count: int) -> bool:
         """Whether there may be more; a large pool runs dry only if nearly all its members are turned down."""
         return len(self.found) < count and (self.shuffled is not None or self.tried < PATIENCE * count / self.share)
+
+
+def generator_of(key: FactKey, seed: Sequence[int]) -> np.random.Generator:
+    """What is random about one fact: it follows from the seed and the fact's id, whatever stands beside it."""
+    return np.random.default_rng([*seed, zlib.crc32(key.fact.encode())])
+
+
+def go_through(draws: Sequence[Draw[T]], count: int, test: Test[T]) -> None:
+    """Draw until so many are found for each fact, or until there are no more."""
+    pending = [draw for draw in draws if draw.goes_on(count)]
+    while pending:
+        rows = [(draw, draw.numbers(count)) for draw in pending]
+        rows = [(draw, numbers) for draw, numbers in rows if numbers]
+        for (draw, _), found in zip(rows, test([(draw.key, numbers) for draw, numbers in rows]), strict=True):
+            draw.found |= found
+        pending = [draw for draw, _ in rows if draw.goes_on(count)]
 
 
 class PoolDraws:
@@ -132,34 +156,23 @@ class PoolDraws:
         Returns:
             one list a fact, in the order of the keys; shorter than ``count`` where the pool has no more.
         """
-        draws: list[_Draw[T]] = self._begin(keys, pools, seed)
-        pending = draws
-        while pending:
-            rows = [(draw, draw.numbers(count)) for draw in pending]
-            rows = [(draw, numbers) for draw, numbers in rows if numbers]
-            for (draw, _), found in zip(rows, test([(draw.key, numbers) for draw, numbers in rows]), strict=True):
-                draw.found |= found
-            pending = [draw for draw, _ in rows if draw.goes_on(count)]
+        draws: list[Draw[T]] = self._begin(keys, pools, seed)
+        go_through(draws, count, test)
         return [list(draw.found.values())[:count] for draw in draws]
 
-    def _begin(self, keys: Sequence[FactKey], pools: Mapping[str, Pool], seed: Sequence[int]) -> list[_Draw[T]]:
+    def _begin(self, keys: Sequence[FactKey], pools: Mapping[str, Pool], seed: Sequence[int]) -> list[Draw[T]]:
         self._remember({group for pool in pools.values() if pool.is_listed for group in pool.lists})
         unions: dict[tuple[Members, ...], NDArray[np.int64]] = {}
-        draws: list[_Draw[T]] = []
+        draws: list[Draw[T]] = []
         for key in keys:
-            generator = np.random.default_rng([*seed, zlib.crc32(key.fact.encode())])
             pool = pools[key.fact]
             if not pool.is_listed:
                 share = min(1.0, pool.size / max(1, pool.total))
-                draws.append(_Draw(key, generator, None, None, pool.total, share))
+                draws.append(Draw(key, generator_of(key, seed), None, None, pool.total, share))
                 continue
             if pool.lists not in unions:
                 unions[pool.lists] = np.unique(np.concatenate([self._members[group] for group in pool.lists]))
-            members = unions[pool.lists]
-            if len(members) <= SHUFFLED_MEMBERS:
-                draws.append(_Draw(key, generator, generator.permutation(members), None, len(members), 1.0))
-            else:
-                draws.append(_Draw(key, generator, None, members, len(members), 1.0))
+            draws.append(Draw.of_members(key, unions[pool.lists], seed))
         return draws
 
     def _remember(self, groups: set[Members]) -> None:

@@ -1,7 +1,8 @@
 """Semantic distractors: those most like the object, by the features they share.
 
 Section 3.3 of the distractor paper; docs/methods.md, 1. :mod:`.features` says what features are and how they weigh,
-:mod:`.nearest` finds those most like the object, and the graph turns down who is no distractor.
+:mod:`.nearest` finds those most like the object, and the graph turns down who is no distractor. Where too few share
+anything with the object, others of its type follow at random (:mod:`.pool_draws`), marked as unlike it.
 """
 
 from collections.abc import Callable, Collection, Sequence
@@ -15,6 +16,7 @@ from kgprobe.sampling.distractors import Distractor, admissible
 from kgprobe.sampling.features import K1, B, FeatureIndex, Floats, Int32s, open_features
 from kgprobe.sampling.keys import FactKey
 from kgprobe.sampling.nearest import Search
+from kgprobe.sampling.pool_draws import Draw, go_through
 
 # How many shared features a reason names.
 SHOWN_FEATURES = 3
@@ -27,10 +29,10 @@ class _Ranking:
     Attributes:
         entity: the object's number; -1 where it was not loaded itself.
         groups: its types' places in the index; without a type, the relation's.
-        ranked: the best entities, whether they are distractors or not.
+        ranked: the best entities that share a feature with the object, whether they are distractors or not.
         scores: of these.
         found: the distractors among them.
-        complete: whether the groups have no more.
+        complete: whether the groups have no more that share one.
     """
 
     key: FactKey
@@ -74,15 +76,10 @@ class SemanticDistractors:
         parameters = {"k1": K1, "b": B} if self._weighting == "bm25" else {}
         return {"strategy": self.name, "weighting": self._weighting, **parameters}
 
-    def retrieve(
-        self,
-        keys: Sequence[FactKey],
-        count: int,
-        seed: Sequence[int],  # noqa: ARG002
-    ) -> list[list[Distractor]]:
+    def retrieve(self, keys: Sequence[FactKey], count: int, seed: Sequence[int]) -> list[list[Distractor]]:
         """The distractors most like each fact's object; see :class:`~kgprobe.sampling.distractors.Retriever`.
 
-        Nothing here is random. Those that share no feature with the object come last.
+        Those that share no feature with the object come last, in random order; nothing else here is random.
 
         Cost: a search for each object (:meth:`.nearest.Search.nearest`), a look-up in the graph for each distractor.
         """
@@ -99,7 +96,26 @@ class SemanticDistractors:
                 ranking.found |= found
             pending = [ranking for ranking in pending if len(ranking.found) < count and not ranking.complete]
             wanted *= 2
+        self._fill_up(rankings, count, seed)
         return self._explained([(ranking, list(ranking.found)[:count]) for ranking in rankings])
+
+    def _fill_up(self, rankings: Sequence[_Ranking], count: int, seed: Sequence[int]) -> None:
+        """Add random members of the groups where too few are like the object.
+
+        All that share a feature with it have been looked at by then and are few, so hardly a draw is in vain.
+        """
+        short = [ranking for ranking in rankings if len(ranking.found) < count and ranking.entity >= 0]
+        members: dict[tuple[int, ...], Int32s] = {(): np.empty(0, dtype=np.int32)}
+        draws = []
+        for ranking in short:
+            groups = ranking.groups
+            if groups not in members:
+                its = [self._index.members[group] for group in groups]
+                members[groups] = its[0] if len(its) == 1 else np.unique(np.concatenate(its))
+            draw: Draw[Distractor] = Draw.of_members(ranking.key, members[groups], seed)
+            draw.found = ranking.found
+            draws.append(draw)
+        go_through(draws, count, lambda rows: admissible(self._graph, rows))
 
     def _begin(self, keys: Sequence[FactKey]) -> list[_Ranking]:
         rows = self._graph.read("sample/targets", rows=[key._asdict() for key in keys])
@@ -125,8 +141,10 @@ class SemanticDistractors:
             if like not in nearest:
                 nearest[like] = self._search.nearest(ranking.entity, ranking.groups, wanted)
             before = len(ranking.ranked)
-            ranking.ranked, ranking.scores = nearest[like]
-            ranking.complete = len(ranking.ranked) < wanted
+            ranked, scores = nearest[like]
+            sharing = int(np.count_nonzero(scores > 0))
+            ranking.ranked, ranking.scores = ranked[:sharing], scores[:sharing]
+            ranking.complete = sharing < wanted
             untested.append(ranking.ranked[before:])
         return untested
 
@@ -140,11 +158,13 @@ class SemanticDistractors:
             scores = dict(zip(ranking.ranked.tolist(), ranking.scores.tolist(), strict=True))
             distractors = []
             for number, features_ in zip(numbers, its, strict=True):
-                likeness = self._likeness(ranking, scores[number])
-                in_what = ", ".join(names[feature] for feature in features_)
                 distractor = ranking.found[number]
-                why = f"{likeness}: {in_what}" if features_ else "shares no feature with it"
-                distractors.append(replace(distractor, reason=f"{distractor.reason}; {why}"))
+                unlike = number not in scores
+                why = "shares no feature with it"
+                if not unlike:
+                    in_what = ", ".join(names[feature] for feature in features_)
+                    why = f"{self._likeness(ranking, scores[number])}: {in_what}"
+                distractors.append(replace(distractor, reason=f"{distractor.reason}; {why}", unlike=unlike))
             explained.append(distractors)
         return explained
 

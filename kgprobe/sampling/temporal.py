@@ -47,7 +47,7 @@ class TemporalDistractors:
     def retrieve(self, keys: Sequence[FactKey], count: int, seed: Sequence[int]) -> list[list[Distractor]]:
         """Former objects, then what is like the object; see :class:`~kgprobe.sampling.distractors.Retriever`.
 
-        Nothing here is random.
+        Random is the order of those that share no feature with the object, and nothing else.
 
         Cost: a walk through the facts of each subject, and that of semantic distractors.
         """

@@ -12,10 +12,13 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from kgprobe.errors import KgprobeError
-from kgprobe.probes.distractors.curves import Curve, Measured, mean_curve, shown_numbers
+from kgprobe.probes.distractors.curves import Curve, Measured, mean_at, mean_curve, shown_numbers, unlike_notes
 from kgprobe.studies.study import Line, Plot, Study, line_of
 
 Floats = NDArray[np.float64]
+
+# From such a τ with the last n on, the order of the facts counts as settled.
+SETTLED = 0.9
 
 
 def counts_study(measured: Measured, model: str, config: Mapping[str, Any], seed: int = 0) -> Study:
@@ -43,11 +46,12 @@ def counts_study(measured: Measured, model: str, config: Mapping[str, Any], seed
     shown = set(shown_numbers(len(numbers)))
     fewer = int((measured.present < len(numbers)).sum())
     notes = [f"τ: Kendall's, over facts, between the measure at n and at n = {len(numbers)}."]
-    notes += [_enough(name, its) for name, its in settled.items()]
     if fewer:
         notes.append(f"{fewer:,} facts have fewer than {len(numbers)} distractors; they count with those they have.")
+    notes += unlike_notes(measured)
     return Study(
         name="distractors",
+        verdict=_verdict(settled),
         title=f"Min@n and Avg@n by the number of distractors · {model} · {len(measured.facts):,} facts",
         data=data,
         table=[row for row in data if row["n"] in shown],
@@ -58,25 +62,32 @@ def counts_study(measured: Measured, model: str, config: Mapping[str, Any], seed
 
 
 def settling(values: Floats) -> Floats:
-    """Kendall's τ (b), over facts, between each column and the last; NaN where a column is constant.
+    """Kendall's τ (b), over facts, between each column and the last; NaN where a column is constant, and of one fact.
 
     Args:
         values: shape (facts, n).
     """
+    if len(values) < 2:
+        return np.full(values.shape[1], np.nan)
     return np.array([stats.kendalltau(column, values[:, -1]).statistic for column in values.T])
 
 
 def _row(n: int, chance: float, curves: Mapping[str, Curve], settled: Mapping[str, Floats]) -> dict[str, Any]:
     row: dict[str, Any] = {"n": n, "chance": chance}
     for name, curve in curves.items():
-        row |= {name: float(curve.mean[n - 1]), f"{name} low": float(curve.low[n - 1])}
-        row |= {f"{name} high": float(curve.high[n - 1]), f"τ {name}": float(settled[name][n - 1])}
+        at = mean_at(curve, n)
+        row |= {name: at.value, f"{name} low": at.low, f"{name} high": at.high}
+        row |= {f"τ {name}": float(settled[name][n - 1])}
     return row
 
 
-def _enough(name: str, settled: Floats, level: float = 0.9) -> str:
-    below = np.flatnonzero(~(settled >= level))
+def _verdict(settled: Mapping[str, Floats]) -> str:
+    return f"Enough distractors: {'; '.join(_enough(name, its) for name, its in settled.items())} (τ ≥ {SETTLED})."
+
+
+def _enough(name: str, settled: Floats) -> str:
+    below = np.flatnonzero(~(settled >= SETTLED))
     n = 1 if not len(below) else int(below[-1]) + 2
-    if n > len(settled):
-        return f"{name}: its order of the facts has not settled (τ ≥ {level}) before the last n."
-    return f"{name}: from n = {n} on, its order of the facts has settled (τ ≥ {level})."
+    if n >= len(settled):
+        return f"{name} has not settled its order of the facts before the last n, {len(settled)}"
+    return f"{name} has settled its order of the facts from n = {n} on"

@@ -10,13 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kgprobe.analysis.robustness import robustness
+from kgprobe.estimates import Mean
 from kgprobe.graph.client import Graph
 from kgprobe.probes.clozes import ClozeItem
 from kgprobe.sampling.facts import describe_facts
 from kgprobe.sampling.keys import FactKey
 from kgprobe.studies.measures import Scores
 from kgprobe.studies.notes import counted
-from kgprobe.studies.study import Line, Plot, Study
+from kgprobe.studies.study import Category, CategoryPlot, Study
 from kgprobe.verbalize.corrections import Pair
 
 Floats = NDArray[np.float64]
@@ -60,7 +61,7 @@ def robustness_study(
     config: Mapping[str, Any],
     seed: int = 0,
 ) -> Study:
-    """τ of every measure in every configuration.
+    """τ of every measure in every configuration; table and plot have the largest ones.
 
     Args:
         measure: gives a measure of questions by its name.
@@ -72,46 +73,79 @@ def robustness_study(
         seed: of the bootstrap over pairs.
     """
     data: list[dict[str, Any]] = []
+    shown: list[dict[str, Any]] = []
     reasons: list[str] = []
     for name in names:
         before, after = measure(name, flawed), measure(name, corrected)
         reasons += [f"{name}: {reason}" for reason in {**before.reasons, **after.reasons}.values()]
+        largest = largest_configurations(before.configurations)
         for column, options in enumerate(before.configurations):
             found = robustness(before.values[:, column], after.values[:, column], seed=seed)
-            data.append(
-                {
-                    "measure": name,
-                    "options": ", ".join(f"{option} = {value}" for option, value in options.items()),
-                    "τ": found.tau,
-                    "low": found.low,
-                    "high": found.high,
-                    "pairs": found.pairs,
-                    "left out": found.left_out,
-                }
-            )
-    # With the most distractors, the widest beam: what a user would take without calibration.
-    last = {
-        row["measure"] + row["options"].split(",")[0] * row["measure"].startswith("distractors"): row for row in data
-    }
-    ordered = sorted(last.values(), key=lambda row: -np.nan_to_num(row["τ"], nan=-2))
-    places = list(range(1, len(ordered) + 1))
+            row = {
+                "measure": name,
+                "options": ", ".join(f"{option} = {value}" for option, value in options.items()),
+                "τ": _number(found.tau),
+                "low": _number(found.low),
+                "high": _number(found.high),
+                "pairs": found.pairs,
+                "left out": found.left_out,
+            }
+            data.append(row)
+            if column in largest:
+                shown.append(row)
+    ordered = sorted(shown, key=lambda row: -2.0 if row["τ"] is None else row["τ"], reverse=True)
     return Study(
         name="robustness",
+        verdict=_verdict(ordered),
         title=f"Robustness to verbalization errors · {model} · {len(flawed)} pairs of sentences",
         data=data,
         table=ordered,
         plots=[
-            Plot(
+            CategoryPlot(
                 "Flawed sentences against corrected ones",
-                "measure, most robust first",
-                "Kendall's τ, flawed against corrected",
-                [
-                    Line(f"{place}. {row['measure']} {row['options']}", [place], [row["τ"]], points=True)
-                    for place, row in zip(places, ordered, strict=True)
-                ],
-                y_range=(-1.0, 1.0),
+                "Kendall's τ, flawed against corrected, with 95% intervals",
+                [Category(_called(row), row["τ"], row["low"], row["high"]) for row in ordered],
+                (-1.0, 1.0),
             )
         ],
-        notes=[*counted("Not paired", left_out), *counted("No value", reasons)],
+        notes=[
+            "Shown is each measure with the greatest n and the widest beam of those tried, each aggregation by itself:"
+            f" what one would take without calibration. The data have all {len(data):,} configurations.",
+            *counted("Not paired", left_out),
+            *counted("No value", reasons),
+        ],
         config=config,
     )
+
+
+def largest_configurations(configurations: Sequence[Mapping[str, Any]]) -> list[int]:
+    """The places of those with the greatest numbers (n, width), one for each combination of what is no number."""
+    largest: dict[tuple[Any, ...], int] = {}
+    for place, options in enumerate(configurations):
+        words = tuple(value for value in options.values() if isinstance(value, str))
+        if words not in largest or _numbers(options) > _numbers(configurations[largest[words]]):
+            largest[words] = place
+    return sorted(largest.values())
+
+
+def _numbers(options: Mapping[str, Any]) -> tuple[Any, ...]:
+    return tuple(value for value in options.values() if not isinstance(value, str))
+
+
+def _number(value: float) -> float | None:
+    return None if np.isnan(value) else value
+
+
+def _called(row: Mapping[str, Any]) -> str:
+    return f"{row['measure']} ({row['options']})" if row["options"] else str(row["measure"])
+
+
+def _verdict(ordered: Sequence[Mapping[str, Any]]) -> str:
+    """The measures that mind flaws least and most."""
+    valued = [row for row in ordered if row["τ"] is not None]
+    if not valued:
+        return "No measure puts these facts into an order, so nothing can be said of robustness."
+    told = [f"{_called(row)}, τ {Mean(row['τ'], row['low'], row['high'])}" for row in (valued[0], valued[-1])]
+    if len(valued) == 1:
+        return f"Flawed sentences against corrected ones: {told[0]}."
+    return f"Flaws of sentences matter least to {told[0]}, and most to {told[1]}."

@@ -21,6 +21,9 @@ Floats = NDArray[np.float64]
 # Subsets of each size that are drawn for every fact.
 _DRAWS = 50
 
+# From such a τ with all sentences on, fewer are enough.
+ENOUGH = 0.9
+
 
 def sentences_study(
     outcomes: Iterable[Outcome], count: int, model: str, config: Mapping[str, Any], seed: int = 0
@@ -50,6 +53,7 @@ def sentences_study(
     lines = [Line(name, [row["sentences"] for row in data], [row[name] for row in data]) for name in ("τ Min", "τ Avg")]
     return Study(
         name="sentences",
+        verdict=_verdict(data),
         title=f"Min@{count} and Avg@{count} by the number of cloze sentences · {model} · {len(several):,} facts",
         data=data,
         table=data,
@@ -62,6 +66,15 @@ def sentences_study(
         ],
         config=config,
     )
+
+
+def _verdict(data: Sequence[Mapping[str, Any]]) -> str:
+    most = data[-1]["sentences"]
+    told = []
+    for name in ("Min", "Avg"):
+        enough = next((row["sentences"] for row in data if row[f"τ {name}"] >= ENOUGH), None)
+        told.append(f"{name} takes {enough}" if enough else f"{name} never gets there")
+    return f"For the order that all sentences, {most} at most, give to the facts (τ ≥ {ENOUGH}): {', '.join(told)}."
 
 
 def _by_sentence(outcomes: Iterable[Outcome], count: int) -> list[Floats]:

@@ -11,7 +11,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kgprobe.probes.distractors.curves import Measured, common_facts, curve_rows, mean_curve, shown_numbers, values_of
+from kgprobe.estimates import Mean
+from kgprobe.probes.distractors.curves import (
+    Curve,
+    Measured,
+    common_facts,
+    curve_rows,
+    mean_at,
+    mean_curve,
+    shown_numbers,
+    unlike_notes,
+    values_of,
+)
 from kgprobe.studies.study import Plot, Study, line_of
 
 Floats = NDArray[np.float64]
@@ -40,11 +51,17 @@ def strategies_study(measured: Mapping[str, Measured], model: str, config: Mappi
     ]
     notes = [f"{len(common):,} facts were asked with every strategy; lower is harder."]
     notes += [_difference(*pair, values, seed) for pair in combinations(values, 2)]
+    notes += [
+        f"{first} and {second} are the same for every fact and n: their curves lie on each other."
+        for first, second in combinations(values, 2)
+        if np.array_equal(values[first], values[second])
+    ]
     for strategy, its in measured.items():
         notes += _of_the_strategy(strategy, its, common)
     notes += _unaskable(measured)
     return Study(
         name="strategies",
+        verdict=_verdict(values, curves, seed),
         title=f"Mean Min@n by strategy · {model} · {len(common):,} facts",
         data=data,
         table=table,
@@ -58,13 +75,30 @@ def strategies_study(measured: Mapping[str, Measured], model: str, config: Mappi
     )
 
 
+def _verdict(values: Mapping[str, Floats], curves: Mapping[str, Curve], seed: int) -> str:
+    """Which strategy is hardest at the greatest n, and whether it surely is."""
+    count = next(iter(values.values())).shape[1]
+    ordered = sorted(curves, key=lambda strategy: float(curves[strategy].mean[-1]))
+    means = {strategy: str(mean_at(curves[strategy], count)) for strategy in ordered}
+    hardest, *others = ordered
+    if not others:
+        return f"{hardest}: mean Min@{count} {means[hardest]}."
+    against = {other: mean_at(mean_curve(values[other] - values[hardest], seed, least=-1), count) for other in others}
+    unsure = [other for other, difference in against.items() if difference.low is None or difference.low <= 0]
+    sure = f"; not surely harder than {', '.join(unsure)}" if unsure else "; surely harder than all others"
+    told = ", ".join(f"{other} {means[other]}" for other in others)
+    return f"The hardest distractors are those of {hardest}: mean Min@{count} {means[hardest]}, against {told}{sure}."
+
+
 def _difference(first: str, second: str, values: Mapping[str, Floats], seed: int) -> str:
-    curve = mean_curve(values[second] - values[first], seed)
-    told = [
-        f"{curve.mean[n - 1]:+.3f} [{curve.low[n - 1]:+.3f}, {curve.high[n - 1]:+.3f}] at n = {n}"
-        for n in dict.fromkeys((1, min(10, len(curve.mean)), len(curve.mean)))
-    ]
+    curve = mean_curve(values[second] - values[first], seed, least=-1)
+    told = [_signed(mean_at(curve, n), n) for n in dict.fromkeys((1, min(10, len(curve.mean)), len(curve.mean)))]
     return f"{second} less {first}, fact by fact: {', '.join(told)}."
+
+
+def _signed(difference: Mean, n: int) -> str:
+    reach = "" if difference.low is None else f" [{difference.low:+.3f}, {difference.high:+.3f}]"
+    return f"{difference.value:+.3f}{reach} at n = {n}"
 
 
 def _of_the_strategy(strategy: str, measured: Measured, common: Sequence[str]) -> list[str]:
@@ -78,6 +112,7 @@ def _of_the_strategy(strategy: str, measured: Measured, common: Sequence[str]) -
         notes.append(f"{strategy}: none of these facts has a former object in the graph.")
     if measured.certified is not None:
         notes.append(f"{strategy}: {measured.certified:.1%} of the distractors are proved to stand in their place.")
+    notes += [f"{strategy}: {note}" for note in unlike_notes(measured)]
     return notes
 
 

@@ -1,8 +1,10 @@
-"""What every study comes to: rows of data, plots to draw, and sentences about them."""
+"""What every study comes to: a verdict, rows of data, plots to draw, and sentences about them."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
+
+import numpy as np
 
 from kgprobe.probes.distractors.curves import Curve
 
@@ -13,8 +15,9 @@ class Line:
 
     Attributes:
         x, y: of each point.
-        low, high: of its band; empty where there is none.
+        low, high: of its band, or of whiskers at points; empty where there is none.
         points: marks instead of a line.
+        labels: what points are called, one each; empty where nothing is written beside them.
     """
 
     name: str
@@ -23,6 +26,7 @@ class Line:
     low: Sequence[float] = ()
     high: Sequence[float] = ()
     points: bool = False
+    labels: Sequence[str] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,12 +49,44 @@ class Plot:
 
 
 @dataclass(frozen=True, slots=True)
+class Category:
+    """One thing among others that have no order of numbers: a measure, say.
+
+    Attributes:
+        value: None where it has none.
+        low, high: the ends of its whiskers; None where it has none.
+    """
+
+    name: str
+    value: float | None
+    low: float | None = None
+    high: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class CategoryPlot:
+    """Values of categories, one below the other, the first on top.
+
+    Attributes:
+        title: what it shows, for its heading.
+        value_title: of the axis of values; says what whiskers are.
+        value_range: the ends of that axis.
+    """
+
+    title: str
+    value_title: str
+    categories: Sequence[Category]
+    value_range: tuple[float, float]
+
+
+@dataclass(frozen=True, slots=True)
 class Study:
     """One analysis, done.
 
     Attributes:
         name: as on the command line.
         title: what was studied, on what.
+        verdict: what was found, in a sentence or two: for whom has no time for more.
         data: every number behind table and plot, in rows of the same columns.
         table: the rows that a reader sees first.
         plots: in the order in which a reader sees them.
@@ -60,14 +96,16 @@ class Study:
 
     name: str
     title: str
+    verdict: str
     data: Sequence[Mapping[str, Any]]
     table: Sequence[Mapping[str, Any]]
-    plots: Sequence[Plot]
+    plots: Sequence[Plot | CategoryPlot]
     notes: Sequence[str] = ()
     config: Mapping[str, Any] = field(default_factory=dict)
 
 
 def line_of(name: str, curve: Curve) -> Line:
-    """A curve over n = 1, 2, … with its band."""
+    """A curve over n = 1, 2, … with its band if it has one."""
     numbers = list(range(1, len(curve.mean) + 1))
-    return Line(name, numbers, curve.mean.tolist(), curve.low.tolist(), curve.high.tolist())
+    band = () if np.isnan(curve.low).any() else (curve.low.tolist(), curve.high.tolist())
+    return Line(name, numbers, curve.mean.tolist(), *band)

@@ -28,6 +28,20 @@ def test_robustness_is_kendalls_tau_with_a_bootstrap_over_pairs() -> None:
     assert robustness(flawed, corrected, samples=400, seed=4) != found
 
 
+def test_few_pairs_in_the_same_order_are_no_certainty() -> None:
+    widths = []
+    for pairs in (2, 5, 20, 200):
+        values = np.arange(float(pairs))
+        found = robustness(values, values)
+        assert found.tau == pytest.approx(1)
+        widths.append(1 - found.low)
+        assert found.high == pytest.approx(1)
+    assert widths == sorted(widths, reverse=True)
+    # Two pairs are compatible with nearly everything.
+    assert widths[0] > 1.5
+    assert widths[-1] < 0.1
+
+
 def test_ties_and_infinities_and_what_has_no_order() -> None:
     values = np.array([-np.inf, 1.0, 1.0, np.inf])
     assert robustness(values, values).tau == pytest.approx(1)

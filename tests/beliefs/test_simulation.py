@@ -10,6 +10,7 @@ import pytest
 from kgprobe.beliefs.draw import Beliefs
 from kgprobe.beliefs.reference import Reference, Synthetic, synthetic
 from kgprobe.beliefs.simulation import (
+    LATELY,
     SAMPLING_STRATEGIES,
     Answers,
     SamplingStrategy,
@@ -46,6 +47,7 @@ def naive_replay(
     degree = {entity: sum(entity in fact for fact in facts) for fact in facts for entity in fact}
     beliefs = {number: {"alpha": 1, "beta": 1, "right": 0, "wrong": 0} for number in range(len(facts))}
     answers = Answers(reference.theta, seed)
+    lists: list[list[int]] = []
     for number in range(1, rounds + 1):
         known = Beliefs.untouched(len(facts))
         for fact, belief in beliefs.items():
@@ -53,6 +55,7 @@ def naive_replay(
                 values = (np.array([float(belief[name])]) for name in ("alpha", "beta"))
                 known.update(np.array([fact]), *values, np.array([True]))
         asked = known.choose(strategy.sampling, batch, number, np.random.default_rng([*seed, number])).tolist()
+        lists.append(asked)
         for fact in asked:
             own = beliefs[fact]
             times = own["right"] + own["wrong"]
@@ -81,6 +84,7 @@ def naive_replay(
         "requests": sum(times.values()),
         "examined": mean([float(times[fact] > 0) for fact in beliefs]),
         "mse": mse(expected, list(beliefs)),
+        "mse_lately": mse(expected, sorted({fact for asked in lists[-LATELY:] for fact in asked})),
         "mse_own": mse(own_expected, list(beliefs)),
         "mse_easy": mse(expected, easy),
         "mse_hard": mse(expected, hard),

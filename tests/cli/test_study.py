@@ -2,6 +2,7 @@
 
 import inspect
 import json
+from collections.abc import Callable
 from pathlib import Path
 
 import click
@@ -22,6 +23,8 @@ from kgprobe.library.options import (
 from kgprobe.options import options_of
 from kgprobe.probes.distractors import DistractorOptions
 from kgprobe.search.strategies import STRATEGIES
+from kgprobe.studies.calibration import read_human_scores
+from kgprobe.verbalize.corrections import pair_up, read_verbalizations
 from tests.cli.inprocess import run as kgprobe
 
 COMMON = ["--sample", "6", "-n", "3", "--relation", "P35", "--json"]
@@ -84,7 +87,9 @@ def test_a_study_is_json_or_a_table_and_goes_on(home: dict[str, str], model: str
     assert [set(row) for row in found["table"]] == [{"n", "random", "temporal-semantic"}] * 3
     assert Path(found["data"]).read_text().startswith("strategy,n,mean,low,high\nrandom,1,")
     assert "Plotly" in Path(found["page"]).read_text()
+    assert found["verdict"].startswith("The hardest distractors are those of ")
     shown = kgprobe(*command, *COMMON[:-1], **home)
+    assert shown.stdout.startswith("The hardest distractors are those of ")
     assert f"Measuring {model} · random: 6 facts, 6 of them measured before." in shown.stderr
     assert "Mean Min@n by strategy" in shown.stdout
     assert found["notes"][0] in shown.stdout
@@ -95,7 +100,7 @@ def test_a_study_is_json_or_a_table_and_goes_on(home: dict[str, str], model: str
 @pytest.mark.usefixtures("sample")
 def test_errors_name_the_options_of_the_command(home: dict[str, str], model: str, tmp_path: Path) -> None:
     one = kgprobe("study", "sizes", "--model", model, *COMMON, **home)
-    assert (one.returncode, "--model names 1: a line through sizes needs two" in one.stderr) == (2, True), one.stderr
+    assert (one.returncode, "--model names 1: to compare sizes, two" in one.stderr) == (2, True), one.stderr
     scores = tmp_path / "scores.json"
     scores.write_text("[]")
     none = kgprobe("study", "calibration", str(scores), "--model", model, **home)
@@ -117,6 +122,21 @@ def test_measures_are_set_side_by_side(home: dict[str, str], model: str, tmp_pat
     assert done.returncode == 0, done.stderr
     table = {row["measure"] for row in json.loads(done.stdout)["table"]}
     assert table == {"distractors:random", "probability", "rouge-l", "karr"}
+
+
+@pytest.mark.parametrize(
+    ("name", "read"),
+    [
+        ("calibration", lambda path: len(read_human_scores(path)) == 2),
+        ("robustness", lambda path: len(pair_up(read_verbalizations(path))[0]) == 1),
+    ],
+)
+def test_the_example_in_the_help_can_be_read(name: str, read: Callable[[Path], bool], tmp_path: Path) -> None:
+    said = inspect.cleandoc(study.commands[name].help or "").partition("\b\n")[2]
+    example = tmp_path / "example.csv"
+    example.write_text(said.strip())
+    assert "," in said
+    assert read(example)
 
 
 def test_sampling_needs_no_graph(home: dict[str, str]) -> None:

@@ -12,6 +12,7 @@ from kgprobe.asking.watch import Start, Watch
 from kgprobe.graph.client import Graph
 from kgprobe.library.study_result import StudyResult
 from kgprobe.models.model import Model
+from kgprobe.studies.calibration import find_scored, read_human_scores
 from tests.models.tiny import byte_level, random_model
 
 FEW = {"relations": ["P36"], "sample": 6, "distractors": 3, "as_of": 20251231}
@@ -56,9 +57,14 @@ def test_strategies_are_compared_and_kept(sample_graph: Graph, tiny: Model, home
     assert result.folder.parent == home / "studies"
     assert result.folder.name.startswith("strategies-")
     page = result.page()
-    assert (page.parent, page.read_text().count("* plotly.js v")) == (result.folder, 1)
+    assert (page.parent, page.read_text().count('<script src="../plotly-')) == (result.folder, 1)
+    assert len(list((home / "studies").glob("plotly-*"))) == 1
     assert repr(result) == result.summary()
-    assert result.summary().splitlines()[:2] == ["Mean Min@n by strategy · tiny · 6 facts", result.study.notes[0]]
+    assert result.summary().splitlines()[:3] == [
+        "Mean Min@n by strategy · tiny · 6 facts",
+        result.study.verdict,
+        result.study.notes[0],
+    ]
     assert [set(row) for row in result.table().rows] == [{"n", "random", "temporal-semantic"}] * 3
     assert "<table>" in result._repr_html_()
     # Nothing is asked again, and the same study has the same folder.
@@ -174,6 +180,18 @@ def test_calibration_is_against_people(sample_graph: Graph, tiny: Model, tmp_pat
     file.write_text(json.dumps(SCORES))
     read = kgprobe.study_calibration(sample_graph, tiny, file, **AS_OF, **SMALL)
     assert read.study.table == result.study.table
+    for delimiter in ",\t;":
+        rows = [list(SCORES[0]), *(map(str, score.values()) for score in SCORES)]
+        file.write_text("\n".join(delimiter.join(row) for row in rows))
+        again = kgprobe.study_calibration(sample_graph, tiny, file, **AS_OF, **SMALL)
+        assert again.study.table == result.study.table
+
+
+def test_a_fact_with_several_scores_counts_once_with_their_mean(sample_graph: Graph) -> None:
+    doubled = read_human_scores([*SCORES, {**SCORES[0], "human_score": 1}, {**SCORES[0], "human_score": 0.5}])
+    scored = find_scored(sample_graph, doubled)
+    assert (len(scored.keys), len(set(scored.keys)), scored.repeated) == (6, 6, 2)
+    assert scored.scores.tolist() == pytest.approx([0.5, 0.1, 0.2, 0.3, 0.4, 0.5])
 
 
 @pytest.mark.parametrize(
@@ -200,6 +218,9 @@ def test_scores_that_cannot_be_read(sample_graph: Graph, tiny: Model, tmp_path: 
     for broken, said in (
         (json.dumps([{**SCORES[0], "human_score": 2}]), r"scores\.json: .*\$\[0\].human_score"),
         ("[", r"scores\.json is no JSON"),
+        ("subject,relation\nQ1,P36", r"scores\.json: there is no column object, human_score; it needs subject, "),
+        ("subject,relation,object,human_score\nQ1,P36,Q2,2", r"scores\.json, line 2: .*human_score"),
+        ("subject,relation,object,human_score\nQ1,P36", r"scores\.json, line 2: .*object"),
     ):
         file.write_text(broken)
         with pytest.raises(kgprobe.KgprobeError, match=said):

@@ -13,7 +13,7 @@ from kgprobe.errors import KgprobeError, UnknownNameError
 from kgprobe.graph.client import Graph
 from kgprobe.graph.ingest import load
 from kgprobe.records import Entity, Fact, Relation
-from kgprobe.sampling import nearest
+from kgprobe.sampling import nearest, pool_draws
 from kgprobe.sampling.features import Described, build_index, open_features
 from kgprobe.sampling.keys import FactKey
 from kgprobe.sampling.nearest import Search
@@ -126,16 +126,59 @@ def test_distractors_are_the_nearest_in_omega(graph: Graph, seed: int, weighting
     asked = [fact for fact in facts if {fact.subject, fact.object} <= named]
     keys = [FactKey(fact.subject, fact.id) for fact in asked]
     retriever = SemanticDistractors(graph, weighting)
-    everything, few = retriever.retrieve(keys, 100, [0]), retriever.retrieve(keys, 2, [1])
+    everything, few = retriever.retrieve(keys, 100, [0]), retriever.retrieve(keys, 2, [0])
     for fact, all_rivals, first in zip(asked, everything, few, strict=True):
         omega = distractors(people, facts, fact)
         expected = ranking(features, fact.object, omega, order, weighting)
-        assert [rival.id for rival in all_rivals] == [entity for entity, _ in expected], fact
+        sharing = {entity: likeness for entity, likeness in expected if features[fact.object] & features[entity]}
+        assert [rival.id for rival in all_rivals[: len(sharing)]] == list(sharing), fact
+        assert sorted(rival.id for rival in all_rivals) == sorted(omega)
         assert first == all_rivals[:2]
-        for rival, (entity, likeness) in zip(all_rivals, expected, strict=True):
-            shares = bool(features[fact.object] & features[entity])
-            measure = f"cosine {likeness:.2f}: " if weighting == "tf-idf" else f"BM25 {likeness:.1f}: "
-            assert (measure if shares else "shares no feature with it") in rival.reason
+        for rival in all_rivals:
+            assert rival.unlike == (rival.id not in sharing)
+            if rival.unlike:
+                assert rival.reason.endswith("; shares no feature with it")
+            else:
+                likeness = sharing[rival.id]
+                measure = f"cosine {likeness:.2f}: " if weighting == "tf-idf" else f"BM25 {likeness:.1f}: "
+                assert measure in rival.reason
+
+
+@pytest.mark.parametrize("shuffled", [10_000, 3])
+def test_those_that_share_nothing_come_last_in_an_order_of_the_seed(
+    graph: Graph, monkeypatch: pytest.MonkeyPatch, shuffled: int
+) -> None:
+    # Of a type with more members than this, some are drawn.
+    monkeypatch.setattr(pool_draws, "SHUFFLED_MEMBERS", shuffled)
+    names = [f"c{n:02}" for n in range(30)]
+    people = [
+        *(Entity(name, name, types=("t", "u") if place % 2 else ("t",)) for place, name in enumerate(names)),
+        *(Entity(name, name) for name in ("s", "z", "p")),
+    ]
+    facts = [Fact(f"{name} in p", name, "in", "p") for name in names[:5]]
+    facts += [Fact("asked", "s", "to", "c01"), Fact("other", "z", "to", "c03")]
+    load(graph, WrittenSource(people, facts))
+    retriever = SemanticDistractors(graph)
+    keys = [FactKey("s", "asked"), FactKey("z", "other")]
+
+    def retrieved(seed: int, asked: list[FactKey] = keys, count: int = 29) -> list[list[str]]:
+        found = retriever.retrieve(asked, count, [7, seed])
+        assert all([rival.unlike for rival in its] == [False] * 4 + [True] * (count - 4) for its in found)
+        return [[rival.id for rival in its] for its in found]
+
+    orders = [retrieved(seed)[0] for seed in range(40)]
+    for order in orders:
+        assert order[:4] == orders[0][:4]
+        assert sorted(order[:4]) == ["c00", "c02", "c03", "c04"]
+        assert sorted(order[4:]) == names[5:]
+    # 25 of them are first once in 25 times each; 40 draws give about 20 different ones.
+    assert len({order[4] for order in orders}) > 10
+    assert retrieved(1) == retrieved(1)
+    assert retrieved(1)[0][4:] != retrieved(1)[1][4:]
+    # What stands beside a fact has no say.
+    assert retrieved(1, keys[::-1]) == retrieved(1)[::-1]
+    assert retrieved(1, keys[:1]) == retrieved(1)[:1]
+    assert len(set(retrieved(1, keys, 9)[0])) == 9
 
 
 def test_a_reason_names_what_is_shared_weightiest_first(graph: Graph) -> None:

@@ -50,7 +50,7 @@ def test_former_objects_come_first_then_semantic_distractors(graph: Graph, seed:
     asked = [fact for fact in facts if {fact.subject, fact.object} <= named]
     keys = [FactKey(fact.subject, fact.id) for fact in asked]
     everything = TemporalDistractors(graph, AS_OF).retrieve(keys, 100, [0])
-    three = TemporalDistractors(graph, AS_OF).retrieve(keys, 3, [1])
+    three = TemporalDistractors(graph, AS_OF).retrieve(keys, 3, [0])
     semantic = SemanticDistractors(graph).retrieve(keys, 100, [0])
     seen = 0
     for fact, found, first, others in zip(asked, everything, three, semantic, strict=True):

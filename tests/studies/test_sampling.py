@@ -69,19 +69,19 @@ def test_the_papers_order_is_told_where_it_is_there() -> None:
         for name, its in errors.items()
     }
     study = study_of(replays, [0, 4])
-    told = note(study, "Whole graph, with propagation")
-    assert "iteration, is there at 200–300 requests" in told
+    told = note(study, "Whole graph, over all facts asked so far, with propagation")
+    assert "iteration is there at 200–300 requests" in told
     assert "Thompson + propagation is surely below monte-carlo + propagation at 100–300 requests" in told
     assert "surely above it at 400–500 requests" in told
     assert "is -0.1000 [-0.1000, -0.1000] at 100, +0.1000 [+0.1000, +0.1000] at 500." in told
     assert "Monte-carlo + propagation is surely below iteration at 200–500 requests, surely above it at 100" in told
-    assert "iteration, is there nowhere" in note(study, "Whole graph, without propagation")
+    assert "iteration is there nowhere" in note(study, "Whole graph, over all facts asked so far, without propagation")
 
 
 def test_differences_are_paired_by_repetition() -> None:
     replays = real_replays()
     study = study_of(replays, [1, 4])
-    told = note(study, "Whole graph, without propagation")
+    told = note(study, "Whole graph, over all facts asked so far, without propagation")
     for place, requests in ((1, 32), (4, 608)):
         first, second = ([run[place].mse for run in replays[name]] for name in ("thompson", "monte-carlo"))
         test = stats.ttest_rel(first, second)
@@ -116,7 +116,7 @@ def test_when_half_of_the_hardest_are_examined_is_told(shares: tuple[float, ...]
         assert "half of them are examined earlier, -75 [-75, -75] requests" in compared
 
 
-def test_the_study_is_two_tables_of_the_same_numbers_and_three_plots(tmp_path: Path) -> None:
+def test_the_study_is_two_tables_of_the_same_numbers_and_four_plots(tmp_path: Path) -> None:
     replays = real_replays()
     study = study_of(replays, [1, 4])
     assert [(row["requests"], row["strategy"]) for row in study.table] == [
@@ -132,7 +132,11 @@ def test_the_study_is_two_tables_of_the_same_numbers_and_three_plots(tmp_path: P
             each for each in study.data if (each["requests"], each["strategy"]) == (row["requests"], row["strategy"])
         )
         assert data["mse_low"] < data["mse"] == row["MSE"] < data["mse_high"]
-    assert [plot.title for plot in study.plots[:2]] == ["The whole graph", "The 20 hardest facts"]
+    assert [plot.title for plot in study.plots[:3]] == [
+        "The whole graph: all facts asked so far",
+        "The whole graph: facts asked in the last 10 rounds",
+        "The 20 hardest facts",
+    ]
     for plot in study.plots:
         assert [line.name for line in plot.lines] == NAMES
         assert all(len(line.low) == len(line.high) == len(line.x) > 0 for line in plot.lines)
@@ -144,11 +148,35 @@ def test_the_study_is_two_tables_of_the_same_numbers_and_three_plots(tmp_path: P
     assert len(whole["data"]) == 25
     with (tmp_path / DATA).open() as file:
         assert {row["strategy"] for row in csv.DictReader(file)} == set(NAMES)
-    page = write_study_page(study, tmp_path).read_text()
+    page = write_study_page(study, tmp_path / "study").read_text()
     assert re.findall("<h2>(.*?)</h2>", page) == [plot.title for plot in study.plots]
-    # Each plot has a place of its own; the script that all of them need comes once.
-    assert [page.count(f'id="plot-{place}"') for place in range(4)] == [1, 1, 1, 0]
-    assert page.count("* plotly.js v") == 1
+    # Each plot has a place of its own; the script that all of them need is asked for once.
+    assert [page.count(f'id="plot-{place}"') for place in range(5)] == [1, 1, 1, 1, 0]
+    assert page.count('<script src="../plotly-') == 1
+
+
+def test_both_readings_of_examined_are_told() -> None:
+    # Over all facts so far Monte Carlo is best; over those asked lately Thompson is.
+    lately = {"thompson": 0.1, "monte-carlo": 0.2, "iteration": 0.3}
+    replays = {
+        name: [
+            [standing(600, mse=0.5 - lately.get(name, 0.05), mse_lately=lately.get(name, 0.4) + noise)]
+            for noise in (0.0, 0.01)
+        ]
+        for name in NAMES
+    }
+    study = study_of(replays, [0])
+    far, near = (
+        note(study, f"Whole graph, {reading}, without propagation")
+        for reading in ("over all facts asked so far", "over those asked in the last 10 rounds")
+    )
+    assert "Thompson below Monte Carlo below iteration is there nowhere" in far
+    assert "Thompson below Monte Carlo below iteration is there throughout" in near
+    assert [row["MSE, lately"] for row in study.table if row["strategy"] == "thompson"] == [pytest.approx(0.105)]
+    assert "After 600 requests, 2 a fact, the error of E[θ] is least over all facts asked so far with iteration" in (
+        study.verdict
+    )
+    assert "over those asked in the last 10 rounds with thompson (0.1050)" in study.verdict
 
 
 def test_what_a_reference_is_like_is_told() -> None:
@@ -160,7 +188,7 @@ def test_what_a_reference_is_like_is_told() -> None:
     replays = Replays.of(real_replays(), [4])
     same = sampling_study(replays, [REFERENCES[0]] * 3, "a run", {}, hardest=1_000)
     assert note(same, "The reference has 300 facts")
-    assert same.plots[1].title == "The 300 hardest facts"
+    assert same.plots[2].title == "The 300 hardest facts"
 
 
 def test_what_a_run_is_worth_as_a_reference_is_told() -> None:

@@ -12,12 +12,18 @@ from scipy import stats
 
 from kgprobe.errors import KgprobeError
 from kgprobe.probes.distractors.curves import mean_curve
+from kgprobe.report import study_page
 from kgprobe.report.study_files import DATA, WHOLE, write_study
-from kgprobe.report.study_page import write_study_page
+from kgprobe.report.study_page import COLOURS, write_study_page
+from kgprobe.sampling.keys import FactKey
+from kgprobe.studies.calibration import Scored, calibration_study
 from kgprobe.studies.counts import counts_study
+from kgprobe.studies.measures import Scores
+from kgprobe.studies.robustness import robustness_study
 from kgprobe.studies.sentences import sentences_study
 from kgprobe.studies.sizes import measured_models, sizes_study
 from kgprobe.studies.strategies import strategies_study
+from kgprobe.studies.study import Category, CategoryPlot, Line, Plot, Study
 from tests.studies.made import measure, outcomes
 
 
@@ -60,7 +66,7 @@ def test_the_number_of_distractors_is_enough_where_the_order_of_the_facts_settle
         expected = stats.kendalltau(made.avg_at_n[:, n - 1], made.avg_at_n[:, -1]).statistic
         assert row["τ Avg@n"] == pytest.approx(expected)
     settled = [row["n"] for row in study.data if row["τ Avg@n"] < 0.9]
-    assert f"Avg@n: from n = {max(settled) + 1} on" in "\n".join(study.notes)
+    assert f"Avg@n has settled its order of the facts from n = {max(settled) + 1} on" in study.verdict
 
 
 def test_all_sentences_agree_with_themselves_and_fewer_do_less() -> None:
@@ -90,10 +96,129 @@ def test_the_line_through_sizes_is_least_squares_on_the_logarithm() -> None:
     slope, intercept = np.polyfit([6, 7, 8, 9], means, 1)
     assert [row["line"] for row in study.data] == pytest.approx([intercept + slope * size for size in (6, 7, 8, 9)])
     assert f"10^{(0.9 - intercept) / slope:.1f} parameters" in study.notes[1]
+    points, line = study.plots[0].lines
+    assert (points.points, points.labels, line.points) == (True, ["m6", "m7", "m8", "m9"], False)
+    # Whiskers are the ends of the intervals.
+    assert (points.low, points.high) == ([row["low"] for row in study.data], [row["high"] for row in study.data])
+    assert study.verdict.startswith("The largest model, m9, knows more than the smallest one, m6: mean Avg@8 ")
     falling = [dataclasses.replace(each, parameters=10**15 // each.parameters) for each in sized]
     assert "does not rise" in sizes_study(falling, facts, 8, {}).notes[1]
     with pytest.raises(KgprobeError, match="all of one size"):
         sizes_study(sized[:1], facts, 8, {})
+
+
+def test_there_is_no_line_through_two_sizes() -> None:
+    made = {f"m{size}": (10**size, measure(seed=1, shift=0.01 * size)) for size in (6, 7)}
+    study = sizes_study(*measured_models(made), 8, {})
+    assert [line.points for line in study.plots[0].lines] == [True]
+    assert [row["line"] for row in study.data] == [None, None]
+    assert ["There is no line" in note for note in study.notes] == [True]
+    assert "knows no more than" in study.verdict
+    assert "their intervals meet, so that is not sure" in study.verdict
+
+
+def test_one_fact_has_no_band() -> None:
+    one = measure(facts=1)
+    compared = strategies_study({"a": one, "b": one}, "demo", {})
+    assert all((row["low"], row["high"]) == (None, None) for row in compared.data)
+    assert all(len(line.low) == len(line.high) == 0 for line in compared.plots[0].lines)
+    assert "[" not in compared.verdict + " ".join(compared.notes)
+    assert compared.verdict.endswith("not surely harder than b.")
+    counted = counts_study(one, "demo", {})
+    assert {row["Avg@n low"] for row in counted.data} == {None}
+    sized = sizes_study(*measured_models({"a": (1, one), "b": (10, one)}), 8, {})
+    assert sized.data[0]["low"] is None
+    assert len(sized.plots[0].lines[0].low) == 0
+    assert "of one fact, that says little" in sized.verdict
+
+
+def test_the_verdict_of_strategies_names_the_hardest_and_whether_that_is_sure() -> None:
+    easy, hard = measure(seed=1), measure(seed=1, shift=2.0)
+    study = strategies_study({"random": easy, "semantic": hard, "temporal": hard}, "demo", {})
+    mean = f"{hard.min_at_n[:, -1].mean():.3f}"
+    assert study.verdict.startswith(f"The hardest distractors are those of semantic: mean Min@8 {mean} [")
+    assert study.verdict.endswith("; not surely harder than temporal.")
+    assert "semantic and temporal are the same for every fact and n: their curves lie on each other." in study.notes
+    sure = strategies_study({"random": easy, "semantic": hard}, "demo", {})
+    assert sure.verdict.endswith("; surely harder than all others.")
+
+
+def test_how_many_distractors_are_like_nothing_is_told() -> None:
+    some = dataclasses.replace(measure(), unlike=np.array([3, 2] + 58 * [0]))
+    told = "5 of 480 distractors share no feature with the object: they come last, in random order."
+    assert f"semantic: {told}" in strategies_study({"random": measure(), "semantic": some}, "demo", {}).notes
+    assert told in counts_study(some, "demo", {}).notes
+
+
+def test_robustness_shows_the_greatest_n_and_the_widest_beam_and_says_so() -> None:
+    generator = np.random.default_rng(1)
+    grid = {
+        "distractors:random": [{"aggregation": a, "n": n} for a in ("min", "avg") for n in (5, 20, 10)],
+        "rouge-l": [{"width": width} for width in (5, 1, 2)],
+        "probability": [{}],
+        "same": [{}],
+    }
+
+    def scores(name: str, _: object) -> Scores:
+        values = generator.random((30, len(grid[name])))
+        return Scores(grid[name], values * 0 if name == "same" else values)
+
+    study = robustness_study(scores, list(grid), [], [], [], "demo", {})
+    shown = {(row["measure"], row["options"]) for row in study.table}
+    assert shown == {
+        ("distractors:random", "aggregation = min, n = 20"),
+        ("distractors:random", "aggregation = avg, n = 20"),
+        ("rouge-l", "width = 5"),
+        ("probability", ""),
+        ("same", ""),
+    }
+    assert len(study.data) == 11
+    assert "the greatest n and the widest beam" in study.notes[0]
+    (plot,) = study.plots
+    assert isinstance(plot, CategoryPlot)
+    assert [one.value for one in plot.categories] == [row["τ"] for row in study.table]
+    assert [(one.low, one.high) for one in plot.categories] == [(row["low"], row["high"]) for row in study.table]
+    assert plot.categories[-1] == Category("same", None, None, None)
+    assert study.verdict.startswith("Flaws of sentences matter least to ")
+
+
+def calibrated(values: dict[str, list[float]], scores: list[float], **about: int) -> Study:
+    made = {name: Scores([{}], np.array(its)[:, None]) for name, its in values.items()}
+    scored = Scored([FactKey("s", f"f{n}") for n in range(len(scores))], np.array(scores), (), **about)
+    return calibration_study(lambda name: made[name], list(made), scored, "demo", {})
+
+
+def test_measures_are_ranked_on_the_facts_that_all_of_them_have() -> None:
+    generator = np.random.default_rng(3)
+    scores = generator.random(60).tolist()
+    noisy = [score + 0.3 * generator.normal() for score in scores]
+    # It has no value where it would be wrong, and agrees with people on the rest: on its own facts it would be best.
+    chosen = [score if place % 3 else np.nan for place, score in enumerate(scores)]
+    noisy = [value if place % 3 == 0 else score for place, (value, score) in enumerate(zip(noisy, scores, strict=True))]
+    study = calibrated({"noisy": noisy, "chosen": chosen, "hardly": [1.0] + 59 * [np.nan]}, scores)
+    rows = {row["measure"]: row for row in study.table}
+    assert {name: (row["facts"], row["own facts"]) for name, row in rows.items()} == {
+        "noisy": (40, 60),
+        "chosen": (40, 40),
+    }
+    assert rows["noisy"]["mean τ"] == rows["chosen"]["mean τ"] == 1 > rows["noisy"]["τ on own facts"]
+    assert study.notes[1].startswith("All are ranked on the 40 of 60 facts that each has a value of")
+    assert study.notes[1].endswith("Without chosen there would be 60.")
+    assert "hardly is left out" in study.notes[2]
+    assert study.verdict.endswith("means over 3 folds of 40 facts.")
+    (plot,) = study.plots
+    assert isinstance(plot, CategoryPlot)
+    assert [one.name for one in plot.categories] == [row["measure"] for row in study.table]
+
+
+def test_a_measure_that_would_leave_too_few_facts_to_the_others_is_not_ranked() -> None:
+    scores = np.random.default_rng(4).random(60)
+    first, second = scores.copy(), scores.copy()
+    first[:30], second[25:] = np.nan, np.nan
+    study = calibrated({"first": first.tolist(), "second": second.tolist()}, scores.tolist(), repeated=2)
+    assert [row["measure"] for row in study.table] == ["first"]
+    assert "second is not ranked: with it, 0 facts would be left for all." in study.notes
+    assert any(note.startswith("2 scores are of a fact that has one already") for note in study.notes)
 
 
 def test_a_study_is_a_table_a_plot_and_the_data(tmp_path: Path) -> None:
@@ -107,13 +232,57 @@ def test_a_study_is_a_table_a_plot_and_the_data(tmp_path: Path) -> None:
     whole = json.loads((tmp_path / "study" / WHOLE).read_text())
     assert (whole["config"], len(whole["data"])) == ({"seed": 1}, 16)
     page = write_study_page(study, tmp_path / "study").read_text()
-    # The page needs nothing from elsewhere to draw.
-    assert page.count("* plotly.js v") == 1
+    assert whole["verdict"] == study.verdict
+    # The script that draws stands once beside all pages; nothing else is from elsewhere.
+    (script,) = tmp_path.glob("plotly-*.min.js")
+    assert f'<script src="../{script.name}"' in page
+    assert len(page) < 100_000
+    assert "* plotly.js v" in script.read_text()[:200]
+    before = script.stat().st_mtime_ns
+    write_study_page(study, tmp_path / "other")
+    assert [path.stat().st_mtime_ns for path in tmp_path.glob("plotly*")] == [before]
+    assert page.index("The hardest distractors are those of") < page.index("<h2>")
     assert f"<h2>{study.plots[0].title}</h2>" in page
     assert "a &lt;model&gt;" in page
     for shown in (study.notes[0], f"{study.table[0]['random']:.3f}", "&#34;seed&#34;: 1"):
         assert shown in page.split("Plotly.newPlot")[-1]
     assert "<b>" not in page.split("Plotly.newPlot")[-1]
-    assert not re.search(r"""(?:src|href)=["']?(?:https?:)?//""", page.split("Plotly.newPlot")[-1])
+    assert not re.search(r"""(?:src|href)=["']?(?:https?:)?//""", page)
     curve = mean_curve(measure().min_at_n)
     assert f"{curve.mean[0]:.3f}" in page
+
+
+def luminance(colour: str) -> float:
+    """Relative, of #rrggbb, in [0, 1]; WCAG 2."""
+    parts = [int(colour[place : place + 2], 16) / 255 for place in (1, 3, 5)]
+    linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+def test_figures_stand_out_from_light_pages_and_from_dark_ones() -> None:
+    template = (Path(study_page.__file__).parent / "study.html").read_text()
+    papers = re.findall(r"--paper: (#[0-9a-f]+)", template)
+    assert "prefers-color-scheme: dark" in template
+    assert len(papers) == 2
+    for paper in papers:
+        ground = luminance(paper if len(paper) == 7 else "#" + "".join(2 * digit for digit in paper[1:]))
+        for colour in COLOURS:
+            bright, dark = sorted((luminance(colour), ground), reverse=True)
+            assert (bright + 0.05) / (dark + 0.05) >= 3, (colour, paper)
+
+
+def test_curves_that_lie_on_each_other_are_told_apart_and_points_have_whiskers(tmp_path: Path) -> None:
+    same = [Line(name, [1, 2], [0.5, 0.6], [0.4, 0.5], [0.6, 0.7]) for name in "abc"]
+    points = Line("models", [1, 2], [0.5, 0.6], [0.4, 0.5], [0.6, 0.8], points=True, labels=["x", "y"])
+    categories = CategoryPlot("C", "value", [Category("one", 0.5, 0.2, 0.6), Category("two", None)], (-1, 1))
+    plots = [Plot("A", "n", "mean", same), Plot("B", "n", "mean", [points]), categories]
+    page = write_study_page(Study("made", "T", "V", [], [], plots), tmp_path / "made").read_text()
+    drawn = [json.loads(its) for its in re.findall(r"Plotly.newPlot\(\s*\"plot-\d\",\s*(\[.*?\]),\s*\{", page, re.S)]
+    curves = [trace for trace in drawn[0] if "fill" not in trace]
+    for what in ("dash", "width"):
+        assert len({trace["line"][what] for trace in curves}) == 3
+    assert len({trace["marker"]["symbol"] for trace in curves}) == 3
+    assert drawn[1][0]["mode"] == "markers+text"
+    assert drawn[1][0]["error_y"]["array"] == pytest.approx([0.1, 0.2])
+    assert (drawn[2][0]["y"], drawn[2][0]["error_x"]["arrayminus"]) == (["one"], pytest.approx([0.3]))
+    assert '"categoryarray":["two","one"]' in page

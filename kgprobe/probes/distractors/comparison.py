@@ -261,7 +261,7 @@ def _outcome(fact: AskedFact, compared: Sequence[_Compared]) -> Outcome:
     evidence = DistractorEvidence(
         subject=fact.subject_label,
         object=Named(fact.object, fact.object_label),
-        rivals=tuple(Rival(one.id, one.label, one.reason, one.former) for one in rivals.values()),
+        rivals=tuple(Rival(one.id, one.label, one.reason, one.former, one.unlike) for one in rivals.values()),
         sentences=tuple(_sentence(one, places) for one in compared),
         shown=shown,
         chance=more_than_half([_chance(one) for one in compared]),

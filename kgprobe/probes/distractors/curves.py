@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kgprobe.errors import KgprobeError
-from kgprobe.estimates import CONFIDENCE, Mean
+from kgprobe.estimates import CONFIDENCE, Mean, unseen_share
 from kgprobe.probes.distractors.evidence import DistractorEvidence
 from kgprobe.probes.outcome import Outcome
 from kgprobe.tables import Table
@@ -38,6 +38,8 @@ class Measured:
             (facts, n).
         present: how many distractors the sentences of a fact had at least, shape (facts,).
         former: how many of its distractors were right once, shape (facts,).
+        unlike: how many of its distractors share no feature with the object, shape (facts,); see
+            :class:`~.evidence.Rival`.
         certified: share of the distractors that are proved to be the most plausible in their order; None where the
             strategy proves nothing.
         unaskable: how many facts could not be asked, by reason.
@@ -49,13 +51,14 @@ class Measured:
     chance: Floats
     present: NDArray[np.int64]
     former: NDArray[np.int64]
+    unlike: NDArray[np.int64]
     certified: float | None
     unaskable: Mapping[str, int]
 
 
 @dataclass(frozen=True, slots=True)
 class Curve:
-    """A mean over facts for n = 1, 2, …; each of shape (n,), with the bootstrap's bounds."""
+    """A mean over facts for n = 1, 2, …; each of shape (n,). The bounds of one fact are NaN: it has no band."""
 
     mean: Floats
     low: Floats
@@ -75,6 +78,7 @@ def measured(outcomes: Iterable[Outcome], count: int) -> Measured:
     chances: list[Floats] = []
     present: list[int] = []
     former: list[int] = []
+    unlike: list[int] = []
     certified = total = 0
     proves = False
     unaskable: Counter[str] = Counter()
@@ -89,6 +93,7 @@ def measured(outcomes: Iterable[Outcome], count: int) -> Measured:
         chances.append(evidence.chance_at_n(count))
         present.append(min(evidence.present, count))
         former.append(evidence.former)
+        unlike.append(evidence.unlike(count))
         for sentence in evidence.sentences:
             if sentence.certified is not None:
                 proves = True
@@ -102,6 +107,7 @@ def measured(outcomes: Iterable[Outcome], count: int) -> Measured:
         chance=np.array(chances).reshape(-1, count),
         present=np.array(present, dtype=np.int64),
         former=np.array(former, dtype=np.int64),
+        unlike=np.array(unlike, dtype=np.int64),
         certified=certified / total if proves else None,
         unaskable=dict(unaskable.most_common()),
     )
@@ -126,8 +132,13 @@ def values_of(measured: Measured, facts: Sequence[str], aggregation: Aggregation
     return values[[place[fact] for fact in facts]]
 
 
-def mean_curve(values: Floats, seed: int = 0, replicates: int = 1000) -> Curve:
-    """The mean over facts with a percentile bootstrap over facts, at 95%.
+def mean_curve(values: Floats, seed: int = 0, replicates: int = 1000, *, least: float = 0.0) -> Curve:
+    """The mean over facts with a band around it, at 95%; one fact has none.
+
+    The band is the percentile bootstrap's over facts. The bootstrap knows nothing of facts unlike those that were
+    asked, and says of equal ones that all are so; so the band reaches at least as far as the mean would go if as many
+    facts as chance could have hidden (:func:`~kgprobe.estimates.unseen_share`) had the least value there can be, or the
+    greatest. Of equal values of 1 that is Wilson's interval.
 
     Cost: replicates x facts x n, in blocks of bounded memory.
 
@@ -135,8 +146,12 @@ def mean_curve(values: Floats, seed: int = 0, replicates: int = 1000) -> Curve:
         values: K(f), shape (facts, n), at least one fact.
         seed: of the resampling; the same seed resamples the same facts for curves over equally many.
         replicates: how often facts are drawn anew.
+        least: the least value there can be, -1 for differences; the greatest is 1.
     """
     facts = len(values)
+    mean: Floats = values.mean(axis=0)
+    if facts == 1:
+        return Curve(mean, np.full_like(mean, np.nan), np.full_like(mean, np.nan))
     generator = np.random.default_rng(seed)
     means = np.empty((replicates, values.shape[1]))
     for first in range(0, replicates, _REPLICATES_AT_ONCE):
@@ -144,14 +159,15 @@ def mean_curve(values: Floats, seed: int = 0, replicates: int = 1000) -> Curve:
         # How often each fact is drawn is all that a mean needs to know.
         block[:] = generator.multinomial(facts, np.full(facts, 1 / facts), size=len(block)) @ values / facts
     low, high = np.quantile(means, [(1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2], axis=0)
-    return Curve(values.mean(axis=0), low, high)
+    unseen = unseen_share(facts)
+    return Curve(mean, np.minimum(low, mean - unseen * (mean - least)), np.maximum(high, mean + unseen * (1 - mean)))
 
 
 def curve_rows(curve: Curve) -> list[dict[str, Any]]:
-    """A curve as rows of ``n``, ``mean``, ``low``, ``high``."""
+    """A curve as rows of ``n``, ``mean``, ``low``, ``high``; the last two are None where there is no band."""
     return [
-        {"n": n, "mean": float(mean), "low": float(low), "high": float(high)}
-        for n, (mean, low, high) in enumerate(zip(curve.mean, curve.low, curve.high, strict=True), start=1)
+        {"n": n, "mean": at.value, "low": at.low, "high": at.high}
+        for n, at in ((n, mean_at(curve, n)) for n in range(1, len(curve.mean) + 1))
     ]
 
 
@@ -161,8 +177,9 @@ def shown_numbers(count: int) -> list[int]:
 
 
 def mean_at(curve: Curve, n: int) -> Mean:
-    """A curve's mean at n, with its band."""
-    return Mean(float(curve.mean[n - 1]), float(curve.low[n - 1]), float(curve.high[n - 1]))
+    """A curve's mean at n, with its band if it has one."""
+    low, high = (None if np.isnan(bound[n - 1]) else float(bound[n - 1]) for bound in (curve.low, curve.high))
+    return Mean(float(curve.mean[n - 1]), low, high)
 
 
 def curve_tables(outcomes: Iterable[Outcome], described: Mapping[str, Any]) -> list[Table]:
@@ -183,5 +200,17 @@ def curve_tables(outcomes: Iterable[Outcome], described: Mapping[str, Any]) -> l
     ]
     fewer = int((its.present < count).sum())
     notes = [f"{fewer:,} facts have fewer than {count} distractors; they count with those they have."] if fewer else []
-    title = f"By the number of distractors: means over {len(its.facts):,} facts, with {CONFIDENCE:.0%} bands"
-    return [Table("curves", title, rows, notes)]
+    notes += unlike_notes(its)
+    over = "one fact" if len(its.facts) == 1 else f"means over {len(its.facts):,} facts, with {CONFIDENCE:.0%} bands"
+    return [Table("curves", f"By the number of distractors: {over}", rows, notes)]
+
+
+def unlike_notes(measured: Measured) -> list[str]:
+    """A sentence on distractors that were taken for want of any that is like the object; none where there are none."""
+    some = int(measured.unlike.sum())
+    if not some:
+        return []
+    return [
+        f"{some:,} of {int(measured.present.sum()):,} distractors share no feature with the object: they come last, in "
+        "random order."
+    ]

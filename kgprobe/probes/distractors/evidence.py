@@ -24,12 +24,14 @@ class Rival(msgspec.Struct, frozen=True):
     Attributes:
         why: it qualifies, a phrase for people.
         former: whether it was right before.
+        unlike: whether it shares no feature with the object, where likeness was asked for.
     """
 
     id: str
     label: str
     why: str
     former: bool = False
+    unlike: bool = False
 
 
 class LeftOut(msgspec.Struct, frozen=True):
@@ -111,6 +113,10 @@ class DistractorEvidence(msgspec.Struct, frozen=True, eq=False, tag="distractors
     def former(self) -> int:
         """How many distractors of the sentence that is shown were right before."""
         return sum(self.rivals[place].former for place in self.sentences[self.shown].rivals)
+
+    def unlike(self, count: int) -> int:
+        """How many of the first distractors share no feature with the object; of the sentence that has the fewest."""
+        return min(sum(self.rivals[place].unlike for place in its.rivals[:count]) for its in self.sentences)
 
     @property
     def present(self) -> int:

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as some
 
 from kgprobe.errors import KgprobeError
+from kgprobe.estimates import share
 from kgprobe.probes.distractors.curves import (
     common_facts,
     curve_rows,
@@ -138,10 +139,29 @@ def test_a_curve_is_the_mean_with_a_band_around_it() -> None:
     assert [mean_at(curve, n).value for n in (1, 2, 3)] == [row["mean"] for row in rows] == curve.mean.tolist()
 
 
+def test_one_fact_has_no_band_and_equal_facts_are_no_certainty() -> None:
+    alone = mean_curve(np.ones((1, 2)))
+    assert np.isnan([alone.low, alone.high]).all()
+    assert curve_rows(alone)[0] == {"n": 1, "mean": 1.0, "low": None, "high": None}
+    assert str(mean_at(alone, 1)) == "1.000"
+    for facts in (2, 5, 50):
+        known, unknown = mean_curve(np.ones((facts, 1))), mean_curve(np.zeros((facts, 1)))
+        # Wilson's interval, as of every other share.
+        assert (known.low[0], known.high[0]) == pytest.approx((share(facts, facts).low, 1))
+        assert (unknown.low[0], unknown.high[0]) == pytest.approx((0, share(0, facts).high))
+        same = mean_curve(np.zeros((facts, 1)), least=-1)
+        assert (same.low[0], same.high[0]) == pytest.approx((-share(0, facts).high, share(0, facts).high))
+    nearly = mean_curve(np.array([[1.0], [1.0], [0.99]]))
+    assert nearly.low[0] < 0.5
+
+
 def test_the_table_shows_some_of_a_curve_and_chance_beside_it() -> None:
     few = [Outcome(FactKey("s", "f"), Verdict.RIGHT, "P1", evidence=distractor_evidence([[-1.0, -2.0, -0.5]]))]
     (table,) = curve_tables(few, {"distractors": 30})
     assert [row["n"] for row in table.rows] == shown_numbers(30) == [1, 2, 5, 10, 20, 30]
+    assert table.title == "By the number of distractors: one fact"
+    assert str(table.rows[0]["Min@n"]) == "1.000"
+    assert table.as_json()["rows"][0]["Min@n_low"] is None
     assert [row["Min@n"].value for row in table.rows][:3] == [1, 0, 0]
     assert [row["Avg@n"].value for row in table.rows][:3] == [1, 0.5, 0.5]
     # There are two distractors, however many are asked for.
