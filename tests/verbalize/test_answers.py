@@ -294,6 +294,8 @@ def test_a_name_is_there_where_no_longer_one_holds_it(
         # What the question says is no answer to it.
         ("Atlantis is the capital of Germany", ["Germany", "capital"], False),
         ("Germany Valley", ["Germany", "Germany Valley"], True),
+        # A name all the same, where nothing else is said.
+        ("Germany.", ["Germany"], True),
         ("", [""], False),
         ("…", [""], False),
     ],

@@ -105,6 +105,7 @@ def test_a_name_of_the_relation_that_holds_a_right_one_wins(loaded: Graph) -> No
         ("Atlantis", "outside the graph"),
         ("Egypt borders Atlantis.", "outside the graph"),
         ("Uganda", "factual"),
+        ("Egypt", "factual"),
         # By an alias, and of no relation.
         ("the RSS", "factual"),
         ("It borders Lake Chad.", "factual"),
