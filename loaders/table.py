@@ -156,7 +156,6 @@ class TableOptions:
         None,
         "Facts by name, with a header: subject, relation, object, and where there are any start, end. Entities and"
         " relations are made of the names. Commas, tabs or semicolons part the cells.",
-        metavar="[FILE]",
         positional=True,
     )
     entities: Path | None = option(

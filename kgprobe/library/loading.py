@@ -151,5 +151,5 @@ def load_source(
         outside=done.outside,
         resumed=done.resumed,
         problems=problems,
-        broken=done.broken,
+        broken=tuple(done.broken),
     )

@@ -246,7 +246,7 @@ def test_a_truncated_gz_ends_with_where_it_broke(tmp_path: Path) -> None:
 
 def test_nothing_named_is_an_error() -> None:
     with pytest.raises(
-        ArgumentError, match="`facts` is not given, nor are `entities` and `relations`: there is nothing"
+        ArgumentError, match="`facts` is not given, nor are `entities` and `relations`, nor a table of names"
     ):
         open_source("table")
 

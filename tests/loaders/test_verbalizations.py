@@ -92,3 +92,13 @@ def test_every_pair_of_the_papers_table_is_loaded(shared_data: Path) -> None:
     assert not [placed for placed in source.facts() if isinstance(placed.record, Rejected)]
     assert len(list(source.facts())) == 37
     assert not [placed for placed in source.entities() if not placed.record.label]
+
+
+@pytest.mark.parametrize("bad", [b"\xff", b"x" * 200_000], ids=["not UTF-8", "a cell without an end"])
+def test_one_bad_row_costs_itself_alone(tmp_path: Path, bad: bytes) -> None:
+    row = """"('Q1', 'P{}', 'Q5')","(York, has, cats, start=None, end=None)",1,past,{},x,York has cats"""
+    path = table(tmp_path, row.format(4, "York have cats"), row.format(6, "SPOILT"), row.format(8, "York have cats"))
+    path.write_bytes(path.read_bytes().replace(b"SPOILT", bad))
+    facts = list(open_source("verbalizations", table=path).facts())
+    assert [placed.line for placed in facts if isinstance(placed.record, Rejected)] == [3]
+    assert [placed.record.relation for placed in facts if isinstance(placed.record, Fact)] == ["P4", "P8"]
