@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from hypothesis import settings
 
 from kgprobe.graph.client import Endpoint, Graph
 from kgprobe.servers.opening import open_graph
@@ -19,6 +20,10 @@ if TYPE_CHECKING:
 # Workers share the cores; one that took them all would wait for the others.
 if "PYTEST_XDIST_WORKER" in os.environ:
     os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+# No test depends on how fast the machine is.
+settings.register_profile("kgprobe", deadline=None)
+settings.load_profile("kgprobe")
 
 # Who is started in the background may have Ctrl-C ignored, and whatever it starts would inherit that.
 signal.signal(signal.SIGINT, signal.default_int_handler)
