@@ -85,6 +85,18 @@ PROPERTIES = {
     "config": '{"model": "m"}',
     "versions": "{}",
     "sampling": "thompson",
+    "uid": "00000000",
+    "options": "{}",
+    "rounds": 1,
+    "batch": 4,
+    "max_degree": 1000,
+    "propagation": True,
+    "width": 0.0,
+    "relations": ["r0", "r1"],
+    "graph": "{}",
+    "asked": 0,
+    "unaskable": 0,
+    "unanswered": 0,
 }
 ABOUT = About("measured", "m", "questions", 20250101, 1, {"model": "m"}, {})
 
