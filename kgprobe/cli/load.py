@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from kgprobe.cli.from_options import given_options
-from kgprobe.cli.options import ask_password, debug_option, graph_option, json_option
+from kgprobe.cli.options import ask_password, debug_option, graph_option, in_flags, json_option
 from kgprobe.errors import KgprobeError
 from kgprobe.sources.contract import LOADERS, ShownText, open_source
 from kgprobe.texts import visible_lines
@@ -108,6 +108,7 @@ def _problems(rejected: Path | None) -> Iterator[Callable[[str], None]]:
     def take(message: str) -> None:
         nonlocal shown
         shown += 1
+        message = in_flags(message)
         if file is not None:
             file.write(message + "\n")
         if shown <= SHOWN_PROBLEMS:

@@ -44,6 +44,7 @@ def test_a_load_says_what_it_did(tmp_path: Path, home: dict[str, str]) -> None:
     assert "1 unreadable" in done.stdout
     assert "facts.tsv, line 3: the subject Q9" in done.stderr
     assert "facts.tsv, line 4: 2 columns where 5 are expected" in done.stderr
+    assert done.stderr.count("Skipped; --strict stops here.") == 2
     assert "Traceback" not in done.stderr
     as_json = json.loads(kgprobe("load", "table", "--entities", entities, "--facts", facts, "--json", **home).stdout)
     assert as_json["entities"] == 3
