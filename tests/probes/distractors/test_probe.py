@@ -269,11 +269,13 @@ def test_who_was_right_before_stands_against_a_sentence_that_speaks_of_today(gra
         Fact("before", "c", "P36", "e0", end="1868"),
         Fact("once", "c", "P36", "e3", start="1500", end="unknown"),
         Fact("to come", "c", "P36", "e4", start="2090"),
+        # It ended once, and then again nobody knows when.
+        Fact("first", "c", "P36", "e3", end="1400"),
     ]
     clozes = ("The capital of [X] is [Y]", "[X] has been ruled from [Y]", "[X] was ruled from [Y]")
     load(graph, WrittenSource(ENTITIES, facts, [Relation("P36", clozes=clozes)]))
     probe = probe_of(graph, tiny, strategy="temporal-semantic", distractors=20, sentences=None)
-    now, _, _, to_come = probe.ask([FactKey("c", fact.id) for fact in facts], [0])
+    now, _, _, to_come, _ = probe.ask([FactKey("c", fact.id) for fact in facts], [0])
     evidence = evidence_of(now)
     rivals = [{evidence.rivals[place].id for place in sentence.rivals} for sentence in evidence.sentences]
     today, perfect, past = rivals
