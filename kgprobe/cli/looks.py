@@ -10,6 +10,9 @@ from kgprobe.cli.options import in_flags
 if TYPE_CHECKING:
     from kgprobe.library.looks import Look
 
+# On the terminal.
+SHOWN_NOTES = 20
+
 
 def show_look(look: "Look", as_json: bool) -> None:
     """Print a look: one JSON object a row, or its tables."""
@@ -25,8 +28,10 @@ def show_notes(look: "Look") -> None:
     """Say on stderr what is unusual."""
     from kgprobe.texts import visible
 
-    for note in look.notes:
+    for note in look.notes[:SHOWN_NOTES]:
         click.echo(visible(in_flags(note)), err=True)
+    if len(look.notes) > SHOWN_NOTES:
+        click.echo(f"… and {len(look.notes) - SHOWN_NOTES:,} more.", err=True)
 
 
 def show_tables(look: "Look") -> None:

@@ -1,7 +1,8 @@
 """Templates from public collections of patterns, as relations.
 
-Three kinds of files are read, all of JSON lines (plain, .gz, .bz2):
+Four kinds of files are read, plain or compressed (.gz, .bz2): the first is one JSON object, the others are JSON lines.
 
+- BEAR's ``metadata_relations.json``, or its folder: ``{"P19": {"templates": ["[X] was born in [Y].", …], …}, …}``;
 - LAMA's: ``{"relation": "P19", "template": "[X] was born in [Y] .", "label": …}``, a relation a line;
 - ParaRel's: ``{"pattern": "[X] was born in [Y].", …}``, a pattern a line, a file for each relation, named after it;
 - our own tables', with ``bear_templates`` and ``pararel_patterns``: ``{"id": "P19", "bear_templates": […], …}``.
@@ -12,15 +13,20 @@ as they suit what has no end (*was born in*); `kgprobe templates check` tells wh
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from kgprobe.records import Rejected, Relation
 from kgprobe.sources.decoding import DECODING_ERRORS
-from kgprobe.sources.lines import open_input
+from kgprobe.sources.lines import LINE_LIMIT, InputFile, open_input
 from kgprobe.verbalize.templates.kinds import check_template
+
+# Where a folder of BEAR has its templates.
+_OF_A_FOLDER = "metadata_relations.json"
+# Keys that a message names, at most.
+_NAMED = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,21 +58,20 @@ def read_patterns(paths: Sequence[Path]) -> Patterns:
     gathered: dict[str, _Gathered] = {}
     problems: list[str] = []
     for path in paths:
-        for number, line in open_input(path).lines():
-            if isinstance(line, Rejected):
-                problems.append(f"{path.name}, line {number}: {line.reason}.")
-                continue
-            if not line.strip():
-                continue
+        file = path / _OF_A_FOLDER if path.is_dir() else path
+        for place, record in _records(open_input(file)):
             try:
-                identifier, label, description, patterns = _read(line, path.stem)
+                if isinstance(record, str):
+                    raise ValueError(record)
+                read = _read(record, file.stem)
             except ValueError as error:
-                problems.append(f"{path.name}, line {number}: {error}.")
+                problems.append(f"{place}: {error}.")
                 continue
-            its = gathered.setdefault(identifier, _Gathered())
-            its.label, its.description = its.label or label, its.description or description
-            for pattern in patterns:
-                its.patterns.setdefault(_tidied(pattern), f"{path.name}, line {number}")
+            for identifier, label, description, patterns in read:
+                its = gathered.setdefault(identifier, _Gathered())
+                its.label, its.description = its.label or label, its.description or description
+                for pattern in patterns:
+                    its.patterns.setdefault(_tidied(pattern), place)
     relations = []
     for identifier, its in gathered.items():
         relation, unfit = _relation(identifier, its)
@@ -75,36 +80,66 @@ def read_patterns(paths: Sequence[Path]) -> Patterns:
     return Patterns(relations, problems)
 
 
-def _read(line: bytes, stem: str) -> tuple[str, str, str, list[str]]:
-    """The relation's id, label and description, and patterns of it.
+def _records(file: InputFile) -> Iterator[tuple[str, Any]]:
+    """Each object of a file with its place in words; in place of one that cannot be read, why, as a text."""
+    lines = file.lines()
+    for number, line in lines:
+        place = f"{file.name}, line {number}"
+        if isinstance(line, Rejected):
+            yield place, line.reason
+            continue
+        if not line.strip():
+            continue
+        if line.strip() == b"{":
+            # One object over many lines.
+            whole = bytearray(line)
+            for _, rest in lines:
+                whole += b"\n" + rest if isinstance(rest, bytes) else b""
+                if len(whole) > LINE_LIMIT:
+                    break
+            yield file.name, _decoded(bytes(whole))
+            return
+        yield place, _decoded(line)
+
+
+def _decoded(text: bytes) -> Any:
+    if len(text) > LINE_LIMIT:
+        return f"longer than {LINE_LIMIT // 2**20} MiB, which no collection of patterns is"
+    try:
+        read = json.loads(text)
+    except DECODING_ERRORS as error:
+        return f"no JSON: {error}"
+    return read if isinstance(read, dict) else "no JSON object"
+
+
+def _read(read: dict[str, Any], stem: str) -> list[tuple[str, str, str, list[str]]]:
+    """Relations' ids, labels and descriptions, and patterns of them.
 
     Raises:
-        ValueError: the line is of none of the forms; the message says what is expected.
+        ValueError: the object is of none of the forms; the message says what is expected.
     """
-    try:
-        read: Any = json.loads(line)
-    except DECODING_ERRORS as error:
-        raise ValueError(f"no JSON: {error}") from error
-    if not isinstance(read, dict):
-        raise ValueError("no JSON object")
     if "pattern" in read:
-        identifier, patterns = stem, [read["pattern"]]
+        found = [(stem, read, [read["pattern"]])]
     elif "relation" in read and "template" in read:
-        identifier, patterns = read["relation"], [read["template"]]
+        found = [(read["relation"], read, [read["template"]])]
     elif "id" in read:
-        identifier = read["id"]
-        patterns = [*(read.get("bear_templates") or ()), *(read.get("pararel_patterns") or ())]
+        found = [(read["id"], read, [*(read.get("bear_templates") or ()), *(read.get("pararel_patterns") or ())])]
+    elif read and all(isinstance(its, dict) and isinstance(its.get("templates"), list) for its in read.values()):
+        found = [(identifier, its, its["templates"]) for identifier, its in read.items()]
     else:
         raise ValueError(
             "neither `relation` and `template` (LAMA) nor `pattern` (ParaRel) nor `id` with `bear_templates` or"
-            f" `pararel_patterns`, but {', '.join(map(repr, read)) or 'nothing'}"
+            " `pararel_patterns`, nor relations with `templates` each (BEAR), but"
+            f" {', '.join(map(repr, list(read)[:_NAMED])) or 'nothing'}"
         )
-    texts = [identifier, *patterns]
-    if not all(isinstance(text, str) and text for text in texts):
-        raise ValueError(
-            f"a text is expected, not {next(text for text in texts if not isinstance(text, str) or not text)!r}"
-        )
-    return identifier, str(read.get("label") or ""), str(read.get("description") or ""), patterns
+    for identifier, _, patterns in found:
+        for text in (identifier, *patterns):
+            if not isinstance(text, str) or not text:
+                raise ValueError(f"a text is expected, not {text!r}")
+    return [
+        (identifier, str(its.get("label") or ""), str(its.get("description") or ""), patterns)
+        for identifier, its, patterns in found
+    ]
 
 
 def _tidied(pattern: str) -> str:

@@ -56,6 +56,44 @@ def test_patterns_of_several_files_come_together(tmp_path: Path) -> None:
         read_patterns([tmp_path / "none.jsonl"])
 
 
+@pytest.mark.parametrize("indent", [4, None], ids=["over many lines", "in one line"])
+@pytest.mark.parametrize("named", ["folder", "file"])
+def test_a_folder_of_bear_is_read(tmp_path: Path, indent: int | None, named: str) -> None:
+    relations = {
+        "P36": {
+            "templates": ["The capital of [X] is [Y].", "[Y] is where [X] is governed from."],
+            "answer_space_labels": ["Oslo", "Rome"],
+            "answer_space_ids": ["Q585", "Q220"],
+        },
+        "P30": {"templates": ["[X] lies in [Y]."], "answer_space_labels": [], "answer_space_ids": []},
+        "P5": {"templates": ["[Z] lies in [Y]."], "answer_space_labels": [], "answer_space_ids": []},
+    }
+    folder = tmp_path / "BEAR"
+    folder.mkdir()
+    file = folder / "metadata_relations.json"
+    file.write_text(json.dumps(relations, indent=indent))
+    (folder / "P36.jsonl").write_text('{"sub_id": "Q20", "sub_label": "Norway", "obj_id": "Q585", "obj_label": "Oslo"}')
+    converted = read_patterns([folder if named == "folder" else file])
+    assert list(converted.relations)[:2] == [
+        Relation("P36", clozes=("The capital of [X] is [Y]",), statements=("[Y] is where [X] is governed from.",)),
+        Relation("P30", clozes=("[X] lies in [Y]",)),
+    ]
+    (problem,) = converted.problems
+    assert problem.startswith("metadata_relations.json")
+    assert "P5: '[Z] lies in [Y]'" in problem
+
+
+def test_a_broken_or_empty_folder_of_bear_is_told(tmp_path: Path) -> None:
+    with pytest.raises(KgprobeError, match=r"metadata_relations\.json does not exist"):
+        read_patterns([tmp_path])
+    (tmp_path / "metadata_relations.json").write_text('{\n  "P36": {"templates": ["The capital of [X]')
+    (problem,) = read_patterns([tmp_path]).problems
+    assert problem.startswith("metadata_relations.json: no JSON")
+    (tmp_path / "metadata_relations.json").write_text('{\n  "P36": {"templates": ["ok [X] [Y]", 3]}}')
+    (problem,) = read_patterns([tmp_path]).problems
+    assert problem == "metadata_relations.json: a text is expected, not 3."
+
+
 def test_real_patterns_are_all_used(shared_data: Path) -> None:
     converted = read_patterns([shared_data / "wikidata" / "relations.jsonl"])
     assert converted.problems == []
