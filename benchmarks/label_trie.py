@@ -1,6 +1,6 @@
 """What a trie of a million labels costs: to make, to keep and to open.
 
-Labels are made of the sample graph's names: a word that begins one, and another whole name behind it, as in "Lake
+Labels are made of the example graph's names: a word that begins one, and another whole name behind it, as in "Lake
 Victoria" or "Saint John of the Cross"; all are distinct, and an entity has one to three of them. They are tokenized
 with the demo model's tokenizer. Memory is the peak of a process that does nothing else. Beside the time stands that of
 the processor, on all cores together: where others use the machine too, it tells more.
@@ -41,7 +41,7 @@ def labels(count: int, seed: int) -> Iterator[tuple[int, list[str]]]:
         ValueError: so many cannot be made.
     """
     known: dict[str, None] = {}
-    for placed in open_source("sample").entities():
+    for placed in open_source("example").entities():
         if isinstance(placed.record, Entity):
             known |= dict.fromkeys(name for name in (placed.record.label, *placed.record.aliases) if name.strip())
     names = list(known)

@@ -1,6 +1,7 @@
 """How far a beam's distractors are from the most plausible ones, and what either search costs.
 
-Facts of the sample graph in one of their cloze sentences, the demo model, a beam of several widths, and exact search.
+Facts of the example graph in one of their cloze sentences, the demo model, beam search with several numbers of beams,
+and exact search.
 What is found by a beam is compared with what exact search has found: where it proves all of it, that is the truth.
 """
 
@@ -96,7 +97,7 @@ def distance(beam: Searched, exact: Searched) -> list[Row]:
 
 
 def measure(
-    graph: Graph, scorer: Scorer, facts: int, wanted: int, widths: Sequence[int], max_prefixes: int, seed: int
+    graph: Graph, scorer: Scorer, facts: int, wanted: int, beams: Sequence[int], max_prefixes: int, seed: int
 ) -> list[Row]:
     """Search for all facts in every way, and compare."""
     asked = ClozeItems(graph, AS_OF, sentences=1)
@@ -111,37 +112,36 @@ def measure(
         Row("candidates", "distractors found", float(np.mean([len(one.distractors) for one in exact.found])), "a fact")
     ]
     rows += costs(exact)
-    for width in widths:
-        strategy = OptimalDistractors(graph, scorer, exact=False, width=width)
-        beam = search(f"beam of {max(width, wanted)}", strategy, questions, wanted)
+    for number in beams:
+        strategy = OptimalDistractors(graph, scorer, exact=False, beams=number)
+        beam = search(f"beam of {max(number, wanted)}", strategy, questions, wanted)
         rows += costs(beam)[:3] + distance(beam, exact)
     return rows
 
 
 @click.command(context_settings={"max_content_width": 100})
-@click.option("--facts", default=50, show_default=True, help="Facts of the sample graph, each in one sentence.")
+@click.option("--facts", default=50, show_default=True, help="Facts of the example graph, each in one sentence.")
 @click.option("--distractors", "wanted", default=10, show_default=True, help="Distractors of each.")
 @click.option(
-    "--width",
-    "widths",
+    "--beams",
     type=click.IntRange(min=1),
     multiple=True,
     default=(10, 30, 100),
     show_default=True,
-    help="Of the beam, at least the number of distractors; repeatable.",
+    help="Slots that are kept, at least the number of distractors; repeatable.",
 )
 @click.option("--max-prefixes", default=100_000, show_default=True, help="Prefixes that exact search may expand.")
 @seed_option
 @json_option
-def main(facts: int, wanted: int, widths: tuple[int, ...], max_prefixes: int, seed: int, as_json: bool) -> None:
+def main(facts: int, wanted: int, beams: tuple[int, ...], max_prefixes: int, seed: int, as_json: bool) -> None:
     """How far a beam's distractors are from the most plausible ones, and what either search costs."""
     # Before another home is set, since it is kept there.
     scorer = load_scorer(f"hf:{demo_model_folder()}")
     with tempfile.TemporaryDirectory(prefix="kgprobe-") as temporary:
         os.environ["KGPROBE_HOME"] = temporary
         with ending_in_order(), open_graph(Path(temporary) / "graph", memory=1024) as graph:
-            load(graph, open_source("sample"))
-            rows = measure(graph, scorer, facts, wanted, widths, max_prefixes, seed)
+            load(graph, open_source("example"))
+            rows = measure(graph, scorer, facts, wanted, beams, max_prefixes, seed)
     show(Report("optimal", rows, seed, versions_of("numpy", "torch", "transformers")), as_json=as_json)
 
 

@@ -3,8 +3,8 @@
     import kgprobe
 
     graph = kgprobe.open_graph()
-    kgprobe.load(graph, "sample")
-    result = kgprobe.measure(graph, "demo", sample=100)
+    kgprobe.load(graph, "example")
+    result = kgprobe.measure(graph, "demo", limit=100)
     print(result.summary())
     result.frame()
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from kgprobe.library.loading import load
     from kgprobe.library.measure_studies import study_calibration, study_robustness
     from kgprobe.library.measuring import measure, open_measurement
-    from kgprobe.library.rounds import forget_run, resume_rounds, run_rounds, runs
+    from kgprobe.library.rounds import forget_run, open_run, resume_rounds, run_rounds, runs
     from kgprobe.library.samples import sample_distractors, sample_facts, sample_negatives, sample_questions
     from kgprobe.library.sampling_study import study_sampling
     from kgprobe.library.studies import study_distractors, study_sentences, study_sizes, study_strategies
@@ -59,6 +59,7 @@ _DOOR = {
     ),
     "kgprobe.library.rounds": (
         "forget_run",
+        "open_run",
         "resume_rounds",
         "run_rounds",
         "runs",
@@ -103,6 +104,7 @@ __all__ = [  # noqa: RUF022 (as one meets them)
     "open_measurement",
     "run_rounds",
     "resume_rounds",
+    "open_run",
     "runs",
     "forget_run",
     "side_by_side",

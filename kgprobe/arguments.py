@@ -13,7 +13,7 @@ _FOLDER_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 def whole_number(name: str, value: Any, minimum: int = 1) -> int:
     """A whole number from ``minimum``, also one of NumPy's.
 
-    >>> whole_number("sample", 20)
+    >>> whole_number("limit", 20)
     20
 
     Args:

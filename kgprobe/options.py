@@ -2,7 +2,7 @@
 
     @dataclass(frozen=True, slots=True)
     class Options:
-        distractors: int = option(10, "Wrong objects that stand beside the right one.", minimum=1, short="-n")
+        distractors: int = option(10, "Wrong objects that stand beside the right one.", minimum=1)
 
 The library takes them by the field's name (``distractors=20``), and the command line makes its options from them
 (``--distractors 20``): name, type, range, help and default are said once. Types are ``str``, ``int``, ``float``,
@@ -37,7 +37,6 @@ class About:
         choices: the only values, or what gives them when they are needed.
         flag: on the command line, where it is not the field's name with hyphens; of a field that can be given several
             times, it names one.
-        short: one letter with its hyphen.
         metavar: what stands for the value in the help.
         none: the word on the command line for None; without one, None is what is not given.
         shown_default: what the help says of the default, where the value itself says nothing.
@@ -52,7 +51,6 @@ class About:
     below: float | None = None
     choices: Sequence[str] | Callable[[], Sequence[str]] | None = None
     flag: str | None = None
-    short: str | None = None
     metavar: str | None = None
     none: str | None = None
     shown_default: str | None = None

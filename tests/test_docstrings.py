@@ -1,7 +1,7 @@
-"""The examples in the docstrings of public modules: each is run, on the sample graph.
+"""The examples in the docstrings of public modules: each is run, on the example graph.
 
-An example finds there, beside what its module has: ``graph``, the sample graph on the embedded engine; ``kgprobe``; and
-whatever opens a graph without naming one gets that graph.
+An example finds there, beside what its module has: ``graph``, the example graph on the embedded engine; ``kgprobe``;
+and whatever opens a graph without naming one gets that graph.
 """
 
 import doctest
@@ -14,7 +14,7 @@ import pytest
 import kgprobe
 from kgprobe.graph.client import Graph
 from kgprobe.graph.ingest import load
-from kgprobe.loaders.sample import open_sample
+from kgprobe.loaders.example import open_example
 from kgprobe.servers.opening import open_graph
 
 # Every module whose docstrings open with use.
@@ -37,11 +37,11 @@ MODULES = (
 
 
 @pytest.fixture(scope="module")
-def sample_graph(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Graph, Path]]:
-    """The sample graph and its folder; examples may write to it what others do not see."""
-    folder = tmp_path_factory.mktemp("sample") / "graph"
+def example_graph(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Graph, Path]]:
+    """The example graph and its folder; examples may write to it what others do not see."""
+    folder = tmp_path_factory.mktemp("example") / "graph"
     with open_graph(folder, memory=1024) as graph:
-        load(graph, open_sample())
+        load(graph, open_example())
         yield graph, folder
 
 
@@ -49,12 +49,12 @@ def sample_graph(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Gra
 @pytest.mark.parametrize("module", MODULES)
 def test_examples_run(
     module: str,
-    sample_graph: tuple[Graph, Path],
+    example_graph: tuple[Graph, Path],
     demo_folder: Path,
     monkeypatch: pytest.MonkeyPatch,
     tmp_path: Path,
 ) -> None:
-    graph, folder = sample_graph
+    graph, folder = example_graph
     (tmp_path / "home").mkdir()
     (tmp_path / "home" / "models").symlink_to(demo_folder.parent)
     monkeypatch.setenv("KGPROBE_HOME", str(tmp_path / "home"))

@@ -191,7 +191,7 @@ def test_options_that_prose_names_are_those_of_a_command(document: Path) -> None
 
 
 def test_a_command_or_an_option_that_is_not_there_is_found() -> None:
-    lines = ["kgprobe graph sing", "kgprobe probe distractors --judge x", "FOO=1 kgprobe load sample --strict | head"]
+    lines = ["kgprobe graph sing", "kgprobe probe distractors --judge x", "FOO=1 kgprobe load example --strict | head"]
     assert [problem for line in lines for one in commands_in(line) for problem in problems_of(one)] == [
         "there is no command graph sing",
         "probe distractors --judge x: there is no --judge",

@@ -19,7 +19,7 @@ class Kettle:
     """One option of each kind."""
 
     name: str = option(help="What it is called.")
-    size: int = option(10, "How much goes in.", minimum=1, maximum=100, short="-n")
+    size: int = option(10, "How much goes in.", minimum=1, maximum=100)
     heat: float = option(0.5, "How hot.", above=0, below=1)
     loud: bool = option(False, "Whether it whistles.")
     lid: Path | None = option(None, "Where its lid lies.")
@@ -53,10 +53,9 @@ def test_what_is_known_of_each_option() -> None:
         "steps": (int, False, True),
     }
     assert [name for name, one in options.items() if one.required] == ["name"]
-    assert (options["size"].default, options["size"].about.help, options["size"].about.short) == (
+    assert (options["size"].default, options["size"].about.help) == (
         10,
         "How much goes in.",
-        "-n",
     )
     assert (options["cups"].about.flag, options["steps"].about.none) == ("--cup", "all")
     assert options["colour"].choices() == ("red", "green")

@@ -1,6 +1,6 @@
 """The scorer beside lm-pub-quiz and lm-evaluation-harness: one process, the same model, the same inputs.
 
-Three cases, made of the names and sentences of the sample graph:
+Three cases, made of the names and sentences of the example graph:
 
 - ``options``: 60 questions with 60 options of one to three tokens each;
 - ``examples``: 20 questions with 100 options each, behind a prompt of 50 examples that all questions share;

@@ -10,7 +10,7 @@ import click
 import numpy as np
 
 from benchmarks.report import Report, Row, describe_machine, show, versions_of
-from benchmarks.scoring.cases import Case, distractors_case, examples_case, options_case, read_sample
+from benchmarks.scoring.cases import Case, distractors_case, examples_case, options_case, read_example
 from benchmarks.scoring.limit import Products, time_products, work_of
 from benchmarks.scoring.peers import PARTS, PEERS, WITHOUT_EOS
 from benchmarks.scoring.shapes import SHAPES, random_scorer
@@ -117,12 +117,12 @@ def main(
     """What scoring costs, beside the peers and beside what the matrix products alone would take."""
     from kgprobe.models.spec import load_scorer
 
-    sample = read_sample()
+    example = read_example()
     machine = {**describe_machine(), "load": round(os.getloadavg()[0], 2)}
     if shape is None:
         scorer = load_scorer("demo", device=device, dtype=dtype)
     else:
-        scorer, peers = random_scorer(shape, sample, device, dtype, seed), ()
+        scorer, peers = random_scorer(shape, example, device, dtype, seed), ()
     for name, text in scorer.explain():
         print(f"{name}: {text}", file=sys.stderr)
 
@@ -130,9 +130,9 @@ def main(
         return len(scorer.tokenizer(f" {name}", add_special_tokens=False)["input_ids"])
 
     made = {
-        "options": lambda: options_case(sample, tokens, seed),
-        "examples": lambda: examples_case(sample, seed),
-        "distractors": lambda: distractors_case(sample, seed),
+        "options": lambda: options_case(example, tokens, seed),
+        "examples": lambda: examples_case(example, seed),
+        "distractors": lambda: distractors_case(example, seed),
     }
     rows: list[Row] = []
     for name in cases:

@@ -1,4 +1,4 @@
-"""What is scored: cases made of the names and sentences of the sample graph."""
+"""What is scored: cases made of the names and sentences of the example graph."""
 
 import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -42,8 +42,8 @@ class Case:
 
 
 @dataclass(frozen=True, slots=True)
-class Sample:
-    """The sample graph's records, by id."""
+class Example:
+    """The example graph's records, by id."""
 
     entities: Mapping[str, Entity]
     relations: Mapping[str, Relation]
@@ -58,10 +58,10 @@ class Sample:
         return self.entities[entity].label or entity
 
 
-def read_sample() -> Sample:
-    """The records of the sample that kgprobe brings along."""
-    source: Source = open_source("sample")
-    return Sample(
+def read_example() -> Example:
+    """The records of the example that kgprobe brings along."""
+    source: Source = open_source("example")
+    return Example(
         {one.id: one for one in _records(source.entities(), Entity)},
         {one.id: one for one in _records(source.relations(), Relation)},
         list(_records(source.facts(), Fact)),
@@ -77,15 +77,15 @@ def _records(stream: Iterator[Placed], kind: type[R]) -> Iterator[R]:
             yield placed.record
 
 
-def options_case(sample: Sample, tokens: Callable[[str], int], seed: int) -> Case:
+def options_case(example: Example, tokens: Callable[[str], int], seed: int) -> Case:
     """60 questions, each with the right object and 59 others of its relation, of three tokens at most."""
     generator = random.Random(seed)
     prompts, continuations = [], []
-    for fact in generator.sample(sample.facts, len(sample.facts)):
-        cloze = sample.cloze(fact, generator)
-        objects = sorted({one.object for one in sample.facts if one.relation == fact.relation})
-        names = dict.fromkeys(name for one in objects for name in cloze.continuations([sample.label(one)]))
-        (right,) = cloze.continuations([sample.label(fact.object)])
+    for fact in generator.sample(example.facts, len(example.facts)):
+        cloze = example.cloze(fact, generator)
+        objects = sorted({one.object for one in example.facts if one.relation == fact.relation})
+        names = dict.fromkeys(name for one in objects for name in cloze.continuations([example.label(one)]))
+        (right,) = cloze.continuations([example.label(fact.object)])
         short = [name for name in names if name != right and tokens(name) <= 3]
         if tokens(right) <= 3 and len(short) >= 59:
             prompts.append(cloze.prompt)
@@ -95,11 +95,11 @@ def options_case(sample: Sample, tokens: Callable[[str], int], seed: int) -> Cas
     return Case("options", prompts, continuations)
 
 
-def examples_case(sample: Sample, seed: int) -> Case:
+def examples_case(example: Example, seed: int) -> Case:
     """20 countries with 100 capitals each, behind 50 countries with theirs."""
     generator = random.Random(seed)
-    current = {fact.subject: fact for fact in sample.facts if fact.relation == "P36" and fact.end is None}
-    pairs = [(sample.label(fact.subject), sample.label(fact.object)) for fact in current.values()]
+    current = {fact.subject: fact for fact in example.facts if fact.relation == "P36" and fact.end is None}
+    pairs = [(example.label(fact.subject), example.label(fact.object)) for fact in current.values()]
     generator.shuffle(pairs)
     examples = " ".join(f"{country} {capital}" for country, capital in pairs[:50])
     capitals = sorted({capital for _, capital in pairs})
@@ -111,14 +111,14 @@ def examples_case(sample: Sample, seed: int) -> Case:
     )
 
 
-def distractors_case(sample: Sample, seed: int) -> Case:
+def distractors_case(example: Example, seed: int) -> Case:
     """50 facts with 200 distractors each, all names of all of them, and EOS."""
     generator = random.Random(seed)
-    several = [entity for entity in sample.entities.values() if entity.label and entity.aliases]
+    several = [entity for entity in example.entities.values() if entity.label and entity.aliases]
     prompts, continuations = [], []
-    for fact in generator.sample(sample.facts, 50):
-        cloze = sample.cloze(fact, generator)
-        right = sample.entities[fact.object]
+    for fact in generator.sample(example.facts, 50):
+        cloze = example.cloze(fact, generator)
+        right = example.entities[fact.object]
         others = [entity for entity in generator.sample(several, len(several)) if entity.id != right.id]
         others.sort(key=lambda entity: set(right.types).isdisjoint(entity.types))
         prompts.append(cloze.prompt)

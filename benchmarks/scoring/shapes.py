@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from benchmarks.scoring.cases import Sample
+from benchmarks.scoring.cases import Example
 
 if TYPE_CHECKING:
     from kgprobe.models.scoring.scorer import Scorer
@@ -32,8 +32,8 @@ SHAPES: Mapping[str, Mapping[str, int]] = {
 TOKENS = 2_000
 
 
-def random_scorer(shape: str, sample: Sample, device: str, dtype: str, seed: int) -> "Scorer":
-    """A Llama of this shape with random weights, and a tokenizer made from the sample's names."""
+def random_scorer(shape: str, example: Example, device: str, dtype: str, seed: int) -> "Scorer":
+    """A Llama of this shape with random weights, and a tokenizer made from the example's names."""
     import torch
     from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
     from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
@@ -49,7 +49,7 @@ def random_scorer(shape: str, sample: Sample, device: str, dtype: str, seed: int
         initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
         show_progress=False,
     )
-    names = (f" {name}" for entity in sample.entities.values() for name in (entity.label, *entity.aliases))
+    names = (f" {name}" for entity in example.entities.values() for name in (entity.label, *entity.aliases))
     tokenizer.train_from_iterator(names, trainer)
     torch.manual_seed(seed)
     options: dict[str, Any] = {**SHAPES[shape], "bos_token_id": 0, "eos_token_id": 1}

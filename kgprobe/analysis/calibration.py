@@ -1,7 +1,7 @@
 """How well a measure agrees with people, its options chosen on other facts than those it is judged on.
 
 Section 4.2 of the distractor paper; docs/methods.md, 1. A measure comes in configurations (a number of distractors, a
-width of beam, an aggregation). In each fold of a cross-validation, the configuration with the highest Kendall's τ on
+number of beams, an aggregation). In each fold of a cross-validation, the configuration with the highest Kendall's τ on
 the other folds' facts is judged by its τ on the fold's own.
 """
 
@@ -16,9 +16,9 @@ from kgprobe.errors import KgprobeError
 
 Floats = NDArray[np.float64]
 
-# The grid of the paper: numbers of distractors and n of precision@n; widths of beams.
+# The grid of the paper: numbers of distractors and n of precision@n; of beams.
 COUNTS = (1, 2, 5, 10, *range(20, 201, 20))
-WIDTHS = (1, 2, 5, 10, 20, 30, 50, 100)
+BEAMS = (1, 2, 5, 10, 20, 30, 50, 100)
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,14 +7,15 @@ which facts are ranked, but never the win rate or the zero-sense rate.
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 import numpy as np
 import pandas as pd
 
-from kgprobe.analysis.rates import Group, Grouping, by_year, group_of, grouped
+from kgprobe.analysis.rates import Group, Grouping, by_year, caveat_of, group_of, grouped
 from kgprobe.asking.runs import get_run
 from kgprobe.beliefs.draw import credible_interval
 from kgprobe.errors import KgprobeError
@@ -27,6 +28,11 @@ from kgprobe.tables import Table
 if TYPE_CHECKING:
     from kgprobe.sampling.keys import FactKey
 
+# Of what is told of every asked fact.
+FACT_COLUMNS = (
+    *("fact", "subject", "subject_label", "relation", "relation_label", "object", "object_label"),
+    *("right", "wrong", "refused", "off_format", "guessed", "theta", "low", "high"),
+)
 _YEAR = re.compile(r"[+-]?\d{4,}")
 _FACTS_AT_ONCE = 1_000
 
@@ -80,9 +86,14 @@ class About:
     sampling: str | None = None
 
     @property
-    def seeks_failures(self) -> bool:
-        """Whether facts were asked because the model probably fails on them, so that rates speak of these alone."""
-        return self.sampling == "thompson"
+    def called(self) -> str:
+        """What people call the model: its spec, or of a folder its name."""
+        return PurePath(self.model).name if self.model.startswith("hf:/") else self.model
+
+    @property
+    def caveat(self) -> str | None:
+        """What the rates do not speak of, in a sentence; None where facts were not asked for what the model did."""
+        return caveat_of(self.sampling)
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +111,8 @@ class Finding:
         tables: what the probe has to tell beside.
         unknown: facts most surely unknown, E[theta] above 0.5, the highest lower bound of theta first.
         known: facts most surely known, E[theta] below 0.5, the lowest upper bound of theta first.
+        facts: every asked fact, one row each, ``FACT_COLUMNS``: ids and labels, its own answers, how probably a guesser
+            would win it, and E[theta] with its 90% credible interval.
         unaskable, unanswered: how many facts could not be asked, and questions got no answer, by reason.
     """
 
@@ -112,6 +125,7 @@ class Finding:
     tables: Sequence[Table]
     unknown: Sequence[ShownFact]
     known: Sequence[ShownFact]
+    facts: pd.DataFrame = field(compare=False, repr=False)
     unaskable: Mapping[str, int] = field(default_factory=dict)
     unanswered: Mapping[str, int] = field(default_factory=dict)
 
@@ -120,9 +134,17 @@ class Finding:
         """Whether refusals or answers off the format are among the wrong ones, so that it matters to leave them out."""
         return self.overall.heard < self.overall.facts or self.overall.heard_win_rate != self.overall.win_rate
 
+    @property
+    def headline(self) -> str:
+        """What the model knows, in a sentence."""
+        told = f"{self.about.called} knows {self.overall.win_rate} of the {self.overall.facts:,} facts asked"
+        return told if self.chance is None else f"{told}; a guesser, {self.overall.guessed:.0%}"
+
     def as_json(self) -> dict[str, Any]:
         """The rates and the probe's tables, with stable keys."""
         return {
+            "headline": self.headline,
+            "caveat": self.about.caveat,
             "facts_asked": self.overall.facts,
             "win_rate": self.overall.win_rate.value,
             "win_rate_interval": [self.overall.win_rate.low, self.overall.win_rate.high],
@@ -228,7 +250,7 @@ def _find(
         raise KgprobeError(f"{about.name!r} has not got an answer yet.")
     examined = _described(graph, answered, year_relation)
     names = _relation_names(graph, examined["relation"].unique())
-    examined["name"] = examined["relation"].map(names)
+    examined["relation_label"] = examined["relation"].map(names)
     examined["low"], examined["high"] = credible_interval(
         examined["alpha"].to_numpy(np.float64), examined["beta"].to_numpy(np.float64)
     )
@@ -236,7 +258,7 @@ def _find(
     # A fact is won by more right answers than wrong ones, by a guesser too.
     examined["guessed"] = [more_than_half(answers.chances.get(fact, ())) for fact in examined["fact"]]
     chances = [chance for its in answers.chances.values() for chance in its]
-    theta = examined["alpha"] / (examined["alpha"] + examined["beta"])
+    examined["theta"] = theta = examined["alpha"] / (examined["alpha"] + examined["beta"])
     own = examined["wrong"] - examined["right"]
     # What neighbours propagated can outweigh a fact's own answers: of such a fact one is not sure either way.
     unknown = examined[(own > 0) & (theta > 0.5)].sort_values(["low", "fact"], ascending=[False, True])
@@ -248,12 +270,17 @@ def _find(
         theta=float(theta.mean()),
         overall=group_of("all", examined),
         groupings=[one for one in _groupings(examined, names) if one.groups],
-        tables=PROBES.get(about.probe).tables(outcomes(), about.described),
+        tables=[_with_caveat(table, about) for table in PROBES.get(about.probe).tables(outcomes(), about.described)],
         unknown=_shown_facts(unknown.head(shown), answers.wrong),
         known=_shown_facts(known.head(shown), answers.right),
+        facts=examined[list(FACT_COLUMNS)].reset_index(drop=True),
         unaskable=_reasons(rows),
         unanswered=dict(answers.unanswered.most_common()),
     )
+
+
+def _with_caveat(table: Table, about: About) -> Table:
+    return table if about.caveat is None else replace(table, notes=(*table.notes, about.caveat))
 
 
 def _described(graph: Graph, answered: Sequence[Row], year_relation: str | None) -> pd.DataFrame:
@@ -323,12 +350,12 @@ def _shown_facts(examined: pd.DataFrame, asked: Mapping[str, _Shown]) -> list[Sh
         facts.append(
             ShownFact(
                 fact=row["fact"],
-                relation=row["name"],
+                relation=row["relation_label"],
                 subject=row["subject_label"],
                 answer=shown.answer,
                 right=int(row["right"]),
                 wrong=int(row["wrong"]),
-                theta=row["alpha"] / (row["alpha"] + row["beta"]),
+                theta=float(row["theta"]),
                 low=float(row["low"]),
                 high=float(row["high"]),
                 question=shown.question,

@@ -17,6 +17,17 @@ SHOWN_GROUPS = 20
 _DECADE = 10
 
 
+def caveat_of(sampling: str | None) -> str | None:
+    """What rates over a run's facts do not speak of, in a sentence; None where facts were drawn whatever the model did.
+
+    Args:
+        sampling: how the run chose its facts; None of a measurement.
+    """
+    if sampling != "thompson":
+        return None
+    return "Asked is what the model probably fails on: rates speak of these facts alone."
+
+
 @dataclass(frozen=True, slots=True)
 class Group:
     """What a model did on some facts.

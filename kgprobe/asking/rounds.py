@@ -56,7 +56,7 @@ class RunReport:
     """What a run did this time.
 
     Attributes:
-        facts: how many facts it could ask.
+        facts: how many facts it could ask; None where nobody looked.
         rounds: how many rounds it stands at in all.
         asked: how many answers it has got in all.
         unaskable, unanswered: how many questions could not be put, and how many got no answer, in all.
@@ -67,7 +67,7 @@ class RunReport:
     """
 
     run: str
-    facts: int
+    facts: int | None
     rounds: int
     asked: int
     unaskable: int

@@ -35,24 +35,24 @@ class Continued:
 def continue_sentences(
     scorer: Scorer,
     asked: Sequence[Asked],
-    width: int,
+    beams: int,
     *,
     new_tokens: int = 16,
     progress: Callable[[int], None] | None = None,
 ) -> Continued:
     """Go on with each sentence by beam search; sentences asked twice are searched once.
 
-    Cost: see :func:`~kgprobe.models.generating.decoding.beam_search`. A search of one width holds nothing for another:
-    its first continuations are not those of a narrower one.
+    Cost: see :func:`~kgprobe.models.generating.decoding.beam_search`. A search with one number of beams
+    holds nothing for another: its first continuations are not those of a narrower one.
 
     Args:
-        width: how many beams are kept; 1 is greedy search.
+        beams: how many beams are kept; 1 is greedy search.
         new_tokens: the most tokens of a continuation.
         progress: called now and then with the number of different sentences done since the last call.
     """
     prompts = list(dict.fromkeys(one.cloze.prompt for one in asked))
     found = dict(
-        zip(prompts, beam_search(scorer, prompts, width, new_tokens=new_tokens, progress=progress), strict=True)
+        zip(prompts, beam_search(scorer, prompts, beams, new_tokens=new_tokens, progress=progress), strict=True)
     )
     lines: list[list[str]] = []
     reasons: dict[int, str] = {}
@@ -69,12 +69,12 @@ def continue_sentences(
 def over_beams(
     tools: Tools, items: Sequence[ClozeItem], measure: Callable[[Sequence[Asked], Continued], Values]
 ) -> BySentence:
-    """What a baseline makes of the continuations of facts' sentences, for each width of beam.
+    """What a baseline makes of the continuations of facts' sentences, for each number of beams.
 
-    Cost: a beam search over the sentences for each width, and what the baseline costs.
+    Cost: a beam search over the sentences for each number of beams, and what the baseline costs.
     """
     asked = asked_of(items)
-    by_width = [measure(asked, continue_sentences(tools.scorer, asked, width)) for width in tools.widths]
-    reasons = {number: reason for values in by_width for number, reason in values.reasons.items()}
-    columns = np.stack([values.values for values in by_width], axis=1)
-    return BySentence([{"width": width} for width in tools.widths], columns, reasons)
+    by_beams = [measure(asked, continue_sentences(tools.scorer, asked, beams)) for beams in tools.beams]
+    reasons = {number: reason for values in by_beams for number, reason in values.reasons.items()}
+    columns = np.stack([values.values for values in by_beams], axis=1)
+    return BySentence([{"beams": beams} for beams in tools.beams], columns, reasons)

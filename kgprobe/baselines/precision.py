@@ -43,7 +43,9 @@ def best_rank(scorer: Scorer, asked: Sequence[Asked]) -> Values:
             tokens.append([token for its, token in single if its == start])
             owners.append(number)
     values = np.full(len(asked), np.nan)
-    for number, ranks in zip(owners, next_token_ranks(scorer.model, contexts, tokens), strict=True):
+    for number, ranks in zip(
+        owners, next_token_ranks(scorer.model, contexts, tokens, scorer.batch_tokens), strict=True
+    ):
         values[number] = np.fmin(values[number], ranks.min())
     return Values(values, reasons)
 

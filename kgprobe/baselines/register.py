@@ -37,7 +37,7 @@ class Tools:
         scorer: the model that is asked.
         as_of: reference date, ``yyyymmdd``: what is true at it is no distractor.
         seed: what all random choices follow from.
-        widths: of beams, ascending.
+        beams: numbers of them, ascending.
         counts: the n of Min@n, Avg@n and precision@n, ascending.
         encoder: of texts; None where there is none.
         grader: of continuations; None where there is none.
@@ -47,7 +47,7 @@ class Tools:
     scorer: "Scorer"
     as_of: int
     seed: int
-    widths: tuple[int, ...]
+    beams: tuple[int, ...]
     counts: tuple[int, ...]
     encoder: "Encoder | None" = None
     grader: Grader | None = None

@@ -1,32 +1,35 @@
-"""``kgprobe demo``: the whole way on the sample graph and the demo model."""
+"""``kgprobe demo``: the whole way on the example graph and the demo model."""
 
 import click
 import cloup
 
-from kgprobe.cli.options import debug_option, json_option, seed_option
+from kgprobe.cli.options import debug_option, full_option, in_flags, json_option, seed_option
 
 
 @cloup.command()
 @cloup.option("--rounds", type=click.IntRange(min=1), default=8, show_default=True, help="Rounds to run.")
 @cloup.option("--batch", type=click.IntRange(min=1), default=32, show_default=True, help="Facts asked a round.")
+@cloup.option("--again", is_flag=True, help="Ask anew, where it was done before.")
 @seed_option
+@full_option
 @json_option
 @debug_option
-def demo(rounds: int, batch: int, seed: int, as_json: bool) -> None:
-    """The whole way: sample graph, small model, rounds, finding.
+def demo(rounds: int, batch: int, again: bool, seed: int, full: bool, as_json: bool) -> None:
+    """The whole way: example graph, small model, rounds, finding.
 
     Loads a graph of countries into an embedded graph database, asks Gemma 3 270M about it in adaptive rounds, and shows
     which facts the model knows and which it does not. The first time, the model is converted, which takes a minute
-    or so. The graph stays in a folder of its own; `kgprobe graph shell --graph FOLDER` looks at it.
+    or so. Done before, it shows what was found; interrupted, it goes on. The graph stays in a folder of its own;
+    `kgprobe graph shell --graph FOLDER` looks at it.
     """
-    from kgprobe.cli.rounds import show
+    from kgprobe.cli.rounds import print_run
     from kgprobe.cli.watching import running
     from kgprobe.library.demo import RUN, demo_graph, run_demo
 
     def say(message: str) -> None:
-        click.echo(message, err=True)
+        click.echo(in_flags(message), err=True)
 
     with running(RUN) as watch:
-        result = run_demo(rounds=rounds, batch=batch, seed=seed, watch=watch, say=say)
+        result = run_demo(rounds=rounds, batch=batch, seed=seed, again=again, watch=watch, say=say)
     with result.graph:
-        show(result, as_json, str(demo_graph()))
+        print_run(result, as_json, str(demo_graph()), full)

@@ -103,9 +103,10 @@ def _decorator(option: Option, defaults: Mapping[str, Any]) -> Callable[[Command
             metavar=about.metavar,
             help=about.help,
         )
+    choices = option.choices()
     default = defaults.get(option.name, None if option.required else option.default)
     flag = flag_of(option)
-    names = [*([about.short] if about.short else []), flag, option.name]
+    names = [flag, option.name]
     told = about.help + (f"  [default: {about.shown_default}]" if about.shown_default else "")
     if option.type is bool:
         if default is True:
@@ -120,7 +121,7 @@ def _decorator(option: Option, defaults: Mapping[str, Any]) -> Callable[[Command
         multiple=option.several,
         default=None if default == () else default,
         show_default=about.shown_default is None and default not in (None, (), ""),
-        metavar=about.metavar,
+        metavar=about.metavar or {int: "N", float: "X"}.get(option.type if choices is None else str),
         envvar=about.variable,
         show_envvar=about.variable is not None,
         help=told,

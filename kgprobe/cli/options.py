@@ -10,8 +10,11 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 import cloup
 
+from kgprobe.cli.from_options import given_options
 from kgprobe.errors import ArgumentError, KgprobeError
 from kgprobe.intervals import as_of_day, today
+from kgprobe.models.local_options import LocalOptions
+from kgprobe.options import make_options
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -22,6 +25,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 # Where a context remembers which command is at work, and whether it explains models.
 _AT_WORK = "kgprobe.at_work"
 _EXPLAINED = "kgprobe.explained"
+_LOCAL = "kgprobe.local"
 
 _SCORES = "demo, hf:NAME of the Hugging Face hub, or hf:./folder with a model in it"
 _ANSWERS = f"{_SCORES}; where text is answered also openai:NAME, or openai:NAME@URL of a server"
@@ -103,6 +107,21 @@ def json_option(command: F) -> F:
     return cloup.option("--json", "as_json", is_flag=True, help="Print JSON for programs instead of a table.")(command)
 
 
+def full_option(command: F) -> F:
+    """``--full``: every table, not the summary alone."""
+    return cloup.option("--full", is_flag=True, help="Print every table, not only the summary.")(command)
+
+
+def year_relation_option(command: F) -> F:
+    """``--year-relation``: what gives a fact's year in findings."""
+    return cloup.option(
+        "--year-relation",
+        metavar="ID",
+        help="Show results by the year that this relation gives the subject, such as its inception.  [default: the"
+        " year in which the fact began]",
+    )(command)
+
+
 def debug_option(command: F) -> F:
     """``--debug``: show the traceback of an error. Every command has it, and is remembered by it."""
 
@@ -174,31 +193,39 @@ def ask_password(prompt: str) -> str:
     return str(click.prompt(prompt, hide_input=True, err=True))
 
 
-def model_option(answers: bool = False) -> Callable[[F], F]:
-    """``--model`` with ``--explain``: which model is asked.
+def model_option(answers: bool = False) -> Callable[[Command], Command]:
+    """``--model`` with ``--explain`` and :func:`local_options`: which model is asked.
 
     Args:
         answers: whether it is asked for text, so that it may be behind an API.
     """
 
-    def decorate(command: F) -> F:
+    def decorate(command: Command) -> Command:
         help_ = f"{_ANSWERS if answers else _SCORES}."
-        return cloup.option("--model", required=True, metavar="SPEC", help=help_)(explain_option(command))
+        return cloup.option("--model", required=True, metavar="SPEC", help=help_)(
+            explain_option(local_options(command))
+        )
 
     return decorate
 
 
-def models_option(about: str) -> Callable[[F], F]:
-    """``--model``, once for each model, with ``--explain``.
+def models_option(about: str, answers: bool = False) -> Callable[[Command], Command]:
+    """``--model``, once for each model, with ``--explain`` and :func:`local_options`.
 
     Args:
         about: what several are for.
+        answers: whether they are asked for text, so that they may be behind an API.
     """
 
-    def decorate(command: F) -> F:
+    def decorate(command: Command) -> Command:
         return cloup.option(
-            "--model", "models", required=True, multiple=True, metavar="SPEC", help=f"{_ANSWERS}. {about}"
-        )(explain_option(command))
+            "--model",
+            "models",
+            required=True,
+            multiple=True,
+            metavar="SPEC",
+            help=f"{_ANSWERS if answers else _SCORES}. {about}",
+        )(explain_option(local_options(command)))
 
     return decorate
 
@@ -218,6 +245,27 @@ def explain_option(command: F) -> F:
     )(command)
 
 
+def local_options(command: Command) -> Command:
+    """``--device``, ``--dtype``, ``--batch-tokens`` and ``--revision``; see :func:`local_given`."""
+
+    @wraps(command)
+    def remembering(**values: Any) -> None:
+        local = make_options(LocalOptions, values.pop(_LOCAL), "models")
+        if local.revision is not None and len(values.get("models", ())) > 1:
+            raise click.UsageError("--revision is one model's, and --model names several.")
+        click.get_current_context().meta[_LOCAL] = local
+        command(**values)
+
+    return given_options(("Models on this machine", LocalOptions), argument=_LOCAL)(remembering)
+
+
+def local_given() -> LocalOptions:
+    """How the command at work was told to load models on this machine."""
+    context = click.get_current_context(silent=True)
+    given = None if context is None else context.meta.get(_LOCAL)
+    return given if isinstance(given, LocalOptions) else LocalOptions()
+
+
 def is_explained() -> bool:
     """Whether the command at work was given ``--explain``."""
     context = click.get_current_context(silent=True)
@@ -235,17 +283,17 @@ class FactsAsked:
 
     Attributes:
         facts: a list of them; None for all that can be asked.
-        sample: how many of them, drawn at random; None for all.
+        limit: the most of them, drawn at random; None for all.
         relations: ids; empty means all that can be asked.
     """
 
     facts: Any
-    sample: int | None
+    limit: int | None
     relations: tuple[str, ...]
 
 
 def facts_options(command: Command) -> Command:
-    """``--facts``, ``--sample`` and ``--relation``, as ``asked``."""
+    """``--facts``, ``--limit`` and ``--relation``, as ``asked``."""
     options = (
         cloup.option(
             "--facts",
@@ -255,7 +303,10 @@ def facts_options(command: Command) -> Command:
             " or with subject and fact (ids), or the first three separated by tabs.",
         ),
         cloup.option(
-            "--sample", type=click.IntRange(min=1), metavar="N", help="Ask N facts drawn at random.  [default: all]"
+            "--limit",
+            type=click.IntRange(min=1),
+            metavar="N",
+            help="Ask at most N facts, drawn at random.  [default: all]",
         ),
         relations_option("Ask this relation only; repeatable."),
     )

@@ -6,9 +6,18 @@ from typing import TYPE_CHECKING, Any
 import click
 import cloup
 
+from kgprobe.cli.found import print_found
 from kgprobe.cli.from_options import OptionsFirst, given_options
-from kgprobe.cli.options import Common, FactsAsked, ask_password, common_options, facts_options, model_option
-from kgprobe.cli.running import open_models
+from kgprobe.cli.options import (
+    Common,
+    FactsAsked,
+    ask_password,
+    common_options,
+    facts_options,
+    full_option,
+    model_option,
+)
+from kgprobe.cli.running import open_asked, open_models
 from kgprobe.cli.watching import measuring, tell_end
 from kgprobe.library.options import ApiLimits
 from kgprobe.probes.register import PROBES, ProbeKind
@@ -49,6 +58,7 @@ def _command(kind: ProbeKind) -> click.Command:
         "--batch", type=click.IntRange(min=1), default=kind.batch, show_default=True, help="Facts asked together."
     )
     @cloup.option("--name", metavar="NAME", help="The results' folder.  [default: made from the settings]")
+    @full_option
     @common_options
     def ask(
         model: str,
@@ -57,19 +67,20 @@ def _command(kind: ProbeKind) -> click.Command:
         api: dict[str, Any],
         batch: int,
         name: str | None,
+        full: bool,
         common: Common,
     ) -> None:
         from kgprobe.library.measuring import measure
         from kgprobe.servers.opening import open_graph
 
         with open_models(api) as models, open_graph(common.graph, ask_password=ask_password) as graph:
-            opened = models.open(model)
+            opened = open_asked(models, model)
             with measuring(f"Probing {model}") as watch:
                 result = measure(
                     graph,
                     opened,
                     kind.name,
-                    sample=asked.sample,
+                    limit=asked.limit,
                     facts=asked.facts,
                     relations=asked.relations,
                     seed=common.seed,
@@ -80,22 +91,29 @@ def _command(kind: ProbeKind) -> click.Command:
                     watch=watch,
                     **given,
                 )
-            show(result, common.as_json)
+            show(result, common.as_json, full)
 
     help_ = f"{kind.summary}\n\n{kind.details}" if kind.details else kind.summary
     return cloup.command(kind.name, cls=OptionsFirst, help=help_, short_help=kind.summary)(ask)
 
 
-def show(result: "Measurement", as_json: bool) -> None:
-    """Print what a measurement came to, tables or one JSON object, and on stderr what one has to know of it."""
+def show(result: "Measurement", as_json: bool, full: bool) -> None:
+    """Print what a measurement came to, a summary or one JSON object, and on stderr what one has to know of it.
+
+    Args:
+        full: whether all tables are printed.
+    """
     from kgprobe.probes.outcome import Verdict
+    from kgprobe.report.tables import reasons_note
 
     tell_missing(result.missing)
     unaskable, unanswered = (result.reasons(verdict) for verdict in (Verdict.UNASKABLE, Verdict.UNANSWERED))
-    tables = result.tables()
     asked = result.asked
     files = result.export() if result.complete else []
+    finding = result.finding() if asked.done > sum(unaskable.values()) + sum(unanswered.values()) else None
+    page = result.page(finding) if finding else None
     if as_json:
+        tables = result.tables()
         shown = {
             "model": result.model,
             "probe": result.kind.name,
@@ -105,23 +123,21 @@ def show(result: "Measurement", as_json: bool) -> None:
             "unaskable": unaskable,
             "unanswered": unanswered,
             "not_in_graph": len(result.missing),
+            **(finding.as_json() if finding else {}),
             "tables": {table.key: table.as_json() for table in tables},
             "outcomes": str(result.outcomes.path),
             "files": [str(file) for file in files],
+            "page": str(page) if page else None,
         }
         click.echo(json.dumps(shown, ensure_ascii=False))
     else:
-        from rich.console import Console, Group
-
-        from kgprobe.report.tables import notes_of, reasons_note, rich_table
-
-        notes = [reasons_note(unaskable)] if unaskable else []
-        notes += [reasons_note(unanswered, "No answer came")] if unanswered else []
-        notes += [f"{len(result.missing):,} lines of the list name no fact of this graph."] if result.missing else []
-        parts = [rich_table(table) for table in tables]
-        Console().print(Group(*notes_of(result.summary().splitlines()), *parts, *notes_of(notes)))
-        for path in (result.outcomes.path, *files):
-            click.echo(f"{'Answers' if path == result.outcomes.path else 'Table'}: {path}")
+        for reasons, said in ((unaskable, "Not askable"), (unanswered, "No answer came")):
+            if reasons and finding is None:
+                click.echo(reasons_note(reasons, said))
+        if result.missing:
+            click.echo(f"{len(result.missing):,} lines of the list name no fact of this graph.")
+        if finding is not None and page is not None:
+            print_found(finding, page, full)
     where = f"{asked.done - asked.unanswered:,} of {asked.facts:,} facts"
     tell_end(asked.stopped, asked.reason, where, "The same command goes on.")
     if asked.unanswered and not asked.stopped.can_go_on:

@@ -2,12 +2,14 @@
 
 import json
 import shlex
-from collections.abc import Mapping
+import webbrowser
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
 import cloup
 
+from kgprobe.cli.found import print_found
 from kgprobe.cli.from_options import OptionsFirst, flag_of, given_options
 from kgprobe.cli.options import (
     Common,
@@ -15,27 +17,25 @@ from kgprobe.cli.options import (
     common_options,
     debug_option,
     explain_option,
+    full_option,
     graph_option,
     json_option,
     models_option,
     relations_option,
+    year_relation_option,
 )
-from kgprobe.cli.running import open_models
+from kgprobe.cli.running import open_asked, open_models
 from kgprobe.cli.watching import running, tell_end
 from kgprobe.library.options import ApiLimits, RoundsOptions
 from kgprobe.options import options_of
 from kgprobe.probes.register import PROBES
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from kgprobe.library.rounds import Run
 
 _FIRST = "distractors"
-_YEAR_RELATION = cloup.option(
-    "--year-relation",
-    metavar="ID",
-    help="Show results by the year that this relation gives the subject, such as its inception.  [default: the year in"
-    " which the fact began]",
-)
 
 
 @click.group()
@@ -55,16 +55,17 @@ def _titled(name: str) -> tuple[str, type]:
 def _begin() -> click.Command:
     names = list(PROBES.names())
 
-    @models_option("Repeat it to ask several models.")
+    @models_option("Repeat it to ask several models.", answers=True)
     @given_options((None, RoundsOptions), argument="how")
     @cloup.option(
         "--probe", type=click.Choice(names), default=_FIRST, show_default=True, help=f"How facts are asked. {_asked()}"
     )
     @relations_option("Ask this relation only; repeatable.")
-    @_YEAR_RELATION
-    @cloup.option("--run", metavar="NAME", help="A name for the run.  [default: model, probe and time]")
+    @year_relation_option
+    @cloup.option("--name", metavar="NAME", help="Of the run.  [default: model, probe and time]")
     @given_options(*map(_titled, names))
     @given_options(("Models behind an API", ApiLimits), argument="api")
+    @full_option
     @common_options
     def run(
         models: tuple[str, ...],
@@ -72,16 +73,17 @@ def _begin() -> click.Command:
         probe: str,
         relations: tuple[str, ...],
         year_relation: str | None,
-        run: str | None,
+        name: str | None,
         given: dict[str, Any],
         api: dict[str, Any],
+        full: bool,
         common: Common,
     ) -> None:
         """Begin a run and do its rounds.
 
-        Ends in a table of what the model knows and does not know, and a page with the same. Ctrl-C finishes the round
-        at work and keeps it; `kgprobe rounds resume` goes on. Several models get a run each, one after the other, with
-        the same settings.
+        Ends in a summary of what the model knows and does not know, and a page with all of it. Ctrl-C finishes the
+        round at work and keeps it; `kgprobe rounds resume` goes on, `kgprobe rounds show` shows it again. Several
+        models get a run each, one after the other, with the same settings.
 
         \b
         kgprobe rounds run --model demo
@@ -99,16 +101,16 @@ def _begin() -> click.Command:
             # Whoever has no key shall know before the first model has been asked.
             for spec in different:
                 if spec.startswith("openai:") and PROBES.get(probe).asks == "answers":
-                    opened.open(spec)
-            for spec, name in zip(different, run_names(run, different, probe), strict=True):
-                model = opened.open(spec)
-                with running(name) as watch:
+                    open_asked(opened, spec)
+            for spec, called in zip(different, run_names(name, different, probe), strict=True):
+                model = open_asked(opened, spec)
+                with running(called) as watch:
                     done.append(
                         run_rounds(
                             graph,
                             model,
                             probe,
-                            run=name,
+                            name=called,
                             relations=relations,
                             seed=common.seed,
                             as_of=common.as_of,
@@ -119,14 +121,14 @@ def _begin() -> click.Command:
                             **given,
                         )
                     )
-                show(done[-1], common.as_json, common.graph)
+                print_run(done[-1], common.as_json, common.graph, full)
                 if done[-1].report.stopped is Stop.ASKED_TO:
                     break
             left = different[len(done) :]
             if left:
                 click.echo(f"Not begun: {', '.join(left)}.", err=True)
             if len(done) > 1 and not common.as_json:
-                _show_side_by_side(done)
+                print_beside([run for run in done if run.report.asked])
 
     return cloup.command(cls=OptionsFirst)(run)
 
@@ -152,14 +154,21 @@ rounds.add_command(_begin())
 @rounds.command(cls=OptionsFirst)
 @click.argument("run")
 @cloup.option("--rounds", type=click.IntRange(min=1), help="Rounds to come to in all.  [default: as begun]")
-@_YEAR_RELATION
+@year_relation_option
 @explain_option
 @given_options(("Models behind an API", ApiLimits), argument="api")
+@full_option
 @graph_option
 @json_option
 @debug_option
 def resume(
-    run: str, rounds: int | None, year_relation: str | None, api: dict[str, Any], graph: str | None, as_json: bool
+    run: str,
+    rounds: int | None,
+    year_relation: str | None,
+    api: dict[str, Any],
+    full: bool,
+    graph: str | None,
+    as_json: bool,
 ) -> None:
     """Go on with RUN where it stands, with the options it was begun with.
 
@@ -173,7 +182,40 @@ def resume(
             result = resume_rounds(
                 connection, run, rounds=rounds, year_relation=year_relation, models=models, watch=watch
             )
-        show(result, as_json, graph)
+        print_run(result, as_json, graph, full)
+
+
+@rounds.command("show", cls=cloup.Command)
+@click.argument("runs", nargs=-1, metavar="[RUN]...")
+@cloup.option("--open", "in_browser", is_flag=True, help="Open the page in a browser.")
+@year_relation_option
+@full_option
+@graph_option
+@json_option
+@debug_option
+def show_runs(
+    runs: tuple[str, ...], in_browser: bool, year_relation: str | None, full: bool, graph: str | None, as_json: bool
+) -> None:
+    """What RUN found, again; several stand side by side.
+
+    Without RUN, the run that was begun last. No model is loaded. What is told is written beside the run's answers: a
+    page, results.json, and facts.csv with every asked fact, its answers and how sure they make one.
+
+    \b
+    kgprobe rounds show --open
+    kgprobe rounds show one-run another-run
+    """  # noqa: D301
+    from kgprobe.library.rounds import open_run
+    from kgprobe.servers.opening import open_graph
+
+    with open_graph(graph, ask_password=ask_password) as connection:
+        opened = [open_run(connection, run, year_relation=year_relation) for run in dict.fromkeys(runs or [None])]
+        for run in opened:
+            page = print_run(run, as_json, graph, full)
+            if in_browser and page is not None and not webbrowser.open(page.as_uri()):
+                click.echo(f"No browser could be opened; the page is {page}.", err=True)
+        if len(opened) > 1 and not as_json:
+            print_beside([run for run in opened if run.report.asked])
 
 
 @rounds.command(cls=cloup.Command)
@@ -227,11 +269,15 @@ def forget(run: str, graph: str | None) -> None:
         forget_run(connection, run)
 
 
-def show(result: "Run", as_json: bool, graph: str | None) -> None:
-    """Print what a run came to: tables and the page's address, or one JSON object.
+def print_run(result: "Run", as_json: bool, graph: str | None, full: bool) -> "Path | None":
+    """Print what a run came to: a summary and the page's address, or one JSON object.
 
     Args:
         graph: what ``--graph`` has to be for the run to be found again; None if nothing.
+        full: whether all tables are printed.
+
+    Returns:
+        the page's path; None where nothing was answered.
     """
     report = result.report
     if report.hubs:
@@ -259,26 +305,21 @@ def show(result: "Run", as_json: bool, graph: str | None) -> None:
         }
         click.echo(json.dumps(shown, ensure_ascii=False))
     elif finding is None or page is None:
-        click.echo(
-            f"Nothing was asked: {report.facts:,} facts can be asked, {report.unaskable:,} turned out not to be."
-        )
+        click.echo(f"Nothing was asked: {report.unaskable:,} facts turned out not to be askable.")
     else:
-        from rich.console import Console
-
-        from kgprobe.report.finding_table import print_finding
-
-        print_finding(finding, Console())
-        click.echo(f"Page: {page.as_uri()}")
-        click.echo(f"Answers: {result.outcomes.path}")
+        print_found(finding, page, full)
     where = f" --graph {shlex.quote(graph)}" if graph else ""
     how = f"Go on with: kgprobe rounds resume {report.run}{where}"
     tell_end(report.stopped, report.reason, f"round {report.rounds}", how)
+    return page
 
 
-def _show_side_by_side(done: "list[Run]") -> None:
-    """Print the rates of several models in one table."""
+def print_beside(done: "Sequence[Run]") -> None:
+    """Print what several models did on the facts that all of them were asked, in one table."""
     from rich.console import Console
 
+    from kgprobe.analysis.side_by_side import set_side_by_side
     from kgprobe.report.finding_table import print_side_by_side
 
-    print_side_by_side([run.finding() for run in done if run.report.asked], Console())
+    if done:
+        print_side_by_side(set_side_by_side([run.finding() for run in done]), Console())

@@ -2,17 +2,18 @@
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from kgprobe.cli.options import is_explained
+from kgprobe.cli.options import is_explained, local_given
 from kgprobe.library.options import ApiLimits
 from kgprobe.options import make_options
 
 if TYPE_CHECKING:
     from kgprobe.models.api.spending import Usage
-    from kgprobe.models.model import Models
+    from kgprobe.models.model import Model, Models
     from kgprobe.models.scoring.scorer import Scorer
 
 
@@ -26,12 +27,17 @@ def open_models(api: Mapping[str, Any] | None = None) -> Iterator["Models"]:
     from kgprobe.library.models import models_within
 
     limits = make_options(ApiLimits, api or {}, "models behind an API")
-    with models_within(limits, _load) as models:
+    with models_within(limits, _load, replace(local_given(), revision=None)) as models:
         try:
             yield models
         finally:
             for name, usage in models.spending.usage.items():
                 click.echo(_used(name, usage), err=True)
+
+
+def open_asked(models: "Models", spec: str) -> "Model":
+    """The model of ``--model``, in the revision that was asked for: others that a command needs have their own."""
+    return models.open(spec, local_given())
 
 
 def _load(spec: str, **how: Any) -> "Scorer":

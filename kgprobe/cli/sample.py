@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 import click
 import cloup
 
-from kgprobe.cli.from_options import given_options
+from kgprobe.cli.from_options import OptionsFirst, given_options
 from kgprobe.cli.looks import show_look
 from kgprobe.cli.options import (
     Common,
@@ -13,9 +13,10 @@ from kgprobe.cli.options import (
     common_options,
     explain_option,
     facts_named,
+    local_options,
     relations_option,
 )
-from kgprobe.cli.running import open_models
+from kgprobe.cli.running import open_asked, open_models
 from kgprobe.options import options_of
 from kgprobe.probes.distractors import DistractorOptions
 from kgprobe.probes.questions import QuestionOptions
@@ -29,8 +30,8 @@ if TYPE_CHECKING:
 _OF_QUESTIONS = ("difficulty", "with_alias")
 
 
-def _count_option(help_: str) -> "Callable[[click.decorators.FC], click.decorators.FC]":
-    return cloup.option("-n", "count", type=click.IntRange(min=1), default=10, show_default=True, help=help_)
+def _limit_option(help_: str) -> "Callable[[click.decorators.FC], click.decorators.FC]":
+    return cloup.option("--limit", type=click.IntRange(min=1), default=10, show_default=True, help=help_)
 
 
 @click.group()
@@ -38,7 +39,7 @@ def sample() -> None:
     """Look at what would be asked, and why."""
 
 
-@sample.command(cls=cloup.Command)
+@sample.command(cls=OptionsFirst)
 @facts_named
 @cloup.option(
     "--model",
@@ -46,6 +47,7 @@ def sample() -> None:
     help="The model of optimal distractors: demo, hf:NAME, or hf:./folder with a model in it.",
 )
 @explain_option
+@local_options
 @given_options((None, DistractorOptions))
 @common_options
 def distractors(facts: tuple[str, ...], model: str | None, given: dict[str, Any], common: Common) -> None:
@@ -55,7 +57,7 @@ def distractors(facts: tuple[str, ...], model: str | None, given: dict[str, Any]
 
     \b
     kgprobe sample distractors --fact "Q142 P36 Q90"
-    kgprobe sample distractors --fact "France capital Paris" --strategy semantic -n 20
+    kgprobe sample distractors --fact "France capital Paris" --strategy semantic --distractors 20
     kgprobe sample distractors --fact "France | capital | Paris" --strategy exact-optimal --model demo
     """  # noqa: D301
     from rich.console import Console
@@ -64,7 +66,7 @@ def distractors(facts: tuple[str, ...], model: str | None, given: dict[str, Any]
     from kgprobe.servers.opening import open_graph
 
     with open_models({}) as models, open_graph(common.graph, ask_password=ask_password) as graph:
-        opened = models.open(model) if model else None
+        opened = open_asked(models, model) if model else None
         if opened is not None:
             # Now, because loading says on its own what it does.
             opened.scorer()
@@ -73,11 +75,11 @@ def distractors(facts: tuple[str, ...], model: str | None, given: dict[str, Any]
     show_look(result, common.as_json)
 
 
-@sample.command(cls=cloup.Command)
+@sample.command(cls=OptionsFirst)
 @facts_named
-@_count_option("How many to draw.")
+@_limit_option("How many to draw.")
 @common_options
-def negatives(facts: tuple[str, ...], count: int, common: Common) -> None:
+def negatives(facts: tuple[str, ...], limit: int, common: Common) -> None:
     """What may stand in the fact's place in a yes/no question to which no is right, drawn at random.
 
     Each is an object of the same relation elsewhere, so that its kind does not give it away. Where it was right
@@ -85,17 +87,17 @@ def negatives(facts: tuple[str, ...], count: int, common: Common) -> None:
 
     \b
     kgprobe sample negatives --fact "France capital Paris"
-    kgprobe sample negatives --fact "United States | head of state | Donald Trump" -n 50
+    kgprobe sample negatives --fact "United States | head of state | Donald Trump" --limit 50
     """  # noqa: D301
     from kgprobe.library.samples import sample_negatives
     from kgprobe.servers.opening import open_graph
 
     with open_graph(common.graph, ask_password=ask_password) as graph:
-        result = sample_negatives(graph, facts, count, seed=common.seed, as_of=common.as_of)
+        result = sample_negatives(graph, facts, limit, seed=common.seed, as_of=common.as_of)
     show_look(result, common.as_json)
 
 
-@sample.command(cls=cloup.Command)
+@sample.command(cls=OptionsFirst)
 @facts_named
 @given_options(
     (None, QuestionOptions), left_out=[one.name for one in options_of(QuestionOptions) if one.name not in _OF_QUESTIONS]
@@ -133,19 +135,19 @@ def _print_question(asked: "NamedQuestion") -> None:
         console.print(Text(visible(f"Right: {asked.right}")))
 
 
-@sample.command(cls=cloup.Command)
+@sample.command(cls=OptionsFirst)
 @relations_option("Facts of this relation only; repeatable.")
-@_count_option("How many facts to draw.")
+@_limit_option("How many facts to draw.")
 @common_options
-def facts(relations: tuple[str, ...], count: int, common: Common) -> None:
+def facts(relations: tuple[str, ...], limit: int, common: Common) -> None:
     """Facts that can be asked, drawn at random: of active relations, current, with a name at both ends.
 
     \b
-    kgprobe sample facts --relation P36 -n 20
+    kgprobe sample facts --relation P36 --limit 20
     """  # noqa: D301
     from kgprobe.library.samples import sample_facts
     from kgprobe.servers.opening import open_graph
 
     with open_graph(common.graph, ask_password=ask_password) as graph:
-        result = sample_facts(graph, count, relations=relations, seed=common.seed, as_of=common.as_of)
+        result = sample_facts(graph, limit, relations=relations, seed=common.seed, as_of=common.as_of)
     show_look(result, common.as_json)

@@ -9,22 +9,22 @@ import click
 import cloup
 import msgspec
 
-from kgprobe.cli.from_options import given_options
+from kgprobe.cli.from_options import OptionsFirst, given_options
 from kgprobe.cli.options import (
     Common,
     FactsAsked,
     ask_password,
     common_options,
     debug_option,
-    explain_option,
     facts_options,
     graph_option,
     json_option,
     model_option,
+    models_option,
     seed_option,
 )
 from kgprobe.cli.probe import tell_missing
-from kgprobe.cli.running import open_models
+from kgprobe.cli.running import open_asked, open_models
 from kgprobe.cli.watching import counting, measuring
 from kgprobe.library.options import (
     DISTRACTORS_DEFAULTS,
@@ -53,7 +53,7 @@ def study() -> None:
     """
 
 
-@study.command(cls=cloup.Command)
+@study.command(cls=OptionsFirst)
 @model_option()
 @facts_options
 @cloup.option(
@@ -76,7 +76,7 @@ def strategies(
     _study_facts(study_strategies, model, asked, common, {**given, "strategies": strategies})
 
 
-@study.command(cls=cloup.Command)
+@study.command(cls=OptionsFirst)
 @model_option()
 @facts_options
 @given_options((None, DistractorOptions), defaults=DISTRACTORS_DEFAULTS)
@@ -88,7 +88,7 @@ def distractors(model: str, asked: FactsAsked, given: dict[str, Any], common: Co
     _study_facts(study_distractors, model, asked, common, given)
 
 
-@study.command(cls=cloup.Command)
+@study.command(cls=OptionsFirst)
 @model_option()
 @facts_options
 @given_options((None, DistractorOptions), defaults=SENTENCES_DEFAULTS)
@@ -100,9 +100,8 @@ def sentences(model: str, asked: FactsAsked, given: dict[str, Any], common: Comm
     _study_facts(study_sentences, model, asked, common, given)
 
 
-@study.command(cls=cloup.Command)
-@cloup.option("--model", "models", required=True, multiple=True, metavar="SPEC", help="A model; repeat for each.")
-@explain_option
+@study.command(cls=OptionsFirst)
+@models_option("Repeat it for each model.")
 @facts_options
 @given_options((None, DistractorOptions), defaults=SIZES_DEFAULTS)
 @common_options
@@ -114,14 +113,14 @@ def sizes(models: tuple[str, ...], asked: FactsAsked, given: dict[str, Any], com
     def opened(spec: str) -> "Model":
         # Each by itself, so that none is held in memory while another is asked.
         with open_models({}) as one:
-            return one.open(spec)
+            return open_asked(one, spec)
 
     with open_graph(common.graph, ask_password=ask_password) as graph, measuring("Measuring") as watch:
         result = study_sizes(graph, models, open_model=opened, watch=watch, **_about(asked, common), **given)
     show(result, common.as_json)
 
 
-@study.command(cls=cloup.Command)
+@study.command(cls=OptionsFirst)
 @cloup.argument("table", type=click.Path(exists=True, dir_okay=False, path_type=Path))
 @model_option()
 @given_options((None, MeasuresOptions))
@@ -141,7 +140,7 @@ def robustness(table: Path, model: str, given: dict[str, Any], common: Common) -
     _study_measures(study_robustness, model, table, common, given)
 
 
-@study.command(cls=cloup.Command)
+@study.command(cls=OptionsFirst)
 @cloup.argument("scores", type=click.Path(exists=True, dir_okay=False, path_type=Path))
 @model_option()
 @given_options((None, MeasuresOptions))
@@ -162,7 +161,7 @@ def calibration(scores: Path, model: str, given: dict[str, Any], common: Common)
     _study_measures(study_calibration, model, scores, common, given)
 
 
-@study.command(cls=cloup.Command)
+@study.command(cls=OptionsFirst)
 @cloup.option(
     "--run",
     metavar="NAME",
@@ -196,7 +195,7 @@ def _study_facts(
     from kgprobe.servers.opening import open_graph
 
     with open_models({}) as models, open_graph(common.graph, ask_password=ask_password) as graph:
-        opened = models.open(model)
+        opened = open_asked(models, model)
         with measuring(f"Measuring {model}") as watch:
             result = made(graph, opened, models=models, watch=watch, **_about(asked, common), **given)
     show(result, common.as_json)
@@ -209,7 +208,7 @@ def _study_measures(
     from kgprobe.servers.opening import open_graph
 
     with open_models({}) as models, open_graph(common.graph, ask_password=ask_password) as graph:
-        opened = models.open(model)
+        opened = open_asked(models, model)
         with counting(f"Measuring {model}", "facts") as watch:
             result = made(
                 graph, opened, file, seed=common.seed, as_of=common.as_of, models=models, watch=watch, **given
@@ -219,7 +218,7 @@ def _study_measures(
 
 def _about(asked: FactsAsked, common: Common) -> dict[str, Any]:
     return {
-        "sample": asked.sample,
+        "limit": asked.limit,
         "facts": asked.facts,
         "relations": asked.relations,
         "seed": common.seed,

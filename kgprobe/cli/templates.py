@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 import cloup
 
+from kgprobe.cli.from_options import OptionsFirst
 from kgprobe.cli.looks import show_look, show_notes, show_tables
 from kgprobe.cli.options import (
     Common,
@@ -19,9 +20,10 @@ from kgprobe.cli.options import (
     explain_option,
     graph_option,
     json_option,
+    local_options,
     relations_option,
 )
-from kgprobe.cli.running import open_models
+from kgprobe.cli.running import open_asked, open_models
 from kgprobe.errors import KgprobeError
 
 if TYPE_CHECKING:
@@ -52,7 +54,7 @@ def templates() -> None:
     """
 
 
-@templates.command("list", cls=cloup.Command)
+@templates.command("list", cls=OptionsFirst)
 @_relations_option
 @as_of_option
 @graph_option
@@ -68,7 +70,7 @@ def list_(relations: tuple[str, ...], as_of: int, graph: str | None, as_json: bo
     show_look(result, as_json)
 
 
-@templates.command(cls=cloup.Command)
+@templates.command(cls=OptionsFirst)
 @click.argument("file", required=False, type=click.Path(path_type=Path))
 @_relations_option
 @graph_option
@@ -96,7 +98,7 @@ def check(ctx: click.Context, file: Path | None, relations: tuple[str, ...], gra
         ctx.exit(1)
 
 
-@templates.command(cls=cloup.Command)
+@templates.command(cls=OptionsFirst)
 @cloup.option(
     "--model", metavar="SPEC", help="The model that writes: demo, hf:NAME, or hf:./folder with a model in it."
 )
@@ -112,6 +114,7 @@ def check(ctx: click.Context, file: Path | None, relations: tuple[str, ...], gra
 @cloup.option("--keep", type=click.IntRange(min=1), default=3, show_default=True, help="Clozes kept, at most.")
 @cloup.option("--load", is_flag=True, help="Load the file into the graph at once, without a look at it.")
 @explain_option
+@local_options
 @common_options
 def write(model: str | None, common: Common, **options: Any) -> None:
     """Write clozes for the active relations that have none, into a file for a person to look through.
@@ -136,7 +139,7 @@ def write(model: str | None, common: Common, **options: Any) -> None:
         graph = stack.enter_context(open_graph(common.graph, ask_password=ask_password))
         result = write_templates(
             graph,
-            model=models.open(model) if model else None,
+            model=open_asked(models, model) if model else None,
             seed=common.seed,
             as_of=common.as_of,
             on_progress=_bar(f"Writing with {model}" if model else "Writing", stack),
@@ -174,7 +177,7 @@ def _tell_failed(written: "WrittenRelation") -> None:
         click.echo(f"{relation.label or relation.id} ({relation.id}): {written.reason}.", err=True)
 
 
-@templates.command(cls=cloup.Command)
+@templates.command(cls=OptionsFirst)
 @click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path))
 @_output_option("The file for the relations with their templates.")
 @cloup.option("--force", is_flag=True, help="Overwrite the file where it exists.")
@@ -183,11 +186,13 @@ def _tell_failed(written: "WrittenRelation") -> None:
 def convert(files: tuple[Path, ...], output: Path, force: bool, as_json: bool) -> None:
     """Turn FILES of public patterns into one file of relations with templates.
 
-    FILES are LAMA's (a line has `relation` and `template`), ParaRel's (a line has `pattern`; the file is named after
-    its relation), or tables of relations with `bear_templates` and `pararel_patterns`. Patterns that end in [Y] become
+    FILES are BEAR's (its folder, or metadata_relations.json in it), LAMA's (a line has `relation` and `template`),
+    ParaRel's (a line has `pattern`; the file is named after its relation), or tables of relations with
+    `bear_templates` and `pararel_patterns`. Patterns that end in [Y] become
     clozes, others statements; lines and patterns that cannot be used are reported and left out.
 
     \b
+    kgprobe templates convert BEAR -o templates.jsonl
     kgprobe templates convert relations.jsonl P19.jsonl P20.jsonl -o templates.jsonl
     kgprobe templates check templates.jsonl
     kgprobe load table --relations templates.jsonl

@@ -1,15 +1,14 @@
-"""The demo: the sample graph, the demo model, a few hundred questions, and what they show."""
+"""The demo: the example graph, the demo model, a few hundred questions, and what they show."""
 
-import contextlib
 from collections.abc import Callable
 from pathlib import Path
 
+from kgprobe.asking.runs import list_runs
 from kgprobe.asking.watch import NOBODY, Watch
-from kgprobe.errors import UnknownNameError
 from kgprobe.files import home
 from kgprobe.library.loading import load
-from kgprobe.library.rounds import Run, forget_run, run_rounds
-from kgprobe.models.model import load_model
+from kgprobe.library.rounds import Run, forget_run, open_run, resume_rounds, run_rounds
+from kgprobe.models.model import Model, load_model
 from kgprobe.servers.opening import open_graph
 
 RUN = "demo"
@@ -26,30 +25,45 @@ def run_demo(
     rounds: int = 8,
     batch: int = 32,
     seed: int = 0,
+    again: bool = False,
     watch: Watch = NOBODY,
     say: Callable[[str], None] = lambda message: None,
 ) -> Run:
-    """Load the sample graph into a folder of its own, ask the demo model, and give the run.
+    """Load the example graph into a folder of its own, ask the demo model, and give the run.
 
-    Doing it again starts the run afresh, on the same graph. The graph stays open: ``run.graph.close()`` ends that, or
-    the end of the program.
+    What was done before is given as it stands, without the model; what was interrupted goes on. The graph stays open:
+    ``run.graph.close()`` ends that, or the end of the program.
 
     Args:
+        again: whether the run starts afresh in any case, as it does with other settings.
         say: called with a sentence at each step.
 
     Raises:
         KgprobeError: a part of the demo is not installed, or does not work here.
     """
-    model = load_model(MODEL)
-    model.scorer()
     say(f"Starting the graph in {demo_graph()}")
     graph = open_graph(demo_graph())
     try:
-        report = load(graph, "sample")
-        say(f"The sample graph has {report.facts:,} facts about {report.entities:,} entities.")
-        with contextlib.suppress(UnknownNameError):
+        before = next((run for run in list_runs(graph) if run["id"] == RUN), None)
+        wanted = {"rounds": rounds, "batch": batch, "seed": seed}
+        if before is not None and not again and {name: before.get(name) for name in wanted} == wanted:
+            if before["round"] == rounds:
+                say(f"The demo was done before, on {before['started'][:10]}; `again` asks anew.")
+                return open_run(graph, RUN)
+            say(f"The demo goes on after round {before['round']}.")
+            return resume_rounds(graph, RUN, _loaded(), watch=watch)
+        model = _loaded()
+        report = load(graph, "example")
+        say(f"The example graph has {report.facts:,} facts about {report.entities:,} entities.")
+        if before is not None:
             forget_run(graph, RUN)
-        return run_rounds(graph, model, run=RUN, rounds=rounds, batch=batch, seed=seed, watch=watch)
+        return run_rounds(graph, model, name=RUN, rounds=rounds, batch=batch, seed=seed, watch=watch)
     except BaseException:
         graph.close()
         raise
+
+
+def _loaded() -> Model:
+    model = load_model(MODEL)
+    model.scorer()
+    return model

@@ -20,7 +20,7 @@ from kgprobe.graph.state import graph_state
 from kgprobe.intervals import as_of_day
 from kgprobe.library.options import MeasuresOptions
 from kgprobe.library.study_result import StudyResult, kept
-from kgprobe.models.encoder import load_encoder
+from kgprobe.models.encoder import Encoder, load_encoder
 from kgprobe.models.model import Model, Models
 from kgprobe.options import make_options
 from kgprobe.probes.clozes import ClozeItem, ClozeItems
@@ -45,8 +45,8 @@ def study_robustness(
 
     >>> kgprobe.study_robustness(graph, "demo", "corrections.csv", measures=["probability", "karr"])  # doctest: +SKIP
 
-    Cost: each measure twice over all sentences; a beam search over them for each width and each measure that looks at
-    continuations. Nothing is kept before the end.
+    Cost: each measure twice over all sentences; a beam search over them for each number of beams and each measure
+    that looks at continuations. Nothing is kept before the end.
 
     Args:
         model: see :func:`kgprobe.load_model`; its spec will do.
@@ -168,8 +168,8 @@ def _measures(
 ) -> _Measures:
     """The measures that are asked for, with the models that they need opened."""
     options = make_options(MeasuresOptions, given, "a study of measures")
-    if not options.widths:
-        raise ArgumentError("widths", "is empty; one width of beam at least is expected.")
+    if not options.beams:
+        raise ArgumentError("beams", "is empty; one number at least is expected.")
     seed = whole_number("seed", seed, 0)
     opened = models or Models()
     asked = opened.open(model)
@@ -180,9 +180,9 @@ def _measures(
         asked.scorer(),
         as_of,
         seed,
-        tuple(sorted(set(options.widths))),
+        tuple(sorted(set(options.beams))),
         (*(count for count in COUNTS if count < n), n),
-        load_encoder(options.encoder) if options.encoder else None,
+        _encoder(options.encoder, opened) if options.encoder else None,
         _grader(options.grader, asked, opened) if options.grader else None,
     )
     names = measures_to_take(options.measures, options.strategies, tools)
@@ -191,13 +191,17 @@ def _measures(
         "scorer": tools.scorer.describe(),
         "as_of": as_of,
         "seed": seed,
-        "widths": tools.widths,
+        "beams": tools.beams,
         "counts": tools.counts,
         "encoder": options.encoder,
         "grader": options.grader,
         "measures": names,
     }
     return _Measures(asked.name, names, tools, config)
+
+
+def _encoder(spec: str, models: Models) -> Encoder:
+    return load_encoder(spec, device=models.local.device, dtype=models.local.dtype)
 
 
 def _grader(spec: str, asked: Model, models: Models) -> Grader:

@@ -141,13 +141,13 @@ class Measurement:
         )
         return find_in_outcomes(self.graph, about, lambda: self.outcomes, year_relation=year_relation)
 
-    def page(self) -> Path:
-        """Write the finding as a page beside the answers, and give its path."""
-        from kgprobe.report.finding_page import write_finding_page
+    def page(self, finding: "Finding | None" = None) -> Path:
+        """Write the finding beside the answers, as a page, as JSON and as CSV; give the page's path.
 
-        path = self.folder / PAGE
-        write_finding_page(self.finding(), path)
-        return path
+        Args:
+            finding: where it was made before, it need not be made again.
+        """
+        return write_finding(finding or self.finding(), self.folder)
 
     def export(self) -> list[Path]:
         """Write what the probe offers as tables of their own, such as every plausibility as Parquet; what there is."""
@@ -160,7 +160,7 @@ class Measurement:
         return paths
 
     def save(self, folder: str | Path) -> Path:
-        """Copy everything into a folder of yours: answers, configuration, a table of facts, and the page.
+        """Copy everything into a folder of yours: answers, also as a table, configuration, finding, and the page.
 
         Raises:
             KgprobeError: it cannot be written.
@@ -174,7 +174,7 @@ class Measurement:
             for file in self.folder.iterdir():
                 if file.name != "lock":
                     shutil.copy2(file, target / file.name)
-            self.frame().map(spreadsheet_cell).to_csv(target / "facts.csv", index=False)
+            self.frame().map(spreadsheet_cell).to_csv(target / "answers.csv", index=False)
         except OSError as error:
             raise KgprobeError(f"{target} cannot be written: {error.strerror or error}.") from error
         return target
@@ -185,7 +185,7 @@ def measure(
     model: Model | str,
     probe: str = "distractors",
     *,
-    sample: int | None = None,
+    limit: int | None = None,
     facts: "Listed | None" = None,
     relations: Sequence[str] = (),
     seed: int = 0,
@@ -198,7 +198,7 @@ def measure(
 ) -> Measurement:
     """Ask a model about facts of a graph, once each, and keep the answers.
 
-    >>> result = kgprobe.measure(graph, "demo", "distractors", sample=4, distractors=3, sentences=1)
+    >>> result = kgprobe.measure(graph, "demo", "distractors", limit=4, distractors=3, sentences=1)
     >>> result.asked.facts, len(result.frame())
     (4, 4)
 
@@ -210,7 +210,7 @@ def measure(
     Args:
         model: see :func:`kgprobe.load_model`; its spec will do.
         probe: how facts are asked: ``distractors``, ``questions``, or another that is installed.
-        sample: how many facts, drawn at random; None takes all.
+        limit: the most facts that are asked, drawn at random; None takes all.
         facts: a list of facts: a file's path, keys, or names such as ``"France | capital | Paris"``; None takes all
             that can be asked.
         relations: ids of the only relations; none means all that can be asked.
@@ -231,7 +231,7 @@ def measure(
     kind = PROBES.get(probe)
     chosen_options = kind.options_from({**kind.measured, **options})
     relations, seed = several("relations", relations), whole_number("seed", seed, 0)
-    sample = None if sample is None else whole_number("sample", sample)
+    limit = None if limit is None else whole_number("limit", limit)
     name = None if name is None else folder_name("name", name)
     batch = kind.batch if batch is None else whole_number("batch", batch)
     opened = models or Models()
@@ -239,7 +239,7 @@ def measure(
     asked_model.refresh()
     setting = Setting(graph, asked_model, opened, as_of_day(as_of), relations)
     made = kind.make(setting, chosen_options)
-    chosen = choose_facts(graph, made.relations, as_of=setting.as_of, facts=facts, sample=sample, seed=seed)
+    chosen = choose_facts(graph, made.relations, as_of=setting.as_of, facts=facts, limit=limit, seed=seed)
     config = {
         "probe": kind.name,
         "options": asdict(chosen_options),
@@ -285,6 +285,21 @@ def _folder_name(kind: ProbeKind, config: Mapping[str, Any]) -> str:
     model = str(config["described"]["model"]).removeprefix("hf:")
     slug = re.sub(r"[^A-Za-z0-9]+", "-", f"{model}-{kind.name}").strip("-").lower()
     return f"{slug[-60:]}-{digest_of(config)}"
+
+
+def write_finding(finding: "Finding", folder: Path) -> Path:
+    """Write a finding into a folder: a page, whose path is given, ``results.json``, ``facts.csv`` and ``groups.csv``.
+
+    Raises:
+        KgprobeError: a file cannot be written.
+    """
+    from kgprobe.report.finding_files import write_finding_files
+    from kgprobe.report.finding_page import write_finding_page
+
+    write_finding_files(finding, folder)
+    path = folder / PAGE
+    write_finding_page(finding, path)
+    return path
 
 
 def outcomes_frame(outcomes: "Outcomes") -> "pd.DataFrame":

@@ -8,11 +8,14 @@ from kgprobe.library.options import ApiLimits
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from kgprobe.models.local_options import LocalOptions
     from kgprobe.models.model import Models
     from kgprobe.models.scoring.scorer import Scorer
 
 
-def models_within(limits: ApiLimits, load: "Callable[..., Scorer] | None" = None) -> "Models":
+def models_within(
+    limits: ApiLimits, load: "Callable[..., Scorer] | None" = None, local: "LocalOptions | None" = None
+) -> "Models":
     """Models to be opened by their specs, of which those behind APIs keep to limits together.
 
     >>> with models_within(ApiLimits(max_tokens=100_000)) as models:
@@ -20,6 +23,7 @@ def models_within(limits: ApiLimits, load: "Callable[..., Scorer] | None" = None
     'demo'
 
     Args:
+        local: how those on this machine are loaded; None for the usual.
         load: makes the scorer of a model on this machine; None for :func:`~kgprobe.models.spec.load_scorer`.
 
     Raises:
@@ -37,6 +41,7 @@ def models_within(limits: ApiLimits, load: "Callable[..., Scorer] | None" = None
     priced = limits.price_in is not None and limits.price_out is not None
     prices = Prices(limits.price_in or 0.0, limits.price_out or 0.0) if priced else None
     return Models(
+        local=local,
         api=ApiOptions(limits.concurrency, limits.timeout, prices=prices, refresh=limits.refresh),
         spending=Spending(max_tokens=limits.max_tokens, max_cost=limits.max_cost),
         load=load,

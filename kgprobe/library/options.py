@@ -18,12 +18,12 @@ class Measuring(TypedDict, total=False):
     """What a study's measurements are about, and how they are made: as in :func:`kgprobe.measure` with distractors.
 
     Attributes:
-        sample, facts, relations, as_of: which facts.
+        limit, facts, relations, as_of: which facts.
         distractors, sentences, strategy, weighting, max_prefixes: options of the probe, see
             :class:`~kgprobe.probes.distractors.DistractorOptions`; ``sentences``: None asks all of them.
     """
 
-    sample: int | None
+    limit: int | None
     facts: "Listed | None"
     relations: Sequence[str]
     as_of: int | str | date | None
@@ -103,21 +103,24 @@ class MeasuresOptions:
         metavar="NAME",
         shown_default="the distractor measures, and all baselines that can be had",
     )
-    widths: tuple[int, ...] = option(
-        (1, 2, 5), "Beams of ROUGE-L, BERTScore and the grader; repeatable.", minimum=1, flag="width"
+    beams: tuple[int, ...] = option(
+        (1, 2, 5),
+        "Continuations that beam search keeps, for ROUGE-L, BERTScore and the grader; repeatable.",
+        minimum=1,
+        flag="beams",
     )
     encoder: str | None = option(
         None, "BERTScore's encoder, such as hf:roberta-large.", metavar="SPEC", shown_default="no BERTScore"
     )
     grader: str | None = option(None, "A model that grades continuations.", metavar="SPEC", shown_default="no grader")
-    distractors: int = option(200, "The greatest n of Min@n, Avg@n and precision@n.", minimum=1, short="-n")
+    distractors: int = option(200, "The greatest n of Min@n, Avg@n and precision@n.", minimum=1)
 
 
 @dataclass(frozen=True, slots=True)
 class SyntheticOptions:
     """What made-up facts are like."""
 
-    facts: int = option(2_500, "Make up so many facts.", minimum=2)
+    size: int = option(2_500, "Make up so many facts.", minimum=2)
     hard: float = option(0.5, "About which share of them a model fails more often than not.", above=0, below=1)
     spread: float = option(
         3.0,

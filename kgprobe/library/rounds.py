@@ -12,17 +12,19 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from kgprobe.arguments import several, whole_number
+from kgprobe.analysis.rates import caveat_of
+from kgprobe.arguments import folder_name, several, whole_number
 from kgprobe.asking.rounds import RunReport, go_on
 from kgprobe.asking.runs import Plan, begin_run, find_run, get_run, list_runs, plan_of, run_folder
 from kgprobe.asking.runs import forget_run as forget_beliefs
 from kgprobe.asking.store import FILE
-from kgprobe.asking.watch import NOBODY, Watch
+from kgprobe.asking.watch import NOBODY, Stop, Watch
 from kgprobe.errors import ArgumentError, KgprobeError, UnknownNameError
 from kgprobe.graph.client import Graph, Row
 from kgprobe.intervals import as_of_day
-from kgprobe.library.measuring import PAGE, Outcomes, outcomes_frame, summary_of
+from kgprobe.library.measuring import Outcomes, outcomes_frame, summary_of, write_finding
 from kgprobe.library.options import RoundsOptions
+from kgprobe.models.local_options import LocalOptions
 from kgprobe.models.model import Model, Models
 from kgprobe.options import make_options
 from kgprobe.probes.outcome import Probe
@@ -84,7 +86,9 @@ class Run:
     def summary(self) -> str:
         """What the run found, in a few lines."""
         title = f"run {self.name}, {self.kind.name}, {self.model}, {self.report.rounds} rounds"
-        return summary_of(title, self.outcomes, self.tables(), self.report.stopped)
+        caveat = caveat_of(self.properties["sampling"])
+        told = summary_of(title, self.outcomes, self.tables(), self.report.stopped)
+        return told if caveat is None else f"{told}\n{caveat}"
 
     def __repr__(self) -> str:
         return self.summary()
@@ -105,16 +109,12 @@ class Run:
         return find_in_run(self.graph, self.name, lambda: self.outcomes, year_relation=self.year_relation)
 
     def page(self, finding: "Finding | None" = None) -> Path:
-        """Write the finding as a page beside the answers, and give its path.
+        """Write the finding beside the answers, as a page, as JSON and as CSV; give the page's path.
 
         Args:
             finding: where it was made before, it need not be made again.
         """
-        from kgprobe.report.finding_page import write_finding_page
-
-        path = self.folder / PAGE
-        write_finding_page(finding or self.finding(), path)
-        return path
+        return write_finding(finding or self.finding(), self.folder)
 
 
 def run_rounds(
@@ -122,7 +122,7 @@ def run_rounds(
     model: Model | str,
     probe: str = "distractors",
     *,
-    run: str | None = None,
+    name: str | None = None,
     relations: Sequence[str] = (),
     seed: int = 0,
     as_of: int | str | date | None = None,
@@ -133,7 +133,7 @@ def run_rounds(
 ) -> Run:
     """Begin a run and do its rounds: each asks the facts that the model most probably fails on, and learns.
 
-    >>> run = kgprobe.run_rounds(graph, "demo", rounds=1, batch=4, distractors=3, run="first-look")
+    >>> run = kgprobe.run_rounds(graph, "demo", rounds=1, batch=4, distractors=3, name="first-look")
     >>> run.report.rounds, len(run.frame())
     (1, 4)
 
@@ -142,7 +142,7 @@ def run_rounds(
     Args:
         model: see :func:`kgprobe.load_model`; its spec will do.
         probe: how facts are asked, as in :func:`kgprobe.measure`.
-        run: a name; None makes one from model, probe and time.
+        name: of the run; None makes one from model, probe and time.
         relations: ids of the only relations; none means all that can be asked.
         seed: what all random choices follow from.
         as_of: facts count as current at this date; None is today.
@@ -159,6 +159,7 @@ def run_rounds(
     """
     kind = PROBES.get(probe)
     relations, seed = several("relations", relations), whole_number("seed", seed, 0)
+    name = None if name is None else folder_name("name", name)
     _refuse_unknown_relation(graph, year_relation)
     own = {one.name for one in dataclasses.fields(RoundsOptions)}
     how = make_options(RoundsOptions, {name: value for name, value in options.items() if name in own}, "rounds")
@@ -168,8 +169,9 @@ def run_rounds(
     asked.refresh()
     day = as_of_day(as_of)
     made = kind.make(Setting(graph, asked, opened, day, relations), chosen)
-    plan = Plan(run or new_run_name(asked.name, probe), day, seed=seed, **dataclasses.asdict(how))
-    kept = {"options": dataclasses.asdict(chosen), "relations": list(relations)}
+    plan = Plan(name or new_run_name(asked.name, probe), day, seed=seed, **dataclasses.asdict(how))
+    local = None if asked.local is None else dataclasses.asdict(asked.local)
+    kept = {"options": dataclasses.asdict(chosen), "relations": list(relations), "local": local}
     begin_run(graph, made, plan, kind.name, msgspec.json.encode(kept).decode())
     result = _go_on(graph, made, plan, kind, watch, year_relation)
     if result.report.facts == 0:
@@ -195,7 +197,8 @@ def resume_rounds(
 
     Args:
         run: its name.
-        model: the one that it was begun with; None opens it by its spec.
+        model: the one that it was begun with; None opens it by its spec, on the device, in the precision and in the
+            revision that it was begun with.
         rounds: how many it shall have in all; None leaves it at what it was begun with.
         year_relation: as in :func:`run_rounds`.
 
@@ -212,11 +215,49 @@ def resume_rounds(
     kind = PROBES.get(properties["probe"])
     kept = msgspec.json.decode(properties["options"])
     opened = models or Models()
-    asked = opened.open(model or properties["model"])
+    local = None if kept["local"] is None else LocalOptions(**kept["local"])
+    asked = opened.open(model or properties["model"], local)
     asked.refresh()
     setting = Setting(graph, asked, opened, plan.as_of, kept["relations"])
     made = kind.make(setting, kind.options_from(kept["options"]))
     return _go_on(graph, made, dataclasses.replace(plan, rounds=rounds or plan.rounds), kind, watch, year_relation)
+
+
+def open_run(graph: Graph, run: str | None = None, *, year_relation: str | None = None) -> Run:
+    """A run as it stands, whose model is not needed.
+
+    >>> run = kgprobe.run_rounds(graph, "demo", rounds=1, batch=3, distractors=3, name="to-look-at")
+    >>> kgprobe.open_run(graph, "to-look-at").finding().asked
+    3
+
+    Args:
+        run: its name; None is the one that was begun last.
+        year_relation: as in :func:`run_rounds`.
+
+    Raises:
+        UnknownNameError: there is no such run or relation, or none at all.
+        KgprobeError: kgprobe has not begun it.
+    """
+    _refuse_unknown_relation(graph, year_relation)
+    if run is None:
+        known = list_runs(graph)
+        if not known:
+            raise UnknownNameError("There is no run in this graph yet; `kgprobe rounds run --model demo` begins one.")
+        run = str(known[-1]["id"])
+    properties = get_run(graph, run)
+    done = properties["round"] >= properties["rounds"]
+    report = RunReport(
+        run,
+        None,
+        properties["round"],
+        properties["asked"],
+        properties["unaskable"],
+        properties["unanswered"],
+        0.0,
+        Stop.DONE if done else Stop.ASKED_TO,
+    )
+    kind = PROBES.get(properties["probe"])
+    return Run(run, report, run_folder(properties), kind, properties, year_relation, graph)
 
 
 def runs(graph: Graph) -> "pd.DataFrame":
@@ -274,6 +315,8 @@ def run_names(name: str | None, models: Sequence[str], probe: str) -> list[str]:
 
 def _slug(model: str) -> str:
     bare = re.sub(r"@.*", "", model.removeprefix("hf:").removeprefix("openai:"))
+    if bare.startswith("/"):
+        bare = Path(bare).name
     return (re.sub(r"[^A-Za-z0-9]+", "-", bare).strip("-").lower() or "model")[:40]
 
 

@@ -39,7 +39,7 @@ Facts: TypeAlias = FactKey | str | Iterable[FactKey | str]
 
 def sample_facts(
     graph: Graph,
-    count: int = 10,
+    limit: int = 10,
     *,
     relations: Sequence[str] = (),
     seed: int = 0,
@@ -54,7 +54,7 @@ def sample_facts(
     Cost: one scan of the graph's facts, streamed.
 
     Args:
-        count: how many, at least 1; there may be fewer.
+        limit: how many, at least 1; there may be fewer.
         relations: ids of the only relations; none means all active ones.
         seed: what the draw follows from.
         as_of: facts count as current at this date; None is today.
@@ -63,7 +63,7 @@ def sample_facts(
         UnknownNameError: a relation is not in the graph, or not active.
         ArgumentError: an argument cannot be what it is.
     """
-    count, seed = whole_number("count", count), whole_number("seed", seed, 0)
+    limit, seed = whole_number("limit", limit), whole_number("seed", seed, 0)
     relations = several("relations", relations)
     day = as_of_day(as_of)
     active = [row["id"] for row in graph.read("sample/relations") if row["active"]]
@@ -71,7 +71,7 @@ def sample_facts(
     if unknown:
         raise UnknownNameError(f"These relations are not in the graph or not active: {', '.join(unknown)}.")
     askable = askable_facts(graph, list(relations or active), day)
-    drawn = draw_facts(askable, count, seed)
+    drawn = draw_facts(askable, limit, seed)
     facts = describe_facts(graph, [drawn[position] for position in range(len(drawn))])
     return FactSample(_named(graph, facts), len(askable), notes=(f"{len(askable):,} facts can be asked at {day}.",))
 
@@ -184,7 +184,7 @@ def _unusual(graph: Graph, chosen: FactDistractors, wanted: int) -> Iterator[str
 def sample_negatives(
     graph: Graph,
     facts: Facts,
-    count: int = 10,
+    limit: int = 10,
     *,
     seed: int = 0,
     as_of: int | str | date | None = None,
@@ -201,7 +201,7 @@ def sample_negatives(
 
     Args:
         facts: names, ids or keys of facts: ``"France | capital | Paris"``, ``"Q142 P36 Q90"``.
-        count: how many of each fact, at least 1; there may be fewer.
+        limit: how many of each fact, at least 1; there may be fewer.
         seed: what the draws follow from.
         as_of: what is true at this date is no negative; None is today.
 
@@ -209,18 +209,18 @@ def sample_negatives(
         UnknownNameError: there is no such fact.
         ArgumentError: an argument cannot be what it is.
     """
-    count, seed = whole_number("count", count), whole_number("seed", seed, 0)
+    limit, seed = whole_number("limit", limit), whole_number("seed", seed, 0)
     day = as_of_day(as_of)
     keys = find_facts(graph, facts, day)
-    drawn = Negatives(graph, day).draw(keys, count, [seed])
+    drawn = Negatives(graph, day).draw(keys, limit, [seed])
     against = [
         FactNegatives(named, _elsewhere(graph, named.fact, negatives))
         for named, negatives in zip(_named(graph, describe_facts(graph, keys)), drawn, strict=True)
     ]
     notes = [
-        f"{each.named.fact.key.fact}: {len(each.negatives):,} hard negatives, not {count:,}: there are no more."
+        f"{each.named.fact.key.fact}: {len(each.negatives):,} hard negatives, not {limit:,}: there are no more."
         for each in against
-        if len(each.negatives) < count
+        if len(each.negatives) < limit
     ]
     return NegativeSample(against, notes=list(dict.fromkeys(notes)))
 

@@ -25,7 +25,7 @@ def study_sampling(
     Thompson sampling and Monte Carlo, each with propagation and without, and iteration are replayed against facts of
     which it is known how hard they are: those of a run, or made-up ones, new ones for each repetition.
 
-    >>> result = kgprobe.study_sampling(facts=60, requests=240, batch=10, repetitions=2, hardest=5)
+    >>> result = kgprobe.study_sampling(size=60, requests=240, batch=10, repetitions=2, hardest=5)
     >>> sorted(set(result.frame()["strategy"]))[:2]
     ['iteration', 'monte-carlo']
 
@@ -82,7 +82,7 @@ def study_sampling(
 
 def _made_up(given: Mapping[str, Any]) -> Synthetic:
     options = make_options(SyntheticOptions, given, "a study of sampling")
-    return Synthetic(options.facts, options.hard, options.spread, options.likeness)
+    return Synthetic(options.size, options.hard, options.spread, options.likeness)
 
 
 def _told(watch: Watch, facts: int, replays: int) -> Callable[[], None]:

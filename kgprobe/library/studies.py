@@ -48,7 +48,7 @@ def study_strategies(
     """Which strategy retrieves the hardest distractors: mean Min@n for n up to ``distractors`` (100), in one sentence.
 
     >>> result = kgprobe.study_strategies(
-    ...     graph, "demo", strategies=["random", "semantic"], relations=["P36"], sample=4, distractors=3
+    ...     graph, "demo", strategies=["random", "semantic"], relations=["P36"], limit=4, distractors=3
     ... )
     >>> result.frame()[["strategy", "n"]].tail(1).values.tolist()
     [['semantic', 3]]
@@ -95,7 +95,7 @@ def study_distractors(
 ) -> StudyResult:
     """How many distractors are enough: means by their number (up to 200), and whether the order of facts has settled.
 
-    >>> result = kgprobe.study_distractors(graph, "demo", relations=["P36"], sample=6, distractors=3, sentences=1)
+    >>> result = kgprobe.study_distractors(graph, "demo", relations=["P36"], limit=6, distractors=3, sentences=1)
     >>> result.frame()["chance"].round(2).tolist()
     [0.5, 0.33, 0.25]
 
@@ -118,7 +118,7 @@ def study_sentences(
 ) -> StudyResult:
     """How many cloze sentences are enough: Min@n and Avg@n (n is 20) over random subsets of each fact's sentences.
 
-    >>> result = kgprobe.study_sentences(graph, "demo", relations=["P36"], sample=6, distractors=3)
+    >>> result = kgprobe.study_sentences(graph, "demo", relations=["P36"], limit=6, distractors=3)
     >>> int(result.frame()["sentences"].min())
     1
 
@@ -144,7 +144,7 @@ def study_sizes(
     """Does a larger model know more: Avg@n (n is 20) of several models against their numbers of parameters.
 
     >>> pythia = [f"hf:EleutherAI/pythia-{size}" for size in ("70m", "160m", "410m")]
-    >>> kgprobe.study_sizes(graph, pythia, sample=300)  # doctest: +SKIP
+    >>> kgprobe.study_sizes(graph, pythia, limit=300)  # doctest: +SKIP
 
     Cost: a measurement for each model, kept as in :func:`study_strategies`. Memory: of models that are given by their
     specs, one at a time.

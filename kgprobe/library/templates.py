@@ -229,9 +229,9 @@ def convert_patterns(
     >>> kgprobe.convert_patterns(file, file.with_name("templates.jsonl")).frame()["template"].tolist()
     ['[X] was born in [Y]']
 
-    Files are LAMA's (a line has ``relation`` and ``template``), ParaRel's (a line has ``pattern``; the file is named
-    after its relation), or tables of relations with ``bear_templates`` and ``pararel_patterns``. Patterns that end in
-    [Y] become clozes, others statements.
+    Files are BEAR's (its folder, or ``metadata_relations.json`` in it), LAMA's (a line has ``relation`` and
+    ``template``), ParaRel's (a line has ``pattern``; the file is named after its relation), or tables of relations with
+    ``bear_templates`` and ``pararel_patterns``. Patterns that end in [Y] become clozes, others statements.
 
     Args:
         files: one, or several; what they say of one relation is put together.

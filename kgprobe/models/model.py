@@ -2,12 +2,14 @@
 
 from collections.abc import Callable
 from contextlib import ExitStack
+from dataclasses import asdict
 from functools import partial
 from typing import TYPE_CHECKING
 
 from kgprobe.errors import ArgumentError
 from kgprobe.models.api.spending import Spending
-from kgprobe.models.spec import check_local, is_api, load_scorer, no_probabilities, wrap_scorer
+from kgprobe.models.local_options import LocalOptions
+from kgprobe.models.spec import absolute_spec, check_local, is_api, load_scorer, no_probabilities, wrap_scorer
 
 if TYPE_CHECKING:
     from peft import PeftModel
@@ -37,6 +39,7 @@ class Model:
 
     Attributes:
         name: its spec.
+        local: how it is loaded; None where it is not loaded from files.
     """
 
     def __init__(
@@ -46,6 +49,7 @@ class Model:
         scorer: "Scorer | None" = None,
         open_scorer: "Callable[[], Scorer] | None" = None,
         generator: "Generator | None" = None,
+        local: LocalOptions | None = None,
         close: Callable[[], None] = lambda: None,
     ) -> None:
         """Mostly made by :func:`load_model` or :func:`wrap_model`.
@@ -55,9 +59,11 @@ class Model:
             scorer: what scores, where that is there already.
             open_scorer: loads it, when it is first needed; a model with neither gives no probabilities.
             generator: what answers; None lets the scorer's model answer.
+            local: how the scorer is loaded; None where it is not loaded from files.
             close: gives back what it holds.
         """
         self.name = name
+        self.local = local
         self._open_scorer = open_scorer
         self._scorer = scorer
         self._generator = generator
@@ -119,6 +125,7 @@ def load_model(
     device: str | None = None,
     dtype: str | None = None,
     revision: str | None = None,
+    batch_tokens: int | None = None,
     bos: bool | None = None,
     api: "ApiOptions | None" = None,
     spending: Spending | None = None,
@@ -137,7 +144,8 @@ def load_model(
 
     Args:
         spec: ``demo``, ``hf:OWNER/NAME``, ``hf:./FOLDER``, ``openai:NAME`` or ``openai:NAME@URL``.
-        device, dtype, revision, bos: see :func:`~kgprobe.models.spec.load_scorer`; an API has no use for them.
+        device, dtype, revision, batch_tokens, bos: see :func:`~kgprobe.models.spec.load_scorer`; an API has no use for
+            them.
         api: how an API is asked; None for the usual.
         spending: the budget for models behind an API, which several can share; None for none.
         cache: where the answers of a model behind an API are kept, which stays open; None for the user's own file, see
@@ -150,9 +158,12 @@ def load_model(
     """
     if is_api(spec):
         return _behind_api(spec, api, spending, cache)
-    check_local(spec)
-    load = partial(load_scorer, spec, device=device, dtype=dtype, revision=revision, bos=bos, remembered=remembered)
-    return Model(spec, open_scorer=load)
+    spec = absolute_spec(spec)
+    check_local(spec, revision)
+    local = LocalOptions(device, dtype, batch_tokens, revision)
+    return Model(
+        spec, open_scorer=partial(load_scorer, spec, **asdict(local), bos=bos, remembered=remembered), local=local
+    )
 
 
 def wrap_model(
@@ -187,14 +198,14 @@ class Models:
     True
 
     Attributes:
+        local: how those on this machine are loaded, where nothing else is said.
         spending: what those behind APIs used, and may use together.
     """
 
     def __init__(
         self,
         *,
-        device: str | None = None,
-        dtype: str | None = None,
+        local: LocalOptions | None = None,
         api: "ApiOptions | None" = None,
         spending: Spending | None = None,
         cache: "AnswerCache | None" = None,
@@ -204,29 +215,36 @@ class Models:
         """None is opened yet; arguments as of :func:`load_model`.
 
         Args:
+            local: how those on this machine are loaded; None for the usual. A revision is that of one repository: it
+                is named where that is opened.
             load: makes the scorer of a model on this machine; None for :func:`~kgprobe.models.spec.load_scorer`.
         """
         self.spending = spending or Spending()
-        self._load = partial(load or load_scorer, device=device, dtype=dtype, remembered=remembered)
+        self.local = local or LocalOptions()
+        self._load = partial(load or load_scorer, remembered=remembered)
         self._api = api
         self._cache = cache
         self._models: dict[str, Model] = {}
         self._closing = ExitStack()
 
-    def open(self, model: Model | str) -> Model:
+    def open(self, model: Model | str, local: LocalOptions | None = None) -> Model:
         """The model of that spec, the same each time; one that is open already, as it is.
 
+        Args:
+            local: how it is loaded, if it is on this machine and was not opened before; None as the others are.
+
         Raises:
-            ArgumentError: it is neither.
+            ArgumentError: it is neither; a revision is wanted of what is no repository of the hub.
             KgprobeError: see :func:`load_model`.
         """
         if isinstance(model, Model):
             return model
         if not isinstance(model, str):
             raise ArgumentError("model", f"is {model!r}; a model or its spec is expected, such as 'demo'.")
-        if model not in self._models:
-            self._models[model] = self._opened(model)
-        return self._models[model]
+        spec = absolute_spec(model)
+        if spec not in self._models:
+            self._models[spec] = self._opened(spec, local or self.local)
+        return self._models[spec]
 
     def add(self, model: Model) -> None:
         """Have a model that was opened elsewhere stand for its name; it stays its owner's to close."""
@@ -255,10 +273,12 @@ class Models:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def _opened(self, spec: str) -> Model:
+    def _opened(self, spec: str, local: LocalOptions) -> Model:
         if not is_api(spec):
-            check_local(spec)
-            return Model(spec, open_scorer=partial(self._load, spec))
+            check_local(spec, local.revision)
+            return Model(spec, open_scorer=partial(self._load, spec, **asdict(local)), local=local)
+        if local.revision is not None:
+            raise ArgumentError("revision", f"is {local.revision!r}; {spec} is behind an API and has no revisions.")
         if self._cache is None:
             self._cache = _own_cache()
             self._closing.callback(self._cache.close)

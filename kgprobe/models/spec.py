@@ -7,8 +7,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from kgprobe.errors import KgprobeError, UnknownNameError
+from kgprobe.errors import ArgumentError, KgprobeError, UnknownNameError
 from kgprobe.models.demo import demo_model_folder, demo_revision
+from kgprobe.models.local_options import DTYPES
 
 if TYPE_CHECKING:
     import torch
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
     from kgprobe.models.scoring.scorer import Scorer
 
 _SPECS = "demo, hf:OWNER/NAME (a model of the Hugging Face hub) or hf:./FOLDER (a model's folder)"
-_DTYPES = ("float32", "bfloat16", "float16")
 _SAMPLE = 1 << 20
 
 Kind = Literal["AutoModelForCausalLM", "AutoModel"]
@@ -34,6 +34,7 @@ def load_scorer(
     device: str | None = None,
     dtype: str | None = None,
     revision: str | None = None,
+    batch_tokens: int | None = None,
     bos: bool | None = None,
     remembered: int = 0,
 ) -> "Scorer":
@@ -51,18 +52,29 @@ def load_scorer(
         device: as torch names it (``cpu``, ``cuda``, ``cuda:1``); by default CUDA where there is any.
         dtype: ``float32``, ``bfloat16`` or ``float16``; by default float32 on a CPU, else bfloat16. Probabilities are
             normalized in float32 in any case.
-        revision: a branch, tag or commit of the hub's repository.
+        revision: a branch, tag or commit of the hub's repository; other models have none.
+        batch_tokens: how many tokens go through the model at once, at most; None is as many as memory holds. Has no
+            say in what comes out.
         bos: whether a BOS token stands in front of every prompt; None does what the tokenizer does by itself.
         remembered: how many continuations keep their log-probabilities for when they are scored again.
 
     Raises:
         UnknownNameError: the spec is of no known form.
+        ArgumentError: an option cannot be what it is.
         KgprobeError: the model cannot be loaded, or cannot score.
     """
     from kgprobe.models.scoring.scorer import Scorer
 
     model, tokenizer, identity = read_model(spec, "AutoModelForCausalLM", device=device, dtype=dtype, revision=revision)
-    return Scorer(model, tokenizer, name=spec, revision=identity, bos=bos, remembered=remembered)
+    return Scorer(
+        model,
+        tokenizer,
+        name=spec,
+        revision=identity,
+        batch_tokens=batch_tokens,
+        bos=bos,
+        remembered=remembered,
+    )
 
 
 def wrap_scorer(
@@ -168,8 +180,8 @@ def read_model(
     """
     import torch
 
-    if dtype is not None and dtype not in _DTYPES:
-        raise KgprobeError(f"`dtype` {dtype!r} is not known; one of {', '.join(_DTYPES)} would be.")
+    if dtype is not None and dtype not in DTYPES:
+        raise ArgumentError("dtype", f"is {dtype!r}; one of {', '.join(DTYPES)} is expected.")
     origin = _origin(spec, revision)
     chosen = _device(device)
     if dtype is None:
@@ -182,6 +194,19 @@ def read_model(
             f"{spec} in {dtype} does not fit into the memory of {chosen}; another `device` might hold it: cpu."
         ) from error
     return model, tokenizer, origin.identity or getattr(model.config, "_commit_hash", None)
+
+
+def absolute_spec(spec: str) -> str:
+    """A spec that means the same wherever it is read: a folder's by its whole path, any other as it is.
+
+    >>> absolute_spec("hf:EleutherAI/pythia-160m"), absolute_spec("hf:/models/mine/")
+    ('hf:EleutherAI/pythia-160m', 'hf:/models/mine')
+    """
+    name = spec.removeprefix("hf:")
+    if name == spec or not name:
+        return spec
+    folder = Path(name).expanduser()
+    return f"hf:{folder.absolute()}" if name[0] in "./~" or (folder / "config.json").is_file() else spec
 
 
 def is_api(spec: str) -> bool:
@@ -209,11 +234,15 @@ class _Origin:
     options: dict[str, Any] = field(default_factory=dict)
 
 
-def check_local(spec: str) -> None:
+def check_local(spec: str, revision: str | None = None) -> None:
     """See that a spec is of a form that a model on this machine has.
+
+    Args:
+        revision: that is wanted of it.
 
     Raises:
         UnknownNameError: it is of no known form.
+        ArgumentError: it is no repository of the hub, and a revision is wanted of it.
         KgprobeError: it is a model behind an API.
     """
     kind, _, name = spec.partition(":")
@@ -224,10 +253,12 @@ def check_local(spec: str) -> None:
             f"There is no model {spec!r}; what would be one: {_SPECS}. Where text is answered, and nothing scored, also"
             " openai:NAME and openai:NAME@URL."
         )
+    if revision is not None and (spec == "demo" or (Path(name).expanduser() / "config.json").is_file()):
+        raise ArgumentError("revision", f"is {revision!r}; {spec} is no repository of the hub and has no revisions.")
 
 
 def _origin(spec: str, revision: str | None) -> _Origin:
-    check_local(spec)
+    check_local(spec, revision)
     if spec == "demo":
         return _Origin(demo_model_folder(), demo_revision())
     name = spec.removeprefix("hf:")
@@ -267,7 +298,7 @@ def _device(named: str | None) -> "torch.device":
         device = torch.device(named or ("cuda" if torch.cuda.is_available() else "cpu"))
         torch.empty(1, device=device)
     except (RuntimeError, AssertionError) as error:
-        raise KgprobeError(f"`device` {named!r} cannot be used: {_first_line(error)}. cpu always can.") from error
+        raise ArgumentError("device", f"{named!r} cannot be used: {_first_line(error)}. cpu always can.") from error
     return device
 
 

@@ -10,8 +10,10 @@ from rich.text import Text
 
 from kgprobe.analysis.finding import Finding, ShownFact
 from kgprobe.analysis.rates import Grouping
+from kgprobe.analysis.side_by_side import SideBySide
 from kgprobe.beliefs.draw import CREDIBILITY
 from kgprobe.estimates import CONFIDENCE
+from kgprobe.report.finding_summary import finding_summary
 from kgprobe.report.tables import reasons_note, rich_table
 from kgprobe.texts import visible
 
@@ -31,7 +33,7 @@ def finding_table(finding: Finding, shown: int) -> RenderableType:
         shown: facts to list as known and as unknown, at most each.
     """
     about = finding.about
-    head = Text(visible(f"{about.model} · {about.probe} · {about.name}: "), style="bold")
+    head = Text(visible(f"{about.called} · {about.probe} · {about.name}: "), style="bold")
     rounds = "" if about.rounds is None else f" in {about.rounds} rounds"
     head.append(f"{finding.asked:,} questions about {finding.overall.facts:,} facts{rounds}")
     parts: list[RenderableType] = [head]
@@ -47,21 +49,25 @@ def finding_table(finding: Finding, shown: int) -> RenderableType:
     return rich_console.Group(*parts)
 
 
-def print_side_by_side(findings: Sequence[Finding], console: Console) -> None:
-    """Print the rates of several runs in one table, the best first."""
+def print_summary(finding: Finding, console: Console) -> None:
+    """Print what stands out in at most nine lines, each cut at the console's width."""
+    for line in finding_summary(finding, console.width):
+        console.print(Text(visible(line)), no_wrap=True, overflow="ellipsis", crop=True)
+
+
+def print_side_by_side(compared: SideBySide, console: Console) -> None:
+    """Print the rates of several models over the facts that all were asked, the best first."""
     table = Table(title="Side by side", title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False)
     table.add_column("model", overflow="fold")
-    for name in ("facts", "win rate", "zero-sense rate", "E[theta]"):
+    for name in ("asked", "shared", "win rate", "zero-sense rate", "E[theta]"):
         table.add_column(Text(name), justify="right")
-    for finding in sorted(findings, key=lambda one: -one.overall.win_rate.value):
-        overall = finding.overall
-        cells = [
-            visible(finding.about.model),
-            f"{overall.facts:,}",
-            str(overall.win_rate),
-            str(overall.zero_sense_rate),
-        ]
-        table.add_row(*map(Text, cells), Text(f"{finding.theta:.2f}"))
+    for side in compared.sides:
+        cells = [visible(side.about.called), f"{side.asked:,}", f"{compared.facts:,}"]
+        rates = ["—"] * 3
+        if side.shared is not None:
+            rates = [str(side.shared.win_rate), str(side.shared.zero_sense_rate), f"{side.theta:.2f}"]
+        table.add_row(*map(Text, [*cells, *rates]))
+    table.caption, table.caption_justify = Text(compared.caveat, style="table.caption"), "left"
     console.print(table)
 
 
@@ -98,6 +104,8 @@ def _rates(finding: Finding, grouping: Grouping) -> Table:
         )
     if first and silent:
         notes.append("Refusals and answers off the format count as wrong; the last column leaves them out.")
+    if finding.about.caveat is not None:
+        notes.append(finding.about.caveat)
     table.caption, table.caption_justify = " ".join(notes) or None, "left"
     return table
 

@@ -45,7 +45,7 @@ def askable_relations(graph: Graph, templates: str, wanted: Sequence[str] = ()) 
         written = " `kgprobe templates write --from-label` writes plain ones." if templates == "clozes" else ""
         raise KgprobeError(
             f"No relation in the graph is active and has a {kind}.{written} Load relations with `{templates}`, or try"
-            " `kgprobe load sample`."
+            " `kgprobe load example`."
         )
     return {relation: rows[relation] for relation in sorted(wanted or rows)}
 

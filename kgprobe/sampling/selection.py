@@ -73,7 +73,7 @@ def choose_facts(
     *,
     as_of: int,
     facts: "Listed | None" = None,
-    sample: int | None = None,
+    limit: int | None = None,
     seed: int = 0,
 ) -> Chosen:
     """The facts to ask: all that can be, those of a list, or some of these.
@@ -83,13 +83,13 @@ def choose_facts(
     Args:
         relations: ids of those that can be asked, where the facts are not listed.
         facts: a list: a file's path or an open file (see :func:`read_facts`), keys, or names of facts.
-        sample: how many of them, drawn at random; None takes all.
+        limit: the most of them, drawn at random; None takes all.
         seed: the same seed draws the same of the same facts.
 
     Raises:
         KgprobeError: there is none, or the file cannot be read.
     """
-    identity: dict[str, Any] = {"sample": sample}
+    identity: dict[str, Any] = {"limit": limit}
     keys: Keys
     missing: Sequence[str] = ()
     if facts is None:
@@ -106,7 +106,7 @@ def choose_facts(
             raise KgprobeError("`facts` names no fact of this graph." + "".join(f" {one}" for one in missing[:1]))
         digest = hashlib.sha256("".join(f"{key.subject}\0{key.fact}\n" for key in keys).encode())
         identity |= {"count": len(keys), "sha256": digest.hexdigest()}
-    return Chosen(keys if sample is None else sample_facts(keys, sample, seed), missing, identity)
+    return Chosen(keys if limit is None else sample_facts(keys, limit, seed), missing, identity)
 
 
 def list_facts(graph: Graph, facts: "Listed", as_of: int) -> Selection:

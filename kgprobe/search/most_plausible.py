@@ -133,22 +133,22 @@ def _evaluate(scorer: Scorer, explorations: Sequence[Exploration], numbers: Sequ
         explorations[number].learn(values[number])
 
 
-def beam(exploration: Exploration, count: int, width: int) -> Search:
-    """At least ``count`` entities, if there are as many, by a beam of ``width`` slots.
+def beam(exploration: Exploration, count: int, beams: int) -> Search:
+    """At least ``count`` entities, if there are as many, by a search of ``beams`` slots.
 
     Returns:
-        the numbers of those found with most, at most the greater of ``count`` and ``width``, all their names asked.
+        the numbers of those found with most, at most the greater of ``count`` and ``beams``, all their names asked.
     """
-    width = max(width, count)
+    beams = max(beams, count)
     fresh = exploration.expand(np.zeros(1, dtype=np.int64))
     while True:
         yield None
-        leading = yield from _leading(exploration, width)
-        near = fresh[exploration.log_probability[fresh] > _floor(exploration, leading, width)]
-        chosen = yield from _slots(exploration, near, leading, width)
+        leading = yield from _leading(exploration, beams)
+        near = fresh[exploration.log_probability[fresh] > _floor(exploration, leading, beams)]
+        chosen = yield from _slots(exploration, near, leading, beams)
         if not len(chosen) and len(leading) < count:
             # What fell from the beam before.
-            chosen = yield from _slots(exploration, np.flatnonzero(exploration.open), leading, width)
+            chosen = yield from _slots(exploration, np.flatnonzero(exploration.open), leading, beams)
         if not len(chosen):
             return (yield from _completed(exploration, leading, count))
         fresh = exploration.expand(chosen)
@@ -200,12 +200,12 @@ def _floor(exploration: Exploration, leading: Integers, count: int) -> float:
     return float(exploration.mass(leading[-1:])[0]) if len(leading) == count else -np.inf
 
 
-def _slots(exploration: Exploration, nodes: Integers, leading: Integers, width: int) -> Search:
+def _slots(exploration: Exploration, nodes: Integers, leading: Integers, beams: int) -> Search:
     """The nodes that the beam goes on with: the most probable ones, each entity in one slot, or in none if it leads."""
     log_probability = exploration.log_probability
     nodes = nodes[np.argsort(-log_probability[nodes], kind="stable")]
     # Several nodes share a slot, and some have none; mostly these are enough.
-    enough = 4 * width
+    enough = 4 * beams
     while True:
         near = nodes[:enough]
         owners = exploration.sole_owners(near)
@@ -213,12 +213,12 @@ def _slots(exploration: Exploration, nodes: Integers, leading: Integers, width: 
         near, owners = near[~done], owners[~done]
         # A prefix of several entities has a slot of its own.
         slot, place = np.unique(np.where(owners < 0, -1 - near, owners), return_inverse=True)
-        if len(slot) < width and enough < len(nodes):
+        if len(slot) < beams and enough < len(nodes):
             enough *= 2
             continue
         masses = np.full(len(slot), -np.inf)
         np.logaddexp.at(masses, place, log_probability[near])
-        taken = np.isin(place, np.argsort(-masses, kind="stable")[:width])
+        taken = np.isin(place, np.argsort(-masses, kind="stable")[:beams])
         unknown = np.setdiff1d(owners[taken & (owners >= 0)], exploration.admitted)
         if not len(unknown):
             return near[taken]

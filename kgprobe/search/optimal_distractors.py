@@ -76,7 +76,7 @@ class OptimalDistractors:
         *,
         exact: bool,
         max_prefixes: int = 2_000,
-        width: int | None = None,
+        beams: int | None = None,
     ) -> None:
         """Search this graph's names.
 
@@ -86,14 +86,14 @@ class OptimalDistractors:
             exact: whether to prove that nothing is better, or to follow a beam.
             max_prefixes: after how many prefixes of names the model is asked for one sentence before exact search ends
                 with what it has proved.
-            width: of the beam; None, and anything less, is the number of distractors wanted.
+            beams: how many are kept; None, and anything less, is the number of distractors wanted.
         """
         self.name = "exact-optimal" if exact else "approximate-optimal"
         self._graph = graph
         self._scorer = scorer
         self._exact = exact
         self._max_prefixes = max_prefixes
-        self._width = width
+        self._beams = beams
         self._tries = LabelTries(graph, scorer.tokenizer)
         self._agreeing: dict[tuple[str, str], bool] = {}
 
@@ -101,7 +101,7 @@ class OptimalDistractors:
         """The strategy with its options: what a result has to say of it."""
         if self._exact:
             return {"strategy": self.name, "max_prefixes": self._max_prefixes, "tolerance": TOLERANCE}
-        return {"strategy": self.name, "width": self._width}
+        return {"strategy": self.name, "beams": self._beams}
 
     def retrieve(self, questions: Sequence[tuple[AskedFact, Cloze]], count: int) -> list[Retrieved]:
         """The optimal distractors of each sentence, best first.
@@ -163,7 +163,7 @@ class OptimalDistractors:
         if self._exact:
             searches = [best_first(exploration, count, self._max_prefixes) for exploration in explorations]
         else:
-            searches = [beam(exploration, count, max(count, self._width or 0)) for exploration in explorations]
+            searches = [beam(exploration, count, max(count, self._beams or 0)) for exploration in explorations]
 
         def admit(rows: Sequence[tuple[int, Integers]]) -> list[Integers]:
             self._learn([(questions[number], numbers) for number, numbers in rows])

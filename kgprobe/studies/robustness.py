@@ -119,7 +119,7 @@ def robustness_study(
 
 
 def largest_configurations(configurations: Sequence[Mapping[str, Any]]) -> list[int]:
-    """The places of those with the greatest numbers (n, width), one for each combination of what is no number."""
+    """The places of those with the greatest numbers (n, beams), one for each combination of what is no number."""
     largest: dict[tuple[Any, ...], int] = {}
     for place, options in enumerate(configurations):
         words = tuple(value for value in options.values() if isinstance(value, str))

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as some
 from hypothesis.extra import numpy as arrays
 
-from kgprobe.analysis.calibration import COUNTS, WIDTHS, agreement, calibrate, configurations
+from kgprobe.analysis.calibration import BEAMS, COUNTS, agreement, calibrate, configurations
 from kgprobe.errors import KgprobeError
 
 
@@ -85,9 +85,9 @@ def test_a_fold_that_lost_facts_leaves_the_others_as_they_are() -> None:
 
 def test_the_grid() -> None:
     assert COUNTS == (1, 2, 5, 10, 20, 40, 60, 80, 100, 120, 140, 160, 180, 200)
-    grid = configurations(aggregation=["min", "avg"], width=WIDTHS)
+    grid = configurations(aggregation=["min", "avg"], beams=BEAMS)
     assert len(grid) == 16
-    assert grid[1] == {"aggregation": "min", "width": 2}
+    assert grid[1] == {"aggregation": "min", "beams": 2}
     assert configurations() == [{}]
 
 

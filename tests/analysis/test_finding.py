@@ -119,8 +119,18 @@ def test_a_finding_counts_own_answers(asked: Graph) -> None:
     # f0 3:0, f1 0:3, f2 1:1, f3 1:2; f5 could not be asked.
     assert (finding.overall.facts, finding.asked, finding.about.rounds) == (4, 11, 3)
     assert (finding.about.name, finding.about.model, finding.about.described) == ("run", "m", {"model": "m"})
-    assert (finding.about.sampling, finding.about.seeks_failures) == ("thompson", True)
+    assert (finding.about.sampling, finding.about.caveat is None) == ("thompson", False)
     assert finding.overall.win_rate == share(1, 4)
+    facts = finding.facts.set_index("fact")
+    assert facts[["right", "wrong"]].to_dict("index") == {
+        "f0": {"right": 3, "wrong": 0},
+        "f1": {"right": 0, "wrong": 3},
+        "f2": {"right": 1, "wrong": 1},
+        "f3": {"right": 1, "wrong": 2},
+    }
+    for fact in (*finding.known, *finding.unknown):
+        assert (fact.theta, fact.low, fact.high) == tuple(facts.loc[fact.fact, ["theta", "low", "high"]])
+    assert finding.headline.startswith("m knows 25% [5, 70] of the 4 facts asked; a guesser, ")
     assert finding.overall.zero_sense_rate == share(1, 4)
     assert [(group.name, group.facts, group.win_rate.value) for group in finding.groupings[0].groups] == [
         ("first", 2, 0.5),
@@ -267,7 +277,9 @@ def test_a_fact_whose_question_is_not_there_is_shown_by_its_object(asked: Graph)
 
 
 def test_what_the_probe_has_to_tell_is_in_the_finding(asked: Graph) -> None:
-    assert find_in_run(asked, "run", outcomes).tables == answer_tables(OUTCOMES)
+    finding = find_in_run(asked, "run", outcomes)
+    caveat = finding.about.caveat
+    assert finding.tables == [replace(one, notes=(*one.notes, caveat)) for one in answer_tables(OUTCOMES)]
     compared = [
         Outcome(FactKey("e0", "f0"), RIGHT, "r0", evidence=distractor_evidence([[-1.0, -2.0, -3.0]])),
         Outcome(FactKey("e2", "f1"), WRONG, "r1", evidence=distractor_evidence([[-1.0, -2.0, -0.5]])),
@@ -342,11 +354,11 @@ def test_the_finding_of_a_measurement_is_what_its_outcomes_say(
 
 def test_a_measurement_says_nothing_of_rounds_and_finds_as_a_run_without_propagation_does(graph: Graph) -> None:
     load(graph, WrittenSource(ENTITIES, FACTS, RELATIONS))
-    graph.write("beliefs/begin_run", id="run", properties=PROPERTIES)
+    graph.write("beliefs/begin_run", id="run", properties=PROPERTIES | {"sampling": "iteration"})
     made = [outcome(number, verdict) for number, verdict in enumerate((RIGHT, WRONG, Verdict.REFUSED, UNASKABLE))]
     apply_round(graph, Plan("run", as_of=20250101, propagation=False), "m", ["r0", "r1"], 1, made)
     run, measured = find_in_run(graph, "run", lambda: made), find_in_outcomes(graph, ABOUT, lambda: made)
-    assert (measured.about.rounds, measured.about.sampling, measured.about.seeks_failures) == (None, None, False)
+    assert (measured.about.rounds, measured.about.sampling, measured.about.caveat) == (None, None, None)
     assert without_origin(run) == without_origin(measured)
 
 

@@ -1,6 +1,6 @@
 """The scoring benchmark: what it asks, and what it says that nobody can do without."""
 
-from benchmarks.scoring.cases import distractors_case, examples_case, options_case, read_sample
+from benchmarks.scoring.cases import distractors_case, examples_case, options_case, read_example
 from benchmarks.scoring.limit import work_of
 from kgprobe.models.scoring.scorer import Scorer
 from tests.models.tiny import byte_level, random_model
@@ -27,15 +27,15 @@ def test_the_work_is_every_token_once() -> None:
 
 
 def test_the_cases_are_as_large_as_they_say() -> None:
-    sample = read_sample()
-    options = options_case(sample, lambda name: 1, seed=0)
+    example = read_example()
+    options = options_case(example, lambda name: 1, seed=0)
     assert [len(its) for its in options.continuations] == [60] * 60
-    examples = examples_case(sample, seed=0)
+    examples = examples_case(example, seed=0)
     assert [len(its) for its in examples.continuations] == [100] * 20
-    distractors = distractors_case(sample, seed=0)
+    distractors = distractors_case(example, seed=0)
     assert len(distractors.prompts) == 50
     assert distractors.eos
     assert distractors.size > 50 * 201
-    assert distractors_case(sample, seed=0) == distractors
+    assert distractors_case(example, seed=0) == distractors
     part = distractors.part(3, 7)
     assert (len(part.prompts), part.size, part.eos) == (3, 21, True)

@@ -1,4 +1,4 @@
-"""What tests of commands share: a user's folder with the sample graph in it, and a small model."""
+"""What tests of commands share: a user's folder with the example graph in it, and a small model."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -35,10 +35,10 @@ def _saved(folder: Path, **others: object) -> str:
 
 
 @pytest.fixture(scope="session")
-def sample(home: dict[str, str]) -> Iterator[None]:
-    """The sample graph, on a server that runs from test to test."""
+def example(home: dict[str, str]) -> Iterator[None]:
+    """The example graph, on a server that runs from test to test."""
     assert run("graph", "start", "--memory", "1g", **home).returncode == 0
-    loaded = run("load", "sample", **home)
+    loaded = run("load", "example", **home)
     assert loaded.returncode == 0, loaded.stderr
     yield
     assert run("graph", "stop", "--force", **home).returncode == 0

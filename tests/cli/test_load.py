@@ -90,8 +90,8 @@ def test_a_broken_archive_keeps_what_came_before(tmp_path: Path, home: dict[str,
         (["wikidata", "."], 1, "folder"),
         (["wikidata"], 2, "Missing argument"),
         (["nonsense"], 2, "No such command"),
-        (["sample", "--graph", "bolt://127.0.0.1:9"], 1, "does not answer"),
-        (["sample", "--graph", "http://127.0.0.1:9"], 1, "neither a folder nor an address"),
+        (["example", "--graph", "bolt://127.0.0.1:9"], 1, "does not answer"),
+        (["example", "--graph", "http://127.0.0.1:9"], 1, "neither a folder nor an address"),
     ],
 )
 def test_mistakes_are_told_in_a_sentence(

@@ -3,7 +3,9 @@
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
 
+import click
 import pytest
 
 from kgprobe.graph.client import Endpoint
@@ -42,7 +44,7 @@ def exit_without_reader(*arguments: str, read: int = 0, **environment: str) -> t
     "command",
     [
         *["", "demo", "graph", "graph start", "graph stop", "graph status", "graph query", "graph shell"],
-        *["load", "load sample", "load sparql", "load table", "load verbalizations", "load wikidata"],
+        *["load", "load example", "load sparql", "load table", "load verbalizations", "load wikidata"],
         *["probe", "probe distractors", "probe questions"],
         *["rounds", "rounds forget", "rounds resume", "rounds run", "rounds status"],
         *["sample", "sample distractors", "sample facts", "sample negatives", "sample questions"],
@@ -102,5 +104,51 @@ def test_help_lists_options_by_what_they_are_about() -> None:
     titles = ["Options:", "Options of --probe distractors:", "Options of --probe questions:", "Models behind an API:"]
     places = [text.index(f"\n{title}\n") for title in titles]
     assert places == sorted(places)
-    for option, section in (("--run ", 0), ("--strategy ", 1), ("--grader ", 2), ("--max-cost ", 3)):
+    for option, section in (("--name ", 0), ("--strategy ", 1), ("--grader ", 2), ("--max-cost ", 3)):
         assert [place < text.index(f"\n  {option}") for place in places] == [number <= section for number in range(4)]
+
+
+def every_option() -> Iterator[tuple[str, click.Option]]:
+    """Each option of each command, with the command."""
+    from kgprobe.cli.main import kgprobe as root
+
+    commands: list[tuple[str, click.Command]] = [("kgprobe", root)]
+    while commands:
+        path, command = commands.pop()
+        context = click.Context(command)
+        if isinstance(command, click.Group):
+            for name in command.list_commands(context):
+                inner = command.get_command(context, name)
+                assert inner is not None
+                commands.append((f"{path} {name}", inner))
+        for option in command.get_params(context):
+            if isinstance(option, click.Option):
+                yield path, option
+
+
+def test_a_flag_is_the_same_thing_wherever_it_stands() -> None:
+    def what(option: click.Option) -> str:
+        kind = option.type
+        if option.is_flag:
+            return "yes or no"
+        numbers = isinstance(kind, (click.types.IntParamType, click.types.FloatParamType))
+        files = isinstance(kind, (click.File, click.Path))
+        return "a number" if numbers else "a file" if files else "a text"
+
+    meanings: dict[str, set[str]] = {}
+    for _, option in every_option():
+        for flag in option.opts:
+            meanings.setdefault(flag, set()).add(what(option))
+    assert {flag: found for flag, found in meanings.items() if len(found) > 1} == {}
+    assert not {"-n", "--sample"} & meanings.keys()
+    assert (meanings["--facts"], meanings["--limit"], meanings["--beams"]) == ({"a file"}, {"a number"}, {"a number"})
+
+
+def test_where_a_model_is_named_it_can_be_said_how_it_is_loaded() -> None:
+    flags: dict[str, set[str]] = {}
+    for path, option in every_option():
+        flags.setdefault(path, set()).update(option.opts)
+    named = {path for path, its in flags.items() if "--model" in its}
+    assert len(named) > 8
+    how = {"--device", "--dtype", "--batch-tokens", "--revision"}
+    assert {path: how - flags[path] for path in named if not how <= flags[path]} == {}

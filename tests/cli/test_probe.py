@@ -1,6 +1,7 @@
 """The probe commands as a user types them."""
 
 import json
+import re
 from pathlib import Path
 
 import pandas as pd
@@ -8,10 +9,12 @@ import pytest
 
 from tests.cli.inprocess import run as kgprobe
 
+AS_OF = ("--as-of", "2024")
 
-@pytest.mark.usefixtures("sample")
+
+@pytest.mark.usefixtures("example")
 def test_a_sample_is_probed_kept_and_shown_again(home: dict[str, str], model: str) -> None:
-    command = ["probe", "distractors", "--model", model, "--sample", "9", "-n", "4", "--as-of", "2024", "--json"]
+    command = ["probe", "distractors", "--model", model, "--limit", "9", "--distractors", "4", *AS_OF, "--json"]
     done = kgprobe(*command, **home)
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)
@@ -30,29 +33,42 @@ def test_a_sample_is_probed_kept_and_shown_again(home: dict[str, str], model: st
     assert "9 of them measured before" in again.stderr
 
     shown = kgprobe(*command[:-1], **home)
-    assert "distractors, hf:" in shown.stdout
-    assert "Min@n" in shown.stdout
-    assert "plausibilities.parquet" in shown.stdout
+    lines = shown.stdout.splitlines()
+    assert len(lines) <= 10
+    assert max(map(len, lines[:-1])) <= 80
+    assert lines[-1] == f"Page: {Path(found['page']).as_uri()}"
+    assert f"{Path(model).name} knows " in lines[-2]
+    assert "Min@n" not in shown.stdout
+    results = json.loads((Path(found["page"]).parent / "results.json").read_text())
+    assert (results["headline"], results["model"]) == (found["headline"], model)
+    full = kgprobe(*command[:-1], "--full", **home)
+    assert "Min@n" in full.stdout
+    assert full.stdout.endswith(shown.stdout)
 
 
-@pytest.mark.usefixtures("sample")
+@pytest.mark.usefixtures("example")
 def test_how_a_model_is_computed_is_told_when_asked(home: dict[str, str], model: str) -> None:
-    command = ["probe", "distractors", "--model", model, "--sample", "2", "-n", "1", "--as-of", "2024", "--json"]
-    told = kgprobe(*command, "--explain", **home)
+    command = ["probe", "distractors", "--model", model, "--limit", "2", "--distractors", "1", *AS_OF, "--json"]
+    how = ("--device", "cpu", "--dtype", "bfloat16", "--batch-tokens", "100")
+    told = kgprobe(*command, "--explain", *how, **home)
     assert told.returncode == 0, told.stderr
     assert "packed: all continuations of a prompt" in told.stderr
     assert "agrees with plain forward passes" in told.stderr
-    assert "float32 on cpu" in told.stderr
+    assert "bfloat16 on cpu" in told.stderr
+    assert "tokens at once  100" in re.sub(" {2,}", "  ", told.stderr)
     # Nothing of it stands where programs read.
     json.loads(told.stdout)
     assert "packed" not in kgprobe(*command, **home).stderr
+    for wrong, said in (("--device", "--device 'abacus' cannot be used"), ("--revision", "--revision is 'abacus'")):
+        refused = kgprobe(*command, wrong, "abacus", **home)
+        assert (refused.returncode, said in refused.stderr) == (2, True), refused.stderr
 
 
-@pytest.mark.usefixtures("sample")
+@pytest.mark.usefixtures("example")
 def test_a_list_is_probed_and_what_is_not_there_is_told(home: dict[str, str], model: str, tmp_path: Path) -> None:
     listed = tmp_path / "facts.tsv"
     listed.write_text("Q17\tP36\tQ1490\nQ17\tP36\tQ90\n")
-    command = ["probe", "distractors", "--model", model, "-n", "2", "--sentences", "1", "--facts"]
+    command = ["probe", "distractors", "--model", model, "--distractors", "2", "--sentences", "1", "--facts"]
     done = kgprobe(*command, str(listed), "--json", **home)
     assert done.returncode == 0, done.stderr
     assert "line 2: the graph has no fact Q17 P36 Q90" in done.stderr
@@ -66,7 +82,7 @@ def test_a_list_is_probed_and_what_is_not_there_is_told(home: dict[str, str], mo
     assert (none.returncode, "--facts names no fact of this graph" in none.stderr) == (1, True)
 
 
-@pytest.mark.usefixtures("sample")
+@pytest.mark.usefixtures("example")
 @pytest.mark.parametrize(
     ("options", "said"),
     [

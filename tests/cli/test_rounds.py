@@ -10,14 +10,16 @@ from pathlib import Path
 
 import pytest
 
+from kgprobe.asking.watch import Watch
+from kgprobe.library.demo import run_demo
 from tests.cli.inprocess import run as kgprobe
 from tests.servers.servers import clean_environment
 
 
-@pytest.mark.usefixtures("sample")
-def test_a_run_is_begun_shown_extended_and_forgotten(home: dict[str, str], model: str) -> None:
+@pytest.mark.usefixtures("example")
+def test_a_run_is_begun_shown_extended_and_forgotten(home: dict[str, str], model: str, tmp_path: Path) -> None:
     options = ["--batch", "4", "--relation", "P36", "--distractors", "3", "--as-of", "2024"]
-    done = kgprobe("rounds", "run", "--model", model, "--rounds", "2", "--run", "first", *options, "--json", **home)
+    done = kgprobe("rounds", "run", "--model", model, "--rounds", "2", "--name", "first", *options, "--json", **home)
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)
     assert {"facts", "facts_asked", "win_rate", "zero_sense_rate", "seconds", "page", "chance"} <= found.keys()
@@ -36,10 +38,37 @@ def test_a_run_is_begun_shown_extended_and_forgotten(home: dict[str, str], model
     assert more.returncode == 0, more.stderr
     assert "agrees with plain forward passes" in more.stderr
     assert "12 questions" in " ".join(more.stdout.split())
-    assert "Most surely" in more.stdout
-    assert "finding.html" in more.stdout
+    lines = more.stdout.splitlines()
+    assert len(lines) <= 10
+    assert max(map(len, lines[:-1])) <= 80
+    assert " of the " in lines[-2]
+    assert lines[-1] == f"Page: {Path(found['page']).as_uri()}"
+    assert "Most surely" not in more.stdout
 
-    again = kgprobe("rounds", "run", "--model", model, "--run", "first", **home)
+    # Again, and without the model: its folder is out of reach.
+    moved = Path(model.removeprefix("hf:"))
+    moved.rename(moved.with_name("moved"))
+    browser = tmp_path / "browser.sh"
+    browser.write_text(f'#!/bin/sh\necho "$1" > {browser.with_suffix(".seen")}\n')
+    browser.chmod(0o700)
+    for named in (["first"], []):
+        shown = kgprobe("rounds", "show", *named, "--open", **home, BROWSER=f"{browser} %s")
+        assert (shown.returncode, shown.stdout) == (0, more.stdout), shown.stderr
+    assert browser.with_suffix(".seen").read_text().strip() == Path(found["page"]).as_uri()
+    full = kgprobe("rounds", "show", "first", "--full", **home)
+    assert full.stdout.endswith(more.stdout)
+    assert "Most surely" in full.stdout
+    assert "By relation" in full.stdout
+    results = json.loads((Path(found["page"]).parent / "results.json").read_text())
+    assert results["model"] == f"hf:{moved}"
+    assert len(results["facts"]) == results["facts_asked"]
+    beside = kgprobe("rounds", "show", "first", "first", **home)
+    assert "Side by side" not in beside.stdout
+    unknown = kgprobe("rounds", "show", "second", **home)
+    assert (unknown.returncode, "There is no run 'second'" in unknown.stderr) == (2, True), unknown.stderr
+    moved.with_name("moved").rename(moved)
+
+    again = kgprobe("rounds", "run", "--model", model, "--name", "first", **home)
     assert again.returncode == 1
     assert "There is a run 'first' already" in again.stderr
 
@@ -48,9 +77,9 @@ def test_a_run_is_begun_shown_extended_and_forgotten(home: dict[str, str], model
     assert not Path(found["outcomes"]).exists()
 
 
-@pytest.mark.usefixtures("sample")
+@pytest.mark.usefixtures("example")
 def test_ctrl_c_keeps_the_round_and_says_how_to_go_on(home: dict[str, str], model: str) -> None:
-    command = ["rounds", "run", "--model", model, "--rounds", "400", "--batch", "4", "--run", "long", "--json"]
+    command = ["rounds", "run", "--model", model, "--rounds", "400", "--batch", "4", "--name", "long", "--json"]
     process = subprocess.Popen(
         [sys.executable, "-m", "kgprobe", *command],
         stdout=subprocess.PIPE,
@@ -79,7 +108,7 @@ def test_ctrl_c_keeps_the_round_and_says_how_to_go_on(home: dict[str, str], mode
     assert kgprobe("rounds", "forget", "long", "--yes", **home).returncode == 0
 
 
-@pytest.mark.usefixtures("sample")
+@pytest.mark.usefixtures("example")
 @pytest.mark.parametrize(
     ("arguments", "code", "said"),
     [
@@ -100,10 +129,10 @@ def test_mistakes_are_told_in_a_sentence(arguments: list[str], code: int, said: 
     assert said in done.stderr
 
 
-@pytest.mark.usefixtures("sample")
+@pytest.mark.usefixtures("example")
 def test_names_that_are_no_folders_and_relations_that_are_not_there(home: dict[str, str], model: str) -> None:
-    bad_name = kgprobe("rounds", "run", "--model", model, "--run", "../up", **home)
-    assert (bad_name.returncode, "--run is '../up'" in bad_name.stderr) == (2, True), bad_name.stderr
+    bad_name = kgprobe("rounds", "run", "--model", model, "--name", "../up", **home)
+    assert (bad_name.returncode, "--name is '../up'" in bad_name.stderr) == (2, True), bad_name.stderr
     bad_relation = kgprobe("rounds", "run", "--model", model, "--relation", "P99999", **home)
     assert (bad_relation.returncode, "P99999" in bad_relation.stderr) == (2, True), bad_relation.stderr
 
@@ -124,7 +153,7 @@ def test_a_graph_without_facts_is_told_and_keeps_no_run(
     relations.write_text('{"id": "P36", "clozes": ["The capital of [X] is [Y]"]}')
     at = own_graph
     assert kgprobe("load", "table", "--relations", str(relations), *at, **home).returncode == 0
-    done = kgprobe("rounds", "run", "--model", model, "--run", "empty", *at, **home)
+    done = kgprobe("rounds", "run", "--model", model, "--name", "empty", *at, **home)
     assert (done.returncode, "The graph has no fact to ask" in done.stderr) == (1, True), done.stderr
     assert "No run in this graph yet" in kgprobe("rounds", "status", *at, **home).stderr
 
@@ -135,7 +164,7 @@ def test_a_home_that_cannot_be_written_is_told(tmp_path: Path, own_graph: list[s
     done = kgprobe("rounds", "run", "--model", model, *at, KGPROBE_HOME=str(tmp_path / "home"))
     assert done.returncode == 1
     assert "Traceback" not in done.stderr
-    loaded = kgprobe("load", "sample", *at)
+    loaded = kgprobe("load", "example", *at)
     assert loaded.returncode == 0, loaded.stderr
     done = kgprobe("rounds", "run", "--model", model, *at, KGPROBE_HOME=str(tmp_path / "home"))
     assert (done.returncode, "KGPROBE_HOME names another place" in done.stderr) == (1, True), done.stderr
@@ -143,21 +172,33 @@ def test_a_home_that_cannot_be_written_is_told(tmp_path: Path, own_graph: list[s
 
 
 @pytest.mark.usefixtures("shared_demo")
-def test_the_demo_works_twice(tmp_path: Path, demo_folder: Path) -> None:
+def test_the_demo_goes_on_shows_what_it_found_and_asks_again(
+    tmp_path: Path, demo_folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (tmp_path / "models").symlink_to(demo_folder.parent)
-    home = {"KGPROBE_HOME": str(tmp_path)}
-    found = []
-    for _ in range(2):
-        done = kgprobe("demo", "--rounds", "2", "--batch", "6", "--json", **home)
+    monkeypatch.setenv("KGPROBE_HOME", str(tmp_path))
+    begun = run_demo(rounds=2, batch=6, watch=Watch(should_stop=lambda: True))
+    begun.graph.close()
+    assert begun.report.rounds == 1
+    found, said = [], []
+    for options in ([], [], ["--again"]):
+        done = kgprobe("demo", "--rounds", "2", "--batch", "6", "--json", *options, KGPROBE_HOME=str(tmp_path))
         assert done.returncode == 0, done.stderr
         found.append(json.loads(done.stdout.splitlines()[-1]))
-    varying = ("seconds", "page", "outcomes")
-    first, second = ({key: value for key, value in each.items() if key not in varying} for each in found)
+        said.append(done.stderr)
+    assert "The demo goes on after round 1" in said[0]
+    assert "The demo was done before" in said[1]
+    assert "--again asks anew" in said[1]
+    # Shown again, nobody looks how many could be asked; nor is a model loaded.
+    assert (found[0]["facts"], found[1]["facts"], found[1]["seconds"]) == (2_554, None, 0.0)
+    assert "Loading" not in said[1]
+    varying = ("seconds", "facts")
+    first, second, third = ({key: value for key, value in each.items() if key not in varying} for each in found)
     assert first == second
-    assert first["facts"] >= 1_500
+    assert {**first, "page": None, "outcomes": None} == {**third, "page": None, "outcomes": None}
     assert (first["questions"], first["rounds"]) == (12, 2)
     assert 0 <= first["win_rate"] <= 1
-    assert 0 <= first["zero_sense_rate"] <= 1
     assert "Gemma" not in done.stdout
-    assert [Path(each["page"]).is_file() for each in found] == [False, True], "the first run made way for the second"
-    assert found[0]["seconds"] > 0
+    assert [Path(each["page"]).is_file() for each in found] == [False, False, True], (
+        "the first run made way for the last"
+    )

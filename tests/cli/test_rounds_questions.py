@@ -15,7 +15,7 @@ from tests.cli.inprocess import run as kgprobe
 from tests.models.api.fault_proxy import FaultProxy, at_random
 from tests.servers.servers import clean_environment, wait_for
 
-pytestmark = pytest.mark.usefixtures("sample")
+pytestmark = pytest.mark.usefixtures("example")
 
 
 def assert_beliefs_are_the_trail(run: str, found: dict[str, Any], home: dict[str, str]) -> list[dict[str, Any]]:
@@ -53,7 +53,9 @@ def lines_of(runs: Path, run: str) -> list[str]:
 
 def test_a_local_model_is_asked_questions(home: dict[str, str], talker: str) -> None:
     options = ["--probe", "questions", "--relation", "P35", "--as-of", "2024", "--rounds", "2", "--batch", "3"]
-    done = kgprobe("rounds", "run", "--model", talker, *options, "--follow-ups", "1", "--run", "talk", "--json", **home)
+    done = kgprobe(
+        "rounds", "run", "--model", talker, *options, "--follow-ups", "1", "--name", "talk", "--json", **home
+    )
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)
     assert (found["probe"], found["rounds"], found["questions"], found["unanswered"]) == ("questions", 2, 6, 0)
@@ -63,12 +65,12 @@ def test_a_local_model_is_asked_questions(home: dict[str, str], talker: str) -> 
     assert "yes/no" in page
 
     # The years of what a relation says of the subject; the relation has to be there.
-    shown = kgprobe("rounds", "resume", "talk", "--year-relation", "P36", **home, COLUMNS="160")
+    shown = kgprobe("rounds", "resume", "talk", "--year-relation", "P36", "--full", **home, COLUMNS="160")
     assert shown.returncode == 0, shown.stderr
     assert "By kind of question" in shown.stdout
     assert "Errors" in shown.stdout
     assert "By year" not in shown.stdout
-    assert "By year" in kgprobe("rounds", "resume", "talk", **home, COLUMNS="160").stdout
+    assert "By year" in kgprobe("rounds", "show", "talk", "--full", **home, COLUMNS="160").stdout
     nowhere = kgprobe("rounds", "resume", "talk", "--year-relation", "P999", **home)
     assert (nowhere.returncode, "no relation 'P999'" in nowhere.stderr) == (2, True), nowhere.stderr
 
@@ -77,12 +79,14 @@ def test_several_models_are_asked_one_after_the_other_and_compared(home: dict[st
     options = ["--probe", "questions", "--difficulty", "easy", "--relation", "P36", "--as-of", "2024", "--rounds", "2"]
     with FaultProxy(upstream=lambda _: "Yes.") as yes, FaultProxy(upstream=lambda _: "No.") as no:
         models = ["--model", f"openai:yes@{yes.url}", "--model", f"openai:no@{no.url}"]
-        done = kgprobe("rounds", "run", *models, *options, "--batch", "30", "--run", "both", **home, COLUMNS="200")
+        done = kgprobe("rounds", "run", *models, *options, "--batch", "30", "--name", "both", **home, COLUMNS="200")
         assert done.returncode == 0, done.stderr
     side_by_side = done.stdout.partition("Side by side")[2]
     assert "openai:yes@" in side_by_side
     assert "openai:no@" in side_by_side
-    assert done.stdout.count("By relation") == 2
+    assert "Rates are over the " in side_by_side
+    again = kgprobe("rounds", "show", "both.yes", "both.no", **home, COLUMNS="200")
+    assert again.stdout == done.stdout
     for run, says in (("both.yes", True), ("both.no", False)):
         found = json.loads(kgprobe("rounds", "resume", run, "--json", **home).stdout)
         outcomes = assert_beliefs_are_the_trail(run, found, home)
@@ -106,7 +110,7 @@ def test_facts_are_asked_one_after_the_other_and_learn_nothing_from_others(home:
     with FaultProxy(upstream=lambda _: "Yes.") as proxy:
         model = ["--model", f"openai:m@{proxy.url}", "--probe", "questions", "--difficulty", "easy", "--as-of", "2024"]
         options = ["--sampling", "iteration", "--no-propagation", "--follow-ups", "0", "--relation", "P36", "--json"]
-        done = kgprobe("rounds", "run", *model, *options, "--rounds", "3", "--batch", "9", "--run", "in-turn", **home)
+        done = kgprobe("rounds", "run", *model, *options, "--rounds", "3", "--batch", "9", "--name", "in-turn", **home)
         found = json.loads(done.stdout)
         outcomes = assert_beliefs_are_the_trail("in-turn", found, home)
         assert len({outcome["fact"] for outcome in outcomes}) == len(outcomes) == 27
@@ -115,7 +119,7 @@ def test_facts_are_asked_one_after_the_other_and_learn_nothing_from_others(home:
         assert json.loads(beliefs.stdout) == {"beliefs": 27, "most": 3}
 
         # A fact that nothing is known of has an interval of 0.9; one answer makes it 0.77 wide.
-        sure = kgprobe("rounds", "run", *model, *options, "--rounds", "99", "--width", "0.85", "--run", "sure", **home)
+        sure = kgprobe("rounds", "run", *model, *options, "--rounds", "99", "--width", "0.85", "--name", "sure", **home)
         found = json.loads(sure.stdout)
         assert found["stopped"] == "sure enough"
         assert 0 < found["rounds"] < 99
@@ -125,7 +129,7 @@ def test_facts_are_asked_one_after_the_other_and_learn_nothing_from_others(home:
 def test_a_budget_ends_a_run_and_it_goes_on(home: dict[str, str]) -> None:
     with FaultProxy(upstream=lambda _: "No, it is not.") as proxy:
         model = ["--model", f"openai:m@{proxy.url}", "--probe", "questions", "--difficulty", "easy"]
-        options = ["--relation", "P36", "--as-of", "2024", "--rounds", "4", "--batch", "5", "--run", "poor", "--json"]
+        options = ["--relation", "P36", "--as-of", "2024", "--rounds", "4", "--batch", "5", "--name", "poor", "--json"]
         limits = ["--concurrency", "1", "--max-tokens", "1500"]
         poor = kgprobe("rounds", "run", *model, *options, *limits, **home)
         assert poor.returncode == 0, poor.stderr
@@ -159,7 +163,7 @@ def test_a_killed_run_behind_faults_loses_nothing(
         killed, undisturbed = f"killed-{server}", f"undisturbed-{server}"
         model = ["--model", f"openai:{name}@{proxy.url}", "--probe", "questions", "--concurrency", "4"]
         options = ["--relation", "P30", "--as-of", "2024", "--rounds", "3", "--batch", "4", "--follow-ups", "0"]
-        command = ["rounds", "run", *model, *options, "--seed", "5", "--json", "--run"]
+        command = ["rounds", "run", *model, *options, "--seed", "5", "--json", "--name"]
         process = subprocess.Popen(
             [sys.executable, "-m", "kgprobe", *command, killed],
             stdout=subprocess.DEVNULL,

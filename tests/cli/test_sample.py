@@ -7,7 +7,7 @@ import pytest
 from tests.cli.inprocess import Completed, run
 from tests.cli.inprocess import run as kgprobe
 
-pytestmark = pytest.mark.usefixtures("sample")
+pytestmark = pytest.mark.usefixtures("example")
 
 PARIS = ("--fact", "Q142 P36 Q90", "--as-of", "2025-12")
 PRESIDENT = ("--fact", "Q30 P35 Q22686", "--as-of", "2025-12")
@@ -19,7 +19,17 @@ def rows(done: Completed) -> list[dict[str, object]]:
 
 
 def test_programs_get_a_line_for_each_distractor(home: dict[str, str]) -> None:
-    options = ("sample", "distractors", *PRESIDENT, "--strategy", "temporal-semantic", "--weighting", "bm25", "-n", "3")
+    options = (
+        "sample",
+        "distractors",
+        *PRESIDENT,
+        "--strategy",
+        "temporal-semantic",
+        "--weighting",
+        "bm25",
+        "--distractors",
+        "3",
+    )
     found = rows(run(*options, "--json", **home))
     assert [(row["rank"], row["label"], row["former"]) for row in found[:2]] == [
         (1, "Joe Biden", True),
@@ -35,7 +45,7 @@ def test_programs_get_a_line_for_each_distractor(home: dict[str, str]) -> None:
 
 
 def test_people_get_a_table_with_the_reasons(home: dict[str, str]) -> None:
-    done = run("sample", "distractors", *PARIS, "--strategy", "semantic", "-n", "3", **home, COLUMNS="200")
+    done = run("sample", "distractors", *PARIS, "--strategy", "semantic", "--distractors", "3", **home, COLUMNS="200")
     assert done.returncode == 0, done.stderr
     assert "France · capital · Paris: semantic distractors" in done.stdout
     assert done.stdout.count("city, capital, like Paris; cosine 0.") == 3
@@ -49,7 +59,7 @@ def test_what_is_unusual_stands_on_stderr(home: dict[str, str]) -> None:
 
 
 def test_optimal_distractors_belong_to_a_sentence(home: dict[str, str], model: str) -> None:
-    options = ("--strategy", "exact-optimal", "--model", model, "--sentences", "all", "-n", "1", "--explain")
+    options = ("--strategy", "exact-optimal", "--model", model, "--sentences", "all", "--distractors", "1", "--explain")
     done = run("sample", "distractors", "--fact", "Q142 P30 Q46", "--as-of", "2025-12", *options, "--json", **home)
     found = rows(done)
     assert len({row["sentence"] for row in found}) == len(found) > 1
@@ -58,7 +68,7 @@ def test_optimal_distractors_belong_to_a_sentence(home: dict[str, str], model: s
 
 
 def test_facts_are_drawn(home: dict[str, str]) -> None:
-    options = ("sample", "facts", "--relation", "P36", "-n", "4", "--as-of", "2025-12")
+    options = ("sample", "facts", "--relation", "P36", "--limit", "4", "--as-of", "2025-12")
     done = run(*options, "--json", **home)
     drawn = rows(done)
     assert (len(drawn), {row["relation"] for row in drawn}) == (4, {"P36"})
@@ -68,7 +78,7 @@ def test_facts_are_drawn(home: dict[str, str]) -> None:
 
 
 def test_negatives_are_drawn(home: dict[str, str]) -> None:
-    options = ("sample", "negatives", *PRESIDENT, "-n", "900")
+    options = ("sample", "negatives", *PRESIDENT, "--limit", "900")
     done = run(*options, "--json", **home)
     found = rows(done)
     assert f"{len(found)} hard negatives, not 900: there are no more" in done.stderr
@@ -98,7 +108,7 @@ def test_questions_are_shown_with_what_is_right(home: dict[str, str]) -> None:
         (("questions", "--fact", "France | captial | Paris"), "No relation is called 'captial'; close to it: capital"),
         (("distractors", *PARIS, "--strategy", "exact-optimal"), "Error: --model is missing: exact-optimal looks"),
         (("distractors", *PARIS, "--strategy", "best"), "temporal-semantic"),
-        (("distractors", *PARIS, "-n", "0"), "--distractors"),
+        (("distractors", *PARIS, "--distractors", "0"), "--distractors"),
         (("questions", *PARIS, "--difficulty", "medium"), "easy"),
         (("facts", "--relation", "P99"), "P99"),
         (("facts", "--as-of", "soon"), "--as-of"),

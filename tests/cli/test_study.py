@@ -27,7 +27,7 @@ from kgprobe.studies.calibration import read_human_scores
 from kgprobe.verbalize.corrections import pair_up, read_verbalizations
 from tests.cli.inprocess import run as kgprobe
 
-COMMON = ["--sample", "6", "-n", "3", "--relation", "P35", "--json"]
+COMMON = ["--limit", "6", "--distractors", "3", "--relation", "P35", "--json"]
 SCORES = [("Q17", "Q1490"), ("Q142", "Q90"), ("Q183", "Q64"), ("Q38", "Q220"), ("Q29", "Q2807"), ("Q96", "Q1489")]
 # What a call takes by `**options`.
 OPTIONS = {
@@ -63,10 +63,11 @@ def test_a_command_has_the_arguments_and_defaults_of_its_call(name: str, tmp_pat
     if wanted.pop("measuring", None) is not None:
         of_probe = {one.name: one.default for one in options_of(DistractorOptions)}
         own = {"strategy"} if name == "strategies" else set()
-        unsaid = {"sample": None, "relations": ()} | of_probe | DEFAULTS[name]
+        unsaid = {"limit": None, "relations": ()} | of_probe | DEFAULTS[name]
         wanted |= {argument: unsaid.get(argument) for argument in set(Measuring.__annotations__) - own}
     flags = set(wanted) - (NO_FLAGS - ({"models"} if name == "sizes" else set()))
-    assert flags | {"as_json", "debug", "explain", "help"} >= _names(command) >= flags
+    local = {"device", "dtype", "batch_tokens", "revision"}
+    assert flags | {"as_json", "debug", "explain", "help", "full"} | local >= _names(command) >= flags
     for argument in flags - OTHERWISE:
         value = context.params[argument]
         assert (list(value) if argument == "strategies" else value) == (
@@ -78,7 +79,7 @@ def _names(command: click.Command) -> set[str]:
     return {str(parameter.name) for parameter in command.params}
 
 
-@pytest.mark.usefixtures("sample")
+@pytest.mark.usefixtures("example")
 def test_a_study_is_json_or_a_table_and_goes_on(home: dict[str, str], model: str) -> None:
     command = ["study", "strategies", "--model", model, "--strategy", "random", "--strategy", "temporal-semantic"]
     done = kgprobe(*command, *COMMON, **home)
@@ -97,7 +98,7 @@ def test_a_study_is_json_or_a_table_and_goes_on(home: dict[str, str], model: str
     assert f"Data: {found['data']}" in shown.stdout
 
 
-@pytest.mark.usefixtures("sample")
+@pytest.mark.usefixtures("example")
 def test_errors_name_the_options_of_the_command(home: dict[str, str], model: str, tmp_path: Path) -> None:
     one = kgprobe("study", "sizes", "--model", model, *COMMON, **home)
     assert (one.returncode, "--model names 1: to compare sizes, two" in one.stderr) == (2, True), one.stderr
@@ -109,7 +110,7 @@ def test_errors_name_the_options_of_the_command(home: dict[str, str], model: str
     assert (beside.returncode, "--hard is about made-up facts; with --run" in beside.stderr) == (2, True), beside.stderr
 
 
-@pytest.mark.usefixtures("sample")
+@pytest.mark.usefixtures("example")
 def test_measures_are_set_side_by_side(home: dict[str, str], model: str, tmp_path: Path) -> None:
     scores = tmp_path / "scores.json"
     entries = [
@@ -117,7 +118,7 @@ def test_measures_are_set_side_by_side(home: dict[str, str], model: str, tmp_pat
         for number, (subject, object_) in enumerate(SCORES)
     ]
     scores.write_text(json.dumps(entries))
-    few = ["--strategy", "random", "--width", "2", "-n", "5", "--json"]
+    few = ["--strategy", "random", "--beams", "2", "--distractors", "5", "--json"]
     done = kgprobe("study", "calibration", str(scores), "--model", model, *few, **home)
     assert done.returncode == 0, done.stderr
     table = {row["measure"] for row in json.loads(done.stdout)["table"]}
@@ -140,7 +141,7 @@ def test_the_example_in_the_help_can_be_read(name: str, read: Callable[[Path], b
 
 
 def test_sampling_needs_no_graph(home: dict[str, str]) -> None:
-    few = ["--facts", "100", "--requests", "200", "--batch", "20", "--hardest", "5", "--repetitions", "2"]
+    few = ["--size", "100", "--requests", "200", "--batch", "20", "--hardest", "5", "--repetitions", "2"]
     done = kgprobe("study", "sampling", *few, "--seed", "3", "--json", **home)
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)

@@ -10,7 +10,7 @@ from tests.cli.inprocess import run
 from tests.cli.inprocess import run as kgprobe
 
 
-@pytest.mark.usefixtures("sample")
+@pytest.mark.usefixtures("example")
 def test_list_fills_templates_with_facts(home: dict[str, str]) -> None:
     options = ("templates", "list", "--relation", "P36", "--as-of", "2024")
     rows = [json.loads(line) for line in run(*options, "--json", **home).stdout.splitlines()]
@@ -26,7 +26,7 @@ def test_list_fills_templates_with_facts(home: dict[str, str]) -> None:
     assert (unknown.returncode, unknown.stderr) == (2, "Error: The graph has no relation P9.\n")
 
 
-@pytest.mark.usefixtures("sample")
+@pytest.mark.usefixtures("example")
 def test_check_of_a_graph(home: dict[str, str]) -> None:
     done = run("templates", "check", **home)
     assert done.returncode == 0, done.stderr
@@ -119,6 +119,10 @@ def test_convert_makes_a_file_that_loads(tmp_path: Path) -> None:
         "without_cloze": 0,
         "problems": 1,
     }
+    source.write_text('{"pattern": "[X] was born in [Y] ."}\n' + '{"pattern": 1}\n' * 32)
+    many = run(*options, "--force")
+    assert many.stderr.count("a text is expected") == 20
+    assert many.stderr.endswith("… and 12 more.\n")
     again = run(*options)
     assert again.returncode == 1
     assert f"{path} exists; --force overwrites it, --output names another file." in again.stderr

@@ -1,4 +1,4 @@
-"""What tests of the library share: the sample graph on an engine of its own, and a small model."""
+"""What tests of the library share: the example graph on an engine of its own, and a small model."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,10 +17,10 @@ if TYPE_CHECKING:
 
 
 @pytest.fixture(scope="session")
-def sample_graph(tmp_path_factory: pytest.TempPathFactory) -> "Iterator[Graph]":
-    """The sample graph, open for the whole run."""
+def example_graph(tmp_path_factory: pytest.TempPathFactory) -> "Iterator[Graph]":
+    """The example graph, open for the whole run."""
     with kgprobe.open_graph(tmp_path_factory.mktemp("library") / "graph") as graph:
-        kgprobe.load(graph, "sample")
+        kgprobe.load(graph, "example")
         yield graph
 
 
@@ -39,11 +39,11 @@ def tiny() -> "Model":
 
 
 @pytest.fixture(scope="module")
-def sample_graphs(endpoint: "Endpoint") -> "Iterator[Graph]":
-    """The sample graph on each engine, for a module that has no ``graph`` beside it."""
+def example_graphs(endpoint: "Endpoint") -> "Iterator[Graph]":
+    """The example graph on each engine, for a module that has no ``graph`` beside it."""
     from kgprobe.graph.client import Graph
 
     with Graph(endpoint) as graph:
         wipe(graph)
-        kgprobe.load(graph, "sample")
+        kgprobe.load(graph, "example")
         yield graph

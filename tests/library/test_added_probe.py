@@ -81,20 +81,20 @@ def added(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.mark.usefixtures("added")
-def test_a_probe_in_one_file_is_everywhere(sample_graph: Graph, tiny: Model) -> None:
-    result = kgprobe.measure(sample_graph, tiny, "coin", sample=5, odds=1e-30, as_of=2024_01_01)
+def test_a_probe_in_one_file_is_everywhere(example_graph: Graph, tiny: Model) -> None:
+    result = kgprobe.measure(example_graph, tiny, "coin", limit=5, odds=1e-30, as_of=2024_01_01)
     frame = result.frame()
     assert set(frame["verdict"]) <= {"right", "wrong", "unaskable"}
     assert frame["probability"].notna().any()
     page = result.page().read_text(encoding="utf-8")
     assert "coin" in page
-    run = kgprobe.run_rounds(sample_graph, tiny, "coin", run="coins", rounds=1, batch=3, odds=1.0, as_of=2024_01_01)
+    run = kgprobe.run_rounds(example_graph, tiny, "coin", name="coins", rounds=1, batch=3, odds=1.0, as_of=2024_01_01)
     assert run.finding().unknown[0].winner == "the coin"
     assert "the coin" in run.page().read_text(encoding="utf-8")
-    assert kgprobe.resume_rounds(sample_graph, "coins", tiny, rounds=2).report.rounds == 2
-    kgprobe.forget_run(sample_graph, "coins")
+    assert kgprobe.resume_rounds(example_graph, "coins", tiny, rounds=2).report.rounds == 2
+    kgprobe.forget_run(example_graph, "coins")
     with pytest.raises(kgprobe.ArgumentError, match="`odds` is 2"):
-        kgprobe.measure(sample_graph, tiny, "coin", odds=2.0)
+        kgprobe.measure(example_graph, tiny, "coin", odds=2.0)
 
 
 def test_its_options_are_those_of_commands(added: Path) -> None:
@@ -113,5 +113,5 @@ def test_its_options_are_those_of_commands(added: Path) -> None:
     )
     assert done.returncode == 0, done.stderr
     own, of_rounds = json.loads(done.stdout)
-    assert {"--odds", "--sample", "--model", "--batch"} <= set(own)
+    assert {"--odds", "--limit", "--model", "--batch"} <= set(own)
     assert {"--odds", "--distractors", "--difficulty"} <= set(of_rounds)

@@ -29,22 +29,18 @@ CALLS: dict[str, Call] = {
 TAKES = {
     "seed": [name for name in CALLS if name != "neighbourhood"],
     "relations": ["measure", "run_rounds", "sample_facts", "study_strategies", "write_templates", "neighbourhood"],
-    "sample": ["measure", "study_strategies"],
     "batch": ["measure", "run_rounds", "study_sampling"],
-    "name": ["measure"],
-    "run": ["run_rounds"],
+    "name": ["measure", "run_rounds"],
     "strategies": ["study_strategies"],
     "facts": ["measure", "sample_distractors", "study_strategies"],
-    "count": ["sample_facts", "sample_negatives"],
     "steps": ["neighbourhood"],
-    "limit": ["neighbourhood"],
+    "limit": ["measure", "study_strategies", "sample_facts", "sample_negatives", "neighbourhood"],
     "keep": ["write_templates"],
 }
 WRONG: dict[str, list[Any]] = {
     "relations": ["P36", [3]],
     "seed": [-1, "a", 0.5, None],
     "name": ["../../x", "", "a/b", "x" * 101, 3],
-    "run": ["../../x", "a/b", "..", "x" * 101, 3],
     "strategies": ["random", [3]],
     "facts": [3, [3], ["France | capital | Paris", 2.5]],
 }
@@ -61,21 +57,21 @@ COUNTS: list[Any] = [0, -1, 2.5, "3", True]
     ],
 )
 def test_what_cannot_be_is_refused_by_its_name(
-    call: str, argument: str, value: Any, sample_graph: Graph, tiny: Model
+    call: str, argument: str, value: Any, example_graph: Graph, tiny: Model
 ) -> None:
     with pytest.raises(ArgumentError) as raised:
-        CALLS[call](sample_graph, tiny, **{argument: value})
+        CALLS[call](example_graph, tiny, **{argument: value})
     assert raised.value.argument == argument
     assert repr(value[-1] if isinstance(value, list) else value) in str(raised.value)
     assert "expected" in str(raised.value)
 
 
-def test_numbers_of_numpy_are_numbers(sample_graph: Graph, tiny: Model) -> None:
-    plain = kgprobe.measure(sample_graph, tiny, sample=3, seed=2, distractors=3, relations=["P36"])
+def test_numbers_of_numpy_are_numbers(example_graph: Graph, tiny: Model) -> None:
+    plain = kgprobe.measure(example_graph, tiny, limit=3, seed=2, distractors=3, relations=["P36"])
     again = kgprobe.measure(
-        sample_graph,
+        example_graph,
         tiny,
-        sample=np.int64(3),  # type: ignore[arg-type]
+        limit=np.int64(3),  # type: ignore[arg-type]
         seed=np.int32(2),  # type: ignore[arg-type]
         distractors=np.uint8(3),
         relations=np.array(["P36"]),  # type: ignore[arg-type]
@@ -85,6 +81,6 @@ def test_numbers_of_numpy_are_numbers(sample_graph: Graph, tiny: Model) -> None:
 
 
 @pytest.mark.parametrize("model", [3, None, ["demo"]])
-def test_what_is_no_model_is_refused(model: Any, sample_graph: Graph) -> None:
+def test_what_is_no_model_is_refused(model: Any, example_graph: Graph) -> None:
     with pytest.raises(ArgumentError, match="a model or its spec is expected, such as 'demo'"):
-        kgprobe.measure(sample_graph, model)
+        kgprobe.measure(example_graph, model)

@@ -16,11 +16,11 @@ from kgprobe.probes.distractors.evidence import DistractorEvidence
 from kgprobe.probes.outcome import Verdict
 from tests.models.tiny import byte_level, random_model
 
-OPTIONS = {"sample": 9, "distractors": 3, "sentences": 2, "as_of": "2024"}
+OPTIONS = {"limit": 9, "distractors": 3, "sentences": 2, "as_of": "2024"}
 
 
-def test_what_was_measured_is_a_table_a_text_and_a_page(sample_graph: Graph, tiny: Model, home: Path) -> None:
-    result = kgprobe.measure(sample_graph, tiny, **OPTIONS)
+def test_what_was_measured_is_a_table_a_text_and_a_page(example_graph: Graph, tiny: Model, home: Path) -> None:
+    result = kgprobe.measure(example_graph, tiny, **OPTIONS)
     assert (result.asked.facts, result.asked.done, result.asked.stopped, result.complete) == (9, 9, Stop.DONE, True)
     frame = result.frame()
     assert len(frame) == 9
@@ -38,8 +38,8 @@ def test_what_was_measured_is_a_table_a_text_and_a_page(sample_graph: Graph, tin
     assert result.folder.parent == home / "probes"
 
 
-def test_evidence_is_read_as_what_it_was(sample_graph: Graph, tiny: Model) -> None:
-    result = kgprobe.measure(sample_graph, tiny, **OPTIONS)
+def test_evidence_is_read_as_what_it_was(example_graph: Graph, tiny: Model) -> None:
+    result = kgprobe.measure(example_graph, tiny, **OPTIONS)
     heard = [outcome for outcome in result.outcomes if outcome.verdict.counts]
     assert heard
     for outcome in heard:
@@ -49,53 +49,53 @@ def test_evidence_is_read_as_what_it_was(sample_graph: Graph, tiny: Model) -> No
         assert (outcome.verdict is Verdict.RIGHT) == bool(evidence.min_at_n(3)[:, -1].mean() > 0.5)
 
 
-def test_the_same_call_goes_on_and_another_is_another(sample_graph: Graph, tiny: Model) -> None:
+def test_the_same_call_goes_on_and_another_is_another(example_graph: Graph, tiny: Model) -> None:
     stop = Watch(should_stop=lambda: True)
-    first = kgprobe.measure(sample_graph, tiny, **OPTIONS, batch=4, watch=stop)
+    first = kgprobe.measure(example_graph, tiny, **OPTIONS, batch=4, watch=stop)
     assert (first.asked.done, first.asked.stopped, first.complete) == (4, Stop.ASKED_TO, False)
     assert "the same call goes on" in first.summary()
     starts: list[int] = []
     second = kgprobe.measure(
-        sample_graph, tiny, **OPTIONS, batch=2, watch=Watch(on_start=lambda start: starts.append(start.done))
+        example_graph, tiny, **OPTIONS, batch=2, watch=Watch(on_start=lambda start: starts.append(start.done))
     )
     assert (second.folder, starts, second.complete) == (first.folder, [4], True)
-    others = [{"seed": 1}, {"distractors": 2}, {"strategy": "semantic"}, {"sample": 8}, {"as_of": 20230101}]
-    folders = {kgprobe.measure(sample_graph, tiny, **OPTIONS | other).folder for other in others}
+    others = [{"seed": 1}, {"distractors": 2}, {"strategy": "semantic"}, {"limit": 8}, {"as_of": 20230101}]
+    folders = {kgprobe.measure(example_graph, tiny, **OPTIONS | other).folder for other in others}
     assert len(folders | {first.folder}) == 1 + len(others)
-    kgprobe.measure(sample_graph, tiny, **OPTIONS, name="mine")
+    kgprobe.measure(example_graph, tiny, **OPTIONS, name="mine")
     with pytest.raises(KgprobeError, match=r"other settings \(.*seed was 0, is 1"):
-        kgprobe.measure(sample_graph, tiny, **OPTIONS, name="mine", seed=1)
+        kgprobe.measure(example_graph, tiny, **OPTIONS, name="mine", seed=1)
 
 
-def test_a_model_one_training_step_later_is_another_model(sample_graph: Graph) -> None:
+def test_a_model_one_training_step_later_is_another_model(example_graph: Graph) -> None:
     tokenizer = byte_level(bos=True)
     net = random_model("gpt2", len(tokenizer))
     model = kgprobe.wrap_model(net, tokenizer, name="in training")
     net.train()
-    before = kgprobe.measure(sample_graph, model, **OPTIONS)
+    before = kgprobe.measure(example_graph, model, **OPTIONS)
     assert net.training
-    again = kgprobe.measure(sample_graph, model, **OPTIONS)
+    again = kgprobe.measure(example_graph, model, **OPTIONS)
     assert again.folder == before.folder
     with torch.no_grad():
         next(net.parameters()).add_(1e-3)
-    after = kgprobe.measure(sample_graph, model, **OPTIONS)
+    after = kgprobe.measure(example_graph, model, **OPTIONS)
     assert after.folder != before.folder
     assert not after.frame()["probability"].equals(before.frame()["probability"])
 
 
-def test_facts_can_be_listed_in_all_ways(sample_graph: Graph, tiny: Model, tmp_path: Path) -> None:
+def test_facts_can_be_listed_in_all_ways(example_graph: Graph, tiny: Model, tmp_path: Path) -> None:
     listed = tmp_path / "facts.tsv"
     listed.write_text("Q17\tP36\tQ1490\nQ17\tP36\tQ90\n")
-    named = kgprobe.measure(sample_graph, tiny, facts=["Japan | capital | Tokyo"], distractors=2, as_of="2024")
-    read = kgprobe.measure(sample_graph, tiny, facts=listed, distractors=2, as_of="2024")
+    named = kgprobe.measure(example_graph, tiny, facts=["Japan | capital | Tokyo"], distractors=2, as_of="2024")
+    read = kgprobe.measure(example_graph, tiny, facts=listed, distractors=2, as_of="2024")
     assert read.folder == named.folder
     assert [outcome.fact.subject for outcome in read.outcomes] == ["Q17"]
     assert read.missing == [f"{listed}, line 2: the graph has no fact Q17 P36 Q90."]
 
 
-def test_a_measurement_is_opened_again_and_saved(sample_graph: Graph, tiny: Model, tmp_path: Path) -> None:
-    made = kgprobe.measure(sample_graph, tiny, **OPTIONS)
-    opened = kgprobe.open_measurement(made.folder.name, sample_graph)
+def test_a_measurement_is_opened_again_and_saved(example_graph: Graph, tiny: Model, tmp_path: Path) -> None:
+    made = kgprobe.measure(example_graph, tiny, **OPTIONS)
+    opened = kgprobe.open_measurement(made.folder.name, example_graph)
     assert opened.frame().equals(made.frame())
     assert (opened.model, opened.kind.name) == ("tiny", "distractors")
     folder = opened.save(tmp_path / "mine")
@@ -110,18 +110,18 @@ def test_a_measurement_is_opened_again_and_saved(sample_graph: Graph, tiny: Mode
         kgprobe.open_measurement("nothing")
 
 
-def test_mistakes_name_arguments(sample_graph: Graph, tiny: Model) -> None:
+def test_mistakes_name_arguments(example_graph: Graph, tiny: Model) -> None:
     with pytest.raises(UnknownNameError, match="distractor"):
-        kgprobe.measure(sample_graph, tiny, "distractor")
+        kgprobe.measure(example_graph, tiny, "distractor")
     with pytest.raises(ArgumentError, match="`distractor` is no option of the probe distractors; did you mean"):
-        kgprobe.measure(sample_graph, tiny, distractor=3)
+        kgprobe.measure(example_graph, tiny, distractor=3)
     with pytest.raises(ArgumentError, match="`distractors` is 0; a whole number from 1 is expected"):
-        kgprobe.measure(sample_graph, tiny, distractors=0)
+        kgprobe.measure(example_graph, tiny, distractors=0)
     with pytest.raises(ArgumentError, match="`as_of` is no date"):
-        kgprobe.measure(sample_graph, tiny, as_of="soon")
+        kgprobe.measure(example_graph, tiny, as_of="soon")
     with pytest.raises(ArgumentError, match="`facts` cannot be read"):
-        kgprobe.measure(sample_graph, tiny, facts="nowhere.jsonl")
+        kgprobe.measure(example_graph, tiny, facts="nowhere.jsonl")
     with pytest.raises(UnknownNameError, match="P999"):
-        kgprobe.measure(sample_graph, tiny, relations=["P999"])
+        kgprobe.measure(example_graph, tiny, relations=["P999"])
     with pytest.raises(UnknownNameError, match="nonsense"):
-        kgprobe.measure(sample_graph, "nonsense")
+        kgprobe.measure(example_graph, "nonsense")

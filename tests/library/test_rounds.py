@@ -1,18 +1,22 @@
 """``kgprobe.run_rounds`` as a user calls it."""
 
+from pathlib import Path
+
 import pytest
 
 import kgprobe
 from kgprobe.asking.watch import Stop, Watch
 from kgprobe.errors import ArgumentError, UnknownNameError
 from kgprobe.graph.client import Graph
-from kgprobe.models.model import Model
+from kgprobe.models.local_options import LocalOptions
+from kgprobe.models.model import Model, Models
+from tests.models.tiny import byte_level, random_model
 
 OPTIONS = {"batch": 4, "distractors": 3, "as_of": 20240101}
 
 
-def test_a_run_is_done_shown_and_forgotten(sample_graph: Graph, tiny: Model) -> None:
-    run = kgprobe.run_rounds(sample_graph, tiny, run="whole", rounds=2, **OPTIONS)
+def test_a_run_is_done_shown_and_forgotten(example_graph: Graph, tiny: Model) -> None:
+    run = kgprobe.run_rounds(example_graph, tiny, name="whole", rounds=2, **OPTIONS)
     assert (run.report.rounds, run.report.stopped, run.model) == (2, Stop.DONE, "tiny")
     frame = run.frame()
     assert len(frame) == 8 == run.report.asked + run.report.unaskable
@@ -23,40 +27,55 @@ def test_a_run_is_done_shown_and_forgotten(sample_graph: Graph, tiny: Model) -> 
     assert "<table" in run._repr_html_()
     page = run.page().read_text(encoding="utf-8")
     assert "By relation" in page
-    listed = kgprobe.runs(sample_graph)
+    listed = kgprobe.runs(example_graph)
     assert "whole" in set(listed["id"])
-    kgprobe.forget_run(sample_graph, "whole")
+    kgprobe.forget_run(example_graph, "whole")
     assert not run.folder.exists()
-    assert "whole" not in set(kgprobe.runs(sample_graph)["id"])
+    assert "whole" not in set(kgprobe.runs(example_graph)["id"])
     with pytest.raises(UnknownNameError, match="There is no run 'whole'"):
-        kgprobe.resume_rounds(sample_graph, "whole", tiny)
+        kgprobe.resume_rounds(example_graph, "whole", tiny)
 
 
-def test_a_run_goes_on_with_the_options_it_was_begun_with(sample_graph: Graph, tiny: Model) -> None:
-    whole = kgprobe.run_rounds(sample_graph, tiny, run="one", rounds=3, relations=["P36"], seed=7, **OPTIONS)
+def test_a_run_goes_on_with_the_options_it_was_begun_with(example_graph: Graph, tiny: Model) -> None:
+    whole = kgprobe.run_rounds(example_graph, tiny, name="one", rounds=3, relations=["P36"], seed=7, **OPTIONS)
     stop = Watch(should_stop=lambda: True)
     parts = kgprobe.run_rounds(
-        sample_graph, tiny, run="two", rounds=3, relations=["P36"], seed=7, watch=stop, **OPTIONS
+        example_graph, tiny, name="two", rounds=3, relations=["P36"], seed=7, watch=stop, **OPTIONS
     )
     assert (parts.report.rounds, parts.report.stopped) == (1, Stop.ASKED_TO)
-    gone_on = kgprobe.resume_rounds(sample_graph, "two", tiny)
+    gone_on = kgprobe.resume_rounds(example_graph, "two", tiny)
     assert gone_on.report.stopped is Stop.DONE
     assert gone_on.frame().equals(whole.frame())
-    longer = kgprobe.resume_rounds(sample_graph, "two", tiny, rounds=4)
+    longer = kgprobe.resume_rounds(example_graph, "two", tiny, rounds=4)
     assert (longer.report.rounds, len(longer.frame())) == (4, 16)
     with pytest.raises(ArgumentError, match="`rounds` is 2: 4 rounds are done already"):
-        kgprobe.resume_rounds(sample_graph, "two", tiny, rounds=2)
+        kgprobe.resume_rounds(example_graph, "two", tiny, rounds=2)
     for name in ("one", "two"):
-        kgprobe.forget_run(sample_graph, name)
+        kgprobe.forget_run(example_graph, name)
 
 
-def test_mistakes_are_told_before_anything_is_asked(sample_graph: Graph, tiny: Model) -> None:
+def test_a_run_goes_on_with_a_model_loaded_as_it_was(example_graph: Graph, tmp_path: Path) -> None:
+    saved = byte_level(bos=True)
+    random_model("gpt2", len(saved), n_positions=1024).save_pretrained(tmp_path / "model")
+    saved.save_pretrained(tmp_path / "model")
+    spec = f"hf:{tmp_path / 'model'}"
+    with Models(local=LocalOptions(device="cpu", dtype="bfloat16", batch_tokens=64)) as models:
+        begun = kgprobe.run_rounds(example_graph, spec, name="halves", rounds=1, models=models, **OPTIONS)
+    with Models() as models:
+        gone_on = kgprobe.resume_rounds(example_graph, "halves", rounds=2, models=models)
+        scorer = models.scorer(spec)
+        assert (scorer.describe()["dtype"], scorer.batch_tokens) == ("bfloat16", 64)
+    assert (begun.report.asked + begun.report.unaskable, len(gone_on.frame())) == (4, 8)
+    kgprobe.forget_run(example_graph, "halves")
+
+
+def test_mistakes_are_told_before_anything_is_asked(example_graph: Graph, tiny: Model) -> None:
     with pytest.raises(UnknownNameError, match="P999"):
-        kgprobe.run_rounds(sample_graph, tiny, run="never", year_relation="P999")
-    with pytest.raises(ArgumentError, match="`run` is 'a/b'"):
-        kgprobe.run_rounds(sample_graph, tiny, run="a/b", **OPTIONS)
+        kgprobe.run_rounds(example_graph, tiny, name="never", year_relation="P999")
+    with pytest.raises(ArgumentError, match="`name` is 'a/b'"):
+        kgprobe.run_rounds(example_graph, tiny, name="a/b", **OPTIONS)
     with pytest.raises(ArgumentError, match="`width` is nan"):
-        kgprobe.run_rounds(sample_graph, tiny, run="never", width=float("nan"))
+        kgprobe.run_rounds(example_graph, tiny, name="never", width=float("nan"))
     with pytest.raises(ArgumentError, match="`difficulty` is no option of the probe distractors"):
-        kgprobe.run_rounds(sample_graph, tiny, run="never", difficulty="easy")
-    assert "never" not in set(kgprobe.runs(sample_graph)["id"])
+        kgprobe.run_rounds(example_graph, tiny, name="never", difficulty="easy")
+    assert "never" not in set(kgprobe.runs(example_graph)["id"])

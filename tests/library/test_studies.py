@@ -1,4 +1,4 @@
-"""Studies as calls of the library, on the sample graph: what is asked, kept and told."""
+"""Studies as calls of the library, on the example graph: what is asked, kept and told."""
 
 import io
 import json
@@ -15,7 +15,7 @@ from kgprobe.models.model import Model
 from kgprobe.studies.calibration import find_scored, read_human_scores
 from tests.models.tiny import byte_level, random_model
 
-FEW = {"relations": ["P36"], "sample": 6, "distractors": 3, "as_of": 20251231}
+FEW = {"relations": ["P36"], "limit": 6, "distractors": 3, "as_of": 20251231}
 AS_OF = {"as_of": 20251231}
 TABLE = """\
 ,triples_raw,triples,popularity,context,verbalization,errors,correction
@@ -30,7 +30,7 @@ SCORES = [
     {"subject": subject, "relation": "P36", "object": object_, "human_score": number / 10}
     for number, (subject, object_) in enumerate(CAPITALS)
 ]
-SMALL = {"strategies": ["random"], "distractors": 5, "widths": [2]}
+SMALL = {"strategies": ["random"], "distractors": 5, "beams": [2]}
 
 
 def listening(starts: list[Start], *answers: bool) -> Watch:
@@ -39,12 +39,12 @@ def listening(starts: list[Start], *answers: bool) -> Watch:
     return Watch(on_start=starts.append, should_stop=lambda: next(following, False))
 
 
-def test_strategies_are_compared_and_kept(sample_graph: Graph, tiny: Model, home: Path) -> None:
+def test_strategies_are_compared_and_kept(example_graph: Graph, tiny: Model, home: Path) -> None:
     starts: list[Start] = []
     names = ["random", "temporal-semantic", "random"]
 
     def studied() -> StudyResult:
-        return kgprobe.study_strategies(sample_graph, tiny, strategies=names, watch=listening(starts), **FEW)
+        return kgprobe.study_strategies(example_graph, tiny, strategies=names, watch=listening(starts), **FEW)
 
     result = studied()
     assert [(start.title, start.done, start.total) for start in starts] == [
@@ -71,50 +71,50 @@ def test_strategies_are_compared_and_kept(sample_graph: Graph, tiny: Model, home
     again = studied()
     assert [start.done for start in starts[2:]] == [6, 6]
     assert (again.folder, again.study) == (result.folder, result.study)
-    measured = kgprobe.measure(sample_graph, tiny, strategy="random", sentences=1, **FEW)
+    measured = kgprobe.measure(example_graph, tiny, strategy="random", sentences=1, **FEW)
     assert str(measured.folder) in result.study.config["measurements"].values()
 
 
-def test_without_names_all_strategies_are_compared(sample_graph: Graph, tiny: Model) -> None:
-    result = kgprobe.study_strategies(sample_graph, tiny, **FEW | {"sample": 2, "distractors": 2})
+def test_without_names_all_strategies_are_compared(example_graph: Graph, tiny: Model) -> None:
+    result = kgprobe.study_strategies(example_graph, tiny, **FEW | {"limit": 2, "distractors": 2})
     assert set(result.frame()["strategy"]) == {
         *("random", "semantic", "temporal-semantic"),
         *("approximate-optimal", "exact-optimal"),
     }
 
 
-def test_a_list_is_read_once_and_what_is_missing_is_told(sample_graph: Graph, tiny: Model) -> None:
+def test_a_list_is_read_once_and_what_is_missing_is_told(example_graph: Graph, tiny: Model) -> None:
     lines = [json.dumps({"subject": s, "relation": "P36", "object": o}) for s, o in [*CAPITALS[:3], ("Q17", "Q90")]]
     listed = io.StringIO("\n".join(lines))
     result = kgprobe.study_strategies(
-        sample_graph, tiny, strategies=["random", "semantic"], facts=listed, distractors=3, **AS_OF
+        example_graph, tiny, strategies=["random", "semantic"], facts=listed, distractors=3, **AS_OF
     )
     assert "3 facts were asked with every strategy" in result.study.notes[0]
     assert [message.partition(": ")[2] for message in result.missing] == ["the graph has no fact Q17 P36 Q90."]
-    one = kgprobe.study_distractors(sample_graph, tiny, facts=io.StringIO("\n".join(lines)), distractors=3, **AS_OF)
+    one = kgprobe.study_distractors(example_graph, tiny, facts=io.StringIO("\n".join(lines)), distractors=3, **AS_OF)
     assert len(one.missing) == 1
 
 
-def test_numbers_of_distractors_and_of_sentences(sample_graph: Graph, tiny: Model) -> None:
-    distractors = kgprobe.study_distractors(sample_graph, tiny, **FEW)
+def test_numbers_of_distractors_and_of_sentences(example_graph: Graph, tiny: Model) -> None:
+    distractors = kgprobe.study_distractors(example_graph, tiny, **FEW)
     assert distractors.frame()["n"].tolist() == [1, 2, 3]
-    sentences = kgprobe.study_sentences(sample_graph, tiny, **FEW)
+    sentences = kgprobe.study_sentences(example_graph, tiny, **FEW)
     assert sentences.frame()["sentences"].tolist()[0] == 1
     assert "Min@3 and Avg@3" in sentences.study.title
     # Both are of one measurement: with all sentences, 3 distractors.
     assert distractors.study.config == sentences.study.config
 
 
-def test_a_study_that_was_stopped_goes_on(sample_graph: Graph, tiny: Model) -> None:
-    many = FEW | {"sample": 20, "sentences": 1}
+def test_a_study_that_was_stopped_goes_on(example_graph: Graph, tiny: Model) -> None:
+    many = FEW | {"limit": 20, "sentences": 1}
     with pytest.raises(kgprobe.KgprobeError, match="Stopped after 16 of 20 facts; the same call goes on"):
-        kgprobe.study_distractors(sample_graph, tiny, watch=listening([], True), **many)
+        kgprobe.study_distractors(example_graph, tiny, watch=listening([], True), **many)
     starts: list[Start] = []
-    kgprobe.study_distractors(sample_graph, tiny, watch=listening(starts), **many)
+    kgprobe.study_distractors(example_graph, tiny, watch=listening(starts), **many)
     assert [(start.done, start.total) for start in starts] == [(16, 20)]
 
 
-def test_sizes_are_of_different_models_one_at_a_time(sample_graph: Graph, tiny: Model) -> None:
+def test_sizes_are_of_different_models_one_at_a_time(example_graph: Graph, tiny: Model) -> None:
     tokenizer = byte_level(bos=True)
     larger = kgprobe.wrap_model(random_model("gpt2", len(tokenizer), n_embd=64), tokenizer, name="larger")
     opened: list[str] = []
@@ -123,7 +123,7 @@ def test_sizes_are_of_different_models_one_at_a_time(sample_graph: Graph, tiny: 
         opened.append(spec)
         return larger
 
-    result = kgprobe.study_sizes(sample_graph, [tiny, "larger", "larger"], open_model=open_model, **FEW)
+    result = kgprobe.study_sizes(example_graph, [tiny, "larger", "larger"], open_model=open_model, **FEW)
     assert opened == ["larger"]
     table = result.frame()
     assert table["model"].tolist() == ["tiny", "larger"]
@@ -131,15 +131,15 @@ def test_sizes_are_of_different_models_one_at_a_time(sample_graph: Graph, tiny: 
         sum(weight.numel() for weight in one.scorer().model.parameters()) for one in (tiny, larger)
     ]
     with pytest.raises(kgprobe.ArgumentError, match="`models` names 1"):
-        kgprobe.study_sizes(sample_graph, [tiny, tiny], **FEW)
+        kgprobe.study_sizes(example_graph, [tiny, tiny], **FEW)
 
 
-def test_robustness_is_told_of_every_measure(sample_graph: Graph, tiny: Model, tmp_path: Path) -> None:
+def test_robustness_is_told_of_every_measure(example_graph: Graph, tiny: Model, tmp_path: Path) -> None:
     table = tmp_path / "errors.csv"
     table.write_text(TABLE)
     starts: list[Start] = []
     result = kgprobe.study_robustness(
-        sample_graph, tiny, table, grader="tiny", watch=listening(starts), **AS_OF, **SMALL
+        example_graph, tiny, table, grader="tiny", watch=listening(starts), **AS_OF, **SMALL
     )
     rows = {row["measure"]: row for row in result.table().rows}
     assert rows.keys() == {"distractors:random", "probability", "precision@n", "rouge-l", "grader", "karr"}
@@ -152,11 +152,11 @@ def test_robustness_is_told_of_every_measure(sample_graph: Graph, tiny: Model, t
     assert "1: the graph has no such fact" in notes
     table.write_text("\n".join(TABLE.splitlines()[::5]))
     with pytest.raises(kgprobe.KgprobeError, match="None of the 1 pairs"):
-        kgprobe.study_robustness(sample_graph, tiny, table, **AS_OF, **SMALL)
+        kgprobe.study_robustness(example_graph, tiny, table, **AS_OF, **SMALL)
 
 
-def test_measures_of_facts_can_be_stopped(sample_graph: Graph, tiny: Model) -> None:
-    rows = sample_graph.query(
+def test_measures_of_facts_can_be_stopped(example_graph: Graph, tiny: Model) -> None:
+    rows = example_graph.query(
         "MATCH (s:Entity)-[f:FACT]->(o:Entity) WHERE f.relation = $relation RETURN s.id AS subject, f.relation AS"
         " relation, o.id AS object, 0.5 AS human_score ORDER BY subject, object LIMIT 20",
         relation="P36",
@@ -164,12 +164,12 @@ def test_measures_of_facts_can_be_stopped(sample_graph: Graph, tiny: Model) -> N
     watch = listening([], True)
     with pytest.raises(kgprobe.KgprobeError, match="Stopped after 16 of 20 facts of probability; nothing is kept"):
         kgprobe.study_calibration(
-            sample_graph, tiny, list(map(dict, rows)), measures=["probability"], watch=watch, **AS_OF
+            example_graph, tiny, list(map(dict, rows)), measures=["probability"], watch=watch, **AS_OF
         )
 
 
-def test_calibration_is_against_people(sample_graph: Graph, tiny: Model, tmp_path: Path) -> None:
-    result = kgprobe.study_calibration(sample_graph, tiny, SCORES, **AS_OF, **SMALL)
+def test_calibration_is_against_people(example_graph: Graph, tiny: Model, tmp_path: Path) -> None:
+    result = kgprobe.study_calibration(example_graph, tiny, SCORES, **AS_OF, **SMALL)
     rows = {row["measure"]: row for row in result.table().rows}
     # The small model's tokenizer has hardly a name that is one token.
     assert rows.keys() == {"distractors:random", "probability", "rouge-l", "karr"}
@@ -178,18 +178,18 @@ def test_calibration_is_against_people(sample_graph: Graph, tiny: Model, tmp_pat
     assert "n = " in rows["distractors:random"]["best of fold 1"]
     file = tmp_path / "scores.json"
     file.write_text(json.dumps(SCORES))
-    read = kgprobe.study_calibration(sample_graph, tiny, file, **AS_OF, **SMALL)
+    read = kgprobe.study_calibration(example_graph, tiny, file, **AS_OF, **SMALL)
     assert read.study.table == result.study.table
     for delimiter in ",\t;":
         rows = [list(SCORES[0]), *(map(str, score.values()) for score in SCORES)]
         file.write_text("\n".join(delimiter.join(row) for row in rows))
-        again = kgprobe.study_calibration(sample_graph, tiny, file, **AS_OF, **SMALL)
+        again = kgprobe.study_calibration(example_graph, tiny, file, **AS_OF, **SMALL)
         assert again.study.table == result.study.table
 
 
-def test_a_fact_with_several_scores_counts_once_with_their_mean(sample_graph: Graph) -> None:
+def test_a_fact_with_several_scores_counts_once_with_their_mean(example_graph: Graph) -> None:
     doubled = read_human_scores([*SCORES, {**SCORES[0], "human_score": 1}, {**SCORES[0], "human_score": 0.5}])
-    scored = find_scored(sample_graph, doubled)
+    scored = find_scored(example_graph, doubled)
     assert (len(scored.keys), len(set(scored.keys)), scored.repeated) == (6, 6, 2)
     assert scored.scores.tolist() == pytest.approx([0.5, 0.1, 0.2, 0.3, 0.4, 0.5])
 
@@ -201,18 +201,18 @@ def test_a_fact_with_several_scores_counts_once_with_their_mean(sample_graph: Gr
         ({"measures": ["grader", "karr"]}, "`grader` is missing: grader"),
         ({"measures": ["bleu"]}, "one of distractors:approximate-optimal, .*rouge-l is expected"),
         ({"strategies": ["hardest"]}, "`strategies` is 'hardest'"),
-        ({"widths": []}, "`widths` is empty"),
+        ({"beams": []}, "`beams` is empty"),
         ({"judge": "tiny"}, "`judge` is no option"),
     ],
 )
-def test_measures_that_cannot_be_had(sample_graph: Graph, tiny: Model, options: dict[str, object], said: str) -> None:
+def test_measures_that_cannot_be_had(example_graph: Graph, tiny: Model, options: dict[str, object], said: str) -> None:
     with pytest.raises(kgprobe.ArgumentError, match=said):
-        kgprobe.study_calibration(sample_graph, tiny, SCORES, **AS_OF, **options)
+        kgprobe.study_calibration(example_graph, tiny, SCORES, **AS_OF, **options)
 
 
-def test_scores_that_cannot_be_read(sample_graph: Graph, tiny: Model, tmp_path: Path) -> None:
+def test_scores_that_cannot_be_read(example_graph: Graph, tiny: Model, tmp_path: Path) -> None:
     def calibrated(scores: object) -> StudyResult:
-        return kgprobe.study_calibration(sample_graph, tiny, scores)  # type: ignore[arg-type]
+        return kgprobe.study_calibration(example_graph, tiny, scores)  # type: ignore[arg-type]
 
     file = tmp_path / "scores.json"
     for broken, said in (
@@ -252,11 +252,11 @@ def test_sampling_is_replayed_on_made_up_facts() -> None:
             kgprobe.study_sampling(**wrong)
 
 
-def test_sampling_is_replayed_on_what_a_run_found(sample_graph: Graph, tiny: Model) -> None:
+def test_sampling_is_replayed_on_what_a_run_found(example_graph: Graph, tiny: Model) -> None:
     run = kgprobe.run_rounds(
-        sample_graph,
+        example_graph,
         tiny,
-        run="truth",
+        name="truth",
         relations=["P36"],
         rounds=4,
         batch=20,
@@ -267,21 +267,21 @@ def test_sampling_is_replayed_on_what_a_run_found(sample_graph: Graph, tiny: Mod
     )
     try:
         asked = len({outcome.fact for outcome in run.outcomes if outcome.verdict.counts})
-        result = kgprobe.study_sampling(sample_graph, "truth", batch=5, hardest=3, repetitions=2)
+        result = kgprobe.study_sampling(example_graph, "truth", batch=5, hardest=3, repetitions=2)
         assert f"truth, tiny · {asked} facts" in result.study.title
         assert "θ is the share of a fact's own answers in run truth that were wrong" in result.study.notes[0]
         with pytest.raises(kgprobe.ArgumentError, match="`hard` is about made-up facts"):
-            kgprobe.study_sampling(sample_graph, "truth", hard=0.3)
+            kgprobe.study_sampling(example_graph, "truth", hard=0.3)
     finally:
-        kgprobe.forget_run(sample_graph, "truth")
+        kgprobe.forget_run(example_graph, "truth")
     with pytest.raises(kgprobe.UnknownNameError, match="no run 'truth'"):
-        kgprobe.study_sampling(sample_graph, "truth")
+        kgprobe.study_sampling(example_graph, "truth")
     with pytest.raises(kgprobe.ArgumentError, match="`graph` is missing"):
         kgprobe.study_sampling(run="truth")
 
 
-def test_files_of_a_study_have_no_number_that_json_has_not(sample_graph: Graph, tiny: Model) -> None:
+def test_files_of_a_study_have_no_number_that_json_has_not(example_graph: Graph, tiny: Model) -> None:
     # One distractor puts all facts of a side into one class: τ is undefined there.
-    result = kgprobe.study_distractors(sample_graph, tiny, **FEW | {"distractors": 1})
+    result = kgprobe.study_distractors(example_graph, tiny, **FEW | {"distractors": 1})
     json.loads((result.folder / "study.json").read_text(), parse_constant=lambda name: pytest.fail(name))
     assert np.isfinite(result.frame()["Min@n"]).all()

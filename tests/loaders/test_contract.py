@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-import kgprobe.loaders.sample as sample_loader
+import kgprobe.loaders.example as example_loader
 from kgprobe.cli.from_options import flag_of
 from kgprobe.cli.load import load as load_command
 from kgprobe.errors import ArgumentError, UnknownNameError
@@ -93,10 +93,10 @@ def wikidata(place: Place) -> Input:
     )
 
 
-def sample(place: Place) -> Input:
-    copy = place.folder / "sample"
-    shutil.copytree(sample_loader.FOLDER, copy, ignore=shutil.ignore_patterns("*.py", "__pycache__"))
-    place.patched.setattr(sample_loader, "FOLDER", copy)
+def example(place: Place) -> Input:
+    copy = place.folder / "example"
+    shutil.copytree(example_loader.FOLDER, copy, ignore=shutil.ignore_patterns("*.py", "__pycache__"))
+    place.patched.setattr(example_loader, "FOLDER", copy)
     relations = copy / "relations.jsonl"
     return Input({}, lambda: append(relations, '{"id": "P1"}\n'), lambda: append(relations, "{\n"))
 
@@ -123,7 +123,7 @@ def sparql(place: Place) -> Input:
 
 
 INPUTS: dict[str, Callable[[Place], Input]] = {
-    "sample": sample,
+    "example": example,
     "sparql": sparql,
     "table": table,
     "verbalizations": verbalizations,

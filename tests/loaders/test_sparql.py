@@ -14,8 +14,8 @@ import pytest
 from kgprobe.errors import KgprobeError
 from kgprobe.graph.client import Endpoint, Graph
 from kgprobe.graph.ingest import load
+from kgprobe.loaders.example import FOLDER
 from kgprobe.loaders.inactive_relations import read_inactive_relations
-from kgprobe.loaders.sample import FOLDER
 from kgprobe.loaders.sparql_client import SparqlClient
 from kgprobe.loaders.sparql_topic import EntityFilters, Topic, TopicChoice, open_topic
 from kgprobe.loaders.sparql_walk import WalkPlan
@@ -35,13 +35,13 @@ JULIAN = "http://www.wikidata.org/entity/Q1985786"
 INACTIVE = {"P463": "every state is in many"}
 
 
-def sample() -> list[Json]:
+def example() -> list[Json]:
     lines = (FOLDER / "entities.json").read_text(encoding="utf-8").splitlines()
     return [json.loads(line.rstrip(",")) for line in lines if len(line) > 1]
 
 
 def odd_entities() -> list[Json]:
-    """What the sample has none of: ranks, dates of all kinds, values that are no items, entities to be left out."""
+    """What the example has none of: ranks, dates of all kinds, values that are no items, entities to be left out."""
     julian = time("+1752-09-02T00:00:00Z")
     julian["value"]["calendarmodel"] = JULIAN
     old_julian = time("-0044-03-15T00:00:00Z")
@@ -124,8 +124,8 @@ def odd_entities() -> list[Json]:
 
 @pytest.fixture(scope="module")
 def world() -> list[Json]:
-    """The sample graph with labels in other languages and pages on it, and some odd entities beside it."""
-    entities = sample()
+    """The example graph with labels in other languages and pages on it, and some odd entities beside it."""
+    entities = example()
     for one in entities:
         number = int(one["id"][1:])
         label = one["labels"]["en"]["value"]

@@ -17,6 +17,7 @@ from kgprobe.models.api.generator import ApiGenerator
 from kgprobe.models.api.options import ApiOptions
 from kgprobe.models.api.spending import Prices, Spending
 from kgprobe.models.generating.generator import Answer, Request
+from kgprobe.models.local_options import LocalOptions
 from kgprobe.models.model import Model, Models, load_model, wrap_model
 from kgprobe.models.scoring import scorer
 from kgprobe.models.scoring.scorer import Scorer
@@ -137,7 +138,10 @@ def test_several_models_share_what_belongs_to_all(folder: Path) -> None:
 
     named = f"hf:{folder}"
     api = ApiOptions(prices=Prices(1.0, 2.0))
-    with FaultProxy() as proxy, Models(device="cpu", api=api, spending=Spending(max_cost=1), load=load) as models:
+    with (
+        FaultProxy() as proxy,
+        Models(local=LocalOptions(device="cpu"), api=api, spending=Spending(max_cost=1), load=load) as models,
+    ):
         here, there = models.open(named), models.open(f"openai:m@{proxy.url}")
         assert loaded == []
         assert models.scorer(named) is here.scorer()

@@ -130,7 +130,11 @@ def test_an_empty_configuration(tmp_path):
 
 @pytest.mark.parametrize(
     ("options", "message"),
-    [({"dtype": "int3"}, "float32, bfloat16, float16"), ({"device": "abacus"}, "'abacus' cannot be used")],
+    [
+        ({"dtype": "int3"}, "float32, bfloat16, float16"),
+        ({"device": "abacus"}, "'abacus' cannot be used"),
+        ({"revision": "main"}, "`revision` is 'main'; hf:.* is no repository of the hub"),
+    ],
 )
 def test_wrong_options(folder, options, message):
     with pytest.raises(KgprobeError, match=message):

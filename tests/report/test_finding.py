@@ -1,20 +1,25 @@
 """The finding as a person sees it: on a terminal and on a page."""
 
 import io
+import json
 import re
 from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 
+import pandas as pd
 import pytest
 from rich.console import Console
 
-from kgprobe.analysis.finding import About, Finding, ShownFact
+from kgprobe.analysis.finding import FACT_COLUMNS, About, Finding, ShownFact
 from kgprobe.analysis.rates import Group, Grouping
+from kgprobe.analysis.side_by_side import set_side_by_side
 from kgprobe.errors import KgprobeError
 from kgprobe.estimates import Mean, share
+from kgprobe.report.finding_files import write_finding_files
 from kgprobe.report.finding_page import write_finding_page
-from kgprobe.report.finding_table import print_finding, print_side_by_side
+from kgprobe.report.finding_summary import finding_summary
+from kgprobe.report.finding_table import print_finding, print_side_by_side, print_summary
 from kgprobe.tables import Table
 
 EVIL = "<script>alert('x')</script> & \"quotes\" [bold]markup[/bold] \x1b[31mred\x1b[0m \u202eright to left\u202c"
@@ -23,6 +28,17 @@ EVIL = "<script>alert('x')</script> & \"quotes\" [bold]markup[/bold] \x1b[31mred
 def shown_fact(name: str, winner: str | None) -> ShownFact:
     question = f"The capital of {name} is"
     return ShownFact(f"fact {name}", "capital", "subject", name, 1, 2, 0.6, 0.25, 0.9, question, winner)
+
+
+def facts_frame(answers: dict[str, tuple[int, int]]) -> pd.DataFrame:
+    """Asked facts with their right and wrong answers."""
+    rows = [
+        dict.fromkeys(FACT_COLUMNS[:7], fact)
+        | {"right": right, "wrong": wrong, "refused": 0, "off_format": 0, "guessed": 0.1}
+        | {"theta": (1 + wrong) / (2 + right + wrong), "low": 0.2, "high": 0.9}
+        for fact, (right, wrong) in answers.items()
+    ]
+    return pd.DataFrame(rows, columns=FACT_COLUMNS)
 
 
 ABOUT = About(
@@ -65,6 +81,7 @@ def finding() -> Finding:
         ],
         unknown=[shown_fact(EVIL, EVIL), shown_fact("שלום 🇯🇵", None)],
         known=[shown_fact("x" * 300, None)],
+        facts=facts_frame({f"fact {number}": (1, 0) for number in range(20)} | {"=1+1": (0, 2)}),
         unaskable={EVIL: 7},
         unanswered={"the server hung up": 1234},
     )
@@ -148,13 +165,13 @@ def test_the_tables_of_any_probe_are_drawn_with_their_intervals(finding: Finding
 
 
 def test_a_measurement_is_told_without_rounds(finding: Finding, tmp_path: Path) -> None:
-    assert "The rounds seek out" in page_of(finding, tmp_path)
+    assert "probably fails on" in page_of(finding, tmp_path)
     assert "64 questions about 50 facts, in 4 rounds" in " ".join(page_of(finding, tmp_path).split())
     measured = replace(finding, about=replace(ABOUT, rounds=None, sampling=None), chance=None)
     page = " ".join(page_of(measured, tmp_path).split())
     assert "64 questions about 50 facts by the probe “distractors”; facts as of 2025-01-31" in page
     assert "sampling" not in page
-    assert "seek out" not in page
+    assert "probably fails on" not in page
     assert "guess" not in page.replace("By guessing", "")
     assert "those on facts around it" not in page
     out = printed(measured)
@@ -210,11 +227,66 @@ def test_a_terminal_shows_everything_within_its_width(finding: Finding) -> None:
 
 
 def test_runs_stand_side_by_side_the_best_first(finding: Finding) -> None:
+    def printed(*findings: Finding) -> list[str]:
+        out = io.StringIO()
+        print_side_by_side(set_side_by_side(findings), Console(file=out, width=80, force_terminal=False))
+        return out.getvalue().splitlines()
+
+    known = {f"fact {number}": (1, 0) for number in range(15)} | {"another": (1, 0)}
+    better = replace(finding, about=replace(ABOUT, model="hf:/models/better"), facts=facts_frame(known))
+    finding.facts.loc[:4, ["right", "wrong"]] = 0, 1
+    told = printed(finding, better)
+    lines = [line for line in told if "%" in line]
+    assert [line.split()[:3] for line in lines] == [["better", "50", "15"], ["hf:org/model", "50", "15"]]
+    assert "100% [80, 100]" in lines[0]
+    assert "67% [42, 85]" in lines[1]
+    caveat = "Rates are over the 15 facts that all of them were asked; these were asked because a model"
+    assert caveat in " ".join(" ".join(told).split())
+
+    apart = printed(finding, replace(better, facts=facts_frame({"another": (1, 0)})))
+    assert not [line for line in apart if "%" in line]
+    assert "No fact was asked of all of them" in " ".join(apart)
+
+
+def test_the_caveat_stands_with_every_table(finding: Finding, tmp_path: Path) -> None:
+    caveat = ABOUT.caveat
+    assert caveat is not None
+    assert replace(ABOUT, sampling="iteration").caveat is None
+    write_finding_page(finding, tmp_path / "page.html")
+    page = (tmp_path / "page.html").read_text(encoding="utf-8")
+    assert page.count(caveat) == 1 + len(finding.groupings)
     out = io.StringIO()
-    better = replace(
-        finding, about=replace(ABOUT, model="better"), overall=replace(finding.overall, win_rate=share(40, 50))
-    )
-    print_side_by_side([finding, better], Console(file=out, width=80, force_terminal=False))
-    lines = [line for line in out.getvalue().splitlines() if "%" in line]
-    assert [line.split()[0] for line in lines] == ["better", "hf:org/model"]
-    assert "80% [67, 89]" in lines[0]
+    print_finding(finding, Console(file=out, width=200, force_terminal=False))
+    assert " ".join(out.getvalue().split()).count(caveat) == len(finding.groupings)
+    assert caveat in finding_summary(finding)
+    assert finding.as_json()["caveat"] == caveat
+
+
+@pytest.mark.parametrize("width", [80, 200])
+def test_a_summary_is_short_and_ends_with_what_is_known(finding: Finding, width: int) -> None:
+    out = io.StringIO()
+    print_summary(finding, Console(file=out, width=width, force_terminal=False))
+    lines = out.getvalue().splitlines()
+    assert len(lines) <= 9
+    assert max(map(len, lines)) <= width
+    assert lines[-1] == "hf:org/model knows 40% [28, 54] of the 50 facts asked; a guesser, 25%"
+    assert "\x1b" not in out.getvalue()
+    assert "1,234 got no answer (the server hung up)" in lines[-2] or width == 80
+    named = [line for line in lines if line.startswith(("Unknown", "Known"))]
+    assert len(named) == 3
+    # The answer is still there where the question is too long.
+    assert "→ שלום 🇯🇵" in named[1]
+
+
+def test_a_finding_is_kept_for_programs_and_spreadsheets(finding: Finding, tmp_path: Path) -> None:
+    whole, facts, groups = write_finding_files(finding, tmp_path / "run")
+    found = json.loads(whole.read_text(encoding="utf-8"))
+    assert (found["model"], found["config"], found["win_rate"]) == ("hf:org/model", {"model": "</pre><script>"}, 0.4)
+    assert found["headline"] == finding.headline
+    assert len(found["facts"]) == 21
+    assert {"fact", "theta", "low", "high", "right", "wrong"} <= found["facts"][0].keys()
+    assert [group["name"] for group in found["groups"]] == ["all", EVIL, "empty", EVIL]
+    rows = pd.read_csv(facts)
+    assert rows["theta"].tolist() == pytest.approx(finding.facts["theta"].tolist())
+    assert rows["fact"].iloc[-1] == "'=1+1"
+    assert pd.read_csv(groups)["win_rate_low"].iloc[0] == pytest.approx(finding.overall.win_rate.low)

@@ -187,7 +187,7 @@ def test_an_entity_of_many_names_takes_one_slot(tmp_path: Path, scorer: Scorer) 
 def test_entities_of_one_name_are_all_found(tmp_path: Path, scorer: Scorer) -> None:
     pool = NameSet({1: ["York"], 2: ["York", "New York"], 3: ["York"], 4: ["Tokyo"]}, [[1, 2, 3], [3, 4]], {1})
     tries = pool.tries(tmp_path, scorer)
-    for how in ({"max_prefixes": UNLIMITED}, {"width": 2}):
+    for how in ({"max_prefixes": UNLIMITED}, {"beams": 2}):
         (one,) = search(scorer, pool, tries, ["The capital of Japan is"], 3, **how)
         assert sorted(one.numbers.tolist()) == [2, 3, 4]
         check(one, pool.brute_force(scorer, ["The capital of Japan is"])[0], 3)
@@ -231,14 +231,14 @@ def test_a_prefix_bounds_names_of_the_same_tokens_together(tmp_path: Path) -> No
 def test_entities_with_a_name_too_long_for_the_model_are_refused(tmp_path: Path, scorer: Scorer) -> None:
     pool = NameSet({1: ["York", "A" * 300], 2: ["Tokyo"], 3: ["A" * 200]}, [[1, 2], [3]])
     tries = pool.tries(tmp_path, scorer)
-    for how in ({"max_prefixes": UNLIMITED}, {"width": 3}):
+    for how in ({"max_prefixes": UNLIMITED}, {"beams": 3}):
         (one,) = search(scorer, pool, tries, ["The capital of Japan is"], 3, limit=150, **how)
         assert one.numbers.tolist() == [2]
 
 
 def test_an_empty_pool_has_nobody(tmp_path: Path, scorer: Scorer) -> None:
     pool = NameSet({1: ["York"]}, [[], []])
-    for how in ({"max_prefixes": UNLIMITED}, {"width": 3}):
+    for how in ({"max_prefixes": UNLIMITED}, {"beams": 3}):
         (one,) = search(scorer, pool, pool.tries(tmp_path, scorer), ["The capital of Japan is"], 3, **how)
         assert (one.numbers.tolist(), one.certified, one.bound) == ([], 0, -np.inf)
 

@@ -37,7 +37,7 @@ UNLIMITED = 10**9
 # Twice: each of two values that are compared may be off by as much.
 EQUAL = 2 * TOLERANCE
 
-# Relations of the sample graph with some dozens of possible objects.
+# Relations of the example graph with some dozens of possible objects.
 SMALLER = ["P37", "P102", "P206", "P403", "P463", "P610"]
 
 Asked = tuple[AskedFact, Cloze]
@@ -100,9 +100,9 @@ class Definition:
         ]
 
 
-def sample_graph(graph: Graph) -> Definition:
-    """Load the sample graph."""
-    source = open_source("sample")
+def example_graph(graph: Graph) -> Definition:
+    """Load the example graph."""
+    source = open_source("example")
     load(graph, source)
     entities = (placed.record for placed in source.entities())
     facts = (placed.record for placed in source.facts())
@@ -133,8 +133,8 @@ def check(found: Retrieved, truth: dict[str, float], count: int) -> None:
 
 @pytest.mark.parametrize(("few", "more"), [(12, 40), pytest.param(50, 170, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("endpoint", ["arcadedb"], indirect=True)
-def test_exact_optimal_is_brute_force_on_the_sample_graph(graph: Graph, tiny: Scorer, few: int, more: int) -> None:
-    definition = sample_graph(graph)
+def test_exact_optimal_is_brute_force_on_the_example_graph(graph: Graph, tiny: Scorer, few: int, more: int) -> None:
+    definition = example_graph(graph)
     # Most of them about languages, organizations, mountains and seas, of which there are fewer than cities.
     asked = sample_questions(graph, few, seed=1) + sample_questions(graph, more, 1, SMALLER)
     assert len({fact.key for fact, _ in asked}) >= 0.9 * (few + more)
@@ -164,7 +164,7 @@ def test_exact_optimal_is_brute_force_on_the_sample_graph(graph: Graph, tiny: Sc
 
 @pytest.mark.parametrize("endpoint", ["arcadedb"], indirect=True)
 def test_exact_optimal_is_brute_force_with_a_real_model(graph: Graph, demo_scorer: Scorer) -> None:
-    definition = sample_graph(graph)
+    definition = example_graph(graph)
     asked = [*sample_questions(graph, 3, 2, ["P30"]), *sample_questions(graph, 2, 2, ["P102"])]
     exact = OptimalDistractors(graph, demo_scorer, exact=True, max_prefixes=UNLIMITED)
     for found, truth in zip(exact.retrieve(asked, 3), definition.brute_force(demo_scorer, asked), strict=True):

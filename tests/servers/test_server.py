@@ -430,7 +430,7 @@ def test_several_interruptions_leave_no_server(folder: Folder, moment: str) -> N
 
 
 def test_two_first_loads_at_once_load_everything_once(folder: Folder) -> None:
-    command = [sys.executable, "-m", "kgprobe", "load", "sample", "--graph", str(folder.path)]
+    command = [sys.executable, "-m", "kgprobe", "load", "example", "--graph", str(folder.path)]
     loads = [subprocess.Popen(command, stderr=subprocess.PIPE, env=clean_environment()) for _ in range(2)]
     said = [load.communicate(timeout=120)[1].decode() for load in loads]
     assert [load.returncode for load in loads] == [0, 0], said

@@ -154,7 +154,7 @@ def test_robustness_shows_the_greatest_n_and_the_widest_beam_and_says_so() -> No
     generator = np.random.default_rng(1)
     grid = {
         "distractors:random": [{"aggregation": a, "n": n} for a in ("min", "avg") for n in (5, 20, 10)],
-        "rouge-l": [{"width": width} for width in (5, 1, 2)],
+        "rouge-l": [{"beams": beams} for beams in (5, 1, 2)],
         "probability": [{}],
         "same": [{}],
     }
@@ -168,7 +168,7 @@ def test_robustness_shows_the_greatest_n_and_the_widest_beam_and_says_so() -> No
     assert shown == {
         ("distractors:random", "aggregation = min, n = 20"),
         ("distractors:random", "aggregation = avg, n = 20"),
-        ("rouge-l", "width = 5"),
+        ("rouge-l", "beams = 5"),
         ("probability", ""),
         ("same", ""),
     }

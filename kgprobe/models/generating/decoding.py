@@ -102,36 +102,36 @@ def no_room(scorer: Scorer, prompt: str, tokens: int, new_tokens: int) -> Unansw
 def beam_search(
     scorer: Scorer,
     prompts: Sequence[str],
-    width: int,
+    beams: int,
     *,
     new_tokens: int = 16,
     progress: Callable[[int], None] | None = None,
 ) -> list[list[Continuation] | Unanswered]:
-    """The continuations of each prompt that a beam search of this width ends with, the most probable first.
+    """The continuations of each prompt that a beam search with so many beams ends with, the most probable first.
 
     The search begins right after the prompt's own tokens; white space at its end is dropped. The
     log-probabilities are the scorer's, of the tokens that were found.
 
-    Cost: a forward pass of ``width`` tokens a prompt and new token, and one scoring of what was found. Prompts of
+    Cost: a forward pass of ``beams`` tokens a prompt and new token, and one scoring of what was found. Prompts of
     similar length go together, in smaller batches where memory is short.
 
     Args:
         scorer: the model.
         prompts: any texts.
-        width: how many beams are kept, and how many continuations come back; 1 is greedy search.
+        beams: how many beams are kept, and how many continuations come back; 1 is greedy search.
         new_tokens: the most tokens of a continuation, EOS included.
         progress: called now and then with the number of prompts done since the last call.
 
     Returns:
-        for each prompt ``width`` continuations, of different tokens, but maybe of equal text; or why the model cannot
+        for each prompt ``beams`` continuations, of different tokens, but maybe of equal text; or why the model cannot
         go on from it, see :func:`context_tokens`.
 
     Raises:
-        KgprobeError: the width or the number of tokens is not positive, or one prompt does not fit into memory.
+        KgprobeError: the number of beams or of tokens is not positive, or one prompt does not fit into memory.
     """
-    if width < 1 or new_tokens < 1:
+    if beams < 1 or new_tokens < 1:
         raise KgprobeError(
-            f"A beam search of width {width} over {new_tokens} tokens finds nothing; both are at least 1."
+            f"A beam search with {beams} beams over {new_tokens} tokens finds nothing; both are at least 1."
         )
     found: list[list[Continuation] | Unanswered] = []
     contexts: dict[int, tuple[int, ...]] = {}
@@ -144,17 +144,17 @@ def beam_search(
     ends = _Ends(scorer)
 
     def search(batch: Sequence[int]) -> list[list[tuple[int, ...]]]:
-        return _search(scorer, ends, [contexts[number] for number in batch], width, new_tokens)
+        return _search(scorer, ends, [contexts[number] for number in batch], beams, new_tokens)
 
     def at_once(rest: Sequence[int]) -> int:
-        return prompts_at_once(scorer, width, len(contexts[rest[0]]) + new_tokens)
+        return prompts_at_once(scorer, beams, len(contexts[rest[0]]) + new_tokens)
 
     order = sorted(contexts, key=lambda number: -len(contexts[number]))
     with own_settings(scorer):
         for batch, tails in compute_in_batches(order, at_once, search, scorer.model.device):
             if tails is None:
                 raise KgprobeError(
-                    f"A beam search of width {width} over {len(contexts[batch[0]]) + new_tokens} tokens does not fit"
+                    f"A beam search with {beams} beams over {len(contexts[batch[0]]) + new_tokens} tokens does not fit"
                     f" into the memory of {scorer.model.device}; a narrower one would."
                 )
             searched = _continuations(scorer, ends, [contexts[number] for number in batch], tails)
@@ -200,7 +200,7 @@ class _Ends:
 
 
 def _search(
-    scorer: Scorer, ends: _Ends, contexts: Sequence[tuple[int, ...]], width: int, new_tokens: int
+    scorer: Scorer, ends: _Ends, contexts: Sequence[tuple[int, ...]], beams: int, new_tokens: int
 ) -> list[list[tuple[int, ...]]]:
     """For each context the token ids of the best continuations, with the one that ends them."""
     from transformers import StoppingCriteriaList
@@ -214,11 +214,11 @@ def _search(
     generated = model.generate(
         input_ids=tokens,
         attention_mask=mask,
-        generation_config=_settings(width, new_tokens, end, padding),
+        generation_config=_settings(beams, new_tokens, end, padding),
         stopping_criteria=StoppingCriteriaList([ends.criterion(longest)]),
     )
     tails = [tuple(ends.cut(row)) for row in generated[:, longest:].tolist()]
-    return [tails[first : first + width] for first in range(0, len(tails), width)]
+    return [tails[first : first + beams] for first in range(0, len(tails), beams)]
 
 
 def _continuations(
@@ -247,16 +247,16 @@ def _continuations(
     ]
 
 
-def _settings(width: int, new_tokens: int, end: int | None, padding: int) -> "GenerationConfig":
+def _settings(beams: int, new_tokens: int, end: int | None, padding: int) -> "GenerationConfig":
     from transformers import GenerationConfig
 
     return GenerationConfig(  # type: ignore[no-untyped-call]
-        num_beams=width,
-        num_return_sequences=width,
+        num_beams=beams,
+        num_return_sequences=beams,
         do_sample=False,
         max_new_tokens=new_tokens,
         # For one beam there is no such choice, and transformers says so.
-        length_penalty=0.0 if width > 1 else None,
+        length_penalty=0.0 if beams > 1 else None,
         early_stopping=False,
         eos_token_id=end,
         pad_token_id=padding,
@@ -293,11 +293,12 @@ def left_padded(scorer: Scorer, contexts: Sequence[Sequence[int]], padding: int)
     return tokens.to(scorer.model.device), mask.to(scorer.model.device)
 
 
-def prompts_at_once(scorer: Scorer, width: int, longest: int) -> int:
-    """How many prompts to go on from together, at least 1: each with ``width`` rows of up to ``longest`` tokens."""
+def prompts_at_once(scorer: Scorer, beams: int, longest: int) -> int:
+    """How many prompts to go on from together, at least 1: each with ``beams`` rows of up to ``longest`` tokens."""
     vocabulary = int(scorer.model.config.get_text_config().vocab_size)
-    rows = min(_of(_LOGITS_AT_ONCE, scorer) // vocabulary, _of(_TOKENS_AT_ONCE, scorer) // longest)
-    return max(1, rows // width)
+    tokens = scorer.batch_tokens or _of(_TOKENS_AT_ONCE, scorer)
+    rows = min(_of(_LOGITS_AT_ONCE, scorer) // vocabulary, tokens // longest)
+    return max(1, rows // beams)
 
 
 def _of(limits: dict[str, int], scorer: Scorer) -> int:

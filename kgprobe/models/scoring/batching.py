@@ -30,12 +30,16 @@ class BatchLimits:
         logits: held at once in the vocabulary projection.
     """
 
-    def __init__(self, device: torch.device) -> None:
-        """A guess."""
+    def __init__(self, device: torch.device, most: int | None = None) -> None:
+        """A guess.
+
+        Args:
+            most: tokens that a user allows; None leaves it to the device.
+        """
         self._device = device
-        self.tokens = _of(_TOKENS, device)
+        self._most = _of(_MOST_TOKENS, device) if most is None else most
+        self.tokens = min(_of(_TOKENS, device), self._most)
         self.logits = _of(_LOGITS, device)
-        self._most = _of(_MOST_TOKENS, device)
         self._before = 0
 
     def begin(self) -> None:

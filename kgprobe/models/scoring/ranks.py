@@ -25,7 +25,10 @@ _TOKENS_AT_ONCE = {"cpu": 2048, "cuda": 1 << 16}
 
 @torch.inference_mode()
 def next_token_ranks(
-    model: "PreTrainedModel", contexts: Sequence[tuple[int, ...]], tokens: Sequence[Sequence[int]]
+    model: "PreTrainedModel",
+    contexts: Sequence[tuple[int, ...]],
+    tokens: Sequence[Sequence[int]],
+    batch_tokens: int | None = None,
 ) -> list[Integers]:
     """The ranks of given tokens among the model's whole vocabulary after each context.
 
@@ -39,6 +42,7 @@ def next_token_ranks(
         model: a causal language model.
         contexts: token ids, at least one each.
         tokens: for each context any number of token ids.
+        batch_tokens: how many go through the model at once, at most; None is as many as memory holds.
 
     Returns:
         for each context one rank a token, in 1 … size of the vocabulary.
@@ -53,7 +57,7 @@ def next_token_ranks(
     vocabulary = model.config.get_text_config().vocab_size
     device = model.device.type
     most_rows = max(1, _LOGITS_AT_ONCE.get(device, _LOGITS_AT_ONCE["cpu"]) // vocabulary)
-    most_tokens = _TOKENS_AT_ONCE.get(device, _TOKENS_AT_ONCE["cpu"])
+    most_tokens = batch_tokens or _TOKENS_AT_ONCE.get(device, _TOKENS_AT_ONCE["cpu"])
 
     def alike(rest: Sequence[tuple[int, ...]]) -> int:
         """How many of the first are of one length, as far as they go together."""

@@ -82,6 +82,7 @@ class Scorer:
         revision: what its files say of its origin: a commit, a digest, a package's version; None if unknown.
         weights: the digest of its weights, see :func:`~kgprobe.models.identity.weights_digest`.
         model, tokenizer: for what else is to be done with them.
+        batch_tokens: how many tokens go through it at once, at most; None is as many as memory holds.
         max_tokens: the longest text that the model takes in; None if no limit is known.
     """
 
@@ -92,6 +93,7 @@ class Scorer:
         *,
         name: str,
         revision: str | None = None,
+        batch_tokens: int | None = None,
         bos: bool | None = None,
         ways: tuple[Way, ...] = WAYS,
         remembered: int = 0,
@@ -102,7 +104,7 @@ class Scorer:
             model: in the precision and on the device it is to be used.
             tokenizer: its own; special tokens, truncation and padding are switched off in it.
             name: see the attributes.
-            revision: see the attributes.
+            revision, batch_tokens: see the attributes.
             bos: whether a BOS token stands in front of every prompt; None does what the tokenizer does by itself.
             ways: the candidates, fastest first.
             remembered: how many continuations keep their log-probabilities for when they are scored again.
@@ -112,6 +114,7 @@ class Scorer:
         """
         self.name = name
         self.revision = revision
+        self.batch_tokens = batch_tokens
         self.model = model
         self.tokenizer = tokenizer
         self._leading = leading_tokens(tokenizer, bos)
@@ -145,7 +148,7 @@ class Scorer:
         """Find out about the model what depends on its code, its precision and its device."""
         self._examined = _tensors(self.model)
         self.max_tokens = longest_text(self.model)
-        self._limits = BatchLimits(self.model.device)
+        self._limits = BatchLimits(self.model.device, self.batch_tokens)
         self._memory = Memory(self._remembered)
         with torch.inference_mode(), in_eval_mode(self.model):
             self._choice = choose_way(self.model, self._ways)

@@ -29,7 +29,7 @@ WEIGHTINGS = ("tf-idf", "bm25")
 class DistractorOptions:
     """What a user chooses of the distractor measure; kept with a run, so that it can go on with the same."""
 
-    distractors: int = option(10, "Wrong objects that stand beside the right one.", minimum=1, short="-n")
+    distractors: int = option(10, "Wrong objects that stand beside the right one.", minimum=1)
     sentences: int | None = option(
         1,
         "How many cloze sentences of the relation are asked, drawn at random; or all of them.",
@@ -82,7 +82,7 @@ PROBE = ProbeKind(
     name="distractors",
     summary="Does the model prefer the right object to wrong ones?",
     details="Gives Min@n and Avg@n, for every n up to --distractors.\n\n\b\nkgprobe probe distractors --model demo"
-    " --sample 200\nkgprobe probe distractors --model hf:EleutherAI/pythia-160m --facts facts.jsonl --strategy"
+    " --limit 200\nkgprobe probe distractors --model hf:EleutherAI/pythia-160m --facts facts.jsonl --strategy"
     " temporal-semantic",
     options=DistractorOptions,
     evidence=_evidence,

@@ -35,7 +35,7 @@ def is_over(scorer: Scorer, tokens: tuple[int, ...]) -> bool:
     return tokens[-1] == scorer.tokenizer.eos_token_id or end_of_answer(text) is not None
 
 
-def naive_search(scorer: Scorer, prompt: str, width: int, new_tokens: int) -> list[tuple[tuple[int, ...], float]]:
+def naive_search(scorer: Scorer, prompt: str, beams: int, new_tokens: int) -> list[tuple[tuple[int, ...], float]]:
     context = [0, *scorer.tokenizer(prompt, add_special_tokens=False).input_ids]
     running: list[tuple[tuple[int, ...], float]] = [((), 0.0)]
     finished: list[tuple[tuple[int, ...], float]] = []
@@ -48,24 +48,24 @@ def naive_search(scorer: Scorer, prompt: str, width: int, new_tokens: int) -> li
                 candidates.append(((*tokens, token), score + value))
         candidates.sort(key=lambda candidate: -candidate[1])
         ends = [is_over(scorer, tokens) or step == new_tokens - 1 for tokens, _ in candidates]
-        finished += [candidate for candidate, end in zip(candidates[:width], ends, strict=False) if end]
-        running = [candidate for candidate, end in zip(candidates, ends, strict=True) if not end][:width]
-    return sorted(finished, key=lambda candidate: -candidate[1])[:width]
+        finished += [candidate for candidate, end in zip(candidates[:beams], ends, strict=False) if end]
+        running = [candidate for candidate, end in zip(candidates, ends, strict=True) if not end][:beams]
+    return sorted(finished, key=lambda candidate: -candidate[1])[:beams]
 
 
-@pytest.mark.parametrize("width", [1, 3, 6])
+@pytest.mark.parametrize("beams", [1, 3, 6])
 @pytest.mark.parametrize("name", ["gpt2", "gemma3, narrow window", "bloom", "mamba"])
-def test_it_finds_what_the_definition_finds(name: str, width: int) -> None:
+def test_it_finds_what_the_definition_finds(name: str, beams: int) -> None:
     scorer = make_scorer(name, likely_token(name))
     ended = 0
-    for prompt, found in zip(PROMPTS, beam_search(scorer, PROMPTS, width, new_tokens=4), strict=True):
-        wanted = naive_search(scorer, prompt, width, 4)
+    for prompt, found in zip(PROMPTS, beam_search(scorer, PROMPTS, beams, new_tokens=4), strict=True):
+        wanted = naive_search(scorer, prompt, beams, 4)
         assert [one.log_probability for one in found] == pytest.approx([score for _, score in wanted], abs=1e-3)
         texts = [scorer.tokenizer.decode(tokens, skip_special_tokens=True) for tokens, _ in wanted]
         assert [one.text for one in found] == texts
         assert [one.ended for one in found] == [is_over(scorer, tokens) for tokens, _ in wanted]
         ended += sum(one.ended for one in found)
-    assert width == 1 or ended
+    assert beams == 1 or ended
 
 
 def test_a_search_ends_where_a_sentence_does(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -75,9 +75,9 @@ def test_a_search_ends_where_a_sentence_does(monkeypatch: pytest.MonkeyPatch) ->
     for eos in (None, 7):
         scorer = make_scorer("llama", eos)
         ended = 0
-        for width in (1, 4):
-            for prompt, found in zip(PROMPTS, beam_search(scorer, PROMPTS, width, new_tokens=5), strict=True):
-                wanted = naive_search(scorer, prompt, width, 5)
+        for beams in (1, 4):
+            for prompt, found in zip(PROMPTS, beam_search(scorer, PROMPTS, beams, new_tokens=5), strict=True):
+                wanted = naive_search(scorer, prompt, beams, 5)
                 texts = [scorer.tokenizer.decode(tokens, skip_special_tokens=True) for tokens, _ in wanted]
                 assert [one.text for one in found] == texts
                 assert [one.log_probability for one in found] == pytest.approx([it[1] for it in wanted], abs=1e-3)
@@ -158,7 +158,7 @@ def test_what_cannot_be_gone_on_with_has_a_reason() -> None:
     assert "no Unicode" in odd.reason
     assert sound == beam_search(scorer, ["York"], 1)[0]
     assert sum(done) == 3
-    with pytest.raises(KgprobeError, match="width 0"):
+    with pytest.raises(KgprobeError, match="0 beams"):
         beam_search(scorer, PROMPTS, 0)
     bare = Scorer(scorer.model, scorer.tokenizer, name="bare", bos=False)
     (nothing,) = beam_search(bare, [""], 1)

@@ -280,6 +280,22 @@ def test_short_memory_makes_batches_smaller(name, tokenizer):
     assert sum(size > most for size in asked) - refused < refused
 
 
+def test_no_more_tokens_go_through_at_once_than_a_user_allows(tokenizer):
+    model = random_model("gpt2", len(tokenizer))
+    prompts = [f"{number} is" for number in range(40)]
+    continuations = [["one", "more"]] * len(prompts)
+    most = {}
+    found = {}
+    asked = limited(model, 10**9)
+    for allowed in (60, None):
+        scorer = Scorer(model, tokenizer, name="gpt2", batch_tokens=allowed)
+        asked.clear()
+        found[allowed] = scorer.score(prompts, continuations)
+        most[allowed] = max(asked)
+    assert most[60] <= 60 < most[None]
+    assert_close(found[60], [one.values for one in found[None]])
+
+
 def test_what_does_not_fit_at_all_is_told(tokenizer):
     model = random_model("llama", len(tokenizer))
     scorer = Scorer(model, tokenizer, name="llama")

@@ -318,12 +318,12 @@ def test_only_active_relations_with_clozes_are_asked(graph: Graph, tiny: Scorer)
 
 def test_without_clozes_the_way_out_is_told(graph: Graph, tiny: Scorer) -> None:
     load(graph, WrittenSource(ENTITIES, (), [Relation("P36", "capital")]))
-    with pytest.raises(KgprobeError, match="kgprobe load sample"):
+    with pytest.raises(KgprobeError, match="kgprobe load example"):
         probe_of(graph, tiny)
 
 
 def test_the_demo_model_knows_the_capital_of_japan(graph: Graph, demo_scorer: Scorer) -> None:
-    load(graph, open_source("sample"))
+    load(graph, open_source("example"))
     text = (
         "MATCH (s:Entity {id: 'Q17'})-[f:FACT]->(o:Entity {id: 'Q1490'}) WHERE f.relation = 'P36' RETURN f.id AS fact"
     )

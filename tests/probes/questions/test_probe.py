@@ -160,7 +160,7 @@ def test_a_description_holds_what_outcomes_depend_on(questions: QuestionItems) -
 def test_a_real_model_on_the_sample_graph(start_server: Callable[[str], Endpoint], demo_scorer: Scorer) -> None:
     with Graph(start_server("arcadedb")) as graph:
         wipe(graph)
-        load(graph, open_source("sample"))
+        load(graph, open_source("example"))
         probe = QuestionProbe(QuestionItems(graph, today(), relations=["P30"]), LocalGenerator(demo_scorer))
         facts = askable_facts(graph, ["P30"], today())
         keys = [facts[place] for place in range(6)]

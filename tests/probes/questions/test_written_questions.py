@@ -162,7 +162,7 @@ def test_a_small_real_model_writes_little_that_passes_and_all_is_asked(
 ) -> None:
     with Graph(start_server("arcadedb")) as graph:
         wipe(graph)
-        load(graph, open_source("sample"))
+        load(graph, open_source("example"))
         questions = QuestionItems(graph, today(), relations=["P30"], writer=LocalGenerator(demo_scorer))
         facts = askable_facts(graph, ["P30"], today())
         keys = [facts[place] for place in range(4)]

@@ -1,6 +1,6 @@
-"""``python -m benchmarks.check_sample``: the sample graph against collected Wikidata facts, wherever those cover it.
+"""``python -m benchmarks.check_example``: the example graph against collected Wikidata facts, wherever those cover it.
 
-The sample graph was written from general knowledge. Here every id, label, fact and date of it that the collection in
+The example graph was written from general knowledge. Here every id, label, fact and date of it that the collection in
 ``../shared/data/wikidata`` also has is compared, and what differs is listed.
 """
 
@@ -23,18 +23,18 @@ COLLECTION = Path(__file__).resolve().parents[2] / "shared" / "data" / "wikidata
 
 # Of these a subject has one object at a time, so that another object is a contradiction.
 _ONE_OBJECT = frozenset({"P17", "P19", "P36", "P38", "P403", "P610"})
-# Of these the sample means to have all objects that it has for any subject.
+# Of these the example means to have all objects that it has for any subject.
 _ALL_OBJECTS = frozenset({"P30", "P37", "P47", "P463"})
 
 # The collection has these under the name of their inverse.
 _INVERSE = {"P1376": "P36"}
 
-# What differs, and why the sample is to stay as it is: keys as :func:`differences` gives them.
+# What differs, and why the example is to stay as it is: keys as :func:`differences` gives them.
 _REASONS = {
-    "a border at sea; the sample has those on land": (
+    "a border at sea; the example has those on land": (
         "Q145 P47 Q35, Q29 P47 Q1025, Q30 P47 Q717, Q34 P47 Q35, Q717 P47 Q786"
     ),
-    "the border of Kosovo, which the sample counts as a country": "Q403 P47 Q222",
+    "the border of Kosovo, which the example counts as a country": "Q403 P47 Q222",
     "until South Sudan became independent": "Q1049 P47 Q1036",
     "an island, an overseas territory or a border region": (
         "Q142 P30 Q15, Q142 P30 Q538, Q29 P30 Q15, Q30 P30 Q48, Q30 P30 Q538, Q38 P30 Q15, Q804 P30 Q18, Q805 P30 Q15"
@@ -85,10 +85,10 @@ class Comparison:
     """What agrees and what does not.
 
     Attributes:
-        ids, labels: sample entities that the collection has, and those of them whose label or an alias agrees.
-        facts, dates: sample facts that the collection has, and bounds that agree where both have one.
+        ids, labels: example entities that the collection has, and those of them whose label or an alias agrees.
+        facts, dates: example facts that the collection has, and bounds that agree where both have one.
         other_labels: (id, ours, theirs) where no name agrees.
-        other_objects: triples of the collection that contradict the sample.
+        other_objects: triples of the collection that contradict the example.
         other_dates: triples of both whose bounds have no day in common, ours and theirs.
     """
 
@@ -122,16 +122,16 @@ def read_collection(folder: Path) -> Collection:
     return Collection(labels, facts)
 
 
-def read_sample() -> tuple[list[Entity], list[Fact]]:
-    """The sample graph's entities and facts."""
-    source = open_source("sample")
+def read_example() -> tuple[list[Entity], list[Fact]]:
+    """The example graph's entities and facts."""
+    source = open_source("example")
     entities = [placed.record for placed in source.entities() if isinstance(placed.record, Entity)]
     facts = [placed.record for placed in source.facts() if isinstance(placed.record, Fact)]
     return entities, facts
 
 
 def compare(entities: Iterable[Entity], facts: Iterable[Fact], collection: Collection) -> Comparison:
-    """Compare the sample graph with the collection."""
+    """Compare the example graph with the collection."""
     result = Comparison()
     for entity in entities:
         theirs = collection.labels.get(entity.id)
@@ -193,7 +193,7 @@ def main() -> None:
     """Print what agrees, and list what does not."""
     if not COLLECTION.is_dir():
         sys.exit(f"{COLLECTION} does not exist; there is nothing to compare with.")
-    entities, facts = read_sample()
+    entities, facts = read_example()
     collection = read_collection(COLLECTION)
     result = compare(entities, facts, collection)
     names = {entity.id: entity.label for entity in entities}

@@ -1,4 +1,4 @@
-"""The sample graph: enough of it, consistent, in good English, and not contradicted by what others collected."""
+"""The example graph: enough of it, consistent, in good English, and not contradicted by what others collected."""
 
 import itertools
 import re
@@ -7,9 +7,9 @@ from functools import cache
 
 import pytest
 
-from benchmarks.check_sample import COLLECTION, EXPLAINED, compare, differences, read_collection
+from benchmarks.check_example import COLLECTION, EXPLAINED, compare, differences, read_collection
 from kgprobe.intervals import first_day, last_day, today
-from kgprobe.loaders.sample import FOLDER
+from kgprobe.loaders.example import FOLDER
 from kgprobe.records import Entity, Fact, Placed, Relation
 from kgprobe.sources.contract import open_source
 from kgprobe.verbalize.articles import without_article
@@ -39,7 +39,7 @@ COMMON_TYPE = {
 
 @cache
 def records() -> tuple[dict[str, Entity], dict[str, Relation], list[Fact]]:
-    source = open_source("sample")
+    source = open_source("example")
     placed: list[Placed] = [*source.entities(), *source.relations(), *source.facts()]
     entities = {record.id: record for _, record, _ in placed if isinstance(record, Entity)}
     relations = {record.id: record for _, record, _ in placed if isinstance(record, Relation)}

@@ -1,11 +1,11 @@
-"""The comparison of the sample graph with what others collected finds each kind of difference."""
+"""The comparison of the example graph with what others collected finds each kind of difference."""
 
 import gzip
 from pathlib import Path
 
 import pytest
 
-from benchmarks.check_sample import Collection, Triple, compare, differences, read_collection
+from benchmarks.check_example import Collection, Triple, compare, differences, read_collection
 from kgprobe.records import Entity, Fact
 
 ENTITIES = [
@@ -41,13 +41,13 @@ def test_another_capital_is_found_unless_one_agrees() -> None:
     assert differences(compare([], [fact("Q1", "P36", "Q2"), fact("Q1", "P36", "Q3", end="1989")], collection)) == []
 
 
-def test_a_missing_neighbour_is_found_if_the_sample_knows_it() -> None:
+def test_a_missing_neighbour_is_found_if_the_example_knows_it() -> None:
     collection = Collection({}, {Triple("Q1", "P47", "Q3"): ("", ""), Triple("Q1", "P47", "Q9"): ("", "")})
     facts = [fact("Q1", "P47", "Q2"), fact("Q2", "P47", "Q3")]
     assert differences(compare([], facts, collection)) == ["Q1 P47 Q3"]
 
 
-def test_what_the_sample_says_nothing_of_is_no_difference() -> None:
+def test_what_the_example_says_nothing_of_is_no_difference() -> None:
     collection = Collection({}, {Triple("Q1", "P36", "Q3"): ("", ""), Triple("Q1", "P102", "Q3"): ("", "")})
     assert differences(compare([], [fact("Q1", "P102", "Q2")], collection)) == []
 

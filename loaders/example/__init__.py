@@ -1,4 +1,4 @@
-"""``kgprobe load sample``: a small graph of our own, of countries and what surrounds them.
+"""``kgprobe load example``: a small graph of our own, of countries and what surrounds them.
 
 The world's countries with their capitals, currencies, languages, neighbours, memberships, highest points, heads of
 state and of government with their terms; cities, rivers, organizations. Ids are Wikidata's, and ``entities.json`` has
@@ -23,26 +23,26 @@ FOLDER = Path(__file__).parent
 
 @dataclass(frozen=True, slots=True)
 class SampleOptions:
-    """None: there is one sample graph."""
+    """None: there is one example graph."""
 
 
-def open_sample() -> Dump:
-    """The sample graph as a source.
+def open_example() -> Dump:
+    """The example graph as a source.
 
     Raises:
         KgprobeError: its files are missing from the installation.
     """
     return replace(
-        open_dump(FOLDER / "entities.json", templates=FOLDER / "relations.jsonl"), name="sample", partial=False
+        open_dump(FOLDER / "entities.json", templates=FOLDER / "relations.jsonl"), name="example", partial=False
     )
 
 
 loader = Loader(
-    summary="""Load the sample graph: countries and what surrounds them, 2,900 facts.
+    summary="""Load the example graph: countries and what surrounds them, 2,900 facts.
 
     \b
-    kgprobe load sample
+    kgprobe load example
     """,
     options=SampleOptions,
-    open=lambda options: open_sample(),
+    open=lambda options: open_example(),
 )

@@ -1,0 +1,69 @@
+"""A finding on disk: the whole as JSON, facts and groups as CSV."""
+
+from dataclasses import asdict
+from pathlib import Path
+
+import msgspec
+import pandas as pd
+
+from kgprobe.analysis.finding import Finding
+from kgprobe.analysis.rates import Group
+from kgprobe.estimates import CONFIDENCE
+from kgprobe.files import make_folder, replacing
+from kgprobe.texts import spreadsheet_cell
+
+RESULTS = "results.json"
+FACTS = "facts.csv"
+GROUPS = "groups.csv"
+
+
+def write_finding_files(finding: Finding, folder: Path) -> list[Path]:
+    """Write a finding's files into a folder, which is made; what stands there is replaced.
+
+    Returns:
+        their paths: everything as JSON, all asked facts as CSV, all groups as CSV.
+
+    Raises:
+        KgprobeError: a file cannot be written.
+    """
+    make_folder(folder)
+    groups = [
+        {"by": grouping.by, **_row(group)}
+        for grouping in finding.groupings
+        for group in ((finding.overall, *grouping.groups) if grouping is finding.groupings[0] else grouping.groups)
+    ]
+    about = asdict(finding.about)
+    whole = {
+        **{("config" if name == "described" else name): value for name, value in about.items()},
+        **finding.as_json(),
+        "theta": finding.theta,
+        "questions": finding.asked,
+        "confidence_of_rates": CONFIDENCE,
+        "groups": groups,
+        "unaskable": finding.unaskable,
+        "unanswered": finding.unanswered,
+        "facts": finding.facts.to_dict("records"),
+    }
+    with replacing(folder / RESULTS) as unfinished:
+        unfinished.write_bytes(msgspec.json.format(msgspec.json.encode(whole), indent=1))
+    for name, frame in ((FACTS, finding.facts), (GROUPS, pd.DataFrame(groups))):
+        with replacing(folder / name) as unfinished:
+            frame.map(spreadsheet_cell).to_csv(unfinished, index=False)
+    return [folder / name for name in (RESULTS, FACTS, GROUPS)]
+
+
+def _row(group: Group) -> dict[str, object]:
+    heard = group.heard_win_rate
+    return {
+        "name": group.name,
+        "facts": group.facts,
+        "win_rate": group.win_rate.value,
+        "win_rate_low": group.win_rate.low,
+        "win_rate_high": group.win_rate.high,
+        "zero_sense_rate": group.zero_sense_rate.value,
+        "zero_sense_rate_low": group.zero_sense_rate.low,
+        "zero_sense_rate_high": group.zero_sense_rate.high,
+        "guessed": group.guessed,
+        "heard": group.heard,
+        "heard_win_rate": None if heard is None else heard.value,
+    }

@@ -1,0 +1,61 @@
+"""A finding in ten lines: what stands out, and in the end what the model knows."""
+
+from collections.abc import Iterator, Sequence
+
+from kgprobe.analysis.finding import Finding, ShownFact
+from kgprobe.analysis.rates import Group
+
+# Of fewer facts, a rate says nothing of a relation.
+_LEAST = 5
+_RELATIONS = 3
+_FACTS = 2
+# Of a question so much is shown in any case, in characters.
+_SHORTEST = 20
+
+
+def finding_summary(finding: Finding, width: int = 80) -> list[str]:
+    """At most nine lines on a finding, the last of them the headline.
+
+    Args:
+        width: characters of a line, for which long questions are shortened.
+    """
+    return [*_lines(finding, width), finding.headline]
+
+
+def _lines(finding: Finding, width: int) -> Iterator[str]:
+    about = finding.about
+    rounds = "" if about.rounds is None else f" in {about.rounds} rounds"
+    questions = f"{finding.asked:,} questions about {finding.overall.facts:,} facts{rounds}"
+    # A measurement's name says again what it is made of.
+    yield f"{about.called if about.rounds is None else about.name}: {about.probe}, {questions}"
+    if about.caveat is not None:
+        yield about.caveat
+    relations = next((grouping.groups for grouping in finding.groupings if grouping.by == "relation"), ())
+    ranked = sorted((group for group in relations if group.facts >= _LEAST), key=_rate)
+    if len(ranked) > 1:
+        yield f"Least known: {_told(ranked[: min(_RELATIONS, len(ranked) // 2)])}"
+        yield f"Best known: {_told(ranked[::-1][: min(_RELATIONS, len(ranked) // 2)])}"
+    for fact in finding.unknown[:_FACTS]:
+        yield _shortened("Unknown: ", fact, f"; won: {fact.winner}" if fact.winner else "", width)
+    for fact in finding.known[: _FACTS - 1]:
+        yield _shortened("Known: ", fact, "", width)
+    lost = [(finding.unaskable, "could not be asked"), (finding.unanswered, "got no answer")]
+    told = [f"{sum(reasons.values()):,} {what} ({next(iter(reasons))})" for reasons, what in lost if reasons]
+    if told:
+        yield "; ".join(told)
+
+
+def _rate(group: Group) -> float:
+    return group.win_rate.value
+
+
+def _told(groups: Sequence[Group]) -> str:
+    return ", ".join(f"{group.name} {group.win_rate.value:.0%} of {group.facts:,}" for group in groups)
+
+
+def _shortened(begin: str, fact: ShownFact, end: str, width: int) -> str:
+    """A fact in a line: of what is too long, the question's end is left out first."""
+    end = f" → {fact.answer}{end}"
+    question = " ".join(fact.question.removesuffix("…").split())
+    room = max(width - len(begin) - len(end), _SHORTEST)
+    return begin + (question if len(question) <= room else f"{question[: room - 1].rstrip()}…") + end
