@@ -116,7 +116,7 @@ def year_relation_option(command: F) -> F:
     """``--year-relation``: what gives a fact's year in findings."""
     return cloup.option(
         "--year-relation",
-        metavar="ID",
+        metavar="NAME",
         help="Show results by the year that this relation gives the subject, such as its inception.  [default: the"
         " year in which the fact began]",
     )(command)
@@ -274,7 +274,7 @@ def is_explained() -> bool:
 
 def relations_option(help_: str) -> Callable[[F], F]:
     """``--relation``: only these, repeatable."""
-    return cloup.option("--relation", "relations", multiple=True, metavar="ID", help=help_)
+    return cloup.option("--relation", "relations", multiple=True, metavar="NAME", help=help_)
 
 
 @dataclass(frozen=True, slots=True)
@@ -299,8 +299,9 @@ def facts_options(command: Command) -> Command:
             "--facts",
             type=click.File("r", encoding="utf-8"),
             metavar="FILE",
-            help="Ask the facts of this list; - reads standard input. A line is JSON with subject, relation and object,"
-            " or with subject and fact (ids), or the first three separated by tabs.",
+            help="Ask the facts of this list; - reads standard input. A line is 'France | capital | Paris', these three"
+            " separated by tabs, or JSON with subject, relation and object, each by its id or a name; or JSON with"
+            " subject and fact (ids).",
         ),
         cloup.option(
             "--limit",
@@ -308,7 +309,7 @@ def facts_options(command: Command) -> Command:
             metavar="N",
             help="Ask at most N facts, drawn at random.  [default: all]",
         ),
-        relations_option("Ask this relation only; repeatable."),
+        relations_option("Ask this relation only, by its id or a name; repeatable."),
     )
     return together(FactsAsked, "asked", *options)(command)
 

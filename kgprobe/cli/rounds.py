@@ -60,7 +60,7 @@ def _begin() -> click.Command:
     @cloup.option(
         "--probe", type=click.Choice(names), default=_FIRST, show_default=True, help=f"How facts are asked. {_asked()}"
     )
-    @relations_option("Ask this relation only; repeatable.")
+    @relations_option("Ask this relation only, by its id or a name; repeatable.")
     @year_relation_option
     @cloup.option("--name", metavar="NAME", help="Of the run.  [default: model, probe and time]")
     @given_options(*map(_titled, names))

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from kgprobe.arguments import several, whole_number
 from kgprobe.errors import UnknownNameError
 from kgprobe.graph.client import Graph, Row
+from kgprobe.graph.names import entity_ids, relation_ids
 from kgprobe.intervals import as_of_day
 from kgprobe.records import Entity, Fact
 
@@ -122,14 +123,14 @@ def facts_of(
     'There are more than these 100 facts: `limit` was reached.'
 
     Args:
-        entities: ids of subjects or objects; none for those of all.
-        relations: ids; none for all.
+        entities: subjects or objects, each by its id or a name; none for those of all.
+        relations: each by its id or a name; none for all.
         as_of: a date at which the facts hold; None for facts of any time.
         limit: how many facts at most, from 1 on.
 
     Raises:
         ArgumentError: an argument cannot be what it is.
-        UnknownNameError: the graph has no entity or relation of an id.
+        UnknownNameError: the graph has no entity or relation that is called so.
 
     Cost: a walk through the entities' facts; without entities, through the facts of the relations' objects; without
     either, a scan. None of them reads on when it has found more than ``limit``, but facts that are of other relations
@@ -137,7 +138,7 @@ def facts_of(
     """
     _check(entities, relations, limit)
     day = None if as_of is None else as_of_day(as_of)
-    _find_relations(graph, relations)
+    entities, relations = entity_ids(graph, entities), relation_ids(graph, relations)
     if entities:
         rows = _touching(graph, entities, relations, day, limit)
     elif relations:
@@ -169,14 +170,14 @@ def neighbourhood(
     Facts are walked in both directions.
 
     Args:
-        entity: an id.
+        entity: its id, or a name.
         steps: how far, from 1 on.
         relations, as_of: which facts, as in :func:`facts_of`.
         limit: how many facts at most, from 1 on; those of fewer steps come first.
 
     Raises:
         ArgumentError: an argument cannot be what it is.
-        UnknownNameError: the graph has no entity or relation of an id.
+        UnknownNameError: the graph has no entity or relation that is called so.
 
     Cost: as :func:`facts_of` of the entities of each step but the last. An entity of very many facts, such as a large
     country, soon fills the limit; ``relations`` keep away from it.
@@ -184,7 +185,7 @@ def neighbourhood(
     _check([entity], relations, limit)
     day = None if as_of is None else as_of_day(as_of)
     steps = whole_number("steps", steps)
-    _find_relations(graph, relations)
+    (entity,), relations = entity_ids(graph, [entity]), relation_ids(graph, relations)
     taken: dict[_Key, Row] = {}
     reached, frontier, complete = {entity}, {entity}, True
     for _ in range(steps):
@@ -200,13 +201,6 @@ def _check(entities: Sequence[str], relations: Sequence[str], limit: int) -> Non
     several("entities", entities)
     several("relations", relations)
     whole_number("limit", limit)
-
-
-def _find_relations(graph: Graph, relations: Sequence[str]) -> None:
-    known = {row["id"] for row in graph.read("sample/relations")} if relations else set()
-    missing = [relation for relation in relations if relation not in known]
-    if missing:
-        raise UnknownNameError(f"The graph has no relation {', '.join(missing)}; explore/relations lists those it has.")
 
 
 def _touching(

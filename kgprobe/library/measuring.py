@@ -19,12 +19,13 @@ from kgprobe.asking.watch import NOBODY, Stop, Watch
 from kgprobe.errors import KgprobeError
 from kgprobe.files import home, make_folder
 from kgprobe.graph.client import Graph
+from kgprobe.graph.names import relation_ids
 from kgprobe.graph.state import graph_state
 from kgprobe.intervals import as_of_day
 from kgprobe.models.model import Model, Models
 from kgprobe.probes.outcome import Outcome, Verdict
 from kgprobe.probes.register import PROBES, ProbeKind, Setting
-from kgprobe.sampling.selection import Chosen, Listed, choose_facts
+from kgprobe.sampling.selection import Chosen, Listed, choose_facts, list_facts
 from kgprobe.tables import Table
 from kgprobe.texts import spreadsheet_cell
 
@@ -139,7 +140,8 @@ class Measurement:
             described=self.config["described"],
             versions=self.config["versions"],
         )
-        return find_in_outcomes(self.graph, about, lambda: self.outcomes, year_relation=year_relation)
+        years = None if year_relation is None else relation_ids(self.graph, [year_relation])[0]
+        return find_in_outcomes(self.graph, about, lambda: self.outcomes, year_relation=years)
 
     def page(self, finding: "Finding | None" = None) -> Path:
         """Write the finding beside the answers, as a page, as JSON and as CSV; give the page's path.
@@ -211,9 +213,9 @@ def measure(
         model: see :func:`kgprobe.load_model`; its spec will do.
         probe: how facts are asked: ``distractors``, ``questions``, or another that is installed.
         limit: the most facts that are asked, drawn at random; None takes all.
-        facts: a list of facts: a file's path, keys, or names such as ``"France | capital | Paris"``; None takes all
-            that can be asked.
-        relations: ids of the only relations; none means all that can be asked.
+        facts: a list of facts: a file's path, see :func:`~kgprobe.sampling.selection.read_facts`, keys, or names such
+            as ``"France | capital | Paris"``; None takes all that can be asked.
+        relations: the only relations, each by its id or a name; none means all that can be asked.
         seed: what all random choices follow from.
         as_of: facts count as current at this date; None is today.
         batch: how many facts are asked together; None leaves it to the probe. It has no say in the answers.
@@ -230,16 +232,19 @@ def measure(
     """
     kind = PROBES.get(probe)
     chosen_options = kind.options_from({**kind.measured, **options})
-    relations, seed = several("relations", relations), whole_number("seed", seed, 0)
+    relations, seed = relation_ids(graph, several("relations", relations)), whole_number("seed", seed, 0)
     limit = None if limit is None else whole_number("limit", limit)
     name = None if name is None else folder_name("name", name)
     batch = kind.batch if batch is None else whole_number("batch", batch)
+    day = as_of_day(as_of)
+    # Whoever names what there is not shall know before a model is loaded.
+    listed = None if facts is None else list_facts(graph, facts, day)
     opened = models or Models()
     asked_model = opened.open(model)
     asked_model.refresh()
-    setting = Setting(graph, asked_model, opened, as_of_day(as_of), relations)
+    setting = Setting(graph, asked_model, opened, day, relations)
     made = kind.make(setting, chosen_options)
-    chosen = choose_facts(graph, made.relations, as_of=setting.as_of, facts=facts, limit=limit, seed=seed)
+    chosen = choose_facts(graph, made.relations, as_of=setting.as_of, listed=listed, limit=limit, seed=seed)
     config = {
         "probe": kind.name,
         "options": asdict(chosen_options),

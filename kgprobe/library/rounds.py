@@ -21,6 +21,7 @@ from kgprobe.asking.store import FILE
 from kgprobe.asking.watch import NOBODY, Stop, Watch
 from kgprobe.errors import ArgumentError, KgprobeError, UnknownNameError
 from kgprobe.graph.client import Graph, Row
+from kgprobe.graph.names import relation_ids
 from kgprobe.intervals import as_of_day
 from kgprobe.library.measuring import Outcomes, outcomes_frame, summary_of, write_finding
 from kgprobe.library.options import RoundsOptions
@@ -143,10 +144,10 @@ def run_rounds(
         model: see :func:`kgprobe.load_model`; its spec will do.
         probe: how facts are asked, as in :func:`kgprobe.measure`.
         name: of the run; None makes one from model, probe and time.
-        relations: ids of the only relations; none means all that can be asked.
+        relations: the only relations, each by its id or a name; none means all that can be asked.
         seed: what all random choices follow from.
         as_of: facts count as current at this date; None is today.
-        year_relation: id of the relation whose date at the subject gives a fact's year in findings; None takes the
+        year_relation: the relation, by its id or a name, whose date at the subject gives a fact's year; None takes the
             year in which the fact began. No part of the run.
         models: opens the models that options name by their specs; None opens them as needed.
         watch: told, and asked, as it goes.
@@ -158,9 +159,9 @@ def run_rounds(
         KgprobeError: the run's name is taken, or the graph has no fact to ask.
     """
     kind = PROBES.get(probe)
-    relations, seed = several("relations", relations), whole_number("seed", seed, 0)
+    relations, seed = relation_ids(graph, several("relations", relations)), whole_number("seed", seed, 0)
     name = None if name is None else folder_name("name", name)
-    _refuse_unknown_relation(graph, year_relation)
+    year_relation = _of_years(graph, year_relation)
     own = {one.name for one in dataclasses.fields(RoundsOptions)}
     how = make_options(RoundsOptions, {name: value for name, value in options.items() if name in own}, "rounds")
     chosen = kind.options_from({name: value for name, value in options.items() if name not in own})
@@ -207,7 +208,7 @@ def resume_rounds(
         ArgumentError: more rounds are done already.
         KgprobeError: the model or what it is asked is another, or another process is at the run.
     """
-    _refuse_unknown_relation(graph, year_relation)
+    year_relation = _of_years(graph, year_relation)
     properties = get_run(graph, run)
     if rounds is not None and rounds < properties["round"]:
         raise ArgumentError("rounds", f"is {rounds}: {properties['round']} rounds are done already.")
@@ -238,7 +239,7 @@ def open_run(graph: Graph, run: str | None = None, *, year_relation: str | None 
         UnknownNameError: there is no such run or relation, or none at all.
         KgprobeError: kgprobe has not begun it.
     """
-    _refuse_unknown_relation(graph, year_relation)
+    year_relation = _of_years(graph, year_relation)
     if run is None:
         known = list_runs(graph)
         if not known:
@@ -326,6 +327,5 @@ def _go_on(graph: Graph, probe: Probe, plan: Plan, kind: ProbeKind, watch: Watch
     return Run(plan.run, report, run_folder(properties), kind, properties, year_relation, graph)
 
 
-def _refuse_unknown_relation(graph: Graph, relation: str | None) -> None:
-    if relation is not None and relation not in {row["id"] for row in graph.read("sample/relations")}:
-        raise UnknownNameError(f"There is no relation {relation!r} in this graph from which years could come.")
+def _of_years(graph: Graph, relation: str | None) -> str | None:
+    return None if relation is None else relation_ids(graph, [relation])[0]

@@ -7,6 +7,7 @@ from typing import TypeAlias
 from kgprobe.arguments import several, whole_number
 from kgprobe.errors import KgprobeError, UnknownNameError
 from kgprobe.graph.client import Graph
+from kgprobe.graph.names import relation_ids
 from kgprobe.intervals import as_of_day
 from kgprobe.library.sample_results import (
     DistractorSample,
@@ -55,7 +56,7 @@ def sample_facts(
 
     Args:
         limit: how many, at least 1; there may be fewer.
-        relations: ids of the only relations; none means all active ones.
+        relations: the only relations, each by its id or a name; none means all active ones.
         seed: what the draw follows from.
         as_of: facts count as current at this date; None is today.
 
@@ -64,7 +65,7 @@ def sample_facts(
         ArgumentError: an argument cannot be what it is.
     """
     limit, seed = whole_number("limit", limit), whole_number("seed", seed, 0)
-    relations = several("relations", relations)
+    relations = relation_ids(graph, several("relations", relations))
     day = as_of_day(as_of)
     active = [row["id"] for row in graph.read("sample/relations") if row["active"]]
     unknown = [relation for relation in relations if relation not in active]

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from kgprobe.arguments import several, whole_number
 from kgprobe.errors import ArgumentError, KgprobeError
 from kgprobe.graph.client import Graph
+from kgprobe.graph.names import relation_ids
 from kgprobe.intervals import as_of_day
 from kgprobe.library.template_results import (
     ConvertedTemplates,
@@ -42,7 +43,7 @@ def list_templates(
     Cost: for each relation a walk from up to 200 of its objects.
 
     Args:
-        relations: ids of the only relations; none means all.
+        relations: the only relations, each by its id or a name; none means all.
         as_of: facts that ended before this date are put in the past; None is today.
 
     Raises:
@@ -76,7 +77,7 @@ def check_templates(
 
     Args:
         graph_or_file: the file has a relation a line, as :func:`write_templates` writes it.
-        relations: ids of the only relations; none means all.
+        relations: the only relations, each by its id or a name; none means all.
         on_progress: called with the number of relations that are done, and that of all.
 
     Raises:
@@ -124,7 +125,7 @@ def write_templates(
         output: the file, a relation a line; those that it has already are left as they are.
         model: the model that writes, or its spec.
         from_label: whether a plain sentence is made of each relation's label instead, without a model.
-        relations: ids of the only relations; none means all.
+        relations: the only relations, each by its id or a name; none means all.
         proposals: answers of the model for a relation, at least 1.
         keep: clozes kept of a relation, at most; at least 1.
         force: whether the file is written anew.
@@ -146,8 +147,8 @@ def write_templates(
     path, day = Path(output), as_of_day(as_of)
     there = [] if force else relations_in(path)
     known = relations_of(graph)
-    named = {one.id for one in relations_of(graph, relations)}
-    without = [one for one in known if one.active and not one.clozes and one.id in named]
+    named = relation_ids(graph, relations)
+    without = [one for one in known if one.active and not one.clozes and (not named or one.id in named)]
     asked = [one for one in without if one.id not in there]
     results: list[WrittenRelation] = []
     if asked:
@@ -169,7 +170,7 @@ def write_templates(
 
         load_into(graph, "table", relations=path)
     failed = [one for one in results if one.reason is not None]
-    notes = _passed_over(relations, without, asked, path)
+    notes = _passed_over(named, without, asked, path)
     notes += [f"{counted(len(failed), 'relation')} without a template still."] if failed else []
     return WrittenTemplates(path, written, failed, len(there), loaded, notes=notes)
 

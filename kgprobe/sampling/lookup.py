@@ -1,6 +1,5 @@
 """Facts as people name them, and what the distractors of a fact are taken from."""
 
-import difflib
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -9,6 +8,7 @@ from typing import NamedTuple
 
 from kgprobe.errors import ArgumentError, UnknownNameError
 from kgprobe.graph.client import Graph, Row
+from kgprobe.graph.names import close_relations, entities_called, names_of_relations, no_entity
 from kgprobe.sampling.keys import FactKey
 
 # What stands between the subject's id and the rest in ids of facts: in those that tables get, in Wikidata's.
@@ -53,9 +53,9 @@ def find_fact(graph: Graph, named: str, as_of: int) -> FactKey:
     rows = graph.read("sample/facts", rows=[{"subject": subject, "fact": named} for subject in subjects])
     if rows:
         return FactKey(rows[0]["subject"], rows[0]["fact"])
-    relations = _names_of_relations(graph)
+    relations = names_of_relations(graph)
     readings = list(_readings(named, relations))
-    for ids in _entities_of(graph, {text for reading in readings for text in (reading.subject, reading.object)}):
+    for ids in entities_called(graph, {text for reading in readings for text in (reading.subject, reading.object)}):
         rows = _triples(graph, named, readings, ids)
         if rows:
             return _the_one(named, rows, as_of)
@@ -105,15 +105,6 @@ def keys_of(graph: Graph, listed: Iterable[FactKey | str], as_of: int) -> list[F
     return keys
 
 
-def _names_of_relations(graph: Graph) -> dict[str, list[str]]:
-    """What relations go by, in small letters, with the ids of those that do; their own ids among it."""
-    called: dict[str, list[str]] = {}
-    for row in graph.read("sample/relations"):
-        for name in dict.fromkeys(name.lower() for name in (row["id"], row["label"], *row["aliases"]) if name):
-            called.setdefault(name, []).append(row["id"])
-    return called
-
-
 def _readings(named: str, relations: Mapping[str, Sequence[str]]) -> Iterator[_Reading]:
     """Whatever a name may say, the longest names of relations first."""
     parts = [part.strip() for part in named.split(_BETWEEN)]
@@ -125,22 +116,6 @@ def _readings(named: str, relations: Mapping[str, Sequence[str]]) -> Iterator[_R
         for match in re.finditer(rf"(?i)(?<=\S) {re.escape(name)} (?=\S)", named):
             subject, object_ = named[: match.start()].strip(), named[match.end() :].strip()
             yield from (_Reading(subject, identifier, object_) for identifier in relations[name])
-
-
-def _entities_of(graph: Graph, texts: set[str]) -> Iterator[dict[str, list[str]]]:
-    """The ids of the entities that texts may mean: those whose id a text is, then those that go by it as well."""
-    if not texts:
-        return
-    ids = {text: [text] for text in (row["id"] for row in graph.read("sample/labels", ids=sorted(texts)))}
-    yield ids
-    if len(ids) == len(texts):
-        return
-    lowered = {text.lower(): text for text in texts}
-    by_name: dict[str, list[str]] = {}
-    for row in graph.read("sample/called", names=sorted(lowered)):
-        for name in {name.lower() for name in row["names"]} & lowered.keys():
-            by_name.setdefault(name, []).append(row["id"])
-    yield {text: [*ids.get(text, ()), *by_name.get(text.lower(), ())] for text in texts}
 
 
 def _triples(
@@ -166,6 +141,23 @@ def _triples(
     return graph.read("sample/triples", rows=rows) if rows else []
 
 
+def the_fact(
+    graph: Graph, named: str, subjects: Sequence[str], relations: Sequence[str], objects: Sequence[str], as_of: int
+) -> FactKey | None:
+    """The fact of one of these subjects, relations and objects (ids); None where there is none.
+
+    Args:
+        named: what it is called in messages.
+        as_of: of several, the one that is current at this date (``yyyymmdd``) is meant.
+
+    Raises:
+        UnknownNameError: there are several.
+    """
+    readings = [_Reading("subject", relation, "object") for relation in relations]
+    rows = _triples(graph, named, readings, {"subject": subjects, "object": objects})
+    return _the_one(named, rows, as_of) if rows else None
+
+
 def _the_one(named: str, rows: Sequence[Row], as_of: int) -> FactKey:
     current = [
         row
@@ -189,27 +181,14 @@ def _what_there_is(
         parts = [part.strip() for part in named.split(_BETWEEN if _BETWEEN in named else " ")]
         if len(parts) != 3:
             return f"{missing} {_HOW}"
-        close = difflib.get_close_matches(parts[1].lower(), relations, _SHOWN)
-        some = f"; close to it: {', '.join(close)}" if close else ", see `kgprobe graph query explore/relations`"
-        return f"{missing} No relation is called {parts[1]!r}{some}. {_HOW}"
+        return f"{missing} No relation is called {parts[1]!r}{close_relations(parts[1], relations)}. {_HOW}"
     reading = readings[0]
-    *_, entities = _entities_of(graph, {reading.subject, reading.object})
+    *_, entities = entities_called(graph, {reading.subject, reading.object})
     for text in (reading.subject, reading.object):
         if not entities.get(text):
-            close = _similar(graph, text)
-            some = f"; close to it: {', '.join(close)}" if close else ""
-            missing += f" No entity is called {text!r}{some}."
+            missing += f" {no_entity(graph, text)}."
     subjects = entities.get(reading.subject)
     return f"{missing} {_held(graph, subjects[0], reading.relation)}" if subjects else missing
-
-
-def _similar(graph: Graph, name: str) -> list[str]:
-    lowered = name.lower()
-    rows = graph.read("sample/similar", name=lowered, beginning=lowered[:2], limit=_SIMILAR)
-    by_label = {row["label"].lower(): f"{row['label']} ({row['id']})" for row in reversed(rows)}
-    close = difflib.get_close_matches(lowered, by_label, _SHOWN)
-    close += [label for label in by_label if lowered in label and label not in close]
-    return [by_label[label] for label in close[:_SHOWN]]
 
 
 def _held(graph: Graph, subject: str, relation: str) -> str:

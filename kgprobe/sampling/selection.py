@@ -2,7 +2,8 @@
 
 import hashlib
 import io
-from collections.abc import Iterable, Mapping, Sequence
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, TextIO, TypeAlias, cast
@@ -10,14 +11,20 @@ from typing import Annotated, Any, TextIO, TypeAlias, cast
 import msgspec
 import numpy as np
 
-from kgprobe.errors import ArgumentError, KgprobeError
+from kgprobe.errors import ArgumentError, KgprobeError, UnknownNameError
 from kgprobe.graph.client import Graph
+from kgprobe.graph.names import close_relations, entities_called, names_of_relations
 from kgprobe.sampling.facts import askable_facts
 from kgprobe.sampling.keys import FactKey, Keys
-from kgprobe.sampling.lookup import keys_of
+from kgprobe.sampling.lookup import find_fact, keys_of, the_fact
 
 _ROWS_AT_ONCE = 1_000
 _TSV_COLUMNS = ("subject", "relation", "object")
+
+# What Wikidata's ids look like: such a text is no name that would be worth a scan.
+_LIKE_AN_ID = re.compile(r"[QP][0-9]+")
+
+_Row: TypeAlias = dict[str, str | int]
 
 Named = Annotated[str, msgspec.Meta(min_length=1)]
 
@@ -72,7 +79,7 @@ def choose_facts(
     relations: Sequence[str],
     *,
     as_of: int,
-    facts: "Listed | None" = None,
+    listed: Selection | None = None,
     limit: int | None = None,
     seed: int = 0,
 ) -> Chosen:
@@ -82,7 +89,7 @@ def choose_facts(
 
     Args:
         relations: ids of those that can be asked, where the facts are not listed.
-        facts: a list: a file's path or an open file (see :func:`read_facts`), keys, or names of facts.
+        listed: those of a list, see :func:`list_facts`.
         limit: the most of them, drawn at random; None takes all.
         seed: the same seed draws the same of the same facts.
 
@@ -92,7 +99,7 @@ def choose_facts(
     identity: dict[str, Any] = {"limit": limit}
     keys: Keys
     missing: Sequence[str] = ()
-    if facts is None:
+    if listed is None:
         keys = askable_facts(graph, relations, as_of)
         if not len(keys):
             raise KgprobeError(
@@ -100,7 +107,6 @@ def choose_facts(
                 "both ends. Load facts, or name another date: `as_of`."
             )
     else:
-        listed = list_facts(graph, facts, as_of)
         keys, missing = listed.keys, listed.missing
         if not keys:
             raise KgprobeError("`facts` names no fact of this graph." + "".join(f" {one}" for one in missing[:1]))
@@ -113,6 +119,7 @@ def list_facts(graph: Graph, facts: "Listed", as_of: int) -> Selection:
     """The facts of a list that the graph has. Cost: a walk from each subject.
 
     Args:
+        facts: a file's path or an open file (see :func:`read_facts`), keys, or names of facts.
         as_of: of several facts that a name may mean, the one that is current at this date (``yyyymmdd``).
 
     Raises:
@@ -122,11 +129,11 @@ def list_facts(graph: Graph, facts: "Listed", as_of: int) -> Selection:
     if isinstance(facts, (str, Path)):
         try:
             with open(facts, encoding="utf-8") as file:
-                return read_facts(graph, file, str(facts))
+                return read_facts(graph, file, str(facts), as_of)
         except (OSError, UnicodeDecodeError) as error:
             raise ArgumentError("facts", f"cannot be read: {error}.") from error
     if isinstance(facts, io.TextIOBase):
-        return read_facts(graph, cast("TextIO", facts), str(getattr(facts, "name", "the list")))
+        return read_facts(graph, cast("TextIO", facts), str(getattr(facts, "name", "the list")), as_of)
     return Selection(list(dict.fromkeys(keys_of(graph, facts, as_of))), ())
 
 
@@ -144,35 +151,51 @@ def sample_facts(keys: Keys, count: int, seed: int) -> Keys:
     return [keys[int(position)] for position in np.sort(positions)]
 
 
-def read_facts(graph: Graph, file: TextIO, name: str) -> Selection:
+def read_facts(graph: Graph, file: TextIO, name: str, as_of: int) -> Selection:
     """The facts that a file lists, one a line.
 
-    A line is a JSON object, with ``subject`` and ``fact``, or with ``subject``, ``relation`` and ``object`` (ids, or
-    objects that have an ``id``); or the three ids, separated by tabs, under a header that may stand at the top.
+    A line is a JSON object, with ``subject`` and ``fact`` (ids), or with ``subject``, ``relation`` and ``object``; or
+    these three, separated by tabs under a header that may stand at the top; or the name of a fact, such as ``France |
+    capital | Paris``. Subject, relation and object are ids or names; in JSON also objects that have an ``id``.
 
     Args:
         file: opened as text.
         name: what to call it in messages.
+        as_of: of several facts that a line may mean by their names, the one that is current at this date
+            (``yyyymmdd``).
 
-    Cost: a walk from each subject.
+    Cost: a walk from each subject; a scan of the entities for every thousand lines that name some by no id, and for
+    every line that names a fact as a whole.
     """
     keys: dict[FactKey, None] = {}
     missing: list[str] = []
-    rows: list[dict[str, str | int]] = []
+    rows: list[_Row] = []
 
     def look_up() -> None:
         found: dict[int, list[FactKey]] = {}
-        for row in graph.read("sample/triples", rows=[row for row in rows if "relation" in row]):
+        triples = [row for row in rows if "relation" in row]
+        for row in graph.read("sample/triples", rows=triples):
             found.setdefault(row["index"], []).append(FactKey(row["subject"], row["fact"]))
         asked = [row for row in rows if "fact" in row]
         known = {row["fact"] for row in graph.read("sample/facts", rows=asked)} if asked else set()
+        problems: dict[int, str] = {}
+        for index, meant in _by_names(graph, [row for row in triples if row["index"] not in found], as_of):
+            if isinstance(meant, str):
+                problems[index] = meant
+            else:
+                found[index] = [meant]
         for row in rows:
             number = int(row["index"])
             if row.get("fact") in known:
                 found[number] = [FactKey(str(row["subject"]), str(row["fact"]))]
+            if "named" in row:
+                try:
+                    found[number] = [find_fact(graph, str(row["named"]), as_of)]
+                except UnknownNameError as error:
+                    problems[number] = str(error)
             if number not in found:
-                said = row.get("fact") or f"{row['subject']} {row['relation']} {row['object']}"
-                missing.append(f"{name}, line {number}: the graph has no fact {said}.")
+                said = row.get("fact") or f"{row.get('subject')} {row.get('relation')} {row.get('object')}"
+                missing.append(f"{name}, line {number}: {problems.get(number, f'the graph has no fact {said}.')}")
             keys.update(dict.fromkeys(found.get(number, [])))
         rows.clear()
 
@@ -188,14 +211,42 @@ def read_facts(graph: Graph, file: TextIO, name: str) -> Selection:
     return Selection(list(keys), missing)
 
 
-def _parsed(line: str, number: int) -> tuple[dict[str, str | int] | None, str | None]:
+def _by_names(graph: Graph, rows: Sequence[_Row], as_of: int) -> Iterator[tuple[int, FactKey | str]]:
+    """What lines mean whose subject, relation or object is no id, by their index; where that is not one fact, why."""
+    named = [row for row in rows if not all(_LIKE_AN_ID.fullmatch(str(row[end])) for end in _TSV_COLUMNS)]
+    if not named:
+        return
+    relations = names_of_relations(graph)
+    texts = {str(row[end]) for row in named for end in ("subject", "object")}
+    *_, entities = entities_called(graph, texts)
+    for row in named:
+        index, subject, relation, object_ = int(row["index"]), *(str(row[end]) for end in _TSV_COLUMNS)
+        ids = relations.get(relation.lower(), ())
+        unknown = [text for text in (subject, object_) if not entities.get(text)]
+        if not ids:
+            yield index, f"no relation is called {relation!r}{close_relations(relation, relations)}."
+        elif unknown:
+            yield index, f"no entity is called {unknown[0]!r}."
+        else:
+            try:
+                key = the_fact(
+                    graph, f"{subject} | {relation} | {object_}", entities[subject], ids, entities[object_], as_of
+                )
+            except UnknownNameError as error:
+                yield index, str(error)
+            else:
+                if key is not None:
+                    yield index, key
+
+
+def _parsed(line: str, number: int) -> tuple[_Row | None, str | None]:
     text = line.strip()
     if not text:
         return None, None
     if text.startswith("{"):
         try:
             read = msgspec.json.decode(text, type=_Line)
-        except msgspec.DecodeError as error:
+        except (msgspec.DecodeError, RecursionError) as error:
             return None, f"{error}."
         subject = _id(read.subject)
         if read.fact is not None:
@@ -206,6 +257,8 @@ def _parsed(line: str, number: int) -> tuple[dict[str, str | int] | None, str | 
     parts = text.split("\t")
     if number == 1 and tuple(parts[:3]) == _TSV_COLUMNS:
         return None, None
+    if len(parts) == 1:
+        return {"index": number, "named": text}, None
     if len(parts) < 3:
         return None, f"{len(parts)} columns where 3 are expected ({', '.join(_TSV_COLUMNS)}), or a JSON object."
     return {"index": number, **dict(zip(_TSV_COLUMNS, parts, strict=False))}, None

@@ -62,7 +62,7 @@ def test_a_fact_is_found_by_what_people_call_it(graph: Graph) -> None:
         ("o kind of s", "Otto (o) has no kind of; it has of, has met."),
         ("Oto has met Sam", "No entity is called 'Oto'; close to it: Otto (o)."),
         ("Sam has met Blue", "No entity is called 'Blue'; close to it: Kind of Blue (a b)."),
-        ("Sam | has mot | Otto", "No relation is called 'has mot'; close to it: has met."),
+        ("Sam | has mot | Otto", "No relation is called 'has mot'; close to it: has met (r)."),
         ("what", "The graph has no fact 'what'. A fact is named by its id, or by subject, relation and object"),
     ]:
         with pytest.raises(UnknownNameError, match=re.escape(message)):

@@ -5,7 +5,7 @@ from collections import Counter
 
 from kgprobe.graph.client import Graph
 from kgprobe.graph.ingest import load
-from kgprobe.records import Entity, Fact
+from kgprobe.records import Entity, Fact, Relation
 from kgprobe.sampling.keys import FactKey
 from kgprobe.sampling.selection import read_facts, sample_facts
 from tests.written_source import WrittenSource
@@ -20,7 +20,7 @@ LIST = """\
 {"subject": "s", "fact": "f9"}
 {"subject": "s"}
 {"subject": ""
-s P1 a
+s\tP1 a
 s\tP1\tb\t2001
 """
 
@@ -33,16 +33,53 @@ def test_a_list_names_facts_in_several_ways(graph: Graph) -> None:
         Fact("f4", "t", "P2", "a", start="2011"),
     ]
     load(graph, WrittenSource([Entity(id_, id_.upper()) for id_ in "stab"], facts))
-    found = read_facts(graph, io.StringIO(LIST), "list.jsonl")
+    found = read_facts(graph, io.StringIO(LIST), "list.jsonl", 20250101)
     assert found.keys == [FactKey("s", "f1"), FactKey("s", "f2"), FactKey("t", "f3"), FactKey("t", "f4")]
     messages = sorted(found.missing)
     assert [message.split(":")[0] for message in messages] == [f"list.jsonl, line {n}" for n in (10, 6, 7, 8, 9)]
-    assert "1 columns where 3 are expected" in messages[0]
-    assert "no fact s P9 a" in messages[1]
+    assert "2 columns where 3 are expected" in messages[0]
+    assert "no relation is called 'P9'" in messages[1]
     assert "no fact f9" in messages[2]
     assert "neither `fact` nor both" in messages[3]
-    header = read_facts(graph, io.StringIO("subject\trelation\tobject\nt\tP2\ta\n"), "list.tsv")
+    header = read_facts(graph, io.StringIO("subject\trelation\tobject\nt\tP2\ta\n"), "list.tsv", 20250101)
     assert (header.keys, header.missing) == ([FactKey("t", "f3"), FactKey("t", "f4")], [])
+
+
+def test_a_list_names_facts_as_people_do(graph: Graph) -> None:
+    entities = [Entity("Q1", "France", ("French Republic",)), Entity("Q2", "Paris"), Entity("Q3", "Georgia")]
+    entities += [Entity("Q4", "Georgia"), Entity("Q5", "Tbilisi"), Entity("Q6", "Atlanta")]
+    relations = [Relation("P36", "capital"), Relation("P6", "head")]
+    facts = [
+        Fact("f1", "Q1", "P36", "Q2"),
+        Fact("f2", "Q3", "P36", "Q5"),
+        Fact("f3", "Q4", "P36", "Q6", end="1990"),
+        Fact("f4", "Q4", "P36", "Q6", start="2000"),
+    ]
+    load(graph, WrittenSource(entities, facts, relations))
+    lines = [
+        "france\tCapital\tParis",
+        "French Republic | capital | Paris",
+        "Q1 P36 Q2",
+        "f1",
+        '{"subject": "Georgia", "relation": "capital", "object": "Tbilisi"}',
+        "Georgia\tcapital\tAtlanta",
+        "Frankreich\tcapital\tParis",
+        "France\tcaptial\tParis",
+        "France\tcapital\tTbilisi",
+        "France | capitol | Paris",
+        "Q1\tP36\tQ9",
+        '{"subject": "France", "relation": "capital", "object": {"id": "Q9"}}',
+    ]
+    found = read_facts(graph, io.StringIO("\n".join(lines)), "list", 20250101)
+    assert found.keys == [FactKey("Q1", "f1"), FactKey("Q3", "f2"), FactKey("Q4", "f4")]
+    told = dict(message.removeprefix("list, line ").split(": ", 1) for message in found.missing)
+    assert list(told) == ["7", "8", "9", "10", "11", "12"]
+    assert told["7"] == "no entity is called 'Frankreich'."
+    assert told["8"] == "no relation is called 'captial'; close to it: capital (P36)."
+    assert told["9"] == "the graph has no fact France capital Tbilisi."
+    assert "No relation is called 'capitol'; close to it: capital (P36)" in told["10"]
+    assert told["11"] == "the graph has no fact Q1 P36 Q9."
+    assert told["12"] == "no entity is called 'Q9'."
 
 
 def test_a_sample_is_uniform_and_in_order() -> None:

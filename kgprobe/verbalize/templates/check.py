@@ -95,24 +95,24 @@ def check_graph(
     return _checked(relations, flaws)
 
 
-def check_file(path: Path, ids: Sequence[str] = ()) -> Checked:
+def check_file(path: Path, named: Sequence[str] = ()) -> Checked:
     """Check the templates of a file of relations (:mod:`.file`).
 
     Raises:
-        UnknownNameError: one of the ids is not in the file.
+        UnknownNameError: one of them, each named by its id or label, is not in the file.
         KgprobeError: the file cannot be read at all.
     """
     placed = list(read_relations(open_input(path)))
     relations = [record for _, record, _ in placed if isinstance(record, Relation)]
-    unknown = set(ids) - {relation.id for relation in relations}
+    unknown = set(named) - {name for relation in relations for name in (relation.id, relation.label)}
     if unknown:
         raise UnknownNameError(f"{path.name} has no relation {', '.join(sorted(unknown))}.")
     flaws = [
         Flaw("", "", "", "error", f"line {line}: {record.reason}")
         for line, record, _ in placed
-        if isinstance(record, Rejected) and not ids
+        if isinstance(record, Rejected) and not named
     ]
-    relations = [relation for relation in relations if not ids or relation.id in ids]
+    relations = [relation for relation in relations if not named or {relation.id, relation.label} & set(named)]
     return _checked(relations, [*flaws, *(flaw for relation in relations for flaw in check_relation(relation))])
 
 

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 import msgspec
 
-from kgprobe.errors import UnknownNameError
 from kgprobe.graph.client import Graph
+from kgprobe.graph.names import relation_ids
 from kgprobe.records import Relation
 
 # Objects of a relation from which examples are taken: enough to see what they have in common.
@@ -34,20 +34,18 @@ class Example:
     holding: int
 
 
-def relations_of(graph: Graph, ids: Sequence[str] = ()) -> list[Relation]:
+def relations_of(graph: Graph, named: Sequence[str] = ()) -> list[Relation]:
     """The relations of the graph with their templates, by id.
 
     Args:
-        ids: the only ones; none means all.
+        named: the only ones, each by its id or a name; none means all.
 
     Raises:
         UnknownNameError: one of them is not in the graph.
     """
+    ids = relation_ids(graph, named)
     rows = {row["id"]: row for row in graph.read("sample/relations")}
-    unknown = [identifier for identifier in ids if identifier not in rows]
-    if unknown:
-        raise UnknownNameError(f"The graph has no relation {', '.join(unknown)}.")
-    return [msgspec.convert(rows[identifier], Relation) for identifier in dict.fromkeys(ids or rows)]
+    return [msgspec.convert(rows[identifier], Relation) for identifier in ids or rows]
 
 
 def examples_of(graph: Graph, relation: str, as_of: int) -> list[Example]:

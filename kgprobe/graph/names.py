@@ -1,0 +1,115 @@
+"""Relations and entities by what people call them: an id, a label or an alias, whatever its capitals."""
+
+import difflib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from kgprobe.errors import UnknownNameError
+from kgprobe.graph.client import Graph
+
+_SIMILAR = 1_000
+_SHOWN = 5
+
+
+def relation_ids(graph: Graph, named: Iterable[str]) -> tuple[str, ...]:
+    """The ids of relations, each named by its id, its label or an alias; each once, in their order.
+
+    Cost: one reading of the relations, where any is named.
+
+    Raises:
+        UnknownNameError: nothing is called so, or several relations are; the message says what comes close.
+    """
+    wanted = list(named)
+    called = names_of_relations(graph) if wanted else {}
+    return tuple(dict.fromkeys(_relation(name, called) for name in wanted))
+
+
+def names_of_relations(graph: Graph) -> dict[str, list[str]]:
+    """What relations go by, in small letters, with the ids of those that do; their own ids among it, and first."""
+    called: dict[str, list[str]] = {}
+    rows = graph.read("sample/relations")
+    for row in rows:
+        called.setdefault(row["id"].lower(), []).append(row["id"])
+    for row in rows:
+        for name in dict.fromkeys(name.lower() for name in (row["label"], *row["aliases"]) if name):
+            ids = called.setdefault(name, [])
+            if row["id"] not in ids:
+                ids.append(row["id"])
+    return called
+
+
+def close_relations(name: str, called: Mapping[str, Sequence[str]]) -> str:
+    """What comes close to the name of a relation, as the end of a sentence."""
+    close = {name: ", ".join(called[name]) for name in difflib.get_close_matches(name.lower(), called, _SHOWN)}
+    shown = [name if name == ids.lower() else f"{name} ({ids})" for name, ids in close.items()]
+    return f"; close to it: {', '.join(shown)}" if shown else ", see `kgprobe graph query explore/relations`"
+
+
+def entity_ids(graph: Graph, named: Iterable[str]) -> tuple[str, ...]:
+    """The ids of entities, each named by its id, its label or an alias; in their order.
+
+    Cost: a look-up for those that are ids; a scan of the entities where others are named.
+
+    Raises:
+        UnknownNameError: nothing is called so, or several entities are; the message says which.
+    """
+    wanted = list(named)
+    ids: dict[str, list[str]] = {}
+    for found in entities_called(graph, set(wanted)):
+        for text, its in found.items():
+            ids.setdefault(text, its)
+    for name in wanted:
+        its = ids.get(name, [])
+        if not its:
+            raise UnknownNameError(f"{no_entity(graph, name)}.")
+        if len(its) > 1:
+            shown = ", ".join(its[:_SHOWN]) + (", …" if len(its) > _SHOWN else "")
+            raise UnknownNameError(f"{len(its)} entities are called {name!r}: {shown}. Name one by its id.")
+    return tuple(ids[name][0] for name in wanted)
+
+
+def entities_called(graph: Graph, texts: set[str]) -> Iterator[dict[str, list[str]]]:
+    """The ids of the entities that texts may mean: those whose id a text is, then those that go by it as well.
+
+    Cost: a look-up by ids; the second, which is only made where it is asked for and some text is no id, scans the
+    entities.
+    """
+    if not texts:
+        return
+    ids = {text: [text] for text in (row["id"] for row in graph.read("sample/labels", ids=sorted(texts)))}
+    yield ids
+    if len(ids) == len(texts):
+        return
+    lowered = {text.lower() for text in texts}
+    by_name: dict[str, list[str]] = {}
+    for row in graph.read("sample/called", names=sorted(lowered)):
+        for name in {name.lower() for name in row["names"]} & lowered:
+            by_name.setdefault(name, []).append(row["id"])
+    yield {text: list(dict.fromkeys((*ids.get(text, ()), *by_name.get(text.lower(), ())))) for text in texts}
+
+
+def no_entity(graph: Graph, name: str) -> str:
+    """That nothing is called so, and what comes close to it; a sentence without its full stop."""
+    close = similar_entities(graph, name)
+    return f"No entity is called {name!r}" + (f"; close to it: {', '.join(close)}" if close else "")
+
+
+def similar_entities(graph: Graph, name: str) -> list[str]:
+    """Labels and ids of entities whose label comes close to a name, the closest first."""
+    lowered = name.lower()
+    rows = graph.read("sample/similar", name=lowered, beginning=lowered[:2], limit=_SIMILAR)
+    by_label = {row["label"].lower(): f"{row['label']} ({row['id']})" for row in reversed(rows)}
+    close = difflib.get_close_matches(lowered, by_label, _SHOWN)
+    close += [label for label in by_label if lowered in label and label not in close]
+    return [by_label[label] for label in close[:_SHOWN]]
+
+
+def _relation(name: str, called: Mapping[str, Sequence[str]]) -> str:
+    ids = called.get(name.lower(), ())
+    if name in ids:
+        return name
+    ids = [id_ for id_ in ids if id_.lower() == name.lower()] or ids
+    if not ids:
+        raise UnknownNameError(f"No relation of this graph is called {name!r}{close_relations(name, called)}.")
+    if len(ids) > 1:
+        raise UnknownNameError(f"{len(ids)} relations are called {name!r}: {', '.join(ids)}. Name one by its id.")
+    return ids[0]
