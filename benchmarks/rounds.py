@@ -1,8 +1,8 @@
 """What a round costs apart from the model, and that it does not grow with the graph.
 
 Graphs of 10⁴, 10⁵ and 10⁶ facts at equal degree; the parts of a round: drawing the facts, sampling their distractors,
-applying the answers, propagating them. In the model's place stands a coin; the distractors are drawn from the graph as
-the distractor probe draws them.
+applying the answers, propagating them, writing what people read of the beliefs. In the model's place stands a coin; the
+distractors are drawn from the graph as the distractor probe draws them.
 """
 
 import os
@@ -82,6 +82,7 @@ def measure(graph: Graph, size: int, degree: int, rounds: int, batch: int, seed:
         "sample distractors": [round_.seconds["ask"] for round_ in warm],
         "apply": [round_.seconds["apply"] for round_ in warm],
         "propagate": [round_.seconds["propagate"] for round_ in warm],
+        "summarize": [round_.seconds["summarize"] for round_ in warm],
         "update": [round_.seconds["update"] for round_ in warm],
     }
     rows = [

@@ -1,6 +1,8 @@
 // Let every askable fact that shares an entity with asked facts receive their increments, one degree far. Entities with more
-// than $max_degree facts are left out: they would teach nothing and touch everything.
-// $run, $model, $relations: [id], $as_of: yyyymmdd, $max_degree, $rows: [{subject, fact, right, wrong}] -> fact, alpha, beta, unaskable: whether it could not be asked
+// than $max_degree facts are left out: they would teach nothing and touch everything. What follows of alpha and beta is
+// written by beliefs/summarize.
+// $run, $model, $relations: [id], $labels: {id of a relation: its label}, $as_of: yyyymmdd, $max_degree,
+// $rows: [{subject, fact, right, wrong}] -> subject, fact, alpha, beta, unaskable: whether it could not be asked
 UNWIND $rows AS row
 MATCH (subject:Entity {id: row.subject})-[asked:FACT {id: row.fact}]->(object:Entity)
 UNWIND [subject, object] AS shared
@@ -14,6 +16,8 @@ WITH fact, sum(row.wrong) AS wrong, sum(row.right) AS right
 WITH fact, wrong, right, startNode(fact) AS subject, endNode(fact) AS object
 WHERE subject.label <> '' AND object.label <> ''
 MERGE (subject)-[belief:BELIEF {run: $run, fact: fact.id}]->(object)
-ON CREATE SET belief.model = $model, belief.alpha = 1, belief.beta = 1, belief.right = 0, belief.wrong = 0
+ON CREATE SET belief.model = $model, belief.relation = fact.relation, belief.relation_label = $labels[fact.relation],
+              belief.alpha = 1.0, belief.beta = 1.0, belief.right = 0, belief.wrong = 0
 SET belief.alpha = belief.alpha + wrong, belief.beta = belief.beta + right
-RETURN fact.id AS fact, belief.alpha AS alpha, belief.beta AS beta, belief.unaskable IS NOT NULL AS unaskable
+RETURN subject.id AS subject, fact.id AS fact, belief.alpha AS alpha, belief.beta AS beta,
+       belief.unaskable IS NOT NULL AS unaskable

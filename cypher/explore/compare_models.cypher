@@ -8,10 +8,10 @@ WHERE belief.run = $one OR belief.run = $other
 WITH s, o, belief.fact AS fact,
      sum(CASE WHEN belief.run = $one THEN belief.right ELSE 0 END) AS one_right,
      sum(CASE WHEN belief.run = $one THEN belief.wrong ELSE 0 END) AS one_wrong,
-     max(CASE WHEN belief.run = $one THEN 1.0 * belief.alpha / (belief.alpha + belief.beta) ELSE null END) AS one_found,
+     max(CASE WHEN belief.run = $one THEN belief.theta ELSE null END) AS one_found,
      sum(CASE WHEN belief.run = $other THEN belief.right ELSE 0 END) AS other_right,
      sum(CASE WHEN belief.run = $other THEN belief.wrong ELSE 0 END) AS other_wrong,
-     max(CASE WHEN belief.run = $other THEN 1.0 * belief.alpha / (belief.alpha + belief.beta) ELSE null END) AS other_found
+     max(CASE WHEN belief.run = $other THEN belief.theta ELSE null END) AS other_found
 WHERE one_right + one_wrong + other_right + other_wrong > 0
 WITH s, o, fact, one_right, one_wrong, coalesce(one_found, 0.5) AS one_theta,
      other_right, other_wrong, coalesce(other_found, 0.5) AS other_theta

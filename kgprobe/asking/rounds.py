@@ -10,7 +10,7 @@ propagating in the facts around it.
 import dataclasses
 import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import msgspec
@@ -21,6 +21,7 @@ from kgprobe.asking.runs import Plan, get_run, locked
 from kgprobe.asking.store import OutcomeStore
 from kgprobe.asking.watch import NOBODY, Batch, Start, Stop, Watch, why_silent
 from kgprobe.beliefs.draw import Beliefs
+from kgprobe.beliefs.summary import interval_rows
 from kgprobe.errors import KgprobeError
 from kgprobe.graph.client import Graph, Row, Transaction
 from kgprobe.graph.state import graph_state
@@ -108,18 +109,19 @@ def go_on(graph: Graph, probe: Probe, plan: Plan, watch: Watch = NOBODY) -> RunR
             keys = askable_facts(graph, run["relations"], plan.as_of)
             beliefs = read_beliefs(graph, plan.run, keys)
             watch.on_start(Start(len(keys), run["round"], plan.rounds, graph_state(graph) != run["graph"]))
-            report = _Rounds(graph, probe, plan, run, store, keys, beliefs).do(watch)
+            report = _Rounds(graph, probe, plan, run, _labels(graph, run["relations"]), store, keys, beliefs).do(watch)
     return dataclasses.replace(report, seconds=time.monotonic() - started)
 
 
 @dataclass(slots=True)
 class _Rounds:
-    """A run at work: what its rounds share."""
+    """A run at work: what its rounds share; ``labels`` are those of the relations that it asks, by their ids."""
 
     graph: Graph
     probe: Probe
     plan: Plan
     run: Row
+    labels: Mapping[str, str]
     store: OutcomeStore
     keys: FactKeys
     beliefs: Beliefs
@@ -175,9 +177,7 @@ class _Rounds:
     ) -> tuple[int, dict[str, str]]:
         """How many facts the round touched, and the hubs that were left out."""
         try:
-            rows, parts, hubs = apply_round(
-                self.graph, self.plan, self.run["model"], self.run["relations"], number, outcomes
-            )
+            rows, parts, hubs = apply_round(self.graph, self.plan, self.run["model"], self.labels, number, outcomes)
         except RoundTakenError:
             self.store.cut_to(before, number - 1)
             raise
@@ -193,6 +193,12 @@ def _refuse_another_probe(run: Row, probe: Probe) -> None:
     differing = differences(msgspec.json.decode(run["config"]), probe.describe())
     if differing:
         raise KgprobeError(f"Run {run['id']!r} was begun otherwise: {'; '.join(differing)}. Begin a new run for that.")
+
+
+def _labels(graph: Graph, relations: Sequence[str]) -> dict[str, str]:
+    """What relations are called, by their ids; a relation without a label by its id."""
+    labels = {row["id"]: row["label"] for row in graph.read("sample/relations")}
+    return {relation: labels.get(relation) or relation for relation in relations}
 
 
 def _counted_as(outcome: Outcome) -> str:
@@ -216,9 +222,13 @@ def _take_over(beliefs: Beliefs, keys: FactKeys, rows: Sequence[Row]) -> None:
 
 
 def apply_round(
-    graph: Graph, plan: Plan, model: str, relations: Sequence[str], number: int, outcomes: Sequence[Outcome]
+    graph: Graph, plan: Plan, model: str, relations: Mapping[str, str], number: int, outcomes: Sequence[Outcome]
 ) -> tuple[list[Row], dict[str, float], dict[str, str]]:
-    """Count a round's answers and propagate them, in one transaction.
+    """Count a round's answers, propagate them, and write what people read of the beliefs, in one transaction.
+
+    Args:
+        relations: labels of the relations that can be asked, by their ids. A belief keeps the one that it is made
+            with: a relation that gets another label is found by its id.
 
     Returns:
         the touched facts with their new parameters (each once), the seconds of each part, and the hubs left out.
@@ -229,7 +239,7 @@ def apply_round(
     rows = [_row(outcome) for outcome in outcomes]
     answered = [row for row in rows if row["right"] + row["wrong"]]
     counts = Counter(map(_counted_as, outcomes))
-    shared = {"run": plan.run, "model": model}
+    shared = {"run": plan.run, "model": model, "labels": dict(relations)}
     seconds: dict[str, float] = {}
 
     def work(transaction: Transaction) -> tuple[list[Row], list[Row]]:
@@ -243,13 +253,18 @@ def apply_round(
             raise RoundTakenError(f"The run {plan.run!r} {what}")
         touched = {row["fact"]: row for row in transaction.run("beliefs/apply", rows=rows, **shared)}
         seconds["apply"] = time.monotonic() - clock
-        if not plan.propagation:
-            return list(touched.values()), []
+        hubs: list[Row] = []
+        if plan.propagation:
+            clock = time.monotonic()
+            scope = {"relations": list(relations), "as_of": plan.as_of, "max_degree": plan.max_degree}
+            reached = transaction.run("beliefs/propagate", rows=answered, **scope, **shared)
+            touched |= {row["fact"]: row for row in reached}
+            hubs = transaction.run("beliefs/hubs", rows=answered, max_degree=plan.max_degree)
+            seconds["propagate"] = time.monotonic() - clock
         clock = time.monotonic()
-        scope = {"relations": list(relations), "as_of": plan.as_of, "max_degree": plan.max_degree}
-        touched |= {row["fact"]: row for row in transaction.run("beliefs/propagate", rows=answered, **scope, **shared)}
-        hubs = transaction.run("beliefs/hubs", rows=answered, max_degree=plan.max_degree)
-        seconds["propagate"] = time.monotonic() - clock
+        for part in interval_rows(list(touched.values())):
+            transaction.run("beliefs/summarize", run=plan.run, rows=part)
+        seconds["summarize"] = time.monotonic() - clock
         return list(touched.values()), hubs
 
     touched, hubs = graph.transaction(work)
@@ -264,4 +279,5 @@ def _row(outcome: Outcome) -> Row:
         "refused": int(outcome.verdict is Verdict.REFUSED),
         "off_format": int(outcome.verdict is Verdict.OFF_FORMAT),
         "unaskable": outcome.reason if outcome.verdict is Verdict.UNASKABLE else None,
+        "question": outcome.evidence.question if outcome.evidence else None,
     }

@@ -97,15 +97,12 @@ class Beliefs:
 
         Those untouched count with the 0.9 of the uniform distribution. NaN where nothing can be asked.
 
-        Cost: linear in the touched facts; the intervals are found once for each different pair of parameters.
+        Cost: that of the intervals of the touched facts.
         """
-        pairs, counts = np.unique(
-            np.stack([self.alpha[self.askable], self.beta[self.askable]]), axis=1, return_counts=True
-        )
-        low, high = credible_interval(pairs[0], pairs[1])
+        low, high = credible_interval(self.alpha[self.askable], self.beta[self.askable])
         fresh = self.count - len(self.positions)
-        total = counts.sum() + fresh
-        return float(((high - low) @ counts + CREDIBILITY * fresh) / total) if total else float("nan")
+        total = len(low) + fresh
+        return float(((high - low).sum() + CREDIBILITY * fresh) / total) if total else float("nan")
 
     def _highest(self, size: int, generator: np.random.Generator) -> Positions:
         """The facts with the highest draws of theta, highest first."""
@@ -148,10 +145,21 @@ class Beliefs:
 
 
 def credible_interval(alpha: Floats, beta: Floats) -> tuple[Floats, Floats]:
-    """The central 90% of Beta distributions: lower and upper bounds, each of the shape of ``alpha``."""
+    """The central 90% of Beta distributions.
+
+    Args:
+        alpha, beta: shape (facts,), above 0.
+
+    Returns:
+        lower and upper bounds, each of shape (facts,), in [0, 1].
+
+    Cost: sorts the facts; the bounds are found once for each different pair of parameters, of which answers, being
+    counted, leave few.
+    """
+    pairs, places = np.unique(np.stack([alpha, beta]), axis=1, return_inverse=True)
     tail = (1 - CREDIBILITY) / 2
-    low, high = (np.asarray(stats.beta.ppf(mass, alpha, beta), dtype=np.float64) for mass in (tail, 1 - tail))
-    return low, high
+    low, high = (np.asarray(stats.beta.ppf(mass, *pairs), dtype=np.float64) for mass in (tail, 1 - tail))
+    return low[places], high[places]
 
 
 def highest_uniforms(count: int, size: int, generator: np.random.Generator) -> Floats:

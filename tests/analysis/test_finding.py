@@ -51,6 +51,7 @@ ENTITIES = [Entity(f"e{n}", f"name {n}", types=("t",)) for n in range(12)]
 # Six facts that share no entity, so that nothing is propagated between them; three of each relation.
 FACTS = [Fact(f"f{n}", f"e{2 * n}", f"r{n % 2}", f"e{2 * n + 1}") for n in range(6)]
 RELATIONS = [Relation("r0", "first"), Relation("r1", "second <b>")]
+LABELS = {relation.id: relation.label for relation in RELATIONS}
 
 
 def question_of(number: int) -> str:
@@ -110,7 +111,7 @@ def asked(graph: Graph) -> Graph:
     load(graph, WrittenSource(ENTITIES, FACTS, RELATIONS))
     graph.write("beliefs/begin_run", id="run", properties=PROPERTIES)
     for number, round_ in enumerate(ROUNDS, start=1):
-        apply_round(graph, Plan("run", as_of=20250101), "m", ["r0", "r1"], number, round_)
+        apply_round(graph, Plan("run", as_of=20250101), "m", LABELS, number, round_)
     return graph
 
 
@@ -174,7 +175,7 @@ def test_facts_are_grouped_by_what_they_are_about(graph: Graph) -> None:
     graph.write("beliefs/begin_run", id="run", properties=PROPERTIES)
     answers = ((facts[0], RIGHT), (facts[1], Verdict.REFUSED), (facts[2], WRONG))
     outcomes = [Outcome(FactKey(fact.subject, fact.id), verdict, fact.relation) for fact, verdict in answers]
-    apply_round(graph, Plan("run", as_of=20250101), "m", ["r0", "r1"], 1, outcomes)
+    apply_round(graph, Plan("run", as_of=20250101), "m", LABELS, 1, outcomes)
 
     def groups(**options: Any) -> dict[str, list[tuple[str, int, float]]]:
         finding = find_in_run(graph, "run", list, **options)
@@ -219,7 +220,7 @@ def test_facts_are_ranked_by_how_sure_one_can_be(asked: Graph) -> None:
 
 
 def test_a_fact_is_shown_by_a_question_that_went_as_it_is_listed(asked: Graph) -> None:
-    apply_round(asked, Plan("run", as_of=20250101), "m", ["r0", "r1"], 4, [outcome(0, WRONG), outcome(1, RIGHT)])
+    apply_round(asked, Plan("run", as_of=20250101), "m", LABELS, 4, [outcome(0, WRONG), outcome(1, RIGHT)])
     later = [
         outcome(0, RIGHT, "nobody to show", when=" Some won?"),
         outcome(0, WRONG, "Kyoto", when=" Lost?"),
@@ -255,7 +256,7 @@ def test_a_fact_that_its_neighbours_speak_against_is_not_surely_anything(
     load(graph, WrittenSource(ENTITIES, facts, RELATIONS))
     graph.write("beliefs/begin_run", id="run", properties=PROPERTIES)
     outcomes = [Outcome(FactKey("e0", fact.id), neighbours if fact.id != "g1" else own, "r0") for fact in facts]
-    apply_round(graph, Plan("run", as_of=20250101), "m", ["r0"], 1, outcomes)
+    apply_round(graph, Plan("run", as_of=20250101), "m", {"r0": "r0"}, 1, outcomes)
     finding = find_in_run(graph, "run", list)
     assert finding.overall.facts == 4
     listed = {"known": {fact.fact for fact in finding.known}, "unknown": {fact.fact for fact in finding.unknown}}
@@ -356,7 +357,7 @@ def test_a_measurement_says_nothing_of_rounds_and_finds_as_a_run_without_propaga
     load(graph, WrittenSource(ENTITIES, FACTS, RELATIONS))
     graph.write("beliefs/begin_run", id="run", properties=PROPERTIES | {"sampling": "iteration"})
     made = [outcome(number, verdict) for number, verdict in enumerate((RIGHT, WRONG, Verdict.REFUSED, UNASKABLE))]
-    apply_round(graph, Plan("run", as_of=20250101, propagation=False), "m", ["r0", "r1"], 1, made)
+    apply_round(graph, Plan("run", as_of=20250101, propagation=False), "m", LABELS, 1, made)
     run, measured = find_in_run(graph, "run", lambda: made), find_in_outcomes(graph, ABOUT, lambda: made)
     assert (measured.about.rounds, measured.about.sampling, measured.about.caveat) == (None, None, None)
     assert without_origin(run) == without_origin(measured)

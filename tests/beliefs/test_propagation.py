@@ -4,22 +4,27 @@ from collections import defaultdict
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as some
+from scipy import stats
 
 from kgprobe.asking.rounds import Plan, apply_round
+from kgprobe.beliefs.summary import interval_rows
 from kgprobe.errors import KgprobeError
 from kgprobe.graph.client import Graph
 from kgprobe.graph.ingest import load
+from kgprobe.graph.messages import encoded_bytes
 from kgprobe.probes.outcome import Outcome, Verdict
 from kgprobe.records import Fact
 from kgprobe.sampling.keys import FactKey
+from tests.asking.killed_run import HashEvidence
 from tests.beliefs.graphs import askable_of, random_graph
 from tests.written_source import WrittenSource
 
 AS_OF = 20200101
-ASKABLE = ["r0", "r1"]
+ASKABLE = {"r0": "is near", "r1": "is far from"}
 
 
 def naive(
@@ -54,12 +59,20 @@ def naive(
 
 
 def beliefs_in(graph: Graph, run: str) -> dict[str, tuple[int, int, int, int]]:
+    """Alpha, beta, right, wrong of a run's facts, where all that follows of them stands beside them."""
     text = (
         "MATCH ()-[b:BELIEF]->() WHERE b.run = $run "
-        "RETURN b.fact AS fact, b.alpha AS alpha, b.beta AS beta, b.right AS right, b.wrong AS wrong"
+        "RETURN properties(b) AS belief, b.alpha / (b.alpha + b.beta) AS theta ORDER BY b.fact"
     )
     rows = list(graph.run_text(text, {"run": run})[1])
-    found = {row["fact"]: (row["alpha"], row["beta"], row["right"], row["wrong"]) for row in rows}
+    beliefs = [row["belief"] for row in rows]
+    assert all(type(belief[name]) is float for belief in beliefs for name in ("alpha", "beta", "theta", "low", "high"))
+    assert [belief["theta"] for belief in beliefs] == [row["theta"] for row in rows]
+    alpha, beta, low, high = (
+        np.array([belief[name] for belief in beliefs]) for name in ("alpha", "beta", "low", "high")
+    )
+    assert np.allclose((low, high), stats.beta(alpha, beta).interval(0.9), rtol=1e-12) if beliefs else True
+    found = {one["fact"]: (one["alpha"], one["beta"], one["right"], one["wrong"]) for one in beliefs}
     assert len(found) == len(rows), "a fact has two beliefs in one run"
     return found
 
@@ -175,3 +188,56 @@ def test_runs_do_not_mix(graph: Graph) -> None:
         apply_round(graph, Plan(run, as_of=AS_OF), "m", ASKABLE, 1, outcomes_of(edges, {asked: verdict}))
     assert beliefs_in(graph, "one")[asked] == (2, 1, 0, 1)
     assert beliefs_in(graph, "two")[asked] == (1, 2, 1, 0)
+
+
+def test_a_belief_tells_what_it_is_about_and_what_was_asked_last(graph: Graph) -> None:
+    people, edges, relations = random_graph(6, 20, seed=4)
+    load(graph, WrittenSource(people, edges, relations))
+    asked, untold = (fact for fact in askable_of(edges)[:2])
+    begin(graph, "run")
+    for number, (verdict, question) in enumerate(
+        [
+            (Verdict.WRONG, "Which?"),
+            (Verdict.UNANSWERED, None),
+            (Verdict.RIGHT, "Which, again?"),
+            (Verdict.WRONG, None),
+        ],
+        1,
+    ):
+        evidence = HashEvidence((), question=question) if question else None
+        outcome = Outcome(FactKey(asked.subject, asked.id), verdict, asked.relation, evidence=evidence)
+        others = outcomes_of(edges, {untold.id: Verdict.UNASKABLE})
+        apply_round(graph, Plan("run", as_of=AS_OF), "m", ASKABLE, number, [outcome, *others])
+    text = (
+        "MATCH ()-[b:BELIEF]->() "
+        "RETURN b.fact AS fact, b.relation AS id, b.relation_label AS label, b.question AS question"
+    )
+    found = {row["fact"]: row for row in graph.run_text(text, {})[1]}
+    assert len(found) > 2
+    for fact in edges:
+        if fact.id in found:
+            assert (found[fact.id]["id"], found[fact.id]["label"]) == (fact.relation, ASKABLE[fact.relation])
+    questions = {fact: row["question"] for fact, row in found.items() if row["question"] is not None}
+    assert questions == {asked.id: "Which, again?"}
+
+
+@given(
+    some.dictionaries(
+        some.text(max_size=5), some.tuples(some.integers(0, 3), some.integers(1, 9), some.integers(1, 9))
+    ),
+    some.integers(1, 200),
+)
+def test_intervals_are_sent_in_parts_each_fact_once(facts: dict[str, tuple[int, int, int]], most_bytes: int) -> None:
+    touched = [
+        {"subject": f"s{subject}", "fact": fact, "alpha": float(alpha), "beta": float(beta)}
+        for fact, (subject, alpha, beta) in facts.items()
+    ]
+    sent = []
+    for part in interval_rows(touched, most_bytes):
+        assert len({row["subject"] for row in part}) == len(part)
+        size = sum(encoded_bytes(row) for row in part)
+        assert size <= most_bytes + 100 or sum(len(row["intervals"]) for row in part) == 1
+        sent += [(row["subject"], fact, *bounds) for row in part for fact, bounds in row["intervals"].items()]
+    expected = [(row["subject"], row["fact"], *stats.beta(row["alpha"], row["beta"]).interval(0.9)) for row in touched]
+    assert sorted(row[:2] for row in sent) == sorted(row[:2] for row in expected)
+    assert np.allclose([row[2:] for row in sorted(sent)], [row[2:] for row in sorted(expected)]) if sent else True

@@ -58,7 +58,7 @@ def test_relations(few_facts: Graph) -> None:
 BELIEFS = """
 UNWIND $rows AS row
 MATCH (s:Entity {id: row.subject})-[fact:FACT {id: row.fact}]->(o)
-CREATE (s)-[:BELIEF {run: row.run, fact: row.fact, model: row.run, alpha: row.alpha, beta: row.beta,
+CREATE (s)-[:BELIEF {run: row.run, fact: row.fact, model: row.run, theta: 1.0 * row.alpha / (row.alpha + row.beta),
                      right: row.right, wrong: row.wrong}]->(o)
 """
 
