@@ -1,6 +1,8 @@
 // What two runs, of two models say, believe of the same facts: those first on which they differ most. A fact is there if either
 // asked it; right and wrong count own answers, and theta, the probability of failing, also has what neighbours propagated (a run
-// that never came near a fact believes 0.5). For Neo4j Browser: :params {one: 'RUN', other: 'RUN', limit: 50}
+// that never came near a fact believes 0.5).
+// For Neo4j Browser: :params {one: 'RUN', other: 'RUN', limit: 50}
+// Unless given: {limit: 50}
 // Scans the beliefs. $one, $other: ids of runs, $limit
 //   -> relation, subject, object, one_right, one_wrong, one_theta, other_right, other_wrong, other_theta, difference, fact
 MATCH (s:Entity)-[belief:BELIEF]->(o:Entity)

@@ -1,5 +1,6 @@
 // Facts of the graph, at most $limit, whichever come first. Reads no further than that.
 // For Neo4j Browser: :params {as_of: null, limit: 100}
+// Unless given: {as_of: null, limit: 100}
 // $as_of: yyyymmdd, at which the facts hold; null for facts of any time, $limit
 //   -> fact, subject, subject_label, relation, relation_label, object, object_label, start, end, rank
 MATCH (s:Entity)-[f:FACT]->(o:Entity)

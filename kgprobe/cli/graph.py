@@ -2,6 +2,7 @@
 
 import re
 import sys
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -13,6 +14,12 @@ from kgprobe.servers.engines import DEFAULT, ENGINES
 if TYPE_CHECKING:
     from kgprobe.graph.queries import Query
     from kgprobe.servers.status import Status
+
+# What has no blank, bracket or quotation mark, or the ending of a file, is a name; no statement is either.
+_NO_STATEMENT = re.compile(r"[^\s()\[\]{}'\"]+|[^\n]*\.cypher")
+
+# A table is for reading.
+_TABLE_ROWS = 100
 
 
 class _Memory(click.ParamType[int]):
@@ -123,7 +130,7 @@ def status(graph: str | None, as_json: bool) -> None:
 
 
 @graph.command()
-@click.argument("name", metavar="[NAME|FILE|-]", required=False)
+@click.argument("statement", metavar="[CYPHER|NAME|FILE|-]", required=False)
 @click.option("--param", "params", multiple=True, metavar="NAME=VALUE", help="A parameter; VALUE is JSON or text.")
 @click.option(
     "--format",
@@ -136,38 +143,41 @@ def status(graph: str | None, as_json: bool) -> None:
 @click.option(
     "--limit",
     type=click.IntRange(min=1),
-    default=100,
-    show_default=True,
-    help="Rows that a table shows; others have all.",
+    help="Rows printed at most.  [default: 100 in a table, all in jsonl and csv]",
 )
 @graph_option
 @debug_option
-def query(name: str | None, params: tuple[str, ...], form: str, limit: int, graph: str | None) -> None:
+def query(statement: str | None, params: tuple[str, ...], form: str, limit: int | None, graph: str | None) -> None:
     """Run one Cypher query and print its rows.
 
-    The query is one of kgprobe's own, named as this command lists them when it is given none; a file; or stdin (-).
+    The query is a statement; or one of kgprobe's own, named as this command
+    lists them when it is given none; or a file; or stdin (-). A statement may
+    write: it is done as a whole or not at all, and a mistake is shown with its
+    line and column.
 
     \b
-    kgprobe graph query explore/neighbours --param id=Q142
-    echo 'MATCH (e:Entity) RETURN count(e)' | kgprobe graph query -
+    kgprobe graph query 'MATCH (n) RETURN count(n) AS n'
+    kgprobe graph query 'MATCH (e {id: $id}) RETURN e' --param id=Q142
+    kgprobe graph query explore/unknown --param limit=10
+    kgprobe graph query explore/around --param entity=France --limit 5
+    kgprobe graph query - < query.cypher
     """  # noqa: D301
-    from kgprobe.graph.parameters import check_parameters, parse_parameters
-    from kgprobe.graph.queries import QueryError, get_query, query_names
+    from kgprobe.graph.parameters import complete_parameters, parse_parameters
+    from kgprobe.graph.queries import QueryError, explore_names, get_query
     from kgprobe.graph.statements import parameters_in
     from kgprobe.servers.opening import open_graph
 
-    if name is None:
-        listed = [get_query(each) for each in query_names()]
+    if statement is None:
+        listed = [get_query(each) for each in explore_names()]
         rows = [
             {"query": each.name, "parameters": parameters_in(each.text), "question": each.about.partition("\n")[0]}
             for each in listed
         ]
-        _show_rows(["query", "parameters", "question"], rows, form, len(rows))
+        _show_rows(["query", "parameters", "question"], rows, form, limit)
         return
     try:
-        wanted = _find_query(name)
-        parameters = parse_parameters(params)
-        check_parameters(wanted, parameters)
+        wanted = _find_query(statement)
+        parameters = complete_parameters(wanted, parse_parameters(params))
     except QueryError as error:
         raise click.UsageError(str(error)) from error
     with open_graph(graph, ask_password=ask_password) as connection:
@@ -192,37 +202,55 @@ def shell(graph: str | None) -> None:
         sys.exit(1)
 
 
-def _find_query(name: str) -> "Query":
+def _find_query(statement: str) -> "Query":
     from pathlib import Path
 
     from kgprobe.errors import UnknownNameError
-    from kgprobe.graph.queries import get_query, query_names, query_of_text
+    from kgprobe.graph.queries import get_query, query_names, query_of_text, suggestion
 
-    if name in query_names():
-        return get_query(name)
-    if name == "-":
-        return query_of_text(sys.stdin.read(), name)
-    if Path(name).is_file():
-        return query_of_text(Path(name).read_text(encoding="utf-8"), name)
-    raise UnknownNameError(f"There is no query and no file {name!r}. The queries are: {', '.join(query_names())}.")
+    if statement in query_names():
+        return get_query(statement)
+    if statement == "-":
+        return query_of_text(sys.stdin.read(), statement)
+    if _is_file(statement):
+        return query_of_text(Path(statement).read_text(encoding="utf-8"), statement)
+    if _NO_STATEMENT.fullmatch(statement):
+        raise UnknownNameError(f"There is no query and no file {statement!r}{suggestion(statement)}")
+    return query_of_text(statement, "The statement")
 
 
-def _show_rows(columns: list[str], rows: Any, form: str, limit: int) -> None:
+def _is_file(path: str) -> bool:
+    from pathlib import Path
+
+    try:
+        return Path(path).is_file()
+    except OSError:
+        # A statement is longer than names of files may be.
+        return False
+
+
+def _show_rows(columns: list[str], rows: Any, form: str, limit: int | None) -> None:
     from rich.console import Console
 
     from kgprobe.report import rows as report
 
     out = sys.stdout
+    if limit is None and form == "table":
+        limit = _TABLE_ROWS
+    remaining = iter(rows)
+    printed = islice(remaining, limit)
     if form == "jsonl":
-        for line in report.json_lines(rows):
+        for line in report.json_lines(printed):
             out.write(f"{line}\n")
     elif form == "csv":
-        report.write_csv(columns, rows, out)
+        report.write_csv(columns, printed, out)
     else:
-        shown, count = report.table(columns, rows, limit)
-        Console(file=out).print(shown)
-        if count > limit:
-            click.echo(f"{limit} of {count} rows; --limit shows more, --format jsonl and csv have all.", err=True)
+        Console(file=out).print(report.table(columns, printed, limit)[0])
+    # They are read to the end, or nothing of the statement would be kept.
+    left_out = sum(1 for _ in remaining)
+    if limit is not None and left_out:
+        more = ", --format jsonl and csv have all" if form == "table" else ""
+        click.echo(f"{limit} of {limit + left_out} rows; --limit shows more{more}.", err=True)
 
 
 def _show_status(status: "Status") -> None:

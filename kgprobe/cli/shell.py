@@ -1,5 +1,6 @@
-"""The Cypher prompt: statements over several lines, tables, timing, and a few words that begin with a colon."""
+"""The Cypher prompt: statements over several lines, tables, plans, timing, and a few words that begin with a colon."""
 
+import re
 import shlex
 import sys
 import time
@@ -9,26 +10,38 @@ from typing import Any
 
 from rich.console import Console
 
+from kgprobe.cli.completion import completer_of, vocabulary_of
 from kgprobe.errors import KgprobeError
 from kgprobe.files import home
 from kgprobe.graph.client import Graph
-from kgprobe.graph.parameters import check_parameters, parse_parameters
-from kgprobe.graph.queries import Query, get_query, query_names
+from kgprobe.graph.parameters import complete_parameters, parse_assignment, parse_map, parse_parameters
+from kgprobe.graph.plans import QueryPlan, asks_for_plan, plan_of
+from kgprobe.graph.queries import Query, explore_names, get_query
 from kgprobe.graph.statements import parameters_in, split_statements
 from kgprobe.graph.values import cell
+from kgprobe.report.plans import plan_shown
 from kgprobe.report.rows import table
 
 # A table is for reading; programs take `kgprobe graph query --format jsonl`.
 ROWS_SHOWN = 200
 
 HELP = """\
-Cypher, ended by a semicolon; it may span lines. Ctrl-C drops what is typed or running, Ctrl-D leaves.
-:queries                   list kgprobe's own queries
-:run NAME name=value …     run one of them
-:param name=value          set a parameter for the statements that follow; the value is JSON or text
-:params                    list the parameters that are set
-:help                      this
-:exit                      leave"""
+Cypher, ended by a semicolon; it may span lines. A statement is done as a
+whole or not at all. EXPLAIN before it shows its plan and does not run it,
+PROFILE runs it and shows what that took.
+
+:queries                  list kgprobe's own queries
+:run NAME name=value …    run one of them; a value is JSON or text
+:param name => value      set a parameter for what follows: :param id => 'Q142'
+:params {name: value, …}  set several, as Cypher or JSON writes them
+:params                   list those that are set
+:help                     this
+:exit, exit, quit         leave, as Ctrl-D does
+
+Tab completes keywords, labels, relationship types, properties, and names of
+queries. Ctrl-C drops what is typed or running."""
+
+_LEAVING = re.compile(r"\s*(?:exit|quit)\s*;?\s*", re.IGNORECASE)
 
 
 class _LeaveError(Exception):
@@ -75,7 +88,7 @@ def pieces(lines: Iterable[str]) -> Iterator[str]:
     """What can be executed, from lines: commands (one line each) and statements (to their semicolon, or the end)."""
     typed = ""
     for line in lines:
-        if not typed and line.lstrip().startswith(":"):
+        if not typed and _is_command(line):
             yield line.strip()
             continue
         ended, typed = split_statements(typed + line)
@@ -87,12 +100,15 @@ def pieces(lines: Iterable[str]) -> Iterator[str]:
 
 def is_complete(typed: str) -> bool:
     """Whether Enter should run what is typed, rather than begin another line."""
-    return typed.lstrip().startswith(":") or not split_statements(typed)[1]
+    return _is_command(typed) or not split_statements(typed)[1]
+
+
+def _is_command(typed: str) -> bool:
+    return typed.lstrip().startswith(":") or _LEAVING.fullmatch(typed) is not None
 
 
 def _converse(shell: Shell) -> None:
     from prompt_toolkit import PromptSession
-    from prompt_toolkit.completion import WordCompleter
     from prompt_toolkit.history import FileHistory
     from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
 
@@ -114,7 +130,7 @@ def _converse(shell: Shell) -> None:
         multiline=True,
         prompt_continuation="       > ",
         key_bindings=keys,
-        completer=WordCompleter([*_COMMANDS, *query_names()], WORD=True),
+        completer=completer_of(vocabulary_of(shell.graph), list(_COMMANDS)),
         complete_while_typing=False,
     )
     while True:
@@ -130,6 +146,8 @@ def _converse(shell: Shell) -> None:
 def execute(shell: Shell, piece: str) -> None:
     """Run one command or statement; an error is a message, and the shell goes on."""
     try:
+        if _LEAVING.fullmatch(piece):
+            raise _LeaveError
         if piece.startswith(":"):
             word, _, rest = piece.partition(" ")
             if word not in _COMMANDS:
@@ -138,7 +156,7 @@ def execute(shell: Shell, piece: str) -> None:
         else:
             taken = parameters_in(piece)
             given = {name: value for name, value in shell.parameters.items() if name in taken}
-            _run(shell, Query("The statement", piece, ":param name=value sets one."), given)
+            _run(shell, Query("The statement", piece, ":param name => value sets one."), given)
     except KgprobeError as error:
         shell.failures += 1
         _say(shell, f"Error: {error}", style="red")
@@ -148,13 +166,20 @@ def execute(shell: Shell, piece: str) -> None:
 
 
 def _run(shell: Shell, query: Query, parameters: Mapping[str, Any]) -> None:
-    check_parameters(query, parameters)
+    complete = complete_parameters(query, parameters)
+    plans: list[QueryPlan | None] = []
     began = time.perf_counter()
-    columns, rows = shell.graph.run_text(query.text, parameters)
+    columns, rows = shell.graph.run_text(query.text, complete, lambda summary: plans.append(plan_of(summary)))
     shown, count = table(columns, rows, ROWS_SHOWN)
     milliseconds = (time.perf_counter() - began) * 1000
-    if columns:
+    plan = plans[0] if plans else None
+    # What was only explained has columns, but was not run.
+    if columns and (count or plan is None):
         shell.out.print(shown)
+    if plan is not None:
+        shell.out.print(plan_shown(plan))
+    elif asks_for_plan(query.text):
+        _say(shell, f"{shell.graph.server} tells no plan of this statement.")
     left_out = f", {count - ROWS_SHOWN} of them not shown" if count > ROWS_SHOWN else ""
     _say(shell, f"{count} {'row' if count == 1 else 'rows'}{left_out}, {milliseconds:.0f} ms")
 
@@ -165,7 +190,7 @@ def _say(shell: Shell, message: str, style: str | None = None) -> None:
 
 
 def _queries(shell: Shell, _: str) -> None:
-    listed = [get_query(name) for name in query_names()]
+    listed = [get_query(name) for name in explore_names()]
     rows = [{"query": query.name, "question": query.about.partition("\n")[0]} for query in listed]
     shell.out.print(table(["query", "question"], rows, len(rows))[0])
 
@@ -184,10 +209,13 @@ def _run_named(shell: Shell, typed: str) -> None:
 
 
 def _set_parameter(shell: Shell, typed: str) -> None:
-    shell.parameters |= parse_parameters([typed])
+    shell.parameters |= parse_assignment(typed)
 
 
-def _parameters(shell: Shell, _: str) -> None:
+def _parameters(shell: Shell, typed: str) -> None:
+    if typed:
+        shell.parameters |= parse_map(typed)
+        return
     for name, value in shell.parameters.items():
         shell.out.print(f"{name} = {cell(value)}", markup=False, highlight=False)
 

@@ -13,14 +13,14 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, TypeVar
 
-from neo4j import READ_ACCESS, WRITE_ACCESS, ManagedTransaction, Record, Result, Session
+from neo4j import READ_ACCESS, WRITE_ACCESS, ManagedTransaction, Record, Result, ResultSummary, Session
 from neo4j.exceptions import ConstraintError
 
 from kgprobe.errors import ArgumentError, KgprobeError
 from kgprobe.files import home
 from kgprobe.graph.driver import answers, explained, make_driver
 from kgprobe.graph.messages import MESSAGE_BYTES, encoded_bytes
-from kgprobe.graph.parameters import check_parameters
+from kgprobe.graph.parameters import complete_parameters
 from kgprobe.graph.places import showing_the_place
 from kgprobe.graph.queries import find_query, get_query
 from kgprobe.graph.rows import Rows
@@ -169,8 +169,8 @@ class Graph:
 
         Args:
             query: one statement; or a name, such as ``explore/neighbours``, as
-                :func:`~kgprobe.graph.queries.query_names` lists them.
-            parameters: what the statement calls ``$name``.
+                :func:`~kgprobe.graph.queries.explore_names` lists them.
+            parameters: what the statement calls ``$name``; a query by name may have defaults for some.
 
         Raises:
             UnknownNameError: there is no query of that name.
@@ -180,8 +180,7 @@ class Graph:
         Cost: that of the query; all of its rows are held in memory.
         """
         wanted = find_query(query)
-        check_parameters(wanted, parameters)
-        columns, rows = self.run_text(wanted.text, parameters)
+        columns, rows = self.run_text(wanted.text, complete_parameters(wanted, parameters))
         return Rows(tuple(columns), tuple(rows))
 
     def read(self, query: str, **parameters: Any) -> list[Row]:
@@ -236,10 +235,15 @@ class Graph:
         with self._in_use():
             return self._wait_for(ask)
 
-    def run_text(self, text: str, parameters: Mapping[str, Any]) -> tuple[list[str], Iterator[Row]]:
+    def run_text(
+        self, text: str, parameters: Mapping[str, Any], on_summary: Callable[[ResultSummary], None] | None = None
+    ) -> tuple[list[str], Iterator[Row]]:
         """Run Cypher that a user wrote, in one explicit transaction; columns, and rows as they come.
 
         Everything is committed when the rows have been read to their end, and rolled back if they are not.
+
+        Args:
+            on_summary: called then with what the driver says of the statement, its plan among it.
 
         Raises:
             KgprobeError: the graph refuses it; where the statement is at fault, the message shows the place.
@@ -254,6 +258,8 @@ class Graph:
             with self._in_use(), showing_the_place(address, text), session, transaction:
                 for record in self._records(result):
                     yield {column: record[column] for column in columns}
+                if on_summary is not None:
+                    on_summary(self._wait_for(result.consume))
                 self._wait_for(transaction.commit)
 
         try:

@@ -4,6 +4,7 @@ A name is a file's path below ``cypher/`` without its ending, such as ``load/fac
 what it answers, which parameters it takes and what it returns.
 """
 
+import difflib
 import re
 from dataclasses import dataclass
 from functools import cache
@@ -82,9 +83,21 @@ def get_query(name: str) -> Query:
         UnknownNameError: there is no such file.
     """
     if name not in query_names():
-        raise UnknownNameError(f"There is no query {name!r}; there are: {', '.join(query_names())}.")
+        raise UnknownNameError(f"There is no query {name!r}{suggestion(name)}")
     text = files("kgprobe.cypher").joinpath(f"{name}.cypher").read_text(encoding="utf-8")
     return Query(name=name, text=text, about=about_of(text))
+
+
+def suggestion(name: str) -> str:
+    """The end of a message about a name that no query has: the nearest of those for people, or all of them."""
+    called = {known.partition("/")[2]: known for known in explore_names()}
+    near = difflib.get_close_matches(name.rpartition("/")[2], called, n=1)
+    return f"; did you mean {called[near[0]]}?" if near else f"; there are: {', '.join(explore_names())}."
+
+
+def explore_names() -> tuple[str, ...]:
+    """The names of the queries that are for people, sorted; the others are steps of what kgprobe does."""
+    return tuple(name for name in query_names() if name.startswith("explore/"))
 
 
 @cache

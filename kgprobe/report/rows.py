@@ -14,8 +14,8 @@ from kgprobe.graph.values import cell, plain
 from kgprobe.texts import spreadsheet_cell, visible
 
 
-def table(columns: Sequence[str], rows: Iterable[Row], limit: int) -> tuple[Table, int]:
-    """A table of the first rows, and how many there were in all; every row is read."""
+def table(columns: Sequence[str], rows: Iterable[Row], limit: int | None) -> tuple[Table, int]:
+    """A table of the first rows, all where there is no limit, and how many there were in all; every row is read."""
     shown = Table()
     for column in columns:
         shown.add_column(Text(visible(column)), overflow="fold")

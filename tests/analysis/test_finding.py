@@ -219,6 +219,21 @@ def test_facts_are_ranked_by_how_sure_one_can_be(asked: Graph) -> None:
     assert find_in_run(asked, "run", outcomes, shown=1).unknown == finding.unknown[:1]
 
 
+def test_queries_for_people_tell_what_a_finding_tells(asked: Graph) -> None:
+    finding = find_in_run(asked, "run", outcomes)
+    for query, facts in (("explore/unknown", finding.unknown), ("explore/known", finding.known)):
+        rows = asked.query(query)
+        assert [row["fact"] for row in rows] == [fact.fact for fact in facts]
+        for row, fact in zip(rows, facts, strict=True):
+            assert (row["right"], row["wrong"], row["subject"]) == (fact.right, fact.wrong, fact.subject)
+            told = (row["theta"], row["low"], row["high"])
+            assert told == pytest.approx((fact.theta, fact.low, fact.high), rel=1e-12)
+            assert row["question"] == fact.question
+    by_relation = {row["relation"]: row["known"] for row in asked.query("explore/by_relation")}
+    groups = {group.name: group.win_rate.value for group in finding.groupings[0].groups}
+    assert by_relation == {"r0": groups["first"], "r1": groups["second <b>"]}
+
+
 def test_a_fact_is_shown_by_a_question_that_went_as_it_is_listed(asked: Graph) -> None:
     apply_round(asked, Plan("run", as_of=20250101), "m", LABELS, 4, [outcome(0, WRONG), outcome(1, RIGHT)])
     later = [

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from kgprobe.graph.client import Endpoint
-from kgprobe.graph.queries import query_names
+from kgprobe.graph.queries import explore_names
 from tests.cli.inprocess import run as kgprobe
 from tests.servers.servers import servers_on
 
@@ -100,14 +100,58 @@ def test_wrong_parameters_are_named(tmp_path: Path) -> None:
 def test_an_unknown_query_is_wrong_usage() -> None:
     done = kgprobe("graph", "query", "explore/nieghbours")
     assert done.returncode == 2
-    assert "explore/neighbours" in done.stderr
+    assert "no file 'explore/nieghbours'; did you mean explore/neighbours?" in done.stderr
+    assert "load/" not in done.stderr
     assert "Traceback" not in done.stderr
 
 
-def test_query_without_a_name_lists_all() -> None:
+@pytest.mark.parametrize("name", ["relations", "./my queries.cypher", "q.cypher"])
+def test_what_can_only_be_a_name_is_no_statement(name: str) -> None:
+    done = kgprobe("graph", "query", name)
+    assert done.returncode == 2
+    assert f"There is no query and no file '{name}'" in done.stderr
+
+
+def test_a_statement_on_the_command_line(at: dict[str, str]) -> None:
+    done = kgprobe("graph", "query", "UNWIND [1, 2, 3] AS n RETURN n * $by AS n;", "--param", "by=2", **at)
+    assert "│ 6 │" in done.stdout
+    none = kgprobe("graph", "query", "RETURN(1)AS n", "--format", "csv", **at)
+    assert none.stdout == "n\n1\n"
+    # Longer than names of files may be.
+    long = kgprobe("graph", "query", f"RETURN size('{'x' * 5000}') AS n", "--format", "csv", **at)
+    assert long.stdout == "n\n5000\n"
+    wrong = kgprobe("graph", "query", "MATCH (n) RETUN n", **at)
+    assert wrong.returncode == 1
+    assert "line 1, column 11" in wrong.stderr
+    two = kgprobe("graph", "query", "RETURN 1; RETURN 2", **at)
+    assert two.returncode == 2
+    assert "The statement holds 2 statements where one is expected" in two.stderr
+    missing = kgprobe("graph", "query", "RETURN $x AS x", **at)
+    assert missing.returncode == 2
+    assert "The statement needs the parameter x" in missing.stderr
+
+
+@pytest.mark.parametrize(("form", "lines"), [("jsonl", 2), ("csv", 3), ("table", 6)])
+def test_no_more_rows_are_printed_than_asked_for_and_all_is_done(at: dict[str, str], form: str, lines: int) -> None:
+    kgprobe("graph", "query", "MATCH (n:Limited) DETACH DELETE n", **at)
+    statement = "UNWIND range(1, 1500) AS n CREATE (:Limited {n: n}) RETURN n"
+    done = kgprobe("graph", "query", statement, "--format", form, "--limit", "2", **at)
+    assert len(done.stdout.splitlines()) == lines
+    assert "2 of 1500 rows" in done.stderr
+    count = kgprobe("graph", "query", "MATCH (n:Limited) RETURN count(n) AS n", "--format", "csv", **at)
+    assert count.stdout == "n\n1500\n"
+
+
+def test_the_help_fits_a_terminal() -> None:
+    shown = kgprobe("graph", "query", "--help").stdout
+    assert "kgprobe graph query 'MATCH (n) RETURN count(n) AS n'" in shown
+    assert max(map(len, shown.splitlines())) < 80
+
+
+def test_query_without_a_name_lists_those_for_people() -> None:
     done = kgprobe("graph", "query", "--format", "jsonl")
     listed = [json.loads(line) for line in done.stdout.splitlines()]
-    assert [each["query"] for each in listed] == list(query_names())
+    assert [each["query"] for each in listed] == list(explore_names())
     assert all(each["question"] for each in listed)
 
 

@@ -1,6 +1,7 @@
 """The Cypher prompt, from a pipe and at a terminal."""
 
 import fcntl
+import json
 import os
 import pty
 import signal
@@ -9,15 +10,19 @@ import subprocess
 import sys
 import termios
 import time
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kgprobe.cli.shell import is_complete, pieces
-from kgprobe.graph.client import Endpoint
-from kgprobe.graph.parameters import parse_parameters
+from kgprobe.cli.completion import LABELS, PROPERTIES, TYPES, Vocabulary, candidates, vocabulary_of
+from kgprobe.cli.shell import HELP, is_complete, pieces
+from kgprobe.errors import KgprobeError
+from kgprobe.graph.client import Endpoint, Graph
+from kgprobe.graph.literals import parse_literal
+from kgprobe.graph.parameters import parse_assignment, parse_map, parse_parameters
 from kgprobe.graph.queries import QueryError
 from kgprobe.graph.statements import parameters_in, split_statements
 from tests.servers.servers import clean_environment, kgprobe
@@ -78,10 +83,84 @@ def test_parameters_are_json_or_text() -> None:
         parse_parameters(["=1"])
 
 
+@pytest.mark.parametrize(
+    ("typed", "value"),
+    [
+        ("1", 1),
+        ("-.5", -0.5),
+        ("1e3", 1000.0),
+        ("TRUE", True),
+        ("null", None),
+        (r"'it\'s \u00eb'", "it's ë"),
+        ('"a\\nb"', "a\nb"),
+        ("[1, 'x', []]", [1, "x", []]),
+        ("{x: 1, `odd name`: {y: 'a'}, 'z': null}", {"x": 1, "odd name": {"y": "a"}, "z": None}),
+        ('{"x": [1, {"y": "a"}]}', {"x": [1, {"y": "a"}]}),
+    ],
+)
+def test_values_are_cypher_or_json(typed: str, value: object) -> None:
+    assert parse_assignment(f"name  =>{typed}") == {"name": value}
+    assert parse_map(f"{{name: {typed}, other: 2}}") == {"name": value, "other": 2}
+
+
+@pytest.mark.parametrize(
+    "typed",
+    [
+        "",
+        "France",
+        "1 2",
+        "[1,]",
+        "[1,,2]",
+        "{a 1}",
+        "{1: 2}",
+        "'a",
+        "date()",
+        "[" * 10_000,
+        "9" * 5000,
+        r"'\U99999999'",
+    ],
+)
+def test_what_is_no_value_is_refused(typed: str) -> None:
+    with pytest.raises(QueryError, match="is no value"):
+        parse_assignment(f"name => {typed}")
+
+
+@given(
+    st.recursive(
+        st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
+        lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
+        max_leaves=8,
+    )
+)
+def test_json_is_read_as_it_is(value: object) -> None:
+    assert parse_literal(json.dumps(value)) == value
+    # In a map as Cypher writes it, what JSON writes is a value, too.
+    assert parse_map(f"{{name: {json.dumps(value, ensure_ascii=False)}}}") == {"name": value}
+
+
+@given(st.text("[]{}'\"\\:,1ae.-` ", max_size=20))
+def test_any_text_is_a_value_or_refused(text: str) -> None:
+    with suppress(QueryError):
+        parse_literal(text)
+
+
 def test_pieces_are_commands_and_statements() -> None:
-    lines = [":param a=1\n", "RETURN\n", "  $a;\n", ":help\n", "RETURN 2; RETURN 3\n", ":is no command here\n"]
+    lines = [
+        ":param a => 1\n",
+        "exit\n",
+        "RETURN\n",
+        "quit\n",
+        ";\n",
+        "RETURN\n",
+        "  $a;\n",
+        ":help\n",
+        "RETURN 2; RETURN 3\n",
+        ":is no command here\n",
+    ]
     assert list(pieces(lines)) == [
-        ":param a=1",
+        ":param a => 1",
+        "exit",
+        "RETURN\nquit",
         "RETURN\n$a".replace("\n", "\n  "),
         ":help",
         "RETURN 2",
@@ -94,13 +173,16 @@ def test_pieces_are_commands_and_statements() -> None:
 
 def test_a_pipe_of_statements(endpoint: Endpoint) -> None:
     typed = (
-        ":param name=\"Zo\\u00eb\"\n:params\nRETURN\n  'hi; ' + $name AS greeting;\nRETURN nonsense(;\n"
+        ":param name => \"Zo\\u00eb\"\n:params {a: 1, b: ['x']}\n:params\n:params [1]\n:param a=1\n"
+        "RETURN\n  'hi; ' + $name AS greeting;\nRETURN nonsense(;\n"
         "RETURN $nobody AS x;\n"
         ":run explore/ready\n:run explore/nothing\n:nothing\n:queries\n:help\nUNWIND range(1, 250) AS i RETURN i;\n"
         "RETURN 'last' AS without_semicolon"
     )
     done = kgprobe("graph", "shell", typed=typed, **at(endpoint))
-    assert "name = Zoë" in done.stdout
+    assert 'name = Zoë\na = 1\nb = ["x"]\n' in done.stdout
+    assert "'[1]' is not of the form {name: value}" in done.stderr
+    assert "'a=1' is not of the form name => value" in done.stderr
     assert "│ hi; Zoë  │" in done.stdout
     assert "│ true   │" in done.stdout
     assert "explore/neighbours" in done.stdout
@@ -110,17 +192,115 @@ def test_a_pipe_of_statements(endpoint: Endpoint) -> None:
     assert "250 rows, 50 of them not shown" in done.stderr
     assert "│ last" in done.stdout
     assert "needs the parameter nobody" in done.stderr
-    assert "There is no query 'explore/nothing'" in done.stderr
+    assert "There is no query 'explore/nothing'; there are: explore/around" in done.stderr
+    assert "load/" not in done.stdout + done.stderr
     assert "There is no command :nothing" in done.stderr
-    assert done.stderr.count("Error: ") == 4
+    assert done.stderr.count("Error: ") == 6
     assert done.returncode == 1
     assert "Traceback" not in done.stderr
 
 
-def test_exit_leaves_at_once(endpoint: Endpoint) -> None:
-    done = kgprobe("graph", "shell", typed=":exit\nRETURN 'never' AS word;\n", **at(endpoint))
+@pytest.mark.parametrize("word", [":exit", "exit", "QUIT;", " quit "])
+def test_exit_leaves_at_once(endpoint: Endpoint, word: str) -> None:
+    assert is_complete(word)
+    done = kgprobe("graph", "shell", typed=f"{word}\nRETURN 'never' AS word;\n", **at(endpoint))
     assert done.returncode == 0
     assert "never" not in done.stdout
+
+
+@pytest.mark.parametrize("word", ["EXPLAIN", "profile", "// first\nPROFILE"])
+def test_plans_are_shown(endpoint: Endpoint, word: str) -> None:
+    statement = f"{word} MATCH (e:Entity {{id: 'nobody'}})-[f:FACT]->(o) RETURN o.id AS id;"
+    done = kgprobe("graph", "shell", typed=statement, COLUMNS="100", **at(endpoint))
+    assert done.returncode == 0, done.stderr
+    if "neo4j" in str(endpoint.folder):
+        lines = done.stdout.splitlines()
+        # Each operator is indented below the one that takes its rows.
+        operators = [line[2:].split("│")[0].rstrip() for line in lines if line.startswith("│ ")]
+        operators = [name for name in operators if name]
+        assert operators[0] == "ProduceResults"
+        assert [len(name) - len(name.lstrip()) for name in operators] == list(range(len(operators)))
+        assert ("hits" in lines[1]) == (word != "EXPLAIN")
+    else:
+        assert "MATCH RELATIONSHIP (e)-[f:FACT]->(o)" in done.stdout
+    assert "0 rows" in done.stderr
+    assert "tells no plan" not in done.stderr
+
+
+def test_a_profile_shows_its_rows_too(endpoint: Endpoint) -> None:
+    done = kgprobe("graph", "shell", typed="PROFILE UNWIND [41, 42] AS n RETURN n;", **at(endpoint))
+    assert "│ 42 │" in done.stdout
+    assert "2 rows" in done.stderr
+    plain = kgprobe("graph", "shell", typed="UNWIND [41, 42] AS n RETURN n;", **at(endpoint))
+    assert plain.stdout in done.stdout
+    assert len(plain.stdout) < len(done.stdout)
+
+
+def test_help_tells_all_in_lines_that_fit() -> None:
+    assert max(map(len, HELP.splitlines())) < 80
+    for word in (":param id => 'Q142'", ":params {", "exit, quit", "EXPLAIN", "PROFILE", "Tab"):
+        assert word in HELP
+
+
+WORDS = Vocabulary(
+    lambda: [
+        {"kind": "label", "name": "Film"},
+        {"kind": "type", "name": "FILMED_IN"},
+        {"kind": "property", "name": "film_year"},
+    ]
+)
+
+
+@pytest.mark.parametrize(
+    ("before", "some", "none"),
+    [
+        ("MATCH (e:", ["Film", "Entity"], ["FACT", "id"]),
+        ("MATCH (e:fi", ["Film"], ["FILMED_IN", "film_year", "Entity"]),
+        ("MATCH (e)-[f:", ["FILMED_IN", "FACT"], ["Film"]),
+        ("MATCH (e)-[:FACT|fi", ["FILMED_IN"], ["Film"]),
+        ("MATCH (e {", ["film_year", "id"], ["Film"]),
+        ("MATCH (e {id: 'Q1', fi", ["film_year"], ["Film"]),
+        ("MATCH (e) WHERE e.fi", ["film_year"], ["Film"]),
+        ("MATCH (e) RETURN e.", ["film_year", "label"], ["Film"]),
+        ("mat", ["MATCH"], ["Film"]),
+        ("MATCH (e)\nret", ["RETURN"], ["MATCH"]),
+        (":ru", [":run"], [":exit", "RETURN"]),
+        (":run explore/un", ["explore/unknown"], ["explore/known"]),
+        (":run ", ["explore/around"], ["load/facts"]),
+        ("RETURN {a: ", [], ["film_year", "Film"]),
+        ("RETURN '(e:", [], ["FACT"]),
+        ("", [], ["MATCH"]),
+    ],
+)
+def test_names_are_completed_where_they_belong(before: str, some: list[str], none: list[str]) -> None:
+    typed, found = candidates(before, WORDS, [":run", ":exit"])
+    assert before.endswith(typed)
+    assert set(some) <= set(found)
+    assert not set(none) & set(found)
+
+
+def test_names_of_the_graph_are_read_once_and_when_needed(endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch) -> None:
+    with Graph(endpoint) as graph:
+        graph.query("MERGE (a:Completed {completed: 1})-[r:COMPLETES]->(a)")
+        asked = []
+        read = graph.read
+        monkeypatch.setattr(graph, "read", lambda *names, **how: (asked.append(names), read(*names, **how))[1])
+        words = vocabulary_of(graph)
+        assert asked == []
+        assert {"Completed", *LABELS} <= set(words.of("label"))
+        assert {"COMPLETES", *TYPES} <= set(words.of("type"))
+        # Of the engine that tells none, those that every graph of kgprobe has.
+        assert set(PROPERTIES) <= set(words.of("property"))
+        assert ("completed" in words.of("property")) == ("neo4j" in str(endpoint.folder))
+        assert asked == [("explore/vocabulary",)]
+        graph.query("MATCH (n:Completed) DETACH DELETE n")
+
+
+def test_a_graph_that_does_not_answer_leaves_the_names_that_all_have() -> None:
+    def fail() -> list[dict[str, str]]:
+        raise KgprobeError("nobody there")
+
+    assert Vocabulary(fail).of("type") == sorted(TYPES)
 
 
 def test_a_failing_statement_changes_nothing(endpoint: Endpoint) -> None:

@@ -1,8 +1,16 @@
 """The queries people start with, on both engines, against the same expected rows."""
 
-import pytest
+import re
+from collections.abc import Iterable
+from typing import Any
 
-from kgprobe.graph.client import Graph
+import pytest
+from scipy import stats
+
+from kgprobe.graph.client import Graph, Row
+from kgprobe.graph.parameters import complete_parameters, default_parameters, parse_map
+from kgprobe.graph.queries import explore_names, get_query
+from kgprobe.graph.statements import parameters_in
 
 
 def test_ready(graph: Graph) -> None:
@@ -58,35 +66,55 @@ def test_relations(few_facts: Graph) -> None:
 BELIEFS = """
 UNWIND $rows AS row
 MATCH (s:Entity {id: row.subject})-[fact:FACT {id: row.fact}]->(o)
-CREATE (s)-[:BELIEF {run: row.run, fact: row.fact, model: row.run, theta: 1.0 * row.alpha / (row.alpha + row.beta),
-                     right: row.right, wrong: row.wrong}]->(o)
+CREATE (s)-[belief:BELIEF {run: row.run, fact: row.fact, model: row.run, relation: fact.relation,
+                           relation_label: row.label, theta: 1.0 * row.alpha / (row.alpha + row.beta),
+                           low: row.low, high: row.high, right: row.right, wrong: row.wrong}]->(o)
+SET belief.question = row.question, belief.unaskable = row.unaskable
+"""
+RUNS = """
+UNWIND $rows AS row
+CREATE (:Run {id: row.id, model: row.model, probe: 'distractors', round: row.round, asked: row.asked,
+              started: row.started})
 """
 
 
 @pytest.fixture
 def believed(few_facts: Graph) -> Graph:
-    columns = ("run", "subject", "fact", "right", "wrong", "alpha", "beta")
+    columns = ("run", "subject", "fact", "right", "wrong", "alpha", "beta", "question", "unaskable")
     rows = [
-        ("a", "Q142", "f1", 3, 0, 1, 4),
-        ("b", "Q142", "f1", 0, 2, 4, 1),
+        ("a", "Q142", "f1", 3, 0, 1, 4, "The capital of France is …", None),
+        ("b", "Q142", "f1", 0, 2, 4, 1, "The capital of France is …", None),
         # Of the second run only what neighbours said.
-        ("a", "Q183", "f2", 0, 1, 2, 1),
-        ("b", "Q183", "f2", 0, 0, 1, 2),
+        ("a", "Q183", "f2", 0, 1, 2, 1, "The capital of Germany is …", None),
+        ("b", "Q183", "f2", 0, 0, 1, 2, None, None),
         # Of the first run nothing; of both nothing of their own; of another run.
-        ("b", "Q142", "f3", 1, 2, 3, 2),
-        ("a", "Q183", "f4", 0, 0, 9, 1),
-        ("b", "Q183", "f4", 0, 0, 1, 9),
-        ("c", "Q142", "f5", 9, 0, 1, 10),
-        ("c", "Q142", "f1", 9, 0, 1, 10),
+        ("b", "Q142", "f3", 1, 2, 3, 2, "France borders …", None),
+        ("a", "Q183", "f4", 0, 0, 9, 1, None, None),
+        ("b", "Q183", "f4", 0, 0, 1, 9, None, "it has no name"),
+        ("c", "Q142", "f5", 9, 0, 1, 10, "Which?", None),
+        ("c", "Q142", "f1", 9, 0, 1, 10, "The capital of France is …", None),
     ]
-    list(few_facts.run_text(BELIEFS, {"rows": [dict(zip(columns, row, strict=True)) for row in rows]})[1])
+    made = [dict(zip(columns, row, strict=True)) for row in rows]
+    for row in made:
+        low, high = stats.beta(row["alpha"], row["beta"]).interval(0.9)
+        row |= {"low": float(low), "high": float(high), "label": "P99" if row["fact"] == "f5" else "an old label"}
+    few_facts.query(BELIEFS, rows=made)
+    begun = [
+        {"id": "c", "model": "demo", "round": 1, "asked": 18, "started": "2026-01-01T00:00:00+00:00"},
+        {"id": "a", "model": "demo", "round": 2, "asked": 4, "started": "2026-01-02T00:00:00+00:00"},
+        {"id": "b", "model": "other", "round": 3, "asked": 5, "started": "2026-01-03T00:00:00+00:00"},
+    ]
+    few_facts.query(RUNS, rows=begun)
     return few_facts
+
+
+def rounded(rows: Iterable[Row]) -> list[tuple[Any, ...]]:
+    return [tuple(round(value, 3) if isinstance(value, float) else value for value in row.values()) for row in rows]
 
 
 def test_two_models_are_compared(believed: Graph) -> None:
     rows = believed.read("explore/compare_models", one="a", other="b", limit=10)
-    found = [tuple(round(value, 3) if isinstance(value, float) else value for value in row.values()) for row in rows]
-    assert found == [
+    assert rounded(rows) == [
         ("capital", "France", "Paris", 3, 0, 0.2, 0, 2, 0.8, 0.6, "f1"),
         ("capital", "Germany", "Bonn", 0, 1, 0.667, 0, 0, 0.333, 0.333, "f2"),
         ("shares border with", "France", "Germany", 0, 0, 0.5, 1, 2, 0.6, 0.1, "f3"),
@@ -100,3 +128,101 @@ def test_two_models_are_compared(believed: Graph) -> None:
     turned = believed.read("explore/compare_models", one="b", other="a", limit=10)
     assert (turned[0]["fact"], turned[0]["one_theta"], turned[0]["other_right"]) == ("f1", 0.8, 3)
     assert believed.read("explore/compare_models", one="d", other="e", limit=10) == []
+
+
+FACT_COLUMNS = (
+    *("run", "relation", "subject", "object", "theta", "low", "high", "right", "wrong", "question", "fact"),
+)
+
+
+def test_what_a_model_most_surely_does_not_know(believed: Graph) -> None:
+    # Of the run begun last, and of another; with the relation's label as it is now.
+    latest = believed.query("explore/unknown")
+    assert latest.columns == FACT_COLUMNS
+    assert rounded(latest) == [
+        ("b", "capital", "France", "Paris", 0.8, 0.473, 0.987, 0, 2, "The capital of France is …", "f1"),
+        ("b", "shares border with", "France", "Germany", 0.6, 0.249, 0.902, 1, 2, "France borders …", "f3"),
+    ]
+    # As Neo4j Browser gives numbers.
+    assert list(believed.query("explore/unknown", run="b", limit=1.0)) == list(latest)[:1]
+    assert [row["fact"] for row in believed.query("explore/unknown", run="a")] == ["f2"]
+    assert (
+        list(believed.query("explore/unknown", run="c")) == list(believed.query("explore/unknown", run="no run")) == []
+    )
+
+
+def test_what_a_model_most_surely_knows(believed: Graph) -> None:
+    assert list(believed.query("explore/known")) == []
+    rows = believed.query("explore/known", run="c")
+    assert rows.columns == FACT_COLUMNS
+    # A relation that nothing describes goes by what the belief calls it.
+    assert rounded(rows) == [
+        ("c", "capital", "France", "Paris", 0.091, 0.005, 0.259, 9, 0, "The capital of France is …", "f1"),
+        ("c", "P99", "France", "France", 0.091, 0.005, 0.259, 9, 0, "Which?", "f5"),
+    ]
+
+
+def test_what_a_run_is_least_sure_of(believed: Graph) -> None:
+    rows = believed.query("explore/uncertain", run="b")
+    assert rows.columns == FACT_COLUMNS
+    # Not what could not be asked.
+    assert [(row["fact"], round(row["high"] - row["low"], 3)) for row in rows] == [
+        ("f2", 0.751),
+        ("f3", 0.654),
+        ("f1", 0.514),
+    ]
+    believed.query("MATCH ()-[b:BELIEF]->() SET b.low = 0.25, b.high = 0.75")
+    assert [row["fact"] for row in believed.query("explore/uncertain", run="b")] == ["f3", "f2", "f1"]
+
+
+def test_what_a_run_found_by_relation(believed: Graph) -> None:
+    rows = believed.query("explore/by_relation")
+    assert rows.columns == ("run", "relation", "relation_label", "asked", "theta", "known")
+    assert rounded(rows) == [("b", "P36", "capital", 1, 0.8, 0.0), ("b", "P47", "shares border with", 1, 0.6, 0.0)]
+    assert rounded(believed.query("explore/by_relation", run="a")) == [("a", "P36", "capital", 2, 0.433, 0.5)]
+    assert rounded(believed.query("explore/by_relation", run="c"))[1][:4] == ("c", "P99", "P99", 1)
+
+
+@pytest.mark.parametrize("entity", ["Q142", "France"])
+def test_what_a_run_believes_around_an_entity(believed: Graph, entity: str) -> None:
+    rows = believed.query("explore/around", entity=entity)
+    assert rows.columns == FACT_COLUMNS
+    assert [(row["fact"], row["right"], row["wrong"], row["question"]) for row in rows] == [
+        ("f1", 0, 2, "The capital of France is …"),
+        ("f3", 1, 2, "France borders …"),
+        ("f4", 0, 0, None),
+        ("f5", None, None, None),
+    ]
+    assert rounded(rows)[3] == ("b", "P99", "France", "France", None, None, None, None, None, None, "f5")
+    assert [row["fact"] for row in believed.query("explore/around", entity=entity, run="c", limit=2.0)] == ["f1", "f5"]
+    assert list(believed.query("explore/around", entity="Q142' OR true //")) == []
+    # Where nothing was ever asked, there are the facts.
+    believed.query("MATCH (run:Run) DELETE run")
+    assert {row["run"] for row in believed.query("explore/around", entity=entity)} == {None}
+
+
+def test_runs(believed: Graph) -> None:
+    rows = believed.query("explore/runs")
+    assert rows.columns == ("run", "model", "probe", "rounds", "asked", "begun")
+    assert [tuple(row.values()) for row in rows] == [
+        ("b", "other", "distractors", 3, 5, "2026-01-03T00:00:00+00:00"),
+        ("a", "demo", "distractors", 2, 4, "2026-01-02T00:00:00+00:00"),
+        ("c", "demo", "distractors", 1, 18, "2026-01-01T00:00:00+00:00"),
+    ]
+
+
+def test_the_words_that_a_graph_has(few_facts: Graph) -> None:
+    rows = [(row["kind"], row["name"]) for row in few_facts.query("explore/vocabulary")]
+    assert {("label", "Entity"), ("label", "Type"), ("type", "FACT"), ("type", "INSTANCE_OF")} <= set(rows)
+    assert {kind for kind, _ in rows} <= {"label", "type", "property"}
+    assert rows == sorted(set(rows))
+
+
+@pytest.mark.parametrize("name", explore_names())
+def test_a_query_for_people_shows_all_of_its_parameters_as_they_are_written(name: str) -> None:
+    query = get_query(name)
+    shown = re.findall(r"^For Neo4j Browser: :params (\{.*\})$", query.about, re.MULTILINE)
+    parameters = {name: value for text in shown for name, value in parse_map(text).items()}
+    assert sorted(parameters) == parameters_in(query.text)
+    assert default_parameters(query).items() <= parameters.items()
+    assert complete_parameters(query, parameters) == parameters

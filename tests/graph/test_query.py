@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from kgprobe.errors import KgprobeError, UnknownNameError
 from kgprobe.graph.client import Graph
-from kgprobe.graph.queries import QueryError, find_query, query_names
+from kgprobe.graph.queries import QueryError, explore_names, find_query, query_names
 from kgprobe.graph.rows import Rows
 
 
@@ -50,8 +50,25 @@ def test_a_frame_holds_values_as_json_knows_them(few_facts: Graph) -> None:
 
 @pytest.mark.parametrize("name", ["explore/nieghbours", "ready", "a-b/c_d"])
 def test_what_could_only_be_a_name_is_one(name: str) -> None:
-    with pytest.raises(UnknownNameError, match=f"no query '{name}'; there are: .*explore/neighbours"):
+    with pytest.raises(UnknownNameError, match=f"no query '{name}'; ") as caught:
         find_query(name)
+    near = {"explore/nieghbours": "explore/neighbours", "ready": "explore/ready"}.get(name)
+    if near:
+        assert str(caught.value).endswith(f"; did you mean {near}?")
+    else:
+        # What people can use, not what loads or deletes.
+        assert str(caught.value).endswith(f"; there are: {', '.join(explore_names())}.")
+        assert "load/" not in str(caught.value)
+
+
+def test_a_query_has_defaults_where_its_comment_says_so(few_facts: Graph) -> None:
+    assert len(few_facts.query("explore/facts")) == 5
+    assert len(few_facts.query("explore/facts", limit=2)) == 2
+    assert few_facts.query("// Unless given: {a: [1], b: 'x'}\nRETURN $a AS a, $b AS b", b=2)[0] == {"a": [1], "b": 2}
+    with pytest.raises(QueryError, match="explore/around needs the parameter entity"):
+        few_facts.query("explore/around")
+    with pytest.raises(QueryError, match="is no value"):
+        few_facts.query("// Unless given: {a: France}\nRETURN $a AS a")
 
 
 def test_every_name_is_found_and_every_text_is_one_statement() -> None:

@@ -1,0 +1,32 @@
+// The facts that an entity is the subject or the object of, with what a run believes of each; those that the model most probably
+// fails on first, then those that the run never came near.
+// For Neo4j Browser: :params {entity: 'France', run: null, limit: 25}
+// Unless given: {run: null, limit: 25}
+// Scans the entities for the label, and reads all facts of the entity. $entity: id or label, $run: id of a run, null for the one
+// begun last, $limit
+//   -> run, relation, subject, object, theta, low, high, right, wrong, question, fact
+OPTIONAL MATCH (begun:Run)
+WHERE $run IS NULL OR begun.id = $run
+WITH begun.id AS run, begun.started AS started
+ORDER BY started DESC, run DESC
+LIMIT 1
+CALL {
+  MATCH (e:Entity {id: $entity})
+  RETURN e
+  UNION
+  MATCH (e:Entity)
+  WHERE e.label = $entity
+  RETURN e
+}
+MATCH (e)-[f:FACT]-(:Entity)
+WITH DISTINCT run, f
+WITH run, f, startNode(f) AS s, endNode(f) AS o
+OPTIONAL MATCH (s)-[belief:BELIEF {run: run, fact: f.id}]->(o)
+WITH run, f, s, o, belief
+ORDER BY coalesce(belief.theta, -1.0) DESC, f.id
+LIMIT toInteger($limit)
+OPTIONAL MATCH (r:Relation {id: f.relation})
+RETURN run, coalesce(r.label, f.relation) AS relation, s.label AS subject, o.label AS object, belief.theta AS theta,
+       belief.low AS low, belief.high AS high, belief.right AS right, belief.wrong AS wrong, belief.question AS question,
+       f.id AS fact
+ORDER BY coalesce(theta, -1.0) DESC, fact

@@ -1,0 +1,17 @@
+// What a run found by relation: how many facts were asked, the mean of E[theta], the probability that the model fails on one, and
+// the share that the model knows, which is that of facts with more right answers than wrong ones (the win rate of findings).
+// For Neo4j Browser: :params {run: null}
+// Unless given: {run: null}
+// Scans the beliefs. $run: id of a run, null for the one begun last  ->  run, relation, relation_label, asked, theta, known
+MATCH (begun:Run)
+WHERE $run IS NULL OR begun.id = $run
+WITH begun.id AS run, begun.started AS started
+ORDER BY started DESC, run DESC
+LIMIT 1
+MATCH (:Entity)-[belief:BELIEF]->(:Entity)
+WHERE belief.run = run AND belief.right + belief.wrong > 0
+WITH run, belief.relation AS relation, max(belief.relation_label) AS called, count(*) AS asked, avg(belief.theta) AS theta,
+     avg(CASE WHEN belief.right > belief.wrong THEN 1.0 ELSE 0.0 END) AS known
+OPTIONAL MATCH (r:Relation {id: relation})
+RETURN run, relation, coalesce(r.label, called) AS relation_label, asked, theta, known
+ORDER BY asked DESC, relation

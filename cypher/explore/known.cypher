@@ -1,0 +1,21 @@
+// The facts that a model most surely knows, by a run: answered right more often than wrong, and E[theta], the probability that
+// it fails, below one half; those with the lowest upper bound of theta first, as findings list them.
+// For Neo4j Browser: :params {run: null, limit: 25}
+// Unless given: {run: null, limit: 25}
+// Scans the beliefs. $run: id of a run, null for the one begun last, $limit
+//   -> run, relation, subject, object, theta, low, high, right, wrong, question, fact
+MATCH (begun:Run)
+WHERE $run IS NULL OR begun.id = $run
+WITH begun.id AS run, begun.started AS started
+ORDER BY started DESC, run DESC
+LIMIT 1
+MATCH (s:Entity)-[belief:BELIEF]->(o:Entity)
+WHERE belief.run = run AND belief.right > belief.wrong AND belief.theta < 0.5
+WITH run, s, belief, o
+ORDER BY belief.high, belief.fact
+LIMIT toInteger($limit)
+OPTIONAL MATCH (r:Relation {id: belief.relation})
+RETURN run, coalesce(r.label, belief.relation_label) AS relation, s.label AS subject, o.label AS object,
+       belief.theta AS theta, belief.low AS low, belief.high AS high, belief.right AS right, belief.wrong AS wrong,
+       belief.question AS question, belief.fact AS fact
+ORDER BY high, fact
