@@ -128,8 +128,9 @@ loader = Loader(
     Sentences come with --templates, or afterwards: see `kgprobe templates`.
 
     \b
-    kgprobe load sparql --center Q183 --center Q142 --steps 3 --contact you@example.org
-    kgprobe load sparql --center Q11660 --min-sitelinks 20 --with-alias --templates relations.jsonl
+    kgprobe load sparql --center Q183 --steps 3 --contact you@example.org
+    kgprobe load sparql --center Q11660 --min-sitelinks 20 --with-alias \\
+        --templates relations.jsonl
     """,
     options=SparqlOptions,
     open=_open,

@@ -223,7 +223,8 @@ loader = Loader(
 
     \b
     kgprobe load table films.csv
-    kgprobe load table --entities entities.jsonl.gz --facts facts.tsv.gz --relations relations.jsonl
+    kgprobe load table --entities entities.jsonl.gz --facts facts.tsv.gz \\
+        --relations relations.jsonl
     """,
     options=TableOptions,
     open=_open,

@@ -332,7 +332,7 @@ loader = Loader(
     summary="""Load Wikidata's JSON: a dump, or a part of one (plain, .gz, .bz2).
 
     \b
-    kgprobe load wikidata latest-all.json.gz --type Q6256 --relation P36 --relation P30
+    kgprobe load wikidata latest-all.json.gz --type Q6256 --relation P36
     kgprobe load wikidata Q22.json --language de --language en
     """,
     options=DumpOptions,

@@ -17,6 +17,10 @@ from kgprobe.options import Option, options_of
 
 Command: TypeAlias = Callable[..., Any]
 
+# Longer lists of choices stand in the help of an option, not in place of its value.
+_LISTED = 40
+_METAVARS: Mapping[type, str] = {int: "N", float: "X"}
+
 
 class OptionsFirst(cloup.Command):
     """A command whose help lists the options of no section first."""
@@ -107,7 +111,10 @@ def _decorator(option: Option, defaults: Mapping[str, Any]) -> Callable[[Command
     default = defaults.get(option.name, None if option.required else option.default)
     flag = flag_of(option)
     names = [flag, option.name]
-    told = about.help + (f"  [default: {about.shown_default}]" if about.shown_default else "")
+    listed = ""
+    if choices is not None and len("|".join(choices)) > _LISTED:
+        listed = f" One of {', '.join(choices)}."
+    told = about.help + listed + (f"  [default: {about.shown_default}]" if about.shown_default else "")
     if option.type is bool:
         if default is True:
             names[-2] = f"{flag}/--no-{flag[2:]}"
@@ -121,7 +128,7 @@ def _decorator(option: Option, defaults: Mapping[str, Any]) -> Callable[[Command
         multiple=option.several,
         default=None if default == () else default,
         show_default=about.shown_default is None and default not in (None, (), ""),
-        metavar=about.metavar or {int: "N", float: "X"}.get(option.type if choices is None else str),
+        metavar=about.metavar or ("NAME" if listed else _METAVARS.get(option.type if choices is None else str)),
         envvar=about.variable,
         show_envvar=about.variable is not None,
         help=told,

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from kgprobe.cli.groups import Group
 from kgprobe.cli.options import ask_password, debug_option, graph_option, json_option
 from kgprobe.servers.engine import LEAST_MEMORY
 from kgprobe.servers.engines import DEFAULT, ENGINES
@@ -39,7 +40,7 @@ class _Memory(click.ParamType[int]):
         return mebibytes
 
 
-@click.group()
+@click.group(cls=Group)
 def graph() -> None:
     """Start, stop and query the graph server.
 
@@ -245,7 +246,8 @@ def _show_rows(columns: list[str], rows: Any, form: str, limit: int | None) -> N
     elif form == "csv":
         report.write_csv(columns, printed, out)
     else:
-        Console(file=out).print(report.table(columns, printed, limit)[0])
+        console = Console(file=out)
+        console.print(report.table(columns, printed, limit, console.width)[0])
     # They are read to the end, or nothing of the statement would be kept.
     left_out = sum(1 for _ in remaining)
     if limit is not None and left_out:

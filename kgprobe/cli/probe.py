@@ -8,6 +8,7 @@ import cloup
 
 from kgprobe.cli.found import print_found
 from kgprobe.cli.from_options import OptionsFirst, given_options
+from kgprobe.cli.groups import Group
 from kgprobe.cli.options import (
     Common,
     FactsAsked,
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
 SHOWN_PROBLEMS = 20
 
 
-class _Probes(click.Group):
+class _Probes(Group):
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
         return list(PROBES.names())
 

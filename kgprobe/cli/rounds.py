@@ -11,6 +11,7 @@ import cloup
 
 from kgprobe.cli.found import print_found
 from kgprobe.cli.from_options import OptionsFirst, flag_of, given_options
+from kgprobe.cli.groups import Group
 from kgprobe.cli.options import (
     Common,
     ask_password,
@@ -38,7 +39,7 @@ if TYPE_CHECKING:
 _FIRST = "distractors"
 
 
-@click.group()
+@click.group(cls=Group)
 def rounds() -> None:
     """Ask a model about the graph, round by round.
 
@@ -88,7 +89,8 @@ def _begin() -> click.Command:
         \b
         kgprobe rounds run --model demo
         kgprobe rounds run --model demo --probe questions --rounds 4 --batch 32
-        kgprobe rounds run --model openai:NAME --probe questions --max-cost 2 --price-in 0.15 --price-out 0.6
+        kgprobe rounds run --model openai:NAME --probe questions \\
+            --max-cost 2 --price-in 0.15 --price-out 0.6
         """  # noqa: D301
         from kgprobe.asking.watch import Stop
         from kgprobe.library.rounds import run_names, run_rounds

@@ -6,6 +6,7 @@ import click
 import cloup
 
 from kgprobe.cli.from_options import OptionsFirst, given_options
+from kgprobe.cli.groups import Group
 from kgprobe.cli.looks import show_look
 from kgprobe.cli.options import (
     Common,
@@ -34,7 +35,7 @@ def _limit_option(help_: str) -> "Callable[[click.decorators.FC], click.decorato
     return cloup.option("--limit", type=click.IntRange(min=1), default=10, show_default=True, help=help_)
 
 
-@click.group()
+@click.group(cls=Group)
 def sample() -> None:
     """Look at what would be asked, and why."""
 
@@ -57,8 +58,9 @@ def distractors(facts: tuple[str, ...], model: str | None, given: dict[str, Any]
 
     \b
     kgprobe sample distractors --fact "Q142 P36 Q90"
-    kgprobe sample distractors --fact "France capital Paris" --strategy semantic --distractors 20
-    kgprobe sample distractors --fact "France | capital | Paris" --strategy exact-optimal --model demo
+    kgprobe sample distractors --fact "France capital Paris" --distractors 20
+    kgprobe sample distractors --fact "France | capital | Paris" \\
+        --strategy exact-optimal --model demo
     """  # noqa: D301
     from rich.console import Console
 
@@ -87,7 +89,7 @@ def negatives(facts: tuple[str, ...], limit: int, common: Common) -> None:
 
     \b
     kgprobe sample negatives --fact "France capital Paris"
-    kgprobe sample negatives --fact "United States | head of state | Donald Trump" --limit 50
+    kgprobe sample negatives --fact "Germany | capital | Berlin" --limit 50
     """  # noqa: D301
     from kgprobe.library.samples import sample_negatives
     from kgprobe.servers.opening import open_graph
@@ -107,7 +109,7 @@ def questions(facts: tuple[str, ...], given: dict[str, Any], common: Common) -> 
     """Which question would be asked about the fact with this --seed, in which prompt, and what is right.
 
     \b
-    kgprobe sample questions --fact "France capital Paris" --difficulty easy --seed 3
+    kgprobe sample questions --fact "France capital Paris" --difficulty easy
     """  # noqa: D301
     from kgprobe.library.samples import sample_questions
     from kgprobe.servers.opening import open_graph

@@ -170,7 +170,7 @@ def _run(shell: Shell, query: Query, parameters: Mapping[str, Any]) -> None:
     plans: list[QueryPlan | None] = []
     began = time.perf_counter()
     columns, rows = shell.graph.run_text(query.text, complete, lambda summary: plans.append(plan_of(summary)))
-    shown, count = table(columns, rows, ROWS_SHOWN)
+    shown, count = table(columns, rows, ROWS_SHOWN, shell.out.width)
     milliseconds = (time.perf_counter() - began) * 1000
     plan = plans[0] if plans else None
     # What was only explained has columns, but was not run.

@@ -10,6 +10,7 @@ import cloup
 import msgspec
 
 from kgprobe.cli.from_options import OptionsFirst, given_options
+from kgprobe.cli.groups import Group
 from kgprobe.cli.options import (
     Common,
     FactsAsked,
@@ -17,6 +18,7 @@ from kgprobe.cli.options import (
     common_options,
     debug_option,
     facts_options,
+    full_option,
     graph_option,
     json_option,
     model_option,
@@ -37,6 +39,7 @@ from kgprobe.library.options import (
 )
 from kgprobe.probes.distractors import DistractorOptions
 from kgprobe.search.strategies import STRATEGIES
+from kgprobe.texts import visible
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -45,7 +48,7 @@ if TYPE_CHECKING:
     from kgprobe.models.model import Model
 
 
-@click.group()
+@click.group(cls=Group)
 def study() -> None:
     """Analyses of the measures and of the rounds: each a table, plots and the data behind both.
 
@@ -62,50 +65,54 @@ def study() -> None:
     type=click.Choice(STRATEGIES.names()),
     multiple=True,
     default=STRATEGIES.names(),
-    show_default=True,
-    help="Compare this one; repeatable.",
+    metavar="NAME",
+    help=f"Compare this one; repeatable. One of {', '.join(STRATEGIES.names())}.  [default: all]",
 )
 @given_options((None, DistractorOptions), defaults=STRATEGIES_DEFAULTS, left_out=("strategy",))
+@full_option
 @common_options
 def strategies(
-    model: str, asked: FactsAsked, strategies: tuple[str, ...], given: dict[str, Any], common: Common
+    model: str, asked: FactsAsked, strategies: tuple[str, ...], given: dict[str, Any], common: Common, full: bool
 ) -> None:
     """Which strategy retrieves the hardest distractors: mean Min@n for n up to --distractors."""
     from kgprobe.library.studies import study_strategies
 
-    _study_facts(study_strategies, model, asked, common, {**given, "strategies": strategies})
+    _study_facts(study_strategies, model, asked, common, {**given, "strategies": strategies}, full)
 
 
 @study.command(cls=OptionsFirst)
 @model_option()
 @facts_options
 @given_options((None, DistractorOptions), defaults=DISTRACTORS_DEFAULTS)
+@full_option
 @common_options
-def distractors(model: str, asked: FactsAsked, given: dict[str, Any], common: Common) -> None:
+def distractors(model: str, asked: FactsAsked, given: dict[str, Any], common: Common, full: bool) -> None:
     """How many distractors are enough: means, and whether the order of the facts has settled."""
     from kgprobe.library.studies import study_distractors
 
-    _study_facts(study_distractors, model, asked, common, given)
+    _study_facts(study_distractors, model, asked, common, given, full)
 
 
 @study.command(cls=OptionsFirst)
 @model_option()
 @facts_options
 @given_options((None, DistractorOptions), defaults=SENTENCES_DEFAULTS)
+@full_option
 @common_options
-def sentences(model: str, asked: FactsAsked, given: dict[str, Any], common: Common) -> None:
+def sentences(model: str, asked: FactsAsked, given: dict[str, Any], common: Common, full: bool) -> None:
     """How many cloze sentences are enough: the measure over subsets of each fact's sentences."""
     from kgprobe.library.studies import study_sentences
 
-    _study_facts(study_sentences, model, asked, common, given)
+    _study_facts(study_sentences, model, asked, common, given, full)
 
 
 @study.command(cls=OptionsFirst)
 @models_option("Repeat it for each model.")
 @facts_options
 @given_options((None, DistractorOptions), defaults=SIZES_DEFAULTS)
+@full_option
 @common_options
-def sizes(models: tuple[str, ...], asked: FactsAsked, given: dict[str, Any], common: Common) -> None:
+def sizes(models: tuple[str, ...], asked: FactsAsked, given: dict[str, Any], common: Common, full: bool) -> None:
     """Does a larger model know more: Avg@n of several models against their numbers of parameters."""
     from kgprobe.library.studies import study_sizes
     from kgprobe.servers.opening import open_graph
@@ -117,15 +124,16 @@ def sizes(models: tuple[str, ...], asked: FactsAsked, given: dict[str, Any], com
 
     with open_graph(common.graph, ask_password=ask_password) as graph, measuring("Measuring") as watch:
         result = study_sizes(graph, models, open_model=opened, watch=watch, **_about(asked, common), **given)
-    show(result, common.as_json)
+    show(result, common.as_json, full)
 
 
 @study.command(cls=OptionsFirst)
 @cloup.argument("table", type=click.Path(exists=True, dir_okay=False, path_type=Path))
 @model_option()
 @given_options((None, MeasuresOptions))
+@full_option
 @common_options
-def robustness(table: Path, model: str, given: dict[str, Any], common: Common) -> None:
+def robustness(table: Path, model: str, given: dict[str, Any], common: Common, full: bool) -> None:
     """How much measures mind flawed sentences: τ between flawed and corrected verbalizations.
 
     TABLE is a CSV file, one sentence a line with its correction; ids and labels of the triple, and when it held. The
@@ -137,15 +145,16 @@ def robustness(table: Path, model: str, given: dict[str, Any], common: Common) -
     """  # noqa: D301, E501
     from kgprobe.library.measure_studies import study_robustness
 
-    _study_measures(study_robustness, model, table, common, given)
+    _study_measures(study_robustness, model, table, common, given, full)
 
 
 @study.command(cls=OptionsFirst)
 @cloup.argument("scores", type=click.Path(exists=True, dir_okay=False, path_type=Path))
 @model_option()
 @given_options((None, MeasuresOptions))
+@full_option
 @common_options
-def calibration(scores: Path, model: str, given: dict[str, Any], common: Common) -> None:
+def calibration(scores: Path, model: str, given: dict[str, Any], common: Common, full: bool) -> None:
     """How well measures agree with people: cross-validated Kendall's τ with human scores.
 
     SCORES is a CSV file with a header, or a JSON list of objects, with the subject, relation and object of facts (ids)
@@ -158,7 +167,7 @@ def calibration(scores: Path, model: str, given: dict[str, Any], common: Common)
     """  # noqa: D301
     from kgprobe.library.measure_studies import study_calibration
 
-    _study_measures(study_calibration, model, scores, common, given)
+    _study_measures(study_calibration, model, scores, common, given, full)
 
 
 @study.command(cls=OptionsFirst)
@@ -170,10 +179,11 @@ def calibration(scores: Path, model: str, given: dict[str, Any], common: Common)
 )
 @given_options((None, SyntheticOptions), (None, ReplayOptions))
 @seed_option
+@full_option
 @graph_option
 @json_option
 @debug_option
-def sampling(run: str | None, given: dict[str, Any], seed: int, graph: str | None, as_json: bool) -> None:
+def sampling(run: str | None, given: dict[str, Any], seed: int, full: bool, graph: str | None, as_json: bool) -> None:
     """Which strategy of sampling learns most from as many requests: replays, no model is asked.
 
     Thompson sampling and Monte Carlo, each with propagation and without, and iteration are replayed against facts of
@@ -185,11 +195,16 @@ def sampling(run: str | None, given: dict[str, Any], seed: int, graph: str | Non
     opened = open_graph(graph, ask_password=ask_password) if run is not None else nullcontext()
     with opened as connection, counting("Replaying", "replays") as watch:
         result = study_sampling(connection, run, seed=seed, watch=watch, **given)
-    show(result, as_json)
+    show(result, as_json, full)
 
 
 def _study_facts(
-    made: "Callable[..., StudyResult]", model: str, asked: FactsAsked, common: Common, given: dict[str, Any]
+    made: "Callable[..., StudyResult]",
+    model: str,
+    asked: FactsAsked,
+    common: Common,
+    given: dict[str, Any],
+    full: bool,
 ) -> None:
     """Make a study of what a model says of facts, and print it."""
     from kgprobe.servers.opening import open_graph
@@ -198,11 +213,16 @@ def _study_facts(
         opened = open_asked(models, model)
         with measuring(f"Measuring {model}") as watch:
             result = made(graph, opened, models=models, watch=watch, **_about(asked, common), **given)
-    show(result, common.as_json)
+    show(result, common.as_json, full)
 
 
 def _study_measures(
-    made: "Callable[..., StudyResult]", model: str, file: Path, common: Common, given: dict[str, Any]
+    made: "Callable[..., StudyResult]",
+    model: str,
+    file: Path,
+    common: Common,
+    given: dict[str, Any],
+    full: bool,
 ) -> None:
     """Make a study that sets measures side by side, and print it."""
     from kgprobe.servers.opening import open_graph
@@ -213,7 +233,7 @@ def _study_measures(
             result = made(
                 graph, opened, file, seed=common.seed, as_of=common.as_of, models=models, watch=watch, **given
             )
-    show(result, common.as_json)
+    show(result, common.as_json, full)
 
 
 def _about(asked: FactsAsked, common: Common) -> dict[str, Any]:
@@ -226,8 +246,12 @@ def _about(asked: FactsAsked, common: Common) -> dict[str, Any]:
     }
 
 
-def show(result: "StudyResult", as_json: bool) -> None:
-    """Print a study's verdict, its table and where its page and data are, or the same as JSON."""
+def show(result: "StudyResult", as_json: bool, full: bool) -> None:
+    """Print what a study found, and in the end its verdict and its page; or the same as JSON.
+
+    Args:
+        full: whether the table and all notes are printed, however long they are.
+    """
     tell_missing(result.missing)
     page, table = result.page(), result.table()
     if as_json:
@@ -248,6 +272,10 @@ def show(result: "StudyResult", as_json: bool) -> None:
 
     (verdict,) = notes_of([result.study.verdict])
     verdict.stylize("bold")
-    Console().print(Group(verdict, rich_table(replace(table, notes=())), *notes_of(table.notes)))
-    click.echo(f"Page: {page.as_uri()}")
+    if full:
+        Console().print(Group(rich_table(replace(table, notes=())), *notes_of(table.notes)))
+    else:
+        click.echo(f"{visible(table.title)}: {len(table.rows):,} rows and {len(table.notes):,} notes, with --full.")
+    Console().print(verdict)
     click.echo(f"Data: {result.data}")
+    click.echo(f"Page: {page.as_uri()}")

@@ -10,6 +10,7 @@ import click
 import cloup
 
 from kgprobe.cli.from_options import OptionsFirst
+from kgprobe.cli.groups import Group
 from kgprobe.cli.looks import show_look, show_notes, show_tables
 from kgprobe.cli.options import (
     Common,
@@ -45,7 +46,7 @@ def _output_option(help_: str) -> Callable[[F], F]:
     )
 
 
-@click.group()
+@click.group(cls=Group)
 def templates() -> None:
     """Look at, check and write the sentences that facts are put in.
 
@@ -193,7 +194,7 @@ def convert(files: tuple[Path, ...], output: Path, force: bool, as_json: bool) -
 
     \b
     kgprobe templates convert BEAR -o templates.jsonl
-    kgprobe templates convert relations.jsonl P19.jsonl P20.jsonl -o templates.jsonl
+    kgprobe templates convert relations.jsonl P19.jsonl -o templates.jsonl
     kgprobe templates check templates.jsonl
     kgprobe load table --relations templates.jsonl
     """  # noqa: D301

@@ -86,7 +86,6 @@ class FactSample(Look):
                 "object": named.fact.object_label,
                 "since": named.fact.start,
                 "until": named.fact.end,
-                "fact": named.fact.key.fact,
             }
             for named in self.facts
         ]

@@ -6,6 +6,7 @@ from itertools import islice
 from typing import Any, TextIO
 
 import msgspec
+from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
@@ -13,19 +14,58 @@ from kgprobe.graph.client import Row
 from kgprobe.graph.values import cell, plain
 from kgprobe.texts import spreadsheet_cell, visible
 
+# So many characters of a long cell can be read in a column; what lines take beside each.
+_READABLE = 12
+_BORDERS = 3
 
-def table(columns: Sequence[str], rows: Iterable[Row], limit: int | None) -> tuple[Table, int]:
-    """A table of the first rows, all where there is no limit, and how many there were in all; every row is read."""
-    shown = Table()
-    for column in columns:
-        shown.add_column(Text(visible(column)), overflow="fold")
+
+def table(
+    columns: Sequence[str], rows: Iterable[Row], limit: int | None, width: int | None = None
+) -> tuple[RenderableType, int]:
+    """A table of the first rows, all where there is no limit, and how many there were in all; every row is read.
+
+    Args:
+        width: of the terminal, in characters: where the columns would be too narrow to be read, a row is shown as a
+            list of its values, one a line. None folds them however narrow they are.
+    """
     remaining = iter(rows)
-    count = 0
-    for row in islice(remaining, limit):
-        values = [row[column] for column in columns]
-        shown.add_row(*(Text(cell(value), justify=_side(value)) for value in values))
-        count += 1
-    return shown, count + sum(1 for _ in remaining)
+    shown = [[row[column] for column in columns] for row in islice(remaining, limit)]
+    names = [visible(column) for column in columns]
+    told = [[cell(value) for value in values] for values in shown]
+    drawn = _records(names, told) if width is not None and not _fits(names, told, width) else _grid(names, shown, told)
+    return drawn, len(shown) + sum(1 for _ in remaining)
+
+
+def _grid(names: Sequence[str], rows: Sequence[Sequence[Any]], told: Sequence[Sequence[str]]) -> Table:
+    grid = Table()
+    for name in names:
+        grid.add_column(Text(name), overflow="fold")
+    for values, cells in zip(rows, told, strict=True):
+        grid.add_row(*(Text(text, justify=_side(value)) for value, text in zip(values, cells, strict=True)))
+    return grid
+
+
+def _fits(names: Sequence[str], told: Sequence[Sequence[str]], width: int) -> bool:
+    """Whether each column has room for its name and for what is short, or for a good part of what is long."""
+    longest = [max(map(len, column)) for column in zip(names, *told, strict=True)]
+    return (
+        sum(max(len(name), min(size, _READABLE)) for name, size in zip(names, longest, strict=True))
+        + (_BORDERS * len(names) + 1)
+        <= width
+    )
+
+
+def _records(names: Sequence[str], told: Sequence[Sequence[str]]) -> RenderableType:
+    """Each row as a block of its names and values."""
+    blocks: list[RenderableType] = []
+    for number, cells in enumerate(told, start=1):
+        block = Table.grid(padding=(0, 2, 0, 0))
+        block.add_column(style="bold", no_wrap=True)
+        block.add_column(overflow="fold")
+        for name, text in zip(names, cells, strict=True):
+            block.add_row(Text(name), Text(text))
+        blocks += [Text(f"── {number}", style="dim"), block]
+    return Group(*blocks)
 
 
 def _side(value: Any) -> Any:

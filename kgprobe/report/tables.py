@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from rich import box
+from rich.console import Group, RenderableType
 from rich.table import Table as RichTable
 from rich.text import Text
 
@@ -39,12 +40,10 @@ def rich_table(table: Table) -> RichTable:
     return drawn
 
 
-def lined_table(table: Table) -> RichTable:
+def lined_table(table: Table) -> RenderableType:
     """A table of single things, say of distractors: all of its rows, with lines around them."""
     drawn, _ = rows_table(table.columns, map(dict, table.rows), len(table.rows))
-    if table.title:
-        drawn.title, drawn.title_justify = Text(visible(table.title), style="bold"), "left"
-    return drawn
+    return Group(Text(visible(table.title), style="bold"), drawn) if table.title else drawn
 
 
 def reasons_note(reasons: Mapping[str, int], said: str = "Not askable", at_most: int = 8) -> str:

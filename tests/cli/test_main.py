@@ -152,3 +152,17 @@ def test_where_a_model_is_named_it_can_be_said_how_it_is_loaded() -> None:
     assert len(named) > 8
     how = {"--device", "--dtype", "--batch-tokens", "--revision"}
     assert {path: how - flags[path] for path in named if not how <= flags[path]} == {}
+
+
+def test_help_is_whole_and_fits_a_terminal(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    from kgprobe.cli.main import kgprobe as root
+
+    monkeypatch.setenv("COLUMNS", "80")
+    for path in sorted({path for path, _ in every_option()}):
+        root([*path.split()[1:], "--help"], standalone_mode=False)
+        shown = capsys.readouterr().out
+        # A row of a table cannot be folded.
+        lines = [line for line in shown.splitlines() if not line.lstrip().startswith("\"('")]
+        assert [line for line in lines if len(line) > 80] == [], path
+        cut = [line for line in lines if line.rstrip().endswith(("...", "…")) and not line.startswith("Usage")]
+        assert cut == [], path

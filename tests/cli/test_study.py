@@ -89,11 +89,17 @@ def test_a_study_is_json_or_a_table_and_goes_on(home: dict[str, str], model: str
     assert Path(found["data"]).read_text().startswith("strategy,n,mean,low,high\nrandom,1,")
     assert "Plotly" in Path(found["page"]).read_text()
     assert found["verdict"].startswith("The hardest distractors are those of ")
-    shown = kgprobe(*command, *COMMON[:-1], **home)
-    assert shown.stdout.startswith("The hardest distractors are those of ")
+    short = kgprobe(*command, *COMMON[:-1], **home)
+    lines = short.stdout.splitlines()
+    assert len(lines) <= 10
+    assert lines[-1] == f"Page: {Path(found['page']).as_uri()}"
+    assert found["verdict"] in " ".join(lines)
+    assert "--full" in lines[0]
+    assert found["notes"][0] not in " ".join(lines)
+    shown = kgprobe(*command, *COMMON[:-1], "--full", **home)
     assert f"Measuring {model} · random: 6 facts, 6 of them measured before." in shown.stderr
     assert "Mean Min@n by strategy" in shown.stdout
-    assert found["notes"][0] in shown.stdout
+    assert found["notes"][0] in " ".join(shown.stdout.split())
     assert f"Page: {Path(found['page']).as_uri()}" in shown.stdout
     assert f"Data: {found['data']}" in shown.stdout
 

@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 from rich.console import Console
+from rich.table import Table
 
 from kgprobe.graph.client import Graph
 from kgprobe.graph.values import cell, plain
@@ -65,6 +66,7 @@ def test_labels_cannot_steer_the_terminal() -> None:
 def test_a_table_counts_what_it_leaves_out_and_reads_everything() -> None:
     rows = iter([{"i": i} for i in range(10)])
     shown, count = table(["i"], rows, 3)
+    assert isinstance(shown, Table)
     assert shown.row_count == 3
     assert count == 10
     assert next(rows, None) is None
@@ -83,3 +85,24 @@ def test_values_without_a_json_form() -> None:
         "1e+20",
         '[null, "a"]',
     ]
+
+
+def test_a_row_of_too_many_columns_is_a_list_of_its_values() -> None:
+    columns = [f"column {number}" for number in range(9)]
+    rows = [{column: f"{column} of row {row}" for column in columns} for row in range(2)]
+
+    def printed(width: int, columns: list[str]) -> list[str]:
+        out = io.StringIO()
+        drawn, count = table(columns, iter(rows), 10, width)
+        assert count == 2
+        Console(file=out, width=width).print(drawn)
+        return [line.rstrip() for line in out.getvalue().splitlines()]
+
+    narrow = printed(80, columns)
+    assert max(map(len, narrow)) <= 80
+    assert narrow[0] == "── 1"
+    assert "column 3  column 3 of row 1" in narrow
+    assert len(narrow) == 2 * (1 + len(columns))
+    # What can be read as a table is one.
+    assert printed(80, columns[:4])[0].startswith("┏")
+    assert printed(300, columns)[0].startswith("┏")

@@ -82,7 +82,7 @@ PROBE = ProbeKind(
     name="distractors",
     summary="Does the model prefer the right object to wrong ones?",
     details="Gives Min@n and Avg@n, for every n up to --distractors.\n\n\b\nkgprobe probe distractors --model demo"
-    " --limit 200\nkgprobe probe distractors --model hf:EleutherAI/pythia-160m --facts facts.jsonl --strategy"
+    " --limit 200\nkgprobe probe distractors --model hf:gpt2 --facts facts.jsonl \\\n    --strategy"
     " temporal-semantic",
     options=DistractorOptions,
     evidence=_evidence,

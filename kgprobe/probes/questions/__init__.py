@@ -91,7 +91,7 @@ PROBE = ProbeKind(
     summary="Does the model answer questions right: yes or no, and who, which or what?",
     details="One question a fact. Ends in what was right by kind of question, and in the mistakes, each with its kind."
     " Where a budget is spent or an API gave no answer, the same command goes on, and asks again what got none.\n\n\b\n"
-    "kgprobe probe questions --model demo --limit 200\nkgprobe probe questions --model openai:NAME --limit 1000"
+    "kgprobe probe questions --model demo --limit 200\nkgprobe probe questions --model openai:NAME --limit 1000 \\\n   "
     " --max-cost 2 --price-in 0.15 --price-out 0.6",
     options=QuestionOptions,
     evidence=_evidence,
