@@ -40,7 +40,7 @@ def names_of_relations(graph: Graph) -> dict[str, list[str]]:
 def close_relations(name: str, called: Mapping[str, Sequence[str]]) -> str:
     """What comes close to the name of a relation, as the end of a sentence."""
     close = {name: ", ".join(called[name]) for name in difflib.get_close_matches(name.lower(), called, _SHOWN)}
-    shown = [name if name == ids.lower() else f"{name} ({ids})" for name, ids in close.items()]
+    shown = [ids if name == ids.lower() else f"{name} ({ids})" for name, ids in close.items()]
     return f"; close to it: {', '.join(shown)}" if shown else ", see `kgprobe graph query explore/relations`"
 
 

@@ -72,7 +72,9 @@ def test_a_local_model_is_asked_questions(home: dict[str, str], talker: str) -> 
     assert "By year" not in shown.stdout
     assert "By year" in kgprobe("rounds", "show", "talk", "--full", **home, COLUMNS="160").stdout
     nowhere = kgprobe("rounds", "resume", "talk", "--year-relation", "P999", **home)
-    assert (nowhere.returncode, "no relation 'P999'" in nowhere.stderr) == (2, True), nowhere.stderr
+    assert (nowhere.returncode, "No relation of this graph is called 'P999'" in nowhere.stderr) == (2, True), (
+        nowhere.stderr
+    )
 
 
 def test_several_models_are_asked_one_after_the_other_and_compared(home: dict[str, str]) -> None:
@@ -208,7 +210,7 @@ def test_a_killed_run_behind_faults_loses_nothing(
         (["--model", "demo", "--max-cost", "1"], 2, "--price-in and --price-out"),
         (["--model", "openai:gpt", "--probe", "questions"], 1, "set the environment variable OPENAI_API_KEY"),
         (["--model", "openai:gpt"], 1, "probabilities"),
-        (["--model", "demo", "--year-relation", "P999"], 2, "no relation 'P999'"),
+        (["--model", "demo", "--year-relation", "P999"], 2, "No relation of this graph is called 'P999'"),
         (
             ["--model", "demo", "--probe", "questions", "--strategy", "semantic"],
             2,

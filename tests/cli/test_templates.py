@@ -23,7 +23,10 @@ def test_list_fills_templates_with_facts(home: dict[str, str]) -> None:
     assert rows[0]["sentence"].startswith("The capital of ")
     assert "The capital of" in run(*options, **home).stdout
     unknown = run("templates", "list", "--relation", "P9", **home)
-    assert (unknown.returncode, unknown.stderr) == (2, "Error: The graph has no relation P9.\n")
+    assert (unknown.returncode, unknown.stderr) == (
+        2,
+        "Error: No relation of this graph is called 'P9'; close to it: P19, P159.\n",
+    )
 
 
 @pytest.mark.usefixtures("example")

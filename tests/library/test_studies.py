@@ -233,7 +233,7 @@ def test_scores_that_cannot_be_read(example_graph: Graph, tiny: Model, tmp_path:
         calibrated("nothing.json")
 
 
-MADE_UP = {"facts": 200, "requests": 800, "batch": 20, "hardest": 10, "repetitions": 2}
+MADE_UP = {"size": 200, "requests": 800, "batch": 20, "hardest": 10, "repetitions": 2}
 
 
 def test_sampling_is_replayed_on_made_up_facts() -> None:
@@ -247,7 +247,7 @@ def test_sampling_is_replayed_on_made_up_facts() -> None:
     assert (other.folder != result.folder, other.study.table != result.study.table) == (True, True)
     with pytest.raises(kgprobe.KgprobeError, match="Stopped after 1 of 10 replays"):
         kgprobe.study_sampling(watch=listening([], True), **MADE_UP)
-    for wrong in ({"repetitions": 1}, {"hard": 1.0}, {"fact": 3}):
+    for wrong in ({"repetitions": 1}, {"hard": 1.0}, {"sise": 3}):
         with pytest.raises(kgprobe.ArgumentError, match=f"`{next(iter(wrong))}`"):
             kgprobe.study_sampling(**wrong)
 
