@@ -73,7 +73,7 @@ def test_list_fills_templates_with_facts(bare: Graph) -> None:
     none = kgprobe.list_templates(bare, ["R1"])
     assert (len(none), list(none.frame())) == (0, list(listed.frame()))
     assert none.notes == ("No relation has a template; `kgprobe templates write` writes some.",)
-    with pytest.raises(UnknownNameError, match="No relation of this graph is called .P9"):
+    with pytest.raises(UnknownNameError, match="No relation of this graph is called 'P9'"):
         kgprobe.list_templates(bare, ["P9"])
 
 
