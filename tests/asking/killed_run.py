@@ -12,7 +12,7 @@ import msgspec
 
 from kgprobe.asking.rounds import Round, go_on
 from kgprobe.asking.runs import Plan, begin_run
-from kgprobe.asking.watch import Batch, Watch
+from kgprobe.asking.watch import NOBODY, Batch, Watch
 from kgprobe.graph.client import Graph
 from kgprobe.probes.outcome import Outcome, Verdict
 from kgprobe.sampling.distractors import RandomDistractors
@@ -55,20 +55,24 @@ class HashProbe:
         return outcomes
 
 
+def begin_or_go_on(graph: Graph, run: str, rounds: int, watch: Watch = NOBODY) -> str:
+    """Begin the run if it is new, and go on with it; why it ended."""
+    probe = HashProbe(graph)
+    plan = Plan(run, rounds=rounds, batch=8, seed=SEED, as_of=AS_OF)
+    if not graph.read("beliefs/run", id=run):
+        begin_run(graph, probe, plan, "hash")
+    return go_on(graph, probe, plan, watch).stopped.value
+
+
 def main(graph_name: str, run: str, rounds: int) -> None:
-    """Begin the run if it is new, and go on with it."""
+    """Do so, and print each round."""
 
     def on_batch(batch: Batch) -> None:
         assert isinstance(batch, Round)
         print(batch.number, flush=True)
 
     with open_graph(graph_name) as graph:
-        probe = HashProbe(graph)
-        plan = Plan(run, rounds=rounds, batch=8, seed=SEED, as_of=AS_OF)
-        if not graph.read("beliefs/run", id=run):
-            begin_run(graph, probe, plan, "hash")
-        report = go_on(graph, probe, plan, Watch(on_batch=on_batch))
-        print(report.stopped.value, flush=True)
+        print(begin_or_go_on(graph, run, rounds, Watch(on_batch=on_batch)), flush=True)
 
 
 if __name__ == "__main__":
