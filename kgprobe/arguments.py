@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
-from kgprobe.errors import ArgumentError
+from kgprobe.errors import ArgumentError, UnknownNameError
 
 _FOLDER_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 
@@ -64,3 +64,15 @@ def folder_name(name: str, value: Any) -> str:
             name, f"is {value!r}; letters, digits, dots, dashes and underscores, up to 100, are expected."
         )
     return value
+
+
+def refuse_half_characters(spec: str) -> None:
+    """See that a model's spec can be written down: bytes of a command line that are no text cannot.
+
+    Raises:
+        UnknownNameError: it cannot.
+    """
+    try:
+        spec.encode()
+    except UnicodeEncodeError:
+        raise UnknownNameError(f"There is no model {spec!r}: half a character (a lone surrogate) is in it.") from None

@@ -21,6 +21,7 @@ _BEFORE_EVERY_DAY = -(10**16)
 _DAY = re.compile(r"[0-9]{8}")
 
 # Twelve digits reach past the age of the universe, and yyyymmdd then stays within 64 bits.
+_YEARS = 10**12
 _BOUND = re.compile(r"([+-]?)([0-9]{1,12})(?:-([0-9]{2})(?:-([0-9]{2}))?)?")
 
 
@@ -100,7 +101,8 @@ def as_of_day(as_of: int | str | date | None) -> int:
     if isinstance(as_of, int):
         # A year alone, or 0, would be a day so long ago that hardly a fact is current at it.
         year, month, day = as_of // 10000, as_of // 100 % 100, as_of % 100
-        if not (1 <= month <= 12 and 1 <= day <= _days(year, month)):
+        known = abs(year) < _YEARS and 1 <= month <= 12
+        if not (known and 1 <= day <= _days(year, month)):
             raise ArgumentError(
                 "as_of", f"is {as_of}; a day would be, like 20211231 or '2021-12-31', or a year: '2021'."
             )

@@ -11,10 +11,10 @@ The library takes them by the field's name (``distractors=20``), and the command
 
 import dataclasses
 import difflib
-import math
 import numbers
 import types
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints
@@ -105,14 +105,15 @@ class Option:
         if choices is not None and value not in choices:
             close = difflib.get_close_matches(str(value), choices, 1)
             return f"is {value!r}; one of {', '.join(choices)} is expected{f' ({close[0]}?)' if close else ''}"
-        if self.type in (int, float) and not self._in_range(float(value)):
+        if self.type in (int, float) and not self._in_range(value):
             return f"is {value}; {self._expected()} is expected"
         return None
 
-    def _in_range(self, value: float) -> bool:
+    def _in_range(self, value: int | float) -> bool:
         about = self.about
+        # Only NaN differs from itself; an integer may be too large to be made a float.
         return (
-            not math.isnan(value)
+            value == value
             and (about.minimum is None or value >= about.minimum)
             and (about.maximum is None or value <= about.maximum)
             and (about.above is None or value > about.above)
@@ -195,8 +196,9 @@ def _widened_one(one: Option, value: Any) -> Any:
     if one.type is Path and isinstance(value, str):
         return Path(value)
     if one.type in (int, float) and isinstance(value, numbers.Integral) and not isinstance(value, bool):
-        # Also one of NumPy's.
-        return one.type(value)
+        # Also one of NumPy's; one beyond all floats stays, for its range to refuse.
+        with suppress(OverflowError):
+            return one.type(value)
     return value
 
 

@@ -24,6 +24,7 @@ from kgprobe.graph.parameters import complete_parameters
 from kgprobe.graph.places import showing_the_place
 from kgprobe.graph.queries import find_query, get_query
 from kgprobe.graph.rows import Rows
+from kgprobe.graph.statements import refuse_deep_nesting
 from kgprobe.graph.watchdog import Watchdog
 
 Row = dict[str, Any]
@@ -250,7 +251,10 @@ class Graph:
         """
         address = self.endpoint.address
         self._check_size(parameters)
+        refuse_deep_nesting(text)
         with self._in_use():
+            # Half a character in a key is an internal error of the driver's.
+            encoded_bytes(dict(parameters))
             session = self._session()
             transaction = self._wait_for(session.begin_transaction)
 

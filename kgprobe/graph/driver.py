@@ -56,7 +56,7 @@ def explained(endpoint: "Endpoint") -> Iterator[None]:
     """What the driver raises becomes a message.
 
     Raises:
-        KgprobeError: in place of any error of the driver's.
+        KgprobeError: in place of any error of the driver's, also where it cannot send what it is given.
     """
     try:
         yield
@@ -71,10 +71,23 @@ def explained(endpoint: "Endpoint") -> Iterator[None]:
         raise KgprobeError(
             f"{endpoint.address} does not answer: {_first_line(error)}. Is the graph server running there?"
         ) from error
+    except (OverflowError, UnicodeEncodeError, RecursionError) as error:
+        # Of the encoder, before anything is sent.
+        raise KgprobeError(
+            f"A parameter or the statement cannot be sent to the graph: {_unsendable(error)}."
+        ) from error
     except (bolt.Neo4jError, bolt.DriverError) as error:
         if full := _full_disk(endpoint):
             raise KgprobeError(f"{full} The graph said: {_first_line(error)}") from error
         raise KgprobeError(f"The graph at {endpoint.address} reports: {_first_line(error)}") from error
+
+
+def _unsendable(error: Exception) -> str:
+    if isinstance(error, OverflowError):
+        return "an integer of it has more than 64 bits; write it as text"
+    if isinstance(error, UnicodeEncodeError):
+        return "a text of it has half a character (a lone surrogate)"
+    return "it is nested too deeply"
 
 
 def _full_disk(endpoint: "Endpoint") -> str | None:

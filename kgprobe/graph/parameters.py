@@ -21,7 +21,7 @@ def parse_parameters(typed: Iterable[str]) -> dict[str, Any]:
     """Parameters from ``name=value`` texts; a later one replaces an earlier one of the same name.
 
     Raises:
-        QueryError: a text has no ``=``, or no name before it.
+        QueryError: a text has no ``=``, or no name before it; or its JSON is nested too deeply.
     """
     parameters = {}
     for text in typed:
@@ -32,6 +32,8 @@ def parse_parameters(typed: Iterable[str]) -> dict[str, Any]:
             parameters[name.strip()] = json.loads(value)
         except (ValueError, RecursionError):
             parameters[name.strip()] = value
+        except RecursionError as error:
+            raise QueryError(f"The parameter {name.strip()} is nested too deeply.") from error
     return parameters
 
 

@@ -3,6 +3,11 @@
 import re
 from collections.abc import Iterator
 
+from kgprobe.errors import KgprobeError
+
+# Nobody writes so many. With thousands, a parser runs out of its stack: Neo4j answers after two minutes.
+_DEEPEST = 200
+
 # What may hold a semicolon or a dollar sign that means neither: strings, quoted names, comments. Each may lack its end.
 _TOKEN = re.compile(
     r"""
@@ -30,6 +35,19 @@ def split_statements(text: str) -> tuple[list[str], str]:
     parts = list(_parts(text))
     *ended, rest = parts
     return [part.strip() for part in ended if not _is_blank(part)], "" if _is_blank(rest) else rest.strip()
+
+
+def refuse_deep_nesting(text: str) -> None:
+    """See that a statement has no more brackets within each other than an engine's parser gets over.
+
+    Raises:
+        KgprobeError: it has.
+    """
+    depth = 0
+    for bracket in re.findall(r"[(\[{}\])]", _TOKEN.sub("", text)):
+        depth += 1 if bracket in "([{" else -1
+        if depth > _DEEPEST:
+            raise KgprobeError(f"The statement has more than {_DEEPEST} brackets within each other; use parameters.")
 
 
 def _parts(text: str) -> Iterator[str]:

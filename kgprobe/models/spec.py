@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from kgprobe.arguments import refuse_half_characters
 from kgprobe.errors import ArgumentError, KgprobeError, UnknownNameError
 from kgprobe.models.demo import demo_model_folder, demo_revision
 from kgprobe.models.local_options import DTYPES
@@ -245,6 +246,7 @@ def check_local(spec: str, revision: str | None = None) -> None:
         ArgumentError: it is no repository of the hub, and a revision is wanted of it.
         KgprobeError: it is a model behind an API.
     """
+    refuse_half_characters(spec)
     kind, _, name = spec.partition(":")
     if kind == "openai" and name:
         raise no_probabilities(spec)
@@ -262,9 +264,12 @@ def _origin(spec: str, revision: str | None) -> _Origin:
     if spec == "demo":
         return _Origin(demo_model_folder(), demo_revision())
     name = spec.removeprefix("hf:")
-    folder = Path(name).expanduser()
-    if (folder / "config.json").is_file():
-        return _Origin(folder, _digest(folder))
+    try:
+        folder = Path(name).expanduser()
+        if (folder / "config.json").is_file():
+            return _Origin(folder, _digest(folder))
+    except (OSError, RuntimeError, ValueError) as error:
+        raise KgprobeError(f"{spec}: no model can be read there: {_first_line(error)}.") from error
     if name[0] in "./~":
         raise KgprobeError(f"{spec}: {folder.absolute()} is no model's folder; it would hold a config.json.")
     commit = _hub_commit(spec, name, revision)

@@ -17,6 +17,7 @@ from kgprobe.graph.names import close_relations, entities_called, names_of_relat
 from kgprobe.sampling.facts import askable_facts
 from kgprobe.sampling.keys import FactKey, Keys
 from kgprobe.sampling.lookup import find_fact, keys_of, the_fact
+from kgprobe.texts import visible
 
 _ROWS_AT_ONCE = 1_000
 _TSV_COLUMNS = ("subject", "relation", "object")
@@ -130,7 +131,7 @@ def list_facts(graph: Graph, facts: "Listed", as_of: int) -> Selection:
         try:
             with open(facts, encoding="utf-8") as file:
                 return read_facts(graph, file, str(facts), as_of)
-        except (OSError, UnicodeDecodeError) as error:
+        except (OSError, ValueError) as error:
             raise ArgumentError("facts", f"cannot be read: {error}.") from error
     if isinstance(facts, io.TextIOBase):
         return read_facts(graph, cast("TextIO", facts), str(getattr(facts, "name", "the list")), as_of)
@@ -166,6 +167,9 @@ def read_facts(graph: Graph, file: TextIO, name: str, as_of: int) -> Selection:
 
     Cost: a walk from each subject; a scan of the entities for every thousand lines that name some by no id, and for
     every line that names a fact as a whole.
+
+    Raises:
+        ArgumentError: it is no text in UTF-8.
     """
     keys: dict[FactKey, None] = {}
     missing: list[str] = []
@@ -195,14 +199,15 @@ def read_facts(graph: Graph, file: TextIO, name: str, as_of: int) -> Selection:
                     problems[number] = str(error)
             if number not in found:
                 said = row.get("fact") or f"{row.get('subject')} {row.get('relation')} {row.get('object')}"
-                missing.append(f"{name}, line {number}: {problems.get(number, f'the graph has no fact {said}.')}")
+                problem = problems.get(number, f"the graph has no fact {said}.")
+                missing.append(visible(f"{name}, line {number}: {problem}"))
             keys.update(dict.fromkeys(found.get(number, [])))
         rows.clear()
 
-    for number, line in enumerate(file, start=1):
+    for number, line in _lines(file, name):
         row, problem = _parsed(line, number)
         if problem:
-            missing.append(f"{name}, line {number}: {problem}")
+            missing.append(visible(f"{name}, line {number}: {problem}"))
         if row:
             rows.append(row)
         if len(rows) == _ROWS_AT_ONCE:
@@ -239,6 +244,15 @@ def _by_names(graph: Graph, rows: Sequence[_Row], as_of: int) -> Iterator[tuple[
                     yield index, key
 
 
+def _lines(file: TextIO, name: str) -> Iterator[tuple[int, str]]:
+    try:
+        yield from enumerate(file, start=1)
+    except UnicodeDecodeError as error:
+        raise ArgumentError(
+            "facts", f"cannot be read: {name} is not UTF-8, or it is packed ({error.reason})."
+        ) from error
+
+
 def _parsed(line: str, number: int) -> tuple[_Row | None, str | None]:
     text = line.strip()
     if not text:
@@ -246,8 +260,10 @@ def _parsed(line: str, number: int) -> tuple[_Row | None, str | None]:
     if text.startswith("{"):
         try:
             read = msgspec.json.decode(text, type=_Line)
-        except (msgspec.DecodeError, RecursionError) as error:
+        except (msgspec.DecodeError, UnicodeError) as error:
             return None, f"{error}."
+        except RecursionError:
+            return None, "nested too deeply."
         subject = _id(read.subject)
         if read.fact is not None:
             return {"index": number, "subject": subject, "fact": read.fact}, None

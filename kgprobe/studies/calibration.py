@@ -66,18 +66,23 @@ def read_human_scores(scores: str | Path | Sequence[Mapping[str, Any]]) -> list[
     """
     try:
         if isinstance(scores, (str, Path)):
-            written = Path(scores).read_bytes()
+            written = _content(Path(scores))
             if written.lstrip()[:1] in (b"[", b"{", b""):
                 return msgspec.json.decode(written, type=list[HumanScore])
             return _of_table(Path(scores), written)
         return msgspec.convert(scores, type=list[HumanScore])
-    except OSError as error:
-        raise KgprobeError(f"{scores} cannot be read: {error.strerror}.") from error
     except msgspec.ValidationError as error:
         where = scores if isinstance(scores, (str, Path)) else "`scores`"
         raise KgprobeError(f"{where}: {error}.") from error
-    except msgspec.DecodeError as error:
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise KgprobeError(f"{scores} is no JSON: {error}.") from error
+
+
+def _content(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except (OSError, ValueError) as error:
+        raise KgprobeError(f"{path} cannot be read: {getattr(error, 'strerror', None) or error}.") from error
 
 
 def _of_table(path: Path, written: bytes) -> list[HumanScore]:
@@ -90,10 +95,13 @@ def _of_table(path: Path, written: bytes) -> list[HumanScore]:
     delimiter = max(",\t;", key=header.count)
     reader = csv.DictReader(io.StringIO(text, newline=""), delimiter=delimiter)
     columns = HumanScore.__struct_fields__
-    missing = [column for column in columns if column not in (reader.fieldnames or ())]
-    if missing:
-        raise KgprobeError(f"{path}: there is no column {', '.join(missing)}; it needs {', '.join(columns)}.")
-    return [_of_row(path, reader.line_num, {column: row[column] for column in columns}) for row in reader]
+    try:
+        missing = [column for column in columns if column not in (reader.fieldnames or ())]
+        if missing:
+            raise KgprobeError(f"{path}: there is no column {', '.join(missing)}; it needs {', '.join(columns)}.")
+        return [_of_row(path, reader.line_num, {column: row[column] for column in columns}) for row in reader]
+    except csv.Error as error:
+        raise KgprobeError(f"{path}, line {reader.line_num + 1}: no line of a table: {error}.") from error
 
 
 def _of_row(path: Path, line: int, row: Mapping[str, str | None]) -> HumanScore:

@@ -132,7 +132,7 @@ def scan_verbalizations(path: Path) -> list[tuple[int, Verbalization | Rejected]
                 records.append((line, record))
                 line = reader.line_num + 1
             return records
-    except (OSError, csv.Error) as error:
+    except (OSError, ValueError, csv.Error) as error:
         raise KgprobeError(f"{path} cannot be read: {error}.") from error
 
 
@@ -172,7 +172,7 @@ def _next_record(reader: "csv.DictReader[str]", line: int) -> Verbalization | Re
 
 def _record(line: int, row: dict[str, str | None]) -> Verbalization | Rejected:
     try:
-        subject, relation, object_ = literal_eval(row["triples_raw"] or "")
+        subject, relation, object_ = map(str, literal_eval(row["triples_raw"] or ""))
     except (ValueError, SyntaxError, TypeError, RecursionError, MemoryError):
         return Rejected(f"{row['triples_raw']!r} is no triple of ids")
     labels = _TRIPLE.fullmatch((row["triples"] or "").strip())
@@ -181,9 +181,9 @@ def _record(line: int, row: dict[str, str | None]) -> Verbalization | Rejected:
     errors = tuple(kind.strip() for kind in (row["errors"] or "").split(",") if kind.strip(" -"))
     return Verbalization(
         line=line,
-        subject=str(subject),
-        relation=str(relation),
-        object=str(object_),
+        subject=subject,
+        relation=relation,
+        object=object_,
         labels=labels[1],
         start=None if labels[2] == "None" else labels[2],
         end=None if labels[3] == "None" else labels[3],

@@ -12,6 +12,7 @@ import re
 from dataclasses import dataclass, field
 from urllib.parse import SplitResult, urlsplit
 
+from kgprobe.arguments import refuse_half_characters
 from kgprobe.errors import KgprobeError, UnknownNameError
 
 OPENAI = "https://api.openai.com/v1"
@@ -46,6 +47,7 @@ def find_address(spec: str) -> Address:
         UnknownNameError: it is of neither form.
         KgprobeError: its URL holds what it should not, or the key for OpenAI is missing.
     """
+    refuse_half_characters(spec)
     kind, _, rest = spec.partition(":")
     found = re.fullmatch(r"(?P<model>.+?)(?:@(?P<url>[A-Za-z][A-Za-z0-9+.-]*://.*))?", rest, re.DOTALL)
     if kind != "openai" or found is None:
@@ -70,10 +72,14 @@ def find_address(spec: str) -> Address:
 
 
 def _parts(url: str, what: str) -> SplitResult:
+    from httpx2 import URL, InvalidURL
+
     try:
         parts = urlsplit(url)
         port = parts.port
-    except ValueError:
+        # Whoever sends requests is more particular.
+        URL(url)
+    except (ValueError, InvalidURL):
         raise KgprobeError(f"{what} is no URL of a server; http://localhost:8000/v1 would be one.") from None
     if parts.username is not None or parts.password is not None or parts.query or parts.fragment:
         # Not shown: it may be a secret.

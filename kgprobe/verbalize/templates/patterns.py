@@ -21,6 +21,7 @@ from typing import Any
 from kgprobe.records import Rejected, Relation
 from kgprobe.sources.decoding import DECODING_ERRORS
 from kgprobe.sources.lines import LINE_LIMIT, InputFile, open_input
+from kgprobe.texts import visible
 from kgprobe.verbalize.templates.kinds import check_template
 
 # Where a folder of BEAR has its templates.
@@ -123,7 +124,10 @@ def _read(read: dict[str, Any], stem: str) -> list[tuple[str, str, str, list[str
     elif "relation" in read and "template" in read:
         found = [(read["relation"], read, [read["template"]])]
     elif "id" in read:
-        found = [(read["id"], read, [*(read.get("bear_templates") or ()), *(read.get("pararel_patterns") or ())])]
+        lists = [read.get(name) or [] for name in ("bear_templates", "pararel_patterns")]
+        if not all(isinstance(given, list) for given in lists):
+            raise ValueError("`bear_templates` and `pararel_patterns` are lists of texts")
+        found = [(read["id"], read, [pattern for given in lists for pattern in given])]
     elif read and all(isinstance(its, dict) and isinstance(its.get("templates"), list) for its in read.values()):
         found = [(identifier, its, its["templates"]) for identifier, its in read.items()]
     else:
@@ -132,14 +136,21 @@ def _read(read: dict[str, Any], stem: str) -> list[tuple[str, str, str, list[str
             " `pararel_patterns`, nor relations with `templates` each (BEAR), but"
             f" {', '.join(map(repr, list(read)[:_NAMED])) or 'nothing'}"
         )
-    for identifier, _, patterns in found:
+    relations = []
+    for identifier, its, patterns in found:
         for text in (identifier, *patterns):
             if not isinstance(text, str) or not text:
                 raise ValueError(f"a text is expected, not {text!r}")
-    return [
-        (identifier, str(its.get("label") or ""), str(its.get("description") or ""), patterns)
-        for identifier, its, patterns in found
-    ]
+        label, description = str(its.get("label") or ""), str(its.get("description") or "")
+        if not all(text.isprintable() or _is_sound(text) for text in (identifier, label, description, *patterns)):
+            raise ValueError("a text of it has control characters or half a character (a lone surrogate)")
+        relations.append((identifier, label, description, patterns))
+    return relations
+
+
+def _is_sound(text: str) -> bool:
+    """Whether a text can be written to a file, and be read without a terminal being steered; line breaks are spaces."""
+    return visible(text, keep="\t\n\r") == text
 
 
 def _tidied(pattern: str) -> str:
