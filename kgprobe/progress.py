@@ -48,10 +48,10 @@ def progress_bar(title: str, total: float, unit: str, start: float = 0) -> Itera
         TextColumn("{task.description}", markup=False),
         BarColumn(),
         TaskProgressColumn(),
-        TextColumn("{task.fields[things]}"),
-        TextColumn("{task.fields[rate]}"),
+        TextColumn("{task.fields[things]}", markup=False),
+        TextColumn("{task.fields[rate]}", markup=False),
         TimeRemainingColumn(),
-        TextColumn("{task.fields[note]}"),
+        TextColumn("{task.fields[note]}", markup=False),
         console=console,
         disable=not console.is_terminal,
     )

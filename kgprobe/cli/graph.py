@@ -206,7 +206,7 @@ def shell(graph: str | None) -> None:
 def _find_query(statement: str) -> "Query":
     from pathlib import Path
 
-    from kgprobe.errors import UnknownNameError
+    from kgprobe.errors import KgprobeError, UnknownNameError
     from kgprobe.graph.queries import get_query, query_names, query_of_text, suggestion
 
     if statement in query_names():
@@ -214,7 +214,10 @@ def _find_query(statement: str) -> "Query":
     if statement == "-":
         return query_of_text(sys.stdin.read(), statement)
     if _is_file(statement):
-        return query_of_text(Path(statement).read_text(encoding="utf-8"), statement)
+        try:
+            return query_of_text(Path(statement).read_text(encoding="utf-8"), statement)
+        except UnicodeDecodeError as error:
+            raise KgprobeError(f"{statement} is not UTF-8 ({error.reason}); a file of Cypher is text.") from error
     if _NO_STATEMENT.fullmatch(statement):
         raise UnknownNameError(f"There is no query and no file {statement!r}{suggestion(statement)}")
     return query_of_text(statement, "The statement")

@@ -10,6 +10,7 @@ import click
 from kgprobe.cli.options import is_explained, local_given
 from kgprobe.library.options import ApiLimits
 from kgprobe.options import make_options
+from kgprobe.texts import visible
 
 if TYPE_CHECKING:
     from kgprobe.models.api.spending import Usage
@@ -42,8 +43,9 @@ def open_asked(models: "Models", spec: str) -> "Model":
 
 def _load(spec: str, **how: Any) -> "Scorer":
     from rich.console import Console
+    from rich.text import Text
 
-    with Console(stderr=True).status(f"Loading {spec}"):
+    with Console(stderr=True).status(Text(visible(f"Loading {spec}"))):
         from kgprobe.models.spec import load_scorer
 
         scorer = load_scorer(spec, **how)

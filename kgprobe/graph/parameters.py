@@ -30,7 +30,7 @@ def parse_parameters(typed: Iterable[str]) -> dict[str, Any]:
             raise QueryError(f"{text!r} is not of the form name=value.")
         try:
             parameters[name.strip()] = json.loads(value)
-        except (ValueError, RecursionError):
+        except ValueError:
             parameters[name.strip()] = value
         except RecursionError as error:
             raise QueryError(f"The parameter {name.strip()} is nested too deeply.") from error

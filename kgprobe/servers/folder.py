@@ -23,7 +23,7 @@ import msgspec
 from filelock import FileLock, Timeout
 
 from kgprobe.errors import KgprobeError
-from kgprobe.files import disk_is_full, replacing
+from kgprobe.files import disk_is_full, owner_only, replacing
 from kgprobe.progress import tell
 from kgprobe.servers.engine import Engine
 from kgprobe.servers.processes import ProcessKey, find
@@ -58,6 +58,10 @@ class Ports:
 
     bolt: int
     http: int
+
+
+# What says that there is no such file; the second where a file stands in the place of its folder.
+_ABSENT = (FileNotFoundError, NotADirectoryError)
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +102,7 @@ class Folder:
         """The engine that made the data, or None where there is no graph yet."""
         try:
             return (self.path / "engine").read_text(encoding="utf-8").strip()
-        except FileNotFoundError:
+        except _ABSENT:
             return None
 
     @property
@@ -106,7 +110,7 @@ class Folder:
         """The password of the engine's user."""
         try:
             return self.password_file.read_text(encoding="utf-8")
-        except FileNotFoundError:
+        except _ABSENT:
             raise KgprobeError(
                 f"{self.password_file} is missing, and without the password nobody can open the graph. Put the file "
                 "back, or name another folder by `graph` and load anew."
@@ -143,8 +147,16 @@ class Folder:
     def locked(self) -> Iterator[None]:
         """Keep other commands from starting and stopping the server meanwhile."""
         self.refuse_foreign()
-        self.path.mkdir(mode=0o700, parents=True, exist_ok=True)
         lock = FileLock(self.path / "lock", mode=0o600)
+        try:
+            self.path.mkdir(mode=0o700, parents=True, exist_ok=True)
+            with open(self.path / "lock", "ab", opener=owner_only):
+                pass
+        except (FileExistsError, NotADirectoryError, PermissionError) as error:
+            raise KgprobeError(
+                f"The graph's folder {self.path} cannot be used: {error.strerror}. `graph` names another one, and"
+                " KGPROBE_HOME another place for all that kgprobe keeps."
+            ) from error
         with explained_disk(self.path):
             try:
                 lock.acquire(timeout=3.0, poll_interval=0.1)
@@ -160,7 +172,7 @@ class Folder:
         """What stands in server.json; None where nothing legible does."""
         try:
             return msgspec.json.decode((self.path / "server.json").read_bytes(), type=Server)
-        except (FileNotFoundError, msgspec.DecodeError):
+        except (*_ABSENT, msgspec.DecodeError):
             return None
 
     def write_server(self, server: Server) -> None:
@@ -175,7 +187,7 @@ class Folder:
         """Where the server answers whenever it can; None before its first start."""
         try:
             return msgspec.json.decode((self.path / "ports.json").read_bytes(), type=Ports)
-        except (FileNotFoundError, msgspec.DecodeError):
+        except (*_ABSENT, msgspec.DecodeError):
             return None
 
     def write_ports(self, ports: Ports) -> None:

@@ -19,6 +19,7 @@ from kgprobe.servers.folder import Folder, Server, User
 from kgprobe.servers.processes import key_of
 from kgprobe.servers.server import Wishes, endpoint_on, ensure_server, running, stop_server
 from kgprobe.servers.signals import undisturbed
+from kgprobe.texts import visible
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +73,7 @@ def take_lease(folder: Folder, engine: str | None = None, memory: int | None = N
         server = ensure_server(folder, wishes)
         try:
             endpoint = endpoint_on(folder, server)
-            return Lease(folder, folder.add_user(User(key_of(os.getpid()), command)), os.getpid(), endpoint)
+            return Lease(folder, folder.add_user(User(key_of(os.getpid()), visible(command))), os.getpid(), endpoint)
         except BaseException:
             _stop_unused(folder)
             raise

@@ -1,0 +1,129 @@
+"""A user's mistakes, and those of whoever wrote a file, end in a message: never in an internal error."""
+
+import gzip
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+
+from tests.cli.inprocess import Completed, run
+
+DEEP = 10_000
+
+pytestmark = pytest.mark.usefixtures("sample")
+
+
+def is_message(done: Completed) -> bool:
+    """Whether a command has ended with a message for its user."""
+    assert done.returncode in (1, 2), (done.returncode, done.stdout, done.stderr)
+    assert "--debug shows where" not in done.stderr, done.stderr[:2000]
+    assert "Traceback" not in done.stderr, done.stderr[-2000:]
+    assert not any(ord(letter) < 32 or 127 <= ord(letter) < 160 for letter in done.stderr.replace("\n", ""))
+    return bool(done.stderr.strip())
+
+
+@pytest.mark.parametrize(
+    "value",
+    ["\udcff", '"\\ud800"', '{"\\ud800": 1}', str(2**63), "9" * 400, "[" * DEEP, "[" * 900 + "]" * 900, "\x1b[2J\0"],
+    ids=["bytes", "surrogate", "key", "65 bits", "huge", "brackets", "closed", "escape"],
+)
+def test_a_parameter_that_cannot_be_is_a_message(home: dict[str, str], value: str) -> None:
+    done = run("graph", "query", "explore/neighbours", "--param", f"id={value}", **home)
+    # What is only strange is the id of no entity.
+    assert done.returncode == 0 or is_message(done)
+
+
+@pytest.mark.parametrize(
+    "statement", ["(" * DEEP, f"RETURN {'[' * DEEP}{']' * DEEP} AS x", "RETURN '\udcff' AS x", "RETURN 1 AS x\0"]
+)
+def test_a_statement_that_cannot_be_is_a_message(home: dict[str, str], tmp_path: Path, statement: str) -> None:
+    assert is_message(run("graph", "query", statement, **home))
+    file = tmp_path / "statement.cypher"
+    file.write_bytes(statement.encode("utf-8", "surrogateescape"))
+    done = run("graph", "query", str(file), **home)
+    # One engine takes a null character for a blank.
+    assert done.returncode == 0 or is_message(done)
+
+
+FACTS = "subject\trelation\tobject\nQ142\tP36\tQ90\n"
+OTHERS = {
+    "gzip": gzip.compress(FACTS.encode()),
+    "utf-16": FACTS.encode("utf-16"),
+    "latin-1": FACTS.encode() + "Q142\tP36\tÉ\n".encode("latin-1"),
+    "deep": b'{"subject": ' + b"[" * DEEP,
+    "null": b"\0\0\0\x1b[2J",
+}
+
+
+@pytest.mark.parametrize("kind", OTHERS)
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("load", "table", "FILE"),
+        ("load", "verbalizations", "FILE"),
+        ("load", "wikidata", "FILE"),
+        ("sample", "facts", "--facts", "FILE"),
+        ("probe", "distractors", "--model", "MODEL", "--facts", "FILE"),
+        ("study", "robustness", "FILE", "--model", "MODEL"),
+        ("study", "calibration", "FILE", "--model", "MODEL"),
+        ("templates", "check", "FILE"),
+        ("templates", "convert", "FILE"),
+    ],
+    ids=" ".join,
+)
+def test_a_file_of_another_kind_is_a_message(
+    home: dict[str, str], model: str, tmp_path: Path, command: tuple[str, ...], kind: str
+) -> None:
+    file = tmp_path / "file"
+    file.write_bytes(OTHERS[kind])
+    named = {"FILE": str(file), "MODEL": model}
+    done = run(*(named.get(word, word) for word in command), **home)
+    # A packed table is read as such; what a list has beside its bad lines is used.
+    # What is wrong with templates is a table.
+    assert done.returncode == 0 or done.stdout or is_message(done)
+    assert "\x1b" not in done.stdout + done.stderr
+    assert "--debug shows where" not in done.stderr
+
+
+@pytest.mark.parametrize("name", ["[bold]", "[x", "a[/x]b", "\x1b[31m"])
+def test_markup_in_the_name_of_a_model_is_a_name(home: dict[str, str], model: str, tmp_path: Path, name: str) -> None:
+    folder = tmp_path / name.replace("/", "⁄") / name.split("/")[-1]
+    shutil.copytree(model.removeprefix("hf:"), folder)
+    for spec in (f"hf:{folder}", f"hf:./{name}", name, f"openai:{name}@http://{name}/v1"):
+        done = run("probe", "distractors", "--model", spec, "--sample", "2", **home)
+        assert done.returncode == 0 or is_message(done)
+
+
+@pytest.fixture(params=["file", "below a file", "read-only"])
+def no_home(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
+    """What cannot be a user's folder."""
+    place = tmp_path / "place"
+    if request.param == "read-only":
+        if os.geteuid() == 0:
+            pytest.skip("root may write to a read-only folder")
+        place.mkdir(mode=0o500)
+        return place / "home"
+    place.write_text("a file")
+    return place if request.param == "file" else place / "home"
+
+
+@pytest.mark.parametrize("variable", ["KGPROBE_HOME", "HOME", "XDG_DATA_HOME"])
+def test_without_a_folder_of_the_users_own_commands_end_with_a_message(
+    no_home: Path, variable: str, model: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("KGPROBE_HOME", "XDG_DATA_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    for command in (
+        ("graph", "start"),
+        ("load", "sample"),
+        ("demo",),
+        ("probe", "distractors", "--model", model),
+        ("rounds", "run", "--model", model),
+        ("study", "sampling"),
+        ("graph", "query", "explore/counts"),
+    ):
+        assert is_message(run(*command, **{variable: str(no_home)}))
+    for command in (("graph", "status"), ("graph", "stop"), ("graph", "query")):
+        done = run(*command, **{variable: str(no_home)})
+        assert done.returncode == 0 or is_message(done)
