@@ -13,7 +13,7 @@ from kgprobe.records import Entity, Fact, Placed, Rejected, Relation
 from kgprobe.sources.contract import Loader
 from kgprobe.sources.lines import fingerprint, open_input
 from kgprobe.sources.values import check_id, check_interval, fact_id, tidy
-from kgprobe.verbalize.corrections import Pair, Verbalization, pair_up, scan_verbalizations
+from kgprobe.verbalize.corrections import Pair, pair_up, read_verbalizations
 
 
 @dataclass(slots=True)
@@ -89,9 +89,8 @@ class VerbalizationsOptions:
 
 def _open(options: VerbalizationsOptions) -> Verbalizations:
     file = open_input(options.table)
-    records = scan_verbalizations(options.table)
-    pairs, _ = pair_up([record for _, record in records if isinstance(record, Verbalization)])
-    damaged = [Placed(line, record) for line, record in records if isinstance(record, Rejected)]
+    verbalizations, damaged = read_verbalizations(options.table)
+    pairs, _ = pair_up(verbalizations)
     return Verbalizations(file.name, fingerprint([file], {}), file.size, pairs, damaged)
 
 

@@ -30,7 +30,7 @@ from kgprobe.sampling.selection import Selection, list_facts
 from kgprobe.sources.contract import open_source
 from kgprobe.sources.lines import open_input
 from kgprobe.studies.calibration import read_human_scores
-from kgprobe.verbalize.corrections import scan_verbalizations
+from kgprobe.verbalize.corrections import read_verbalizations
 from kgprobe.verbalize.templates.file import read_relations
 from kgprobe.verbalize.templates.patterns import read_patterns
 
@@ -155,10 +155,13 @@ def check_wikidata(path: Path) -> None:
 
 
 def check_verbalizations(path: Path) -> None:
-    records = scan_verbalizations(path)
+    verbalizations, damaged = read_verbalizations(path)
+    assert all(isinstance(place.record, Rejected) for place in damaged)
     source = open_source("verbalizations", table=path)
     facts = list(source.facts())
-    assert sum(isinstance(record, Rejected) for _, record in records) <= sum(1 for _ in rejections(facts))
+    assert facts[: len(damaged)] == damaged
+    # What is of no use to the study is none of the loader's.
+    assert len(facts) <= len(verbalizations) + len(damaged)
 
 
 def check_ids(path: Path) -> None:

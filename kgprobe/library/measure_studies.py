@@ -24,9 +24,11 @@ from kgprobe.models.encoder import Encoder, load_encoder
 from kgprobe.models.model import Model, Models
 from kgprobe.options import make_options
 from kgprobe.probes.clozes import ClozeItem, ClozeItems
+from kgprobe.records import Placed, Rejected
 from kgprobe.studies.calibration import calibration_study, find_scored, read_human_scores
 from kgprobe.studies.measures import Scores, measure_facts, measures_to_take
 from kgprobe.studies.robustness import paired_questions, robustness_study
+from kgprobe.texts import visible
 from kgprobe.verbalize.corrections import pair_up, read_verbalizations
 
 
@@ -62,7 +64,8 @@ def study_robustness(
         ArgumentError: there is no such option, a value cannot be, or a measure lacks an encoder or a grader.
         KgprobeError: the table cannot be read, none of its facts is in the graph, or the watch ended it.
     """
-    pairs, unpaired = pair_up(read_verbalizations(Path(table)))
+    verbalizations, damaged = read_verbalizations(Path(table))
+    pairs, unpaired = pair_up(verbalizations)
     flawed, corrected, missing = paired_questions(graph, pairs)
     if not flawed:
         raise KgprobeError(f"None of the {len(pairs)} pairs of {table} is about a fact of this graph.")
@@ -72,12 +75,17 @@ def study_robustness(
         measures.names,
         flawed,
         corrected,
-        [*(one.reason for one in unpaired), *missing],
+        [*(one.reason for one in unpaired), *missing, *(_damage(place) for place in damaged)],
         measures.model,
         {"table": str(table), "pairs": len(flawed), **measures.config},
         seed,
     )
     return kept(study)
+
+
+def _damage(place: Placed) -> str:
+    reason = place.record.reason if isinstance(place.record, Rejected) else ""
+    return visible(f"line {place.line:,}: {reason}")
 
 
 def study_calibration(

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kgprobe.errors import KgprobeError
-from kgprobe.records import Rejected
+from kgprobe.records import Placed, Rejected
 from kgprobe.verbalize.sentences import Cloze
 from kgprobe.verbalize.templates.kinds import OBJECT, SUBJECT
 
@@ -99,26 +99,20 @@ class Unpaired:
     reason: str
 
 
-def read_verbalizations(path: Path) -> list[Verbalization]:
-    """The records of a table of verbalizations (CSV with a header), in their order.
+def read_verbalizations(path: Path) -> tuple[list[Verbalization], list[Placed]]:
+    """The records of a table of verbalizations (CSV with a header), in their order, and what is wrong with the others.
+
+    A damaged record costs itself alone; it has the line where it begins.
 
     Raises:
-        KgprobeError: it cannot be read, lacks a column, or a record is damaged.
+        KgprobeError: the table cannot be read, or lacks a column.
     """
-    verbalizations = []
-    for line, record in scan_verbalizations(path):
-        if isinstance(record, Rejected):
-            raise KgprobeError(f"{path}, line {line}: {record.reason}.")
-        verbalizations.append(record)
-    return verbalizations
+    records = _scan(path)
+    damaged = [Placed(line, record) for line, record in records if isinstance(record, Rejected)]
+    return [record for _, record in records if isinstance(record, Verbalization)], damaged
 
 
-def scan_verbalizations(path: Path) -> list[tuple[int, Verbalization | Rejected]]:
-    """The same, each with the line where it begins, and with what is wrong with a damaged one in its place.
-
-    Raises:
-        KgprobeError: it cannot be read, or lacks a column.
-    """
+def _scan(path: Path) -> list[tuple[int, Verbalization | Rejected]]:
     try:
         # Bytes that are no UTF-8 come as lone surrogates, which spoil their record alone.
         with open(path, encoding="utf-8", errors="surrogateescape", newline="") as file:

@@ -135,7 +135,7 @@ def test_measures_are_set_side_by_side(home: dict[str, str], model: str, tmp_pat
     ("name", "read"),
     [
         ("calibration", lambda path: len(read_human_scores(path)) == 2),
-        ("robustness", lambda path: len(pair_up(read_verbalizations(path))[0]) == 1),
+        ("robustness", lambda path: len(pair_up(read_verbalizations(path)[0])[0]) == 1),
     ],
 )
 def test_the_example_in_the_help_can_be_read(name: str, read: Callable[[Path], bool], tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from kgprobe.errors import KgprobeError
+from kgprobe.records import Rejected
 from kgprobe.verbalize.corrections import WrittenCloze, pair_up, read_verbalizations
 from kgprobe.verbalize.sentences import Cloze
 
@@ -25,7 +26,7 @@ def written(tmp_path: Path, *records: tuple[str, str, str]) -> Path:
 
 
 def test_records_are_read(tmp_path: Path) -> None:
-    (record,) = read_verbalizations(written(tmp_path, ("Łódź, lies in, Poland", "Łódź lies in Poland", "")))
+    (record,), _ = read_verbalizations(written(tmp_path, ("Łódź, lies in, Poland", "Łódź lies in Poland", "")))
     assert (record.line, record.subject, record.relation, record.object) == (2, "Q1", "P2", "Q0")
     assert (record.labels, record.context, record.text) == ("Łódź, lies in, Poland", "past", "Łódź lies in Poland")
     assert (record.start, record.end) == ("1990-01-01", None)
@@ -47,7 +48,7 @@ def test_an_object_at_the_end_of_both_makes_a_pair(
     tmp_path: Path, labels: str, flawed: str, corrected: str, label: str
 ) -> None:
     record = (labels, f"{flawed} {label}", f"{corrected} {label}")
-    (pair,), unpaired = pair_up(read_verbalizations(written(tmp_path, record)))
+    (pair,), unpaired = pair_up(read_verbalizations(written(tmp_path, record))[0])
     assert not unpaired
     assert (pair.object_label, pair.flawed.prompt, pair.corrected.prompt) == (label, flawed, corrected)
     assert pair.flawed.continuations([label, " ", label]) == [label]
@@ -72,7 +73,7 @@ def test_names_fill_a_written_sentence_as_they_are() -> None:
     ],
 )
 def test_another_subject_can_take_its_place(tmp_path: Path, labels: str, text: str, subject: str, about: str) -> None:
-    (pair,), _ = pair_up(read_verbalizations(written(tmp_path, (labels, text, f"Now {text}"))))
+    (pair,), _ = pair_up(read_verbalizations(written(tmp_path, (labels, text, f"Now {text}")))[0])
     assert pair.flawed.subject == subject
     assert pair.subject_label.lower() == subject.lower()
     assert text.startswith(pair.flawed.prompt)
@@ -81,7 +82,7 @@ def test_another_subject_can_take_its_place(tmp_path: Path, labels: str, text: s
 
 def test_quotation_marks_go_with_the_name(tmp_path: Path) -> None:
     path = written(tmp_path, ("A, followed by, B, C", "A is before B, C", "“A” is before “B, C”"))
-    (pair,), _ = pair_up(read_verbalizations(path))
+    (pair,), _ = pair_up(read_verbalizations(path)[0])
     assert pair.corrected.prompt == "“A” is before"
     assert pair.corrected.continuations(["B, C", "D"]) == ["“B, C”", "“D”"]
     assert pair.flawed.continuations(["B, C", "D"]) == ["B, C", "D"]
@@ -100,14 +101,14 @@ def test_quotation_marks_go_with_the_name(tmp_path: Path) -> None:
     ],
 )
 def test_what_makes_no_pair_says_why(tmp_path: Path, text: str, correction: str, reason: str) -> None:
-    pairs, (unpaired,) = pair_up(read_verbalizations(written(tmp_path, ("A, is, B", text, correction))))
+    pairs, (unpaired,) = pair_up(read_verbalizations(written(tmp_path, ("A, is, B", text, correction)))[0])
     assert not pairs
     assert unpaired.reason == reason
     assert unpaired.verbalization.text == text
 
 
 def test_the_papers_verbalizations(shared_data: Path) -> None:
-    records = read_verbalizations(shared_data / "distractors" / "verbalization_errors.csv")
+    records, _ = read_verbalizations(shared_data / "distractors" / "verbalization_errors.csv")
     pairs, unpaired = pair_up(records)
     assert len(records) == len(pairs) + len(unpaired) == 152
     assert Counter(one.reason for one in unpaired) == {
@@ -121,20 +122,30 @@ def test_the_papers_verbalizations(shared_data: Path) -> None:
             assert [f"{cloze.prompt} {name}" for name in cloze.continuations([pair.object_label])] == [text]
 
 
+def test_a_table_without_its_columns_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "errors.csv"
+    path.write_text("a,b\n1,2\n", encoding="utf-8")
+    with pytest.raises(KgprobeError, match="no column triples_raw"):
+        read_verbalizations(path)
+
+
 @pytest.mark.parametrize(
-    ("content", "message"),
+    ("row", "reason"),
     [
-        ("a,b\n1,2\n", "no column triples_raw"),
-        (HEADER + "0,oops,\"(a, b, c, start=None, end=None)\",1,past,x,-,\n", "line 2: 'oops' is no triple"),
-        (HEADER + "0,\"('a', 'b')\",\"(a, b, c, start=None, end=None)\",1,past,x,-,\n", "is no triple"),
-        (HEADER + "0,\"('a', 'b', 'c')\",a b c,1,past,x,-,\n", "line 2: 'a b c' is not"),
+        ("0,oops,\"(a, b, c, start=None, end=None)\",1,past,x,-,\n", "'oops' is no triple"),
+        ("0,\"('a', 'b')\",\"(a, b, c, start=None, end=None)\",1,past,x,-,\n", "is no triple"),
+        ("0,\"('a', 'b', 'c')\",a b c,1,past,x,-,\n", "'a b c' is not"),
     ],
 )  # fmt: skip
-def test_damaged_tables_are_refused(tmp_path: Path, content: str, message: str) -> None:
+def test_a_damaged_row_costs_itself_alone(tmp_path: Path, row: str, reason: str) -> None:
     path = tmp_path / "errors.csv"
-    path.write_text(content, encoding="utf-8")
-    with pytest.raises(KgprobeError, match=message):
-        read_verbalizations(path)
+    good = "0,\"('a', 'b', 'c')\",\"(a, b, c, start=None, end=None)\",1,past,x,-,\n"
+    path.write_text(HEADER + good + row + good, encoding="utf-8")
+    verbalizations, (damaged,) = read_verbalizations(path)
+    assert [one.line for one in verbalizations] == [2, 4]
+    assert isinstance(damaged.record, Rejected)
+    assert damaged.line == 3
+    assert reason in damaged.record.reason
 
 
 def test_a_table_that_is_not_there_is_named(tmp_path: Path) -> None:
