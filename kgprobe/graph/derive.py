@@ -7,11 +7,14 @@ graph.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from kgprobe.graph.client import Row, Transaction
 from kgprobe.records import Fact
+
+# One entity may have hundreds of thousands of types; what an engine does in one statement it holds in memory.
+TYPES_AT_ONCE = 10_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,18 +89,36 @@ def follow_types(
         types: of entities that are new or have others than before, by id of the entity; none twice.
         former: those that entities had which have others now.
     """
-    left: list[Row] = []
-    for entity, before in former.items():
-        gone = dict.fromkeys(set(before).difference(types.get(entity, ())), True)
-        if gone:
-            left.append({"id": entity, "types": gone})
-    added: list[Row] = []
+    gone = {entity: sorted(set(before).difference(types.get(entity, ()))) for entity, before in former.items()}
+    for rows in _type_rows(gone):
+        removed = [{"id": row["id"], "types": dict.fromkeys(row["types"], True)} for row in rows]
+        _run(transaction, "load/former_types", removed)
+    added: dict[str, Sequence[str]] = {}
     for entity, now in types.items():
         known = set(former.get(entity, ()))
-        if new := [type_id for type_id in now if type_id not in known]:
-            added.append({"id": entity, "types": new})
-    _run(transaction, "load/former_types", left)
-    _run(transaction, "load/instances", added)
+        added[entity] = [type_id for type_id in now if type_id not in known] if known else now
+    for rows in _type_rows(added):
+        _run(transaction, "load/instances", rows)
+
+
+def in_parts(ids: Sequence[str]) -> Iterator[Sequence[str]]:
+    """Ids of types or literals, as many at a time as a statement takes."""
+    return (ids[begin : begin + TYPES_AT_ONCE] for begin in range(0, len(ids), TYPES_AT_ONCE))
+
+
+def _type_rows(types: Mapping[str, Sequence[str]]) -> Iterator[list[Row]]:
+    """Rows of entities with types, for one statement each: an entity stands once in them, with a part of its types."""
+    rows: list[Row] = []
+    room = TYPES_AT_ONCE
+    for entity, all_of_it in types.items():
+        for part in in_parts(all_of_it):
+            if len(part) > room:
+                yield rows
+                rows, room = [], TYPES_AT_ONCE
+            rows.append({"id": entity, "types": list(part)})
+            room -= len(part)
+    if rows:
+        yield rows
 
 
 def rows_by_subject(changed: Iterable[Former]) -> list[Row]:

@@ -16,6 +16,7 @@ from kgprobe.graph.derive import (
     follow_new_facts,
     follow_types,
     forget_beliefs,
+    in_parts,
     rows_by_subject,
 )
 from kgprobe.graph.record_rows import EntityRows, FactRows, Problem, RelationRows, duplicate, fact_rows
@@ -47,9 +48,9 @@ def write_relations(transaction: Transaction, batch: RelationRows) -> Written:
 def write_entities(transaction: Transaction, batch: EntityRows, source: Source) -> Written:
     """Write entities, the types that they name, and the links between them; at least one."""
     for kind, ids in (("types", batch.type_ids), ("literals", batch.literals)):
-        if ids:
-            transaction.run(f"load/new_{kind}", ids=ids)
-            transaction.run(f"load/{kind}", ids=ids)
+        for part in in_parts(ids):
+            transaction.run(f"load/new_{kind}", ids=part)
+            transaction.run(f"load/{kind}", ids=part)
     result = transaction.run("load/entities", load=source.fingerprint, rows=batch.rows)[0]
     before = {row["id"]: row["before"] for row in result["duplicates"]}
     unchanged = {*result["standing"], *before}

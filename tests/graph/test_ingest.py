@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from neo4j.exceptions import TransientError
 
 from kgprobe.errors import KgprobeError
-from kgprobe.graph import driver, ingest
-from kgprobe.graph.client import Graph
+from kgprobe.graph import derive, driver, ingest
+from kgprobe.graph.client import Graph, Transaction
 from kgprobe.records import Entity, Fact, Rejected, Relation
 from kgprobe.servers.folder import Folder
 from kgprobe.servers.leases import stop
@@ -385,6 +385,43 @@ def test_two_loads_at_once_make_each_fact_once(graph: Graph, monkeypatch: pytest
     assert rows(graph, "MATCH ()-[f:FACT]->() RETURN count(f), count(DISTINCT f.id)") == [(500, 500)]
     total = [(2 * 500 - sum(fact.subject == fact.object for fact in facts),)]
     assert rows(graph, "MATCH (e:Entity) RETURN sum(e.degree)") == total
+
+
+def type_links(graph: Graph) -> list[tuple[Any, ...]]:
+    return rows(graph, "MATCH (e:Entity)-[:INSTANCE_OF]->(t) RETURN e.id, count(t), sum(t.size) ORDER BY e.id")
+
+
+def load_types(graph: Graph, count: int, fingerprint: str) -> None:
+    several = [Entity("Q1", types=("T0",)), Entity("Q2", types=tuple(f"T{number}" for number in range(count)))]
+    ingest.load(graph, WrittenSource([*several, Entity("Q3", types=("U", "V"))], fingerprint=fingerprint))
+
+
+def test_types_go_to_the_graph_in_bounded_statements(graph: Graph, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(derive, "TYPES_AT_ONCE", 7)
+    run, sizes = Transaction.run, Counter[str]()
+
+    def measured(self: Transaction, query: str, **parameters: Any) -> Any:
+        if query in ("load/instances", "load/former_types"):
+            count = sum(len(row["types"]) for row in parameters["rows"])
+            assert len({row["id"] for row in parameters["rows"]}) == len(parameters["rows"])
+        else:
+            count = len(parameters["ids"]) if query in ("load/types", "load/new_types") else 0
+        sizes[query] = max(sizes[query], count)
+        return run(self, query, **parameters)
+
+    monkeypatch.setattr(Transaction, "run", measured)
+    for count, fingerprint in ((50, "a"), (50, "b"), (30, "c"), (40, "d")):
+        load_types(graph, count, fingerprint)
+        assert type_links(graph) == [("Q1", 1, 2), ("Q2", count, count + 1), ("Q3", 2, 2)]
+    assert {sizes[query] for query in ("load/instances", "load/former_types", "load/types", "load/new_types")} == {7}
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(900, func_only=True)
+def test_an_entity_of_200_000_types_loads(graph: Graph) -> None:
+    for fingerprint in ("a", "b"):
+        load_types(graph, 200_000, fingerprint)
+        assert type_links(graph) == [("Q1", 1, 2), ("Q2", 200_000, 200_001), ("Q3", 2, 2)]
 
 
 LABELS = [
