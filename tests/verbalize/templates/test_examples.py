@@ -52,7 +52,7 @@ def loaded(graph: Graph) -> Graph:
 def test_relations_come_back_as_they_were_loaded(loaded: Graph) -> None:
     assert relations_of(loaded) == [Relation("P30", "continent"), CAPITAL, BORDER]
     assert relations_of(loaded, ["P47", "P36", "P47"]) == [BORDER, CAPITAL]
-    with pytest.raises(UnknownNameError, match="no relation P9, P8"):
+    with pytest.raises(UnknownNameError, match="No relation of this graph is called 'P9'"):
         relations_of(loaded, ["P36", "P9", "P8"])
 
 
