@@ -60,7 +60,7 @@ def read_patterns(paths: Sequence[Path]) -> Patterns:
     gathered: dict[str, _Gathered] = {}
     problems: list[str] = []
     for path in paths:
-        file = path / _OF_A_FOLDER if os.path.isdir(path) else path  # noqa: PTH112 (it minds no strange names)
+        file = path / _OF_A_FOLDER if os.path.isdir(path) else path
         for place, record in _records(open_input(file)):
             try:
                 if isinstance(record, str):
