@@ -1,63 +1,485 @@
-"""Progress bars on stderr: with a rate and an end, silent where nobody watches."""
+"""Signs of life on stderr while something lasts: bars with a rate and an end, and waits with what they took last time.
 
+On a terminal they are drawn in its last lines, and what others write meanwhile comes above them. Elsewhere, in a file
+or a pipe, each is a plain line twice a minute. What is over sooner says nothing there.
+"""
+
+import contextlib
+import io
+import json
+import math
 import sys
-from collections.abc import Iterator
+import threading
+import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, TextIO
 
+from kgprobe.errors import KgprobeError
+from kgprobe.files import home, replacing
 from kgprobe.texts import visible, visible_lines
 
 if TYPE_CHECKING:
-    from rich.progress import Progress, TaskID
+    from rich.console import Console, RenderableType
+    from rich.table import Table
+    from rich.text import Text
+
+# Seconds between two lines where stderr is no terminal.
+LINE_SECONDS = 30.0
+# A wait that is over sooner is not shown; a rate of less says little.
+SOON = 2.0
+
+# What waits took last time, in seconds by their titles.
+_DURATIONS = "durations.json"
+_DURATIONS_KEPT = 200
+
+# Ctrl-C is echoed behind what is drawn.
+_ECHO = 4
+_LEAST_BAR, _MOST_BAR = 8, 40
+_LEAST_TITLE = 16
 
 
 @dataclass(slots=True)
-class Bar:
-    """A progress bar that counts things, while its length may be of something else, such as bytes."""
+class Wait:
+    """Something that lasts, and of which nobody knows how long it will.
 
-    _progress: "Progress"
-    _task: "TaskID"
-    _unit: str
-    _things: int = 0
+    Attributes:
+        title: what it is.
+        clock: seconds, from any beginning.
+        usual: how many seconds it took last time; None if unknown.
+        note: what is going on.
+    """
 
-    def advance_to(self, done: float, things: int, note: str = "") -> None:
+    title: str
+    clock: Callable[[], float]
+    usual: float | None = None
+    note: str = ""
+    began: float = field(init=False)
+    told: float = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.began = self.told = self.clock()
+
+    @property
+    def elapsed(self) -> float:
+        """Seconds since it began."""
+        return self.clock() - self.began
+
+    def is_shown(self) -> bool:
+        """Whether it has lasted long enough to be drawn."""
+        return self.elapsed >= SOON
+
+    def text(self, short: bool = False) -> str:  # noqa: ARG002
+        """How it stands, without its title."""
+        left = None if self.usual is None else self.usual - self.elapsed
+        parts = [f"{_duration(self.elapsed)} so far"]
+        if left is not None:
+            parts.append(f"about {_duration(left)} left" if left >= 1 else "longer than last time")
+        return ", ".join([*parts, *([self.note] if self.note else [])])
+
+
+@dataclass(slots=True)
+class Bar(Wait):
+    """Something with a known end, which counts things, while its length may be of something else, such as bytes.
+
+    Attributes:
+        total: its length.
+        unit: what is counted.
+        start: where it began, of ``total``.
+        counted: whether its length is in ``unit``.
+        done: where it stands, of ``total``.
+        things: how many things were done since it began.
+    """
+
+    total: float = 0.0
+    unit: str = ""
+    start: float = 0.0
+    counted: bool = True
+    done: float = field(init=False)
+    things: float = 0.0
+
+    def __post_init__(self) -> None:
+        # Not super(): a dataclass with slots is made anew, and is no longer the class that super() looks for.
+        Wait.__post_init__(self)
+        self.done = self.start
+
+    def move_to(self, done: float, things: float, note: str = "") -> None:
         """Move on.
 
         Args:
             done: where the bar stands, of its total.
-            things: how many more things are done.
+            things: how many things are done since it began.
             note: what is going on.
         """
-        self._things += things
-        elapsed = self._progress.tasks[0].elapsed or 0
-        rate = f"{self._things / elapsed:,.0f} {self._unit}/s" if elapsed >= 1 else ""
-        if elapsed >= 1 and self._things / elapsed < 10:
-            rate = f"{self._things / elapsed:.1f} {self._unit}/s"
-        self._progress.update(self._task, completed=done, things=f"{self._things:,} {self._unit}", rate=rate, note=note)
+        self.done, self.things, self.note = done, things, note
+
+    @property
+    def share(self) -> float:
+        """How much of it is done, in [0, 1]."""
+        return min(max(self.done / self.total, 0.0), 1.0) if self.total > 0 else 0.0
+
+    def is_shown(self) -> bool:
+        """Whether it is drawn: from the beginning."""
+        return True
+
+    def text(self, short: bool = False) -> str:
+        """How it stands, without its title.
+
+        Args:
+            short: for a line that has a bar in it.
+        """
+        things, elapsed = int(self.things), self.elapsed
+        count = f"{things:,} {self.unit}"
+        if self.counted:
+            between = "/" if short else " of "
+            count = f"{int(self.done):,}{between}{int(self.total):,} {self.unit}"
+        parts = [count, f"{math.floor(self.share * 100)}%"]
+        if elapsed >= SOON and self.things > 0:
+            rate = self.things / elapsed
+            parts.append(f"{rate:,.{0 if rate >= 100 else 1}f}{'' if short else ' ' + self.unit}/s")
+        left = self.seconds_left()
+        if left is not None:
+            parts.append(f"about {_duration(left)} left")
+        elif self.share == 1 and elapsed >= SOON:
+            parts.append(f"in {_duration(elapsed)}")
+        return (" " if short else ", ").join([*parts, *([self.note] if self.note else [])])
+
+    def seconds_left(self) -> float | None:
+        """What the rest takes at the pace so far; None where that says nothing yet, or nothing is left."""
+        moved, rest = self.done - self.start, self.total - self.done
+        return self.elapsed * rest / moved if moved > 0 and rest > 0 and self.elapsed >= SOON else None
+
+
+def _duration(seconds: float) -> str:
+    whole = round(seconds)
+    if whole < 60:
+        return f"{max(whole, 1)} s"
+    if whole < 3600:
+        return f"{round(whole / 60)} min"
+    return f"{whole // 3600} h {whole % 3600 // 60} min"
+
+
+class Display:
+    """What lasts at present, innermost last, and where it is shown."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic, line_seconds: float | None = None) -> None:
+        """Nothing lasts yet.
+
+        Args:
+            clock: seconds, from any beginning.
+            line_seconds: between two lines where there is no terminal; None for ``LINE_SECONDS``.
+        """
+        self.clock = clock
+        self._line_seconds = line_seconds
+        self._lock = threading.RLock()
+        self._waits: list[Wait] = []
+        self._shown: _OnTerminal | _InLines | None = None
+
+    @contextmanager
+    def showing(self, wait: Wait) -> Iterator[None]:
+        """Show something as long as it lasts."""
+        with self._lock:
+            self._waits.append(wait)
+            if self._shown is None:
+                seconds = LINE_SECONDS if self._line_seconds is None else self._line_seconds
+                self._shown = _shown(self._waits, seconds)
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._waits.remove(wait)
+                shown = self._shown
+                if shown is not None and isinstance(wait, Bar):
+                    shown.keep(wait)
+                if shown is not None and not self._waits:
+                    shown.close()
+                    self._shown = None
+
+    def tell_due(self) -> None:
+        """Write the lines that are due, where there is no terminal; called by itself now and then."""
+        if isinstance(self._shown, _InLines):
+            self._shown.tell_due()
+
+
+def _shown(waits: list[Wait], line_seconds: float) -> "_OnTerminal | _InLines":
+    from rich.console import Console
+
+    console = Console(file=sys.stderr)
+    return _OnTerminal(waits, console) if console.is_terminal else _InLines(waits, line_seconds)
+
+
+def _telling(waits: list[Wait]) -> list[Wait]:
+    """Those that have something to say: what waits for something else that lasts, and counts nothing, has not."""
+    present = list(waits)
+    return [wait for wait in present if isinstance(wait, Bar) or wait is present[-1]]
+
+
+class _InLines:
+    """A line for everything that lasts, twice a minute."""
+
+    def __init__(self, waits: list[Wait], seconds: float) -> None:
+        self._waits, self._seconds = waits, seconds
+        self._over = threading.Event()
+        self._writing = threading.Lock()
+        threading.Thread(target=self._run, name="kgprobe-progress", daemon=True).start()
+
+    def _run(self) -> None:
+        while not self._over.wait(min(self._seconds, 1.0)):
+            self.tell_due()
+
+    def tell_due(self) -> None:
+        with self._writing:
+            for wait in _telling(self._waits):
+                now = wait.clock()
+                if not self._over.is_set() and now - wait.told >= self._seconds:
+                    wait.told = now
+                    # Whoever closed stderr wants no lines, and a thread has nobody to tell so.
+                    with contextlib.suppress(OSError, ValueError):
+                        tell(f"{wait.title}: {wait.text()}")
+
+    def keep(self, bar: Bar) -> None:
+        """Nothing of a bar stays: what came of it is told by others."""
+
+    def close(self) -> None:
+        self._over.set()
+
+
+class _OnTerminal:
+    """The last lines of a terminal; all else that is written to it comes above them."""
+
+    def __init__(self, waits: list[Wait], console: "Console") -> None:
+        from rich.live import Live
+        from rich.spinner import Spinner
+
+        self._waits, self._console = waits, console
+        self._spinner = Spinner("dots")
+        self._above: list[_Above] = []
+        self._live: Live = Live(
+            get_renderable=self._draw,
+            console=console,
+            refresh_per_second=5,
+            transient=True,
+            redirect_stdout=False,
+            redirect_stderr=False,
+        )
+        self._streams: TextIO = sys.stderr
+        self._out: TextIO | None = sys.stdout if _is_terminal(sys.stdout) else None
+        self._live.start()
+        for name, stream in (("stderr", self._streams), ("stdout", self._out)):
+            if stream is not None:
+                self._above.append(_Above(console, stream))
+                setattr(sys, name, self._above[-1])
+
+    def keep(self, bar: Bar) -> None:
+        """Leave a bar that is over where it is; the rest is drawn below."""
+        self._console.print(self._row(bar))
+
+    def close(self) -> None:
+        for name, stream in (("stderr", self._streams), ("stdout", self._out)):
+            proxy = getattr(sys, name)
+            # Somebody else may have put theirs there in the meantime.
+            if stream is not None and isinstance(proxy, _Above):
+                proxy.end()
+                setattr(sys, name, stream)
+        self._live.stop()
+
+    def _draw(self) -> "RenderableType":
+        from rich.console import Group
+
+        rows = [self._row(wait) for wait in _telling(self._waits) if wait.is_shown()]
+        return Group(*rows, *[stream.half_line(self._console.width - _ECHO) for stream in self._above if stream.half])
+
+    def _row(self, wait: Wait) -> "Table":
+        from rich.progress_bar import ProgressBar
+        from rich.table import Table
+        from rich.text import Text
+
+        room = max(self._console.width - _ECHO, 2 * _LEAST_TITLE)
+        told, title = (
+            Text(visible(text), no_wrap=True, overflow="ellipsis") for text in (wait.text(short=True), wait.title)
+        )
+        row = Table.grid(padding=(0, 1, 0, 0))
+        if isinstance(wait, Bar):
+            title.truncate(max(room - told.cell_len - _LEAST_BAR - 3, _LEAST_TITLE), overflow="ellipsis")
+            width = min(room - told.cell_len - title.cell_len - 3, _MOST_BAR)
+            bar = [ProgressBar(1.0, wait.share, width=width)] if width >= _LEAST_BAR else []
+            told.truncate(room - title.cell_len - (width + 3 if bar else 2), overflow="ellipsis")
+            row.add_row(title, *bar, told)
+        else:
+            title.truncate(max(room - told.cell_len - 4, _LEAST_TITLE), overflow="ellipsis")
+            told.truncate(room - title.cell_len - 4, overflow="ellipsis")
+            row.add_row(self._spinner, title, told)
+        return row
+
+
+def _is_terminal(stream: TextIO) -> bool:
+    try:
+        return stream.isatty()
+    except ValueError:
+        return False
+
+
+class _Above(io.TextIOBase):
+    """A terminal's stream whose lines come above what is drawn.
+
+    Half a line waits for its rest, or for the end, and is drawn below meanwhile: bars of other libraries are such.
+    """
+
+    def __init__(self, console: "Console", stream: TextIO) -> None:
+        self._console, self._stream = console, stream
+        self.half = ""
+
+    # click looks for these two; without them it would find the terminal itself, and write on what is drawn.
+    @property
+    def encoding(self) -> str:  # type: ignore[override]
+        return self._stream.encoding or "utf-8"
+
+    @property
+    def errors(self) -> str:  # type: ignore[override]
+        return self._stream.errors or "strict"
+
+    @property
+    def rich_proxied_file(self) -> TextIO:
+        """The stream itself, for consoles of rich."""
+        return self._stream
+
+    def isatty(self) -> bool:
+        return self._stream.isatty()
+
+    def fileno(self) -> int:
+        return self._stream.fileno()
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, text: str) -> int:
+        if not isinstance(text, str):
+            raise TypeError(f"write() takes text, not {type(text).__name__}")
+        *lines, half = (self.half + text).split("\n")
+        # What begins at the left again takes the place of what stood there.
+        self.half = half.rstrip("\r").rpartition("\r")[2]
+        for line in lines:
+            self._print(line.rstrip("\r").rpartition("\r")[2])
+        return len(text)
+
+    def half_line(self, width: int) -> "Text":
+        """What has no end of line yet, no wider than so many columns."""
+        from rich.text import Text
+
+        line = Text.from_ansi(self.half, no_wrap=True)
+        line.truncate(width, overflow="ellipsis")
+        return line
+
+    def end(self) -> None:
+        """Write what has no end of line."""
+        if self.half:
+            self._print(self.half)
+            self.half = ""
+
+    def _print(self, line: str) -> None:
+        from rich.text import Text
+
+        self._console.print(Text.from_ansi(line), soft_wrap=True)
+
+
+DISPLAY = Display()
 
 
 @contextmanager
-def progress_bar(title: str, total: float, unit: str, start: float = 0) -> Iterator[Bar]:
-    """A bar that goes from ``start`` to ``total`` and says how many things are done, how fast, and when it will end."""
-    from rich.console import Console
-    from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
+def progress_bar(title: str, total: float, unit: str, start: float = 0, *, counted: bool = True) -> Iterator[Bar]:
+    """A bar that goes from ``start`` to ``total`` and says how many things are done, how fast, and when it will end.
 
-    console = Console(stderr=True)
-    progress = Progress(
-        TextColumn("{task.description}", markup=False),
-        BarColumn(),
-        TaskProgressColumn(),
-        TextColumn("{task.fields[things]}", markup=False),
-        TextColumn("{task.fields[rate]}", markup=False),
-        TimeRemainingColumn(),
-        TextColumn("{task.fields[note]}", markup=False),
-        console=console,
-        disable=not console.is_terminal,
-    )
-    with progress:
-        task = progress.add_task(visible(title), total=total, completed=int(start), things="", rate="", note="")
-        yield Bar(progress, task, unit)
+    Args:
+        unit: what is counted.
+        counted: whether ``total`` is in that unit.
+    """
+    bar = Bar(title, DISPLAY.clock, total=total, unit=unit, start=start, counted=counted)
+    with DISPLAY.showing(bar):
+        yield bar
+
+
+@contextmanager
+def waiting(title: str, *, remembered: bool = False) -> Iterator[Wait]:
+    """A sign of life for something without a known end: how long it has lasted.
+
+    Args:
+        remembered: whether it takes about as long each time: how long it took is kept in kgprobe's folder, and tells
+            the next time how much is left.
+    """
+    wait = Wait(title, DISPLAY.clock, _durations().get(title) if remembered else None)
+    with DISPLAY.showing(wait):
+        yield wait
+    if remembered and wait.elapsed >= SOON:
+        _remember(title, wait.elapsed)
+
+
+def _durations() -> dict[str, float]:
+    try:
+        kept = json.loads((home() / _DURATIONS).read_bytes())
+    except (OSError, ValueError, RecursionError, KgprobeError):
+        return {}
+    if not isinstance(kept, dict):
+        return {}
+    return {title: float(seconds) for title, seconds in kept.items() if isinstance(seconds, (int, float))}
+
+
+def _remember(title: str, seconds: float) -> None:
+    durations = {name: its for name, its in _durations().items() if name != title} | {title: round(seconds, 1)}
+    # It is no more than a courtesy: where nothing can be written, nothing is.
+    with contextlib.suppress(OSError, KgprobeError):
+        if home().is_dir():
+            with replacing(home() / _DURATIONS) as unfinished:
+                unfinished.write_text(json.dumps(dict(list(durations.items())[-_DURATIONS_KEPT:])), encoding="utf-8")
+
+
+@dataclass(slots=True)
+class _Shares:
+    listener: Callable[[float], None]
+    told: float = 0.0
+
+
+_heard: ContextVar[_Shares | None] = ContextVar("_heard", default=None)
+
+
+@contextmanager
+def hearing_shares(listener: Callable[[float], None]) -> Iterator[None]:
+    """Hear how much of what is done within is done.
+
+    Args:
+        listener: called with a share in [0, 1] that never falls, by whoever uses :func:`share_counter`.
+    """
+    before = _heard.set(_Shares(listener))
+    try:
+        yield
+    finally:
+        _heard.reset(before)
+
+
+def share_counter(total: int, until: float = 1.0) -> Callable[[int], None]:
+    """Count things, and tell whoever hears it which share of the whole they are.
+
+    Args:
+        total: how many there are.
+        until: the share of the whole that is done with the last of them; it begins where the last counter stood.
+
+    Returns:
+        called with the number of things done since the last call.
+    """
+    shares, done = _heard.get(), 0
+    first = shares.told if shares is not None else 0.0
+
+    def count(more: int) -> None:
+        nonlocal done
+        done += more
+        if shares is not None and total > 0:
+            share = min(first + (until - first) * done / total, 1.0)
+            if share > shares.told:
+                shares.told = share
+                shares.listener(share)
+
+    return count
 
 
 def tell(message: str) -> None:

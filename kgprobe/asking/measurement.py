@@ -15,7 +15,7 @@ import msgspec
 
 from kgprobe.asking.identity import differences, identity_of
 from kgprobe.asking.store import OutcomeStore
-from kgprobe.asking.watch import NOBODY, Batch, Start, Stop, Watch, why_silent
+from kgprobe.asking.watch import NOBODY, Batch, Start, Stop, Watch, ask_watched, why_silent
 from kgprobe.errors import KgprobeError
 from kgprobe.files import make_folder, replacing
 from kgprobe.models.api.spending import BudgetSpentError
@@ -114,7 +114,7 @@ def _ask(store: OutcomeStore, probe: Probe, keys: Keys, seed: int, batch: int, w
     batches = itertools.chain(_batches(range(done, len(keys)), batch), _batches(silent, batch))
     for places in batches:
         try:
-            outcomes = probe.ask([keys[place] for place in places], [seed])
+            outcomes = ask_watched(probe, [keys[place] for place in places], [seed], watch)
         except BudgetSpentError as error:
             stopped, reason = Stop.BUDGET_SPENT, str(error)
             break

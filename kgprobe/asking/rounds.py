@@ -19,7 +19,7 @@ import numpy as np
 from kgprobe.asking.identity import differences
 from kgprobe.asking.runs import Plan, get_run, locked
 from kgprobe.asking.store import OutcomeStore
-from kgprobe.asking.watch import NOBODY, Batch, Start, Stop, Watch, why_silent
+from kgprobe.asking.watch import NOBODY, Batch, Start, Stop, Watch, ask_watched, why_silent
 from kgprobe.beliefs.draw import Beliefs
 from kgprobe.beliefs.summary import interval_rows
 from kgprobe.errors import KgprobeError
@@ -108,7 +108,8 @@ def go_on(graph: Graph, probe: Probe, plan: Plan, watch: Watch = NOBODY) -> RunR
             store.cut_to(sum(run[name] for name in _COUNTS), run["round"])
             keys = askable_facts(graph, run["relations"], plan.as_of)
             beliefs = read_beliefs(graph, plan.run, keys)
-            watch.on_start(Start(len(keys), run["round"], plan.rounds, graph_state(graph) != run["graph"]))
+            changed = graph_state(graph) != run["graph"]
+            watch.on_start(Start(len(keys), run["round"], plan.rounds, changed, batch=plan.batch))
             report = _Rounds(graph, probe, plan, run, _labels(graph, run["relations"]), store, keys, beliefs).do(watch)
     return dataclasses.replace(report, seconds=time.monotonic() - started)
 
@@ -139,7 +140,7 @@ class _Rounds:
                 break
             number, seconds = done + 1, dict[str, float]()
             try:
-                outcomes = self._ask(number, seconds)
+                outcomes = self._ask(number, seconds, watch)
             except BudgetSpentError as error:
                 stopped, reason = Stop.BUDGET_SPENT, str(error)
                 break
@@ -162,13 +163,14 @@ class _Rounds:
             self.plan.run, len(self.keys), done, **counted, seconds=0.0, stopped=stopped, reason=reason, hubs=hubs
         )
 
-    def _ask(self, number: int, seconds: dict[str, float]) -> list[Outcome]:
+    def _ask(self, number: int, seconds: dict[str, float], watch: Watch) -> list[Outcome]:
         plan = self.plan
         clock = time.monotonic()
         positions = self.beliefs.choose(plan.sampling, plan.batch, number, np.random.default_rng([plan.seed, number]))
         seconds["draw"] = time.monotonic() - clock
         clock = time.monotonic()
-        outcomes = self.probe.ask([self.keys[position] for position in positions], [plan.seed, number])
+        facts = [self.keys[position] for position in positions]
+        outcomes = ask_watched(self.probe, facts, [plan.seed, number], watch)
         seconds["ask"] = time.monotonic() - clock
         return outcomes
 

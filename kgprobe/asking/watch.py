@@ -5,7 +5,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import Enum
 
-from kgprobe.probes.outcome import Outcome, Verdict
+from kgprobe.probes.outcome import Outcome, Probe, Verdict
+from kgprobe.progress import hearing_shares
+from kgprobe.sampling.keys import FactKey
 
 
 class Stop(str, Enum):
@@ -37,6 +39,7 @@ class Start:
         done: how much of ``total`` was done before: facts of a measurement, rounds of a run.
         total: how much there is to do.
         changed: whether something was loaded into the graph since it was begun.
+        batch: how many facts one of ``total`` asks, at most: 1, or those of a round.
         title: what is asked, where one call asks several things, one after the other: each begins and ends by itself.
     """
 
@@ -45,6 +48,7 @@ class Start:
     total: int
     changed: bool = False
     title: str = ""
+    batch: int = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,16 +70,25 @@ class Watch:
 
     Attributes:
         on_start: called once, or once for each thing that one call asks.
+        on_part: called while a batch is asked, by probes that tell it, with how many of its facts are as good as done:
+            answers that came, in terms of facts. It never falls within a batch.
         on_batch: called after each batch, which is kept by then.
         should_stop: asked after each batch.
     """
 
     on_start: Callable[[Start], None] = lambda start: None
+    on_part: Callable[[float], None] = lambda facts: None
     on_batch: Callable[[Batch], None] = lambda batch: None
     should_stop: Callable[[], bool] = lambda: False
 
 
 NOBODY = Watch()
+
+
+def ask_watched(probe: Probe, facts: Sequence[FactKey], seed: Sequence[int], watch: Watch) -> list[Outcome]:
+    """What a probe answers to a batch; ``watch.on_part`` hears how far it is."""
+    with hearing_shares(lambda share: watch.on_part(share * len(facts))):
+        return probe.ask(facts, seed)
 
 
 def why_silent(outcomes: Sequence[Outcome]) -> str | None:

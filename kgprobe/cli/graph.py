@@ -166,6 +166,7 @@ def query(statement: str | None, params: tuple[str, ...], form: str, limit: int 
     from kgprobe.graph.parameters import complete_parameters, parse_parameters
     from kgprobe.graph.queries import QueryError, explore_names, get_query
     from kgprobe.graph.statements import parameters_in
+    from kgprobe.progress import waiting
     from kgprobe.servers.opening import open_graph
 
     if statement is None:
@@ -182,7 +183,8 @@ def query(statement: str | None, params: tuple[str, ...], form: str, limit: int 
     except QueryError as error:
         raise click.UsageError(str(error)) from error
     with open_graph(graph, ask_password=ask_password) as connection:
-        columns, found = connection.run_text(wanted.text, parameters)
+        with waiting("Running the query"):
+            columns, found = connection.run_text(wanted.text, parameters)
         _show_rows(columns, found, form, limit)
 
 

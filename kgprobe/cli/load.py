@@ -16,7 +16,7 @@ from kgprobe.sources.contract import LOADERS, ShownText, open_source
 from kgprobe.texts import visible_lines
 
 if TYPE_CHECKING:
-    from kgprobe.library.loading import LoadReport
+    from kgprobe.library.loading import LoadProgress, LoadReport
 
 # On the terminal; --rejected keeps them all.
 SHOWN_PROBLEMS = 20
@@ -62,14 +62,18 @@ def _command(name: str) -> click.Command:
         with (
             open_graph(graph, ask_password=ask_password) as connection,
             _problems(rejected) as on_problem,
-            progress_bar(f"Loading {source.name}", source.total, "records") as bar,
+            progress_bar(f"Loading {source.name}", source.total, "records", counted=False) as bar,
         ):
+
+            def on_progress(now: "LoadProgress") -> None:
+                bar.move_to(now.done, bar.things + now.records, now.stage)
+
             report = load_source(
                 connection,
                 source,
                 strict=strict,
                 on_problem=on_problem,
-                on_progress=lambda now: bar.advance_to(now.done, now.records, now.stage),
+                on_progress=on_progress,
             )
         click.echo(_json(report) if as_json else visible_lines(str(report)))
         report.check()

@@ -22,6 +22,7 @@ from kgprobe.cli.running import open_asked, open_models
 from kgprobe.cli.watching import measuring, tell_end
 from kgprobe.library.options import ApiLimits
 from kgprobe.probes.register import PROBES, ProbeKind
+from kgprobe.progress import waiting
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -110,9 +111,10 @@ def show(result: "Measurement", as_json: bool, full: bool) -> None:
     tell_missing(result.missing)
     unaskable, unanswered = (result.reasons(verdict) for verdict in (Verdict.UNASKABLE, Verdict.UNANSWERED))
     asked = result.asked
-    files = result.export() if result.complete else []
-    finding = result.finding() if asked.done > sum(unaskable.values()) + sum(unanswered.values()) else None
-    page = result.page(finding) if finding else None
+    with waiting("Putting together what was found"):
+        files = result.export() if result.complete else []
+        finding = result.finding() if asked.done > sum(unaskable.values()) + sum(unanswered.values()) else None
+        page = result.page(finding) if finding else None
     if as_json:
         tables = result.tables()
         shown = {

@@ -30,6 +30,7 @@ from kgprobe.cli.watching import running, tell_end
 from kgprobe.library.options import ApiLimits, RoundsOptions
 from kgprobe.options import options_of
 from kgprobe.probes.register import PROBES
+from kgprobe.progress import waiting
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -286,8 +287,9 @@ def print_run(result: "Run", as_json: bool, graph: str | None, full: bool) -> "P
         named = ", ".join(list(report.hubs.values())[:5])
         more = f" and {len(report.hubs) - 5} more" if len(report.hubs) > 5 else ""
         click.echo(f"Too many facts to propagate through: {named}{more}. --max-degree moves the limit.", err=True)
-    finding = result.finding() if report.asked else None
-    page = result.page(finding) if finding else None
+    with waiting("Putting together what was found"):
+        finding = result.finding() if report.asked else None
+        page = result.page(finding) if finding else None
     if as_json:
         shown = {
             "run": result.name,

@@ -42,10 +42,9 @@ def open_asked(models: "Models", spec: str) -> "Model":
 
 
 def _load(spec: str, **how: Any) -> "Scorer":
-    from rich.console import Console
-    from rich.text import Text
+    from kgprobe.progress import waiting
 
-    with Console(stderr=True).status(Text(visible(f"Loading {spec}"))):
+    with waiting(f"Loading {spec}", remembered=True):
         from kgprobe.models.spec import load_scorer
 
         scorer = load_scorer(spec, **how)

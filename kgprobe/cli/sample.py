@@ -62,9 +62,8 @@ def distractors(facts: tuple[str, ...], model: str | None, given: dict[str, Any]
     kgprobe sample distractors --fact "France | capital | Paris" \\
         --strategy exact-optimal --model demo
     """  # noqa: D301
-    from rich.console import Console
-
     from kgprobe.library.samples import sample_distractors
+    from kgprobe.progress import waiting
     from kgprobe.servers.opening import open_graph
 
     with open_models({}) as models, open_graph(common.graph, ask_password=ask_password) as graph:
@@ -72,7 +71,7 @@ def distractors(facts: tuple[str, ...], model: str | None, given: dict[str, Any]
         if opened is not None:
             # Now, because loading says on its own what it does.
             opened.scorer()
-        with Console(stderr=True).status("Choosing distractors"):
+        with waiting("Choosing distractors"):
             result = sample_distractors(graph, facts, model=opened, seed=common.seed, as_of=common.as_of, **given)
     show_look(result, common.as_json)
 

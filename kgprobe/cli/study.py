@@ -38,6 +38,7 @@ from kgprobe.library.options import (
     SyntheticOptions,
 )
 from kgprobe.probes.distractors import DistractorOptions
+from kgprobe.progress import waiting
 from kgprobe.search.strategies import STRATEGIES
 from kgprobe.texts import visible
 
@@ -253,7 +254,8 @@ def show(result: "StudyResult", as_json: bool, full: bool) -> None:
         full: whether the table and all notes are printed, however long they are.
     """
     tell_missing(result.missing)
-    page, table = result.page(), result.table()
+    with waiting("Writing the study's page"):
+        page, table = result.page(), result.table()
     if as_json:
         shown = {
             "study": result.study.name,

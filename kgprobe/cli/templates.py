@@ -167,7 +167,7 @@ def _bar(title: str, stack: ExitStack) -> Callable[[int, int], None]:
         nonlocal bar
         if bar is None:
             bar = stack.enter_context(progress_bar(title, total, "relations"))
-        bar.advance_to(done, 1 if done else 0)
+        bar.move_to(done, done)
 
     return show
 

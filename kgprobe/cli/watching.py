@@ -2,13 +2,17 @@
 
 import signal
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
-from typing import TYPE_CHECKING
+from contextlib import AbstractContextManager, ExitStack, contextmanager
+from typing import TYPE_CHECKING, TypeVar
 
 import click
 
+from kgprobe.progress import Bar, progress_bar, tell, waiting
+
 if TYPE_CHECKING:
     from kgprobe.asking.watch import Batch, Start, Stop, Watch
+
+T = TypeVar("T")
 
 _CHANGED = "The graph was loaded into since the run began; it goes on with what is there now."
 
@@ -17,7 +21,8 @@ _CHANGED = "The graph was loaded into since the run began; it goes on with what 
 def watched(title: str, began: Callable[["Start"], str], unit: str, things: str) -> Iterator["Watch"]:
     """Show on stderr how asking gets on, and let Ctrl-C end it after the batch at work.
 
-    What begins after something else, by the same watch, gets a bar of its own.
+    What begins after something else, by the same watch, gets a bar of its own. What comes before the first bar, and
+    after the last, has a sign of life, too.
 
     Args:
         began: what is said when it begins.
@@ -25,32 +30,78 @@ def watched(title: str, began: Callable[["Start"], str], unit: str, things: str)
         things: what is counted beside the bar.
     """
     from kgprobe.asking.watch import Watch
-    from kgprobe.progress import Bar, progress_bar
 
-    bar: Bar
     interrupted: Callable[[], bool]
     right = answered = 0
-    with ExitStack() as stack:
+    with _Bars(title, things) as bars:
 
         def on_start(start: "Start") -> None:
-            nonlocal bar, interrupted, right, answered
-            stack.close()
+            nonlocal interrupted, right, answered
+            bars.end()
             right = answered = 0
             click.echo(began(start), err=True)
             if start.changed:
                 click.echo(_CHANGED, err=True)
-            # Not before: the conversion of a model has a bar of its own, and Ctrl-C ends it at once.
-            bar = stack.enter_context(progress_bar(_titled(title, start), start.total, things, start.done))
-            interrupted = stack.enter_context(interruptible(unit))
+            bars.begin(start)
+            # Not before: Ctrl-C ends the conversion of a model at once.
+            interrupted = bars.enter(interruptible(unit))
 
         def on_batch(batch: "Batch") -> None:
             nonlocal right, answered
             verdicts = [outcome.verdict for outcome in batch.outcomes]
             right += sum(verdict.value == "right" for verdict in verdicts)
             answered += sum(verdict.counts for verdict in verdicts)
-            bar.advance_to(batch.done, len(verdicts), f"{right / answered:.0%} right" if answered else "")
+            bars.end_batch(batch.done, len(verdicts), f"{right / answered:.0%} right" if answered else "")
 
-        yield Watch(on_start, on_batch, lambda: interrupted())
+        yield Watch(on_start, bars.move_within_batch, on_batch, lambda: interrupted())
+
+
+class _Bars:
+    """The bars of one watch, one after the other; between them, a wait."""
+
+    def __init__(self, title: str, things: str) -> None:
+        self._title, self._unit = title, things
+        self._stack = ExitStack()
+        self._bar: Bar | None = None
+        self._start: Start | None = None
+        self._done = self._things = 0
+
+    def __enter__(self) -> "_Bars":
+        self._stack.enter_context(waiting(f"{self._title}: getting ready"))
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.end()
+
+    def enter(self, context: AbstractContextManager[T]) -> T:
+        """Enter what lasts as long as the present bar."""
+        return self._stack.enter_context(context)
+
+    def begin(self, start: "Start") -> None:
+        self.end()
+        self._start, self._done, self._things = start, start.done, 0
+        total, done = start.total * start.batch, start.done * start.batch
+        bar = progress_bar(_titled(self._title, start), total, self._unit, done, counted=start.batch == 1)
+        self._bar = self.enter(bar)
+
+    def move_within_batch(self, facts: float) -> None:
+        if self._bar is not None and self._start is not None:
+            self._bar.move_to(self._done * self._start.batch + facts, self._things + facts, self._bar.note)
+
+    def end_batch(self, done: int, things: int, note: str = "") -> None:
+        """A batch is over: where it all stands now, of the total, and how many things it was of."""
+        if self._bar is None or self._start is None:
+            return
+        self._done, self._things = done, self._things + things
+        rounds = f"{done} of {self._start.total} rounds" if self._start.batch > 1 else ""
+        self._bar.move_to(done * self._start.batch, self._things, ", ".join(filter(None, (rounds, note))))
+        if done >= self._start.total:
+            self.end()
+            self._stack.enter_context(waiting(f"{self._title}: putting results together"))
+
+    def end(self) -> None:
+        self._stack.close()
+        self._bar = None
 
 
 @contextmanager
@@ -72,24 +123,21 @@ def counting(title: str, things: str) -> Iterator["Watch"]:
         things: what is counted.
     """
     from kgprobe.asking.watch import Watch
-    from kgprobe.progress import Bar, progress_bar
 
-    bar: Bar
-    done = 0
-    with ExitStack() as stack:
+    with _Bars(title, things) as bars:
+        done = 0
 
         def on_start(start: "Start") -> None:
-            nonlocal bar, done
-            stack.close()
+            nonlocal done
             done = start.done
-            bar = stack.enter_context(progress_bar(_titled(title, start), start.total, things, start.done))
+            bars.begin(start)
 
         def on_batch(batch: "Batch") -> None:
             nonlocal done
-            bar.advance_to(batch.done, batch.done - done)
+            bars.end_batch(batch.done, batch.done - done)
             done = batch.done
 
-        yield Watch(on_start, on_batch)
+        yield Watch(on_start, bars.move_within_batch, on_batch)
 
 
 @contextmanager
@@ -143,7 +191,7 @@ def interruptible(unit: str) -> Iterator[Callable[[], bool]]:
         if pressed:
             raise KeyboardInterrupt
         pressed = True
-        click.echo(f"Finishing this {unit}; Ctrl-C again stops at once.", err=True)
+        tell(f"Finishing this {unit}; Ctrl-C again stops at once.")
 
     before = signal.signal(signal.SIGINT, press)
     try:

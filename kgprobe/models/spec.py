@@ -350,11 +350,16 @@ def _first_line(error: BaseException) -> str:
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """Without transformers' own progress bars, which say nothing a user of ours asked."""
+    """Without transformers' own progress bars, which say nothing a user of ours asked; downloads keep theirs."""
+    from huggingface_hub.utils import are_progress_bars_disabled, enable_progress_bars
     from transformers.utils import logging
 
     shown = logging.is_progress_bar_enabled()
+    downloads = not are_progress_bars_disabled()
     logging.disable_progress_bar()  # type: ignore[no-untyped-call]
+    if downloads:
+        # It switches off the hub's, too, which count bytes, and are silent where there is no terminal.
+        enable_progress_bars()
     try:
         yield
     finally:

@@ -19,7 +19,7 @@ Weights are integers, in units of 2⁻³²: their sums are the same in any order
 import hashlib
 import shutil
 from array import array
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
@@ -33,6 +33,7 @@ from kgprobe.errors import KgprobeError, UnknownNameError
 from kgprobe.files import appearing, home, make_folder
 from kgprobe.graph.client import Graph
 from kgprobe.graph.state import graph_state
+from kgprobe.progress import Wait, waiting
 
 Int32s = NDArray[np.int32]
 Int64s = NDArray[np.int64]
@@ -116,14 +117,11 @@ class FeatureIndex:
     outside_ids: Sequence[str]
 
 
-def open_features(graph: Graph, weighting: str, report: Callable[[int], None] = lambda entities: None) -> FeatureIndex:
+def open_features(graph: Graph, weighting: str) -> FeatureIndex:
     """The index of the graph as it is now: from disk, or made and kept there.
 
     It lies below ``features`` in kgprobe's folder, and is made anew once something was loaded into the graph; changes
     that were made in Cypher by hand are not noticed.
-
-    Args:
-        report: called now and then, while it is made, with how many entities were read.
 
     Raises:
         UnknownNameError: there is no such weighting.
@@ -147,7 +145,8 @@ def open_features(graph: Graph, weighting: str, report: Callable[[int], None] = 
         make_folder(shelf)
         with filelock.FileLock(shelf / f"{own}-{weighting}.lock"):
             if not folder.exists():
-                _make(graph, weighting, folder, report)
+                with waiting("Reading what entities have in common") as wait:
+                    _make(graph, weighting, folder, wait)
                 if graph_state(graph) != state:
                     shutil.rmtree(folder)
                     raise KgprobeError("Something is being loaded into the graph; its features can be read afterwards.")
@@ -157,9 +156,9 @@ def open_features(graph: Graph, weighting: str, report: Callable[[int], None] = 
     return _open(folder)
 
 
-def _make(graph: Graph, weighting: str, folder: Path, report: Callable[[int], None]) -> None:
+def _make(graph: Graph, weighting: str, folder: Path, wait: Wait) -> None:
     """Write the index of a graph into a new folder, which is there all at once or not at all."""
-    index = build_index(_read(graph, report), weighting)
+    index = build_index(_read(graph, wait), weighting)
     with appearing(folder) as unfinished:
         for field in fields(index):
             value = getattr(index, field.name)
@@ -221,7 +220,7 @@ class Described:
     outside_ids: Sequence[str]
 
 
-def _read(graph: Graph, report: Callable[[int], None]) -> Described:
+def _read(graph: Graph, wait: Wait) -> Described:
     named, unnamed, subjects, relations, objects, instances, types = (array("i") for _ in range(7))
     relation_ids: dict[str, int] = {}
     type_ids: dict[str, int] = {}
@@ -238,7 +237,7 @@ def _read(graph: Graph, report: Callable[[int], None]) -> Described:
             instances.append(number)
             types.append(type_ids.setdefault(type_, len(type_ids)))
         if count % REPORT_EVERY == 0:
-            report(count)
+            wait.note = f"{count:,} entities read"
     return Described(
         named=np.asarray(named),
         unnamed=np.asarray(unnamed),

@@ -5,7 +5,7 @@ Section 3.3 of the distractor paper; docs/methods.md, 1. :mod:`.features` says w
 anything with the object, others of its type follow at random (:mod:`.pool_draws`), marked as unlike it.
 """
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -53,13 +53,11 @@ class SemanticDistractors:
         self,
         graph: Graph,
         weighting: str = "tf-idf",
-        report: Callable[[int], None] = lambda entities: None,
     ) -> None:
         """Open the index of the graph's features, or make it.
 
         Args:
             weighting: of features: ``tf-idf`` or ``bm25``.
-            report: called now and then, while the index is made, with how many entities were read.
 
         Raises:
             UnknownNameError: there is no such weighting.
@@ -67,7 +65,7 @@ class SemanticDistractors:
         """
         self._graph = graph
         self._weighting = weighting
-        self._index: FeatureIndex = open_features(graph, weighting, report)
+        self._index: FeatureIndex = open_features(graph, weighting)
         self._search = Search(self._index)
         self._relations = {row["id"]: row["label"] or row["id"] for row in graph.read("sample/relations")}
 

@@ -8,7 +8,7 @@ the middle of the intervals, in days: of an interval whose end is open, ``as_of`
 start is open, its end for its start.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -29,7 +29,6 @@ class TemporalDistractors:
         graph: Graph,
         as_of: int,
         weighting: str = "tf-idf",
-        report: Callable[[int], None] = lambda entities: None,
     ) -> None:
         """As :class:`~kgprobe.sampling.semantic.SemanticDistractors`, whose arguments and errors these are.
 
@@ -38,7 +37,7 @@ class TemporalDistractors:
         """
         self._graph = graph
         self._as_of = as_of
-        self.semantic = SemanticDistractors(graph, weighting, report)
+        self.semantic = SemanticDistractors(graph, weighting)
 
     def describe(self) -> dict[str, Any]:
         """The strategy and the weighting of features; see :class:`~kgprobe.sampling.distractors.Retriever`."""

@@ -17,6 +17,7 @@ from kgprobe.files import home, make_folder
 from kgprobe.graph.client import Graph
 from kgprobe.graph.state import graph_state
 from kgprobe.models.scoring import tokens
+from kgprobe.progress import waiting
 from kgprobe.search import name_tokens
 from kgprobe.search.label_trie import FORMAT, LabelTrie
 from kgprobe.search.label_trie_building import build_label_trie
@@ -81,7 +82,8 @@ class LabelTries:
             with filelock.FileLock(path.with_suffix(".lock")):
                 trie = _opened(path, key)
                 if trie is None:
-                    build_label_trie(path, key, self._tokenizer, self._texts(names, template))
+                    with waiting(f"Reading the names of {names.kind} of {names.id}"):
+                        build_label_trie(path, key, self._tokenizer, self._texts(names, template))
                     trie = LabelTrie(path)
         except OSError as error:
             raise KgprobeError(

@@ -72,6 +72,7 @@ def find(
     searches: Sequence[Search],
     count: int,
     admit: Admit,
+    progress: Callable[[int], None] = lambda searches: None,
 ) -> list[Found]:
     """Let searches run side by side: one decision and one evaluation of the model a turn for all of them.
 
@@ -81,13 +82,17 @@ def find(
         searches: one a prompt, on its exploration.
         count: how many entities are wanted of each.
         admit: given numbers of entities for some prompts, says for each which of them are admitted.
+        progress: called now and then with the number of searches that ended since the last call.
 
     Raises:
         KgprobeError: the model's probabilities are not numbers.
     """
     ends: dict[int, Integers] = {}
     waiting = _advance(searches, range(len(searches)), ends)
+    ended = 0
     while waiting:
+        progress(len(ends) - ended)
+        ended = len(ends)
         undecided = [(number, wanted) for number, wanted in waiting.items() if wanted is not None]
         if undecided:
             for (number, wanted), admitted in zip(undecided, admit(undecided), strict=True):
@@ -97,6 +102,7 @@ def find(
             _evaluate(scorer, explorations, list(waiting))
             waiting = _advance(searches, list(waiting), ends)
         waiting = {number: wanted for number, wanted in waiting.items() if number not in ends}
+    progress(len(ends) - ended)
     return [_found(exploration, ends[number], count) for number, exploration in enumerate(explorations)]
 
 

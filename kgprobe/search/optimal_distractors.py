@@ -6,7 +6,7 @@ are searched together: approximately, by a beam, or exactly, with a certificate
 (:mod:`kgprobe.search.most_plausible`).
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -15,6 +15,7 @@ import numpy as np
 from kgprobe.graph.client import Graph
 from kgprobe.models.scoring.scorer import Scorer
 from kgprobe.models.scoring.tokens import TokenizedPrompt
+from kgprobe.progress import share_counter
 from kgprobe.sampling.distractors import Distractor, admissible
 from kgprobe.sampling.facts import AskedFact
 from kgprobe.sampling.keys import FactKey
@@ -130,12 +131,16 @@ class OptimalDistractors:
             ]
         candidates: dict[str, dict[int, Distractor | None]] = {key.fact: {} for key in keys}
         results: list[Retrieved] = []
+        # What comes after it, the right object's own names, is little.
+        counter = share_counter(len(questions), until=0.9)
         for begin in range(0, len(questions), _AT_ONCE):
             prepared = [
                 self._prepare(fact.key, cloze, pools[fact.key.fact], candidates[fact.key.fact])
                 for fact, cloze in questions[begin : begin + _AT_ONCE]
             ]
-            found = iter(self._search([one for one in prepared if isinstance(one, _Question)], count))
+            searched = [one for one in prepared if isinstance(one, _Question)]
+            counter(len(prepared) - len(searched))
+            found = iter(self._search(searched, count, counter))
             results += [next(found) if isinstance(one, _Question) else Retrieved(reason=one) for one in prepared]
         return results
 
@@ -157,7 +162,7 @@ class OptimalDistractors:
         tries = [self._tries.open(pool, cloze.template) for pool in pools]
         return _Question(key, cloze, prompt, tries, candidates)
 
-    def _search(self, questions: Sequence[_Question], count: int) -> list[Retrieved]:
+    def _search(self, questions: Sequence[_Question], count: int, progress: Callable[[int], None]) -> list[Retrieved]:
         explorations = [Exploration(one.prompt.context, one.tries, self._scorer.max_tokens) for one in questions]
         too_long = [len(exploration.refused) for exploration in explorations]
         if self._exact:
@@ -172,7 +177,7 @@ class OptimalDistractors:
                 for number, numbers in rows
             ]
 
-        found = find(self._scorer, explorations, searches, count, admit)
+        found = find(self._scorer, explorations, searches, count, admit, progress)
         return [
             self._retrieved(question, one, left_out)
             for question, one, left_out in zip(questions, found, too_long, strict=True)

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from scipy.special import logsumexp
 
 from kgprobe.models.scoring.scorer import Scored, Scorer
+from kgprobe.progress import share_counter
 from kgprobe.verbalize.sentences import Cloze
 
 Integers = NDArray[np.int64]
@@ -30,7 +31,7 @@ class Candidates:
     names: Sequence[Names]
 
 
-def log_plausibilities(scorer: Scorer, asked: Sequence[Candidates]) -> list[Scored]:
+def log_plausibilities(scorer: Scorer, asked: Sequence[Candidates], *, ends_batch: bool = False) -> list[Scored]:
     """Log Pl of every candidate after its sentence.
 
     Since it is a sum over all of an entity's names, there is none where the model cannot take one of them.
@@ -40,6 +41,7 @@ def log_plausibilities(scorer: Scorer, asked: Sequence[Candidates]) -> list[Scor
     Args:
         scorer: its EOS token ends each name.
         asked: sentences with their candidates.
+        ends_batch: whether a batch is done with them, for those who hear how far it is.
 
     Returns:
         for each sentence shape (candidates,), natural logarithms, -inf for an entity without a name; and the reason of
@@ -54,7 +56,9 @@ def log_plausibilities(scorer: Scorer, asked: Sequence[Candidates]) -> list[Scor
         texts = [candidates.cloze.continuations(names) for names in candidates.names]
         continuations.append([text for its in texts for text in its])
         owners.append([index for index, its in enumerate(texts) for _ in its])
-    scores = scorer.score([candidates.cloze.prompt for candidates in asked], continuations, eos=True)
+    prompts = [candidates.cloze.prompt for candidates in asked]
+    counter = share_counter(sum(map(len, continuations))) if ends_batch else None
+    scores = scorer.score(prompts, continuations, eos=True, progress=counter)
     return [
         _sum_by_owner(scored, np.asarray(its, dtype=np.int64), len(candidates.names))
         for scored, its, candidates in zip(scores, owners, asked, strict=True)

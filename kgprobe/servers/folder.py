@@ -24,7 +24,7 @@ from filelock import FileLock, Timeout
 
 from kgprobe.errors import KgprobeError
 from kgprobe.files import disk_is_full, owner_only, replacing
-from kgprobe.progress import tell
+from kgprobe.progress import tell, waiting
 from kgprobe.servers.engine import Engine
 from kgprobe.servers.processes import ProcessKey, find
 
@@ -162,7 +162,8 @@ class Folder:
                 lock.acquire(timeout=3.0, poll_interval=0.1)
             except Timeout:
                 tell(f"Waiting for another process that starts or stops the graph in {self.path} …")
-                lock.acquire(poll_interval=0.2)
+                with waiting("Waiting for another process"):
+                    lock.acquire(poll_interval=0.2)
             try:
                 yield
             finally:

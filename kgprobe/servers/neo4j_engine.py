@@ -16,12 +16,16 @@ from filelock import FileLock
 
 from kgprobe.errors import KgprobeError
 from kgprobe.files import appearing, home
-from kgprobe.progress import tell
+from kgprobe.progress import progress_bar, tell, waiting
 from kgprobe.servers.engine import Engine, Launch
 from kgprobe.servers.environment import java_environment, maven_environment
 
 _USER = "neo4j"
 _JAVA_VERSIONS = (17, 21)
+_MEGABYTES = 140
+# How Maven says that a file has come.
+_DOWNLOADED = re.compile(r"Downloaded from .* \((\d+(?:\.\d+)?) (B|kB|MB|GB)\b")
+_OF_A_MEGABYTE = {"B": 1e-6, "kB": 1e-3, "MB": 1.0, "GB": 1e3}
 _COPY = "org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy-dependencies"
 
 
@@ -73,7 +77,7 @@ def libraries() -> Path:
     if folder.is_dir():
         return folder / "lib"
     folder.parent.mkdir(parents=True, exist_ok=True)
-    with FileLock(f"{folder}.lock"):
+    with waiting("Waiting for another process that downloads Neo4j"), FileLock(f"{folder}.lock"):
         if not folder.is_dir():
             _download(folder)
     return folder / "lib"
@@ -86,22 +90,43 @@ def _download(folder: Path) -> None:
             "Neo4j is downloaded with the program mvn (Apache Maven), and there is none on the PATH. Install Maven, "
             "or run Neo4j by docker/compose.yaml, or leave `engine` out."
         )
-    tell(f"Downloading Neo4j {_version()} from Maven Central, about 140 MB, once …")
+    tell(f"Downloading Neo4j {_version()} from Maven Central, about {_MEGABYTES} MB, once …")
     with appearing(folder) as partial:
         (partial / "pom.xml").write_text(_project(), encoding="utf-8")
-        command = [maven, "-B", "-ntp", "-f", str(partial / "pom.xml"), _COPY, f"-DoutputDirectory={partial / 'lib'}"]
-        done = subprocess.run(
+        command = [maven, "-B", "-f", str(partial / "pom.xml"), _COPY, f"-DoutputDirectory={partial / 'lib'}"]
+        said, code = _run_maven(command)
+        if code != 0:
+            errors = [line for line in said if line.startswith("[ERROR]")]
+            raise KgprobeError(f"mvn could not download Neo4j {_version()}:\n" + "\n".join(errors[:5] or ["no reason"]))
+
+
+def _run_maven(command: list[str]) -> tuple[list[str], int]:
+    """Run it with a bar of what it has downloaded; what it said, and its exit code."""
+    said: list[str] = []
+    files = megabytes = 0.0
+    with (
+        progress_bar("Downloading Neo4j", _MEGABYTES, "files", counted=False) as bar,
+        subprocess.Popen(
             command,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
-            check=False,
             env=maven_environment(),
-        )
-        if done.returncode != 0:
-            errors = [line for line in done.stdout.splitlines() if line.startswith("[ERROR]")]
-            raise KgprobeError(f"mvn could not download Neo4j {_version()}:\n" + "\n".join(errors[:5] or ["no reason"]))
+        ) as process,
+    ):
+        try:
+            for line in process.stdout or ():
+                said.append(line.rstrip("\n"))
+                downloaded = _DOWNLOADED.search(line)
+                if downloaded is not None:
+                    files += 1
+                    megabytes += float(downloaded[1]) * _OF_A_MEGABYTE[downloaded[2]]
+                    bar.move_to(min(megabytes, _MEGABYTES), files, f"{megabytes:.0f} of about {_MEGABYTES} MB")
+        except BaseException:
+            process.terminate()
+            raise
+    return said, process.returncode
 
 
 def _quoted(argument: object) -> str:

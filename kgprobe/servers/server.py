@@ -16,8 +16,8 @@ from neo4j.exceptions import AuthError
 from kgprobe.errors import ArgumentError, KgprobeError
 from kgprobe.files import disk_is_full
 from kgprobe.graph.client import Endpoint, Graph
-from kgprobe.progress import tell
-from kgprobe.servers.engine import LEAST_MEMORY, Launch
+from kgprobe.progress import tell, waiting
+from kgprobe.servers.engine import LEAST_MEMORY, Engine, Launch
 from kgprobe.servers.engines import DEFAULT, ENGINES
 from kgprobe.servers.environment import java_environment
 from kgprobe.servers.folder import Folder, Ports, Server
@@ -121,26 +121,35 @@ def _start(folder: Folder, name: str, wishes: Wishes) -> Server:
     folder.create(name)
     own = folder.path / name
     own.mkdir(exist_ok=True)
-    for _ in range(_ATTEMPTS):
-        ports = _choose_ports(folder, wishes)
-        server = Server(name, version, memory, ports.bolt, ports.http)
-        command = engine.command(Launch(own, folder.password_file, ports.bolt, ports.http, memory))
-        command.insert(1, _mark(folder))
-        try:
-            folder.inventory.unlink(missing_ok=True)
-            process = _spawn(command, own, folder.log)
-            server = dataclasses.replace(server, process=key_of(process.pid))
-            folder.write_server(server)
-            if _wait_until_ready(folder, server, process):
-                server = dataclasses.replace(server, ready=True)
-                folder.write_server(server)
+    with waiting(f"Starting the graph server ({name})", remembered=True):
+        for _ in range(_ATTEMPTS):
+            ports = _choose_ports(folder, wishes)
+            server = _start_once(folder, engine, own, Server(name, version, memory, ports.bolt, ports.http))
+            if server is not None:
                 _keep_ports(folder, wishes, ports)
                 return server
-        except BaseException:
-            stop_server(folder)
-            raise
-        stop_server(folder)
     raise KgprobeError(f"No free port for the graph server was found in {_ATTEMPTS} attempts.")
+
+
+def _start_once(folder: Folder, engine: Engine, own: Path, server: Server) -> Server | None:
+    """Start a server on its ports and wait until it answers; None if somebody else has taken one of them."""
+    launch = Launch(own, folder.password_file, server.bolt_port, server.http_port, server.memory)
+    command = engine.command(launch)
+    command.insert(1, _mark(folder))
+    try:
+        folder.inventory.unlink(missing_ok=True)
+        process = _spawn(command, own, folder.log)
+        server = dataclasses.replace(server, process=key_of(process.pid))
+        folder.write_server(server)
+        if _wait_until_ready(folder, server, process):
+            server = dataclasses.replace(server, ready=True)
+            folder.write_server(server)
+            return server
+    except BaseException:
+        stop_server(folder)
+        raise
+    stop_server(folder)
+    return None
 
 
 def _choose_ports(folder: Folder, wishes: Wishes) -> Ports:
@@ -250,7 +259,10 @@ def stop_server(folder: Folder) -> bool:
     Returns:
         whether there was one.
     """
-    with undisturbed("The graph server is being stopped; that takes seconds …"):
+    with (
+        undisturbed("The graph server is being stopped; that takes seconds …"),
+        waiting("Stopping the graph server", remembered=True),
+    ):
         server = folder.read_server()
         processes = with_argument(_mark(folder))
         for process in processes:

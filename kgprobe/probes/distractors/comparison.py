@@ -130,7 +130,7 @@ class Comparison:
             if not isinstance(sentences, str)
             for sentence in sentences
         ]
-        found = iter(log_plausibilities(self._scorer, candidates))
+        found = iter(log_plausibilities(self._scorer, candidates, ends_batch=True))
         return [
             unaskable(item.fact.key, item.fact.relation, sentences)
             if isinstance(sentences, str)

@@ -13,6 +13,7 @@ from kgprobe.probes.questions.evidence import FollowUp, QuestionEvidence
 from kgprobe.probes.questions.grading import Verified, grading_prompt, verify
 from kgprobe.probes.questions.items import Kind, Question, QuestionItems
 from kgprobe.probes.questions.known_names import KnownNames
+from kgprobe.progress import share_counter
 from kgprobe.sampling.keys import FactKey
 
 # The examples are about what no graph of facts is asked for.
@@ -117,7 +118,8 @@ class QuestionProbe:
         """
         questions = self._items.of(facts, seed)
         asked = [question for question in questions if question.reason is None]
-        answers = self._answers(asked)
+        # What comes after the answers, a grader's work and follow-ups, is about as much again.
+        answers = self._answers(asked, until=0.5)
         verified = verify(asked, answers, self._grader, self._answer_tokens, self._known)
         errors, followed = self._errors(asked, answers, verified)
         outcomes = {
@@ -131,8 +133,9 @@ class QuestionProbe:
             for question in questions
         ]
 
-    def _answers(self, questions: Sequence[Question]) -> list[Answer | Unanswered]:
-        return self._generator.answer([Request(prompt(question), self._tokens(question)) for question in questions])
+    def _answers(self, questions: Sequence[Question], until: float = 1.0) -> list[Answer | Unanswered]:
+        requests = [Request(prompt(question), self._tokens(question)) for question in questions]
+        return self._generator.answer(requests, share_counter(len(requests), until))
 
     def _tokens(self, question: Question) -> int:
         return self._answer_tokens + (_TOKENS_OF_A_NAME * len(question.others) if question.asks_for_all else 0)
