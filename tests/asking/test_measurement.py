@@ -15,6 +15,7 @@ from kgprobe.asking.watch import Start, Stop, Watch
 from kgprobe.errors import KgprobeError
 from kgprobe.models.api.spending import BudgetSpentError
 from kgprobe.probes.outcome import Outcome, Verdict
+from kgprobe.progress import share_counter
 from kgprobe.sampling.keys import FactKey
 
 KEYS = [FactKey(f"s{n % 3}", f"f{n}") for n in range(11)]
@@ -186,3 +187,22 @@ def test_one_process_at_a_time(tmp_path: Path) -> None:
             ask(WrittenProbe(), tmp_path)
 
     assert ask(WrittenProbe(), tmp_path, watch=Watch(on_batch=meddle)).stopped is Stop.DONE
+
+
+def test_parts_of_a_batch_are_told_in_facts(tmp_path: Path) -> None:
+    class TellingProbe(WrittenProbe):
+        """One that says when each of its facts is done."""
+
+        def ask(self, facts: Sequence[FactKey], seed: Sequence[int]) -> list[Outcome]:
+            count = share_counter(len(facts))
+            for _ in facts:
+                count(1)
+            return super().ask(facts, seed)
+
+    told: list[float | int] = []
+    watch = Watch(on_part=told.append, on_batch=lambda batch: told.append(batch.done))
+    ask(TellingProbe(), tmp_path / "told", watch=watch)
+    assert told == [1, 2, 3, 4, 4, 1, 2, 3, 4, 8, 1, 2, 3, 11]
+    told.clear()
+    ask(WrittenProbe(), tmp_path / "silent", watch=watch)
+    assert told == [4, 8, 11]

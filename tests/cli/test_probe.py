@@ -2,11 +2,13 @@
 
 import json
 import re
+from collections.abc import Callable
 from pathlib import Path
 
 import pandas as pd
 import pytest
 
+from kgprobe import progress
 from tests.cli.inprocess import run as kgprobe
 
 AS_OF = ("--as-of", "2024")
@@ -98,3 +100,39 @@ def test_wrong_usage(home: dict[str, str], model: str, options: list[str], said:
     assert done.returncode == 2
     assert said in done.stderr
     assert "Traceback" not in done.stderr
+
+
+@pytest.mark.usefixtures("example")
+def test_without_a_terminal_lines_tell_how_far_it_is(
+    home: dict[str, str], model: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The clock runs a minute for each batch that is scored, and within each a line is due."""
+    clock = [0.0]
+    monkeypatch.setattr(progress, "DISPLAY", progress.Display(lambda: clock[0]))
+    count = progress.share_counter
+
+    def slow(total: int, until: float = 1.0) -> Callable[[int], None]:
+        counted = count(total, until)
+
+        def later(more: int) -> None:
+            counted(more)
+            if more:
+                clock[0] += 31.0
+                progress.DISPLAY.tell_due()
+
+        return later
+
+    monkeypatch.setattr("kgprobe.search.plausibility.share_counter", slow)
+    # Tokens at once are few, so that a batch is scored in parts.
+    command = ["probe", "distractors", "--model", model, "--limit", "8", "--distractors", "3", "--batch", "4"]
+    done = kgprobe(*command, "--batch-tokens", "60", "--name", "slow", *AS_OF, "--json", **home)
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["done"] == 8
+    lines = [line for line in done.stderr.splitlines() if " of 8 facts, " in line]
+    assert all(line.startswith(f"Probing {model}: ") for line in lines)
+    shares = [int(re.findall(r"(\d+)%, ", line)[0]) for line in lines]
+    assert shares == sorted(shares)
+    # Within the first batch, which is half of it all, and within the second.
+    assert [share for share in shares if 0 < share < 50]
+    assert [share for share in shares if 50 < share < 100]
+    assert any(re.search(r" facts/s, about \d+ (s|min) left", line) for line in lines), lines

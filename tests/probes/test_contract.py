@@ -23,6 +23,7 @@ from kgprobe.models.scoring.scorer import Scorer
 from kgprobe.options import options_of
 from kgprobe.probes.outcome import Outcome, Probe, Verdict
 from kgprobe.probes.register import PROBES, ProbeKind, Setting
+from kgprobe.progress import hearing_shares
 from kgprobe.records import Entity, Fact, Relation
 from kgprobe.sampling.keys import FactKey
 from tests.models.tiny import byte_level, random_model
@@ -251,6 +252,18 @@ def test_the_same_seed_asks_the_same_whatever_stands_beside_a_fact(name: str, se
         alone = [plain(outcome) for key in reversed(KEYS) for outcome in probe.ask([key], seed)][::-1]
         assert same(together, alone)
     assert probe.ask([], [7]) == []
+
+
+def test_a_probe_tells_how_far_a_batch_is(name: str, setting: Setting) -> None:
+    heard: list[float] = []
+    for strategy in (None, "approximate-optimal", "exact-optimal") if name == "distractors" else (None,):
+        probe = made(name, setting, **({"strategy": strategy} if strategy else {}))
+        heard.clear()
+        with hearing_shares(heard.append):
+            probe.ask(KEYS, [7])
+        assert len(heard) >= 2
+        assert heard == sorted(set(heard))
+        assert heard[-1] == pytest.approx(1.0)
 
 
 def test_a_probe_describes_what_its_outcomes_depend_on(name: str, setting: Setting) -> None:

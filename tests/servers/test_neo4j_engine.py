@@ -5,11 +5,15 @@ import shutil
 import subprocess
 import threading
 import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import psutil
 import pytest
 
+from kgprobe import progress
 from kgprobe.errors import KgprobeError
 from kgprobe.servers import neo4j_engine
 from kgprobe.servers.folder import Folder
@@ -116,6 +120,28 @@ def test_what_is_missing_is_named(
     with pytest.raises(KgprobeError, match=complaint):
         neo4j_engine.ENGINE.prepare()
     assert not [path for path in (tmp_path / "home").glob("neo4j-*") if path.is_dir()]
+
+
+def test_a_download_is_told_by_megabytes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    said = "[INFO] Downloaded from central: x://y/a.jar (35 MB at 5.1 MB/s)"
+    small = "Downloaded from central: x://y/b.pom (500 kB at 20 kB/s)"
+    bars: list[progress.Bar] = []
+
+    @contextmanager
+    def recorded(*arguments: Any, **others: Any) -> Iterator[progress.Bar]:
+        with progress.progress_bar(*arguments, **others) as bar:
+            bars.append(bar)
+            yield bar
+
+    monkeypatch.setattr(neo4j_engine, "progress_bar", recorded)
+    only(tmp_path, monkeypatch, java=JAVA_17, mvn=f"echo '{said}'; echo '{small}'")
+    neo4j_engine.ENGINE.prepare()
+    (bar,) = bars
+    assert bar.text() == "2 files, 25%, 36 of about 140 MB"
+    assert "Downloading Neo4j 5" in capsys.readouterr().err
+    assert [path for path in (tmp_path / "home").glob("neo4j-*") if path.is_dir()]
 
 
 def test_arguments_are_quoted_as_java_reads_them(tmp_path: Path) -> None:
