@@ -190,6 +190,10 @@ class Display:
         finally:
             with self._lock:
                 self._waits.remove(wait)
+                for outer in self._waits:
+                    # A line about what it waited for was one about itself.
+                    if not isinstance(outer, Bar) and wait.told > wait.began:
+                        outer.told = max(outer.told, wait.told)
                 shown = self._shown
                 if shown is not None and isinstance(wait, Bar):
                     shown.keep(wait)

@@ -212,7 +212,8 @@ def show_runs(
     from kgprobe.servers.opening import open_graph
 
     with open_graph(graph, ask_password=ask_password) as connection:
-        opened = [open_run(connection, run, year_relation=year_relation) for run in dict.fromkeys(runs or [None])]
+        with waiting("Reading what was found"):
+            opened = [open_run(connection, run, year_relation=year_relation) for run in dict.fromkeys(runs or [None])]
         for run in opened:
             page = print_run(run, as_json, graph, full)
             if in_browser and page is not None and not webbrowser.open(page.as_uri()):
@@ -268,7 +269,7 @@ def forget(run: str, graph: str | None) -> None:
     from kgprobe.library.rounds import forget_run
     from kgprobe.servers.opening import open_graph
 
-    with open_graph(graph, ask_password=ask_password) as connection:
+    with open_graph(graph, ask_password=ask_password) as connection, waiting(f"Deleting the run {run}"):
         forget_run(connection, run)
 
 

@@ -10,7 +10,6 @@ import click
 from kgprobe.cli.options import is_explained, local_given
 from kgprobe.library.options import ApiLimits
 from kgprobe.options import make_options
-from kgprobe.texts import visible
 
 if TYPE_CHECKING:
     from kgprobe.models.api.spending import Usage

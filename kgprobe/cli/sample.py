@@ -21,6 +21,7 @@ from kgprobe.cli.running import open_asked, open_models
 from kgprobe.options import options_of
 from kgprobe.probes.distractors import DistractorOptions
 from kgprobe.probes.questions import QuestionOptions
+from kgprobe.progress import waiting
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -63,7 +64,6 @@ def distractors(facts: tuple[str, ...], model: str | None, given: dict[str, Any]
         --strategy exact-optimal --model demo
     """  # noqa: D301
     from kgprobe.library.samples import sample_distractors
-    from kgprobe.progress import waiting
     from kgprobe.servers.opening import open_graph
 
     with open_models({}) as models, open_graph(common.graph, ask_password=ask_password) as graph:
@@ -93,7 +93,7 @@ def negatives(facts: tuple[str, ...], limit: int, common: Common) -> None:
     from kgprobe.library.samples import sample_negatives
     from kgprobe.servers.opening import open_graph
 
-    with open_graph(common.graph, ask_password=ask_password) as graph:
+    with open_graph(common.graph, ask_password=ask_password) as graph, waiting("Choosing negatives"):
         result = sample_negatives(graph, facts, limit, seed=common.seed, as_of=common.as_of)
     show_look(result, common.as_json)
 
@@ -113,7 +113,7 @@ def questions(facts: tuple[str, ...], given: dict[str, Any], common: Common) -> 
     from kgprobe.library.samples import sample_questions
     from kgprobe.servers.opening import open_graph
 
-    with open_graph(common.graph, ask_password=ask_password) as graph:
+    with open_graph(common.graph, ask_password=ask_password) as graph, waiting("Choosing questions"):
         result = sample_questions(graph, facts, seed=common.seed, as_of=common.as_of, **given)
     if common.as_json:
         show_look(result, as_json=True)
@@ -149,6 +149,6 @@ def facts(relations: tuple[str, ...], limit: int, common: Common) -> None:
     from kgprobe.library.samples import sample_facts
     from kgprobe.servers.opening import open_graph
 
-    with open_graph(common.graph, ask_password=ask_password) as graph:
+    with open_graph(common.graph, ask_password=ask_password) as graph, waiting("Choosing facts"):
         result = sample_facts(graph, limit, relations=relations, seed=common.seed, as_of=common.as_of)
     show_look(result, common.as_json)

@@ -19,6 +19,7 @@ from kgprobe.graph.plans import QueryPlan, asks_for_plan, plan_of
 from kgprobe.graph.queries import Query, explore_names, get_query
 from kgprobe.graph.statements import parameters_in, split_statements
 from kgprobe.graph.values import cell
+from kgprobe.progress import waiting
 from kgprobe.report.plans import plan_shown
 from kgprobe.report.rows import table
 
@@ -169,8 +170,9 @@ def _run(shell: Shell, query: Query, parameters: Mapping[str, Any]) -> None:
     complete = complete_parameters(query, parameters)
     plans: list[QueryPlan | None] = []
     began = time.perf_counter()
-    columns, rows = shell.graph.run_text(query.text, complete, lambda summary: plans.append(plan_of(summary)))
-    shown, count = table(columns, rows, ROWS_SHOWN, shell.out.width)
+    with waiting("Running the statement"):
+        columns, rows = shell.graph.run_text(query.text, complete, lambda summary: plans.append(plan_of(summary)))
+        shown, count = table(columns, rows, ROWS_SHOWN, shell.out.width)
     milliseconds = (time.perf_counter() - began) * 1000
     plan = plans[0] if plans else None
     # What was only explained has columns, but was not run.

@@ -9,6 +9,7 @@ from kgprobe.files import home
 from kgprobe.library.loading import load
 from kgprobe.library.rounds import Run, forget_run, open_run, resume_rounds, run_rounds
 from kgprobe.models.model import Model, load_model
+from kgprobe.progress import waiting
 from kgprobe.servers.opening import open_graph
 
 RUN = "demo"
@@ -65,5 +66,6 @@ def run_demo(
 
 def _loaded() -> Model:
     model = load_model(MODEL)
-    model.scorer()
+    with waiting(f"Loading {MODEL}", remembered=True):
+        model.scorer()
     return model

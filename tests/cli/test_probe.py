@@ -4,11 +4,13 @@ import json
 import re
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import pytest
 
 from kgprobe import progress
+from kgprobe.models import spec
 from tests.cli.inprocess import run as kgprobe
 
 AS_OF = ("--as-of", "2024")
@@ -136,3 +138,27 @@ def test_without_a_terminal_lines_tell_how_far_it_is(
     assert [share for share in shares if 0 < share < 50]
     assert [share for share in shares if 50 < share < 100]
     assert any(re.search(r" facts/s, about \d+ (s|min) left", line) for line in lines), lines
+
+
+@pytest.mark.usefixtures("example")
+def test_loading_tells_what_it_took_last_time(
+    home: dict[str, str], model: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock = [0.0]
+    monkeypatch.setattr(progress, "DISPLAY", progress.Display(lambda: clock[0]))
+    loads = spec.load_scorer
+
+    def slow(*arguments: Any, **how: Any) -> Any:
+        for seconds in (40.0, 10.0):
+            clock[0] += seconds
+            progress.DISPLAY.tell_due()
+        return loads(*arguments, **how)
+
+    monkeypatch.setattr(spec, "load_scorer", slow)
+    command = ["probe", "distractors", "--model", model, "--limit", "2", "--distractors", "1", *AS_OF, "--json"]
+    for left in ("", ", about 10 s left"):
+        done = kgprobe(*command, **home)
+        assert done.returncode == 0, done.stderr
+        assert json.loads(done.stdout)["done"] == 2
+        lines = [line for line in done.stderr.splitlines() if "so far" in line]
+        assert lines == [f"Loading {model}: 40 s so far{left}"]

@@ -10,11 +10,14 @@ import stat
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import psutil
 import pytest
 
+from kgprobe import progress
 from kgprobe.errors import ArgumentError, KgprobeError
 from kgprobe.graph.client import Graph
 from kgprobe.servers import server
@@ -437,3 +440,27 @@ def test_two_first_loads_at_once_load_everything_once(folder: Folder) -> None:
     with open_graph(folder.path, memory=MEMORY) as graph:
         (loaded,) = rows(graph, "MATCH ()-[f:FACT]->() RETURN count(f) AS facts, count(DISTINCT f.id) AS ids")
         assert loaded["facts"] == loaded["ids"] > 0
+
+
+def test_start_and_stop_tell_how_long_they_take(
+    tmp_path: Path, folder: Folder, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    clock = [0.0]
+    monkeypatch.setenv("KGPROBE_HOME", str(tmp_path))
+    monkeypatch.setattr(progress, "DISPLAY", progress.Display(lambda: clock[0]))
+
+    def slow(does: Callable[..., Any]) -> Callable[..., Any]:
+        def later(*arguments: Any) -> Any:
+            clock[0] += 40.0
+            progress.DISPLAY.tell_due()
+            return does(*arguments)
+
+        return later
+
+    monkeypatch.setattr(server, "_wait_until_ready", slow(server._wait_until_ready))
+    monkeypatch.setattr(server, "terminate", slow(server.terminate))
+    for left in ("", ", longer than last time"):
+        with open_graph(folder.path, memory=MEMORY):
+            said = capsys.readouterr().err.splitlines()
+            assert said == [f"Starting the graph server (arcadedb): 40 s so far{left}"]
+        assert capsys.readouterr().err.splitlines() == [f"Stopping the graph server: 40 s so far{left}"]
