@@ -5,7 +5,6 @@ or a pipe, each is a plain line twice a minute. What is over sooner says nothing
 """
 
 import contextlib
-import io
 import json
 import math
 import sys
@@ -15,16 +14,11 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, TextIO
 
+from kgprobe.drawing import OnTerminal
 from kgprobe.errors import KgprobeError
 from kgprobe.files import home, replacing
-from kgprobe.texts import visible, visible_lines
-
-if TYPE_CHECKING:
-    from rich.console import Console, RenderableType
-    from rich.table import Table
-    from rich.text import Text
+from kgprobe.texts import visible_lines
 
 # Seconds between two lines where stderr is no terminal.
 LINE_SECONDS = 30.0
@@ -34,11 +28,6 @@ SOON = 2.0
 # What waits took last time, in seconds by their titles.
 _DURATIONS = "durations.json"
 _DURATIONS_KEPT = 200
-
-# Ctrl-C is echoed behind what is drawn.
-_ECHO = 4
-_LEAST_BAR, _MOST_BAR = 8, 40
-_LEAST_TITLE = 16
 
 
 @dataclass(slots=True)
@@ -66,6 +55,11 @@ class Wait:
     def elapsed(self) -> float:
         """Seconds since it began."""
         return self.clock() - self.began
+
+    @property
+    def share(self) -> float | None:
+        """How much of it is done; nobody knows."""
+        return None
 
     def is_shown(self) -> bool:
         """Whether it has lasted long enough to be drawn."""
@@ -142,7 +136,7 @@ class Bar(Wait):
         left = self.seconds_left()
         if left is not None:
             parts.append(f"about {_duration(left)} left")
-        elif self.share == 1 and elapsed >= SOON:
+        elif self.done >= self.total and elapsed >= SOON:
             parts.append(f"in {_duration(elapsed)}")
         return (" " if short else ", ").join([*parts, *([self.note] if self.note else [])])
 
@@ -175,7 +169,7 @@ class Display:
         self._line_seconds = line_seconds
         self._lock = threading.RLock()
         self._waits: list[Wait] = []
-        self._shown: _OnTerminal | _InLines | None = None
+        self._shown: OnTerminal | _InLines | None = None
 
     @contextmanager
     def showing(self, wait: Wait) -> Iterator[None]:
@@ -207,11 +201,13 @@ class Display:
             self._shown.tell_due()
 
 
-def _shown(waits: list[Wait], line_seconds: float) -> "_OnTerminal | _InLines":
+def _shown(waits: list[Wait], line_seconds: float) -> "OnTerminal | _InLines":
     from rich.console import Console
 
     console = Console(file=sys.stderr)
-    return _OnTerminal(waits, console) if console.is_terminal else _InLines(waits, line_seconds)
+    if not console.is_terminal:
+        return _InLines(waits, line_seconds)
+    return OnTerminal(lambda: [wait for wait in _telling(waits) if wait.is_shown()], console)
 
 
 def _telling(waits: list[Wait]) -> list[Wait]:
@@ -248,144 +244,6 @@ class _InLines:
 
     def close(self) -> None:
         self._over.set()
-
-
-class _OnTerminal:
-    """The last lines of a terminal; all else that is written to it comes above them."""
-
-    def __init__(self, waits: list[Wait], console: "Console") -> None:
-        from rich.live import Live
-        from rich.spinner import Spinner
-
-        self._waits, self._console = waits, console
-        self._spinner = Spinner("dots")
-        self._above: list[_Above] = []
-        self._live: Live = Live(
-            get_renderable=self._draw,
-            console=console,
-            refresh_per_second=5,
-            transient=True,
-            redirect_stdout=False,
-            redirect_stderr=False,
-        )
-        self._streams: TextIO = sys.stderr
-        self._out: TextIO | None = sys.stdout if _is_terminal(sys.stdout) else None
-        self._live.start()
-        for name, stream in (("stderr", self._streams), ("stdout", self._out)):
-            if stream is not None:
-                self._above.append(_Above(console, stream))
-                setattr(sys, name, self._above[-1])
-
-    def keep(self, bar: Bar) -> None:
-        """Leave a bar that is over where it is; the rest is drawn below."""
-        self._console.print(self._row(bar))
-
-    def close(self) -> None:
-        for name, stream in (("stderr", self._streams), ("stdout", self._out)):
-            proxy = getattr(sys, name)
-            # Somebody else may have put theirs there in the meantime.
-            if stream is not None and isinstance(proxy, _Above):
-                proxy.end()
-                setattr(sys, name, stream)
-        self._live.stop()
-
-    def _draw(self) -> "RenderableType":
-        from rich.console import Group
-
-        rows = [self._row(wait) for wait in _telling(self._waits) if wait.is_shown()]
-        return Group(*rows, *[stream.half_line(self._console.width - _ECHO) for stream in self._above if stream.half])
-
-    def _row(self, wait: Wait) -> "Table":
-        from rich.progress_bar import ProgressBar
-        from rich.table import Table
-        from rich.text import Text
-
-        room = max(self._console.width - _ECHO, 2 * _LEAST_TITLE)
-        told, title = (
-            Text(visible(text), no_wrap=True, overflow="ellipsis") for text in (wait.text(short=True), wait.title)
-        )
-        row = Table.grid(padding=(0, 1, 0, 0))
-        if isinstance(wait, Bar):
-            title.truncate(max(room - told.cell_len - _LEAST_BAR - 3, _LEAST_TITLE), overflow="ellipsis")
-            width = min(room - told.cell_len - title.cell_len - 3, _MOST_BAR)
-            bar = [ProgressBar(1.0, wait.share, width=width)] if width >= _LEAST_BAR else []
-            told.truncate(room - title.cell_len - (width + 3 if bar else 2), overflow="ellipsis")
-            row.add_row(title, *bar, told)
-        else:
-            title.truncate(max(room - told.cell_len - 4, _LEAST_TITLE), overflow="ellipsis")
-            told.truncate(room - title.cell_len - 4, overflow="ellipsis")
-            row.add_row(self._spinner, title, told)
-        return row
-
-
-def _is_terminal(stream: TextIO) -> bool:
-    try:
-        return stream.isatty()
-    except ValueError:
-        return False
-
-
-class _Above(io.TextIOBase):
-    """A terminal's stream whose lines come above what is drawn.
-
-    Half a line waits for its rest, or for the end, and is drawn below meanwhile: bars of other libraries are such.
-    """
-
-    def __init__(self, console: "Console", stream: TextIO) -> None:
-        self._console, self._stream = console, stream
-        self.half = ""
-
-    # click looks for these two; without them it would find the terminal itself, and write on what is drawn.
-    @property
-    def encoding(self) -> str:  # type: ignore[override]
-        return self._stream.encoding or "utf-8"
-
-    @property
-    def errors(self) -> str:  # type: ignore[override]
-        return self._stream.errors or "strict"
-
-    @property
-    def rich_proxied_file(self) -> TextIO:
-        """The stream itself, for consoles of rich."""
-        return self._stream
-
-    def isatty(self) -> bool:
-        return self._stream.isatty()
-
-    def fileno(self) -> int:
-        return self._stream.fileno()
-
-    def writable(self) -> bool:
-        return True
-
-    def write(self, text: str) -> int:
-        if not isinstance(text, str):
-            raise TypeError(f"write() takes text, not {type(text).__name__}")
-        *lines, half = (self.half + text).split("\n")
-        # What begins at the left again takes the place of what stood there.
-        self.half = half.rstrip("\r").rpartition("\r")[2]
-        for line in lines:
-            self._print(line.rstrip("\r").rpartition("\r")[2])
-        return len(text)
-
-    def half_line(self, width: int) -> "Text":
-        """What has no end of line yet, no wider than so many columns."""
-        from rich.text import Text
-
-        line = Text.from_ansi(self.half, no_wrap=True)
-        line.truncate(width, overflow="ellipsis")
-        return line
-
-    def end(self) -> None:
-        """Write what has no end of line."""
-        if self.half:
-            self._print(self.half)
-            self.half = ""
-
-    def _print(self, line: str) -> None:
-        from rich.text import Text
-
-        self._console.print(Text.from_ansi(line), soft_wrap=True)
 
 
 DISPLAY = Display()

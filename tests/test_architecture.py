@@ -36,6 +36,7 @@ WORDS = {
     "intervals",
     "options",
     "plugins",
+    "drawing",
     "progress",
     "records",
     "tables",

@@ -17,6 +17,7 @@ from rich.console import Console
 from kgprobe import progress
 from kgprobe.asking.watch import Batch, Start
 from kgprobe.cli.watching import running
+from kgprobe.drawing import OnTerminal
 from kgprobe.progress import Display, hearing_shares, progress_bar, share_counter, tell, waiting
 
 
@@ -238,9 +239,9 @@ def test_a_row_leaves_room_for_what_a_terminal_echoes(title: str, width: int, cl
     wait = progress.Wait(title, clock, 200.0, "checking")
     out = io.StringIO()
     console = Console(file=out, width=width, force_terminal=True, color_system=None)
-    shown = progress._OnTerminal([bar, wait], console)
+    shown = OnTerminal(lambda: [bar, wait], console)
     try:
-        console.print(shown._row(bar), shown._row(wait))
+        console.print(shown.row(bar), shown.row(wait))
     finally:
         shown.close()
     lines = [line.rstrip() for line in out.getvalue().splitlines()]

@@ -351,7 +351,7 @@ def _first_line(error: BaseException) -> str:
 @contextmanager
 def _quiet() -> Iterator[None]:
     """Without transformers' own progress bars, which say nothing a user of ours asked; downloads keep theirs."""
-    from huggingface_hub.utils import are_progress_bars_disabled, enable_progress_bars
+    from huggingface_hub.utils.tqdm import are_progress_bars_disabled, enable_progress_bars
     from transformers.utils import logging
 
     shown = logging.is_progress_bar_enabled()
