@@ -39,12 +39,14 @@ class Wait:
         clock: seconds, from any beginning.
         usual: how many seconds it took last time; None if unknown.
         note: what is going on.
+        over: whether it lasts no longer.
     """
 
     title: str
     clock: Callable[[], float]
     usual: float | None = None
     note: str = ""
+    over: bool = field(init=False, default=False)
     began: float = field(init=False)
     told: float = field(init=False)
 
@@ -136,14 +138,15 @@ class Bar(Wait):
         left = self.seconds_left()
         if left is not None:
             parts.append(f"about {_duration(left)} left")
-        elif self.done >= self.total and elapsed >= SOON:
+        elif (self.over or self.done >= self.total) and elapsed >= SOON:
             parts.append(f"in {_duration(elapsed)}")
         return (" " if short else ", ").join([*parts, *([self.note] if self.note else [])])
 
     def seconds_left(self) -> float | None:
         """What the rest takes at the pace so far; None where that says nothing yet, or nothing is left."""
         moved, rest = self.done - self.start, self.total - self.done
-        return self.elapsed * rest / moved if moved > 0 and rest > 0 and self.elapsed >= SOON else None
+        known = moved > 0 and rest > 0 and self.elapsed >= SOON and not self.over
+        return self.elapsed * rest / moved if known else None
 
 
 def _duration(seconds: float) -> str:
@@ -184,6 +187,7 @@ class Display:
         finally:
             with self._lock:
                 self._waits.remove(wait)
+                wait.over = True
                 for outer in self._waits:
                     # A line about what it waited for was one about itself.
                     if not isinstance(outer, Bar) and wait.told > wait.began:

@@ -41,3 +41,12 @@ def _is_hidden(character: str) -> bool:
 def spreadsheet_cell(value: object) -> object:
     """A cell of CSV: a text that spreadsheets would take for a formula has a quotation mark in front."""
     return f"'{value}" if isinstance(value, str) and _FORMULA.match(value) else value
+
+
+def counted(number: int, thing: str) -> str:
+    """``1 relation``, ``1,200 relations``.
+
+    >>> counted(1, "round"), counted(1200, "round")
+    ('1 round', '1,200 rounds')
+    """
+    return f"{number:,} {thing}{'' if number == 1 else 's'}"

@@ -73,6 +73,14 @@ def test_the_end_is_estimated_from_what_was_done_now(pass_time: PassTime) -> Non
         assert pass_time(50) == ["Probing demo: 4,500 of 5,000 facts, 90%, 10.0 facts/s, about 50 s left"]
 
 
+def test_a_bar_that_ended_early_promises_no_end(pass_time: PassTime) -> None:
+    with progress_bar("Probing demo", 5_000, "facts") as bar:
+        pass_time(10)
+        bar.move_to(500, 500)
+        assert "left" in bar.text()
+    assert bar.text() == "500 of 5,000 facts, 10%, 50.0 facts/s, in 10 s"
+
+
 def test_a_length_of_something_else_is_not_counted_in_things(pass_time: PassTime) -> None:
     with progress_bar("Loading films.csv", 2_000_000, "records", counted=False) as bar:
         bar.move_to(500_000, 9_000, "entities")

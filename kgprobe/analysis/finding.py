@@ -24,6 +24,7 @@ from kgprobe.graph.client import Graph, Row
 from kgprobe.probes.outcome import Outcome, Verdict
 from kgprobe.probes.register import PROBES
 from kgprobe.tables import Table
+from kgprobe.texts import counted
 
 if TYPE_CHECKING:
     from kgprobe.sampling.keys import FactKey
@@ -137,7 +138,7 @@ class Finding:
     @property
     def headline(self) -> str:
         """What the model knows, in a sentence."""
-        told = f"{self.about.called} knows {self.overall.win_rate} of the {self.overall.facts:,} facts asked"
+        told = f"{self.about.called} knows {self.overall.win_rate} of the {counted(self.overall.facts, 'fact')} asked"
         return told if self.chance is None else f"{told}; a guesser, {self.overall.guessed:.0%}"
 
     def as_json(self) -> dict[str, Any]:

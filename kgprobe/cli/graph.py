@@ -172,8 +172,7 @@ def query(statement: str | None, params: tuple[str, ...], form: str, limit: int 
     if statement is None:
         listed = [get_query(each) for each in explore_names()]
         rows = [
-            {"query": each.name, "parameters": parameters_in(each.text), "question": each.about.partition("\n")[0]}
-            for each in listed
+            {"query": each.name, "parameters": parameters_in(each.text), "question": each.question} for each in listed
         ]
         _show_rows(["query", "parameters", "question"], rows, form, limit)
         return

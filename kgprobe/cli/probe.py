@@ -23,6 +23,7 @@ from kgprobe.cli.watching import measuring, tell_end
 from kgprobe.library.options import ApiLimits
 from kgprobe.probes.register import PROBES, ProbeKind
 from kgprobe.progress import waiting
+from kgprobe.texts import counted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -138,7 +139,7 @@ def show(result: "Measurement", as_json: bool, full: bool) -> None:
             if reasons and finding is None:
                 click.echo(reasons_note(reasons, said))
         if result.missing:
-            click.echo(f"{len(result.missing):,} lines of the list name no fact of this graph.")
+            click.echo(f"Of the list, {counted(len(result.missing), 'line')} could not be used.")
         if finding is not None and page is not None:
             print_found(finding, page, full)
     where = f"{asked.done - asked.unanswered:,} of {asked.facts:,} facts"

@@ -193,7 +193,7 @@ def _say(shell: Shell, message: str, style: str | None = None) -> None:
 
 def _queries(shell: Shell, _: str) -> None:
     listed = [get_query(name) for name in explore_names()]
-    rows = [{"query": query.name, "question": query.about.partition("\n")[0]} for query in listed]
+    rows = [{"query": query.name, "question": query.question} for query in listed]
     shell.out.print(table(["query", "question"], rows, len(rows))[0])
 
 

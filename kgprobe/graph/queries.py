@@ -14,6 +14,7 @@ from pathlib import Path
 from kgprobe.errors import KgprobeError, UnknownNameError
 from kgprobe.graph.statements import split_statements
 
+_FIRST_WORDS = re.compile(r"(.*?)(?:[.;:](?: |$)|(?<=\?)(?: |$)|$)")
 # No statement of Cypher is a single word, nor two with a slash between them.
 _NAME = re.compile(r"[\w-]+(?:/[\w-]+)*")
 
@@ -35,6 +36,12 @@ class Query:
     name: str
     text: str
     about: str
+
+    @property
+    def question(self) -> str:
+        """What it answers, in the first words of its comment: up to where these pause or end."""
+        found = _FIRST_WORDS.match(" ".join(self.about.split()))
+        return found[1] if found else ""
 
 
 def about_of(text: str) -> str:

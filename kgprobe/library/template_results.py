@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from kgprobe.library.looks import Look
 from kgprobe.records import Relation
 from kgprobe.tables import Table
+from kgprobe.texts import counted
 from kgprobe.verbalize.templates.check import Flaw
 from kgprobe.verbalize.templates.filled import Filled
 from kgprobe.verbalize.templates.kinds import KINDS
@@ -17,11 +18,6 @@ if TYPE_CHECKING:
 
 # Relations that a sentence names, at most.
 _NAMED = 5
-
-
-def counted(number: int, thing: str) -> str:
-    """``1 relation``, ``1,200 relations``."""
-    return f"{number:,} {thing}{'' if number == 1 else 's'}"
 
 
 def _name(relation: Relation) -> str:

@@ -15,9 +15,9 @@ from kgprobe.library.template_results import (
     TemplateCheck,
     TemplateList,
     WrittenTemplates,
-    counted,
 )
 from kgprobe.records import Relation
+from kgprobe.texts import counted
 from kgprobe.verbalize.templates.check import check_file, check_graph
 from kgprobe.verbalize.templates.examples import examples_of, relations_of
 from kgprobe.verbalize.templates.file import open_for_relations, relation_line, relations_in

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from kgprobe.analysis.finding import Finding, ShownFact
 from kgprobe.analysis.rates import Group
+from kgprobe.texts import counted
 
 # Of fewer facts, a rate says nothing of a relation.
 _LEAST = 5
@@ -24,8 +25,8 @@ def finding_summary(finding: Finding, width: int = 80) -> list[str]:
 
 def _lines(finding: Finding, width: int) -> Iterator[str]:
     about = finding.about
-    rounds = "" if about.rounds is None else f" in {about.rounds} rounds"
-    questions = f"{finding.asked:,} questions about {finding.overall.facts:,} facts{rounds}"
+    rounds = "" if about.rounds is None else f" in {counted(about.rounds, 'round')}"
+    questions = f"{counted(finding.asked, 'question')} about {counted(finding.overall.facts, 'fact')}{rounds}"
     # A measurement's name says again what it is made of.
     yield f"{about.called if about.rounds is None else about.name}: {about.probe}, {questions}"
     if about.caveat is not None:

@@ -15,7 +15,7 @@ from kgprobe.beliefs.draw import CREDIBILITY
 from kgprobe.estimates import CONFIDENCE
 from kgprobe.report.finding_summary import finding_summary
 from kgprobe.report.tables import reasons_note, rich_table
-from kgprobe.texts import visible
+from kgprobe.texts import counted, visible
 
 # Groups of each kind but the first, which shows all it has.
 SHOWN = 5
@@ -34,8 +34,8 @@ def finding_table(finding: Finding, shown: int) -> RenderableType:
     """
     about = finding.about
     head = Text(visible(f"{about.called} · {about.probe} · {about.name}: "), style="bold")
-    rounds = "" if about.rounds is None else f" in {about.rounds} rounds"
-    head.append(f"{finding.asked:,} questions about {finding.overall.facts:,} facts{rounds}")
+    rounds = "" if about.rounds is None else f" in {counted(about.rounds, 'round')}"
+    head.append(f"{counted(finding.asked, 'question')} about {counted(finding.overall.facts, 'fact')}{rounds}")
     parts: list[RenderableType] = [head]
     parts += [_rates(finding, grouping) for grouping in finding.groupings]
     parts += [rich_table(table) for table in finding.tables]

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from kgprobe.errors import KgprobeError, UnknownNameError
 from kgprobe.graph.client import Graph
-from kgprobe.graph.queries import QueryError, explore_names, find_query, query_names
+from kgprobe.graph.queries import QueryError, explore_names, find_query, get_query, query_names
 from kgprobe.graph.rows import Rows
 
 
@@ -77,6 +77,15 @@ def test_every_name_is_found_and_every_text_is_one_statement() -> None:
     for text, count in (("RETURN 1; RETURN 2", 2), ("", 0), ("// nothing\n", 0)):
         with pytest.raises(QueryError, match=f"holds {count} statements"):
             find_query(text)
+
+
+def test_what_a_query_answers_is_a_phrase() -> None:
+    assert get_query("explore/ready").question == "Does the graph answer?"
+    assert get_query("explore/by_relation").question == "What a run found by relation"
+    for name in query_names():
+        question = get_query(name).question
+        assert question, name
+        assert "->" not in question, name
 
 
 def test_rows_print_as_a_table() -> None:
