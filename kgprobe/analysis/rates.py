@@ -25,7 +25,7 @@ def caveat_of(sampling: str | None) -> str | None:
     """
     if sampling != "thompson":
         return None
-    return "Asked is what the model probably fails on: rates speak of these facts alone."
+    return "Rates are over facts that the model probably fails on, not over the graph."
 
 
 @dataclass(frozen=True, slots=True)
