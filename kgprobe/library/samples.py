@@ -145,7 +145,11 @@ def sample_distractors(
     asked: list[Sentences]
     if kind.asks_model:
         items = ClozeItems(graph, day, sentences=options.sentences).of(keys, [seed])
-        notes += [f"{item.fact.key.fact} cannot be put in a sentence: {item.reason}." for item in items if item.reason]
+        silent = [item for item in items if item.reason]
+        named = _named(graph, [item.fact for item in silent])
+        notes += [
+            f"{one.title} cannot be put in a sentence: {item.reason}." for one, item in zip(named, silent, strict=True)
+        ]
         if len(notes) == len(items):
             raise KgprobeError(
                 "None of the facts can be put in a sentence, after which a model finds anything plausible. "
@@ -170,14 +174,14 @@ def _unusual(graph: Graph, chosen: FactDistractors, wanted: int) -> Iterator[str
     """What to know of a fact's distractors: an object without a type, or fewer of them than were wanted."""
     fact = chosen.named.fact
     if chosen.reason:
-        yield f"{fact.key.fact}: {chosen.reason}."
+        yield f"{chosen.named.title}: {chosen.reason}."
     if len(chosen.distractors) < wanted:
         pool = describe_pool(graph, fact.key)
         untyped = (
             "" if pool.typed else f" {fact.object_label} has no type, so the relation's objects count as its kind."
         )
         yield (
-            f"{fact.key.fact}: {len(chosen.distractors):,} distractors, not {wanted:,}. There are {pool.size:,}"
+            f"{chosen.named.title}: {len(chosen.distractors):,} distractors, not {wanted:,}. There are {pool.size:,}"
             f" entities {pool.kind}; left out: {', '.join(pool.left_out)}.{untyped}"
         )
 
@@ -219,7 +223,7 @@ def sample_negatives(
         for named, negatives in zip(_named(graph, describe_facts(graph, keys)), drawn, strict=True)
     ]
     notes = [
-        f"{each.named.fact.key.fact}: {len(each.negatives):,} hard negatives, not {limit:,}: there are no more."
+        f"{each.named.title}: {len(each.negatives):,} hard negatives, not {limit:,}: there are no more."
         for each in against
         if len(each.negatives) < limit
     ]

@@ -33,8 +33,8 @@ def test_an_object_without_a_type_is_told(untyped: Graph) -> None:
     sample = kgprobe.sample_distractors(untyped, "said", distractors=3)
     assert {row["label"] for row in sample.rows()} == {"Object 1", "Object 2"}
     assert sample.notes == [
-        "said: 2 distractors, not 3. There are 3 entities that are objects of owner; left out: the object itself."
-        " Object 0 has no type, so the relation's objects count as its kind."
+        "Sam · owner · Object 0: 2 distractors, not 3. There are 3 entities that are objects of owner; left out: the"
+        " object itself. Object 0 has no type, so the relation's objects count as its kind."
     ]
     assert not kgprobe.sample_distractors(untyped, "said", distractors=2).notes
 
@@ -42,7 +42,7 @@ def test_an_object_without_a_type_is_told(untyped: Graph) -> None:
 def test_a_strategy_of_the_graph_needs_no_sentence(untyped: Graph) -> None:
     sample = kgprobe.sample_distractors(untyped, ["said", "silent"], distractors=1)
     assert {row["fact"] for row in sample.rows()} == {"said"}
-    assert [note.partition(":")[0] for note in sample.notes] == ["silent"]
+    assert [note.partition(":")[0] for note in sample.notes] == ["Sam · q · Object 0"]
     # A relation without a label goes by its id.
     assert sample.tables()[1].title == "Sam · q · Object 0: random distractors"
 
@@ -50,8 +50,9 @@ def test_a_strategy_of_the_graph_needs_no_sentence(untyped: Graph) -> None:
 def test_facts_that_no_sentence_can_be_made_of_are_named(untyped: Graph, tiny: Model) -> None:
     sample = kgprobe.sample_distractors(untyped, ["silent", "said"], "exact-optimal", model=tiny, distractors=2)
     assert {(row["fact"], row["sentence"]) for row in sample.rows()} == {("said", "Sam has seen")}
-    assert sample.notes[0].startswith("silent cannot be put in a sentence: its relation is not among those asked")
-    with pytest.raises(KgprobeError, match=r"None of the facts can be put in a sentence.*silent cannot"):
+    why = "Sam · q · Object 0 cannot be put in a sentence: its relation is not among those asked"
+    assert sample.notes[0].startswith(why)
+    with pytest.raises(KgprobeError, match=rf"None of the facts can be put in a sentence.*{why}"):
         kgprobe.sample_distractors(untyped, "silent", "exact-optimal", model=tiny)
 
 
