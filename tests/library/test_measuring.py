@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import pytest
@@ -12,6 +13,7 @@ from kgprobe.asking.watch import Stop, Watch
 from kgprobe.errors import ArgumentError, KgprobeError, UnknownNameError
 from kgprobe.graph.client import Graph
 from kgprobe.models.model import Model
+from kgprobe.models.scoring.scorer import Scorer
 from kgprobe.probes.distractors.evidence import DistractorEvidence
 from kgprobe.probes.outcome import Verdict
 from tests.models.tiny import byte_level, random_model
@@ -125,3 +127,34 @@ def test_mistakes_name_arguments(example_graph: Graph, tiny: Model) -> None:
         kgprobe.measure(example_graph, tiny, relations=["P999"])
     with pytest.raises(UnknownNameError, match="nonsense"):
         kgprobe.measure(example_graph, "nonsense")
+
+
+def test_relations_go_by_their_names(example_graph: Graph, tiny: Model) -> None:
+    few: dict[str, Any] = {"limit": 3, "distractors": 2, "as_of": "2024"}
+    named = kgprobe.measure(example_graph, tiny, relations=["Capital", "P36"], **few)
+    assert named.folder == kgprobe.measure(example_graph, tiny, relations=["P36"], **few).folder
+    assert named.finding(year_relation="capital").overall.facts == 3
+    assert kgprobe.list_templates(example_graph, ["capital"]).rows()[0]["relation"] == "P36"
+    assert {fact.relation for fact in kgprobe.neighbourhood(example_graph, "France", relations=["capital"]).facts} == {
+        "P36"
+    }
+
+
+@pytest.mark.parametrize(
+    ("call", "wrong"),
+    [
+        ("measure", {"relations": ["captial"]}),
+        ("measure", {"facts": ["France | captial | Paris"]}),
+        ("measure", {"facts": ["France | capital | Parris"]}),
+        ("run_rounds", {"relations": ["captial"]}),
+        ("run_rounds", {"year_relation": "captial"}),
+        ("study_distractors", {"relations": ["captial"]}),
+    ],
+)
+def test_a_wrong_name_is_refused_before_a_model_loads(example_graph: Graph, call: str, wrong: dict[str, Any]) -> None:
+    def load() -> Scorer:
+        raise AssertionError("it loads")
+
+    model = Model("never", open_scorer=load)
+    with pytest.raises(UnknownNameError, match=r"close to it: (capital|Paris)"):
+        getattr(kgprobe, call)(example_graph, model, **wrong)

@@ -118,6 +118,16 @@ def test_a_model_behind_an_api_answers_and_does_not_score() -> None:
 
 
 @pytest.mark.parametrize("made", [load_model, Models().open])
+def test_a_folder_goes_by_its_whole_path(
+    made: Callable[[str], Model], folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(folder.parent)
+    for named in (f"hf:./{folder.name}", f"hf:{folder.name}", f"hf:{folder}/"):
+        assert made(named).name == f"hf:{folder}"
+    assert made("hf:owner/name").name == "hf:owner/name"
+
+
+@pytest.mark.parametrize("made", [load_model, Models().open])
 def test_what_cannot_be_is_said_at_once(made: Callable[[str], Model]) -> None:
     for named in ("gemma", "hf:", "openai:", ""):
         with pytest.raises(UnknownNameError, match="what would be one"):
