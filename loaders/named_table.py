@@ -13,6 +13,8 @@ from kgprobe.records import Entity, Fact, Placed, Rejected, Relation
 from kgprobe.sources.lines import InputFile
 from kgprobe.sources.values import check_id, check_interval, fact_id, tidy
 
+from .wikidata_model import ITEM_ID, PROPERTY_ID
+
 REQUIRED = ("subject", "relation", "object")
 OPTIONAL = ("start", "end")
 
@@ -105,6 +107,9 @@ def _fact(line: bytes, columns: Sequence[str], delimiter: str) -> Fact | Rejecte
             return Rejected(f"{len(cells)} column{plural} where {len(columns)} are expected ({', '.join(columns)})")
         row = dict(zip(columns, map(tidy, cells), strict=True))
         subject, relation, object_ = (check_id(row[name], f"name of the {name}") for name in REQUIRED)
+        if ITEM_ID.fullmatch(subject) and PROPERTY_ID.fullmatch(relation):
+            # As names, they would take the place of the labels that these have.
+            return Rejected(f"{subject} and {relation} are ids, not names; a table of ids is one for `facts`")
         start, end = row.get("start") or None, row.get("end") or None
         check_interval(start, end)
         return Fact(fact_id(subject, relation, object_, start), subject, relation, object_, start=start, end=end)

@@ -3,6 +3,7 @@
 import gzip
 import os
 import shutil
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,21 @@ from tests.cli.inprocess import Completed, run
 DEEP = 10_000
 
 pytestmark = pytest.mark.usefixtures("example")
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """A folder that others do not see: some of what is loaded here is strange."""
+    return {"KGPROBE_HOME": str(tmp_path_factory.mktemp("home")), "OMP_NUM_THREADS": "1"}
+
+
+@pytest.fixture(scope="module")
+def example(home: dict[str, str]) -> Iterator[None]:
+    """The example graph in that folder."""
+    assert run("graph", "start", "--memory", "1g", **home).returncode == 0
+    assert run("load", "example", **home).returncode == 0
+    yield
+    assert run("graph", "stop", "--force", **home).returncode == 0
 
 
 def is_message(done: Completed) -> bool:

@@ -155,6 +155,8 @@ def test_loading_tells_what_it_took_last_time(
         return loads(*arguments, **how)
 
     monkeypatch.setattr(spec, "load_scorer", slow)
+    # Of other tests, where a model took its time.
+    (Path(home["KGPROBE_HOME"]) / "durations.json").unlink(missing_ok=True)
     command = ["probe", "distractors", "--model", model, "--limit", "2", "--distractors", "1", *AS_OF, "--json"]
     for left in ("", ", about 10 s left"):
         done = kgprobe(*command, **home)

@@ -93,7 +93,7 @@ def test_a_study_is_json_or_a_table_and_goes_on(home: dict[str, str], model: str
     lines = short.stdout.splitlines()
     assert len(lines) <= 10
     assert lines[-1] == f"Page: {Path(found['page']).as_uri()}"
-    assert found["verdict"] in " ".join(lines)
+    assert found["verdict"] in " ".join(short.stdout.split())
     assert "--full" in lines[0]
     assert found["notes"][0] not in " ".join(lines)
     shown = kgprobe(*command, *COMMON[:-1], "--full", **home)

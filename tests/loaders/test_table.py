@@ -331,3 +331,15 @@ def test_a_table_of_names_makes_entities_and_relations(tmp_path: Path, delimiter
         Fact("A | made by | R S |", "A", "made by", "R S"),
         Fact("B | made by | R S |", "B", "made by", "R S", end="2011"),
     ]
+
+
+def test_ids_are_no_names(tmp_path: Path) -> None:
+    """As names they would take the place of the labels, and of the sentences, that a graph has for them."""
+    path = tmp_path / "facts.tsv"
+    path.write_text("subject\trelation\tobject\nQ142\tP36\tQ90\nP38\tmade by\tQ Branch\n")
+    source = open_source("table", table=path)
+    assert records(source.entities()) == [Entity("P38", "P38"), Entity("Q Branch", "Q Branch")]
+    assert records(source.relations()) == [Relation("made by", "made by")]
+    assert messages(source.facts()) == [
+        "facts.tsv, line 2: Q142 and P36 are ids, not names; a table of ids is one for `facts`"
+    ]
