@@ -27,7 +27,7 @@ from kgprobe.probes.outcome import Probe
 # What a run made by this version has, as far as anything is made of it.
 _PROPERTIES = frozenset(
     {
-        *("id", "uid", "model", "probe", "config", "options", "round", "rounds", "batch", "seed", "as_of"),
+        *("id", "uid", "model", "probe", "config", "options", "local", "round", "rounds", "batch", "seed", "as_of"),
         *("max_degree", "sampling", "propagation", "width", "relations", "graph", "versions"),
         *("asked", "unaskable", "unanswered"),
     }
@@ -62,12 +62,13 @@ class Plan:
     width: float = 0.0
 
 
-def begin_run(graph: Graph, probe: Probe, plan: Plan, kind: str, options: str = "{}") -> Row:
+def begin_run(graph: Graph, probe: Probe, plan: Plan, kind: str, options: str = "{}", local: str = "null") -> Row:
     """Record a new run.
 
     Args:
         kind: the probe's name.
         options: JSON from which the probe can be made anew when the run goes on.
+        local: JSON of how its model is loaded on this machine; null where it is not.
 
     Returns:
         its properties.
@@ -86,6 +87,7 @@ def begin_run(graph: Graph, probe: Probe, plan: Plan, kind: str, options: str = 
         "probe": kind,
         "config": msgspec.json.encode(described, order="sorted").decode(),
         "options": options,
+        "local": local,
         "rounds": plan.rounds,
         "batch": plan.batch,
         "seed": plan.seed,

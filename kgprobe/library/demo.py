@@ -1,11 +1,14 @@
 """The demo: the example graph, the demo model, a few hundred questions, and what they show."""
 
+import contextlib
 from collections.abc import Callable
 from pathlib import Path
 
-from kgprobe.asking.runs import list_runs
+from kgprobe.asking.runs import get_run
 from kgprobe.asking.watch import NOBODY, Watch
+from kgprobe.errors import KgprobeError, UnknownNameError
 from kgprobe.files import home
+from kgprobe.graph.client import Graph, Row
 from kgprobe.library.loading import load
 from kgprobe.library.rounds import Run, forget_run, open_run, resume_rounds, run_rounds
 from kgprobe.models.model import Model, load_model
@@ -45,9 +48,9 @@ def run_demo(
     say(f"Starting the graph in {demo_graph()}")
     graph = open_graph(demo_graph())
     try:
-        before = next((run for run in list_runs(graph) if run["id"] == RUN), None)
+        before = _done_before(graph)
         wanted = {"rounds": rounds, "batch": batch, "seed": seed}
-        if before is not None and not again and {name: before.get(name) for name in wanted} == wanted:
+        if before is not None and not again and {name: before[name] for name in wanted} == wanted:
             if before["round"] == rounds:
                 say(f"The demo was done before, on {before['started'][:10]}; `again` asks anew.")
                 return open_run(graph, RUN)
@@ -56,12 +59,20 @@ def run_demo(
         model = _loaded()
         report = load(graph, "example")
         say(f"The example graph has {report.facts:,} facts about {report.entities:,} entities.")
-        if before is not None:
+        with contextlib.suppress(UnknownNameError):
             forget_run(graph, RUN)
         return run_rounds(graph, model, name=RUN, rounds=rounds, batch=batch, seed=seed, watch=watch)
     except BaseException:
         graph.close()
         raise
+
+
+def _done_before(graph: Graph) -> Row | None:
+    """The properties of the demo's run; None where there is none, or another version of kgprobe began it."""
+    try:
+        return get_run(graph, RUN)
+    except KgprobeError:
+        return None
 
 
 def _loaded() -> Model:

@@ -172,8 +172,8 @@ def run_rounds(
     made = kind.make(Setting(graph, asked, opened, day, relations), chosen)
     plan = Plan(name or new_run_name(asked.name, probe), day, seed=seed, **dataclasses.asdict(how))
     local = None if asked.local is None else dataclasses.asdict(asked.local)
-    kept = {"options": dataclasses.asdict(chosen), "relations": list(relations), "local": local}
-    begin_run(graph, made, plan, kind.name, msgspec.json.encode(kept).decode())
+    kept = {"options": dataclasses.asdict(chosen), "relations": list(relations)}
+    begin_run(graph, made, plan, kind.name, msgspec.json.encode(kept).decode(), msgspec.json.encode(local).decode())
     result = _go_on(graph, made, plan, kind, watch, year_relation)
     if result.report.facts == 0:
         forget_run(graph, plan.run)
@@ -216,8 +216,8 @@ def resume_rounds(
     kind = PROBES.get(properties["probe"])
     kept = msgspec.json.decode(properties["options"])
     opened = models or Models()
-    local = None if kept["local"] is None else LocalOptions(**kept["local"])
-    asked = opened.open(model or properties["model"], local)
+    local = msgspec.json.decode(properties["local"])
+    asked = opened.open(model or properties["model"], None if local is None else LocalOptions(**local))
     asked.refresh()
     setting = Setting(graph, asked, opened, plan.as_of, kept["relations"])
     made = kind.make(setting, kind.options_from(kept["options"]))

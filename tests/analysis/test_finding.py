@@ -88,6 +88,7 @@ PROPERTIES = {
     "sampling": "thompson",
     "uid": "00000000",
     "options": "{}",
+    "local": "null",
     "rounds": 1,
     "batch": 4,
     "max_degree": 1000,

@@ -416,7 +416,7 @@ def test_no_folder_is_taken_from_a_graph_unchecked(graph: Graph, home: Path, nam
     assert [path.name for path in victim.iterdir()] == [FILE]
 
 
-@pytest.mark.parametrize("name", ["width", "options", "asked"])
+@pytest.mark.parametrize("name", ["width", "options", "asked", "local"])
 def test_a_run_of_another_version_is_told_listed_and_forgotten(graph: Graph, name: str) -> None:
     load_graph(graph, entities=10, facts=30)
     whole_run(graph, "old", rounds=1)
