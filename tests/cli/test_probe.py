@@ -104,13 +104,24 @@ def test_wrong_usage(home: dict[str, str], model: str, options: list[str], said:
     assert "Traceback" not in done.stderr
 
 
-@pytest.mark.usefixtures("example")
-def test_without_a_terminal_lines_tell_how_far_it_is(
-    home: dict[str, str], model: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The clock runs a minute for each batch that is scored, and within each a line is due."""
+@pytest.fixture
+def pass_time(monkeypatch: pytest.MonkeyPatch) -> Callable[[float], None]:
+    """Let some seconds pass for whoever tells how something gets on."""
     clock = [0.0]
     monkeypatch.setattr(progress, "DISPLAY", progress.Display(lambda: clock[0]))
+
+    def passing(seconds: float) -> None:
+        clock[0] += seconds
+        progress.DISPLAY.tell_due()
+
+    return passing
+
+
+@pytest.mark.usefixtures("example")
+def test_without_a_terminal_lines_tell_how_far_it_is(
+    home: dict[str, str], model: str, pass_time: Callable[[float], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The clock runs a minute for each batch that is scored, and within each a line is due."""
     count = progress.share_counter
 
     def slow(total: int, until: float = 1.0) -> Callable[[int], None]:
@@ -119,8 +130,7 @@ def test_without_a_terminal_lines_tell_how_far_it_is(
         def later(more: int) -> None:
             counted(more)
             if more:
-                clock[0] += 31.0
-                progress.DISPLAY.tell_due()
+                pass_time(31.0)
 
         return later
 
@@ -142,16 +152,13 @@ def test_without_a_terminal_lines_tell_how_far_it_is(
 
 @pytest.mark.usefixtures("example")
 def test_loading_tells_what_it_took_last_time(
-    home: dict[str, str], model: str, monkeypatch: pytest.MonkeyPatch
+    home: dict[str, str], model: str, pass_time: Callable[[float], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    clock = [0.0]
-    monkeypatch.setattr(progress, "DISPLAY", progress.Display(lambda: clock[0]))
     loads = spec.load_scorer
 
     def slow(*arguments: Any, **how: Any) -> Any:
         for seconds in (40.0, 10.0):
-            clock[0] += seconds
-            progress.DISPLAY.tell_due()
+            pass_time(seconds)
         return loads(*arguments, **how)
 
     monkeypatch.setattr(spec, "load_scorer", slow)
