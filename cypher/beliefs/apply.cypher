@@ -5,6 +5,7 @@
 //   -> subject, fact, alpha, beta, unaskable: whether it could not
 UNWIND $rows AS row
 MATCH (subject:Entity {id: row.subject})-[fact:FACT {id: row.fact}]->(object:Entity)
+USING INDEX SEEK subject:Entity(id)
 MERGE (subject)-[belief:BELIEF {run: $run, fact: row.fact}]->(object)
 ON CREATE SET belief.model = $model, belief.relation = fact.relation, belief.relation_label = $labels[fact.relation],
               belief.alpha = 1.0, belief.beta = 1.0, belief.right = 0, belief.wrong = 0

@@ -2,6 +2,7 @@
 // $max_degree, $rows: [{subject, fact}] -> id, label, degree
 UNWIND $rows AS row
 MATCH (subject:Entity {id: row.subject})-[asked:FACT {id: row.fact}]->(object:Entity)
+USING INDEX SEEK subject:Entity(id)
 UNWIND [subject, object] AS hub
 WITH DISTINCT hub
 WHERE hub.degree > $max_degree

@@ -5,6 +5,7 @@
 // $rows: [{subject, fact, right, wrong}] -> subject, fact, alpha, beta, unaskable: whether it could not be asked
 UNWIND $rows AS row
 MATCH (subject:Entity {id: row.subject})-[asked:FACT {id: row.fact}]->(object:Entity)
+USING INDEX SEEK subject:Entity(id)
 UNWIND [subject, object] AS shared
 WITH DISTINCT row, shared
 WHERE shared.degree <= $max_degree

@@ -6,6 +6,7 @@
 CALL {
   UNWIND $entities AS id
   MATCH (s:Entity {id: id})-[f:FACT]->(o:Entity)
+  USING INDEX SEEK s:Entity(id)
   WHERE (size($relations) = 0 OR f.relation IN $relations)
     AND ($as_of IS NULL OR coalesce(f.from, $as_of) <= $as_of AND coalesce(f.until, $as_of) >= $as_of)
   RETURN s, f, o
@@ -13,6 +14,7 @@ CALL {
   UNION
   UNWIND $entities AS id
   MATCH (o:Entity {id: id})<-[f:FACT]-(s:Entity)
+  USING INDEX SEEK o:Entity(id)
   WHERE (size($relations) = 0 OR f.relation IN $relations)
     AND ($as_of IS NULL OR coalesce(f.from, $as_of) <= $as_of AND coalesce(f.until, $as_of) >= $as_of)
   RETURN s, f, o

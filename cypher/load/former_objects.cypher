@@ -2,6 +2,7 @@
 // $rows: [{id, relations: [id]}], each entity once -> no rows
 UNWIND $rows AS row
 MATCH (entity:Entity {id: row.id})-[link:OBJECT_OF]->(relation:Relation)
+USING INDEX SEEK entity:Entity(id)
 WHERE relation.id IN row.relations
   AND NOT EXISTS { MATCH (entity)<-[fact:FACT]-() WHERE fact.relation = relation.id }
 WITH link, relation

@@ -2,6 +2,7 @@
 // $rows: [{id, types: {id: true}}], each entity once -> no rows
 UNWIND $rows AS row
 MATCH (entity:Entity {id: row.id})-[link:INSTANCE_OF]->(type)
+USING INDEX SEEK entity:Entity(id)
 WHERE row.types[type.id] IS NOT NULL
 WITH link, type
 DELETE link

@@ -3,8 +3,10 @@
 // $rows: [{id, types: [id]}], each entity once -> no rows
 UNWIND $rows AS row
 MATCH (entity:Entity {id: row.id})
+USING INDEX SEEK entity:Entity(id)
 UNWIND row.types AS id
 MATCH (type:Entity {id: id})
+USING INDEX SEEK type:Entity(id)
 CREATE (entity)-[:INSTANCE_OF]->(type)
 WITH type, count(*) AS added
 SET type.size = type.size + added

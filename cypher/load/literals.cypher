@@ -2,5 +2,6 @@
 // $ids: [id] of entities that are in the graph -> no rows
 UNWIND $ids AS id
 MATCH (literal:Entity {id: id})
+USING INDEX SEEK literal:Entity(id)
 WITH literal WHERE NOT literal:Literal
 SET literal:Literal

@@ -3,6 +3,7 @@
 // $rows: [{subject, facts: {id: true}}], each subject once -> no rows
 UNWIND $rows AS row
 MATCH (subject:Entity {id: row.subject})-[fact:FACT]->()
+USING INDEX SEEK subject:Entity(id)
 WHERE row.facts[fact.id] IS NOT NULL
 WITH collect(fact) AS moved
 UNWIND moved AS fact

@@ -3,6 +3,7 @@
 // $rows: [{id, relations: [id]}], each entity once -> no rows
 UNWIND $rows AS row
 MATCH (entity:Entity {id: row.id})
+USING INDEX SEEK entity:Entity(id)
 OPTIONAL MATCH (entity)-[:OBJECT_OF]->(present:Relation)
 WITH entity, row, collect(present.id) AS present
 UNWIND row.relations AS name

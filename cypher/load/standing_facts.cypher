@@ -5,6 +5,7 @@
 //      those that have another object or relation now; duplicates: [{id, before}] with the line that they stand on
 UNWIND $rows AS row
 MATCH (subject:Entity {id: row.subject})-[fact:FACT]->(object)
+USING INDEX SEEK subject:Entity(id)
 WITH subject, fact, object, row.facts[fact.id] AS now
 WHERE now IS NOT NULL
 WITH subject, fact, object, now, fact.relation AS relation, fact.line AS line, object.id = now.object AS same,

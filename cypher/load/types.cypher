@@ -2,6 +2,7 @@
 // $ids: [id] of entities that are in the graph -> no rows
 UNWIND $ids AS id
 MATCH (type:Entity {id: id})
+USING INDEX SEEK type:Entity(id)
 WITH type WHERE NOT type:Type
 SET type.size = 0
 SET type:Type

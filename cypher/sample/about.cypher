@@ -3,6 +3,7 @@
 //   fact's own start -> fact, relation, subject, subject_label, object, object_label, types: [{id, label}], year: a date
 UNWIND $rows AS row
 MATCH (subject:Entity {id: row.subject})-[fact:FACT {id: row.fact}]->(object:Entity)
+USING INDEX SEEK subject:Entity(id)
 OPTIONAL MATCH (subject)-[:INSTANCE_OF]->(type:Type)
 WITH subject, object, fact,
      collect(CASE WHEN type IS NULL THEN NULL ELSE {id: type.id, label: coalesce(type.label, '')} END) AS types

@@ -4,6 +4,7 @@
 //   -> fact, id, label, aliases, current: whether it is true at $as_of, former: whether it was true before
 UNWIND $rows AS row
 MATCH (subject:Entity {id: row.subject})-[fact:FACT {id: row.fact}]->(:Entity)
+USING INDEX SEEK subject:Entity(id)
 MATCH (subject)-[truth:FACT]->(object:Entity)
 WHERE truth.relation = fact.relation
 WITH row, object,

@@ -8,6 +8,7 @@
 //      reason: null, or itself, nameless, right, namesake
 UNWIND $rows AS row
 MATCH (subject:Entity {id: row.subject})-[fact:FACT {id: row.fact}]->(object:Entity)
+USING INDEX SEEK subject:Entity(id)
 OPTIONAL MATCH (subject)-[truth:FACT]->(known:Entity)
 WHERE truth.relation = fact.relation
   AND ($before IS NULL OR fact.until < $before OR coalesce(truth.until, $before) >= $before OR truth.end = 'unknown')

@@ -2,4 +2,5 @@
 // $ids: [id] -> id, label
 UNWIND $ids AS id
 MATCH (entity:Entity {id: id})
+USING INDEX SEEK entity:Entity(id)
 RETURN id, CASE WHEN coalesce(entity.label, '') = '' THEN id ELSE entity.label END AS label

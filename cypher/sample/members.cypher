@@ -1,5 +1,6 @@
 // The numbers of all members of types.
 // $ids: [id] -> id, numbers: [number]
 UNWIND $ids AS id
-MATCH (:Entity {id: id})<-[:INSTANCE_OF]-(member:Entity)
+MATCH (type:Entity {id: id})<-[:INSTANCE_OF]-(member:Entity)
+USING INDEX SEEK type:Entity(id)
 RETURN id, collect(member.number) AS numbers

@@ -4,6 +4,7 @@
 // $as_of: yyyymmdd, $rows: [{subject, fact, numbers}] -> fact, number, id, label, aliases, former: whether it was true before
 UNWIND $rows AS row
 MATCH (subject:Entity {id: row.subject})-[fact:FACT {id: row.fact}]->(:Entity)
+USING INDEX SEEK subject:Entity(id)
 MATCH (subject)-[truth:FACT]->(known:Entity)
 WHERE truth.relation = fact.relation
 WITH row, subject.id AS itself, fact.relation AS asked,

@@ -3,6 +3,7 @@
 // $rows: [{subject, fact, numbers}] -> fact, number, label
 UNWIND $rows AS row
 MATCH (subject:Entity {id: row.subject})
+USING INDEX SEEK subject:Entity(id)
 WITH row, subject.id AS asked, coalesce(subject.types, []) AS types
 UNWIND row.numbers AS number
 MATCH (other:Entity {number: number})

@@ -4,6 +4,7 @@ MATCH (counter:Counter {id: 'entities'})
 WITH counter.next AS total
 UNWIND $rows AS row
 MATCH (subject:Entity {id: row.subject})-[fact:FACT {id: row.fact}]->(object:Entity)
+USING INDEX SEEK subject:Entity(id)
 MATCH (relation:Relation {id: fact.relation})
 OPTIONAL MATCH (object)-[:INSTANCE_OF]->(type:Type)
 WITH total, fact, relation, collect(CASE WHEN type IS NULL THEN NULL ELSE {id: type.id, size: type.size} END) AS types

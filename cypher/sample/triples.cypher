@@ -2,6 +2,7 @@
 // $rows: [{index, subject, relation, object}] -> index, subject, fact, start, end, from, until
 UNWIND $rows AS row
 MATCH (subject:Entity {id: row.subject})-[fact:FACT]->(object:Entity {id: row.object})
+USING INDEX SEEK subject:Entity(id)
 WHERE fact.relation = row.relation
 RETURN row.index AS index, subject.id AS subject, fact.id AS fact, fact.start AS start, fact.end AS end,
        fact.from AS from, fact.until AS until
