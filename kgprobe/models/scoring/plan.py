@@ -6,7 +6,7 @@ are not full. In one row the common tokens cost nothing more; but every token of
 most of them for nothing. Both are weighed in tokens: how many a model could take in at the price.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -29,12 +29,14 @@ class Group:
     Attributes:
         tokens: what the prefix has beyond that of the group around it; none for the outermost group.
         length: of the whole prefix.
+        kept: whether it will be met again, in later calls.
         forests: what is computed right behind it, the largest first.
         groups: with longer prefixes.
     """
 
     tokens: Integers
     length: int
+    kept: bool = False
     forests: list[Forest] = field(default_factory=list)
     groups: list["Group"] = field(default_factory=list)
 
@@ -49,7 +51,9 @@ class _Stretch:
     inner: list["_Stretch"]
 
 
-def plan(trees: Sequence[Tree], way: Way, hidden_size: int, most: int) -> Group:
+def plan(
+    trees: Sequence[Tree], way: Way, hidden_size: int, most: int, beginnings: Mapping[int, int] | None = None
+) -> Group:
     """The trees as forests, behind prefixes where that pays.
 
     Args:
@@ -57,11 +61,28 @@ def plan(trees: Sequence[Tree], way: Way, hidden_size: int, most: int) -> Group:
         way: ``packed``, ``branches`` or ``rows``.
         hidden_size: the model's; the larger, the less attention costs beside all else.
         most: the most tokens in a row of several trees.
+        beginnings: of some prompts how many tokens they begin with that later calls will begin with, too: a prefix in
+            any case, as far as no prediction is asked for within it.
     """
     outermost = Group(np.empty(0, dtype=np.int64), 0)
     if way == "rows":
         outermost.forests.extend(_forests(trees, way, 0, hidden_size, most))
         return outermost
+    behind: dict[bytes, list[Tree]] = {}
+    for tree in trees:
+        length = min((beginnings or {}).get(tree.prompt, 0), tree.chain - 1)
+        behind.setdefault(tree.tokens[: length if length >= _SHORTEST else 0].tobytes(), []).append(tree)
+    for beginning, its in behind.items():
+        tokens = np.frombuffer(beginning, dtype=np.int64).copy()
+        group = Group(tokens, len(tokens), kept=True) if len(tokens) else outermost
+        if group is not outermost:
+            outermost.groups.append(group)
+        _plan_behind(group, its, way, hidden_size, most)
+    return outermost
+
+
+def _plan_behind(outermost: Group, trees: Sequence[Tree], way: Way, hidden_size: int, most: int) -> None:
+    """Sort trees that begin with a group's prefix into it, and into groups of longer ones."""
     # As bytes, tokens are compared fastest.
     trees = sorted(trees, key=lambda tree: tree.tokens[: tree.chain].astype(">i8").tobytes())
     rows = np.cumsum([0, *(len(tree.tokens) if way == "packed" else len(tree.leaves()) for tree in trees)])
@@ -87,7 +108,6 @@ def plan(trees: Sequence[Tree], way: Way, hidden_size: int, most: int) -> Group:
             own[place][1].extend(trees[stretch.first : stretch.last])
     for group, its in own:
         group.forests.extend(_forests(its, way, group.length, hidden_size, most))
-    return outermost
 
 
 def batches(forests: Sequence[Forest], way: Way, before: int, limit: Callable[[], int]) -> Iterator[list[Forest]]:

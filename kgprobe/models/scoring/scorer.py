@@ -23,6 +23,7 @@ from kgprobe.models.identity import weights_digest
 from kgprobe.models.scoring.batching import BatchLimits, compute_if_it_fits
 from kgprobe.models.scoring.check import WAYS, choose_way, longest_text
 from kgprobe.models.scoring.forward import (
+    MEANINGS,
     Prefix,
     Way,
     extend,
@@ -33,8 +34,9 @@ from kgprobe.models.scoring.forward import (
 )
 from kgprobe.models.scoring.memory import Memory
 from kgprobe.models.scoring.plan import Group, batches, plan
+from kgprobe.models.scoring.prefixes import Prefixes
 from kgprobe.models.scoring.projection import VocabularyProjection
-from kgprobe.models.scoring.tokens import TokenizedPrompt, leading_tokens, tokenize
+from kgprobe.models.scoring.tokens import TokenizedPrompt, leading_tokens, shared_lengths, tokenize
 from kgprobe.models.scoring.trie import Forest, Integers, Tree, build_trees
 
 if TYPE_CHECKING:
@@ -42,12 +44,6 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float64]
 
-_MEANINGS: dict[Way, str] = {
-    "packed": "all continuations of a prompt, and of similar prompts, in one row",
-    "branches": "every continuation a row, behind what prompts begin with in common",
-    "rows": "every continuation a row, with its whole prompt",
-    "plain": "one continuation at a time",
-}
 # Nodes beyond the context in one tree: more of them pay for each other's attention, fewer for the context again.
 _MAX_BRANCH_NODES = 256
 
@@ -142,6 +138,7 @@ class Scorer:
             self._examine()
         elif before != self.weights:
             self._memory = Memory(self._remembered)
+            self._prefixes.forget()
         return before != self.weights
 
     def _examine(self) -> None:
@@ -150,6 +147,7 @@ class Scorer:
         self.max_tokens = longest_text(self.model)
         self._limits = BatchLimits(self.model.device, self.batch_tokens)
         self._memory = Memory(self._remembered)
+        self._prefixes = Prefixes(self.model.device)
         with torch.inference_mode(), in_eval_mode(self.model):
             self._choice = choose_way(self.model, self._ways)
 
@@ -193,7 +191,7 @@ class Scorer:
         leading = self.tokenizer.convert_ids_to_tokens(list(self._leading))
         return [
             ("model", f"{type(self.model).__name__}, {self.model.num_parameters():,} parameters"),
-            ("way", f"{choice.way}: {_MEANINGS[choice.way]}"),
+            ("way", f"{choice.way}: {MEANINGS[choice.way]}"),
             *((f"way: {way}", finding) for way, finding in choice.findings),
             ("vocabulary", logits),
             (
@@ -212,6 +210,7 @@ class Scorer:
         *,
         eos: bool = False,
         separator: str = " ",
+        beginnings: Sequence[str] | None = None,
         progress: Callable[[int], None] | None = None,
     ) -> list[Scored]:
         """The log-probability of each continuation after its prompt: the sum over its tokens, natural logarithm.
@@ -221,6 +220,8 @@ class Scorer:
             continuations: for each prompt any number of texts, repetitions allowed.
             eos: also count the end token after the continuation.
             separator: what stands between prompt and continuation.
+            beginnings: for each prompt what it begins with and prompts of later calls will, too, such as examples; it
+                is computed once, and kept as long as there is room. Empty for none.
             progress: called now and then with the number of continuations done since the last call.
 
         Returns:
@@ -237,9 +238,10 @@ class Scorer:
         unknown = [prompt.part(members) for prompt, members in zip(tokenized, asked, strict=True)]
         if progress is not None:
             progress(sum(map(len, scores)) - sum(map(len, asked)))
+        shared = {} if beginnings is None else shared_lengths(self.tokenizer, tokenized, beginnings, self._leading)
         trees = list(chain.from_iterable(build_trees(n, p, _MAX_BRANCH_NODES) for n, p in enumerate(unknown)))
         with in_eval_mode(self.model):
-            for tree, values in self._edges(trees):
+            for tree, values in self._edges(trees, shared):
                 sums = np.add.reduceat(values[tree.steps], tree.offsets)
                 scores[tree.prompt][asked[tree.prompt][tree.members]] = sums
                 if progress is not None:
@@ -295,13 +297,15 @@ class Scorer:
             return list(self._edges(trees))
 
     @torch.inference_mode()
-    def _edges(self, trees: Sequence[Tree]) -> Iterator[tuple[Tree, Floats]]:
+    def _edges(
+        self, trees: Sequence[Tree], beginnings: Mapping[int, int] | None = None
+    ) -> Iterator[tuple[Tree, Floats]]:
         projection = self._choice.projection
         if projection is None:
             for tree in trees:
                 yield tree, plain_log_probabilities(self.model, tree).double().numpy()
             return
-        planned = plan(trees, self._choice.way, projection.weight.shape[1], self._limits.tokens)
+        planned = plan(trees, self._choice.way, projection.weight.shape[1], self._limits.tokens, beginnings)
         for batch, prefix in self._batches(planned):
             for forest, values in zip(batch, self._values(projection, batch, prefix), strict=True):
                 ends = np.cumsum([len(tree.sources) for tree in forest.trees])
@@ -323,7 +327,9 @@ class Scorer:
         waiting: list[tuple[Group, Prefix | None]] = [(outermost, None)]
         while waiting:
             group, prefix = waiting.pop()
-            if len(group.tokens):
+            if group.kept:
+                prefix = self._prefixes.get(group.tokens, partial(self._extend, group, prefix))
+            elif len(group.tokens):
                 prefix = self._extend(group, prefix)
             for batch in batches(group.forests, self._choice.way, group.length, lambda: self._limits.tokens):
                 yield batch, prefix
@@ -335,6 +341,8 @@ class Scorer:
             longer = compute_if_it_fits(partial(extend, self.model, prefix, group.tokens, at_once), self.model.device)
             if longer is not None:
                 return longer
+            if self._prefixes.forget():
+                continue
             self._limits.back_off(at_once)
             if at_once == 1:
                 raise KgprobeError(
@@ -349,6 +357,7 @@ class Scorer:
         computed = compute_if_it_fits(partial(self._computed, projection, batch, prefix, tokens), self.model.device)
         if computed is not None:
             return computed
+        self._prefixes.forget()
         self._limits.back_off(tokens)
         if len(batch) > 1:
             middle = len(batch) // 2

@@ -91,6 +91,32 @@ def common_prefix(first: Sequence[int], second: Sequence[int]) -> int:
     return next(place for place in range(length) if first[place] != second[place])
 
 
+def shared_lengths(
+    tokenizer: "PreTrainedTokenizerBase",
+    prompts: Sequence[TokenizedPrompt],
+    beginnings: Sequence[str],
+    leading: tuple[int, ...],
+) -> dict[int, int]:
+    """How many tokens of a prompt are those of a text that it begins with, by the prompt's position.
+
+    Args:
+        beginnings: one a prompt; an empty one is none.
+
+    Raises:
+        KgprobeError: there are more or fewer of them than prompts.
+        TextError: one is no Unicode.
+    """
+    if len(beginnings) != len(prompts):
+        raise KgprobeError(f"{len(prompts)} prompts with {len(beginnings)} beginnings; one each, or none at all.")
+    texts = [text for text in dict.fromkeys(beginnings) if text]
+    tokens = {text: (*leading, *its) for text, its in zip(texts, encode(tokenizer, texts), strict=True)}
+    return {
+        number: common_prefix(tokens[text], prompt.context)
+        for number, (text, prompt) in enumerate(zip(beginnings, prompts, strict=True))
+        if text
+    }
+
+
 def join(prompt: str, separator: str, continuation: str) -> str:
     """Prompt and continuation as running text."""
     if not prompt or prompt[-1].isspace() or continuation[:1].isspace():

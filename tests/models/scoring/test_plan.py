@@ -38,11 +38,16 @@ def all_groups(group, before=()):
 
 
 @FEW
-@given(prompts=st.lists(tokenized_prompts(), max_size=8), most=st.integers(1, 12), way=st.sampled_from(WAYS))
-def test_every_tree_is_in_one_forest_with_all_that_stands_before_its_edges(prompts, most, way):
+@given(
+    prompts=st.lists(tokenized_prompts(), max_size=8),
+    most=st.integers(1, 12),
+    way=st.sampled_from(WAYS),
+    beginnings=st.dictionaries(st.integers(0, 8), st.integers(0, 12)),
+)
+def test_every_tree_is_in_one_forest_with_all_that_stands_before_its_edges(prompts, most, way, beginnings):
     trees = trees_of(prompts, most)
     seen = []
-    for group, prefix in all_groups(plan(trees, way, hidden_size=8, most=12)):
+    for group, prefix in all_groups(plan(trees, way, 8, 12, beginnings)):
         for forest in group.forests:
             seen += map(id, forest.trees)
             edges = [(tree, edge) for tree in forest.trees for edge in range(len(tree.sources))]

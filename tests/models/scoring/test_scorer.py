@@ -1,6 +1,7 @@
 """Scores against their definition: one plain forward pass for each continuation."""
 
 import json
+from functools import partial
 
 import numpy as np
 import pytest
@@ -10,6 +11,8 @@ from hypothesis import strategies as st
 
 from kgprobe.errors import KgprobeError
 from kgprobe.models.scoring import scorer as scorer_module
+from kgprobe.models.scoring.forward import extend
+from kgprobe.models.scoring.prefixes import Prefixes
 from kgprobe.models.scoring.scorer import Scorer
 from tests.models.tiny import ARCHITECTURES, byte_level, naive_score, random_model, unigram
 
@@ -335,6 +338,58 @@ def test_a_prompt_of_fifty_examples_is_computed_once(name, tokenizer):
     assert length > 200
     if name != "mamba":
         assert sum(asked) < 2 * length
+
+
+@pytest.mark.parametrize("name", ARCHITECTURES)
+def test_a_beginning_is_computed_once_for_all_calls(name, tokenizer):
+    examples = "Tokyo is the capital of Japan, Paris of France, Łódź of nothing at all. " * 5
+    model = random_model(name, len(tokenizer))
+    scorer = Scorer(model, tokenizer, name=name)
+    asked = limited(model, 10_000)
+    taken = []
+    for prompt, its in zip([examples + one for one in PROMPTS], CONTINUATIONS, strict=True):
+        asked.clear()
+        found = scorer.score([prompt], [its], eos=True, beginnings=[examples])
+        taken.append(sum(asked))
+        assert_close(found, expected(model, tokenizer, [0], True, [prompt], [its]))
+    length = len(tokenizer(examples).input_ids)
+    if name != "mamba":
+        assert taken[0] >= length > 120
+        assert max(taken[1:]) < length
+    # A model that learned in between has other keys and values; and one beginning may do for some prompts only.
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter.mul_(1.01)
+    assert scorer.refresh()
+    prompts = [examples + PROMPTS[0], *PROMPTS[1:]]
+    found = scorer.score(prompts, CONTINUATIONS, beginnings=[examples, "", "of no prompt"])
+    assert_close(found, expected(model, tokenizer, [0], False, prompts, CONTINUATIONS))
+
+
+def test_beginnings_make_room_where_memory_is_short(tokenizer, monkeypatch):
+    examples = [f"{place} is the capital of Japan, and Paris of France. " * 3 for place in ("Tokyo", "York", "Brazil")]
+    model = random_model("llama", len(tokenizer))
+    scorer = Scorer(model, tokenizer, name="llama", ways=("packed",))
+    one = Prefixes(model.device)
+    one.get(np.arange(3), partial(extend, model, None, np.array(tokenizer(examples[0]).input_ids), 1000))
+    monkeypatch.setattr(scorer, "_prefixes", Prefixes(model.device, most=int(one.taken * 2.5)))
+    asked = limited(model, 10_000)
+    for round_ in range(2):
+        for beginning in examples:
+            asked.clear()
+            prompt = beginning + PROMPTS[0]
+            found = scorer.score([prompt], CONTINUATIONS[:1], beginnings=[beginning])
+            assert_close(found, expected(model, tokenizer, [0], False, [prompt], CONTINUATIONS[:1]))
+            # Of three there is room for two: the one used longest ago is gone when its turn comes.
+            assert sum(asked) > 60, round_
+    asked.clear()
+    scorer.score([examples[1] + PROMPTS[1]], [CONTINUATIONS[1]], beginnings=[examples[1]])
+    assert sum(asked) < 60
+
+
+def test_there_is_one_beginning_a_prompt(tokenizer, tiny_models):
+    with pytest.raises(KgprobeError, match="3 prompts with 1 beginnings"):
+        Scorer(tiny_models["llama"], tokenizer, name="llama").score(PROMPTS, CONTINUATIONS, beginnings=["The"])
 
 
 def test_progress_counts_every_continuation(tokenizer, tiny_models):
