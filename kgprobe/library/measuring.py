@@ -211,7 +211,7 @@ def measure(
 
     Args:
         model: see :func:`kgprobe.load_model`; its spec will do.
-        probe: how facts are asked: ``distractors``, ``questions``, or another that is installed.
+        probe: how facts are asked: ``distractors``, ``questions``, ``examples``, or another that is installed.
         limit: the most facts that are asked, drawn at random; None takes all.
         facts: a list of facts: a file's path, see :func:`~kgprobe.sampling.selection.read_facts`, keys, or names such
             as ``"France | capital | Paris"``; None takes all that can be asked.

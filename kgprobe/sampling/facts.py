@@ -50,6 +50,25 @@ def askable_relations(graph: Graph, templates: str, wanted: Sequence[str] = ()) 
     return {relation: rows[relation] for relation in sorted(wanted or rows)}
 
 
+def active_relations(graph: Graph, wanted: Sequence[str] = ()) -> list[str]:
+    """The ids of the relations that are active, in their order; they need no templates.
+
+    Args:
+        wanted: ids; none means all.
+
+    Raises:
+        UnknownNameError: one that is wanted is not among them.
+        KgprobeError: there is none.
+    """
+    active = [row["id"] for row in graph.read("sample/relations") if row["active"]]
+    unusable = sorted(set(wanted) - set(active))
+    if unusable:
+        raise UnknownNameError(f"These relations are not in the graph or not active: {', '.join(unusable)}.")
+    if not active:
+        raise KgprobeError("No relation in the graph is active. Load some, or try `kgprobe load example`.")
+    return sorted(wanted or active)
+
+
 def askable_facts(graph: Graph, relations: Sequence[str], as_of: int) -> FactKeys:
     """The facts of these relations that are current at ``as_of`` (``yyyymmdd``) and have a name at both ends.
 

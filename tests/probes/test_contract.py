@@ -46,12 +46,13 @@ WORDS = {
     "wh_questions": ("What is the capital of [X]?",),
 }
 CAPITAL, OTHER = Relation("capital", "capital", **WORDS), Relation("other", "other", **WORDS)
-SILENT = Relation("silent", "silent")
+SILENT = Relation("silent", "silent", active=False)
 FACTS = [
     *(Fact(f"f{n}", f"c{n}", "capital", f"t{n}") for n in range(5)),
     Fact("other", "c5", "other", "t5"),
     Fact("ended", "c0", "capital", "t5", end="1999"),
-    # None of these can be asked: a subject without a name, a relation without words.
+    Fact("other too", "c4", "other", "t0"),
+    # None of these can be asked: a subject without a name, a relation that is not active.
     Fact("nameless", "blank", "capital", "t1"),
     Fact("silent", "c1", "silent", "t2"),
 ]

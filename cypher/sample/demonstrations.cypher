@@ -1,0 +1,8 @@
+// The facts that can stand as examples of their relations: current at a date, with a name at both ends. Scans the graph; read
+// once a measurement or run, streamed.
+// $relations: [id], $as_of: yyyymmdd -> relation, subject, fact
+MATCH (subject:Entity)-[fact:FACT]->(object:Entity)
+WHERE fact.relation IN $relations
+  AND coalesce(fact.from, $as_of) <= $as_of AND coalesce(fact.until, $as_of) >= $as_of
+  AND subject.label <> '' AND object.label <> ''
+RETURN fact.relation AS relation, subject.id AS subject, fact.id AS fact

@@ -1,0 +1,80 @@
+"""In-context estimation as a probe: what does a model know if it is shown what to do by example, without instructions?
+
+Section 2 and appendix F of the latent-knowledge paper; docs/methods.md, 3. :mod:`.items` has facts with their choices,
+:mod:`.prompts` writes examples, :mod:`.packing` sequences of several facts; :mod:`.probe` asks, :mod:`.evidence` keeps
+every choice, :mod:`.confidence_tables` tells accuracy and confidence of many facts.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from kgprobe.options import option
+from kgprobe.probes.register import ProbeKind, Setting
+
+if TYPE_CHECKING:
+    import msgspec
+
+    from kgprobe.probes.examples.probe import ExampleProbe
+    from kgprobe.probes.outcome import Outcome
+    from kgprobe.tables import Table
+
+# What stands before the choices.
+PROMPTS = ("examples", "sentences")
+
+
+@dataclass(frozen=True, slots=True)
+class ExampleOptions:
+    """What a user chooses of in-context estimation; kept with a run, so that it can go on with the same."""
+
+    examples: int = option(50, "Facts of the relation that stand before the one asked.", minimum=1)
+    choices: int = option(100, "Objects to choose from, the right one among them.", minimum=2)
+    separator: str = option(
+        " ", "What stands between a subject and its object; \\n is a new line.", metavar="TEXT", shown_default="a space"
+    )
+    between: str = option(
+        " ", "What stands between two examples; \\n is a new line.", metavar="TEXT", shown_default="a space"
+    )
+    packed: bool = option(
+        False,
+        "Ask up to ten facts in one sequence, a choice after every fifth further example, as EIC-LKE does.",
+    )
+    prompt: str = option(
+        "examples",
+        "What stands before the choices: examples, or a cloze sentence of the relation alone, to compare with.",
+        choices=PROMPTS,
+    )
+
+
+def _make(setting: Setting, options: ExampleOptions) -> "ExampleProbe":
+    from kgprobe.probes.examples.probe import ExampleProbe
+
+    return ExampleProbe(
+        setting.graph, setting.model.scorer(), options, as_of=setting.as_of, relations=setting.relations
+    )
+
+
+def _evidence() -> "type[msgspec.Struct]":
+    from kgprobe.probes.examples.evidence import ExampleEvidence
+
+    return ExampleEvidence
+
+
+def _tables(outcomes: "Iterable[Outcome]", described: Mapping[str, Any]) -> "list[Table]":
+    from kgprobe.probes.examples.confidence_tables import example_tables
+
+    return example_tables(outcomes, described)
+
+
+PROBE = ProbeKind(
+    name="examples",
+    summary="Does the model go on right after examples of the relation, without a word of instruction?",
+    details="The object is compared with other objects of the relation. Gives accuracy, and how sure the model was."
+    " Relations need no templates.\n\n\b\nkgprobe probe examples --model demo --limit 200\nkgprobe probe examples"
+    " --model hf:gpt2 --examples 20 --packed",
+    options=ExampleOptions,
+    evidence=_evidence,
+    make=_make,
+    tables=_tables,
+    batch=64,
+)

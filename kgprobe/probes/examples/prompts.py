@@ -1,0 +1,106 @@
+"""Examples as running text: ``x1 y1 x2 y2 … xn yn x``, after which a choice is to follow.
+
+Section 2 of the latent-knowledge paper; docs/methods.md, 3. A context that is too short for all examples gets the first
+ones, so that what prompts of a relation begin with stays the same.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from kgprobe.models.scoring.scorer import Scorer
+from kgprobe.models.scoring.tokens import encode, join
+from kgprobe.sampling.demonstrations import Demonstration
+
+# How much of a prompt's end a person is shown: the subject, and so many examples before it.
+_SHOWN_EXAMPLES = 2
+# Tokens at seams, where joining texts may take more of them than each has alone.
+_SEAM = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    """What a model is given before the choices.
+
+    Attributes:
+        text: all of it.
+        beginning: of the text, what other prompts begin with as well; may be empty.
+        asked: its end, as a person reads it.
+        examples: how many it has.
+    """
+
+    text: str
+    beginning: str
+    asked: str
+    examples: int
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """What stands between a subject and its object, and between two examples."""
+
+    separator: str
+    between: str
+
+    def example(self, subject: str, object_: str) -> str:
+        """A subject with an object behind it."""
+        return join(subject, self.separator, object_)
+
+    def after(self, before: str, text: str) -> str:
+        """A text behind examples; either may be empty."""
+        return before if not text else join(before, self.between, text)
+
+    def examples(self, demonstrations: Sequence[Demonstration]) -> str:
+        """Examples one after the other; none is an empty text."""
+        text = ""
+        for one in demonstrations:
+            text = self.after(text, self.example(one.subject_label, one.object_label))
+        return text
+
+    def prompt(self, demonstrations: Sequence[Demonstration], subject: str) -> Prompt:
+        """Examples with the subject that is asked behind them."""
+        beginning = self.examples(demonstrations)
+        asked = self.after(self.examples(demonstrations[-_SHOWN_EXAMPLES:]), subject)
+        return Prompt(self.after(beginning, subject), beginning, asked, len(demonstrations))
+
+
+def unescaped(text: str) -> str:
+    r"""A separator as it is meant: ``\n`` is a new line, ``\t`` a tab.
+
+    >>> unescaped(r":\n")
+    ':\n'
+    """
+    return text.replace("\\n", "\n").replace("\\t", "\t")
+
+
+class Room:
+    """How much of a model's context texts take."""
+
+    def __init__(self, scorer: Scorer) -> None:
+        """Of this model."""
+        self._scorer = scorer
+        self._tokens: dict[str, int] = {}
+
+    def has_for(self, text: str, tail: str) -> bool:
+        """Whether a text, which others will be measured with too, fits in with a tail behind it.
+
+        Cost: the text is tokenized once, the tail where it is not obvious that it fits.
+        """
+        most = self._scorer.max_tokens
+        if most is None:
+            return True
+        if text not in self._tokens:
+            self._tokens[text] = len(encode(self._scorer.tokenizer, [text])[0])
+        left = most - self._tokens[text] - _SEAM
+        # No token is less than a byte, but for those at seams.
+        return len(tail.encode("utf-8", "replace")) <= left or len(encode(self._scorer.tokenizer, [tail])[0]) <= left
+
+
+def fitting(count: int, fits: Callable[[int], bool]) -> int:
+    """The most examples, at most ``count``, with which something fits; 0 where nothing does with any."""
+    if fits(count):
+        return count
+    low, high = 0, count
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if fits(middle) else (low, middle)
+    return low
