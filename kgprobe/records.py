@@ -39,6 +39,10 @@ class Relation:
         statements: declarative sentences with ``[X]`` and ``[Y]``, in any order.
         yes_no_questions: questions with ``[X]`` and ``[Y]``.
         wh_questions: questions with ``[X]`` alone, whose answer is the object.
+        sentences: all templates of a data set as it has them, whole, with ``[X]`` and ``[Y]`` anywhere, in its order:
+            what the n-th of them is, is told here alone.
+        answers: ids of the entities that a data set lets a model choose between, in its order; they need not all have
+            facts. Empty where the choice is not closed.
     """
 
     id: str
@@ -51,6 +55,8 @@ class Relation:
     statements: tuple[str, ...] = ()
     yes_no_questions: tuple[str, ...] = ()
     wh_questions: tuple[str, ...] = ()
+    sentences: tuple[str, ...] = ()
+    answers: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -40,7 +40,7 @@ PROPERTIES = (
         "relation",
     ),
     *("relation_label", "right", "round", "run", "size", "source", "start", "statements", "theta", "types"),
-    *("unaskable", "until", "value", "wh_questions", "wrong", "yes_no_questions"),
+    *("answers", "sentences", "unaskable", "until", "value", "wh_questions", "wrong", "yes_no_questions"),
 )
 
 _NAME_SO_FAR = re.compile(r"[^\W\d]\w*\Z")

@@ -117,9 +117,25 @@ def test_relations_take_templates_of_their_own_and_of_public_collections(tmp_pat
     ]
 
 
+def test_whole_templates_and_answers_keep_their_order(tmp_path: Path) -> None:
+    sentences = ["[Y] is where [X] lies.", "[X]  lies in [Y] ", "[X] is in [Y]!"]
+    line = {"id": "P30", "sentences": sentences, "answers": ["Q46", "Q15", "Q46"]}
+    bad = {"id": "P31", "answers": ["Q46", ""]}
+    source = opened(tmp_path, relations=f"{json.dumps(line)}\n{json.dumps(bad)}\n")
+    assert records(source.relations()) == [
+        Relation(
+            "P30",
+            sentences=("[Y] is where [X] lies.", "[X] lies in [Y]", "[X] is in [Y]!"),
+            answers=("Q46", "Q15"),
+        ),
+        Rejected("P31: the id of an answer is empty"),
+    ]
+
+
 @pytest.mark.parametrize(
     ("kind", "template", "problem"),
     [
+        ("sentences", "[X] is large.", "has [Y] 0 times where 1 is expected"),
         ("clozes", "[Y] is the capital of [X]", "does not end in [Y]"),
         ("clozes", "The capital is [Y]", "has [X] 0 times where 1 is expected"),
         ("clozes", "[Y] of [X] is [Y]", "has [Y] 2 times where 1 is expected"),

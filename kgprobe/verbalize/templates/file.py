@@ -19,7 +19,7 @@ from kgprobe.records import Placed, Rejected, Relation
 from kgprobe.sources.decoding import decoded_lines
 from kgprobe.sources.lines import InputFile, open_input
 from kgprobe.sources.values import check_id, tidy, tidy_all
-from kgprobe.verbalize.templates.kinds import check_template
+from kgprobe.verbalize.templates.kinds import SENTENCE, check_template
 
 
 class _RelationLine(Struct):
@@ -33,6 +33,8 @@ class _RelationLine(Struct):
     statements: list[str] | None = None
     yes_no_questions: list[str] | None = None
     wh_questions: list[str] | None = None
+    sentences: list[str] | None = None
+    answers: list[str] | None = None
     # The names under which public collections keep declarative sentences.
     bear_templates: list[str] | None = None
     pararel_patterns: list[str] | None = None
@@ -115,6 +117,7 @@ def _relation(line: bytes) -> Iterator[Relation | Rejected]:
         ("statement", [f"{_without_stop(sentence)}." for sentence in [*(read.statements or ()), *declarative]]),
         ("yes_no_question", read.yes_no_questions or ()),
         ("wh_question", read.wh_questions or ()),
+        (SENTENCE, read.sentences or ()),
     ):
         kept[f"{kind}s"] = ()
         for template in tidy_all(map(_single_spaced, given)):
@@ -130,6 +133,7 @@ def _relation(line: bytes) -> Iterator[Relation | Rejected]:
         aliases=tidy_all(read.aliases or (), without=label),
         description=tidy(read.description or ""),
         active=read.active,
+        answers=tuple(dict.fromkeys(check_id(answer, "id of an answer") for answer in read.answers or ())),
         **kept,
     )
 

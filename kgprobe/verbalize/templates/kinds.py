@@ -6,6 +6,8 @@ SUBJECT = "[X]"
 OBJECT = "[Y]"
 
 KINDS = ("cloze", "past_cloze", "statement", "yes_no_question", "wh_question")
+# A template as a data set has it: the same sentence stands among those of a kind as well.
+SENTENCE = "sentence"
 
 
 def check_template(kind: str, text: str) -> list[str]:
@@ -14,13 +16,13 @@ def check_template(kind: str, text: str) -> list[str]:
     It may begin with a small letter: the sentence that is made of it begins with a capital.
 
     Args:
-        kind: one of ``KINDS``.
+        kind: one of ``KINDS``, or ``SENTENCE``.
         text: the template, with ``[X]`` for the subject and, but for wh-questions, ``[Y]`` for the object.
 
     Raises:
         UnknownNameError: there is no such kind.
     """
-    if kind not in KINDS:
+    if kind not in (*KINDS, SENTENCE):
         raise UnknownNameError(f"There is no kind of template {kind!r}; there are {', '.join(KINDS)}.")
     problems = []
     if text != " ".join(text.split()):
