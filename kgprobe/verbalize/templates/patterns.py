@@ -2,7 +2,7 @@
 
 Four kinds of files are read, plain or compressed (.gz, .bz2): the first is one JSON object, the others are JSON lines.
 
-- BEAR's ``metadata_relations.json``, or its folder: ``{"P19": {"templates": ["[X] was born in [Y].", …], …}, …}``;
+- BEAR's ``metadata_relations.json``, or its folder (:mod:`.bear`);
 - LAMA's: ``{"relation": "P19", "template": "[X] was born in [Y] .", "label": …}``, a relation a line;
 - ParaRel's: ``{"pattern": "[X] was born in [Y].", …}``, a pattern a line, a file for each relation, named after it;
 - our own tables', with ``bear_templates`` and ``pararel_patterns``: ``{"id": "P19", "bear_templates": […], …}``.
@@ -14,19 +14,18 @@ as they suit what has no end (*was born in*); `kgprobe templates check` tells wh
 import json
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from kgprobe.records import Rejected, Relation
 from kgprobe.sources.decoding import DECODING_ERRORS
-from kgprobe.sources.lines import LINE_LIMIT, InputFile, open_input
+from kgprobe.sources.lines import InputFile, open_input
 from kgprobe.texts import visible
+from kgprobe.verbalize.templates.bear import FILE, is_metadata, read_metadata
 from kgprobe.verbalize.templates.kinds import check_template
 
-# Where a folder of BEAR has its templates.
-_OF_A_FOLDER = "metadata_relations.json"
 # Keys that a message names, at most.
 _NAMED = 5
 
@@ -42,6 +41,30 @@ class Patterns:
 
     relations: Sequence[Relation]
     problems: Sequence[str]
+
+
+@dataclass(frozen=True, slots=True)
+class SortedPatterns:
+    """Patterns by what they are, each kind in their order.
+
+    Attributes:
+        clozes: those that end in ``[Y]``, without a full stop.
+        statements: the others, with one.
+        unfit: why those that are left are no templates, by pattern.
+    """
+
+    clozes: tuple[str, ...]
+    statements: tuple[str, ...]
+    unfit: Mapping[str, str]
+
+
+class _Read(NamedTuple):
+    """What a record of a file says of a relation."""
+
+    id: str
+    label: str
+    description: str
+    patterns: tuple[str, ...]
 
 
 @dataclass(slots=True)
@@ -60,119 +83,118 @@ def read_patterns(paths: Sequence[Path]) -> Patterns:
     gathered: dict[str, _Gathered] = {}
     problems: list[str] = []
     for path in paths:
-        file = path / _OF_A_FOLDER if os.path.isdir(path) else path
-        for place, record in _records(open_input(file)):
-            try:
-                if isinstance(record, str):
-                    raise ValueError(record)
-                read = _read(record, file.stem)
-            except ValueError as error:
-                problems.append(f"{place}: {error}.")
+        file = open_input(path / FILE if os.path.isdir(path) else path)
+        for line, read in _of_bear(file) if is_metadata(file) else _of_lines(file):
+            place = f"{file.name}, line {line}"
+            if isinstance(read, str):
+                problems.append(f"{place}: {read}.")
                 continue
-            for identifier, label, description, patterns in read:
-                its = gathered.setdefault(identifier, _Gathered())
-                its.label, its.description = its.label or label, its.description or description
-                for pattern in patterns:
-                    its.patterns.setdefault(_tidied(pattern), place)
+            its = gathered.setdefault(read.id, _Gathered())
+            its.label, its.description = its.label or read.label, its.description or read.description
+            for pattern in read.patterns:
+                its.patterns.setdefault(tidied(pattern), place)
     relations = []
     for identifier, its in gathered.items():
-        relation, unfit = _relation(identifier, its)
-        problems += unfit
-        relations.append(relation)
+        sorted_ = sort_patterns(its.patterns)
+        problems += [f"{its.patterns[text]}: {identifier}: {text!r} {why}." for text, why in sorted_.unfit.items()]
+        relations.append(
+            Relation(
+                id=identifier,
+                label=its.label,
+                description=its.description,
+                clozes=sorted_.clozes,
+                statements=sorted_.statements,
+            )
+        )
     return Patterns(relations, problems)
 
 
-def _records(file: InputFile) -> Iterator[tuple[str, Any]]:
-    """Each object of a file with its place in words; in place of one that cannot be read, why, as a text."""
-    lines = file.lines()
-    for number, line in lines:
-        place = f"{file.name}, line {number}"
-        if isinstance(line, Rejected):
-            yield place, line.reason
-            continue
-        if not line.strip():
-            continue
-        if line.strip() == b"{":
-            # One object over many lines.
-            whole = bytearray(line)
-            for _, rest in lines:
-                whole += b"\n" + rest if isinstance(rest, bytes) else b""
-                if len(whole) > LINE_LIMIT:
-                    break
-            yield file.name, _decoded(bytes(whole))
-            return
-        yield place, _decoded(line)
-
-
-def _decoded(text: bytes) -> Any:
-    if len(text) > LINE_LIMIT:
-        return f"longer than {LINE_LIMIT // 2**20} MiB, which no collection of patterns is"
-    try:
-        read = json.loads(text)
-    except DECODING_ERRORS as error:
-        return f"no JSON: {error}"
-    return read if isinstance(read, dict) else "no JSON object"
-
-
-def _read(read: dict[str, Any], stem: str) -> list[tuple[str, str, str, list[str]]]:
-    """Relations' ids, labels and descriptions, and patterns of them.
-
-    Raises:
-        ValueError: the object is of none of the forms; the message says what is expected.
-    """
-    if "pattern" in read:
-        found = [(stem, read, [read["pattern"]])]
-    elif "relation" in read and "template" in read:
-        found = [(read["relation"], read, [read["template"]])]
-    elif "id" in read:
-        lists = [read.get(name) or [] for name in ("bear_templates", "pararel_patterns")]
-        if not all(isinstance(given, list) for given in lists):
-            raise ValueError("`bear_templates` and `pararel_patterns` are lists of texts")
-        found = [(read["id"], read, [pattern for given in lists for pattern in given])]
-    elif read and all(isinstance(its, dict) and isinstance(its.get("templates"), list) for its in read.values()):
-        found = [(identifier, its, its["templates"]) for identifier, its in read.items()]
-    else:
-        raise ValueError(
-            "neither `relation` and `template` (LAMA) nor `pattern` (ParaRel) nor `id` with `bear_templates` or"
-            " `pararel_patterns`, nor relations with `templates` each (BEAR), but"
-            f" {', '.join(map(repr, list(read)[:_NAMED])) or 'nothing'}"
-        )
-    relations = []
-    for identifier, its, patterns in found:
-        for text in (identifier, *patterns):
-            if not isinstance(text, str) or not text:
-                raise ValueError(f"a text is expected, not {text!r}")
-        label, description = str(its.get("label") or ""), str(its.get("description") or "")
-        if not all(text.isprintable() or _is_sound(text) for text in (identifier, label, description, *patterns)):
-            raise ValueError("a text of it has control characters or half a character (a lone surrogate)")
-        relations.append((identifier, label, description, patterns))
-    return relations
-
-
-def _is_sound(text: str) -> bool:
-    """Whether a text can be written to a file, and be read without a terminal being steered; line breaks are spaces."""
-    return visible(text, keep="\t\n\r") == text
-
-
-def _tidied(pattern: str) -> str:
+def tidied(pattern: str) -> str:
     """Without the full stop at its end, and without spaces in front of punctuation marks."""
     text = " ".join(pattern.split())
     return re.sub(r" (?=[.,;:?!](?: |$)|['’]s\b)", "", text).removesuffix(".").rstrip()
 
 
-def _relation(identifier: str, gathered: _Gathered) -> tuple[Relation, list[str]]:
-    clozes, statements, problems = [], [], []
-    for pattern, place in gathered.patterns.items():
+def sort_patterns(patterns: Iterable[str]) -> SortedPatterns:
+    """Patterns as templates of the kinds that they can be.
+
+    Args:
+        patterns: as :func:`tidied` gives them.
+    """
+    clozes, statements, unfit = [], [], {}
+    for pattern in patterns:
         if not check_template("cloze", pattern):
             clozes.append(pattern)
-        elif unfit := check_template("statement", f"{pattern}."):
-            problems.append(f"{place}: {identifier}: {pattern!r} {', '.join(unfit)}.")
+        elif problems := check_template("statement", f"{pattern}."):
+            unfit[pattern] = ", ".join(problems)
         else:
             statements.append(f"{pattern}.")
-    return Relation(
-        id=identifier,
-        label=gathered.label,
-        description=gathered.description,
-        clozes=tuple(clozes),
-        statements=tuple(statements),
-    ), problems
+    return SortedPatterns(tuple(clozes), tuple(statements), unfit)
+
+
+def _of_bear(file: InputFile) -> Iterator[tuple[int, _Read | str]]:
+    for line, read in read_metadata(file):
+        if isinstance(read, Rejected):
+            yield line, read.reason
+        else:
+            yield line, _sound(_Read(read.id, read.label, read.description, read.templates))
+
+
+def _of_lines(file: InputFile) -> Iterator[tuple[int, _Read | str]]:
+    """What each line says of a relation; in place of one that cannot be read, why."""
+    for number, line in file.lines():
+        if isinstance(line, Rejected):
+            yield number, line.reason
+        elif line.strip():
+            try:
+                yield number, _sound(_read(_decoded(line), file.path.stem))
+            except ValueError as error:
+                yield number, str(error)
+
+
+def _decoded(text: bytes) -> dict[str, Any]:
+    try:
+        read = json.loads(text)
+    except DECODING_ERRORS as error:
+        raise ValueError(f"no JSON: {error}") from error
+    if not isinstance(read, dict):
+        raise ValueError("no JSON object")
+    return read
+
+
+def _read(read: dict[str, Any], stem: str) -> _Read:
+    """What an object says of a relation.
+
+    Raises:
+        ValueError: it is of none of the forms; the message says what is expected.
+    """
+    if "pattern" in read:
+        identifier, patterns = stem, [read["pattern"]]
+    elif "relation" in read and "template" in read:
+        identifier, patterns = read["relation"], [read["template"]]
+    elif "id" in read:
+        lists = [read.get(name) or [] for name in ("bear_templates", "pararel_patterns")]
+        if not all(isinstance(given, list) for given in lists):
+            raise ValueError("`bear_templates` and `pararel_patterns` are lists of texts")
+        identifier, patterns = read["id"], [pattern for given in lists for pattern in given]
+    else:
+        raise ValueError(
+            "neither `relation` and `template` (LAMA) nor `pattern` (ParaRel) nor `id` with `bear_templates` or"
+            f" `pararel_patterns`, but {', '.join(map(repr, list(read)[:_NAMED])) or 'nothing'}; BEAR's file is called"
+            f" {FILE}"
+        )
+    for text in (identifier, *patterns):
+        if not isinstance(text, str) or not text:
+            raise ValueError(f"a text is expected, not {text!r}")
+    return _Read(identifier, str(read.get("label") or ""), str(read.get("description") or ""), tuple(patterns))
+
+
+def _sound(read: _Read) -> _Read | str:
+    if not all(text.isprintable() or _is_sound(text) for text in (*read[:3], *read.patterns)):
+        return "a text of it has control characters or half a character (a lone surrogate)"
+    return read
+
+
+def _is_sound(text: str) -> bool:
+    """Whether a text can be written to a file, and be read without a terminal being steered; line breaks are spaces."""
+    return visible(text, keep="\t\n\r") == text

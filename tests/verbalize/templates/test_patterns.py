@@ -79,8 +79,8 @@ def test_a_folder_of_bear_is_read(tmp_path: Path, indent: int | None, named: str
         Relation("P30", clozes=("[X] lies in [Y]",)),
     ]
     (problem,) = converted.problems
-    assert problem.startswith("metadata_relations.json")
-    assert "P5: '[Z] lies in [Y]'" in problem
+    line = file.read_text().split('"P5"')[0].count("\n") + 1
+    assert problem.startswith(f"metadata_relations.json, line {line}: P5: '[Z] lies in [Y]' has [X] 0 times")
 
 
 def test_a_broken_or_empty_folder_of_bear_is_told(tmp_path: Path) -> None:
@@ -88,10 +88,10 @@ def test_a_broken_or_empty_folder_of_bear_is_told(tmp_path: Path) -> None:
         read_patterns([tmp_path])
     (tmp_path / "metadata_relations.json").write_text('{\n  "P36": {"templates": ["The capital of [X]')
     (problem,) = read_patterns([tmp_path]).problems
-    assert problem.startswith("metadata_relations.json: no JSON")
+    assert problem.startswith("metadata_relations.json, line 2: not JSON")
     (tmp_path / "metadata_relations.json").write_text('{\n  "P36": {"templates": ["ok [X] [Y]", 3]}}')
     (problem,) = read_patterns([tmp_path]).problems
-    assert problem == "metadata_relations.json: a text is expected, not 3."
+    assert problem == "metadata_relations.json, line 2: P36: Expected `str`, got `int` - at `$.templates[1]`."
 
 
 def test_real_patterns_are_all_used(shared_data: Path) -> None:
@@ -102,7 +102,9 @@ def test_real_patterns_are_all_used(shared_data: Path) -> None:
 
 def test_a_file_is_read_as_it_was_written_and_gone_on_with(tmp_path: Path) -> None:
     path = tmp_path / "new" / "relations.jsonl"
-    relation = Relation("P1", "kind of", ("type",), clozes=("[X] is a kind of [Y]",), past_clozes=("[X] was [Y]",))
+    relation = Relation(
+        "P1", "kind of", ("type",), clozes=("[X] is a kind of [Y]",), past_clozes=("[X] was [Y]",), answers=("Q1", "Q2")
+    )
     assert relations_in(path) == []
     with open_for_relations(path, anew=False) as file:
         file.write(relation_line(relation, {"written_by": "demo"}))
