@@ -1,13 +1,14 @@
-"""Files line by line, whatever they are compressed with, up to where they break.
+"""Files line by line or piece by piece, whatever they are compressed with, up to where they break.
 
-Compression is told by content (gzip, bzip2), not by name. Lines are bytes: what they mean, and whether they are UTF-8,
-is for the format to say.
+Compression is told by content (gzip, bzip2), not by name; a file within a .zip is one of its own. Lines are bytes: what
+they mean, and whether they are UTF-8, is for the format to say.
 """
 
 import bz2
 import hashlib
 import io
 import json
+import zipfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -46,22 +47,54 @@ _UNREADABLE = {
 
 @dataclass(slots=True)
 class InputFile:
-    """A file to be read line by line, any number of times.
+    """A file to be read any number of times.
 
     Attributes:
         path: where it is.
         size: its bytes as they lie on the disk.
         position: how many of them the latest reading has consumed.
+        member: which file of the .zip that ``path`` is; empty where that is the file itself.
+        offset: where its bytes begin in ``path``.
     """
 
     path: Path
     size: int
     position: int = 0
+    member: str = ""
+    offset: int = 0
 
     @property
     def name(self) -> str:
         """What messages call it."""
-        return self.path.name
+        return f"{self.path.name}/{self.member}" if self.member else self.path.name
+
+    def pieces(self) -> Iterator[bytes | Rejected]:
+        """Start anew, and give the bytes as they come, at most 1 MiB at a time, without a mark of their order.
+
+        As the last stands :class:`Rejected` where the file breaks off.
+
+        Raises:
+            KgprobeError: the file cannot be opened any more.
+        """
+        self.position = 0
+        first = True
+        with _open(self.path) as raw, _unpacked(raw, self.member) as stream:
+            while True:
+                try:
+                    # Not `read`, which gathers pieces and loses them where one fails.
+                    piece = stream.read1(_BUFFER)
+                except BREAKS as error:
+                    yield Rejected(f"the file breaks off: {_why(error)}; what follows is lost", broken_off=True)
+                    break
+                if not piece:
+                    break
+                self.position = self._consumed(raw)
+                yield piece.removeprefix(_MARK) if first else piece
+                first = False
+        self.position = self.size
+
+    def _consumed(self, raw: io.BufferedReader) -> int:
+        return min(self.size, max(0, raw.tell() - self.offset))
 
     def lines(self) -> Iterator[tuple[int, bytes | Rejected]]:
         """Start anew, and give each line's number and its bytes without the line break.
@@ -74,7 +107,7 @@ class InputFile:
         """
         self.position = 0
         number = 0
-        with _open(self.path) as raw, _decompress(raw) as stream:
+        with _open(self.path) as raw, _unpacked(raw, self.member) as stream:
             while True:
                 try:
                     line = stream.readline(LINE_LIMIT)
@@ -87,7 +120,7 @@ class InputFile:
                     break
                 number += 1
                 if number % _LINES_BETWEEN_LOOKS == 1:
-                    self.position = min(self.size, raw.tell())
+                    self.position = self._consumed(raw)
                 if not whole:
                     yield number, Rejected(f"longer than {LINE_LIMIT // 2**20} MiB, which no record is")
                     continue
@@ -121,6 +154,28 @@ def open_input(path: Path) -> InputFile:
     return InputFile(path, path.stat().st_size)
 
 
+def open_members(path: Path, suffixes: Sequence[str]) -> list[InputFile]:
+    """The files of a .zip that end in one of the suffixes, by name.
+
+    Raises:
+        KgprobeError: it cannot be read, or has none.
+    """
+    with _open(path) as raw:
+        try:
+            members = zipfile.ZipFile(raw).infolist()
+        except (OSError, ValueError, zipfile.BadZipFile) as error:
+            raise KgprobeError(f"{path} cannot be unpacked: {_why(error)}.") from error
+    found = [
+        InputFile(path, member.compress_size, member=member.filename, offset=member.header_offset)
+        for member in sorted(members, key=lambda member: member.filename)
+        # Those of macOS are notes on the others.
+        if member.filename.endswith(tuple(suffixes)) and not member.filename.startswith("__MACOSX/")
+    ]
+    if not found:
+        raise KgprobeError(f"{path} has no file that ends in {' or '.join(suffixes)}.")
+    return found
+
+
 def fingerprint(files: Sequence[InputFile], options: Mapping[str, object]) -> str:
     """A short text that changes when one of the files changes, or an option does.
 
@@ -151,6 +206,25 @@ def _open(path: Path) -> io.BufferedReader:
         raise KgprobeError(f"{path} may not be read by this user; its permissions forbid it.") from error
     except (OSError, ValueError) as error:
         raise KgprobeError(f"{path} cannot be opened: {_why(error)}.") from error
+
+
+def _unpacked(raw: io.BufferedReader, member: str) -> io.BufferedReader:
+    """What a file holds; of a .zip, what one of its files does."""
+    return io.BufferedReader(_Pieces(_of_zip(raw, member)), _BUFFER) if member else _decompress(raw)
+
+
+def _of_zip(raw: io.BufferedReader, member: str) -> Iterator[bytes]:
+    """What a file of a .zip holds, piece by piece.
+
+    Raises:
+        OSError: it is damaged, encrypted, or packed in a way that Python cannot undo.
+    """
+    try:
+        with zipfile.ZipFile(raw) as archive, archive.open(member) as packed:
+            while piece := packed.read(_BUFFER):
+                yield piece
+    except (zipfile.BadZipFile, NotImplementedError, RuntimeError) as error:
+        raise OSError(str(error)) from error
 
 
 def _decompress(raw: io.BufferedReader) -> io.BufferedReader:
