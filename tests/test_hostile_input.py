@@ -7,6 +7,7 @@ import bz2
 import gzip
 import itertools
 import json
+import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,10 +28,11 @@ from kgprobe.models.spec import load_generator, load_scorer
 from kgprobe.options import make_options, option
 from kgprobe.records import Entity, Fact, Placed, Rejected, Relation
 from kgprobe.sampling.selection import Selection, list_facts
-from kgprobe.sources.contract import open_source
+from kgprobe.sources.contract import Source, open_source
 from kgprobe.sources.lines import open_input
 from kgprobe.studies.calibration import read_human_scores
 from kgprobe.verbalize.corrections import read_verbalizations
+from kgprobe.verbalize.templates.bear import FILE
 from kgprobe.verbalize.templates.file import read_relations
 from kgprobe.verbalize.templates.patterns import read_patterns
 
@@ -52,16 +54,36 @@ LINES = [
     "triples_raw,triples,context,verbalization,errors,correction",
     CORRECTION,
 ]
+# Lines of one reader alone.
+OWN_LINES = {
+    "bear metadata": [
+        '{"P1": {"templates": ["[X] is [Y]."], "answer_space_ids": ["Q2"], "answer_space_labels": ["two"]}}',
+    ],
+    "bear facts": [
+        '{"sub_id": "Q1", "sub_aliases": ["1"], "obj_id": "Q2", "obj_label": "two", "answer_idx": 0}',
+    ],
+    "trex": [
+        '{"sub_uri": "Q1", "sub_label": "one", "obj_uri": "Q2", "obj_label": "two", "predicate_id": "P1"}',
+        '[{"docid": "Q1", "triples": [{"subject": {"uri": "Q1"}, "predicate": {"uri": "P1"}, "object": {"uri": "Q2"}},',
+    ],
+}
 NASTY = [
     *("\0", "\x1b[2J\x9b31m\x07", "\u202eevil", "[bold]", "[/x]", "\u2028", '"', "\r", "\\ud800", "=1+1", "\ufeff"),
     *("9" * 400, "-" + "9" * 5000, "1e999", "NaN", "0x" + "f" * 5000, "[" * DEEP, '{"a":' * DEEP, "(" * DEEP),
     *("x" * 200_000, '{"id": ' + "[" * DEEP, '{"subject": ' + "[" * DEEP, '{"id": "P1", "bear_templates": 5}'),
+    '{"sub_uri": "Q1", "sub_label": "\\ud800", "obj_uri": "1^^x#\\ud800", "predicate_id": "P1"}',
+    '{"sub_uri": "Q1", "obj_uri": "9999-99-99^^x#date", "predicate_id": "P1"}',
     *('{"id": "\\ud800", "bear_templates": ["[X] is [Y]"]}', '{"pattern": "[X] \\u001b is [Y]"}'),
     '"(0x' + "f" * 5000 + ", 'P1', 'Q2')\",\"(A, has, B, start=None, end=None)\",present,A have B,x,A has B",
     CORRECTION.replace("start=None", "start=\x1b"),
 ]
 
-pieces = st.one_of(st.sampled_from(LINES), st.sampled_from(NASTY), st.text(max_size=20), st.binary(max_size=20))
+pieces = st.one_of(
+    st.sampled_from([*LINES, *itertools.chain(*OWN_LINES.values())]),
+    st.sampled_from(NASTY),
+    st.text(max_size=20),
+    st.binary(max_size=20),
+)
 
 
 def _bytes_of(piece: str | bytes) -> bytes:
@@ -72,7 +94,7 @@ def _bytes_of(piece: str | bytes) -> bytes:
 def contents(draw: st.DrawFn) -> bytes:
     """A file: lines that mean something, among and around others; packed, cut short, or of another encoding."""
     lines = draw(st.lists(st.lists(pieces, max_size=2), max_size=5))
-    first = draw(st.sampled_from([*LINES, ""]))
+    first = draw(st.sampled_from([*LINES, *itertools.chain(*OWN_LINES.values()), ""]))
     text = b"\n".join([_bytes_of(first), *(b"".join(map(_bytes_of, line)) for line in lines)])
     packed: bytes = draw(
         st.sampled_from(
@@ -164,6 +186,45 @@ def check_verbalizations(path: Path) -> None:
     assert len(facts) <= len(verbalizations) + len(damaged)
 
 
+def check_streams(source: Source) -> None:
+    """The ends of all facts are among the entities, and everything can be sent to a graph."""
+    assert all(isinstance(place.record, (Relation, Rejected)) for place in source.relations())
+    entities = [place.record for place in source.entities()]
+    ids = [entity.id for entity in entities if isinstance(entity, Entity)]
+    assert len(set(ids)) == len(ids) == len(entities)
+    facts = [place.record for place in source.facts()]
+    for fact in facts:
+        if isinstance(fact, Fact):
+            assert {fact.subject, fact.object} <= set(ids)
+            fact.id.encode()
+
+
+def check_trex(path: Path) -> None:
+    check_streams(open_source("trex", path=path))
+
+
+def check_bear(path: Path, name: str, other: str, content: str) -> Source:
+    """A folder with a file of this name, and another one of which it is known what it holds."""
+    if not os.path.isfile(path):
+        return open_source("bear", folder=path)
+    folder = path.parent / "bear"
+    folder.mkdir(exist_ok=True)
+    (folder / name).write_bytes(path.read_bytes())
+    (folder / other).write_text(content)
+    source = open_source("bear", folder=folder)
+    check_streams(source)
+    return source
+
+
+def check_bear_metadata(path: Path) -> None:
+    check_bear(path, FILE, "P1.jsonl", '{"sub_id": "Q1", "obj_id": "Q2"}\n')
+
+
+def check_bear_facts(path: Path) -> None:
+    source = check_bear(path, "P1.jsonl", FILE, '{"P1": {"templates": ["[X] is [Y]."]}}')
+    assert len(list(source.facts())) == data_lines(path)
+
+
 def check_ids(path: Path) -> None:
     open_source("wikidata", dump=path, ids=path)
 
@@ -185,6 +246,9 @@ READERS: dict[str, Callable[[Path], object]] = {
     "ids": check_ids,
     "patterns": check_patterns,
     "scores": read_human_scores,
+    "trex": check_trex,
+    "bear metadata": check_bear_metadata,
+    "bear facts": check_bear_facts,
 }
 
 
@@ -200,7 +264,7 @@ def test_a_reader_gives_records_and_reasons_whatever_it_reads(tmp_path: Path, re
 @pytest.mark.parametrize("reader", READERS)
 def test_a_reader_gets_over_each_nasty_line(tmp_path: Path, reader: str) -> None:
     path = tmp_path / "input"
-    for header, nasty in itertools.product(("", *LINES), NASTY):
+    for header, nasty in itertools.product(("", *LINES, *OWN_LINES.get(reader, ())), NASTY):
         path.write_bytes("\n".join([header, nasty, header]).encode("utf-8", "surrogatepass"))
         refused(lambda: READERS[reader](path))
 

@@ -122,10 +122,38 @@ def sparql(place: Place) -> Input:
     )
 
 
+def bear(place: Place) -> Input:
+    metadata, facts = place.folder / "metadata_relations.json", place.folder / "P36.jsonl"
+    answers = {"answer_space_ids": ["Q2", "Q3"], "answer_space_labels": ["two", "three"]}
+    metadata.write_text(json.dumps({"P36": {"templates": ["[X] is before [Y]."], **answers}}))
+    fact = '{{"sub_id": "Q1", "sub_label": "one", "obj_id": "{}"}}\n'
+    facts.write_text(fact.format("Q2"))
+    return Input(
+        {"folder": place.folder},
+        lambda: append(facts, fact.format("Q3")),
+        lambda: append(facts, fact.format("Q4")),
+    )
+
+
+def trex(place: Place) -> Input:
+    path = place.folder / "re-nlg.json"
+    triple = {"subject": {"uri": "Q1"}, "predicate": {"uri": "P1"}, "object": {"uri": "Q2"}}
+    document = json.dumps({"docid": "Q1", "title": "one", "triples": [triple]})
+    path.write_text(f"[{document}]")
+    more = document.replace('"Q2"', '"Q3"')
+    return Input(
+        {"path": path},
+        lambda: path.write_text(f"[{document}, {more}]"),
+        lambda: path.write_text(f'[{{"docid": "Q4", }}, {document}]'),
+    )
+
+
 INPUTS: dict[str, Callable[[Place], Input]] = {
+    "bear": bear,
     "example": example,
     "sparql": sparql,
     "table": table,
+    "trex": trex,
     "verbalizations": verbalizations,
     "wikidata": wikidata,
 }
