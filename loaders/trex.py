@@ -40,6 +40,7 @@ _PACKED = ("", ".gz", ".bz2")
 
 # Who found that a pronoun stands for the document's entity.
 _PRONOUNS = "Simple_Coreference"
+_HALF_CHARACTERS = re.compile("[\ud800-\udfff]")
 _IN_BRACKETS = re.compile(r" \([^()]*\)$")
 
 
@@ -237,7 +238,7 @@ def _last(uri: str) -> str:
 
 
 def _is_whole(text: str) -> bool:
-    return not any("\ud800" <= letter <= "\udfff" for letter in text)
+    return _HALF_CHARACTERS.search(text) is None
 
 
 def _explained(error: Exception) -> str:
