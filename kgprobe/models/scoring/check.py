@@ -25,6 +25,12 @@ if TYPE_CHECKING:
     from transformers import PreTrainedModel
 
 WAYS: tuple[Way, ...] = ("packed", "branches", "rows", "plain")
+WAY_MEANINGS: dict[Way, str] = {
+    "packed": "all continuations of a prompt, and of similar prompts, in one row",
+    "branches": "every continuation a row, behind what prompts begin with in common",
+    "rows": "every continuation a row, with its whole prompt",
+    "plain": "one continuation at a time",
+}
 # Greatest error of a log-probability, and of a hidden state relative to its length. What is lost by rounding alone
 # stays below this, also for the improbable tokens that are checked, whose logits are large; wrong positions cost
 # Gemma 3 in bfloat16 ten times as much.

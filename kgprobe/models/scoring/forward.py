@@ -24,12 +24,6 @@ if TYPE_CHECKING:
     from transformers import PreTrainedModel
 
 Way = Literal["packed", "branches", "rows", "plain"]
-MEANINGS: dict[Way, str] = {
-    "packed": "all continuations of a prompt, and of similar prompts, in one row",
-    "branches": "every continuation a row, behind what prompts begin with in common",
-    "rows": "every continuation a row, with its whole prompt",
-    "plain": "one continuation at a time",
-}
 
 # Several trees in one row have at most so many tokens; a longer context is a prefix in any case.
 LONGEST_ROW = 1024

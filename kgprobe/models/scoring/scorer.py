@@ -21,9 +21,8 @@ from kgprobe.errors import KgprobeError
 from kgprobe.models.eval_mode import in_eval_mode
 from kgprobe.models.identity import weights_digest
 from kgprobe.models.scoring.batching import BatchLimits, compute_if_it_fits
-from kgprobe.models.scoring.check import WAYS, choose_way, longest_text
+from kgprobe.models.scoring.check import WAY_MEANINGS, WAYS, choose_way, longest_text
 from kgprobe.models.scoring.forward import (
-    MEANINGS,
     Prefix,
     Way,
     extend,
@@ -80,6 +79,7 @@ class Scorer:
         model, tokenizer: for what else is to be done with them.
         batch_tokens: how many tokens go through it at once, at most; None is as many as memory holds.
         max_tokens: the longest text that the model takes in; None if no limit is known.
+        leading: ids of the special tokens that stand in front of every prompt.
     """
 
     def __init__(
@@ -113,7 +113,7 @@ class Scorer:
         self.batch_tokens = batch_tokens
         self.model = model
         self.tokenizer = tokenizer
-        self._leading = leading_tokens(tokenizer, bos)
+        self.leading = leading_tokens(tokenizer, bos)
         self._ways = ways
         self._remembered = remembered
         self.weights = weights_digest(model)
@@ -162,7 +162,7 @@ class Scorer:
             "device": str(self.model.device),
             "dtype": str(self.model.dtype).removeprefix("torch."),
             "way": self._choice.way,
-            "leading_tokens": list(self._leading),
+            "leading_tokens": list(self.leading),
             "eos_token": self.tokenizer.eos_token_id,
             "max_tokens": self.max_tokens,
             "versions": {
@@ -188,10 +188,10 @@ class Scorer:
                 f"{vocabulary:,} tokens x {hidden:,} dimensions, scale {choice.projection.scale:g}{cap}; only where a"
                 f" token is asked for, {self._limits.logits:,} logits at once"
             )
-        leading = self.tokenizer.convert_ids_to_tokens(list(self._leading))
+        leading = self.tokenizer.convert_ids_to_tokens(list(self.leading))
         return [
             ("model", f"{type(self.model).__name__}, {self.model.num_parameters():,} parameters"),
-            ("way", f"{choice.way}: {MEANINGS[choice.way]}"),
+            ("way", f"{choice.way}: {WAY_MEANINGS[choice.way]}"),
             *((f"way: {way}", finding) for way, finding in choice.findings),
             ("vocabulary", logits),
             (
@@ -232,13 +232,26 @@ class Scorer:
             KgprobeError: the model has no EOS token and one is asked for, its probabilities are no numbers, or one
                 continuation alone does not fit in memory.
         """
-        tokenized = self.tokenize(prompts, continuations, eos=eos, separator=separator)
+        return self.score_tokenized(self.tokenize(prompts, continuations, eos=eos, separator=separator), progress)
+
+    def score_tokenized(
+        self, tokenized: Sequence[TokenizedPrompt], progress: Callable[[int], None] | None = None
+    ) -> list[Scored]:
+        """As :meth:`score`, of token ids; the special tokens in front are among them, if any.
+
+        Args:
+            tokenized: prompts with continuations of at most ``max_tokens`` and one more, see :meth:`tokenize`.
+            progress: as of :meth:`score`.
+
+        Raises:
+            KgprobeError: the model's probabilities are no numbers, or one continuation does not fit in memory.
+        """
         scores = [np.full(len(prompt.tails), np.nan) for prompt in tokenized]
         asked = [self._unknown(prompt, values) for prompt, values in zip(tokenized, scores, strict=True)]
         unknown = [prompt.part(members) for prompt, members in zip(tokenized, asked, strict=True)]
         if progress is not None:
             progress(sum(map(len, scores)) - sum(map(len, asked)))
-        shared = {} if beginnings is None else shared_lengths(self.tokenizer, tokenized, beginnings, self._leading)
+        shared = {} if beginnings is None else shared_lengths(self.tokenizer, tokenized, beginnings, self.leading)
         trees = list(chain.from_iterable(build_trees(n, p, _MAX_BRANCH_NODES) for n, p in enumerate(unknown)))
         with in_eval_mode(self.model):
             for tree, values in self._edges(trees, shared):
@@ -275,7 +288,7 @@ class Scorer:
             prompts,
             continuations,
             separator=separator,
-            leading=self._leading,
+            leading=self.leading,
             end=self.end_token() if eos else None,
             limit=self.max_tokens,
         )

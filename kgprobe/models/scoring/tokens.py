@@ -17,7 +17,7 @@ that it would append do not count, EOS is asked for.
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from kgprobe.errors import KgprobeError
 
@@ -131,8 +131,38 @@ def encode(tokenizer: "PreTrainedTokenizerBase", texts: Sequence[str]) -> Sequen
         TextError: a text is no Unicode.
     """
     if odd := not_unicode(texts):
-        raise TextError(f"Of {len(texts):,} texts, {len(odd):,} cannot be tokenized: {_no_unicode(texts[min(odd)])}.")
+        raise TextError(f"Of {len(texts):,} texts, {len(odd):,} cannot be tokenized: {no_unicode(texts[min(odd)])}.")
     return _encode(tokenizer, texts)
+
+
+def encode_from(
+    tokenizer: "PreTrainedTokenizerBase", texts: Sequence[str], spans: Sequence[tuple[int, int]]
+) -> list[tuple[Sequence[int], int | None]]:
+    """Texts as :func:`encode` gives them, and in which token a span of each begins.
+
+    Args:
+        texts: Unicode.
+        spans: for each text a range of its characters, the first and the one after the last.
+
+    Returns:
+        for each text its ids, and the place of the token that holds the first character of its span, also where that
+        token begins before it; of white space that no token holds, the next character's. None where no token holds any.
+
+    Raises:
+        KgprobeError: the tokenizer does not tell which characters its tokens hold.
+    """
+    backend = getattr(tokenizer, "backend_tokenizer", None)
+    if backend is None:
+        raise KgprobeError(
+            f"{type(tokenizer).__name__} does not tell which characters a token holds, so one cannot tell where an"
+            " answer begins in a sentence. Whole sentences can be scored; so can a model with a fast tokenizer."
+        )
+    _take_as_is(backend)
+    found = []
+    for encoding, span in zip(backend.encode_batch(texts, add_special_tokens=False), spans, strict=True):
+        tokens = (encoding.char_to_token(place) for place in range(*span))
+        found.append((encoding.ids, next((token for token in tokens if token is not None), None)))
+    return found
 
 
 def not_unicode(texts: Sequence[str]) -> set[int]:
@@ -187,7 +217,7 @@ def tokenize(
     suffix = () if end is None else (end,)
     for prompt, its in zip(prompts, continuations, strict=True):
         number, alone = next(encoded)
-        reason = _no_unicode(prompt) if number in odd else None
+        reason = no_unicode(prompt) if number in odd else None
         context = () if reason else (*leading, *alone)
         starts, tails = [], []
         reasons: dict[int, str] = {}
@@ -196,7 +226,7 @@ def tokenize(
             shared = common_prefix(alone, joint)
             start, tail = len(leading) + shared, (*joint[shared:], *suffix)
             if number in odd:
-                reasons[place] = reason or _no_unicode(text)
+                reasons[place] = reason or no_unicode(text)
             elif problem := _problem(text, start, len(joint) - shared, len(tail), limit):
                 reasons[place] = problem
             starts.append(0 if place in reasons else start)
@@ -214,10 +244,14 @@ def _encode(tokenizer: "PreTrainedTokenizerBase", texts: Sequence[str]) -> Seque
             "input_ids"
         ]
         return encoded
+    _take_as_is(backend)
+    return [one.ids for one in backend.encode_batch_fast(texts, add_special_tokens=False)]
+
+
+def _take_as_is(backend: Any) -> None:
     backend.no_truncation()
     backend.no_padding()
     backend.encode_special_tokens = True
-    return [one.ids for one in backend.encode_batch_fast(texts, add_special_tokens=False)]
 
 
 def _problem(text: str, before: int, own: int, scored: int, limit: int | None) -> str | None:
@@ -239,7 +273,8 @@ def _problem(text: str, before: int, own: int, scored: int, limit: int | None) -
     return None
 
 
-def _no_unicode(text: str) -> str:
+def no_unicode(text: str) -> str:
+    """That a text is none, as a clause."""
     return f"the text {_short(text)} is no Unicode: it holds half of a surrogate pair"
 
 
