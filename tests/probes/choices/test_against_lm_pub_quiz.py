@@ -34,10 +34,12 @@ def tiny_scorer(name: str) -> Scorer:
 
 def quiz_results(scorer: Scorer, folder: Path, conditional: bool) -> list[Any]:
     """What it finds of each relation, token by token: both of its reductions can be had of that."""
+    # It leaves settings of its own in it; and padded on the left, it would miss the BOS token and add another.
+    tokenizer = deepcopy(scorer.tokenizer)
+    tokenizer.padding_side = "right"
     evaluator = quiz.CausalLMEvaluator.from_model(
         scorer.model,
-        # It leaves settings of its own in it.
-        tokenizer=deepcopy(scorer.tokenizer),
+        tokenizer=tokenizer,
         model_type="CLM",
         model_name="tiny",
         conditional_score=conditional,
@@ -102,8 +104,9 @@ def test_real_facts_get_the_scores_of_lm_pub_quiz(graph: Graph, real: tuple[list
 
 
 @pytest.mark.slow
-def test_the_demo_model_gives_the_scores_of_lm_pub_quiz(
-    graph: Graph, real: tuple[list[FactKey], Path], demo_scorer: Scorer
-) -> None:
+def test_the_demo_model_gives_the_scores_of_lm_pub_quiz(graph: Graph, demo_scorer: Scorer, tmp_path: Path) -> None:
+    relations = {name: one for name, one in hand_made().items() if name in ("capital", "place")}
+    keys = into_graph(graph, relations)
+    folder = as_folder(relations, tmp_path / "closed")
     for conditional in (False, True):
-        assert_the_same(graph, demo_scorer, *real, conditional)
+        assert_the_same(graph, demo_scorer, keys, folder, conditional)
