@@ -21,7 +21,8 @@ from kgprobe.errors import KgprobeError
 from kgprobe.models.eval_mode import in_eval_mode
 from kgprobe.models.identity import weights_digest
 from kgprobe.models.scoring.batching import BatchLimits, compute_if_it_fits
-from kgprobe.models.scoring.check import WAY_MEANINGS, WAYS, choose_way, longest_text
+from kgprobe.models.scoring.check import WAYS, choose_way, longest_text
+from kgprobe.models.scoring.explanation import explain_scoring
 from kgprobe.models.scoring.forward import (
     Prefix,
     Way,
@@ -179,29 +180,7 @@ class Scorer:
             what something is called, and what is to be said about it; among them the way that was taken, and for each
             faster one why it was not.
         """
-        choice = self._choice
-        logits = "the model's own logits"
-        if choice.projection is not None:
-            cap = "" if choice.projection.soft_cap is None else f", soft cap {choice.projection.soft_cap:g}"
-            vocabulary, hidden = choice.projection.weight.shape
-            logits = (
-                f"{vocabulary:,} tokens x {hidden:,} dimensions, scale {choice.projection.scale:g}{cap}; only where a"
-                f" token is asked for, {self._limits.logits:,} logits at once"
-            )
-        leading = self.tokenizer.convert_ids_to_tokens(list(self.leading))
-        return [
-            ("model", f"{type(self.model).__name__}, {self.model.num_parameters():,} parameters"),
-            ("way", f"{choice.way}: {WAY_MEANINGS[choice.way]}"),
-            *((f"way: {way}", finding) for way, finding in choice.findings),
-            ("vocabulary", logits),
-            (
-                "precision",
-                f"{self.model.dtype} on {self.model.device}, log-softmax in torch.float32".replace("torch.", ""),
-            ),
-            ("tokens at once", f"{self._limits.tokens:,}" if choice.projection else "those of one continuation"),
-            ("longest text", "no limit is known" if self.max_tokens is None else f"{self.max_tokens:,} tokens"),
-            ("leading tokens", " ".join(leading) or "none"),
-        ]
+        return explain_scoring(self.model, self.tokenizer, self._choice, self._limits, self.leading, self.max_tokens)
 
     def score(
         self,
@@ -232,16 +211,22 @@ class Scorer:
             KgprobeError: the model has no EOS token and one is asked for, its probabilities are no numbers, or one
                 continuation alone does not fit in memory.
         """
-        return self.score_tokenized(self.tokenize(prompts, continuations, eos=eos, separator=separator), progress)
+        tokenized = self.tokenize(prompts, continuations, eos=eos, separator=separator)
+        shared = {} if beginnings is None else shared_lengths(self.tokenizer, tokenized, beginnings, self.leading)
+        return self.score_tokenized(tokenized, progress, shared)
 
     def score_tokenized(
-        self, tokenized: Sequence[TokenizedPrompt], progress: Callable[[int], None] | None = None
+        self,
+        tokenized: Sequence[TokenizedPrompt],
+        progress: Callable[[int], None] | None = None,
+        beginnings: Mapping[int, int] | None = None,
     ) -> list[Scored]:
         """As :meth:`score`, of token ids; the special tokens in front are among them, if any.
 
         Args:
             tokenized: prompts with continuations of at most ``max_tokens`` and one more, see :meth:`tokenize`.
             progress: as of :meth:`score`.
+            beginnings: how many tokens of a prompt are what prompts of later calls begin with, too, by its position.
 
         Raises:
             KgprobeError: the model's probabilities are no numbers, or one continuation does not fit in memory.
@@ -251,10 +236,9 @@ class Scorer:
         unknown = [prompt.part(members) for prompt, members in zip(tokenized, asked, strict=True)]
         if progress is not None:
             progress(sum(map(len, scores)) - sum(map(len, asked)))
-        shared = {} if beginnings is None else shared_lengths(self.tokenizer, tokenized, beginnings, self.leading)
         trees = list(chain.from_iterable(build_trees(n, p, _MAX_BRANCH_NODES) for n, p in enumerate(unknown)))
         with in_eval_mode(self.model):
-            for tree, values in self._edges(trees, shared):
+            for tree, values in self._edges(trees, beginnings):
                 sums = np.add.reduceat(values[tree.steps], tree.offsets)
                 scores[tree.prompt][asked[tree.prompt][tree.members]] = sums
                 if progress is not None:
