@@ -32,8 +32,9 @@ FACTS = [
     # Two are right of it.
     Fact("f2", "c2", "capital", "t2"),
     Fact("f3", "c2", "capital", "t4"),
-    # Before, another was.
+    # Before, others were.
     Fact("ended", "c1", "capital", "t3", end="1999"),
+    Fact("ended before", "c1", "capital", "t4", end="1990"),
     Fact("nameless", "c3", "capital", "blank"),
     Fact("future", "c4", "capital", "t1", start="2030"),
 ]
@@ -105,8 +106,8 @@ def test_what_is_right_as_well_or_called_the_same_is_not_compared(filled: Graph,
 def test_an_ended_fact_is_asked_in_the_past(filled: Graph, scorer: Scorer) -> None:
     evidence = evidence_of(asked(filled, scorer)["ended"])
     assert evidence.question == "Country 1 was ruled from the …"
-    # Of then, the other object that the subject has had is right as well; so is the namesake.
-    assert {evidence.choices[place].id for place in evidence.apart} == {"t0", "t1"}
+    # Of then, the other objects that the subject has had are right as well; so is the namesake.
+    assert {evidence.choices[place].id for place in evidence.apart} == {"t0", "t1", "t4"}
 
 
 def test_a_data_sets_answers_and_sentences_are_taken_as_they_are(filled: Graph, scorer: Scorer) -> None:
