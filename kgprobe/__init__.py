@@ -19,7 +19,7 @@ __version__ = "0.1.0"
 if TYPE_CHECKING:
     from kgprobe.errors import ArgumentError, KgprobeError, UnknownNameError
     from kgprobe.graph.subgraphs import facts_of, neighbourhood
-    from kgprobe.library.comparing import compare_runs, side_by_side
+    from kgprobe.library.comparing import check_forgetting, compare, compare_runs, find_gap, open_result
     from kgprobe.library.demo import run_demo
     from kgprobe.library.loading import load
     from kgprobe.library.measure_studies import study_calibration, study_robustness
@@ -44,8 +44,11 @@ _DOOR = {
         "neighbourhood",
     ),
     "kgprobe.library.comparing": (
+        "check_forgetting",
+        "compare",
         "compare_runs",
-        "side_by_side",
+        "find_gap",
+        "open_result",
     ),
     "kgprobe.library.demo": ("run_demo",),
     "kgprobe.library.loading": ("load",),
@@ -107,7 +110,10 @@ __all__ = [  # noqa: RUF022 (as one meets them)
     "open_run",
     "runs",
     "forget_run",
-    "side_by_side",
+    "open_result",
+    "compare",
+    "check_forgetting",
+    "find_gap",
     "compare_runs",
     "sample_facts",
     "sample_distractors",

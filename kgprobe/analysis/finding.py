@@ -89,7 +89,7 @@ class About:
     @property
     def called(self) -> str:
         """What people call the model: its spec, or of a folder its name."""
-        return PurePath(self.model).name if self.model.startswith("hf:/") else self.model
+        return model_called(self.model)
 
     @property
     def caveat(self) -> str | None:
@@ -173,6 +173,11 @@ class _Answers(NamedTuple):
     unanswered: Counter[str]
 
 
+def model_called(model: str) -> str:
+    """What people call a model: its spec, or of a folder its name."""
+    return PurePath(model).name if model.startswith("hf:/") else model
+
+
 def find_in_run(
     graph: Graph,
     run: str,
@@ -250,7 +255,7 @@ def _find(
     if not answered:
         raise KgprobeError(f"{about.name!r} has not got an answer yet.")
     examined = _described(graph, answered, year_relation)
-    names = _relation_names(graph, examined["relation"].unique())
+    names = relation_names(graph, examined["relation"].unique())
     examined["relation_label"] = examined["relation"].map(names)
     examined["low"], examined["high"] = credible_interval(
         examined["alpha"].to_numpy(np.float64), examined["beta"].to_numpy(np.float64)
@@ -320,7 +325,7 @@ def year_of(date: str | None) -> int | None:
     return int(found[0]) if found else None
 
 
-def _relation_names(graph: Graph, relations: Iterable[str]) -> dict[str, str]:
+def relation_names(graph: Graph, relations: Iterable[str]) -> dict[str, str]:
     """What to call each relation: its label, with the id where others have the same."""
     known = {row["id"]: row["label"] for row in graph.read("sample/relations")}
     labels = {relation: known.get(relation) or relation for relation in relations}

@@ -4,70 +4,206 @@ Rounds ask each model what *it* fails on. Three models that know as much then ha
 much they know: only facts that were asked of all of them set them side by side.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
 
-from kgprobe.analysis.finding import About, Finding
-from kgprobe.analysis.rates import Group, group_of
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from kgprobe.analysis.finding import model_called
+from kgprobe.analysis.rates import Group, caveat_of, group_of
+from kgprobe.errors import KgprobeError
+from kgprobe.estimates import more_than_half
+from kgprobe.probes.outcome import Outcome, Verdict
+
+Bools = NDArray[np.bool_]
+Floats = NDArray[np.float64]
+
+# How many answers to a fact were right, where facts were asked several times.
+RIGHT_SHARE = "share_right"
+
+
+@dataclass(frozen=True, slots=True)
+class AnsweredFacts:
+    """What one model did on each fact that it answered.
+
+    Attributes:
+        name: of the run or measurement.
+        model: its spec.
+        sampling: how a run chose its facts; None of a measurement.
+        facts: by fact: subject, relation; own answers right, wrong, and of the wrong ones refused, off_format; guessed,
+            how probably a guesser would win it; question, right_answer and preferred (None for what is right) of the
+            latest ask that went as the fact went.
+        values: by fact: the means of what its probe measures beside right and wrong.
+    """
+
+    name: str
+    model: str
+    probe: str
+    sampling: str | None
+    facts: pd.DataFrame = field(compare=False, repr=False)
+    values: pd.DataFrame = field(compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
 class Side:
-    """One of the findings.
+    """One of several that are compared.
 
     Attributes:
-        asked: how many facts it is about.
-        shared: what the model did on the facts that all were asked; None where there are none.
-        theta: the mean of E[theta] over these.
+        label: what it is called among the others: its model, with its name where several are of one model.
+        asked: how many facts it has answered.
+        shared: what the model did on the facts that all have answered; None where there are none.
     """
 
-    about: About
+    label: str
+    name: str
+    model: str
+    probe: str
     asked: int
     shared: Group | None
-    theta: float | None
 
 
 @dataclass(frozen=True, slots=True)
 class SideBySide:
-    """Several findings, over the same facts.
+    """Several models over the same facts.
 
     Attributes:
-        sides: the best first; as they came where nothing is shared.
-        facts: how many facts all of them were asked.
+        sides: as they came.
+        facts: ids of the facts that all have answered, sorted.
+        subjects, relations: of these, ids.
+        won: whether there are more right answers than wrong ones, shape (sides, facts).
+        values: what all probes measure beside, by name, shape (sides, facts) each.
         caveat: what the rates speak of, to stand beside them wherever they stand.
     """
 
     sides: Sequence[Side]
-    facts: int
+    facts: Sequence[str]
+    subjects: Sequence[str]
+    relations: Sequence[str]
+    won: Bools
+    values: Mapping[str, Floats]
     caveat: str
 
+    @property
+    def best_first(self) -> list[Side]:
+        """The sides by their rates, the best first; as they came where nothing is shared."""
+        return sorted(self.sides, key=lambda side: -side.shared.win_rate.value if side.shared else 0)
 
-def set_side_by_side(findings: Sequence[Finding]) -> SideBySide:
-    """What several models did on the facts that each of them was asked.
 
-    Cost: a pass over the asked facts of each.
+def read_answers(
+    name: str,
+    model: str,
+    probe: str,
+    sampling: str | None,
+    outcomes: Iterable[Outcome],
+    values_of: Callable[[Any], Mapping[str, float]],
+) -> AnsweredFacts:
+    """Put together what outcomes tell of each fact.
+
+    Cost: one pass over the outcomes. Memory: the answered facts, with a question each.
 
     Args:
-        findings: at least one, on one graph; by whatever probe.
+        values_of: what the probe measures of an outcome's evidence beside right and wrong.
+
+    Raises:
+        KgprobeError: there is no answer.
     """
-    shared = set(findings[0].facts["fact"]).intersection(*(finding.facts["fact"] for finding in findings[1:]))
-    sides = []
-    for finding in findings:
-        common = finding.facts[finding.facts["fact"].isin(shared)]
-        group = group_of("shared", common) if shared else None
-        theta = float(common["theta"].mean()) if shared else None
-        sides.append(Side(finding.about, finding.overall.facts, group, theta))
-    sides.sort(key=lambda side: -side.shared.win_rate.value if side.shared else 0)
-    return SideBySide(sides, len(shared), _caveat(findings, len(shared)))
+    rows: dict[str, dict[str, Any]] = {}
+    chances: dict[str, list[float]] = {}
+    values: dict[str, list[Mapping[str, float]]] = {}
+    latest: dict[tuple[str, bool], tuple[str, str, str | None]] = {}
+    for outcome in outcomes:
+        if not outcome.verdict.counts:
+            continue
+        fact, verdict = outcome.fact.fact, outcome.verdict
+        row = rows.setdefault(fact, {"subject": outcome.fact.subject, "relation": outcome.relation})
+        for column, counts in _COUNTS.items():
+            row[column] = row.get(column, 0) + (verdict in counts)
+        evidence = outcome.evidence
+        if evidence is None:
+            continue
+        latest[fact, verdict is Verdict.RIGHT] = (evidence.question, evidence.right_answer, evidence.winner)
+        if evidence.chance is not None:
+            chances.setdefault(fact, []).append(evidence.chance)
+        values.setdefault(fact, []).append(values_of(evidence))
+    if not rows:
+        raise KgprobeError(f"{name!r} has not got an answer yet.")
+    for fact, row in rows.items():
+        row["guessed"] = more_than_half(chances.get(fact, ()))
+        asked = latest.get((fact, row["right"] > row["wrong"]), ("", "", None))
+        row["question"], row["right_answer"], row["preferred"] = asked
+    told = pd.DataFrame.from_dict(rows, orient="index").sort_index()
+    means = pd.DataFrame(
+        [{name: np.mean([one[name] for one in its]) for name in its[0]} for its in values.values()], index=list(values)
+    ).reindex(told.index)
+    often = told["right"] + told["wrong"]
+    if (often > 1).any():
+        means[RIGHT_SHARE] = told["right"] / often
+    return AnsweredFacts(name, model, probe, sampling, told, means)
 
 
-def _caveat(findings: Sequence[Finding], shared: int) -> str:
+def set_side_by_side(answered: Sequence[AnsweredFacts]) -> SideBySide:
+    """What several models did on the facts that each of them has answered.
+
+    Args:
+        answered: at least one, on one graph; by whatever probe.
+    """
+    first = answered[0].facts
+    shared = sorted(set(first.index).intersection(*(one.facts.index for one in answered[1:])))
+    common = [one.facts.loc[shared] for one in answered]
+    sides = [
+        Side(
+            label,
+            one.name,
+            one.model,
+            one.probe,
+            len(one.facts),
+            group_of("shared", its) if shared else None,
+        )
+        for label, one, its in zip(_labels(answered), answered, common, strict=True)
+    ]
+    values = [one.values.loc[shared].dropna(axis="columns") for one in answered]
+    measured = [str(name) for name in values[0].columns if all(name in its.columns for its in values)]
+    return SideBySide(
+        sides,
+        shared,
+        first.loc[shared, "subject"].tolist(),
+        first.loc[shared, "relation"].tolist(),
+        np.array([(its["right"] > its["wrong"]).to_numpy() for its in common], dtype=bool),
+        {name: np.array([its[name] for its in values], dtype=np.float64) for name in measured},
+        _caveat(answered, len(shared)),
+    )
+
+
+_COUNTS = {
+    "right": {Verdict.RIGHT},
+    "wrong": {verdict for verdict in Verdict if verdict.is_failure},
+    "refused": {Verdict.REFUSED},
+    "off_format": {Verdict.OFF_FORMAT},
+}
+
+
+def _labels(answered: Sequence[AnsweredFacts]) -> list[str]:
+    """What each is called, no two alike: by its model, else with its name, else also with its place."""
+    called = [model_called(one.model) for one in answered]
+    often = Counter(called)
+    named = [
+        f"{model} ({one.name})" if often[model] > 1 else model for model, one in zip(called, answered, strict=True)
+    ]
+    often = Counter(named)
+    return [f"{label} #{place}" if often[label] > 1 else label for place, label in enumerate(named, start=1)]
+
+
+def _caveat(answered: Sequence[AnsweredFacts], shared: int) -> str:
     if not shared:
         return (
             "No fact was asked of all of them, so their rates cannot be compared: each speaks of other facts. Measure"
             " all models on the same facts: the same list, or the same limit and seed."
         )
     told = f"Rates are over the {shared:,} facts that all of them were asked"
-    if any(finding.about.caveat for finding in findings):
+    if any(caveat_of(one.sampling) for one in answered):
         return f"{told}; these were asked because a model probably fails on them, and are no sample of the graph."
     return f"{told}."

@@ -324,7 +324,9 @@ def print_beside(done: "Sequence[Run]") -> None:
     from rich.console import Console
 
     from kgprobe.analysis.side_by_side import set_side_by_side
-    from kgprobe.report.finding_table import print_side_by_side
+    from kgprobe.library.comparing import answers_of
+    from kgprobe.report.comparison_tables import models_table
+    from kgprobe.report.tables import rich_table
 
     if done:
-        print_side_by_side(set_side_by_side([run.finding() for run in done]), Console())
+        Console().print(rich_table(models_table(set_side_by_side([answers_of(run) for run in done]))))

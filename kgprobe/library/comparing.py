@@ -1,66 +1,186 @@
-"""Models side by side: what runs and measurements found, and what two runs believe of the same facts."""
+"""Models side by side, from answers that are kept: who knows what, what one forgot, what one knows and does not say."""
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import msgspec
 
 from kgprobe.arguments import whole_number
+from kgprobe.asking.identity import digest_of, identity_of
 from kgprobe.asking.runs import get_run
-from kgprobe.errors import ArgumentError
+from kgprobe.errors import ArgumentError, UnknownNameError
+from kgprobe.files import home
 from kgprobe.graph.client import Graph
 from kgprobe.graph.rows import Rows
+from kgprobe.library.measuring import Measurement, find_folder, open_measurement
+from kgprobe.library.rounds import Run, open_run
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from kgprobe.analysis.side_by_side import AnsweredFacts
+    from kgprobe.library.comparison_results import Comparison, Forgetting, KnowledgeGap
 
-    import pandas as pd
+Stored: TypeAlias = Run | Measurement
 
-    from kgprobe.library.measuring import Measurement
-    from kgprobe.library.rounds import Run
+# What a probe says of the model that it asks; all else that it says is the same for every model.
+_OF_THE_MODEL = ("model", "scorer", "generator")
+# Of a message.
+_SHOWN_DIFFERENCES = 5
+_SHOWN_CHARACTERS = 80
 
 
-def side_by_side(results: "Sequence[Run | Measurement]") -> "pd.DataFrame":
-    """What several models did on the facts that all of them were asked, in pandas, the best first.
+def open_result(name: str | Path, graph: Graph | None = None) -> Stored:
+    """A measurement by its folder or its name, else a run by its name; its model is not needed.
 
-    Rounds ask each model what it fails on, so the rates of what each was asked say nothing of which knows more: these
-    are over the ``shared`` facts, and None where there are none. What they speak of stands in ``attrs["caveat"]``.
+    >>> made = kgprobe.measure(graph, "demo", limit=4, distractors=3, sentences=1)
+    >>> kgprobe.open_result(made.folder).model
+    'demo'
+
+    Args:
+        graph: that has the run, and the names of relations; a measurement can do without.
+
+    Raises:
+        UnknownNameError: there is none.
+        KgprobeError: another version of kgprobe began the run.
+    """
+    folder = find_folder(name)
+    if folder.is_dir():
+        if not (folder / "config.json").exists():
+            raise UnknownNameError(f"{folder} holds no measurement: there is no config.json in it.")
+        return open_measurement(folder, graph)
+    if graph is None:
+        raise UnknownNameError(f"There is no measurement {str(name)!r}; for a run of that name, a graph is needed.")
+    try:
+        return open_run(graph, str(name))
+    except UnknownNameError as error:
+        raise UnknownNameError(
+            f"There is no measurement {str(name)!r}, neither as a folder nor by name. {error}"
+        ) from None
+
+
+def compare(results: Sequence[Stored], *, seed: int = 0) -> "Comparison":
+    """Set models side by side on the facts that all of them have answered: no model is asked anything.
+
+    Rounds ask each model what it fails on, so the rates of what each was asked say nothing of which knows more. Over
+    the shared facts there are accuracies by relation, how they correlate over relations, who knows what others know
+    (subsumption), and for each two models the difference, with tests, intervals, and what could be told at all.
 
     >>> one = kgprobe.measure(graph, "demo", limit=4, distractors=3, sentences=1)
     >>> other = kgprobe.measure(graph, "demo", limit=4, distractors=3, sentences=1, strategy="semantic")
-    >>> beside = kgprobe.side_by_side([one, other])
-    >>> beside["asked"].tolist(), beside["shared"].tolist(), beside.attrs["caveat"]
-    ([4, 4], [4, 4], 'Rates are over the 4 facts that all of them were asked.')
+    >>> compared = kgprobe.compare([one, other])
+    >>> compared.frame()[["asked", "shared"]].values.tolist()
+    [[4, 4], [4, 4]]
+    >>> compared.notes
+    ("They differ in more than the model: options.strategy is 'random' and 'semantic'.",)
 
-    Cost: a finding each.
+    Cost: reading all answers; for each two models a test a relation.
+
+    Args:
+        results: two at least: measurements and runs, by whatever probe; :func:`open_result` opens them.
+        seed: of the bootstrap, for what probes measure beside right and wrong.
 
     Raises:
-        ArgumentError: there is none of them.
-        KgprobeError: one of them has no answer yet.
+        ArgumentError: there are fewer than two, or one is there twice.
+        KgprobeError: one has no answer yet, or no fact was asked of all.
     """
-    import pandas as pd
-
+    from kgprobe.analysis.model_comparison import compare_models
     from kgprobe.analysis.side_by_side import set_side_by_side
+    from kgprobe.library.comparison_results import Comparison
 
-    if not results:
-        raise ArgumentError("results", "is empty; one run or measurement at least is expected.")
-    compared = set_side_by_side([result.finding() for result in results])
-    rows = [
-        {
-            "name": side.about.name,
-            "model": side.about.model,
-            "probe": side.about.probe,
-            "asked": side.asked,
-            "shared": compared.facts,
-            "win_rate": side.shared and side.shared.win_rate.value,
-            "win_rate_low": side.shared and side.shared.win_rate.low,
-            "win_rate_high": side.shared and side.shared.win_rate.high,
-            "zero_sense_rate": side.shared and side.shared.zero_sense_rate.value,
-            "guessed": side.shared and side.shared.guessed,
-            "theta": side.theta,
-        }
-        for side in compared.sides
-    ]
-    frame: pd.DataFrame = pd.DataFrame(rows)
-    frame.attrs["caveat"] = compared.caveat
-    return frame
+    seed = whole_number("seed", seed, 0)
+    if len(results) < 2:
+        raise ArgumentError("results", f"has {len(results)} of them; two at least are expected.")
+    _refuse_twice("results", results)
+    answered = [answers_of(result) for result in results]
+    beside = set_side_by_side(answered)
+    found = compare_models(beside, _relation_names(results, set(beside.relations)), seed)
+    notes = []
+    for place in range(1, len(results)):
+        told = differing_settings(results[0], results[place])
+        if told:
+            of = "They" if len(results) == 2 else f"{beside.sides[0].label} and {beside.sides[place].label}"
+            notes.append(f"{of} differ in more than the model: {'; '.join(told)}.")
+    config = {"compared": [str(result.folder) for result in results], "seed": seed}
+    return Comparison(notes=tuple(notes), found=found, answered=answered, config=config, folder=_folder(config))
+
+
+def check_forgetting(base: Stored, tuned: Stored, *, margin: float = 0.02) -> "Forgetting":
+    """Whether a model that was made of another has lost more accuracy than is allowed, and which facts.
+
+    The loss is the net loss of accuracy on the facts that both have answered, with one-sided 95% bounds: *lost* when
+    the lower bound exceeds the margin, *kept* when the upper bound is within it, else *undecided*.
+
+    >>> base = kgprobe.measure(graph, "demo", limit=4, distractors=3, sentences=1)
+    >>> tuned = kgprobe.measure(graph, "demo", limit=4, distractors=3, sentences=1, name="tuned")
+    >>> kgprobe.check_forgetting(base, tuned, margin=0.02).verdict.value
+    'undecided'
+
+    Cost: reading all answers.
+
+    Args:
+        base, tuned: results that differ in the model and its loading alone; which facts were listed may differ, too.
+        margin: the loss that is allowed, as a share from 0 to below 1: 0.02 is two points.
+
+    Raises:
+        ArgumentError: the margin cannot be, or the results are the same one, or of another graph, probe, options or
+            seed.
+        KgprobeError: one has no answer yet, or no fact was asked of both.
+    """
+    from kgprobe.analysis.forgetting import find_forgetting
+    from kgprobe.library.comparison_results import Forgetting
+
+    if isinstance(margin, bool) or not isinstance(margin, (int, float)) or not 0 <= margin < 1:
+        raise ArgumentError("margin", f"is {margin!r}; a share from 0 to below 1 is expected, such as 0.02.")
+    _refuse_twice("tuned", [base, tuned])
+    told = differing_settings(base, tuned)
+    if told:
+        raise ArgumentError(
+            "tuned",
+            f"is no match for the base, from which only the model may differ: {'; '.join(told)}. Measure both in the"
+            " same way.",
+        )
+    answered = [answers_of(base), answers_of(tuned)]
+    names = _relation_names([base, tuned], {relation for one in answered for relation in one.facts["relation"]})
+    found = find_forgetting(answered[0], answered[1], names, float(margin))
+    config = {"base": str(base.folder), "tuned": str(tuned.folder), "margin": float(margin)}
+    return Forgetting(found=found, config=config, folder=_folder(config))
+
+
+def find_gap(stored: Stored, said: Stored) -> "KnowledgeGap":
+    """What a model knows by one way of asking and misses by another: the gap between what it holds and what it says.
+
+    >>> rounds = kgprobe.measure(graph, "demo", "distractors", limit=4, distractors=3, sentences=1)
+    >>> words = kgprobe.measure(graph, "demo", "questions", limit=4)  # doctest: +SKIP
+    >>> kgprobe.find_gap(rounds, words).found.overall.unsaid  # doctest: +SKIP
+
+    Cost: reading all answers.
+
+    Args:
+        stored: by a probe that looks at what the model holds, such as ``distractors``.
+        said: the same model, by one that has it answer, such as ``questions``.
+
+    Raises:
+        ArgumentError: the models differ, the probes are the same, or the graph or the date differs.
+        KgprobeError: one has no answer yet, or no fact was asked in both ways.
+    """
+    from kgprobe.analysis.finding import model_called
+    from kgprobe.analysis.knowledge_gap import find_knowledge_gap
+    from kgprobe.library.comparison_results import KnowledgeGap
+
+    if stored.kind.name == said.kind.name:
+        raise ArgumentError("said", f"is by the probe {said.kind.name}, as is the first; another probe is expected.")
+    if _model_of(stored) != _model_of(said):
+        raise ArgumentError(
+            "said", f"is of another model: {_shown(_model_of(stored))} and {_shown(_model_of(said))}; one is expected."
+        )
+    told = [one for one in _differences(stored, said) if one.split()[0] in ("graph", "as_of")]
+    if told:
+        raise ArgumentError("said", f"is no match for the first: {'; '.join(told)}.")
+    answered = [answers_of(stored), answers_of(said)]
+    names = _relation_names([stored, said], {relation for one in answered for relation in one.facts["relation"]})
+    found = find_knowledge_gap(answered[0], answered[1], model_called(stored.model), names)
+    config = {"stored": str(stored.folder), "said": str(said.folder)}
+    return KnowledgeGap(found=found, config=config, folder=_folder(config))
 
 
 def compare_runs(graph: Graph, one: str, other: str, *, limit: int = 50) -> Rows:
@@ -84,3 +204,93 @@ def compare_runs(graph: Graph, one: str, other: str, *, limit: int = 50) -> Rows
     for run in (one, other):
         get_run(graph, run)
     return graph.query("explore/compare_models", one=one, other=other, limit=limit)
+
+
+def answers_of(result: Stored) -> "AnsweredFacts":
+    """What a result tells of each fact that was answered.
+
+    Raises:
+        KgprobeError: there is no answer yet.
+    """
+    from kgprobe.analysis.side_by_side import read_answers
+
+    name, sampling = (
+        (result.name, str(result.properties["sampling"])) if isinstance(result, Run) else (result.folder.name, None)
+    )
+    return read_answers(name, result.model, result.kind.name, sampling, result.outcomes, result.kind.values)
+
+
+def differing_settings(one: Stored, other: Stored) -> list[str]:
+    """In what two results differ besides the model, its loading, and which facts were listed, each as a phrase."""
+    told = _differences(one, other)
+    more = len(told) - _SHOWN_DIFFERENCES
+    return [*told[:_SHOWN_DIFFERENCES], *([f"and {more} more"] if more > 0 else [])]
+
+
+def _differences(one: Stored, other: Stored) -> list[str]:
+    ours, theirs = (identity_of(_settings(result)) for result in (one, other))
+    told: dict[tuple[str, str], str] = {}
+    for name in [*ours, *(name for name in theirs if name not in ours)]:
+        mine, its = _shown(ours.get(name)), _shown(theirs.get(name))
+        if ours.get(name) != theirs.get(name):
+            # A probe describes most of its options, too.
+            said = "graph is another, or something was loaded into it" if name == "graph" else None
+            told.setdefault((mine, its), said or f"{name} is {mine} and {its}")
+    return list(told.values())
+
+
+def _settings(result: Stored) -> dict[str, Any]:
+    """Everything that answers depend on but the model and the list of facts."""
+    its: Mapping[str, Any]
+    if isinstance(result, Run):
+        its = result.properties
+        kept = msgspec.json.decode(its["options"])["options"]
+        described = msgspec.json.decode(its["config"])
+        ways = {name: its[name] for name in ("sampling", "propagation", "max_degree", "batch", "width")}
+        asked = {"asked": "in rounds", **ways}
+    else:
+        its = result.config
+        kept, described, asked = its["options"], its["described"], {"asked": "once each"}
+    return {
+        "probe": result.kind.name,
+        **asked,
+        **{name: its[name] for name in ("seed", "as_of", "graph")},
+        "options": kept,
+        "described": {name: value for name, value in described.items() if name not in _OF_THE_MODEL},
+    }
+
+
+def _model_of(result: Stored) -> dict[str, Any]:
+    """The model's name, and its weights where the probe says which they were."""
+    described = (
+        msgspec.json.decode(result.properties["config"]) if isinstance(result, Run) else result.config["described"]
+    )
+    asked: Mapping[str, Any] = described.get("scorer") or described.get("generator") or {}
+    return {"model": result.model, "weights": asked.get("weights")}
+
+
+def _relation_names(results: Sequence[Stored], relations: set[str]) -> dict[str, str]:
+    """What relations are called: by a graph that is open, else by findings that were written beside the answers."""
+    from kgprobe.analysis.finding import relation_names
+    from kgprobe.report.finding_files import read_relation_names
+
+    for result in results:
+        if result.graph is not None:
+            return relation_names(result.graph, relations)
+    return {relation: name for result in results for relation, name in read_relation_names(result.folder).items()}
+
+
+def _refuse_twice(argument: str, results: Sequence[Stored]) -> None:
+    folders = [result.folder.resolve() for result in results]
+    for folder in folders:
+        if folders.count(folder) > 1:
+            raise ArgumentError(argument, f"has the same result twice: {folder}.")
+
+
+def _folder(config: Mapping[str, Any]) -> Path:
+    return home() / "comparisons" / digest_of(config)
+
+
+def _shown(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= _SHOWN_CHARACTERS else f"{text[: _SHOWN_CHARACTERS - 1]}…"

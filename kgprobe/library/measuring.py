@@ -271,15 +271,19 @@ def open_measurement(folder: str | Path, graph: Graph | None = None) -> Measurem
     Raises:
         KgprobeError: there is none.
     """
-    path = Path(folder)
-    if not path.is_dir():
-        path = home() / "probes" / str(folder)
+    path = find_folder(folder)
     config = read_config(path)
     kind = PROBES.get(config["probe"])
     outcomes = Outcomes(path / FILE, kind.evidence())
     verdicts = Counter(outcome.verdict for outcome in outcomes)
     done, unanswered = verdicts.total(), verdicts[Verdict.UNANSWERED]
     return Measurement(path, kind, config, Asked(done, done, unanswered, Stop.DONE), (), graph)
+
+
+def find_folder(folder: str | Path) -> Path:
+    """The folder of a measurement, by its path or by its name below kgprobe's own; it need not be there."""
+    path = Path(folder)
+    return path if path.is_dir() else home() / "probes" / str(folder)
 
 
 def _result(graph: Graph, folder: Path, kind: ProbeKind, asked: Asked, chosen: Chosen) -> Measurement:

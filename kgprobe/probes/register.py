@@ -45,6 +45,10 @@ def _no_tables(outcomes: "Iterable[Outcome]", described: Mapping[str, Any]) -> "
     return []
 
 
+def _no_values(evidence: Any) -> Mapping[str, float]:  # noqa: ARG001
+    return {}
+
+
 def _no_exports() -> "Mapping[str, Callable[[Iterable[Outcome], Path], None]]":
     return {}
 
@@ -61,6 +65,8 @@ class ProbeKind:
         evidence: gives the struct of its evidence.
         make: makes the probe from the setting and its options.
         tables: what is to be told of its outcomes beside what is told of every probe's, given what it described.
+        values: what it measures of an outcome's evidence beside right and wrong, by name in snake_case, each a number
+            whose mean over facts says something; models are compared by these means, too.
         exports: gives what else can be written of its outcomes, by file name.
         measured: options that are others where facts are measured once, by name.
         batch: how many facts a measurement asks together.
@@ -73,6 +79,7 @@ class ProbeKind:
     evidence: "Callable[[], type[msgspec.Struct]]"
     make: "Callable[[Setting, Any], Probe]"
     tables: "Callable[[Iterable[Outcome], Mapping[str, Any]], list[Table]]" = _no_tables
+    values: "Callable[[Any], Mapping[str, float]]" = _no_values
     exports: "Callable[[], Mapping[str, Callable[[Iterable[Outcome], Path], None]]]" = _no_exports
     details: str = ""
     measured: Mapping[str, Any] = field(default_factory=dict)

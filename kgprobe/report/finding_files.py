@@ -8,6 +8,7 @@ import pandas as pd
 
 from kgprobe.analysis.finding import Finding
 from kgprobe.analysis.rates import Group
+from kgprobe.errors import KgprobeError
 from kgprobe.estimates import CONFIDENCE
 from kgprobe.files import make_folder, replacing
 from kgprobe.texts import spreadsheet_cell
@@ -50,6 +51,31 @@ def write_finding_files(finding: Finding, folder: Path) -> list[Path]:
         with replacing(folder / name) as unfinished:
             frame.map(spreadsheet_cell).to_csv(unfinished, index=False)
     return [folder / name for name in (RESULTS, FACTS, GROUPS)]
+
+
+class _NamedFact(msgspec.Struct):
+    relation: str
+    relation_label: str
+
+
+class _Written(msgspec.Struct):
+    facts: list[_NamedFact]
+
+
+def read_relation_names(folder: Path) -> dict[str, str]:
+    """What relations are called, by id, in a finding that was written into a folder; nothing where there is none.
+
+    Raises:
+        KgprobeError: its file is damaged.
+    """
+    path = folder / RESULTS
+    if not path.exists():
+        return {}
+    try:
+        written = msgspec.json.decode(path.read_bytes(), type=_Written)
+    except (OSError, msgspec.DecodeError) as error:
+        raise KgprobeError(f"{path}: damaged ({error}). Delete it; it is written again with the next page.") from error
+    return {fact.relation: fact.relation_label for fact in written.facts}
 
 
 def _row(group: Group) -> dict[str, object]:

@@ -10,7 +10,6 @@ from rich.text import Text
 
 from kgprobe.analysis.finding import Finding, ShownFact
 from kgprobe.analysis.rates import Grouping
-from kgprobe.analysis.side_by_side import SideBySide
 from kgprobe.beliefs.draw import CREDIBILITY
 from kgprobe.estimates import CONFIDENCE
 from kgprobe.report.finding_summary import finding_summary
@@ -53,22 +52,6 @@ def print_summary(finding: Finding, console: Console) -> None:
     """Print what stands out in at most nine lines, each cut at the console's width."""
     for line in finding_summary(finding, console.width):
         console.print(Text(visible(line)), no_wrap=True, overflow="ellipsis", crop=True)
-
-
-def print_side_by_side(compared: SideBySide, console: Console) -> None:
-    """Print the rates of several models over the facts that all were asked, the best first."""
-    table = Table(title="Side by side", title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False)
-    table.add_column("model", overflow="fold")
-    for name in ("asked", "shared", "win rate", "zero-sense rate", "E[theta]"):
-        table.add_column(Text(name), justify="right")
-    for side in compared.sides:
-        cells = [visible(side.about.called), f"{side.asked:,}", f"{compared.facts:,}"]
-        rates = ["—"] * 3
-        if side.shared is not None:
-            rates = [str(side.shared.win_rate), str(side.shared.zero_sense_rate), f"{side.theta:.2f}"]
-        table.add_row(*map(Text, [*cells, *rates]))
-    table.caption, table.caption_justify = Text(compared.caveat, style="table.caption"), "left"
-    console.print(table)
 
 
 def _rates(finding: Finding, grouping: Grouping) -> Table:

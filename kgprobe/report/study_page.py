@@ -5,16 +5,17 @@ everything but the plots is there. Plots have the page's colours, light or dark.
 """
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
 from kgprobe.files import make_folder, replacing
-from kgprobe.report.cells import is_number, shown
+from kgprobe.report.cells import numeric_columns, shown
 from kgprobe.report.page import render_page
-from kgprobe.studies.study import CategoryPlot, Line, Plot, Study
+from kgprobe.studies.study import CategoryPlot, HeatMap, Line, Plot, Study
+from kgprobe.tables import Table
 from kgprobe.texts import visible
 
 PAGE = "study.html"
@@ -29,10 +30,28 @@ _WIDTHS = (4.0, 3.0, 2.5, 2.0, 1.5)
 _MARKS = 8
 
 _ROW_PIXELS = 34
+_RISING = ((0.0, "rgba(63,127,217,0)"), (1.0, "rgba(63,127,217,0.75)"))
+_DIVERGING = ((0.0, "rgba(212,118,44,0.75)"), (0.5, "rgba(128,128,128,0)"), (1.0, "rgba(63,127,217,0.75)"))
+# Columns of a heat map whose cells have room for a number.
+_NUMBERED = 16
 
 
 def write_study_page(study: Study, folder: Path) -> Path:
-    """Write the page of a study into a folder, which is made, and give its path.
+    """Write the page of a study into a folder, which is made, and give its path; see :func:`write_plots_page`."""
+    table = Table(study.name, "", study.table)
+    return write_plots_page(folder / PAGE, study.title, study.verdict, study.plots, [table], study.notes, study.config)
+
+
+def write_plots_page(
+    path: Path,
+    title: str,
+    verdict: str,
+    plots: Sequence[Plot | CategoryPlot | HeatMap],
+    tables: Sequence[Table],
+    notes: Sequence[str],
+    config: Mapping[str, Any],
+) -> Path:
+    """Write a page of plots and tables into a folder, which is made, and give its path.
 
     The script goes into the folder above, if it is not there yet: 5 MB, which all pages beside this one share.
     Whatever names and notes hold shows as text.
@@ -40,11 +59,22 @@ def write_study_page(study: Study, folder: Path) -> Path:
     Raises:
         KgprobeError: it cannot be written.
     """
-    make_folder(folder)
-    script = _shared_script(folder)
-    path = folder / PAGE
+    make_folder(path.parent)
+    script = _shared_script(path.parent)
+    page = render_page(
+        "study.html",
+        {"shown": shown},
+        title=title,
+        verdict=verdict,
+        script=script,
+        plots=[(plot.title, _drawn(plot, place)) for place, plot in enumerate(plots)],
+        tables=tables,
+        numeric=numeric_columns,
+        notes=notes,
+        config=msgspec.json.format(msgspec.json.encode(config), indent=2).decode(),
+    )
     with replacing(path) as unfinished:
-        unfinished.write_text(_rendered(study, script), encoding="utf-8")
+        unfinished.write_text(page, encoding="utf-8")
     return path
 
 
@@ -63,21 +93,7 @@ def _shared_script(folder: Path) -> str:
     return script.name
 
 
-def _rendered(study: Study, script: str) -> str:
-    config = msgspec.json.format(msgspec.json.encode(study.config), indent=2).decode()
-    return render_page(
-        "study.html",
-        {"shown": shown},
-        study=study,
-        script=script,
-        columns=list(study.table[0]) if study.table else [],
-        numeric=lambda name: all(row[name] is None or is_number(row[name]) for row in study.table),
-        plots=[(plot.title, _drawn(plot, place)) for place, plot in enumerate(study.plots)],
-        config=config,
-    )
-
-
-def _drawn(plot: Plot | CategoryPlot, place: int) -> str:
+def _drawn(plot: Plot | CategoryPlot | HeatMap, place: int) -> str:
     """A plot without the script that draws it."""
     import plotly.graph_objects as go
 
@@ -85,6 +101,9 @@ def _drawn(plot: Plot | CategoryPlot, place: int) -> str:
     if isinstance(plot, CategoryPlot):
         figure = go.Figure(_category_trace(plot), layout=_category_layout(plot))
         height = 110 + _ROW_PIXELS * len(plot.categories)
+    elif isinstance(plot, HeatMap):
+        figure = go.Figure(_heat_trace(plot), layout=_heat_layout())
+        height = 140 + _ROW_PIXELS * len(plot.rows)
     else:
         figure = go.Figure(layout=_layout(plot))
         for number, line in enumerate(plot.lines):
@@ -150,6 +169,32 @@ def _category_trace(plot: CategoryPlot) -> Any:
         error_x=_whiskers(
             [one.value for one in valued], [one.low for one in valued], [one.high for one in valued], COLOURS[0]
         ),
+    )
+
+
+def _heat_layout() -> dict[str, Any]:
+    return {
+        **_common_layout(),
+        "xaxis": {"type": "category", "side": "top", "automargin": True, "showgrid": False},
+        "yaxis": {"type": "category", "autorange": "reversed", "automargin": True, "showgrid": False},
+    }
+
+
+def _heat_trace(plot: HeatMap) -> Any:
+    import plotly.graph_objects as go
+
+    return go.Heatmap(
+        x=[_escaped(name) for name in plot.columns],
+        y=[_escaped(name) for name in plot.rows],
+        z=plot.values,
+        zmin=plot.value_range[0],
+        zmax=plot.value_range[1],
+        # What stands in a cell is the page's ink: the colour behind it stays pale, on light pages and on dark ones.
+        colorscale=_DIVERGING if plot.value_range[0] < 0 else _RISING,
+        texttemplate="%{z:.2f}" if len(plot.columns) <= _NUMBERED else None,
+        hovertemplate="%{y}, %{x}: %{z:.3f}<extra></extra>",
+        hoverongaps=False,
+        colorbar={"title": {"text": _escaped(plot.value_title)}, "outlinewidth": 0},
     )
 
 

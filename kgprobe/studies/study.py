@@ -80,6 +80,26 @@ class CategoryPlot:
 
 
 @dataclass(frozen=True, slots=True)
+class HeatMap:
+    """Numbers in rows and columns, each as a colour.
+
+    Attributes:
+        title: what it shows, for its heading.
+        rows, columns: names, each once; the first row on top.
+        values: one list a row; None where there is no number.
+        value_title: what a number is.
+        value_range: the numbers with the palest and the strongest colour; below 0, another colour is the strongest.
+    """
+
+    title: str
+    rows: Sequence[str]
+    columns: Sequence[str]
+    values: Sequence[Sequence[float | None]]
+    value_title: str
+    value_range: tuple[float, float] = (0.0, 1.0)
+
+
+@dataclass(frozen=True, slots=True)
 class Study:
     """One analysis, done.
 

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     import msgspec
 
     from kgprobe.probes.distractors.comparison import DistractorProbe
+    from kgprobe.probes.distractors.evidence import DistractorEvidence
     from kgprobe.probes.outcome import Outcome
     from kgprobe.tables import Table
 
@@ -78,6 +79,14 @@ def _tables(outcomes: "Iterable[Outcome]", described: Mapping[str, Any]) -> "lis
     return curve_tables(outcomes, described)
 
 
+def _values(evidence: "DistractorEvidence") -> Mapping[str, float]:
+    count = max(len(sentence.rivals) for sentence in evidence.sentences)
+    return {
+        "min_at_n": float(evidence.min_at_n(count)[:, -1].mean()),
+        "avg_at_n": float(evidence.avg_at_n(count)[:, -1].mean()),
+    }
+
+
 PROBE = ProbeKind(
     name="distractors",
     summary="Does the model prefer the right object to wrong ones?",
@@ -88,6 +97,7 @@ PROBE = ProbeKind(
     evidence=_evidence,
     make=_make,
     tables=_tables,
+    values=_values,
     exports=_exports,
     measured={"distractors": 100, "sentences": None},
     batch=16,
