@@ -171,21 +171,19 @@ def facts_needed(loss: float, discordant: float, margin: float) -> int | None:
 
 def _bounds(lost: Counts, gained: Counts, total: Counts, quantile: float, correction: float) -> tuple[Floats, Floats]:
     lost, gained, total = np.broadcast_arrays(lost, gained, total)
-    return (
-        _crossing(lambda loss: score_statistic(lost, gained, total, loss, correction) > quantile, lost.shape),
-        _crossing(lambda loss: score_statistic(lost, gained, total, loss, correction) >= -quantile, lost.shape),
-    )
+    below, _ = _crossing(lambda loss: score_statistic(lost, gained, total, loss, correction) > quantile, lost.shape)
+    _, above = _crossing(lambda loss: score_statistic(lost, gained, total, loss, correction) >= -quantile, lost.shape)
+    return below, above
 
 
-def _crossing(is_below: "Callable[[Floats], NDArray[np.bool_]]", shape: tuple[int, ...]) -> Floats:
-    """Where in [-1, 1] something that is true and then false turns, by bisection."""
+def _crossing(is_below: "Callable[[Floats], NDArray[np.bool_]]", shape: tuple[int, ...]) -> tuple[Floats, Floats]:
+    """Between which two numbers in [-1, 1], next to each other, something turns that is true and then false."""
     low, high = np.full(shape, -1.0), np.full(shape, 1.0)
     for _ in range(52):
         middle = (low + high) / 2
         below = is_below(middle)
         low, high = np.where(below, middle, low), np.where(below, high, middle)
-    crossing: Floats = (low + high) / 2
-    return crossing
+    return low, high
 
 
 def _fewest_lost(

@@ -136,6 +136,8 @@ def read_answers(
         asked = latest.get((fact, row["right"] > row["wrong"]), ("", "", None))
         row["question"], row["right_answer"], row["preferred"] = asked
     told = pd.DataFrame.from_dict(rows, orient="index").sort_index()
+    # A column of texts would have a number in place of None.
+    told["preferred"] = pd.Series([rows[fact]["preferred"] for fact in told.index], told.index, dtype=object)
     means = pd.DataFrame(
         [{name: np.mean([one[name] for one in its]) for name in its[0]} for its in values.values()], index=list(values)
     ).reindex(told.index)

@@ -1,7 +1,8 @@
 """``kgprobe compare``: models side by side, from answers that are kept."""
 
 import re
-from contextlib import nullcontext
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -10,6 +11,7 @@ import msgspec
 
 from kgprobe.cli.looks import show_notes
 from kgprobe.cli.options import ask_password, debug_option, full_option, graph_option, json_option, seed_option
+from kgprobe.errors import ArgumentError
 from kgprobe.library.measuring import find_folder
 from kgprobe.progress import waiting
 
@@ -36,7 +38,7 @@ class _Points(click.ParamType[float]):
 
 
 @cloup.command()
-@cloup.argument("results", nargs=-1, required=True, metavar="RESULT RESULT...")
+@cloup.argument("results", nargs=-1, required=True, metavar="RESULT...")
 @cloup.option(
     "--fail-if-lost",
     "margin",
@@ -92,11 +94,24 @@ def compare(
         with waiting("Reading the answers"):
             opened: list[Stored] = [open_result(name, connection) for name in results]
         if margin is not None:
-            forgetting = check_forgetting(*opened, margin=margin)
+            with _second_named(results[1]):
+                forgetting = check_forgetting(*opened, margin=margin)
             _show(forgetting, forgetting.page(), as_json, full)
             click.get_current_context().exit({"kept": 0, "lost": 1, "undecided": UNDECIDED}[forgetting.verdict.value])
-        found = find_gap(*opened) if gap else set_beside(opened, seed=seed)
+        with _second_named(results[-1]):
+            found = find_gap(*opened) if gap else set_beside(opened, seed=seed)
         _show(found, found.page(), as_json, full)
+
+
+@contextmanager
+def _second_named(second: str) -> Iterator[None]:
+    """Errors name the second result as the user does, where the library names its argument."""
+    try:
+        yield
+    except ArgumentError as error:
+        if error.argument not in ("tuned", "said"):
+            raise
+        raise click.UsageError(f"{second} {str(error).removeprefix(f'`{error.argument}` ')}") from error
 
 
 def _show(found: "Comparison | Forgetting | KnowledgeGap", page: "Path", as_json: bool, full: bool) -> None:

@@ -149,9 +149,10 @@ def check_forgetting(base: Stored, tuned: Stored, *, margin: float = 0.02) -> "F
 def find_gap(stored: Stored, said: Stored) -> "KnowledgeGap":
     """What a model knows by one way of asking and misses by another: the gap between what it holds and what it says.
 
-    >>> rounds = kgprobe.measure(graph, "demo", "distractors", limit=4, distractors=3, sentences=1)
-    >>> words = kgprobe.measure(graph, "demo", "questions", limit=4)  # doctest: +SKIP
-    >>> kgprobe.find_gap(rounds, words).found.overall.unsaid  # doctest: +SKIP
+    >>> held = kgprobe.measure(graph, "demo", "distractors", limit=4, distractors=3, sentences=1)
+    >>> said = kgprobe.measure(graph, "demo", "questions", limit=4, answer_tokens=4)
+    >>> kgprobe.find_gap(held, said).found.overall.facts
+    4
 
     Cost: reading all answers.
 
@@ -173,9 +174,10 @@ def find_gap(stored: Stored, said: Stored) -> "KnowledgeGap":
         raise ArgumentError(
             "said", f"is of another model: {_shown(_model_of(stored))} and {_shown(_model_of(said))}; one is expected."
         )
-    told = [one for one in _differences(stored, said) if one.split()[0] in ("graph", "as_of")]
-    if told:
-        raise ArgumentError("said", f"is no match for the first: {'; '.join(told)}.")
+    ours, theirs = _settings(stored), _settings(said)
+    for name, what in (("graph", "the state of the graph"), ("as_of", "the date")):
+        if ours[name] != theirs[name]:
+            raise ArgumentError("said", f"is no match for the first: {what} is another. Measure both in the same way.")
     answered = [answers_of(stored), answers_of(said)]
     names = _relation_names([stored, said], {relation for one in answered for relation in one.facts["relation"]})
     found = find_knowledge_gap(answered[0], answered[1], model_called(stored.model), names)
@@ -228,6 +230,8 @@ def differing_settings(one: Stored, other: Stored) -> list[str]:
 
 
 def _differences(one: Stored, other: Stored) -> list[str]:
+    if one.kind.name != other.kind.name:
+        return [f"probe is {one.kind.name!r} and {other.kind.name!r}"]
     ours, theirs = (identity_of(_settings(result)) for result in (one, other))
     told: dict[tuple[str, str], str] = {}
     for name in [*ours, *(name for name in theirs if name not in ours)]:
@@ -252,7 +256,6 @@ def _settings(result: Stored) -> dict[str, Any]:
         its = result.config
         kept, described, asked = its["options"], its["described"], {"asked": "once each"}
     return {
-        "probe": result.kind.name,
         **asked,
         **{name: its[name] for name in ("seed", "as_of", "graph")},
         "options": kept,

@@ -24,6 +24,7 @@ from kgprobe.report.comparison_tables import (
     gap_tables,
     gap_verdict,
     listed_numbers,
+    means_tables,
     models_table,
     pairs_table,
     relations_table,
@@ -79,7 +80,7 @@ class Comparison(Look):
         """Rates, accuracies by relation, subsumption, correlation, the pairs; of two models also their relations."""
         found = self.found
         tables = [models_table(found.beside), accuracy_table(found), subsumption_table(found), correlation_table(found)]
-        tables.append(pairs_table(found))
+        tables += [pairs_table(found), *means_tables(found)]
         return [*tables, *(relations_table(pair) for pair in found.pairs if len(found.pairs) == 1)]
 
     def summary(self) -> str:

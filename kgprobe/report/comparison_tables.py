@@ -83,7 +83,6 @@ def pairs_table(compared: ModelComparison) -> Table:
             "better": pair.better or "neither",
             "ties": f"{len(pair.ties)} of {len(pair.relations)} relations",
             "detectable": pair.detectable,
-            **pair.means,
         }
         for pair in compared.pairs
     ]
@@ -93,6 +92,13 @@ def pairs_table(compared: ModelComparison) -> Table:
         " if as large a share of them is known to one alone."
     ]
     return Table("pairs", "Differences of accuracy, two by two", rows, notes)
+
+
+def means_tables(compared: ModelComparison) -> list[Table]:
+    """What probes measure beside right and wrong, each two models; no table where they measure nothing more."""
+    rows = [{"first": pair.first, "second": pair.second, **pair.means} for pair in compared.pairs if pair.means]
+    title = "Differences of means, second less first, with paired bootstrap intervals"
+    return [Table("means", title, rows)] if rows else []
 
 
 def relations_table(pair: PairDifference) -> Table:

@@ -1,24 +1,15 @@
 """Models side by side: only what was asked of all of them compares them."""
 
 import numpy as np
-import pandas as pd
 import pytest
 
-from kgprobe.analysis.finding import FACT_COLUMNS, About, Finding
-from kgprobe.analysis.rates import group_of
-from kgprobe.analysis.side_by_side import set_side_by_side
+from kgprobe.analysis.side_by_side import read_answers, set_side_by_side
+from kgprobe.errors import KgprobeError
 from kgprobe.estimates import share
-
-
-def found(model: str, answers: dict[str, bool], sampling: str | None) -> Finding:
-    rows = [
-        {"fact": fact, "right": int(right), "wrong": int(not right), "refused": 0, "off_format": 0, "guessed": 0.1}
-        | {"theta": 1 / 3 if right else 2 / 3}
-        for fact, right in answers.items()
-    ]
-    facts = pd.DataFrame(rows, columns=FACT_COLUMNS)
-    about = About(model, model, "p", 20250101, 0, {}, {}, sampling=sampling)
-    return Finding(about, 0.1, len(rows), 0.5, group_of("all", facts), (), (), (), (), facts)
+from kgprobe.probes.outcome import Outcome, Verdict
+from kgprobe.sampling.keys import FactKey
+from tests.analysis.answered import answered
+from tests.stored import compared as compared_evidence
 
 
 def test_models_that_know_as_much_come_out_as_equal() -> None:
@@ -31,32 +22,70 @@ def test_models_that_know_as_much_come_out_as_equal() -> None:
         # Of the same facts, each knows 60 of 100.
         knows[model][common] = np.arange(100) < 60
         failing = np.flatnonzero(~knows[model])[:seeking]
-        findings.append(found(model, {f"f{n}": bool(knows[model][n]) for n in (*common, *failing)}, "thompson"))
-    apparent = [finding.overall.win_rate.value for finding in findings]
+        asked = {f"f{n}": bool(knows[model][n]) for n in (*common, *failing)}
+        findings.append(answered(model, asked, sampling="thompson"))
+    apparent = [float((its.facts["right"] > 0).mean()) for its in findings]
     assert max(apparent) - min(apparent) > 0.3
     compared = set_side_by_side(findings)
-    assert compared.facts >= 100
+    assert len(compared.facts) >= 100
     # Facts that all three fail on are among what each was asked; nobody gains by them.
-    assert {side.shared and side.shared.win_rate for side in compared.sides} == {share(60, compared.facts)}
-    assert len({side.theta for side in compared.sides}) == 1
-    assert [side.asked for side in compared.sides] == [finding.overall.facts for finding in findings]
+    assert {side.shared and side.shared.win_rate for side in compared.sides} == {share(60, len(compared.facts))}
+    assert [side.asked for side in compared.sides] == [len(its.facts) for its in findings]
     assert "are no sample of the graph" in compared.caveat
 
 
 def test_the_best_is_first_and_nothing_is_said_against_a_random_sample() -> None:
-    one = found("one", {"x": True, "y": False, "z": True}, None)
-    two = found("two", {"x": True, "y": True, "w": False}, None)
+    one = answered("one", {"x": True, "y": False, "z": True})
+    two = answered("two", {"x": True, "y": True, "w": False})
     compared = set_side_by_side([one, two])
-    assert [(side.about.model, side.shared and side.shared.win_rate.value) for side in compared.sides] == [
+    assert [(side.label, side.shared and side.shared.win_rate.value) for side in compared.best_first] == [
         ("two", 1.0),
         ("one", 0.5),
     ]
+    assert compared.won.tolist() == [[True, False], [True, True]]
+    assert (compared.facts, compared.subjects, compared.relations) == (["x", "y"], ["s-x", "s-y"], ["r0", "r0"])
     assert compared.caveat == "Rates are over the 2 facts that all of them were asked."
-    assert set_side_by_side([one]).sides[0].shared == group_of("shared", one.facts)
 
 
 @pytest.mark.parametrize("sampling", [None, "thompson"])
 def test_where_nothing_is_shared_nothing_is_compared(sampling: str | None) -> None:
-    compared = set_side_by_side([found("one", {"x": True}, sampling), found("two", {"y": False}, sampling)])
-    assert (compared.facts, [side.shared for side in compared.sides]) == (0, [None, None])
+    compared = set_side_by_side(
+        [answered("one", {"x": True}, sampling=sampling), answered("two", {"y": False}, sampling=sampling)]
+    )
+    assert (compared.facts, [side.shared for side in compared.sides]) == ([], [None, None])
     assert "cannot be compared" in compared.caveat
+
+
+def test_no_two_are_called_alike() -> None:
+    answers = {"x": True}
+    several = [answered("m", answers, name=name) for name in ("one", "two", "two")]
+    labels = [side.label for side in set_side_by_side([*several, answered("hf:/models/other", answers)]).sides]
+    assert labels == ["m (one)", "m (two) #2", "m (two) #3", "other"]
+
+
+def outcome(fact: str, verdict: Verdict) -> Outcome:
+    evidence = compared_evidence(fact, verdict is Verdict.RIGHT) if verdict.counts else None
+    return Outcome(FactKey("s", fact), verdict, "r", evidence=evidence)
+
+
+def test_a_fact_counts_its_own_answers_and_shows_how_it_went() -> None:
+    told = [
+        *(outcome("often", verdict) for verdict in (Verdict.RIGHT, Verdict.WRONG, Verdict.REFUSED)),
+        outcome("silent", Verdict.UNANSWERED),
+        outcome("impossible", Verdict.UNASKABLE),
+        outcome("once", Verdict.RIGHT),
+    ]
+    its = read_answers("n", "m", "distractors", None, told, lambda _: {"half": 0.5})
+    counts = its.facts[["right", "wrong", "refused", "off_format"]]
+    assert counts.to_dict("index") == {
+        "often": {"right": 1, "wrong": 2, "refused": 1, "off_format": 0},
+        "once": {"right": 1, "wrong": 0, "refused": 0, "off_format": 0},
+    }
+    assert its.facts["preferred"].tolist() == ["Strong of often", None]
+    assert its.facts["guessed"].tolist() == pytest.approx([7 / 27, 1 / 3])
+    assert its.values.to_dict("index") == {
+        "often": {"half": 0.5, "share_right": 1 / 3},
+        "once": {"half": 0.5, "share_right": 1.0},
+    }
+    with pytest.raises(KgprobeError, match="'n' has not got an answer yet"):
+        read_answers("n", "m", "distractors", None, told[3:5], lambda _: {})

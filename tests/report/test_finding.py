@@ -13,13 +13,12 @@ from rich.console import Console
 
 from kgprobe.analysis.finding import FACT_COLUMNS, About, Finding, ShownFact
 from kgprobe.analysis.rates import Group, Grouping
-from kgprobe.analysis.side_by_side import set_side_by_side
 from kgprobe.errors import KgprobeError
 from kgprobe.estimates import Mean, share
 from kgprobe.report.finding_files import write_finding_files
 from kgprobe.report.finding_page import write_finding_page
 from kgprobe.report.finding_summary import finding_summary
-from kgprobe.report.finding_table import print_finding, print_side_by_side, print_summary
+from kgprobe.report.finding_table import print_finding, print_summary
 from kgprobe.tables import Table
 
 EVIL = "<script>alert('x')</script> & \"quotes\" [bold]markup[/bold] \x1b[31mred\x1b[0m \u202eright to left\u202c"
@@ -224,28 +223,6 @@ def test_a_terminal_shows_everything_within_its_width(finding: Finding) -> None:
     assert "Not askable: 7: " in text
     assert "No answer came: 1,234: the server hung up" in text
     assert "x" * 300 in re.sub(r"\s", "", text).replace("…", "")
-
-
-def test_runs_stand_side_by_side_the_best_first(finding: Finding) -> None:
-    def printed(*findings: Finding) -> list[str]:
-        out = io.StringIO()
-        print_side_by_side(set_side_by_side(findings), Console(file=out, width=80, force_terminal=False))
-        return out.getvalue().splitlines()
-
-    known = {f"fact {number}": (1, 0) for number in range(15)} | {"another": (1, 0)}
-    better = replace(finding, about=replace(ABOUT, model="hf:/models/better"), facts=facts_frame(known))
-    finding.facts.loc[:4, ["right", "wrong"]] = 0, 1
-    told = printed(finding, better)
-    lines = [line for line in told if "%" in line]
-    assert [line.split()[:3] for line in lines] == [["better", "50", "15"], ["hf:org/model", "50", "15"]]
-    assert "100% [80, 100]" in lines[0]
-    assert "67% [42, 85]" in lines[1]
-    caveat = "Rates are over the 15 facts that all of them were asked; these were asked because a model"
-    assert caveat in " ".join(" ".join(told).split())
-
-    apart = printed(finding, replace(better, facts=facts_frame({"another": (1, 0)})))
-    assert not [line for line in apart if "%" in line]
-    assert "No fact was asked of all of them" in " ".join(apart)
 
 
 def test_the_caveat_stands_with_every_table(finding: Finding, tmp_path: Path) -> None:

@@ -1,0 +1,141 @@
+"""How often the verdicts of `kgprobe compare --fail-if-lost` are wrong, and whether what is detectable is detected.
+
+Pairs of models are made up: of so many facts, each is lost, gained or neither, independently. At a true loss that is
+just the margin, *lost* and *kept* are both false; at the stated detectable effects, four of five have to be found. Each
+case is the worst of several shares of discordant facts: drawn, and beside it computed as a sum over all outcomes. Of
+10,000 pairs, a drawn 5% is within 0.4 points of what is computed, and a drawn 80% within 0.8.
+"""
+
+import itertools
+from collections.abc import Iterator, Sequence
+
+import click
+import numpy as np
+
+from benchmarks.report import Report, Row, show, versions_of
+from kgprobe.cli.options import json_option, seed_option
+from kgprobe.paired_shares import (
+    SIGNIFICANCE,
+    Floats,
+    detectable_difference,
+    detectable_loss,
+    facts_needed,
+    loss_bounds,
+    mcnemar,
+    power_of_kept,
+    power_of_lost,
+    power_of_mcnemar,
+)
+
+FACTS = (100, 300, 1_000, 3_000, 10_000)
+MARGINS = (0.0, 0.01, 0.02, 0.05)
+DISCORDANT = (0.01, 0.02, 0.03, 0.05, 0.1, 0.3)
+
+
+def draw(
+    generator: np.random.Generator, total: int, loss: float, discordant: float, times: int
+) -> tuple[Floats, Floats]:
+    """Numbers of lost and of gained facts; as many are discordant as the loss needs at least."""
+    discordant = max(discordant, abs(loss))
+    shares = [(discordant + loss) / 2, (discordant - loss) / 2, 1 - discordant]
+    lost, gained, _ = generator.multinomial(total, np.maximum(shares, 0), size=times).T
+    return lost, gained
+
+
+def false_rates(lost: Floats, gained: Floats, total: "int | Floats", margin: "float | Floats") -> tuple[float, float]:
+    """How often facts are called lost, and how often kept."""
+    low, high = loss_bounds(lost, gained, total)
+    return float((low > margin).mean()), float((high <= margin).mean())
+
+
+def at_the_margin(generator: np.random.Generator, total: int, margin: float, times: int) -> Iterator[Row]:
+    """False verdicts where the true loss is the margin."""
+    case = f"margin {100 * margin:g}%, {total:,} facts"
+    shares = [share for share in DISCORDANT if share >= margin]
+    drawn = [false_rates(*draw(generator, total, margin, share, times), total, margin) for share in shares]
+    computed = [[power(margin, share, total, margin) for power in (power_of_lost, power_of_kept)] for share in shares]
+    for name, seen, true in zip(("lost", "kept"), zip(*drawn, strict=True), zip(*computed, strict=True), strict=True):
+        yield _worst(case, f"falsely {name}", max(seen), max(true), less_is_better=True)
+
+
+def at_what_is_detectable(generator: np.random.Generator, total: int, margin: float, times: int) -> Iterator[Row]:
+    """How often a loss is found that is just detectable, and how often as many facts as are needed show no loss."""
+    found, computed = [], []
+    for share in DISCORDANT:
+        loss = detectable_loss(share, total, margin)
+        if loss is not None:
+            found.append(false_rates(*draw(generator, total, loss, share, times), total, margin)[0])
+            computed.append(power_of_lost(loss, share, total, margin))
+    yield _worst(f"margin {100 * margin:g}%, {total:,} facts", "detectable loss found", min(found), min(computed))
+
+
+def with_the_facts_needed(generator: np.random.Generator, margin: float, times: int) -> Iterator[Row]:
+    """How often as many facts as are needed show that the margin is kept, where nothing is lost."""
+    shares = [share for share in DISCORDANT if share >= margin > 0]
+    enough = [(share, facts_needed(0.0, share, margin)) for share in shares]
+    if enough:
+        drawn = [
+            false_rates(*draw(generator, total, 0.0, share, times), total, margin)[1]
+            for share, total in enough
+            if total is not None
+        ]
+        computed = [power_of_kept(0.0, share, total, margin) for share, total in enough if total is not None]
+        yield _worst(f"margin {100 * margin:g}%, as many facts as needed", "kept", min(drawn), min(computed))
+
+
+def by_mcnemar(generator: np.random.Generator, total: int, times: int) -> Iterator[Row]:
+    """McNemar's exact test: how often it errs where there is no difference, and finds what is detectable."""
+    errs, sizes, finds, powers = [], [], [], []
+    for share in DISCORDANT:
+        errs.append(float((mcnemar(*draw(generator, total, 0.0, share, times)) <= SIGNIFICANCE).mean()))
+        sizes.append(2 * power_of_mcnemar(0.0, share, total))
+        loss = detectable_difference(share, total)
+        if loss is not None:
+            finds.append(float((mcnemar(*draw(generator, total, loss, share, times)) <= SIGNIFICANCE).mean()))
+            powers.append(power_of_mcnemar(loss, share, total))
+    case = f"McNemar, {total:,} facts"
+    yield _worst(case, "falsely different", max(errs), max(sizes), less_is_better=True)
+    yield _worst(case, "detectable difference found", min(finds), min(powers))
+
+
+def _worst(case: str, measure: str, drawn: float, computed: float, *, less_is_better: bool = False) -> Row:
+    return Row(case, measure, 100 * drawn, "%", "computed", 100 * computed, less_is_better)
+
+
+def anywhere(generator: np.random.Generator, times: int) -> Iterator[Row]:
+    """False verdicts over facts, margins and shares of discordant facts that are drawn, too."""
+    total = np.exp(generator.uniform(np.log(FACTS[0]), np.log(FACTS[-1]), times)).astype(np.int64)
+    discordant = generator.uniform(DISCORDANT[0], DISCORDANT[-1], times)
+    margin = np.minimum(generator.choice(MARGINS, times), discordant)
+    both = generator.binomial(total, discordant)
+    lost = generator.binomial(both, (1 + margin / discordant) / 2)
+    for name, rate in zip(("lost", "kept"), false_rates(lost, both - lost, total, margin), strict=True):
+        case = f"{FACTS[0]} to {FACTS[-1]:,} facts, {times:,} pairs"
+        yield Row(case, f"falsely {name}", 100 * rate, "%", less_is_better=True)
+
+
+def measure(facts: Sequence[int], times: int, seed: int) -> list[Row]:
+    """All cases, each drawn so many times."""
+    generator = np.random.default_rng(seed)
+    rows = list(anywhere(generator, times))
+    for margin, total in itertools.product(MARGINS, facts):
+        rows += at_the_margin(generator, total, margin, times)
+        rows += at_what_is_detectable(generator, total, margin, times)
+    for margin in MARGINS:
+        rows += with_the_facts_needed(generator, margin, times)
+    for total in facts:
+        rows += by_mcnemar(generator, total, times)
+    return rows
+
+
+@click.command(context_settings={"max_content_width": 100})
+@click.option("--pairs", default=10_000, show_default=True, help="Pairs of models drawn in each case.")
+@seed_option
+@json_option
+def main(pairs: int, seed: int, as_json: bool) -> None:
+    """How often verdicts on forgetting are wrong, and whether what is detectable is detected."""
+    show(Report("forgetting", measure(FACTS, pairs, seed), seed, versions_of("numpy", "scipy")), as_json=as_json)
+
+
+if __name__ == "__main__":
+    main()

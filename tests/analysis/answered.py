@@ -1,0 +1,30 @@
+"""What models did on facts, made up as outcomes."""
+
+from collections.abc import Mapping
+
+from kgprobe.analysis.side_by_side import AnsweredFacts, read_answers
+from kgprobe.probes.outcome import Outcome, Verdict
+from kgprobe.sampling.keys import FactKey
+from tests.stored import compared
+
+
+def answered(
+    model: str,
+    answers: Mapping[str, bool],
+    *,
+    sampling: str | None = None,
+    relations: Mapping[str, str] | None = None,
+    name: str | None = None,
+    probe: str = "distractors",
+) -> AnsweredFacts:
+    """A model's answers to facts, right or wrong, once each."""
+    outcomes = [
+        Outcome(
+            FactKey(f"s-{fact}", fact),
+            Verdict.RIGHT if right else Verdict.WRONG,
+            (relations or {}).get(fact, "r0"),
+            evidence=compared(fact, right),
+        )
+        for fact, right in answers.items()
+    ]
+    return read_answers(name or model, model, probe, sampling, outcomes, lambda _: {})

@@ -1,0 +1,72 @@
+"""What was forgotten: the verdict and the facts behind it."""
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from kgprobe.analysis.forgetting import FoundForgetting, LossVerdict, find_forgetting
+from kgprobe.errors import KgprobeError
+from kgprobe.paired_shares import loss_bounds
+from tests.analysis.answered import answered
+
+
+def forgetting(both: int, lost: int, gained: int, neither: int, margin: float = 0.02) -> FoundForgetting:
+    """Of facts known to both, to the base alone, to the tuned alone, and to neither."""
+    known = [(True, True)] * both + [(True, False)] * lost + [(False, True)] * gained + [(False, False)] * neither
+    base, tuned = ({f"f{n:04}": pair[side] for n, pair in enumerate(known)} for side in (0, 1))
+    return find_forgetting(answered("base", base), answered("tuned", tuned), {}, margin)
+
+
+@pytest.mark.parametrize(
+    ("counts", "verdict"),
+    [
+        ((500, 100, 10, 390), LossVerdict.LOST),
+        ((500, 5, 5, 490), LossVerdict.KEPT),
+        ((500, 10, 100, 390), LossVerdict.KEPT),
+        ((500, 60, 40, 400), LossVerdict.UNDECIDED),
+        ((5, 1, 0, 4), LossVerdict.UNDECIDED),
+    ],
+)
+def test_the_verdict_is_by_the_bounds(counts: tuple[int, int, int, int], verdict: LossVerdict) -> None:
+    found = forgetting(*counts)
+    assert found.verdict is verdict
+    low, high = loss_bounds(counts[1], counts[2], sum(counts))
+    assert (found.low, found.high) == (float(low), float(high))
+    assert found.loss == pytest.approx((counts[1] - counts[2]) / sum(counts))
+    assert (len(found.forgotten), len(found.gained)) == counts[1:3]
+    if verdict is LossVerdict.UNDECIDED:
+        assert found.needed is not None
+        assert found.needed > found.facts
+
+
+@given(*(st.integers(0, 30) for _ in range(4)), st.sampled_from([0.0, 0.02, 0.2]))
+@settings(max_examples=8)
+def test_a_wider_margin_is_kept_sooner(both: int, lost: int, gained: int, neither: int, margin: float) -> None:
+    if both + lost + gained + neither == 0:
+        neither = 1
+    order = [LossVerdict.LOST, LossVerdict.UNDECIDED, LossVerdict.KEPT]
+    narrow, wide = (forgetting(both, lost, gained, neither, its) for its in (margin, margin + 0.1))
+    assert order.index(narrow.verdict) <= order.index(wide.verdict)
+    assert narrow.low <= narrow.loss <= narrow.high
+
+
+def test_what_each_preferred_stands_beside_a_changed_fact() -> None:
+    relations = {"a": "r0", "b": "r1", "c": "r1", "d": "r1"}
+    base = answered("base", {"a": True, "b": True, "c": True, "d": False}, relations=relations)
+    tuned = answered("tuned", {"a": False, "b": False, "c": False, "d": True}, relations=relations)
+    found = find_forgetting(base, tuned, {"r1": "rivers"}, 0.02)
+    # By relation, the greatest number lost on balance first; equals by the greater share.
+    assert [(one.relation, one.forgotten, one.gained, one.loss) for one in found.relations] == [
+        ("r0", 1, 0, 1.0),
+        ("r1", 2, 1, 1 / 3),
+    ]
+    assert [one.fact for one in found.forgotten] == ["a", "b", "c"]
+    forgotten, (gained,) = found.forgotten[1], found.gained
+    assert (forgotten.relation_name, forgotten.question) == ("rivers", "The capital of b is …")
+    assert (forgotten.base_preferred, forgotten.tuned_preferred) == ("Object of b", "Strong of b")
+    assert (gained.base_preferred, gained.tuned_preferred, gained.forgotten) == ("Strong of d", "Object of d", False)
+
+
+def test_nothing_shared_is_said() -> None:
+    with pytest.raises(KgprobeError, match="No fact was asked of all of them"):
+        find_forgetting(answered("base", {"x": True}), answered("tuned", {"y": True}), {}, 0.02)

@@ -1,0 +1,101 @@
+"""``kgprobe compare`` as it is typed, on made-up answers."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.cli.inprocess import Completed, run
+from tests.stored import store_measurement
+
+FACTS = [f"f{n:03}" for n in range(600)]
+
+
+@pytest.fixture
+def probes(tmp_path: Path) -> Path:
+    """A user's folder with results of a base model, of three that were made of it, and of another way of asking."""
+    folder = tmp_path / "probes"
+    right = dict.fromkeys(FACTS, True)
+    store_measurement(folder / "base", right, model="hf:base")
+    store_measurement(folder / "same", right, model="hf:same")
+    store_measurement(folder / "worse", right | dict.fromkeys(FACTS[:60], False), model="hf:worse")
+    store_measurement(folder / "between", right | dict.fromkeys(FACTS[:12], False), model="hf:between")
+    store_measurement(folder / "seeded", right, model="hf:same", seed=1)
+    store_measurement(folder / "words", right | dict.fromkeys(FACTS[:60], False), model="hf:base", probe="questions")
+    return tmp_path
+
+
+def compare(home: Path, *arguments: str) -> Completed:
+    return run("compare", *arguments, KGPROBE_HOME=str(home), COLUMNS="150")
+
+
+@pytest.mark.parametrize(
+    ("tuned", "code", "said"),
+    [
+        ("same", 0, "Kept: 0.0 points lost on 600 facts"),
+        ("worse", 1, "Lost: 10.0 points lost on 600 facts"),
+        ("between", 3, "Undecided: 2.0 points lost on 600 facts"),
+    ],
+)
+def test_the_exit_code_is_the_verdict(probes: Path, tuned: str, code: int, said: str) -> None:
+    done = compare(probes, "base", tuned, "--fail-if-lost", "2%")
+    assert (done.returncode, said in done.stdout) == (code, True), done.stdout + done.stderr
+    assert ("facts would do, with 80% power: about" in " ".join(done.stdout.split())) == (code == 3)
+    told = json.loads(compare(probes, "base", tuned, "--fail-if-lost", "2%", "--json").stdout)
+    assert told["verdict"] == said.split(":")[0].lower()
+    assert told["forgotten"] == {"same": 0, "worse": 60, "between": 12}[tuned]
+    assert {Path(path).name for path in told["files"]} == {"forgetting.html", "forgetting.json", "changed_facts.csv"}
+    if code == 1:
+        assert "10 of 60." in done.stdout
+        assert "Strong of f009" in done.stdout
+        assert "Strong of f010" not in done.stdout
+
+
+def test_several_stand_side_by_side_without_a_server(probes: Path) -> None:
+    done = compare(probes, "base", "worse", str(probes / "probes" / "between"), "--full")
+    assert done.returncode == 0, done.stderr
+    for title in (
+        "Side by side",
+        "Accuracy by relation",
+        "Subsumption",
+        "Pearson correlation",
+        "Differences of accuracy",
+    ):
+        assert title in done.stdout
+    assert not (probes / "graph").exists()
+    short = compare(probes, "base", "worse", "between")
+    assert "Side by side" in short.stdout
+    assert "Subsumption" not in short.stdout
+    assert "Page: file://" in short.stdout
+
+
+def test_what_is_known_and_not_said(probes: Path) -> None:
+    done = compare(probes, "--gap", "base", "words")
+    assert done.returncode == 0, done.stderr
+    assert "Of 600 facts that hf:base knows by distractors, it misses 10% [8, 13] by questions." in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("base",), "RESULT... has 1 of them; two at least are expected."),
+        (("base", "base"), "RESULT... has the same result twice"),
+        (("base", "seeded", "--fail-if-lost", "2%"), "seeded is no match for the base"),
+        (("base", "base", "--fail-if-lost", "2%"), "has the same result twice"),
+        (("base", "worse", "same", "--fail-if-lost", "2%"), "--fail-if-lost is about two results; there are 3."),
+        (("base", "worse", "--fail-if-lost", "2"), "percent sign, such as 2%"),
+        (("base", "worse", "--fail-if-lost", "100%"), "points below 100"),
+        (("base", "words", "--gap", "--fail-if-lost", "2%"), "ask different things"),
+        (("--gap", "base", "worse"), "worse is by the probe distractors, as is the first"),
+        (("base", ".."), "holds no measurement"),
+    ],
+)
+def test_wrong_usage_is_named(probes: Path, arguments: tuple[str, ...], said: str) -> None:
+    done = compare(probes, *arguments)
+    assert (done.returncode, said in done.stderr) == (2, True), done.stderr
+
+
+def test_the_exit_codes_are_in_the_help(probes: Path) -> None:
+    assert "0 kept, 1 lost (or failed), 2 wrong usage, 3 undecided" in " ".join(
+        compare(probes, "--help").stdout.split()
+    )
