@@ -11,11 +11,13 @@ from collections.abc import Iterator, Sequence
 
 import click
 import numpy as np
+from numpy.typing import NDArray
 
 from benchmarks.report import Report, Row, show, versions_of
 from kgprobe.cli.options import json_option, seed_option
 from kgprobe.paired_shares import (
     SIGNIFICANCE,
+    Counts,
     Floats,
     detectable_difference,
     detectable_loss,
@@ -27,6 +29,8 @@ from kgprobe.paired_shares import (
     power_of_mcnemar,
 )
 
+Integers = NDArray[np.int64]
+
 FACTS = (100, 300, 1_000, 3_000, 10_000)
 MARGINS = (0.0, 0.01, 0.02, 0.05)
 DISCORDANT = (0.01, 0.02, 0.03, 0.05, 0.1, 0.3)
@@ -34,7 +38,7 @@ DISCORDANT = (0.01, 0.02, 0.03, 0.05, 0.1, 0.3)
 
 def draw(
     generator: np.random.Generator, total: int, loss: float, discordant: float, times: int
-) -> tuple[Floats, Floats]:
+) -> tuple[Integers, Integers]:
     """Numbers of lost and of gained facts; as many are discordant as the loss needs at least."""
     discordant = max(discordant, abs(loss))
     shares = [(discordant + loss) / 2, (discordant - loss) / 2, 1 - discordant]
@@ -42,7 +46,7 @@ def draw(
     return lost, gained
 
 
-def false_rates(lost: Floats, gained: Floats, total: "int | Floats", margin: "float | Floats") -> tuple[float, float]:
+def false_rates(lost: Integers, gained: Integers, total: Counts, margin: "float | Floats") -> tuple[float, float]:
     """How often facts are called lost, and how often kept."""
     low, high = loss_bounds(lost, gained, total)
     return float((low > margin).mean()), float((high <= margin).mean())

@@ -30,6 +30,7 @@ ORDER = [
 WORDS = {
     "errors",
     "estimates",
+    "paired_shares",
     "texts",
     "files",
     "arguments",
