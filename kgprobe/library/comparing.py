@@ -66,12 +66,12 @@ def compare(results: Sequence[Stored], *, seed: int = 0) -> "Comparison":
     (subsumption), and for each two models the difference, with tests, intervals, and what could be told at all.
 
     >>> one = kgprobe.measure(graph, "demo", limit=4, distractors=3, sentences=1)
-    >>> other = kgprobe.measure(graph, "demo", limit=4, distractors=3, sentences=1, strategy="semantic")
+    >>> other = kgprobe.measure(graph, "demo", limit=4, distractors=2, sentences=1)
     >>> compared = kgprobe.compare([one, other])
     >>> compared.frame()[["asked", "shared"]].values.tolist()
     [[4, 4], [4, 4]]
     >>> compared.notes
-    ("They differ in more than the model: options.strategy is 'random' and 'semantic'.",)
+    ('They differ in more than the model: options.distractors is 3 and 2.',)
 
     Cost: reading all answers; for each two models a test a relation.
 
