@@ -15,6 +15,7 @@ from kgprobe.probes.register import ProbeKind, Setting
 if TYPE_CHECKING:
     import msgspec
 
+    from kgprobe.probes.examples.evidence import ExampleEvidence
     from kgprobe.probes.examples.probe import ExampleProbe
     from kgprobe.probes.outcome import Outcome
     from kgprobe.tables import Table
@@ -60,6 +61,10 @@ def _evidence() -> "type[msgspec.Struct]":
     return ExampleEvidence
 
 
+def _values(evidence: "ExampleEvidence") -> Mapping[str, float]:
+    return {"confidence": evidence.probability}
+
+
 def _tables(outcomes: "Iterable[Outcome]", described: Mapping[str, Any]) -> "list[Table]":
     from kgprobe.probes.examples.confidence_tables import example_tables
 
@@ -76,5 +81,6 @@ PROBE = ProbeKind(
     evidence=_evidence,
     make=_make,
     tables=_tables,
+    values=_values,
     batch=64,
 )
