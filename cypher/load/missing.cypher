@@ -2,6 +2,5 @@
 // $ids: [id] -> id
 UNWIND $ids AS id
 OPTIONAL MATCH (entity:Entity {id: id})
-USING INDEX SEEK entity:Entity(id)
 WITH id, entity WHERE entity IS NULL
 RETURN id

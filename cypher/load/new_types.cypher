@@ -3,6 +3,5 @@
 // $ids: [id] -> no rows
 UNWIND $ids AS id
 OPTIONAL MATCH (present:Entity {id: id})
-USING INDEX SEEK present:Entity(id)
 WITH id, present WHERE present IS NULL
 CREATE (:Entity:Type {id: id, size: 0})

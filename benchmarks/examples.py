@@ -1,0 +1,124 @@
+"""What in-context estimation costs, sampling included, beside one pass for each choice.
+
+What is timed is what ``kgprobe probe examples`` does but for its files, on facts of a graph of one's own. The peer
+computes each sequence by itself, one choice at a time, as the latent-knowledge paper has it (appendix C); it computes a
+part of the choices, in turns with ours, and is scaled.
+"""
+
+import time
+from typing import TYPE_CHECKING
+
+import click
+import numpy as np
+import torch
+
+from benchmarks.report import Report, Row, show, versions_of
+from kgprobe.cli.options import graph_option, json_option, seed_option
+from kgprobe.graph.client import Graph
+from kgprobe.graph.names import relation_ids
+from kgprobe.models.model import load_model
+from kgprobe.probes.examples import PROBE
+from kgprobe.probes.examples.evidence import ExampleEvidence
+from kgprobe.probes.examples.probe import ExampleProbe
+from kgprobe.sampling.selection import choose_facts
+from kgprobe.servers.opening import open_graph
+from kgprobe.servers.signals import ending_in_order
+
+if TYPE_CHECKING:
+    from kgprobe.models.scoring.scorer import Scorer
+
+AS_OF = 20260101
+# Of a batch's choices, those of every so manieth are the peer's, too.
+_PEER_EVERY = 200
+
+
+def one_pass(scorer: "Scorer", prompt: str, choice: str) -> float:
+    """The log-probability of a choice behind its prompt, by a pass over the whole sequence."""
+    (tokenized,) = scorer.tokenize([prompt], [[choice]])
+    before, tail = tokenized.context[: tokenized.starts[0]], tokenized.tails[0]
+    tokens = torch.tensor([[*before, *tail[:-1]]], device=scorer.model.device)
+    with torch.inference_mode():
+        logits = scorer.model(input_ids=tokens, use_cache=False).logits[0, len(before) - 1 :]
+    return float(logits.float().log_softmax(-1)[range(len(tail)), list(tail)].double().sum())
+
+
+def measure(graph: Graph, scorer: "Scorer", probe: ExampleProbe, facts: int, batch: int, seed: int) -> list[Row]:
+    """Facts a second by us and by the peer, and the greatest difference between the log-probabilities.
+
+    The first batch warms up, and draws the examples; what that takes is told by itself.
+    """
+    chosen = choose_facts(graph, probe.relations, as_of=AS_OF, limit=facts + batch, seed=seed)
+    keys = [chosen.keys[place] for place in range(len(chosen.keys))]
+    clock = time.perf_counter()
+    probe.ask(keys[:batch], [seed])
+    warm = time.perf_counter() - clock
+    ours = theirs = 0.0
+    choices = computed = asked = 0
+    differences = [0.0]
+    for first in range(batch, len(keys), batch):
+        clock = time.perf_counter()
+        outcomes = probe.ask(keys[first : first + batch], [seed])
+        ours += time.perf_counter() - clock
+        asked += len(outcomes)
+        each = [
+            (outcome.prompt, label, value)
+            for outcome in outcomes
+            if isinstance(outcome.evidence, ExampleEvidence)
+            for label, value in zip(
+                [outcome.evidence.object.label, *(other.label for other in outcome.evidence.others)],
+                outcome.evidence.log_probabilities.tolist(),
+                strict=True,
+            )
+        ]
+        choices += len(each)
+        clock = time.perf_counter()
+        differences += [abs(one_pass(scorer, *its[:2]) - its[2]) for its in each[::_PEER_EVERY]]
+        theirs += time.perf_counter() - clock
+        computed += len(each[::_PEER_EVERY])
+    if not computed:
+        raise click.UsageError("No fact could be asked; name relations with several facts and objects.")
+    case = f"{asked} facts, {choices / asked:.0f} choices each"
+    return [
+        Row(case, "first batch, the examples drawn", warm, "s", less_is_better=True),
+        Row(
+            case,
+            "facts a second",
+            asked / ours,
+            "/s",
+            peer="one pass a choice",
+            peer_value=asked / (theirs * choices / computed),
+            max_difference=float(np.max(differences)),
+        ),
+    ]
+
+
+@click.command(context_settings={"max_content_width": 100})
+@click.option("--model", default="demo", show_default=True, help="A model on this machine, by its spec.")
+@click.option("--relation", "relations", multiple=True, help="Relations to ask; all that are active otherwise.")
+@click.option("--facts", default=128, show_default=True, help="Facts that are timed.")
+@click.option("--batch", default=PROBE.batch, show_default=True, help="Facts asked at once.")
+@click.option("--examples", default=50, show_default=True, help="Examples before each.")
+@graph_option
+@seed_option
+@json_option
+def main(
+    model: str,
+    relations: tuple[str, ...],
+    facts: int,
+    batch: int,
+    examples: int,
+    graph: str | None,
+    seed: int,
+    as_json: bool,
+) -> None:
+    """What in-context estimation of facts costs, sampling included."""
+    with ending_in_order(), open_graph(graph) as opened:
+        scorer = load_model(model).scorer()
+        options = PROBE.options_from({"examples": examples})
+        probe = ExampleProbe(opened, scorer, options, as_of=AS_OF, relations=relation_ids(opened, relations))
+        rows = measure(opened, scorer, probe, facts, batch, seed)
+    show(Report("examples", rows, seed, versions_of("torch", "transformers", "numpy")), as_json=as_json)
+
+
+if __name__ == "__main__":
+    main()
