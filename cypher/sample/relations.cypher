@@ -1,11 +1,11 @@
 // The relations of the graph, with their templates.
 // no parameters -> id, label, aliases, description, active, clozes, past_clozes, statements, yes_no_questions, wh_questions,
-//   sentences: a data set's whole templates in its order, answers: ids of the entities of its closed choice in its order
+//   sentences: a data set's whole templates in its order
 MATCH (relation:Relation)
 RETURN relation.id AS id, coalesce(relation.label, '') AS label, coalesce(relation.aliases, []) AS aliases,
        coalesce(relation.description, '') AS description, relation.active AS active,
        coalesce(relation.clozes, []) AS clozes, coalesce(relation.past_clozes, []) AS past_clozes,
        coalesce(relation.statements, []) AS statements,
        coalesce(relation.yes_no_questions, []) AS yes_no_questions, coalesce(relation.wh_questions, []) AS wh_questions,
-       coalesce(relation.sentences, []) AS sentences, coalesce(relation.answers, []) AS answers
+       coalesce(relation.sentences, []) AS sentences
 ORDER BY id

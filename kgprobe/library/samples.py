@@ -5,7 +5,7 @@ from datetime import date
 from typing import TypeAlias
 
 from kgprobe.arguments import several, whole_number
-from kgprobe.errors import KgprobeError, UnknownNameError
+from kgprobe.errors import KgprobeError
 from kgprobe.graph.client import Graph
 from kgprobe.graph.names import relation_ids
 from kgprobe.intervals import as_of_day
@@ -25,7 +25,7 @@ from kgprobe.options import make_options
 from kgprobe.probes.clozes import ClozeItems
 from kgprobe.probes.distractors import DistractorOptions
 from kgprobe.probes.questions.items import QuestionItems
-from kgprobe.sampling.facts import AskedFact, askable_facts, describe_facts
+from kgprobe.sampling.facts import AskedFact, askable_facts, askable_relations, describe_facts
 from kgprobe.sampling.keys import FactKey
 from kgprobe.sampling.lookup import describe_pool, find_facts
 from kgprobe.sampling.negatives import Negative, Negatives
@@ -67,11 +67,7 @@ def sample_facts(
     limit, seed = whole_number("limit", limit), whole_number("seed", seed, 0)
     relations = relation_ids(graph, several("relations", relations))
     day = as_of_day(as_of)
-    active = [row["id"] for row in graph.read("sample/relations") if row["active"]]
-    unknown = [relation for relation in relations if relation not in active]
-    if unknown:
-        raise UnknownNameError(f"These relations are not in the graph or not active: {', '.join(unknown)}.")
-    askable = askable_facts(graph, list(relations or active), day)
+    askable = askable_facts(graph, list(askable_relations(graph, wanted=relations)), day)
     drawn = draw_facts(askable, limit, seed)
     facts = describe_facts(graph, [drawn[position] for position in range(len(drawn))])
     return FactSample(_named(graph, facts), len(askable), notes=(f"{len(askable):,} facts can be asked at {day}.",))

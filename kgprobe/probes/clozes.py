@@ -55,7 +55,7 @@ class ClozeItems:
             UnknownNameError: a relation that was named is not active or has no cloze sentence.
             KgprobeError: no relation has a cloze sentence.
         """
-        rows = askable_relations(graph, "clozes", relations)
+        rows = askable_relations(graph, ["clozes"], relations)
         self.relations: Sequence[str] = list(rows)
         self._clozes = {relation: list(rows[relation]["clozes"]) for relation in self.relations}
         self._past_clozes = {relation: list(rows[relation]["past_clozes"]) for relation in self.relations}

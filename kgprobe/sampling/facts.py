@@ -23,50 +23,35 @@ class AskedFact:
     end: str | None
 
 
-def askable_relations(graph: Graph, templates: str, wanted: Sequence[str] = ()) -> dict[str, Row]:
-    """The relations that are active and have templates of a kind, by id, in its order.
+def askable_relations(graph: Graph, templates: Sequence[str] = (), wanted: Sequence[str] = ()) -> dict[str, Row]:
+    """The relations that are active and have templates of one of some kinds, by id, in its order.
 
     Args:
-        templates: the kind, as the graph calls it: ``clozes``, ``yes_no_questions``.
+        templates: the kinds, as the graph calls them: ``clozes``, ``yes_no_questions``; none where none is needed.
         wanted: ids; none means all.
 
     Raises:
         UnknownNameError: one that is wanted is not among them.
         KgprobeError: there is none.
     """
-    kind = templates.replace("_", " ").replace("yes no", "yes/no").removesuffix("s")
-    rows = {row["id"]: row for row in graph.read("sample/relations") if row["active"] and row[templates]}
+    kinds = " or ".join(kind.replace("_", " ").replace("yes no", "yes/no").removesuffix("s") for kind in templates)
+    rows = {
+        row["id"]: row
+        for row in graph.read("sample/relations")
+        if row["active"] and (not templates or any(row[kind] for kind in templates))
+    }
     unusable = [relation for relation in wanted if relation not in rows]
     if unusable:
-        raise UnknownNameError(
-            f"These relations are not in the graph, not active, or have no {kind}: {', '.join(unusable)}."
-        )
+        lack = f", not active, or have no {kinds}" if templates else " or not active"
+        raise UnknownNameError(f"These relations are not in the graph{lack}: {', '.join(unusable)}.")
     if not rows:
-        written = " `kgprobe templates write --from-label` writes plain ones." if templates == "clozes" else ""
+        have = f" and has a {kinds}" if templates else ""
+        written = " `kgprobe templates write --from-label` writes plain ones." if "clozes" in templates else ""
+        named = f" with {' or '.join(f'`{kind}`' for kind in templates)}" if templates else ""
         raise KgprobeError(
-            f"No relation in the graph is active and has a {kind}.{written} Load relations with `{templates}`, or try"
-            " `kgprobe load example`."
+            f"No relation in the graph is active{have}.{written} Load relations{named}, or try `kgprobe load example`."
         )
     return {relation: rows[relation] for relation in sorted(wanted or rows)}
-
-
-def active_relations(graph: Graph, wanted: Sequence[str] = ()) -> list[str]:
-    """The ids of the relations that are active, in their order; they need no templates.
-
-    Args:
-        wanted: ids; none means all.
-
-    Raises:
-        UnknownNameError: one that is wanted is not among them.
-        KgprobeError: there is none.
-    """
-    active = [row["id"] for row in graph.read("sample/relations") if row["active"]]
-    unusable = sorted(set(wanted) - set(active))
-    if unusable:
-        raise UnknownNameError(f"These relations are not in the graph or not active: {', '.join(unusable)}.")
-    if not active:
-        raise KgprobeError("No relation in the graph is active. Load some, or try `kgprobe load example`.")
-    return sorted(wanted or active)
 
 
 def askable_facts(graph: Graph, relations: Sequence[str], as_of: int) -> FactKeys:

@@ -144,7 +144,7 @@ def test_thirty_facts_of_my_own(tmp_path: Path, home: dict[str, str]) -> None:
         open_graph(Path(home["KGPROBE_HOME"]) / "graph") as graph,
         pytest.raises(KgprobeError, match="kgprobe templates write --from-label"),
     ):
-        askable_relations(graph, "clozes")
+        askable_relations(graph, ["clozes"])
     written = kgprobe("templates", "write", "--from-label", "-o", templates, **home)
     assert written.returncode == 0, written.stderr
     assert "The director of [X] is [Y]" in Path(templates).read_text()

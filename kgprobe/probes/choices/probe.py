@@ -7,19 +7,18 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from kgprobe.errors import KgprobeError, UnknownNameError
 from kgprobe.graph.client import Graph
 from kgprobe.intervals import first_day
 from kgprobe.models.scoring.scorer import Scorer
 from kgprobe.models.scoring.sentences import leading_with_bos, score_passages
 from kgprobe.probes.choices import ChoiceOptions
 from kgprobe.probes.choices.evidence import Choice, ChoiceEvidence, ChoiceSentence
-from kgprobe.probes.choices.scores import reduced
+from kgprobe.probes.choices.scores import Floats, reduced
 from kgprobe.probes.choices.sentences import SentenceTemplate, templates_in
 from kgprobe.probes.choices.spaces import AnswerSpace, AnswerSpaces
 from kgprobe.probes.outcome import Outcome, Verdict, unaskable
 from kgprobe.progress import share_counter
-from kgprobe.sampling.facts import AskedFact, describe_facts
+from kgprobe.sampling.facts import AskedFact, askable_relations, describe_facts
 from kgprobe.sampling.keys import FactKey
 from kgprobe.verbalize.tense import has_ended, templates_of
 
@@ -65,24 +64,14 @@ class ChoiceProbe:
             UnknownNameError: a relation that was named is not active or has no sentence.
             KgprobeError: no relation has a sentence.
         """
-        rows = {row["id"]: row for row in graph.read("sample/closed_relations")}
-        words = {
+        rows = askable_relations(graph, ["sentences", "clozes"], relations)
+        self.relations: Sequence[str] = list(rows)
+        self._words = {
             relation: _Words(row["sentences"] or row["clozes"], row["past_clozes"], bool(row["sentences"]))
             for relation, row in rows.items()
-            if row["active"] and (row["sentences"] or row["clozes"])
         }
-        if unusable := [relation for relation in relations if relation not in words]:
-            raise UnknownNameError(
-                f"These relations are not in the graph, not active, or have no sentence: {', '.join(unusable)}."
-            )
-        if not words:
-            raise KgprobeError(
-                "No relation in the graph is active and has a sentence. `kgprobe templates write --from-label` writes"
-                " plain ones; or try `kgprobe load example`."
-            )
-        self.relations: Sequence[str] = sorted(relations or words)
-        self._words = {relation: words[relation] for relation in self.relations}
-        self._given = {relation: rows[relation]["answers"] for relation in self.relations if rows[relation]["answers"]}
+        given = {row["id"]: row["answers"] for row in graph.read("sample/closed_relations")}
+        self._given = {relation: given[relation] for relation in self.relations if relation in given}
         self._spaces = AnswerSpaces(graph, self._given, options.max_choices)
         self._leading = leading_with_bos(scorer) if options.always_bos else scorer.leading
         self._graph = graph
@@ -208,7 +197,7 @@ class ChoiceProbe:
         return outcomes
 
 
-def _outcome(question: _Question, scores: Sequence[Any]) -> Outcome:
+def _outcome(question: _Question, scores: Sequence[Floats]) -> Outcome:
     fact, space = question.fact, question.space
     evidence = ChoiceEvidence(
         choices=tuple(Choice(*one) for one in zip(space.ids, space.labels, strict=True)),

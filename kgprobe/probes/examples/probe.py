@@ -23,7 +23,7 @@ from kgprobe.probes.examples.prompts import Layout, Prompt, Room, fitting, unesc
 from kgprobe.probes.outcome import Outcome, Verdict, unaskable
 from kgprobe.progress import share_counter
 from kgprobe.sampling.demonstrations import Demonstration, demonstrations_for, draw_demonstrations
-from kgprobe.sampling.facts import active_relations, describe_facts
+from kgprobe.sampling.facts import askable_relations, describe_facts
 from kgprobe.sampling.keys import FactKey
 from kgprobe.sampling.negatives import Negatives
 from kgprobe.verbalize.tense import has_ended
@@ -54,7 +54,7 @@ class ExampleProbe:
             ClozeItems(graph, as_of, sentences=1, relations=relations) if options.prompt == "sentences" else None
         )
         self.relations: Sequence[str] = (
-            active_relations(graph, relations) if self._clozes is None else self._clozes.relations
+            list(askable_relations(graph, wanted=relations)) if self._clozes is None else self._clozes.relations
         )
         self._graph = graph
         self._scorer = scorer

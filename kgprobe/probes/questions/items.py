@@ -139,7 +139,7 @@ class QuestionItems:
         """
         if difficulty not in DIFFICULTIES:
             raise ArgumentError("difficulty", f"is {difficulty!r}; {' or '.join(DIFFICULTIES)} is expected.")
-        rows = askable_relations(graph, "yes_no_questions", relations)
+        rows = askable_relations(graph, ["yes_no_questions"], relations)
         self.relations: Sequence[str] = list(rows)
         self._templates = rows
         # Did [X] receive [Y]? Whoever did before, did.
