@@ -1,6 +1,7 @@
 """The house: which room may know which."""
 
 import ast
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -85,3 +86,11 @@ def test_no_module_has_more_lines_than_a_reader_has_patience() -> None:
         for path in PACKAGE.rglob("*.py")
         if (lines := len(path.read_text(encoding="utf-8").splitlines())) > MOST_LINES
     } == {}
+
+
+def test_what_is_installed_holds_every_package() -> None:
+    # An editable install finds them all; a wheel has those that are listed.
+    root = PACKAGE.parent
+    (listed,) = re.findall(r"^packages = \[(.*?)^\]", (root / "pyproject.toml").read_text(), re.MULTILINE | re.DOTALL)
+    found = {".".join(path.parent.relative_to(root).parts) for path in PACKAGE.rglob("__init__.py")}
+    assert found <= set(re.findall(r'"([^"]+)"', listed))
