@@ -354,7 +354,8 @@ class Scorer:
         computed = compute_if_it_fits(partial(self._computed, projection, batch, prefix, tokens), self.model.device)
         if computed is not None:
             return computed
-        self._prefixes.forget()
+        if self._prefixes.forget():
+            return self._values(projection, batch, prefix)
         self._limits.back_off(tokens)
         if len(batch) > 1:
             middle = len(batch) // 2

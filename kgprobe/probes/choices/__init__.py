@@ -15,6 +15,7 @@ from kgprobe.probes.register import ProbeKind, Setting
 if TYPE_CHECKING:
     import msgspec
 
+    from kgprobe.probes.choices.evidence import ChoiceEvidence
     from kgprobe.probes.choices.probe import ChoiceProbe
     from kgprobe.probes.outcome import Outcome
     from kgprobe.tables import Table
@@ -63,6 +64,10 @@ def _evidence() -> "type[msgspec.Struct]":
     return ChoiceEvidence
 
 
+def _values(evidence: "ChoiceEvidence") -> Mapping[str, float]:
+    return {"confidence": evidence.probability}
+
+
 def _tables(outcomes: "Iterable[Outcome]", described: Mapping[str, Any]) -> "list[Table]":  # noqa: ARG001
     from kgprobe.probes.choices.accuracy import accuracy_tables
 
@@ -80,5 +85,6 @@ PROBE = ProbeKind(
     evidence=_evidence,
     make=_make,
     tables=_tables,
+    values=_values,
     batch=16,
 )

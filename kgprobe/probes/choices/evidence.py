@@ -72,9 +72,14 @@ class ChoiceEvidence(msgspec.Struct, frozen=True, eq=False, tag="choices", tag_f
         return float(self.confidences(0).max())
 
     @property
+    def compared(self) -> int:
+        """How many answers are compared."""
+        return len(self.choices) - len(self.apart)
+
+    @property
     def chance(self) -> float:
         """How often guessing at random is right."""
-        return 1 / (len(self.choices) - len(self.apart))
+        return 1 / self.compared
 
     def best(self, sentence: int) -> int:
         """The place of the answer of the best score in a sentence (counted from 0); of equals the first."""

@@ -2,7 +2,7 @@
 
 Section 2 and appendix F of the latent-knowledge paper; docs/methods.md, 3. :mod:`.items` has facts with their choices,
 :mod:`.prompts` writes examples, :mod:`.packing` sequences of several facts; :mod:`.probe` asks, :mod:`.evidence` keeps
-every choice, :mod:`.confidence_tables` tells accuracy and confidence of many facts.
+every choice, :mod:`.accuracy` tells of many facts.
 """
 
 from collections.abc import Iterable, Mapping
@@ -66,7 +66,7 @@ def _values(evidence: "ExampleEvidence") -> Mapping[str, float]:
 
 
 def _tables(outcomes: "Iterable[Outcome]", described: Mapping[str, Any]) -> "list[Table]":
-    from kgprobe.probes.examples.confidence_tables import example_tables
+    from kgprobe.probes.examples.accuracy import example_tables
 
     return example_tables(outcomes, described)
 

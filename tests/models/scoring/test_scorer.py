@@ -387,6 +387,27 @@ def test_beginnings_make_room_where_memory_is_short(tokenizer, monkeypatch):
     assert sum(asked) < 60
 
 
+def test_beginnings_make_room_before_batches_become_smaller(tokenizer):
+    model = random_model("llama", len(tokenizer))
+    scorer = Scorer(model, tokenizer, name="llama", ways=("packed",))
+    examples = "Tokyo is the capital of Japan, and Paris of France. " * 3
+    scorer.score([examples + PROMPTS[0]], CONTINUATIONS[:1], beginnings=[examples])
+    before = dict(scorer.explain())["tokens at once"]
+    forward, failed = model.base_model.forward, []
+
+    def forward_with_no_room_beside_what_is_kept(input_ids, **others):
+        if not failed:
+            failed.append(input_ids.numel())
+            raise RuntimeError("DefaultCPUAllocator: can't allocate memory")
+        return forward(input_ids=input_ids, **others)
+
+    model.base_model.forward = forward_with_no_room_beside_what_is_kept
+    found = scorer.score([PROMPTS[1]], CONTINUATIONS[1:2])
+    assert_close(found, expected(model, tokenizer, [0], False, PROMPTS[1:2], CONTINUATIONS[1:2]))
+    assert failed
+    assert dict(scorer.explain())["tokens at once"] == before
+
+
 def test_there_is_one_beginning_a_prompt(tokenizer, tiny_models):
     with pytest.raises(KgprobeError, match="3 prompts with 1 beginnings"):
         Scorer(tiny_models["llama"], tokenizer, name="llama").score(PROMPTS, CONTINUATIONS, beginnings=["The"])

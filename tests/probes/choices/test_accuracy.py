@@ -7,9 +7,10 @@ from hypothesis import strategies as some
 
 from kgprobe.estimates import share
 from kgprobe.models.scoring.sentences import Passage, ScoredPassages
-from kgprobe.probes.choices.accuracy import ALL, accuracy_tables
+from kgprobe.probes.choices.accuracy import accuracy_tables
 from kgprobe.probes.choices.evidence import Choice, ChoiceEvidence, ChoiceSentence
 from kgprobe.probes.choices.scores import reduced
+from kgprobe.probes.confidence_tables import ALL
 from kgprobe.probes.outcome import Outcome, Verdict, unaskable
 from kgprobe.sampling.keys import FactKey
 
@@ -38,14 +39,16 @@ def test_tables_count_what_there_is(facts: list[tuple[str, int, list[float], lis
         assert tables == {}
         return
     best = [[int(np.argmax(its)) for its in scores] for _, _, *scores in facts]
-    sure = [max(np.exp(scores[0]) / np.exp(scores[0]).sum()) for _, _, *scores in facts]
+    sure = [np.exp(scores[0]) / np.exp(scores[0]).sum() for _, _, *scores in facts]
     relations = {relation for relation, *_ in facts}
     assert {row["relation"] for row in tables["relations"]} == relations | ({ALL} if len(relations) > 1 else set())
     for row in tables["relations"]:
         its = [n for n, fact in enumerate(facts) if row["relation"] in (fact[0], ALL)]
         assert row["facts"] == len(its)
         assert row["accuracy"] == share(sum(best[n][0] == facts[n][1] for n in its), len(its))
-        assert row["mean confidence"] == pytest.approx(np.mean([sure[n] for n in its]))
+        assert row["confidence in the best"] == pytest.approx(np.mean([max(sure[n]) for n in its]))
+        assert row["in the right one"] == pytest.approx(np.mean([sure[n][facts[n][1]] for n in its]))
+        assert row["most choices"] == 3
         assert row["by guessing"] == pytest.approx(1 / 3)
     for place, row in enumerate(tables["sentences"]):
         assert row["accuracy"] == share(

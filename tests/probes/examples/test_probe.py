@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from functools import cache
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -147,12 +146,23 @@ def test_packed_facts_share_sequences_ten_at_most(loaded: Graph) -> None:
     facts = [Fact(f"x{n}", f"x{n}", "capital", f"t{n % len(CITIES)}") for n in range(90)]
     load(loaded, WrittenSource(more, facts, fingerprint="more"))
     scorer = scorer_of(positions=1024)
-    probe = probe_of(loaded, scorer, examples=4, choices=3, packed=True)
+    probe = probe_of(loaded, scorer, examples=4, choices=3, packed=True, separator=": ", between="\\n")
     outcomes = probe.ask(KEYS, [SEED])
     assert [evidence_of(one).examples for one in outcomes] == [*(4 + 5 * n for n in range(10)), 4, 9]
-    # Each sequence holds one choice of each fact, and what it holds before a fact are the facts before it.
-    for first, later in pairwise(outcomes[:10]):
-        assert LABELS[FACTS[KEYS.index(first.fact)].subject] in later.prompt
+    # Line by line: examples, and from the fourth on before every fifth a fact that was asked, with one of its choices.
+    drawn = draw_demonstrations(loaded, ["capital"], 999, SEED, AS_OF)["capital"]
+    together = {FACTS[KEYS.index(one.fact)].subject for one in outcomes[:10]}
+    shown = [f"{one.subject_label}: {one.object_label}" for one in drawn if one.subject not in together]
+    asked = [LABELS[FACTS[KEYS.index(one.fact)].subject] for one in outcomes[:10]]
+    for number, outcome in enumerate(outcomes[:10]):
+        assert outcome.prompt is not None
+        *lines, last = outcome.prompt.split("\n")
+        assert last == asked[number]
+        places = range(4, len(lines), 6)
+        for before, place in enumerate(places):
+            assert lines[place] in [f"{asked[before]}: {label}" for label in choices(evidence_of(outcomes[before]))]
+        assert len(places) == number
+        assert [line for place, line in enumerate(lines) if place not in places] == shown[: 4 + 5 * number]
     # What does not fit into the context with ten is asked with fewer.
     short = probe_of(loaded, scorer_of(positions=256), examples=4, choices=3, packed=True)
     sizes = [evidence_of(one).examples for one in short.ask(KEYS, [SEED])]
