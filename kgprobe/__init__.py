@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from kgprobe.graph.subgraphs import facts_of, neighbourhood
     from kgprobe.library.comparing import check_forgetting, compare, compare_runs, find_gap, open_result
     from kgprobe.library.demo import run_demo
+    from kgprobe.library.example_studies import study_examples, study_noise, study_prompting
     from kgprobe.library.loading import load
     from kgprobe.library.measure_studies import study_calibration, study_robustness
     from kgprobe.library.measuring import measure, open_measurement
@@ -51,6 +52,11 @@ _DOOR = {
         "open_result",
     ),
     "kgprobe.library.demo": ("run_demo",),
+    "kgprobe.library.example_studies": (
+        "study_examples",
+        "study_noise",
+        "study_prompting",
+    ),
     "kgprobe.library.loading": ("load",),
     "kgprobe.library.measure_studies": (
         "study_calibration",
@@ -127,6 +133,9 @@ __all__ = [  # noqa: RUF022 (as one meets them)
     "study_distractors",
     "study_sentences",
     "study_sizes",
+    "study_examples",
+    "study_prompting",
+    "study_noise",
     "study_robustness",
     "study_calibration",
     "study_sampling",

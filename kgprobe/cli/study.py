@@ -23,6 +23,7 @@ from kgprobe.cli.options import (
     json_option,
     model_option,
     models_option,
+    relations_option,
     seed_option,
 )
 from kgprobe.cli.probe import tell_missing
@@ -33,7 +34,10 @@ from kgprobe.library.options import (
     SENTENCES_DEFAULTS,
     SIZES_DEFAULTS,
     STRATEGIES_DEFAULTS,
+    ExampleCountsOptions,
     MeasuresOptions,
+    NoiseOptions,
+    PromptingOptions,
     ReplayOptions,
     SyntheticOptions,
 )
@@ -125,6 +129,70 @@ def sizes(models: tuple[str, ...], asked: FactsAsked, given: dict[str, Any], com
 
     with open_graph(common.graph, ask_password=ask_password) as graph, measuring("Measuring") as watch:
         result = study_sizes(graph, models, open_model=opened, watch=watch, **_about(asked, common), **given)
+    show(result, common.as_json, full)
+
+
+@study.command(cls=OptionsFirst)
+@model_option()
+@facts_options
+@given_options((None, ExampleCountsOptions))
+@full_option
+@common_options
+def examples(model: str, asked: FactsAsked, given: dict[str, Any], common: Common, full: bool) -> None:
+    """How many examples are enough for `kgprobe probe examples`: accuracy by their number.
+
+    Facts and choices stay the same; the examples are drawn several times. Tells the least number that reaches 95% of
+    the accuracy after the most.
+    """
+    from kgprobe.library.example_studies import study_examples
+
+    _study_facts(study_examples, model, asked, common, given, full)
+
+
+@study.command(cls=OptionsFirst)
+@model_option()
+@facts_options
+@given_options((None, PromptingOptions))
+@full_option
+@common_options
+def prompting(model: str, asked: FactsAsked, given: dict[str, Any], common: Common, full: bool) -> None:
+    """Does it matter how one asks: examples with other separators, packed, in sentences, or sentences alone.
+
+    The same facts are asked with the same choices in each way; relations need a cloze sentence.
+    """
+    from kgprobe.library.example_studies import study_prompting
+
+    _study_facts(study_prompting, model, asked, common, given, full)
+
+
+@study.command(cls=OptionsFirst)
+@model_option()
+@relations_option("Make sequences of this relation only, by its id or a name; repeatable.")
+@given_options((None, NoiseOptions))
+@full_option
+@common_options
+def noise(model: str, relations: tuple[str, ...], given: dict[str, Any], common: Common, full: bool) -> None:
+    """What unknown and incorrect examples do to those that follow: the objects' probability by position.
+
+    Sequences of examples are given to the model as they are, and with some of them replaced: by facts of invented
+    subjects, or by wrong objects; spread, or in one block.
+    """
+    from kgprobe.library.example_studies import study_noise
+    from kgprobe.servers.opening import open_graph
+
+    with open_models({}) as models, open_graph(common.graph, ask_password=ask_password) as graph:
+        opened = open_asked(models, model)
+        with counting(f"Measuring {model}", "sequences") as watch:
+            result = study_noise(
+                graph,
+                opened,
+                relations=relations,
+                seed=common.seed,
+                as_of=common.as_of,
+                models=models,
+                watch=watch,
+                **given,
+            )
     show(result, common.as_json, full)
 
 

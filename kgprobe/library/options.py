@@ -141,3 +141,37 @@ class ReplayOptions:
     max_degree: int = option(1_000, "Entities with more facts do not propagate.", minimum=1)
     repetitions: int = option(5, "Of each replay.", minimum=2)
     hardest: int = option(100, "Facts to look at as the hardest.", minimum=1)
+
+
+@dataclass(frozen=True, slots=True)
+class ExampleCountsOptions:
+    """How the number of examples is studied."""
+
+    counts: tuple[int, ...] = option(
+        (1, 2, 5, 10, 20, 50), "So many examples before a fact; repeatable.", minimum=1, flag="examples"
+    )
+    draws: int = option(5, "Draw the examples so many times, each by a seed of its own.", minimum=1)
+    choices: int = option(100, "Objects to choose from, the right one among them.", minimum=2)
+
+
+@dataclass(frozen=True, slots=True)
+class PromptingOptions:
+    """Which ways of asking are compared."""
+
+    separators: tuple[str, ...] = option(
+        (": ", " = "),
+        "Also ask with this between a subject and its object; repeatable.",
+        flag="separator",
+        metavar="TEXT",
+    )
+    examples: int = option(50, "Facts of the relation that stand before the one asked.", minimum=1)
+    choices: int = option(100, "Objects to choose from, the right one among them.", minimum=2)
+
+
+@dataclass(frozen=True, slots=True)
+class NoiseOptions:
+    """What the sequences with unknown and incorrect examples are like."""
+
+    sequences: int = option(20, "Sequences to make; relations take turns.", minimum=1)
+    length: int = option(200, "Examples in a sequence; fewer where the model's context ends.", minimum=4)
+    replaced: int = option(40, "How many of them are replaced.", minimum=1)

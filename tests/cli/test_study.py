@@ -15,8 +15,11 @@ from kgprobe.library.options import (
     SENTENCES_DEFAULTS,
     SIZES_DEFAULTS,
     STRATEGIES_DEFAULTS,
+    ExampleCountsOptions,
     MeasuresOptions,
     Measuring,
+    NoiseOptions,
+    PromptingOptions,
     ReplayOptions,
     SyntheticOptions,
 )
@@ -34,6 +37,9 @@ OPTIONS = {
     "robustness": (MeasuresOptions,),
     "calibration": (MeasuresOptions,),
     "sampling": (ReplayOptions, SyntheticOptions),
+    "examples": (ExampleCountsOptions,),
+    "prompting": (PromptingOptions,),
+    "noise": (NoiseOptions,),
 }
 # What a call takes for the probe's options by itself.
 DEFAULTS = {

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kgprobe.models.scoring.scorer import Scorer
-from kgprobe.models.scoring.tokens import TokenizedPrompt, encode, encode_from, no_unicode, not_unicode
+from kgprobe.models.scoring.tokens import TokenizedPrompt, encode, encode_from, encode_spans, no_unicode, not_unicode
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -99,6 +99,47 @@ def score_passages(
         )
         for one in found
     ]
+
+
+def score_spans(scorer: Scorer, text: str, spans: Sequence[tuple[int, int]]) -> ScoredPassages:
+    """The log-probability of each of some spans of one text, given all that stands before it, in one pass.
+
+    Args:
+        text: Unicode.
+        spans: ranges of its characters, the first and the one after the last. What is scored of each are the tokens
+            that hold its characters.
+
+    Returns:
+        one value a span; a reason for one that no token holds, before which nothing stands, or that stands where the
+        model takes nothing in any more.
+
+    Raises:
+        KgprobeError: the model's probabilities are no numbers, the text does not fit in memory, or the tokenizer does
+            not tell which characters a token holds.
+    """
+    ids, ranges = encode_spans(scorer.tokenizer, text, spans)
+    context = (*scorer.leading, *ids)
+    places = [(len(scorer.leading) + first, len(scorer.leading) + after) for first, after in ranges]
+    reasons = {}
+    for number, (first, after) in enumerate(places):
+        if first == after:
+            reasons[number] = "it tokenizes to nothing"
+        elif not first:
+            reasons[number] = "nothing stands before it"
+        elif scorer.max_tokens is not None and after - 1 > scorer.max_tokens:
+            reasons[number] = f"it ends behind the {scorer.max_tokens} tokens that the model takes in"
+    taken = [place for number, place in enumerate(places) if number not in reasons]
+    last = max((after for _, after in taken), default=0)
+    prompt = TokenizedPrompt(
+        context[:last], tuple(first for first, _ in taken), tuple(context[first:after] for first, after in taken)
+    )
+    values = np.full(len(spans), np.nan)
+    tokens = np.zeros(len(spans), dtype=np.int64)
+    kept = [number for number in range(len(spans)) if number not in reasons]
+    (scored,) = scorer.score_tokenized([prompt])
+    values[kept] = scored.values
+    tokens[kept] = [after - first for first, after in taken]
+    return ScoredPassages(values, tokens, reasons)
 
 
 @dataclass(frozen=True, slots=True)

@@ -151,6 +151,40 @@ def encode_from(
     Raises:
         KgprobeError: the tokenizer does not tell which characters its tokens hold.
     """
+    backend = _telling_places(tokenizer)
+    found = []
+    for encoding, span in zip(backend.encode_batch(texts, add_special_tokens=False), spans, strict=True):
+        tokens = (encoding.char_to_token(place) for place in range(*span))
+        found.append((encoding.ids, next((token for token in tokens if token is not None), None)))
+    return found
+
+
+def encode_spans(
+    tokenizer: "PreTrainedTokenizerBase", text: str, spans: Sequence[tuple[int, int]]
+) -> tuple[list[int], list[tuple[int, int]]]:
+    """A text as :func:`encode` gives it, and the tokens that hold each of some spans.
+
+    Args:
+        text: Unicode.
+        spans: ranges of its characters, the first and the one after the last; none is white space alone.
+
+    Returns:
+        its ids; and for each span its first token, which may begin before it, and the one after its last, which may
+        end behind it. Of a span that no token holds, an empty range.
+
+    Raises:
+        KgprobeError: the tokenizer does not tell which characters its tokens hold.
+    """
+    encoding = _telling_places(tokenizer).encode(text, add_special_tokens=False)
+    ranges = []
+    for span in spans:
+        held = [token for place in range(*span) if (token := encoding.char_to_token(place)) is not None]
+        ranges.append((min(held), max(held) + 1) if held else (0, 0))
+    return list(encoding.ids), ranges
+
+
+def _telling_places(tokenizer: "PreTrainedTokenizerBase") -> Any:
+    """The part of a fast tokenizer that tells which characters a token holds."""
     backend = getattr(tokenizer, "backend_tokenizer", None)
     if backend is None:
         raise KgprobeError(
@@ -158,11 +192,7 @@ def encode_from(
             " answer begins in a sentence. Whole sentences can be scored; so can a model with a fast tokenizer."
         )
     _take_as_is(backend)
-    found = []
-    for encoding, span in zip(backend.encode_batch(texts, add_special_tokens=False), spans, strict=True):
-        tokens = (encoding.char_to_token(place) for place in range(*span))
-        found.append((encoding.ids, next((token for token in tokens if token is not None), None)))
-    return found
+    return backend
 
 
 def not_unicode(texts: Sequence[str]) -> set[int]:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from kgprobe.tables import Table
 
 # What stands before the choices.
-PROMPTS = ("examples", "sentences")
+PROMPTS = ("examples", "sentences", "both")
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,8 +42,15 @@ class ExampleOptions:
     )
     prompt: str = option(
         "examples",
-        "What stands before the choices: examples, or a cloze sentence of the relation alone, to compare with.",
+        "What stands before the choices: examples, or a cloze sentence of the relation alone, to compare with; or both,"
+        " examples that are each put in the relation's first cloze sentence.",
         choices=PROMPTS,
+    )
+    examples_seed: int | None = option(
+        None,
+        "Draw the examples by this seed, and only them: how much does it matter which they are?",
+        minimum=0,
+        shown_default="as all else",
     )
 
 

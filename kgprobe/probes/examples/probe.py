@@ -7,9 +7,10 @@ once.
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any
 
+from kgprobe.errors import ArgumentError
 from kgprobe.graph.client import Graph
 from kgprobe.intervals import first_day
 from kgprobe.models.scoring.scorer import Scored, Scorer
@@ -26,6 +27,7 @@ from kgprobe.sampling.demonstrations import Demonstration, demonstrations_for, d
 from kgprobe.sampling.facts import askable_relations, describe_facts
 from kgprobe.sampling.keys import FactKey
 from kgprobe.sampling.negatives import Negatives
+from kgprobe.verbalize.sentences import Cloze, object_continuations
 from kgprobe.verbalize.tense import has_ended
 
 # Of other objects, so many more are drawn, since of several with one label one is taken.
@@ -48,13 +50,18 @@ class ExampleProbe:
 
         Raises:
             UnknownNameError: a relation that was named is not active, or has no cloze sentence where one is needed.
+            ArgumentError: facts are to be packed, and not behind examples alone.
             KgprobeError: there is none.
         """
+        if options.packed and options.prompt != "examples":
+            raise ArgumentError("packed", f"goes with the prompt examples, not with {options.prompt}.")
         self._clozes = (
             ClozeItems(graph, as_of, sentences=1, relations=relations) if options.prompt == "sentences" else None
         )
-        self.relations: Sequence[str] = (
-            list(askable_relations(graph, wanted=relations)) if self._clozes is None else self._clozes.relations
+        rows = askable_relations(graph, [] if options.prompt == "examples" else ["clozes"], relations)
+        self.relations: Sequence[str] = list(rows)
+        self._templates = (
+            {relation: row["clozes"][0] for relation, row in rows.items()} if options.prompt == "both" else {}
         )
         self._graph = graph
         self._scorer = scorer
@@ -71,6 +78,8 @@ class ExampleProbe:
         if self._clozes is not None:
             # Of examples nothing is left then.
             asked = {"choices": self._options.choices, "prompt": self._options.prompt, **self._clozes.describe()}
+        if self._templates:
+            asked["templates"] = self._templates
         return {
             "model": self._scorer.name,
             "scorer": self._scorer.describe(),
@@ -82,8 +91,8 @@ class ExampleProbe:
     def ask(self, facts: Sequence[FactKey], seed: Sequence[int]) -> list[Outcome]:
         """One outcome a fact; see :class:`~kgprobe.probes.outcome.Probe`.
 
-        Examples follow from the seed's first number, choices from all of it. Where facts are packed, those of a
-        relation that are asked together share sequences.
+        Examples follow from the seed's first number, or from a seed of their own, choices from all of it. Where facts
+        are packed, those of a relation that are asked together share sequences.
 
         Cost: one scan of the graph's facts for a new seed; then the drawing of the choices and one scoring of them.
         """
@@ -129,12 +138,34 @@ class ExampleProbe:
         return None if item.others else "its relation has no other object to choose from"
 
     def _demonstrations_of(self, seed: Sequence[int]) -> dict[str, list[Demonstration]]:
-        first = seed[0]
+        first = seed[0] if self._options.examples_seed is None else self._options.examples_seed
         if first not in self._demonstrations:
             count = self._options.examples + (EVERY * (FACTS - 1) if self._options.packed else 0) + _SPARE
             # Rounds and measurements stay with one.
-            self._demonstrations = {first: draw_demonstrations(self._graph, self.relations, count, first, self._as_of)}
+            drawn = draw_demonstrations(self._graph, self.relations, count, first, self._as_of)
+            self._demonstrations = {first: {relation: self._worded(relation, its) for relation, its in drawn.items()}}
         return self._demonstrations[first]
+
+    def _worded(self, relation: str, demonstrations: list[Demonstration]) -> list[Demonstration]:
+        """Demonstrations as they are written: by names alone, or in a sentence."""
+        return [
+            replace(
+                one,
+                subject_label=self._subject(relation, one.subject_label),
+                object_label=self._objects(relation, [one.object_label])[0],
+            )
+            for one in demonstrations
+        ]
+
+    def _subject(self, relation: str, label: str) -> str:
+        template = self._templates.get(relation)
+        return label if template is None else Cloze(template, label).prompt
+
+    def _objects(self, relation: str, labels: Sequence[str]) -> Sequence[str]:
+        template = self._templates.get(relation)
+        if template is None:
+            return labels
+        return [text for label in labels for text in object_continuations(template, [label])]
 
     def _after_sentences(self, items: Sequence[ChoiceItem], clozes: Sequence[ClozeItem]) -> Iterator[Outcome]:
         sentences = [cloze.clozes[0] for cloze in clozes]
@@ -151,7 +182,10 @@ class ExampleProbe:
         self, items: Sequence[ChoiceItem], demonstrations: dict[str, list[Demonstration]]
     ) -> Iterator[Outcome]:
         prompts = [self._prompt(item, demonstrations[item.fact.relation]) for item in items]
-        continuations = [item.labels if prompt.examples else [] for item, prompt in zip(items, prompts, strict=True)]
+        continuations = [
+            self._objects(item.fact.relation, item.labels) if prompt.examples else []
+            for item, prompt in zip(items, prompts, strict=True)
+        ]
         scored = self._scorer.score(
             [prompt.text for prompt in prompts],
             continuations,
@@ -163,9 +197,10 @@ class ExampleProbe:
 
     def _prompt(self, item: ChoiceItem, demonstrations: Sequence[Demonstration]) -> Prompt:
         """As many examples as the relation and the context have, at most those that are wanted."""
-        subject = item.fact.subject_label
+        relation = item.fact.relation
+        subject = self._subject(relation, item.fact.subject_label)
         fitting_ones = demonstrations_for([item.fact], demonstrations, self._options.examples)
-        tail = self._layout.example(subject, max(item.labels, key=len))
+        tail = self._layout.example(subject, max(self._objects(relation, item.labels), key=len))
         count = fitting(
             len(fitting_ones), lambda count: self._room.has_for(self._layout.examples(fitting_ones[:count]), tail)
         )
