@@ -113,7 +113,7 @@ def main(
 ) -> None:
     """What in-context estimation of facts costs, sampling included."""
     with ending_in_order(), open_graph(graph) as opened:
-        scorer = load_model(model).scorer()
+        scorer = load_model(model).local_scorer()
         options = PROBE.options_from({"examples": examples})
         probe = ExampleProbe(opened, scorer, options, as_of=AS_OF, relations=relation_ids(opened, relations))
         rows = measure(opened, scorer, probe, facts, batch, seed)

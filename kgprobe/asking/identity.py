@@ -13,11 +13,12 @@ import msgspec
 
 from kgprobe import __version__
 
-_VERSIONS = "versions"
+# What is told of an asking and may be another the next time.
+_PASSING = frozenset(("versions", "handshake"))
 
 
 def identity_of(described: Mapping[str, Any]) -> dict[str, Any]:
-    """What is described without versions, with dotted names; values as JSON has them."""
+    """What is described without versions and handshakes, with dotted names; values as JSON has them."""
     return dict(_flat(msgspec.json.decode(msgspec.json.encode(described))))
 
 
@@ -45,7 +46,7 @@ def versions() -> dict[str, str]:
 def _flat(value: Mapping[str, Any], prefix: str = "") -> "list[tuple[str, Any]]":
     flat: list[tuple[str, Any]] = []
     for key, inner in value.items():
-        if key == _VERSIONS:
+        if key in _PASSING:
             continue
         if isinstance(inner, Mapping):
             flat += _flat(inner, f"{prefix}{key}.")

@@ -28,7 +28,7 @@ _EXPLAINED = "kgprobe.explained"
 _LOCAL = "kgprobe.local"
 
 _SCORES = "demo, hf:NAME of the Hugging Face hub, or hf:./folder with a model in it"
-_ANSWERS = f"{_SCORES}; where text is answered also openai:NAME, or openai:NAME@URL of a server"
+_BEHIND_API = f"{_SCORES}; also openai:NAME, or openai:NAME@URL of a server"
 
 
 def together(
@@ -193,15 +193,15 @@ def ask_password(prompt: str) -> str:
     return str(click.prompt(prompt, hide_input=True, err=True))
 
 
-def model_option(answers: bool = False) -> Callable[[Command], Command]:
+def model_option(api: bool = False) -> Callable[[Command], Command]:
     """``--model`` with ``--explain`` and :func:`local_options`: which model is asked.
 
     Args:
-        answers: whether it is asked for text, so that it may be behind an API.
+        api: whether it may be behind an API.
     """
 
     def decorate(command: Command) -> Command:
-        help_ = f"{_ANSWERS if answers else _SCORES}."
+        help_ = f"{_BEHIND_API if api else _SCORES}."
         return cloup.option("--model", required=True, metavar="SPEC", help=help_)(
             explain_option(local_options(command))
         )
@@ -209,12 +209,12 @@ def model_option(answers: bool = False) -> Callable[[Command], Command]:
     return decorate
 
 
-def models_option(about: str, answers: bool = False) -> Callable[[Command], Command]:
+def models_option(about: str, api: bool = False) -> Callable[[Command], Command]:
     """``--model``, once for each model, with ``--explain`` and :func:`local_options`.
 
     Args:
         about: what several are for.
-        answers: whether they are asked for text, so that they may be behind an API.
+        api: whether they may be behind an API.
     """
 
     def decorate(command: Command) -> Command:
@@ -224,7 +224,7 @@ def models_option(about: str, answers: bool = False) -> Callable[[Command], Comm
             required=True,
             multiple=True,
             metavar="SPEC",
-            help=f"{_ANSWERS if answers else _SCORES}. {about}",
+            help=f"{_BEHIND_API if api else _SCORES}. {about}",
         )(explain_option(local_options(command)))
 
     return decorate

@@ -51,12 +51,10 @@ def probe() -> None:
 
 
 def _command(kind: ProbeKind) -> click.Command:
-    answers = kind.asks == "answers"
-
-    @model_option(answers)
+    @model_option(api=True)
     @facts_options
     @given_options((f"Options of {kind.name}", kind.options), defaults=kind.measured)
-    @given_options(*([("Models behind an API", ApiLimits)] if answers else []), argument="api")
+    @given_options(("Models behind an API", ApiLimits), argument="api")
     @cloup.option(
         "--batch", type=click.IntRange(min=1), default=kind.batch, show_default=True, help="Facts asked together."
     )

@@ -57,7 +57,7 @@ def _titled(name: str) -> tuple[str, type]:
 def _begin() -> click.Command:
     names = list(PROBES.names())
 
-    @models_option("Repeat it to ask several models.", answers=True)
+    @models_option("Repeat it to ask several models.", api=True)
     @given_options((None, RoundsOptions), argument="how")
     @cloup.option(
         "--probe", type=click.Choice(names), default=_FIRST, show_default=True, help=f"How facts are asked. {_asked()}"

@@ -185,7 +185,7 @@ def _measures(
     n = options.distractors
     tools = Tools(
         graph,
-        asked.scorer(),
+        asked.local_scorer(),
         as_of,
         seed,
         tuple(sorted(set(options.beams))),
@@ -213,4 +213,4 @@ def _encoder(spec: str, models: Models) -> Encoder:
 
 
 def _grader(spec: str, asked: Model, models: Models) -> Grader:
-    return local_grader((asked if spec == asked.name else models.open(spec)).scorer())
+    return local_grader((asked if spec == asked.name else models.open(spec)).local_scorer())

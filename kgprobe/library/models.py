@@ -42,7 +42,14 @@ def models_within(
     prices = Prices(limits.price_in or 0.0, limits.price_out or 0.0) if priced else None
     return Models(
         local=local,
-        api=ApiOptions(limits.concurrency, limits.timeout, prices=prices, refresh=limits.refresh),
+        api=ApiOptions(
+            limits.concurrency,
+            limits.timeout,
+            prices=prices,
+            refresh=limits.refresh,
+            tokenizer=limits.tokenizer,
+            scoring_way=limits.scoring_way,
+        ),
         spending=Spending(max_tokens=limits.max_tokens, max_cost=limits.max_cost),
         load=load,
     )

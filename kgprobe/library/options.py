@@ -83,6 +83,18 @@ class ApiLimits:
     price_in: float | None = option(None, "Of a million tokens of prompts.", minimum=0, metavar="MONEY")
     price_out: float | None = option(None, "Of a million tokens of answers.", minimum=0, metavar="MONEY")
     refresh: bool = option(False, "Ask an API again for what it has answered before: its model is another.")
+    tokenizer: str | None = option(
+        None,
+        "The model whose tokenizer an API's server has, such as hf:OWNER/NAME, where names are scored.",
+        metavar="SPEC",
+        shown_default="ask the server for tokens",
+    )
+    scoring_way: str | None = option(
+        None,
+        "How an API is asked for log-probabilities.",
+        choices=("token_ids", "n_probs", "token_ids_logprob", "echo", "echo_text"),
+        shown_default="find out",
+    )
 
 
 @dataclass(frozen=True, slots=True)

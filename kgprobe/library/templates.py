@@ -193,7 +193,7 @@ def _written(
     opened = Models().open(model)
     return write_by_model(
         graph,
-        opened.scorer(),
+        opened.local_scorer(),
         opened.name,
         asked,
         known,

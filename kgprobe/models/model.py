@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from kgprobe.errors import ArgumentError
 from kgprobe.models.api.spending import Spending
 from kgprobe.models.local_options import LocalOptions
-from kgprobe.models.spec import absolute_spec, check_local, is_api, load_scorer, no_probabilities, wrap_scorer
+from kgprobe.models.spec import absolute_spec, check_local, is_api, load_scorer, load_tokenizer, no_weights, wrap_scorer
 
 if TYPE_CHECKING:
     from peft import PeftModel
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from kgprobe.models.api.cache import AnswerCache
     from kgprobe.models.api.options import ApiOptions
     from kgprobe.models.generating.generator import Generator
+    from kgprobe.models.scoring.contract import TextScorer
     from kgprobe.models.scoring.scorer import Scorer
 
 # Continuations that a model need not be asked about again, some 200 bytes each.
@@ -46,8 +47,8 @@ class Model:
         self,
         name: str,
         *,
-        scorer: "Scorer | None" = None,
-        open_scorer: "Callable[[], Scorer] | None" = None,
+        scorer: "TextScorer | None" = None,
+        open_scorer: "Callable[[], TextScorer] | None" = None,
         generator: "Generator | None" = None,
         local: LocalOptions | None = None,
         close: Callable[[], None] = lambda: None,
@@ -69,19 +70,34 @@ class Model:
         self._generator = generator
         self._close = close
 
-    def scorer(self) -> "Scorer":
+    def scorer(self) -> "TextScorer":
         """What scores; the same each time.
 
-        Cost: the first time, the model is loaded and checked.
+        Cost: the first time, the model is loaded and checked; behind an API, its server is.
 
         Raises:
-            KgprobeError: it is behind an interface that gives no probabilities, or it cannot be loaded.
+            KgprobeError: it is behind an interface that gives no probabilities to rely on, or it cannot be loaded.
         """
         if self._scorer is None:
             if self._open_scorer is None:
-                raise no_probabilities(self.name)
+                raise no_weights(self.name)
             self._scorer = self._open_scorer()
         return self._scorer
+
+    def local_scorer(self) -> "Scorer":
+        """What scores, with the weights that do it, for what else is to be done with them.
+
+        Raises:
+            KgprobeError: it is behind an API, or it cannot be loaded.
+        """
+        from kgprobe.models.scoring.scorer import Scorer
+
+        if is_api(self.name):
+            raise no_weights(self.name)
+        scorer = self.scorer()
+        if not isinstance(scorer, Scorer):
+            raise no_weights(self.name)
+        return scorer
 
     def generator(self) -> "Generator":
         """What answers; the same each time, and around the same weights as the scorer.
@@ -94,7 +110,7 @@ class Model:
         if self._generator is None:
             from kgprobe.models.generating.local import LocalGenerator
 
-            self._generator = LocalGenerator(self.scorer())
+            self._generator = LocalGenerator(self.local_scorer())
         return self._generator
 
     def refresh(self) -> bool:
@@ -250,7 +266,7 @@ class Models:
         """Have a model that was opened elsewhere stand for its name; it stays its owner's to close."""
         self._models[model.name] = model
 
-    def scorer(self, spec: str) -> "Scorer":
+    def scorer(self, spec: str) -> "TextScorer":
         """What scores by that model."""
         return self.open(spec).scorer()
 
@@ -287,12 +303,24 @@ class Models:
 
 def _behind_api(spec: str, api: "ApiOptions | None", spending: Spending | None, cache: "AnswerCache | None") -> Model:
     from kgprobe.models.api.address import find_address
+    from kgprobe.models.api.asking import Asker
     from kgprobe.models.api.generator import ApiGenerator
+    from kgprobe.models.api.options import ApiOptions
+    from kgprobe.models.api.scorer import ApiScorer
 
     address = find_address(spec)
     answers = _own_cache() if cache is None else cache
     generator = ApiGenerator(address, api, spending=spending, cache=answers)
-    return Model(spec, generator=generator, close=answers.close if cache is None else lambda: None)
+
+    def open_scorer() -> ApiScorer:
+        options = api or ApiOptions()
+        tokenizer = None if options.tokenizer is None else load_tokenizer(options.tokenizer)
+        asker = Asker(address, options, spending=generator.spending, cache=answers)
+        return ApiScorer(asker, tokenizer, way=options.scoring_way, tokenizer_name=options.tokenizer)
+
+    return Model(
+        spec, generator=generator, open_scorer=open_scorer, close=answers.close if cache is None else lambda: None
+    )
 
 
 def _own_cache() -> "AnswerCache":

@@ -215,10 +215,29 @@ def is_api(spec: str) -> bool:
     return spec.startswith("openai:")
 
 
-def no_probabilities(spec: str) -> KgprobeError:
-    """What is raised where a model behind an API is to score."""
+def load_tokenizer(spec: str) -> "PreTrainedTokenizerBase":
+    """The tokenizer of the model of that name; errors as of :func:`load_scorer`."""
+    import transformers
+
+    origin = _origin(spec, None)
+    try:
+        with _quiet():
+            tokenizer: PreTrainedTokenizerBase = transformers.AutoTokenizer.from_pretrained(
+                origin.place, trust_remote_code=False, **origin.options
+            )
+    # As various as what can be wrong with files.
+    except Exception as error:
+        raise KgprobeError(
+            f"The tokenizer of {spec} could not be loaded: {_first_line(error)}{_way_out(error)}"
+        ) from error
+    return tokenizer
+
+
+def no_weights(spec: str) -> KgprobeError:
+    """What is raised where the weights of a model behind an API are needed."""
     return KgprobeError(
-        f"{spec} cannot score: its interface gives no probabilities of chosen texts. Models that can: {_SPECS}."
+        f"{spec} cannot do this: it is behind an API, which gives log-probabilities of chosen texts at most, and this"
+        f" needs the model itself. Models that can: {_SPECS}."
     )
 
 
@@ -249,7 +268,7 @@ def check_local(spec: str, revision: str | None = None) -> None:
     refuse_half_characters(spec)
     kind, _, name = spec.partition(":")
     if kind == "openai" and name:
-        raise no_probabilities(spec)
+        raise no_weights(spec)
     if spec != "demo" and (kind != "hf" or not name):
         raise UnknownNameError(
             f"There is no model {spec!r}; what would be one: {_SPECS}. Where text is answered, and nothing scored, also"

@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from kgprobe.errors import KgprobeError
-from kgprobe.models.scoring.scorer import Scorer
+from kgprobe.models.scoring.contract import TextScorer
 from kgprobe.search.exploration import Exploration, Floats
 from kgprobe.search.label_trie import Integers
 
@@ -67,7 +67,7 @@ Admit = Callable[[Sequence[tuple[int, Integers]]], Sequence[Integers]]
 
 
 def find(
-    scorer: Scorer,
+    scorer: TextScorer,
     explorations: Sequence[Exploration],
     searches: Sequence[Search],
     count: int,
@@ -118,7 +118,7 @@ def _advance(
     return waiting
 
 
-def _evaluate(scorer: Scorer, explorations: Sequence[Exploration], numbers: Sequence[int]) -> None:
+def _evaluate(scorer: TextScorer, explorations: Sequence[Exploration], numbers: Sequence[int]) -> None:
     end = scorer.end_token()
     trees: list[Tree] = []
     places: dict[int, tuple[int, Integers]] = {}

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from kgprobe.graph.client import Graph
-from kgprobe.models.scoring.scorer import Scorer
+from kgprobe.models.scoring.contract import TextScorer
 from kgprobe.models.scoring.tokens import TokenizedPrompt
 from kgprobe.progress import share_counter
 from kgprobe.sampling.distractors import Distractor, admissible
@@ -73,7 +73,7 @@ class OptimalDistractors:
     def __init__(
         self,
         graph: Graph,
-        scorer: Scorer,
+        scorer: TextScorer,
         *,
         exact: bool,
         max_prefixes: int = 2_000,

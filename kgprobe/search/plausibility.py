@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import logsumexp
 
-from kgprobe.models.scoring.scorer import Scored, Scorer
+from kgprobe.models.scoring.contract import TextScorer
+from kgprobe.models.scoring.scorer import Scored
 from kgprobe.progress import share_counter
 from kgprobe.verbalize.sentences import Cloze
 
@@ -31,7 +32,7 @@ class Candidates:
     names: Sequence[Names]
 
 
-def log_plausibilities(scorer: Scorer, asked: Sequence[Candidates], *, ends_batch: bool = False) -> list[Scored]:
+def log_plausibilities(scorer: TextScorer, asked: Sequence[Candidates], *, ends_batch: bool = False) -> list[Scored]:
     """Log Pl of every candidate after its sentence.
 
     Since it is a sum over all of an entity's names, there is none where the model cannot take one of them.

@@ -17,7 +17,7 @@ from kgprobe.verbalize.tense import speaks_of_today
 
 if TYPE_CHECKING:
     from kgprobe.graph.client import Graph
-    from kgprobe.models.scoring.scorer import Scorer
+    from kgprobe.models.scoring.contract import TextScorer
     from kgprobe.sampling.distractors import Distractor, Retriever
     from kgprobe.sampling.facts import AskedFact
     from kgprobe.sampling.temporal import TemporalDistractors
@@ -89,13 +89,13 @@ class StrategyKind:
     name: str
     summary: str
     asks_model: bool
-    make: "Callable[[Graph, Scorer | None, StrategyOptions], Strategy]"
+    make: "Callable[[Graph, TextScorer | None, StrategyOptions], Strategy]"
 
 
 STRATEGIES: Register[StrategyKind] = Register("kgprobe.strategies", "strategy")
 
 
-def make_strategy(name: str, graph: "Graph", scorer: "Scorer | None", options: StrategyOptions) -> Strategy:
+def make_strategy(name: str, graph: "Graph", scorer: "TextScorer | None", options: StrategyOptions) -> Strategy:
     """The strategy of that name.
 
     Raises:
@@ -168,26 +168,26 @@ class _OfTheModel:
         ]
 
 
-def _random(graph: "Graph", _: "Scorer | None", _options: StrategyOptions) -> Strategy:
+def _random(graph: "Graph", _: "TextScorer | None", _options: StrategyOptions) -> Strategy:
     from kgprobe.sampling.distractors import RandomDistractors
 
     return _OfTheGraph(RandomDistractors(graph))
 
 
-def _semantic(graph: "Graph", _: "Scorer | None", options: StrategyOptions) -> Strategy:
+def _semantic(graph: "Graph", _: "TextScorer | None", options: StrategyOptions) -> Strategy:
     from kgprobe.sampling.semantic import SemanticDistractors
 
     return _OfTheGraph(SemanticDistractors(graph, options.weighting))
 
 
-def _temporal_semantic(graph: "Graph", _: "Scorer | None", options: StrategyOptions) -> Strategy:
+def _temporal_semantic(graph: "Graph", _: "TextScorer | None", options: StrategyOptions) -> Strategy:
     from kgprobe.sampling.temporal import TemporalDistractors
 
     return _OfTheTense(TemporalDistractors(graph, options.as_of, options.weighting))
 
 
-def _optimal(exact: bool) -> "Callable[[Graph, Scorer | None, StrategyOptions], Strategy]":
-    def make(graph: "Graph", scorer: "Scorer | None", options: StrategyOptions) -> Strategy:
+def _optimal(exact: bool) -> "Callable[[Graph, TextScorer | None, StrategyOptions], Strategy]":
+    def make(graph: "Graph", scorer: "TextScorer | None", options: StrategyOptions) -> Strategy:
         from kgprobe.search.optimal_distractors import OptimalDistractors
 
         if scorer is None:

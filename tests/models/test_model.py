@@ -90,7 +90,7 @@ def test_a_local_model_is_loaded_once_and_when_it_is_needed(folder: Path, monkey
     assert not made.refresh()
 
 
-def test_a_model_behind_an_api_answers_and_does_not_score() -> None:
+def test_a_model_behind_an_api_answers_and_scores_only_where_it_tells_probabilities() -> None:
     spending = Spending(max_tokens=1000)
     with FaultProxy() as proxy:
         with load_model(f"openai:m@{proxy.url}", api=ApiOptions(concurrency=2), spending=spending) as made:
@@ -98,7 +98,7 @@ def test_a_model_behind_an_api_answers_and_does_not_score() -> None:
             assert isinstance(generator, ApiGenerator)
             assert generator is made.generator()
             (first,) = generator.answer([Request("Why?", 8)])
-            with pytest.raises(KgprobeError, match="cannot score: its interface gives no probabilities"):
+            with pytest.raises(KgprobeError, match="does not tell its tokens"):
                 made.scorer()
             assert not made.refresh()
         assert spending.tokens > 0

@@ -84,7 +84,7 @@ def test_an_unknown_form_says_what_would_be_right(spec):
 
 
 def test_an_interface_without_probabilities_cannot_score():
-    with pytest.raises(KgprobeError, match="openai:gpt-4o cannot score"):
+    with pytest.raises(KgprobeError, match="openai:gpt-4o cannot do this: it is behind an API"):
         load_scorer("openai:gpt-4o")
 
 

@@ -12,6 +12,8 @@ from kgprobe.waiting import retry_after
 _PASSING = frozenset((408, 409, 425, 429))
 # Whatever is asked, the answer will be the same.
 _FATAL = frozenset((401, 402, 403, 404, 407))
+# There is nothing at a path, or not for this kind of request.
+_MISSING = frozenset((404, 405, 501))
 # Somebody between us and the server did not wait for its answer.
 _LOST = frozenset((408, 504, 524))
 _SHOWN = 300
@@ -43,12 +45,14 @@ class Declined:
         fatal: whether that is so for all requests.
         parameter: the one that this model does not take, where it is that.
         about_key: whether it may be the key.
+        missing: whether the server has nothing at that path, or does not do that.
     """
 
     reason: str
     fatal: bool = False
     parameter: str | None = None
     about_key: bool = False
+    missing: bool = False
 
 
 def classify_error(error: openai.APIError, now: float) -> Fault | Declined:
@@ -79,11 +83,11 @@ def _classify_status(error: openai.APIStatusError, now: float) -> Fault | Declin
     reason = f"HTTP {status}: {said}"
     if status == 429 and error.code == "insufficient_quota":
         return Declined(reason, fatal=True)
-    if status in _PASSING or status >= 500:
+    if status in _PASSING or (status >= 500 and status not in _MISSING):
         wait = retry_after(error.response.headers, now)
         return Fault(reason, wait=wait, limited=status == 429, reached=status in _LOST)
-    if status in _FATAL:
-        return Declined(reason, fatal=True, about_key=status in (401, 403))
+    if status in _FATAL or status in _MISSING:
+        return Declined(reason, fatal=True, about_key=status in (401, 403), missing=status in _MISSING)
     return Declined(reason, parameter=_parameter(error))
 
 

@@ -10,74 +10,81 @@ import os
 import random
 import time
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, Generic, Protocol, TypeVar
 
-import msgspec
+import httpx2
 import openai
 
 from kgprobe.errors import KgprobeError
 from kgprobe.models.api.address import Address
 from kgprobe.models.api.faults import Declined, Fault, classify_error
 from kgprobe.models.api.options import ApiOptions
-from kgprobe.models.api.parameters import Parameters
 from kgprobe.models.api.spending import BudgetSpentError, Reservation, Spending
 from kgprobe.models.api.transport import NO_COMPRESSION, careful_client
-from kgprobe.models.generating.generator import Answer, Request, Unanswered
+from kgprobe.models.generating.generator import Answer, Unanswered
 from kgprobe.waiting import LONGEST_ASKED_WAIT, back_off
 
 # Seconds of the first back-off.
 _FIRST_WAIT = 0.5
 # After a common wait, requests do not all come in the same instant.
 _SPREAD = 0.1
-# No token is shorter than a byte; beside the prompt's there are those of the chat's form.
-_FORM_TOKENS = 64
-# No model reads or writes more for one question.
-_MOST_TOKENS = 2_000_000
+
+Asked = TypeVar("Asked")
+AskedOf = TypeVar("AskedOf", contravariant=True)
 
 
-class _Message(msgspec.Struct):
-    content: str | None = None
-    refusal: str | None = None
+class Form(Protocol[AskedOf]):
+    """How requests of one kind are sent, and their answers read.
+
+    Attributes:
+        dispensable: whether a server need not know of them: then a path that it does not have is no fault of an
+            address, and leaves a request unanswered.
+    """
+
+    @property
+    def dispensable(self) -> bool:
+        """See the attributes."""
+
+    def path(self) -> str:
+        """Where they are sent: relative to the server's address, or a whole URL on the same server."""
+
+    def body(self, request: AskedOf) -> dict[str, Any] | None:
+        """What is sent as JSON; None only asks."""
+
+    def size(self, request: AskedOf) -> tuple[int, int]:
+        """The most tokens that a request and its answer can have."""
+
+    def adapt(self, parameter: str) -> bool:
+        """Do without a parameter that the server declines from now on; False where there is no way to."""
+
+    def read(self, content: bytes, request: AskedOf) -> Answer | Fault:
+        """The answer, or what is wrong with it and may be right the next time.
+
+        Raises:
+            KgprobeError: nothing that this server says can be used.
+        """
 
 
-class _Choice(msgspec.Struct):
-    message: _Message
-    finish_reason: str | None = None
-
-
-class _Counts(msgspec.Struct):
-    prompt_tokens: int | None = None
-    completion_tokens: int | None = None
-
-
-class _Completion(msgspec.Struct):
-    """What is needed of a chat completion; the client itself would let anything pass for one."""
-
-    choices: list[_Choice]
-    # Read apart: an answer whose cost is said in a way that cannot be is an answer.
-    usage: msgspec.Raw = msgspec.Raw(b"{}")
-
-
-class Session:
+class Session(Generic[Asked]):
     """Requests being asked in one event loop."""
 
     def __init__(
         self,
         address: Address,
         options: ApiOptions,
-        parameters: Parameters,
+        form: Form[Asked],
         spending: Spending,
         *,
-        waiting: deque[Request],
-        done: Callable[[Request, Answer | Unanswered], None],
+        waiting: deque[Asked],
+        done: Callable[[Asked, Answer | Unanswered], None],
         asked: int,
     ) -> None:
         """Sends nothing yet.
 
         Args:
-            parameters: learns what the model does not take.
+            form: of the requests; learns what the model does not take.
             spending: with an account of this model.
             waiting: what is to be asked; taken from it one by one.
             done: called with each request that has its answer, or none for good.
@@ -85,7 +92,7 @@ class Session:
         """
         self._address = address
         self._options = options
-        self._parameters = parameters
+        self._form = form
         self._spending = spending
         self._usage = spending.usage[address.name]
         self._waiting = waiting
@@ -107,7 +114,7 @@ class Session:
         """Ask all, with several at once.
 
         Raises:
-            KgprobeError: see :meth:`.generator.ApiGenerator.answer`.
+            KgprobeError: see :meth:`.asking.Asker.ask`.
         """
         async with self._client() as client:
             size = min(self._options.concurrency, len(self._waiting))
@@ -143,7 +150,7 @@ class Session:
             self._answers += isinstance(answer, Answer)
             self._done(request, answer)
 
-    async def _answer(self, client: openai.AsyncOpenAI, request: Request) -> Answer | Unanswered | None:
+    async def _answer(self, client: openai.AsyncOpenAI, request: Asked) -> Answer | Unanswered | None:
         """The answer to a request after as many attempts as that takes; None where it was stopped before."""
         failed = sent = 0
         answers = self._answers
@@ -156,17 +163,17 @@ class Session:
             self._usage.retries += sent > 0
             sent += 1
             clock = asyncio.get_running_loop().time()
-            parameters = self._parameters.of(request)
-            result = await self._attempt(client, request.prompt, parameters, reservation)
+            body = self._form.body(request)
+            result = await self._attempt(client, request, body, reservation)
             if isinstance(result, Answer):
                 self._limited_in_a_row = 0
                 if result.text or result.refused or not result.ended:
                     return result
                 fault = Fault("the answer was empty")
             elif isinstance(result, Declined):
-                if result.parameter in parameters and self._parameters.adapt(result.parameter):
+                if body and result.parameter in body and self._form.adapt(result.parameter):
                     continue
-                if not result.fatal:
+                if not result.fatal or (result.missing and self._form.dispensable):
                     return Unanswered(self._clean(result.reason))
                 self._stop(KgprobeError(self._fatal_message(result)))
                 return None
@@ -194,25 +201,21 @@ class Session:
         return Unanswered(reason)
 
     async def _attempt(
-        self, client: openai.AsyncOpenAI, prompt: str, parameters: Mapping[str, Any], reservation: Reservation
+        self, client: openai.AsyncOpenAI, request: Asked, body: dict[str, Any] | None, reservation: Reservation
     ) -> Answer | Fault | Declined:
         """Send a request once, and settle what it cost."""
-        messages: Any = [{"role": "user", "content": prompt}]
         # Until something else is known.
         result: Answer | Fault | Declined = Fault("it was given up before the answer came")
         try:
-            response = await asyncio.wait_for(
-                client.chat.completions.with_raw_response.create(
-                    model=self._address.model, messages=messages, **parameters
-                ),
-                self._options.timeout,
-            )
-            result = _read(response.content, prompt)
+            response = await asyncio.wait_for(self._send(client, body), self._options.timeout)
+            result = self._form.read(response.content, request)
         # They are two classes before Python 3.11.
         except (asyncio.TimeoutError, TimeoutError):
             result = Fault(f"the server did not answer within {self._options.timeout:g} seconds")
         except openai.APIError as error:
             result = classify_error(error, time.time())
+        except KgprobeError as error:
+            self._stop(error)
         finally:
             if isinstance(result, Answer):
                 self._spending.settle(reservation, result.prompt_tokens, result.completion_tokens)
@@ -223,19 +226,24 @@ class Session:
             self._settled.set()
         return result
 
+    async def _send(self, client: openai.AsyncOpenAI, body: dict[str, Any] | None) -> httpx2.Response:
+        path = self._form.path()
+        if body is None:
+            return await client.get(path, cast_to=httpx2.Response)
+        return await client.post(path, cast_to=httpx2.Response, body=body)
+
     async def _take_turn(self) -> None:
         """Wait as long as all have to."""
         loop = asyncio.get_running_loop()
         while self._reason is None and (wait := self._free_at - loop.time()) > 0:
             await self._sleep(wait + random.uniform(0, _SPREAD * wait))  # noqa: S311
 
-    async def _reserve(self, request: Request) -> Reservation | None:
+    async def _reserve(self, request: Asked) -> Reservation | None:
         """Set aside what a request can cost, as soon as the budget holds it; None where it never will."""
         reservation = Reservation(
             self._address.name,
             self._options.prices,
-            len(request.prompt.encode()) + _FORM_TOKENS,
-            request.max_tokens,
+            *self._form.size(request),
         )
         while self._reason is None:
             if self._spending.reserve(reservation):
@@ -295,52 +303,6 @@ class Session:
     def _clean(self, text: str) -> str:
         """A server may repeat the key in what it says."""
         return text.replace(self._address.key, "…") if self._address.key else text
-
-
-def _read(content: bytes, prompt: str) -> Answer | Fault:
-    try:
-        completion = msgspec.json.decode(content, type=_Completion)
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        return Fault(f"the server's answer is no chat completion: {error}")
-    if not completion.choices:
-        return Fault("the server's answer holds no choice")
-    choice = completion.choices[0]
-    said = choice.message.content or ""
-    text = _without_thoughts(said)
-    counts = _counts(completion.usage)
-    refused = bool(choice.message.refusal) or choice.finish_reason == "content_filter"
-    return Answer(
-        text=text or (choice.message.refusal or "").strip(),
-        refused=refused,
-        ended=choice.finish_reason != "length",
-        prompt_tokens=_counted(counts.prompt_tokens, prompt),
-        completion_tokens=_counted(counts.completion_tokens, said),
-    )
-
-
-def _without_thoughts(text: str) -> str:
-    """What a model says after it has thought aloud; empty where its thoughts were cut off.
-
-    Most servers keep thoughts apart; some hand them on in front of the answer.
-    """
-    thoughts, mark, answer = text.rpartition("</think>")
-    if not mark and thoughts == "" and answer.lstrip().startswith("<think>"):
-        return ""
-    return answer.strip()
-
-
-def _counts(usage: msgspec.Raw) -> _Counts:
-    try:
-        return msgspec.json.decode(usage, type=_Counts | None) or _Counts()
-    except (msgspec.DecodeError, UnicodeDecodeError):
-        return _Counts()
-
-
-def _counted(counted: int | None, text: str) -> int:
-    """A number of tokens; where the server does not count, or counts what cannot be, the most that a text can have."""
-    if counted is None or not bool(text) <= counted <= _MOST_TOKENS:
-        return len(text.encode())
-    return counted
 
 
 @contextmanager

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from kgprobe.models.scoring.scorer import Scorer
+from kgprobe.models.scoring.contract import TextScorer
 from kgprobe.models.scoring.tokens import TokenizedPrompt, encode, encode_from, encode_spans, no_unicode, not_unicode
 
 Floats = NDArray[np.float64]
@@ -45,14 +45,14 @@ class ScoredPassages:
     reasons: Mapping[int, str] = field(default_factory=dict)
 
 
-def leading_with_bos(scorer: Scorer) -> tuple[int, ...]:
+def leading_with_bos(scorer: TextScorer) -> tuple[int, ...]:
     """The ids in front of a sentence: BOS, also where the tokenizer puts none by itself; none where there is no BOS."""
     bos = scorer.tokenizer.bos_token_id
     return scorer.leading if bos is None or scorer.leading[:1] == (bos,) else (int(bos), *scorer.leading)
 
 
 def score_passages(
-    scorer: Scorer,
+    scorer: TextScorer,
     questions: Sequence[Sequence[Passage]],
     *,
     leading: tuple[int, ...],
@@ -101,7 +101,7 @@ def score_passages(
     ]
 
 
-def score_spans(scorer: Scorer, text: str, spans: Sequence[tuple[int, int]]) -> ScoredPassages:
+def score_spans(scorer: TextScorer, text: str, spans: Sequence[tuple[int, int]]) -> ScoredPassages:
     """The log-probability of each of some spans of one text, given all that stands before it, in one pass.
 
     Args:
@@ -151,7 +151,9 @@ class _Placed:
     reason: str | None = None
 
 
-def _placed(scorer: Scorer, passages: Sequence[Passage], leading: tuple[int, ...], from_span: bool) -> list[_Placed]:
+def _placed(
+    scorer: TextScorer, passages: Sequence[Passage], leading: tuple[int, ...], from_span: bool
+) -> list[_Placed]:
     texts = [passage.text for passage in passages]
     odd = not_unicode(texts)
     whole = ["" if number in odd else text for number, text in enumerate(texts)]

@@ -9,7 +9,7 @@ from typing import Any
 
 from kgprobe.graph.client import Graph
 from kgprobe.intervals import first_day
-from kgprobe.models.scoring.scorer import Scorer
+from kgprobe.models.scoring.contract import TextScorer
 from kgprobe.models.scoring.sentences import leading_with_bos, score_passages
 from kgprobe.probes.choices import ChoiceOptions
 from kgprobe.probes.choices.evidence import Choice, ChoiceEvidence, ChoiceSentence
@@ -51,7 +51,7 @@ class ChoiceProbe:
     """
 
     def __init__(
-        self, graph: Graph, scorer: Scorer, options: ChoiceOptions, *, as_of: int, relations: Sequence[str] = ()
+        self, graph: Graph, scorer: TextScorer, options: ChoiceOptions, *, as_of: int, relations: Sequence[str] = ()
     ) -> None:
         """Read the relations' sentences.
 

@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 from kgprobe.errors import KgprobeError
 from kgprobe.estimates import more_than_half
 from kgprobe.graph.client import Graph
-from kgprobe.models.scoring.scorer import Scored, Scorer
+from kgprobe.models.scoring.contract import TextScorer
+from kgprobe.models.scoring.scorer import Scored
 from kgprobe.probes.clozes import ClozeItem, ClozeItems
 from kgprobe.probes.distractors import DistractorOptions
 from kgprobe.probes.distractors.evidence import (
@@ -51,7 +52,7 @@ class DistractorProbe:
     def __init__(
         self,
         graph: Graph,
-        scorer: Scorer,
+        scorer: TextScorer,
         options: DistractorOptions,
         *,
         as_of: int,
@@ -85,7 +86,7 @@ class DistractorProbe:
 class Comparison:
     """Answers cloze items with one model and one strategy."""
 
-    def __init__(self, scorer: Scorer, strategy: Strategy, distractors: int) -> None:
+    def __init__(self, scorer: TextScorer, strategy: Strategy, distractors: int) -> None:
         """Compare with so many distractors of a strategy, at least 1."""
         self._scorer = scorer
         self._endless = _without_end(scorer)
@@ -139,7 +140,7 @@ class Comparison:
         ]
 
 
-def comparison_of(graph: Graph, scorer: Scorer, options: DistractorOptions, as_of: int) -> Comparison:
+def comparison_of(graph: Graph, scorer: TextScorer, options: DistractorOptions, as_of: int) -> Comparison:
     """A comparison by the distractor measure's options.
 
     Raises:
@@ -180,7 +181,7 @@ class _Compared:
     reason: str | None = None
 
 
-def _without_end(scorer: Scorer) -> str | None:
+def _without_end(scorer: TextScorer) -> str | None:
     """Why no fact can be asked of a model; None if it has an end token."""
     try:
         scorer.end_token()

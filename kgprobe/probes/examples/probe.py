@@ -13,7 +13,8 @@ from typing import Any
 from kgprobe.errors import ArgumentError
 from kgprobe.graph.client import Graph
 from kgprobe.intervals import first_day
-from kgprobe.models.scoring.scorer import Scored, Scorer
+from kgprobe.models.scoring.contract import TextScorer
+from kgprobe.models.scoring.scorer import Scored
 from kgprobe.probes.clozes import ClozeItem, ClozeItems
 from kgprobe.probes.distractors.evidence import LeftOut, Named
 from kgprobe.probes.examples import ExampleOptions
@@ -40,7 +41,7 @@ class ExampleProbe:
     """Asks facts after examples of their relation, or after its cloze sentence alone, by comparison of choices."""
 
     def __init__(
-        self, graph: Graph, scorer: Scorer, options: ExampleOptions, *, as_of: int, relations: Sequence[str] = ()
+        self, graph: Graph, scorer: TextScorer, options: ExampleOptions, *, as_of: int, relations: Sequence[str] = ()
     ) -> None:
         """Read the relations.
 

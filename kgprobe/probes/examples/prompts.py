@@ -7,7 +7,7 @@ ones, so that what prompts of a relation begin with stays the same.
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from kgprobe.models.scoring.scorer import Scorer
+from kgprobe.models.scoring.contract import TextScorer
 from kgprobe.models.scoring.tokens import encode, join
 from kgprobe.sampling.demonstrations import Demonstration
 
@@ -75,7 +75,7 @@ def unescaped(text: str) -> str:
 class Room:
     """How much of a model's context texts take."""
 
-    def __init__(self, scorer: Scorer) -> None:
+    def __init__(self, scorer: TextScorer) -> None:
         """Of this model."""
         self._scorer = scorer
         self._tokens: dict[str, int] = {}

@@ -1,0 +1,171 @@
+"""A server's own tokenizer, asked over the network: ``/tokenize`` of llama.cpp, vLLM and SGLang.
+
+It is called as a tokenizer of transformers is, as far as :mod:`kgprobe.models.scoring.tokens` does.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+
+from kgprobe.errors import KgprobeError
+from kgprobe.models.api.address import Address
+from kgprobe.models.api.asking import Asker
+from kgprobe.models.api.faults import Fault
+from kgprobe.models.api.next_tokens import root_of
+from kgprobe.models.generating.generator import Answer
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """A text to be tokenized.
+
+    Attributes:
+        leading: whether special tokens are put in front as the server does by itself.
+        special: whether what looks like a special token is one.
+    """
+
+    text: str
+    leading: bool = False
+    special: bool = False
+
+
+class _Tokens(msgspec.Struct):
+    tokens: list[int]
+
+
+class _Generation(msgspec.Struct):
+    n_ctx: int | None = None
+
+
+class _Properties(msgspec.Struct):
+    """What is needed of llama.cpp's ``/props``."""
+
+    bos_token: str | None = None
+    eos_token: str | None = None
+    default_generation_settings: _Generation = msgspec.field(default_factory=_Generation)
+
+
+class _Served(msgspec.Struct):
+    id: str = ""
+    max_model_len: int | None = None
+
+
+class _List(msgspec.Struct):
+    """What is needed of ``/v1/models`` as vLLM has it."""
+
+    data: list[_Served] = []
+
+
+@dataclass(frozen=True, slots=True)
+class _Form:
+    """One path beside the server's ``/v1``, or below it, see :class:`.session.Form`; answers are kept as they come."""
+
+    url: str
+    model: str
+    kind: Any
+    dispensable: bool = True
+
+    def path(self) -> str:
+        return self.url
+
+    def body(self, request: Text | str) -> dict[str, Any] | None:
+        if isinstance(request, str):
+            return None
+        # Each server takes its own names, and leaves the others.
+        return {
+            "model": self.model,
+            "content": request.text,
+            "prompt": request.text,
+            "add_special": request.leading,
+            "add_special_tokens": request.leading,
+            "parse_special": request.special,
+        }
+
+    def size(self, request: Text | str) -> tuple[int, int]:  # noqa: ARG002
+        return 0, 0
+
+    def adapt(self, parameter: str) -> bool:  # noqa: ARG002
+        return False
+
+    def read(self, content: bytes, request: Text | str) -> Answer | Fault:  # noqa: ARG002
+        try:
+            msgspec.json.decode(content, type=self.kind)
+        except (msgspec.DecodeError, UnicodeDecodeError) as error:
+            raise KgprobeError(f"{self.url} gives no tokens: {error}.") from error
+        return Answer(content.decode())
+
+
+class ServerTokenizer:
+    """The tokenizer of a server that has ``/tokenize``.
+
+    Cost: a request a text that was not tokenized before; a tokenizer on this machine takes next to nothing.
+
+    Attributes:
+        bos_token_id, eos_token_id: as the server says; None where it does not.
+    """
+
+    def __init__(self, asker: Asker) -> None:
+        """Finds out the special tokens.
+
+        Raises:
+            KgprobeError: the server has no ``/tokenize``.
+        """
+        self._asker = asker
+        self._form = _form(asker.address, "/tokenize", _Tokens)
+        self._known: dict[Text, list[int]] = {}
+        self.bos_token_id = self.eos_token_id = None
+        properties = _properties(asker)
+        self.bos_token_id = self._special(properties.bos_token)
+        self.eos_token_id = self._special(properties.eos_token)
+        self([""])
+
+    def __call__(self, texts: str | Sequence[str], *, add_special_tokens: bool = True, **_: object) -> dict[str, Any]:
+        """Token ids of a text, or of each of several."""
+        if isinstance(texts, str):
+            return {"input_ids": self._tokens([Text(texts, add_special_tokens)])[0]}
+        return {"input_ids": self._tokens([Text(text, add_special_tokens) for text in texts])}
+
+    def _special(self, text: str | None) -> int | None:
+        ids = self._tokens([Text(text, special=True)])[0] if text else []
+        return ids[0] if len(ids) == 1 else None
+
+    def _tokens(self, texts: Sequence[Text]) -> list[list[int]]:
+        found = self._asker.ask(self._form, [text for text in texts if text not in self._known])
+        for text, answer in found.items():
+            if not isinstance(answer, Answer):
+                raise KgprobeError(
+                    f"{self._asker.address.name} does not tell its tokens ({answer.reason}); name its tokenizer"
+                    " (`tokenizer`), such as hf:OWNER/NAME."
+                )
+            self._known[text] = msgspec.json.decode(answer.text, type=_Tokens).tokens
+        return [self._known[text] for text in texts]
+
+
+def longest_text_of(asker: Asker) -> int | None:
+    """How many tokens a server's model takes in, as llama.cpp or vLLM say it; None where the server says nothing."""
+    told = _properties(asker).default_generation_settings.n_ctx
+    if told is not None:
+        return told
+    served = _told(asker, _Form(f"{asker.address.url}/models", asker.address.model, _List)) or _List()
+    limits = {one.id: one.max_model_len for one in served.data}
+    return limits.get(asker.address.model)
+
+
+def _properties(asker: Asker) -> _Properties:
+    return _told(asker, _form(asker.address, "/props", _Properties)) or _Properties()
+
+
+def _told(asker: Asker, form: _Form) -> Any:
+    """What a server says of itself at a path; None where it says nothing, or something else."""
+    try:
+        (answer,) = asker.ask(form, [form.url]).values()
+    except KgprobeError:
+        # Whether it can be reached at all is found out where it is asked for what is needed.
+        return None
+    return msgspec.json.decode(answer.text, type=form.kind) if isinstance(answer, Answer) else None
+
+
+def _form(address: Address, path: str, kind: Any) -> _Form:
+    return _Form(f"{root_of(address)}{path}", address.model, kind)

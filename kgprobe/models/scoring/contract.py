@@ -1,0 +1,68 @@
+"""What scores texts: a model on this machine (:class:`.scorer.Scorer`), or one behind an API."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, Protocol
+
+from kgprobe.models.scoring.scorer import Floats, Scored
+from kgprobe.models.scoring.tokens import TokenizedPrompt
+from kgprobe.models.scoring.trie import Tree
+
+
+class TextScorer(Protocol):
+    """All that probes and searches ask of a model; arguments and results as of :class:`.scorer.Scorer`."""
+
+    @property
+    def name(self) -> str:
+        """What the user calls it: its spec."""
+
+    @property
+    def tokenizer(self) -> Any:
+        """What :mod:`.tokens` takes for one."""
+
+    @property
+    def max_tokens(self) -> int | None:
+        """The longest text that the model takes in; None if no limit is known."""
+
+    @property
+    def leading(self) -> tuple[int, ...]:
+        """Ids of the special tokens that stand in front of every prompt."""
+
+    def describe(self) -> dict[str, object]:
+        """What one needs to know to get the same numbers again; plain values, as JSON has them."""
+
+    def explain(self) -> list[tuple[str, str]]:
+        """How numbers are got and why so, to be shown to a person."""
+
+    def refresh(self) -> bool:
+        """Whether the weights are others than before."""
+
+    def end_token(self) -> int:
+        """The id of the EOS token."""
+
+    def tokenize(
+        self, prompts: Sequence[str], continuations: Sequence[Sequence[str]], *, eos: bool = False, separator: str = " "
+    ) -> list[TokenizedPrompt]:
+        """Prompts and continuations as this model's token ids, or why it cannot take them."""
+
+    def score(
+        self,
+        prompts: Sequence[str],
+        continuations: Sequence[Sequence[str]],
+        *,
+        eos: bool = False,
+        separator: str = " ",
+        beginnings: Sequence[str] | None = None,
+        progress: Callable[[int], None] | None = None,
+    ) -> list[Scored]:
+        """The log-probability of each continuation after its prompt."""
+
+    def score_tokenized(
+        self,
+        tokenized: Sequence[TokenizedPrompt],
+        progress: Callable[[int], None] | None = None,
+        beginnings: Mapping[int, int] | None = None,
+    ) -> list[Scored]:
+        """The same of token ids."""
+
+    def edge_log_probabilities(self, trees: Sequence[Tree]) -> Iterable[tuple[Tree, Floats]]:
+        """The log-probability of every edge of trees of tokens."""

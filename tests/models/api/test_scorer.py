@@ -1,0 +1,192 @@
+"""Scoring behind an API: each form of answer is exact, and what lies is refused."""
+
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from kgprobe.errors import ArgumentError, KgprobeError
+from kgprobe.models.api import session
+from kgprobe.models.api.address import find_address
+from kgprobe.models.api.asking import Asker
+from kgprobe.models.api.cache import AnswerCache
+from kgprobe.models.api.options import ApiOptions
+from kgprobe.models.api.scorer import ApiScorer
+from kgprobe.models.api.spending import BudgetSpentError, Spending
+from kgprobe.models.model import load_model
+from kgprobe.models.scoring.scorer import Scorer
+from tests.models.api.score_server import PATHS, ScoreServer
+from tests.models.tiny import byte_level, random_model
+
+PROMPTS = ["The capital of Japan is", "York is", "The capital of Japan is"]
+NAMES = [["Tokyo", "Kyoto", "New York", "New Zealand", "Łódź"], ["a city", ""], ["Tokyo", "Tokyo, and"]]
+FORMS = list(PATHS)
+
+
+@pytest.fixture(autouse=True)
+def alone(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Waits short enough for tests, no keys, and a home of its own."""
+    monkeypatch.setattr(session, "_FIRST_WAIT", 0.01)
+    monkeypatch.setenv("KGPROBE_HOME", str(tmp_path / "home"))
+    for name in list(os.environ):
+        if name.startswith(("OPENAI_", "KGPROBE_API_")):
+            monkeypatch.delenv(name)
+
+
+@pytest.fixture(scope="module")
+def local() -> Scorer:
+    tokenizer = byte_level(bos=True)
+    return Scorer(random_model("llama", len(tokenizer)), tokenizer, name="tiny")
+
+
+def serve(local: Scorer, form: str = "token_ids", lie: str | None = None, **others: object) -> ScoreServer:
+    return ScoreServer(local.model, local.tokenizer, form, lie, **others)
+
+
+def scorer_of(server: ScoreServer, tokenizer: object = None, way: str | None = None, **how: object) -> ApiScorer:
+    return ApiScorer(Asker(find_address(f"openai:tiny@{server.url}"), **how), tokenizer, way=way)
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_scores_are_those_of_the_same_model_here(local: Scorer, form: str) -> None:
+    with serve(local, form) as server:
+        scorer = scorer_of(server, local.tokenizer if form == "echo_text" else None)
+        assert scorer.handshake.way.name == form
+        assert scorer.handshake.difference < 1e-4
+        # A text cannot end in a token for its end.
+        for eos in (False, True) if form != "echo_text" else (False,):
+            found, expected = scorer.score(PROMPTS, NAMES, eos=eos), local.score(PROMPTS, NAMES, eos=eos)
+            for one, other in zip(found, expected, strict=True):
+                np.testing.assert_allclose(one.values, other.values, atol=1e-4)
+                assert one.reasons == other.reasons
+        described = scorer.describe()
+        assert (described["way"], described["url"]) == (form, server.url)
+
+
+LIES = {
+    "fewer": "fewer log-probabilities than asked: 7 of 8",
+    "not a number": "gives nan as a log-probability",
+    "positive": r"as a log-probability \(way token_ids\)",
+    "another tokenization": "The tokenizer is not the server's",
+    "noise": "The same request gives other log-probabilities",
+    "uniform": "All options are equally probable",
+    "order": "depend on the order in which options are asked",
+    "shared out": "depend on which other options are asked",
+    "ignores the prompt": "do not depend on the prompt",
+    "own temperature": "after the server's own sampling",
+    "temperature zero": "after the server's own sampling",
+    "top-k": "gives -9999.0 as a log-probability .* Does the server filter",
+    "other model": "not the probabilities that it draws from",
+}
+
+
+@pytest.mark.parametrize(("lie", "told"), LIES.items())
+def test_a_server_that_lies_is_refused_with_what_it_lacks(local: Scorer, lie: str, told: str) -> None:
+    with serve(local, "token_ids", lie) as server, pytest.raises(KgprobeError, match=f"cannot score.*{told}"):
+        scorer_of(server)
+
+
+@pytest.mark.parametrize(
+    ("form", "lie", "told"),
+    [
+        ("n_probs", "ignores the bias", "fewer log-probabilities than asked: 0 of 1"),
+        ("token_ids_logprob", "fewer", "fewer log-probabilities than asked"),
+        ("echo", "no echo", "does not echo the prompt"),
+        ("echo", "shifted", "not the probabilities that it draws from|sum to"),
+        ("echo", "another tokenization", "The tokenizer is not the server's|counts .* tokens"),
+    ],
+)
+def test_so_is_one_of_another_form(local: Scorer, form: str, lie: str, told: str) -> None:
+    with serve(local, form, lie) as server, pytest.raises(KgprobeError, match=told):
+        scorer_of(server)
+
+
+def test_a_server_that_follows_the_temperature_it_is_told_is_believed(local: Scorer) -> None:
+    with serve(local, "token_ids", "honest after sampling") as server:
+        (found,), (expected,) = scorer_of(server).score(PROMPTS[:1], NAMES[:1]), local.score(PROMPTS[:1], NAMES[:1])
+    np.testing.assert_allclose(found.values, expected.values, atol=1e-4)
+
+
+@pytest.mark.parametrize("lie", ["fewer", "not a number", "positive"])
+def test_a_server_that_begins_to_lie_is_stopped_at_the_request(local: Scorer, lie: str) -> None:
+    with serve(local) as server:
+        scorer = scorer_of(server)
+        server.lie = lie
+        with pytest.raises(KgprobeError, match="log-probabilit"):
+            scorer.score(PROMPTS, NAMES)
+
+
+def test_names_that_share_nodes_share_requests_and_answers_are_kept(local: Scorer, tmp_path: Path) -> None:
+    with serve(local) as server:
+        cache = AnswerCache(tmp_path / "answers.sqlite")
+        scorer = scorer_of(server, cache=cache)
+        before = len(server.seen)
+        scorer.score(PROMPTS, NAMES)
+        (first, _, third) = scorer.tokenize(PROMPTS, NAMES)
+        nodes = {
+            (*one.context[:start], *tail[:depth])
+            for one in (first, third, scorer.tokenize(PROMPTS, NAMES)[1])
+            for start, tail in zip(one.starts, one.tails, strict=True)
+            for depth in range(len(tail))
+        }
+        assert len(server.seen) - before == len(nodes)
+        scorer.score(PROMPTS, NAMES)
+        assert len(server.seen) - before == len(nodes) == len(cache)
+        with pytest.raises(BudgetSpentError):
+            scorer_of(server, spending=Spending(max_tokens=50))
+
+
+def test_a_server_that_declines_many_options_gets_half_of_them(local: Scorer) -> None:
+    names = [[f"{letter} city" for letter in "ABCDEFGHIJKLMNOPQRSTUVWXYZ"]]
+    with serve(local, declines_more_than=9) as server:
+        (found,), (expected,) = scorer_of(server).score(PROMPTS[:1], names), local.score(PROMPTS[:1], names)
+    np.testing.assert_allclose(found.values, expected.values, atol=1e-4)
+
+
+def test_what_a_server_cannot_say_is_asked_for(local: Scorer) -> None:
+    with serve(local, tells_tokens=False) as server:
+        with pytest.raises(KgprobeError, match=r"does not tell its tokens .* name its tokenizer"):
+            scorer_of(server)
+        assert scorer_of(server, local.tokenizer).max_tokens is None
+        with pytest.raises(KgprobeError, match="n_probs: HTTP 404"):
+            scorer_of(server, local.tokenizer, "n_probs")
+        with pytest.raises(ArgumentError, match="one of token_ids, n_probs"):
+            scorer_of(server, local.tokenizer, "guess")
+        with pytest.raises(KgprobeError, match="The tokenizer is not the server's"):
+            scorer_of(server, byte_level(bos=False))
+    with pytest.raises(KgprobeError, match="cannot be reached"):
+        scorer_of(server, local.tokenizer, options=ApiOptions(attempts=1))
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=15)
+@given(st.lists(st.lists(st.text(min_size=1, max_size=6), max_size=4), min_size=1, max_size=3))
+def test_any_names_are_scored_as_here(shared: tuple[Scorer, ApiScorer], names: list[list[str]]) -> None:
+    local, scorer = shared
+    prompts = PROMPTS[: len(names)]
+    for one, other in zip(scorer.score(prompts, names), local.score(prompts, names), strict=True):
+        np.testing.assert_allclose(one.values, other.values, atol=1e-4)
+        assert one.reasons == other.reasons
+
+
+@pytest.fixture(scope="module")
+def shared(local: Scorer):
+    with serve(local, "n_probs") as server:
+        yield local, scorer_of(server, local.tokenizer)
+
+
+def test_a_model_behind_an_api_scores_and_has_no_weights(local: Scorer) -> None:
+    with serve(local) as server, load_model(f"openai:tiny@{server.url}") as model:
+        assert model.scorer() is model.scorer()
+        assert not model.refresh()
+        with pytest.raises(KgprobeError, match=r"behind an API, .* needs the model itself"):
+            model.local_scorer()
+
+
+def test_a_real_server_without_log_probabilities_is_refused(api_model: tuple[str, str], demo_scorer: Scorer) -> None:
+    model, url = api_model
+    address = find_address(f"openai:{model}@{url}")
+    with pytest.raises(KgprobeError, match=r"cannot score: no log-probabilities .* token_ids: "):
+        ApiScorer(Asker(address, ApiOptions(attempts=2)), demo_scorer.tokenizer)
