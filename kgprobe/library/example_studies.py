@@ -16,7 +16,7 @@ from kgprobe.library.measuring import measure
 from kgprobe.library.options import ExampleCountsOptions, NoiseOptions, PromptingOptions
 from kgprobe.library.study_result import StudyResult, kept
 from kgprobe.models.model import Model, Models
-from kgprobe.models.scoring.scorer import Scorer
+from kgprobe.models.scoring.contract import TextScorer
 from kgprobe.options import make_options
 from kgprobe.probes.examples.prompts import Layout, Room, fitting
 from kgprobe.probes.outcome import Outcome
@@ -287,7 +287,13 @@ def study_noise(
 
 
 def _long_enough(
-    graph: Graph, relations: Sequence[str], chosen: NoiseOptions, seed: int, day: int, scorer: Scorer, layout: Layout
+    graph: Graph,
+    relations: Sequence[str],
+    chosen: NoiseOptions,
+    seed: int,
+    day: int,
+    scorer: TextScorer,
+    layout: Layout,
 ) -> tuple[dict[str, list[Demonstration]], int]:
     """Demonstrations of the relations that have enough of them, and how many of each the model's context has room for.
 

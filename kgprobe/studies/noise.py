@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from kgprobe.estimates import CONFIDENCE, Mean
-from kgprobe.models.scoring.scorer import Scorer
+from kgprobe.models.scoring.contract import TextScorer
 from kgprobe.models.scoring.sentences import score_spans
 from kgprobe.models.scoring.tokens import join
 from kgprobe.probes.examples.prompts import Layout
@@ -54,7 +54,7 @@ class NoisyProbabilities:
         return np.intersect1d(self.after(arrangement), replaced + 1)
 
 
-def measure_noise(scorer: Scorer, sequence: NoisySequence, layout: Layout) -> NoisyProbabilities | str:
+def measure_noise(scorer: TextScorer, sequence: NoisySequence, layout: Layout) -> NoisyProbabilities | str:
     """The probability of every object of a sequence, in all five ways; or why the model cannot take it.
 
     Cost: one pass over the tokens of each of the five.
