@@ -1,9 +1,9 @@
 """Whether a server's log-probabilities are the model's own, found out on the server itself.
 
-A server that ignores what it does not know still answers, with numbers that look right. So before anything is scored, a
-text goes to it: twice, with its options in another order and one by one, as ids and as text, behind other tokens, and
-with settings of the drawing that should have no say. What is never the same, always the same, or changes where it
-should not, is not believed. The first way in which everything is as it should be is taken.
+A server that ignores what it does not know still answers, with numbers that look right. So before anything is scored,
+a text goes to it: twice, with its options in another order and one by one, as ids and as text, behind other tokens,
+beside other requests, and with settings of the drawing that should have no say. What is never the same, always the
+same, or changes where it should not, is not believed. The first way in which everything is as it should be is taken.
 
 What cannot be seen from outside: a server that divides all logits by a number of its own and ignores a bias.
 """
@@ -28,6 +28,7 @@ TOLERANCE = 0.1
 # Nats. What differs by less is the same number.
 _SAME = 1e-3
 _OPTIONS, _FEWEST_OPTIONS = 8, 3
+_SIDE_BY_SIDE = 8
 _TEMPERATURE, _BIAS = 0.5, 1.0
 
 
@@ -63,6 +64,8 @@ class Handshake:
 # Asks by a way what stands behind a prefix; raises UntrustworthyError.
 Ask = Callable[[Way, Question], Told]
 
+# Asks several at once, as many side by side as scoring will.
+AskTogether = Callable[[Way, Sequence[Question]], list[Told]]
 
 # Whether a question can be put in a way at all.
 Can = Callable[[Way, Question], bool]
@@ -81,14 +84,16 @@ class Prompts:
     other: tuple[int, ...]
 
 
-def shake_hands(name: str, ask: Ask, can: Can, prompts: Prompts, ways: Sequence[str] = tuple(WAYS)) -> Handshake:
+def shake_hands(
+    name: str, ask_together: AskTogether, can: Can, prompts: Prompts, ways: Sequence[str] = tuple(WAYS)
+) -> Handshake:
     """The first of these ways in which a server's log-probabilities can be believed.
 
-    Cost: some ten requests a way; one to a server that does not have it.
+    Cost: some thirty requests a way; one to a server that does not have it.
 
     Args:
         name: of the model, for messages.
-        ask: asks the server; equal questions are sent again.
+        ask_together: asks the server; equal questions are sent again.
         can: what it is asked with; some options cannot be sent as text.
 
     Raises:
@@ -98,7 +103,7 @@ def shake_hands(name: str, ask: Ask, can: Can, prompts: Prompts, ways: Sequence[
     for called in ways:
         way = WAYS[called]
         try:
-            difference = _examine(way, ask, can, prompts)
+            difference = _examine(way, ask_together, can, prompts)
         except UntrustworthyError as error:
             findings.append((called, str(error)))
             continue
@@ -108,12 +113,16 @@ def shake_hands(name: str, ask: Ask, can: Can, prompts: Prompts, ways: Sequence[
     raise KgprobeError(f"{name} cannot score: no log-probabilities of its server can be used. {reasons}")
 
 
-def _examine(way: Way, ask: Ask, can: Can, prompts: Prompts) -> float:
+def _examine(way: Way, ask_together: AskTogether, can: Can, prompts: Prompts) -> float:
     """The greatest difference between answers that should be equal.
 
     Raises:
         UntrustworthyError: it is greater than allowed, or answers are equal that should not be.
     """
+
+    def ask(way: Way, question: Question) -> Told:
+        return ask_together(way, [question])[0]
+
     prompt = prompts.text
     sent = [
         option
@@ -149,6 +158,7 @@ def _examine(way: Way, ask: Ask, can: Can, prompts: Prompts) -> float:
     _check_tokens(ask(way, replace(whole, text=TEXT)), ask(way, whole), len(prompt), agrees)
     _check_drawing(ask, way, plain, first.values)
     _check_drawn(ask, way, whole, plain, first.values)
+    _check_side_by_side(ask_together, way, can, prompt, options[:2], agrees)
     return greatest
 
 
@@ -162,6 +172,26 @@ def _check_tokens(text: Told, ids: Told, count: int, agrees: Callable[[Floats, F
             )
     problem = "The tokenizer is not the server's: a text and its tokens have other log-probabilities"
     agrees(text.values, ids.values, problem)
+
+
+def _check_side_by_side(
+    ask_together: AskTogether,
+    way: Way,
+    can: Can,
+    prompt: tuple[int, ...],
+    options: tuple[int, ...],
+    agrees: Callable[[Floats, Floats, str], None],
+) -> None:
+    """Whether requests that are under way at once get what each of them gets alone."""
+    asked = [Question(prompt[:end], options) for end in range(len(prompt), 1, -1)]
+    possible = [one for one in asked if all(can(way, replace(one, targets=(option,))) for option in options)]
+    several = possible[:_SIDE_BY_SIDE]
+    alone = [ask_together(way, [one])[0] for one in several]
+    for told, wanted in zip(ask_together(way, several), alone, strict=True):
+        problem = (
+            "Requests side by side get other log-probabilities than one by one, as `concurrency` 1 would send them"
+        )
+        agrees(told.values, wanted.values, problem)
 
 
 def _check_drawing(ask: Ask, way: Way, plain: Question, values: Floats) -> None:

@@ -228,32 +228,33 @@ class ApiScorer:
                         values[edge] = min(value, 0.0)
             yield tree, values, lacking
 
-    def _told(self, way: Way, question: Question) -> Told:
+    def _told(self, way: Way, questions: Sequence[Question]) -> list[Told]:
         """What a server says of alternatives, in the handshake; nothing is kept.
 
         Raises:
             UntrustworthyError: it does not answer, or not with log-probabilities.
         """
-        one_each = way.follow and question.text is None
-        asked = [replace(question, targets=(token,)) for token in question.targets] if one_each else [question]
-        replies = self._replies(way, asked)
-        values: list[float] = []
-        last: Reply | None = None
-        for one in asked:
-            reply = replies[one]
+        asked = {question: _alternatives(way, question) for question in questions}
+        replies = self._replies(way, list(chain.from_iterable(asked.values())))
+        return [self._heard(its, [replies[one] for one in its]) for its in asked.values()]
+
+    def _heard(self, asked: Sequence[Question], replies: Sequence[Reply | str]) -> Told:
+        """The replies to the alternatives of one question as one."""
+        heard: list[Reply] = []
+        for reply in replies:
             if isinstance(reply, str):
                 raise UntrustworthyError(f"{reply.rstrip('.')}.")
-            last = reply
-            values += [value for value in last.values if value is not None]
+            heard.append(reply)
+        values = [value for reply in heard for value in reply.values if value is not None]
         total = float(np.exp(values).sum())
-        if one_each and total > _MOST_IN_ALL:
+        if len(asked) > 1 and total > _MOST_IN_ALL:
             raise UntrustworthyError(
                 f"Probabilities of {len(values)} options sum to {total:.3g}; at most 1 is expected."
             )
-        drawn = last.drawn if last is not None else None
+        drawn = heard[-1].drawn
         if isinstance(drawn, str):
             drawn = self._behind_text(drawn)
-        return Told(np.array(values), drawn, last.prompt_tokens if last is not None else None)
+        return Told(np.array(values), drawn, heard[-1].prompt_tokens)
 
     def _replies(self, way: Way, questions: Sequence[Question], *, keep: bool = False) -> dict[Question, Reply | str]:
         """What a server says to questions, with a value for every target; or why it says nothing, as a clause."""
@@ -295,6 +296,13 @@ class ApiScorer:
         """The id of a token that was drawn behind the handshake's text; None if it is not one token there."""
         ids = (*self.leading, *encode(self.tokenizer, [TEXT + drawn])[0])
         return ids[-1] if ids[:-1] == self._text else None
+
+
+def _alternatives(way: Way, question: Question) -> list[Question]:
+    """A question in the handshake as it is asked: where tokens follow one another, each of its options by itself."""
+    if way.follow and question.text is None:
+        return [replace(question, targets=(token,)) for token in question.targets]
+    return [question]
 
 
 def _kept_as(way: Way, question: Question) -> dict[str, object]:

@@ -47,6 +47,7 @@ class ScoreServer:
     declines_more_than: int | None = None
     seen: list[dict] = field(default_factory=list)
     paths: Counter[str] = field(default_factory=Counter)
+    _under_way: int = 0
 
     def __enter__(self) -> "ScoreServer":
         self._loop = asyncio.new_event_loop()
@@ -136,14 +137,25 @@ class ScoreServer:
             told[asked[0]] -= 1.0
         if self.lie == "shared out" and asked:
             return told - told[asked].logsumexp(-1)
+        if self.lie == "side by side" and self._under_way > 1:
+            return told * 1.2
         if self.lie == "other model":
             # Draws from one distribution, tells of another.
             return told.roll(7)
         return told
 
     async def _answer(self, request: web.Request) -> web.Response:
+        self._under_way += 1
+        try:
+            return await self._answered(request)
+        finally:
+            self._under_way -= 1
+
+    async def _answered(self, request: web.Request) -> web.Response:
         body = await request.json()
         self.seen.append(body)
+        if self.lie == "side by side":
+            await asyncio.sleep(0.05)
         prompt = body.get("prompt", body.get("input_ids", body.get("text")))
         if self.form == "echo_text" and not isinstance(prompt, str):
             return web.json_response({"detail": "prompt: a string is expected"}, status=422)

@@ -80,6 +80,7 @@ LIES = {
     "temperature zero": "after the server's own sampling",
     "top-k": "gives -9999.0 as a log-probability .* Does the server filter",
     "other model": "not the probabilities that it draws from",
+    "side by side": "side by side get other log-probabilities than one by one, as `concurrency` 1",
 }
 
 
