@@ -8,12 +8,12 @@ relation has one order of them, which the seed alone decides: whoever needs fewe
 import heapq
 from collections.abc import Sequence
 from dataclasses import dataclass
-from hashlib import blake2b
 from itertools import islice
 
 from kgprobe.graph.client import Graph
 from kgprobe.sampling.facts import AskedFact, describe_facts
 from kgprobe.sampling.keys import FactKey
+from kgprobe.sampling.seeded_order import seeded_number
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,9 +90,9 @@ class _Lowest:
     def offer(self, seed: int, subject: str, fact: str) -> None:
         kept = self._facts.get(subject)
         if kept is not None:
-            self._facts[subject] = min(kept, (_number(seed, "fact", fact), fact))
+            self._facts[subject] = min(kept, (seeded_number(seed, "fact", fact), fact))
             return
-        entry = (-_number(seed, "subject", subject), subject)
+        entry = (-seeded_number(seed, "subject", subject), subject)
         if len(self._heap) == self._count:
             if entry <= self._heap[0]:
                 return
@@ -100,12 +100,7 @@ class _Lowest:
             del self._facts[gone]
         else:
             heapq.heappush(self._heap, entry)
-        self._facts[subject] = (_number(seed, "fact", fact), fact)
+        self._facts[subject] = (seeded_number(seed, "fact", fact), fact)
 
     def in_order(self) -> list[FactKey]:
         return [FactKey(subject, self._facts[subject][1]) for _, subject in sorted(self._heap, reverse=True)]
-
-
-def _number(seed: int, kind: str, identifier: str) -> int:
-    """A number that follows from the seed, as good as random."""
-    return int.from_bytes(blake2b(f"{seed} {kind} {identifier}".encode(), digest_size=8).digest(), "big")

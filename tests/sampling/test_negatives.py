@@ -73,6 +73,22 @@ def test_one_is_drawn_with_the_same_probability_as_any_other(graph: Graph) -> No
     )
 
 
+def test_a_literal_has_literals_of_its_kind_beside_it(graph: Graph) -> None:
+    entities = [
+        *(Entity(f"e{n}", f"person {n}") for n in range(9)),
+        *(Entity(f"{1870 + n}", f"{1870 + n}", value=f"{1870 + n}", datatype="year") for n in range(3)),
+        *(Entity(f"1879-03-{n}", f"{n} March 1879", value=f"1879-03-{n}", datatype="date") for n in (14, 15, 16)),
+        *(Entity(f"place {n}", f"place {n}") for n in range(3)),
+    ]
+    # Sources mix what they know of a birth: a year, a day, and where it was.
+    facts = [Fact(f"f{n}", f"e{n}", "born", entity.id) for n, entity in enumerate(entities[9:])]
+    load(graph, WrittenSource(entities, facts))
+    drawn = Negatives(graph, AS_OF).draw([FactKey(fact.subject, fact.id) for fact in facts], 99, [0])
+    for number, (fact, negatives) in enumerate(zip(facts, drawn, strict=True)):
+        kind = {other.object for other in facts[number // 3 * 3 : number // 3 * 3 + 3]}
+        assert {negative.id for negative in negatives} == kind - {fact.object}
+
+
 def test_what_answers_a_fact_s_question_now_and_before(graph: Graph) -> None:
     people, facts = enumerable(4, entities=20, facts=60, subjects=4)
     load(graph, WrittenSource(people, facts))

@@ -7,10 +7,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from kgprobe.sampling.facts import AskedFact
-from kgprobe.sampling.negatives import Negative
+from kgprobe.sampling.negatives import Negative, Negatives
 
 # Sets these random choices apart from all others that follow from the same seed.
 ORDER = 9
+# Of other objects, so many more are drawn, since of several with one label one is taken.
+_NAMESAKES = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +37,19 @@ class ChoiceItem:
         return [int(place) for place in generator.permutation(len(self.others) + 1)]
 
 
-def distinct(fact: AskedFact, others: Sequence[Negative], count: int) -> list[Negative]:
+def draw_choices(
+    negatives: Negatives, facts: Sequence[AskedFact], others: int, seed: Sequence[int]
+) -> list[ChoiceItem]:
+    """Facts with so many other objects of their relation beside each, or as many as there are, drawn at random.
+
+    Args:
+        seed: what the draws follow from.
+    """
+    drawn = negatives.draw([fact.key for fact in facts], others + _NAMESAKES, seed)
+    return [ChoiceItem(fact, _distinct(fact, its, others)) for fact, its in zip(facts, drawn, strict=True)]
+
+
+def _distinct(fact: AskedFact, others: Sequence[Negative], count: int) -> list[Negative]:
     """The first of others whose labels can be told apart, also from the object's."""
     labels = {fact.object_label}
     told_apart: list[Negative] = []

@@ -7,32 +7,27 @@ once.
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from typing import Any
 
 from kgprobe.errors import ArgumentError
 from kgprobe.graph.client import Graph
 from kgprobe.intervals import first_day
 from kgprobe.models.scoring.contract import TextScorer
-from kgprobe.models.scoring.scorer import Scored
 from kgprobe.probes.clozes import ClozeItem, ClozeItems
-from kgprobe.probes.distractors.evidence import LeftOut, Named
 from kgprobe.probes.examples import ExampleOptions
-from kgprobe.probes.examples.evidence import ExampleEvidence
-from kgprobe.probes.examples.items import ChoiceItem, distinct
+from kgprobe.probes.examples.after import ExamplePrompts, ask_after_examples, outcome_of
+from kgprobe.probes.examples.items import ChoiceItem, draw_choices
 from kgprobe.probes.examples.packing import EVERY, FACTS, Sequences, pack, packed_size
-from kgprobe.probes.examples.prompts import Layout, Prompt, Room, fitting, unescaped
-from kgprobe.probes.outcome import Outcome, Verdict, unaskable
+from kgprobe.probes.examples.prompts import Layout, Prompt, Room, unescaped
+from kgprobe.probes.outcome import Outcome, unaskable
 from kgprobe.progress import share_counter
-from kgprobe.sampling.demonstrations import Demonstration, demonstrations_for, draw_demonstrations
+from kgprobe.sampling.demonstrations import Demonstration, draw_demonstrations
 from kgprobe.sampling.facts import askable_relations, describe_facts
 from kgprobe.sampling.keys import FactKey
 from kgprobe.sampling.negatives import Negatives
-from kgprobe.verbalize.sentences import Cloze, object_continuations
 from kgprobe.verbalize.tense import has_ended
 
-# Of other objects, so many more are drawn, since of several with one label one is taken.
-_NAMESAKES = 10
 # Of demonstrations, so many more, since those that give a fact away are left out.
 _SPARE = 16
 
@@ -61,15 +56,14 @@ class ExampleProbe:
         )
         rows = askable_relations(graph, [] if options.prompt == "examples" else ["clozes"], relations)
         self.relations: Sequence[str] = list(rows)
-        self._templates = (
-            {relation: row["clozes"][0] for relation, row in rows.items()} if options.prompt == "both" else {}
-        )
+        templates = {relation: row["clozes"][0] for relation, row in rows.items()} if options.prompt == "both" else {}
         self._graph = graph
         self._scorer = scorer
         self._options = options
         self._as_of = as_of
         self._layout = Layout(unescaped(options.separator), unescaped(options.between))
         self._room = Room(scorer)
+        self._prompts = ExamplePrompts(self._layout, options.examples, self._room, templates)
         self._negatives = Negatives(graph, as_of)
         self._demonstrations: dict[int, dict[str, list[Demonstration]]] = {}
 
@@ -79,8 +73,8 @@ class ExampleProbe:
         if self._clozes is not None:
             # Of examples nothing is left then.
             asked = {"choices": self._options.choices, "prompt": self._options.prompt, **self._clozes.describe()}
-        if self._templates:
-            asked["templates"] = self._templates
+        if self._prompts.templates:
+            asked["templates"] = self._prompts.templates
         return {
             "model": self._scorer.name,
             "scorer": self._scorer.describe(),
@@ -101,11 +95,7 @@ class ExampleProbe:
         clozes: Sequence[ClozeItem | None] = (
             self._clozes.of(facts, seed) if self._clozes is not None else [None] * len(facts)
         )
-        drawn = self._negatives.draw(facts, self._options.choices - 1 + _NAMESAKES, seed)
-        items = [
-            ChoiceItem(fact, distinct(fact, its, self._options.choices - 1))
-            for fact, its in zip(described, drawn, strict=True)
-        ]
+        items = draw_choices(self._negatives, described, self._options.choices - 1, seed)
         reasons = [self._why_not(item, cloze) for item, cloze in zip(items, clozes, strict=True)]
         possible = [place for place, reason in enumerate(reasons) if reason is None]
         chosen = [items[place] for place in possible]
@@ -114,7 +104,8 @@ class ExampleProbe:
         elif self._options.packed:
             found = self._in_sequences(chosen, seed)
         else:
-            found = self._after_examples(chosen, self._demonstrations_of(seed) if chosen else {})
+            demonstrations = self._demonstrations_of(seed) if chosen else {}
+            found = ask_after_examples(self._scorer, self._prompts, chosen, demonstrations)
         outcomes = dict(zip(possible, found, strict=True))
         return [
             outcomes[place] if reason is None else unaskable(fact.key, fact.relation, reason)
@@ -144,29 +135,10 @@ class ExampleProbe:
             count = self._options.examples + (EVERY * (FACTS - 1) if self._options.packed else 0) + _SPARE
             # Rounds and measurements stay with one.
             drawn = draw_demonstrations(self._graph, self.relations, count, first, self._as_of)
-            self._demonstrations = {first: {relation: self._worded(relation, its) for relation, its in drawn.items()}}
+            self._demonstrations = {
+                first: {relation: self._prompts.worded(relation, its) for relation, its in drawn.items()}
+            }
         return self._demonstrations[first]
-
-    def _worded(self, relation: str, demonstrations: list[Demonstration]) -> list[Demonstration]:
-        """Demonstrations as they are written: by names alone, or in a sentence."""
-        return [
-            replace(
-                one,
-                subject_label=self._subject(relation, one.subject_label),
-                object_label=self._objects(relation, [one.object_label])[0],
-            )
-            for one in demonstrations
-        ]
-
-    def _subject(self, relation: str, label: str) -> str:
-        template = self._templates.get(relation)
-        return label if template is None else Cloze(template, label).prompt
-
-    def _objects(self, relation: str, labels: Sequence[str]) -> Sequence[str]:
-        template = self._templates.get(relation)
-        if template is None:
-            return labels
-        return [text for label in labels for text in object_continuations(template, [label])]
 
     def _after_sentences(self, items: Sequence[ChoiceItem], clozes: Sequence[ClozeItem]) -> Iterator[Outcome]:
         sentences = [cloze.clozes[0] for cloze in clozes]
@@ -177,35 +149,7 @@ class ExampleProbe:
         ]
         counter = share_counter(sum(map(len, continuations)))
         scored = self._scorer.score([prompt.text for prompt in prompts], continuations, progress=counter)
-        return map(_outcome, items, prompts, scored)
-
-    def _after_examples(
-        self, items: Sequence[ChoiceItem], demonstrations: dict[str, list[Demonstration]]
-    ) -> Iterator[Outcome]:
-        prompts = [self._prompt(item, demonstrations[item.fact.relation]) for item in items]
-        continuations = [
-            self._objects(item.fact.relation, item.labels) if prompt.examples else []
-            for item, prompt in zip(items, prompts, strict=True)
-        ]
-        scored = self._scorer.score(
-            [prompt.text for prompt in prompts],
-            continuations,
-            separator=self._layout.separator,
-            beginnings=[prompt.beginning for prompt in prompts],
-            progress=share_counter(sum(map(len, continuations))),
-        )
-        return map(_outcome, items, prompts, scored)
-
-    def _prompt(self, item: ChoiceItem, demonstrations: Sequence[Demonstration]) -> Prompt:
-        """As many examples as the relation and the context have, at most those that are wanted."""
-        relation = item.fact.relation
-        subject = self._subject(relation, item.fact.subject_label)
-        fitting_ones = demonstrations_for([item.fact], demonstrations, self._options.examples)
-        tail = self._layout.example(subject, max(self._objects(relation, item.labels), key=len))
-        count = fitting(
-            len(fitting_ones), lambda count: self._room.has_for(self._layout.examples(fitting_ones[:count]), tail)
-        )
-        return self._layout.prompt(fitting_ones[:count], subject)
+        return map(outcome_of, items, prompts, scored)
 
     def _in_sequences(self, items: Sequence[ChoiceItem], seed: Sequence[int]) -> Iterator[Outcome]:
         demonstrations = self._demonstrations_of(seed) if items else {}
@@ -221,7 +165,7 @@ class ExampleProbe:
                 progress=counter,
             )
             for item, prompt, its in zip(one.items, one.asked, one.gathered(scored), strict=True):
-                found[item.fact.key.fact] = _outcome(item, prompt, its)
+                found[item.fact.key.fact] = outcome_of(item, prompt, its)
         return (found[item.fact.key.fact] for item in items)
 
     def _packs(
@@ -236,26 +180,3 @@ class ExampleProbe:
                 orders = [item.order(seed) for item in its[:size]]
                 yield pack(its[:size], orders, examples, len(examples) - EVERY * (size - 1), self._layout)
                 its = its[size:]
-
-
-def _outcome(item: ChoiceItem, prompt: Prompt, scored: Scored) -> Outcome:
-    """Whether the object came first; or why it cannot be said."""
-    fact = item.fact
-    if not len(scored.values):
-        reason = "no example of its relation is left for it, or fits into the model's context"
-        return unaskable(fact.key, fact.relation, reason)
-    kept = [place for place in range(1, len(scored.values)) if place not in scored.reasons]
-    if 0 in scored.reasons or not kept:
-        return unaskable(fact.key, fact.relation, next(iter(scored.reasons.values())))
-    others = [item.others[place - 1] for place in kept]
-    evidence = ExampleEvidence(
-        subject=fact.subject_label,
-        object=Named(fact.object, fact.object_label),
-        asked=prompt.asked,
-        examples=prompt.examples,
-        others=tuple(Named(other.id, other.label) for other in others),
-        log_probabilities=scored.values[[0, *kept]],
-        left_out=tuple(LeftOut(item.others[place - 1].id, reason) for place, reason in scored.reasons.items()),
-    )
-    verdict = Verdict.RIGHT if evidence.is_right else Verdict.WRONG
-    return Outcome(fact.key, verdict, fact.relation, prompt.text, evidence=evidence)
