@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from kgprobe.errors import ArgumentError, KgprobeError, UnknownNameError
     from kgprobe.graph.subgraphs import facts_of, neighbourhood
     from kgprobe.library.comparing import check_forgetting, compare, compare_runs, find_gap, open_result
+    from kgprobe.library.datasets import build_dataset, export_dataset, open_dataset, probe_dataset
     from kgprobe.library.demo import run_demo
     from kgprobe.library.example_studies import study_examples, study_noise, study_prompting
     from kgprobe.library.loading import load
@@ -50,6 +51,12 @@ _DOOR = {
         "compare_runs",
         "find_gap",
         "open_result",
+    ),
+    "kgprobe.library.datasets": (
+        "build_dataset",
+        "export_dataset",
+        "open_dataset",
+        "probe_dataset",
     ),
     "kgprobe.library.demo": ("run_demo",),
     "kgprobe.library.example_studies": (
@@ -129,6 +136,10 @@ __all__ = [  # noqa: RUF022 (as one meets them)
     "check_templates",
     "write_templates",
     "convert_patterns",
+    "build_dataset",
+    "open_dataset",
+    "probe_dataset",
+    "export_dataset",
     "study_strategies",
     "study_distractors",
     "study_sentences",

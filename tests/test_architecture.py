@@ -18,6 +18,7 @@ ORDER = [
     "verbalize",
     "search",
     "probes",
+    "datasets",
     "beliefs",
     "asking",
     "analysis",

@@ -24,6 +24,7 @@ MODULES = (
     "kgprobe.graph.subgraphs",
     "kgprobe.intervals",
     "kgprobe.library.comparing",
+    "kgprobe.library.datasets",
     "kgprobe.library.measure_studies",
     "kgprobe.library.measuring",
     "kgprobe.library.models",

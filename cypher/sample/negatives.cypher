@@ -13,8 +13,10 @@ WITH row, subject.id AS itself, fact.relation AS asked, coalesce(object.datatype
 WITH row, itself, asked, kind, past, [one IN true_ones | one.id] AS ids,
      reduce(names = [], one IN true_ones | names + [one.label] + coalesce(one.aliases, [])) AS names
 UNWIND row.numbers AS number
-MATCH (:Relation {id: asked})<-[:OBJECT_OF]-(rival:Entity {number: number})
-WHERE rival.label <> '' AND coalesce(rival.datatype, '') = kind AND rival.id <> itself AND NOT rival.id IN ids
+MATCH (rival:Entity {number: number})
+MATCH (rival)-[:OBJECT_OF]->(relation:Relation)
+WHERE relation.id = asked AND rival.label <> '' AND coalesce(rival.datatype, '') = kind
+  AND rival.id <> itself AND NOT rival.id IN ids
   AND NOT rival.label IN names AND none(name IN coalesce(rival.aliases, []) WHERE name IN names)
 RETURN row.fact AS fact, number, rival.id AS id, rival.label AS label, coalesce(rival.aliases, []) AS aliases,
        rival.id IN past AS former

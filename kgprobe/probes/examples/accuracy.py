@@ -18,11 +18,11 @@ def example_tables(outcomes: Iterable[Outcome], described: Mapping[str, Any]) ->
     Memory: some numbers a fact.
 
     Args:
-        described: what the probe says of itself.
+        described: what the probe says of itself; a note says how many facts have fewer ``examples`` or ``choices``.
     """
     chosen: list[Chosen] = []
     fewer_examples = fewer_choices = left_out = 0
-    wanted = described.get("examples", 0)
+    wanted, choices = described.get("examples", 0), described.get("choices", 0)
     for outcome in outcomes:
         evidence = outcome.evidence
         if not isinstance(evidence, ExampleEvidence):
@@ -38,7 +38,7 @@ def example_tables(outcomes: Iterable[Outcome], described: Mapping[str, Any]) ->
             )
         )
         fewer_examples += evidence.examples < wanted
-        fewer_choices += len(confidences) < described["choices"]
+        fewer_choices += len(confidences) < choices
         left_out += len(evidence.left_out)
     if not chosen:
         return []
@@ -46,7 +46,7 @@ def example_tables(outcomes: Iterable[Outcome], described: Mapping[str, Any]) ->
         f"{count:,} of {len(chosen):,} facts have {what}."
         for count, what in (
             (fewer_examples, f"fewer than {wanted} examples: their relation or the model's context has no more"),
-            (fewer_choices, f"fewer than {described['choices']} choices: their relation has no more objects"),
+            (fewer_choices, f"fewer than {choices} choices: their relation has no more objects"),
         )
         if count
     ]

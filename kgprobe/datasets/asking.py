@@ -1,0 +1,67 @@
+"""A data set asked of a model: in-context estimation on its own facts and choices, without a graph.
+
+Section 2 of the latent-knowledge paper; docs/methods.md, 3. What is put to the model and what counts as right is as of
+the probe ``examples`` (:mod:`kgprobe.probes.examples.after`); the examples are facts of ``train``.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
+
+from kgprobe.datasets.folder import DatasetFolder
+from kgprobe.datasets.rows import TEST, TRAIN, ChoiceRow
+from kgprobe.models.scoring.scorer import Scorer
+from kgprobe.probes.examples.after import ExamplePrompts, ask_after_examples
+from kgprobe.probes.outcome import Outcome
+from kgprobe.sampling.demonstrations import Demonstration
+from kgprobe.sampling.seeded_order import seeded_number
+
+_BATCH = 64
+
+
+def dataset_demonstrations(folder: DatasetFolder, seed: int) -> dict[str, list[Demonstration]]:
+    """The facts of ``train`` by relation, in an order that follows from the seed and their ids alone.
+
+    Memory: the names of the facts of ``train``.
+
+    Raises:
+        KgprobeError: see :meth:`DatasetFolder.rows`.
+    """
+    by_relation: dict[str, list[Demonstration]] = {}
+    for _, row in folder.rows(TRAIN):
+        one = Demonstration(row.fact_id, row.subject_id, row.subject, row.object_id, row.object)
+        by_relation.setdefault(row.relation, []).append(one)
+    return {
+        relation: sorted(its, key=lambda one: (seeded_number(seed, "example", one.fact), one.fact))
+        for relation, its in by_relation.items()
+    }
+
+
+def ask_dataset(
+    folder: DatasetFolder,
+    scorer: Scorer,
+    prompts: ExamplePrompts,
+    demonstrations: Mapping[str, Sequence[Demonstration]],
+    limit: int | None = None,
+) -> Iterator[tuple[ChoiceRow, Outcome]]:
+    """Each fact of ``test`` with what came of it, in the file's order.
+
+    Args:
+        demonstrations: by relation; a fact of a relation without any cannot be asked.
+        limit: how many facts of each relation, the first ones; None is all.
+
+    Raises:
+        KgprobeError: see :meth:`DatasetFolder.rows`.
+    """
+    rows = limited_rows(folder, limit)
+    while batch := list(islice(rows, _BATCH)):
+        known = {row.relation: demonstrations.get(row.relation, ()) for row in batch}
+        yield from zip(batch, ask_after_examples(scorer, prompts, [row.item() for row in batch], known), strict=True)
+
+
+def limited_rows(folder: DatasetFolder, limit: int | None) -> Iterator[ChoiceRow]:
+    """The facts of ``test``, of each relation at most so many."""
+    counts: dict[str, int] = {}
+    for _, row in folder.rows(TEST):
+        counts[row.relation] = counts.get(row.relation, 0) + 1
+        if limit is None or counts[row.relation] <= limit:
+            yield row
