@@ -76,7 +76,9 @@ def test_a_data_set_follows_the_rules(graph: Graph, tmp_path: Path) -> None:
             assert (fact.subject, fact.relation, fact.object) == (row.subject_id, row.relation, row.object_id)
             assert row.relation_label == {"lived": "lived in"}.get(row.relation, row.relation)
             assert [entities[id_].label for id_ in row.choice_ids] == list(row.choices)
-            right = {one.object for one in facts.values() if (one.subject, one.relation) == (row.subject_id, row.relation)}
+            right = {
+                one.object for one in facts.values() if (one.subject, one.relation) == (row.subject_id, row.relation)
+            }
             assert len(row.choices) == 6
             assert set(row.choice_ids) & right == {row.object_id}
             objects = {one.object for one in facts.values() if one.relation == row.relation}
@@ -86,7 +88,13 @@ def test_a_data_set_follows_the_rules(graph: Graph, tmp_path: Path) -> None:
     assert not subjects["train"] & subjects["test"]
     assert len({row.answer for row in rows_of(tmp_path / "mc", "test")}) > 2
     card = (tmp_path / "mc" / "README.md").read_text(encoding="utf-8")
-    for said in ('license: "cc0-1.0"', "| few | few | 3 objects of 8 |", "| lived | lived in | 24 | 10 |", '"seed":0', "written"):
+    for said in (
+        'license: "cc0-1.0"',
+        "| few | few | 3 objects of 8 |",
+        "| lived | lived in | 24 | 10 |",
+        '"seed":0',
+        "written",
+    ):
         assert said in card
 
 
@@ -198,7 +206,10 @@ BROKEN: list[tuple[list[dict[str, Any]], str]] = [
     ([without("choices")], r"choices.*A data set has fact_id, relation"),
     ([row(8, subject=None)], r"1: Expected `str`, got `null`"),
     ([row(1)], r"1: the fact s1 r o1 stands in .*train.*2 as well"),
-    ([row(8, relation="alone"), row(12, relation="alone")], r"1: the relation alone has one object, o0, in all of its 2"),
+    (
+        [row(8, relation="alone"), row(12, relation="alone")],
+        r"1: the relation alone has one object, o0, in all of its 2",
+    ),
 ]
 
 

@@ -1,0 +1,60 @@
+"""`kgprobe dataset` as a user types it; what it computes is tested in tests/datasets."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.cli.inprocess import run
+
+pytestmark = pytest.mark.usefixtures("example")
+
+RULES = ("--min-facts", "50", "--min-objects", "20", "--train", "10", "--test", "12", "--alternatives", "4")
+
+
+def test_from_the_graph_to_a_task(home: dict[str, str], talker: str, tmp_path: Path) -> None:
+    folder = str(tmp_path / "mc")
+    built = run("dataset", "build", folder, *RULES, "--relation", "P36", "--as-of", "2025-12", **home)
+    assert built.returncode == 0, built.stderr
+    assert "1 relation of 1 qualified: 10 facts to show and 12 to ask" in " ".join(built.stdout.split())
+    again = run("dataset", "build", folder, *RULES, **home)
+    assert (again.returncode, "Error: FOLDER is" in again.stderr) == (2, True), again.stderr
+    shown = run("dataset", "show", folder, "--json", **home)
+    (relation,) = json.loads(shown.stdout)["relations"]
+    assert (relation["relation"], relation["train"], relation["test"], relation["most_choices"]) == ("P36", 10, 12, 5)
+    options = ("--examples", "3", "--per-relation", "5")
+    answers = str(tmp_path / "answers.jsonl")
+    asked = run("dataset", "probe", folder, "--model", talker, *options, "-o", answers, "--json", **home)
+    assert asked.returncode == 0, asked.stderr
+    found = json.loads(asked.stdout)
+    lines = [json.loads(line) for line in Path(answers).open()]
+    assert len(lines) == found["facts"] == 5
+    assert found["accuracy"] == sum(line["right"] for line in lines) / 5
+    exported = run("dataset", "export", folder, str(tmp_path / "tasks"), *options, **home)
+    assert exported.returncode == 0, exported.stderr
+    assert "--model fits the prompts to one" in " ".join(exported.stderr.split())
+    assert "5 facts in" in exported.stdout
+    assert {path.name for path in (tmp_path / "tasks" / "mc").iterdir()} == {"mc.yaml", "facts.jsonl", "facts.py"}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "said"),
+    [
+        (("build", "new"), 1, "--min-facts and --min-objects say how many are enough"),
+        (("build", "new", "--relation", "P99"), 2, "P99"),
+        (("show", "nowhere"), 2, "FOLDER is 'nowhere', which is no folder"),
+        (("probe", "nowhere", "--model", "demo", "--examples", "0"), 2, "--examples"),
+    ],
+)
+def test_what_cannot_be_is_told(
+    home: dict[str, str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    arguments: tuple[str, ...],
+    code: int,
+    said: str,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    done = run("dataset", *arguments, **home)
+    assert (done.returncode, "Traceback" in done.stderr) == (code, False), done.stderr
+    assert said in " ".join(done.stderr.split())
