@@ -27,7 +27,7 @@ def test_from_the_graph_to_a_task(home: dict[str, str], talker: str, tmp_path: P
     asked = run("dataset", "probe", folder, "--model", talker, *options, "-o", answers, "--json", **home)
     assert asked.returncode == 0, asked.stderr
     found = json.loads(asked.stdout)
-    lines = [json.loads(line) for line in Path(answers).open()]
+    lines = [json.loads(line) for line in Path(answers).read_text(encoding="utf-8").splitlines()]
     assert len(lines) == found["facts"] == 5
     assert found["accuracy"] == sum(line["right"] for line in lines) / 5
     exported = run("dataset", "export", folder, str(tmp_path / "tasks"), *options, **home)
@@ -40,7 +40,7 @@ def test_from_the_graph_to_a_task(home: dict[str, str], talker: str, tmp_path: P
 @pytest.mark.parametrize(
     ("arguments", "code", "said"),
     [
-        (("build", "new"), 1, "--min-facts and --min-objects say how many are enough"),
+        (("build", "new", "--min-facts", "9000"), 1, "--min-facts and --min-objects say how many are enough"),
         (("build", "new", "--relation", "P99"), 2, "P99"),
         (("show", "nowhere"), 2, "FOLDER is 'nowhere', which is no folder"),
         (("probe", "nowhere", "--model", "demo", "--examples", "0"), 2, "--examples"),

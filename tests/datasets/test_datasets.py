@@ -99,9 +99,7 @@ def test_a_data_set_follows_the_rules(graph: Graph, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("format_", ["parquet", "jsonl"])
-def test_one_seed_gives_one_data_set_and_datasets_reads_it(
-    graph: Graph, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, format_: str
-) -> None:
+def test_one_seed_gives_one_data_set_and_datasets_reads_it(graph: Graph, tmp_path: Path, format_: str) -> None:
     load(graph, written())
     for name in ("one", "two"):
         built(graph, tmp_path / name, format=format_, name="mc")
@@ -127,7 +125,7 @@ def test_what_does_not_qualify_is_told(graph: Graph, tmp_path: Path) -> None:
     with pytest.raises(KgprobeError, match="facts have 99 alternatives, too few for 6 to show and 12 to ask"):
         built(graph, tmp_path / "mc", alternatives=99)
     (tmp_path / "mc").mkdir()
-    with pytest.raises(ArgumentError, match="`folder` is .* there already"):
+    with pytest.raises(ArgumentError, match=r"`folder` is .* there already"):
         built(graph, tmp_path / "mc")
 
 
@@ -224,7 +222,7 @@ def test_what_is_wrong_with_a_row_is_told_with_its_place(
 
 
 def test_what_is_no_data_set_is_told(tmp_path: Path) -> None:
-    with pytest.raises(ArgumentError, match="`folder` is .* no folder"):
+    with pytest.raises(ArgumentError, match=r"`folder` is .* no folder"):
         kgprobe.open_dataset(tmp_path / "nowhere")
     with pytest.raises(ArgumentError, match=r"data/train.parquet or data/train.jsonl is expected in it, and none"):
         kgprobe.open_dataset(tmp_path)
@@ -320,7 +318,7 @@ def harness_samples(tasks: Path, name: str, model: Path) -> tuple[list[Any], flo
     return found["samples"][name], found["results"][name]["acc,none"]
 
 
-def test_a_tie_is_no_knowledge_in_the_harness_either(tmp_path: Path, tiny: Model) -> None:
+def test_a_tie_is_no_knowledge_in_the_harness_either(tmp_path: Path) -> None:
     folder = named_set(tmp_path / "mc")
     kgprobe.export_dataset(folder, tmp_path / "tasks", examples=2, name="ties")
     lines = list(map(json.loads, (tmp_path / "tasks" / "ties" / "facts.jsonl").open()))
