@@ -9,7 +9,7 @@ from itertools import islice
 
 from kgprobe.datasets.folder import DatasetFolder
 from kgprobe.datasets.rows import TEST, TRAIN, ChoiceRow
-from kgprobe.models.scoring.scorer import Scorer
+from kgprobe.models.scoring.contract import TextScorer
 from kgprobe.probes.examples.after import ExamplePrompts, ask_after_examples
 from kgprobe.probes.outcome import Outcome
 from kgprobe.sampling.demonstrations import Demonstration
@@ -38,7 +38,7 @@ def dataset_demonstrations(folder: DatasetFolder, seed: int) -> dict[str, list[D
 
 def ask_dataset(
     folder: DatasetFolder,
-    scorer: Scorer,
+    scorer: TextScorer,
     prompts: ExamplePrompts,
     demonstrations: Mapping[str, Sequence[Demonstration]],
     limit: int | None = None,

@@ -8,15 +8,11 @@ front. It takes the first of equally probable choices, and here a tie is no know
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from kgprobe.datasets.rows import ChoiceRow
 from kgprobe.models.scoring.tokens import join
 from kgprobe.probes.examples.after import ExamplePrompts
 from kgprobe.sampling.demonstrations import Demonstration
-
-if TYPE_CHECKING:
-    from kgprobe.models.scoring.scorer import Scorer
 
 _TASK = """\
 task: {name}

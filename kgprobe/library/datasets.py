@@ -31,11 +31,11 @@ from kgprobe.library.dataset_results import (
     HarnessTask,
 )
 from kgprobe.models.model import Model, Models
-from kgprobe.models.scoring.scorer import Scorer
+from kgprobe.models.scoring.contract import TextScorer
 from kgprobe.options import make_options
 from kgprobe.probes.examples import ExampleOptions
-from kgprobe.probes.examples.after import ExamplePrompts
 from kgprobe.probes.examples.accuracy import example_tables
+from kgprobe.probes.examples.after import ExamplePrompts
 from kgprobe.probes.examples.evidence import ExampleEvidence
 from kgprobe.probes.examples.prompts import Layout, Room, unescaped
 from kgprobe.probes.outcome import Outcome
@@ -346,7 +346,7 @@ def export_dataset(
 class _Seams:
     """Counts facts at whose seams the harness would cut otherwise, of the first ones."""
 
-    def __init__(self, scorer: Scorer | None, layout: Layout, total: int, on_progress: OnProgress) -> None:
+    def __init__(self, scorer: TextScorer | None, layout: Layout, total: int, on_progress: OnProgress) -> None:
         self.scorer = scorer
         self.looked = self.differ = self.done = 0
         self._layout, self._total, self._on_progress = layout, total, on_progress
