@@ -91,9 +91,9 @@ def plain_log_probabilities(model: "PreTrainedModel", tree: Tree) -> torch.Tenso
     """The log-probabilities of a tree's edges by the model's own forward pass, one row at a time.
 
     Returns:
-        fp32, shape (edges,), on the CPU.
+        fp32, shape (edges, 2), on the CPU: of an edge's token, and of the one that is most probable there.
     """
-    result = torch.full((len(tree.sources),), torch.nan)
+    result = torch.full((len(tree.sources), 2), torch.nan)
     for leaf in tree.leaves():
         nodes = tree.path(leaf)
         column = {node: place for place, node in enumerate(nodes)}
@@ -102,7 +102,7 @@ def plain_log_probabilities(model: "PreTrainedModel", tree: Tree) -> torch.Tenso
         places = torch.tensor([column[int(tree.sources[edge])] for edge in edges], dtype=torch.int64)
         targets = torch.from_numpy(tree.targets[edges])
         wanted = logits[places.to(logits.device)].float().log_softmax(-1).cpu()
-        result[edges] = wanted[torch.arange(len(edges)), targets]
+        result[edges] = torch.stack([wanted[torch.arange(len(edges)), targets], wanted.amax(1)], dim=1)
     return result
 
 

@@ -57,7 +57,7 @@ class VocabularyProjection:
     def log_probabilities(
         self, hidden: torch.Tensor, sources: Integers, targets: Integers, at_once: int
     ) -> torch.Tensor:
-        """The log-probability of each target token after its source position.
+        """The log-probability of each target token after its source position, and of the most probable one there.
 
         Args:
             hidden: the positions' last hidden states, shape (positions, hidden size).
@@ -66,7 +66,7 @@ class VocabularyProjection:
             at_once: about how many logits are held in memory, or a thousand for each position.
 
         Returns:
-            fp32, shape (edges,), on the CPU.
+            fp32, shape (edges, 2), on the CPU; the two are equal, to the last bit, where the target is most probable.
         """
         device = hidden.device
         # Some models keep their states in fp32 whatever their weights are in.
@@ -91,8 +91,8 @@ class VocabularyProjection:
             total += logits.sub_(raised).clamp_(min=_LOWEST_EXPONENT).exp_().sum(1, keepdim=True)
             highest = raised
         normalizer = (highest + total.log()).squeeze(1)
-        result = torch.empty_like(asked)
-        result[order.to(device)] = asked - normalizer[rows]
+        result = torch.empty((len(asked), 2), device=device)
+        result[order.to(device)] = torch.stack([asked, highest.squeeze(1)[rows]], dim=1) - normalizer[rows, None]
         return result.cpu()
 
 

@@ -239,7 +239,7 @@ class Scorer:
         trees = list(chain.from_iterable(build_trees(n, p, _MAX_BRANCH_NODES) for n, p in enumerate(unknown)))
         with in_eval_mode(self.model):
             for tree, values in self._edges(trees, beginnings):
-                sums = np.add.reduceat(values[tree.steps], tree.offsets)
+                sums = np.add.reduceat(values[tree.steps, 0], tree.offsets)
                 scores[tree.prompt][asked[tree.prompt][tree.members]] = sums
                 if progress is not None:
                     progress(len(tree.members))
@@ -284,8 +284,8 @@ class Scorer:
             trees: of any prompts.
 
         Returns:
-            each tree once, in an order of its own, with one value an edge, in (-inf, 0]; NaN if the model's weights
-            are broken.
+            each tree once, in an order of its own, with the log-probability of each edge's token and of the most
+            probable token there, in (-inf, 0], shape (edges, 2); NaN if the model's weights are broken.
 
         Raises:
             KgprobeError: what leads to one edge does not fit in memory.
@@ -368,7 +368,7 @@ class Scorer:
                 f"Prompt {batch[0].trees[0].prompt} with one continuation ({batch[0].depths.max() + 1} tokens) does not"
                 f" fit into the memory of {self.model.device}; a shorter one would, or another `dtype`: bfloat16."
             )
-        values = np.full(len(batch[0].sources), np.nan)
+        values = np.full((len(batch[0].sources), 2), np.nan)
         for half, edges in halves:
             values[edges] = self._values(projection, [half], prefix)[0]
         return [values]

@@ -22,7 +22,18 @@ def test_chunks_add_up_to_the_whole_vocabulary(spread, scale, soft_cap, biased):
     logits *= scale
     if soft_cap is not None:
         logits = soft_cap * torch.tanh(logits / soft_cap)
-    wanted = logits.log_softmax(-1)[sources, targets]
+    wanted = torch.stack([logits.log_softmax(-1)[sources, targets], logits.log_softmax(-1).amax(1)[sources]], dim=1)
     found = VocabularyProjection(weight, bias, scale, soft_cap).log_probabilities(hidden, sources, targets, at_once=1)
     assert found.dtype == torch.float32
     np.testing.assert_allclose(found.numpy(), wanted.numpy(), rtol=2e-6, atol=1e-5)
+
+
+def test_what_is_most_probable_is_so_to_the_last_bit():
+    generator = torch.Generator().manual_seed(3)
+    weight, hidden = torch.randn(4501, 16, generator=generator), torch.randn(200, 16, generator=generator)
+    best = (hidden @ weight.T).argmax(1).numpy()
+    projection = VocabularyProjection(weight, None, 1.0, None)
+    own, highest = projection.log_probabilities(hidden, np.arange(200), best, at_once=1).T
+    assert (own == highest).all()
+    own, highest = projection.log_probabilities(hidden, np.arange(200), (best + 1) % 4501, at_once=1).T
+    assert (own < highest).all()

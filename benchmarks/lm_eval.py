@@ -1,0 +1,225 @@
+"""``--model kgprobe`` beside lm-evaluation-harness's own ``hf``: the same requests, on the same model in memory.
+
+Two cases, made of collected Wikidata facts, as lm-evaluation-harness asks its tasks:
+
+- ``endings``: as hellaswag, a paragraph about a subject and four ways to go on, a sentence or two each;
+- ``letters``: as MMLU, five examples that all questions share, a question with four options, and a letter to answer.
+
+What is timed is ``loglikelihood`` of all requests in one call, tokenization included. ``hf`` computes a part of the
+questions in batches of each size of ``BATCHES``, and its fastest is scaled to all of them; with the size ``auto`` it
+would begin with the longest text that the model takes in, which no CPU has the memory for. Its cache of logits is on,
+as by default.
+"""
+
+import csv
+import gzip
+import json
+import time
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+import numpy as np
+from numpy.typing import NDArray
+
+from benchmarks.check_example import COLLECTION
+from benchmarks.report import Report, Row, show, versions_of
+from kgprobe.cli.options import json_option, seed_option
+
+if TYPE_CHECKING:
+    from numpy.random import Generator
+
+BATCHES = (1, 4, 8, 16)
+CHOICES = 4
+_EXAMPLES = 5
+_SENTENCES = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A context, the texts that may follow it, and which of them is right."""
+
+    context: str
+    choices: Sequence[str]
+    right: int
+
+
+@dataclass(frozen=True, slots=True)
+class Collection:
+    """What is known of subjects.
+
+    Attributes:
+        labels, descriptions: by an entity's id.
+        facts: by subject, pairs of a relation and an object.
+        sentences: a relation's first, by its id, with ``[X]`` and ``[Y]``.
+        objects: of a relation, sorted.
+    """
+
+    labels: dict[str, str]
+    descriptions: dict[str, str]
+    facts: dict[str, list[tuple[str, str]]]
+    sentences: dict[str, str]
+    objects: dict[str, list[str]]
+
+    def sentence(self, subject: str, relation: str, object_: str) -> str:
+        """A fact as a sentence."""
+        return self.sentences[relation].replace("[X]", self.labels[subject]).replace("[Y]", self.labels[object_])
+
+
+def read_collection(folder: Path) -> Collection:
+    """The collection of Wikidata facts, those whose relations have a sentence."""
+    with gzip.open(folder / "entities.jsonl.gz", "rt", encoding="utf-8") as lines:
+        entities = [json.loads(line) for line in lines]
+    labels = {one["id"]: one["label"] for one in entities if one.get("label")}
+    descriptions = {one["id"]: one["description"] for one in entities if one.get("description")}
+    sentences = {}
+    for line in (folder / "relations.jsonl").read_text(encoding="utf-8").splitlines():
+        relation = json.loads(line)
+        if relation.get("bear_templates"):
+            sentences[relation["id"]] = relation["bear_templates"][0]
+    facts: dict[str, list[tuple[str, str]]] = defaultdict(list)
+    objects: dict[str, set[str]] = defaultdict(set)
+    with gzip.open(folder / "facts.tsv.gz", "rt", encoding="utf-8", newline="") as rows:
+        for row in csv.DictReader(rows, delimiter="\t"):
+            subject, relation, object_ = row["subject"], row["relation"], row["object"]
+            if relation in sentences and subject in labels and object_ in labels:
+                facts[subject].append((relation, object_))
+                objects[relation].add(object_)
+    return Collection(labels, descriptions, dict(facts), sentences, {key: sorted(its) for key, its in objects.items()})
+
+
+def endings_case(collection: Collection, count: int, random: "Generator") -> list[Question]:
+    """Paragraphs of a few facts about a subject; endings are what is said of it, and of three others."""
+    rich = sorted(
+        subject
+        for subject, its in collection.facts.items()
+        if subject in collection.descriptions and len(set(its)) > _SENTENCES + 1
+    )
+    questions = []
+    for _ in range(count):
+        asked = [str(one) for one in random.choice(rich, CHOICES, replace=False)]
+        right = int(random.integers(CHOICES))
+        subject = asked[right]
+        its = collection.facts[subject]
+        told = [its[place] for place in random.permutation(len(its))]
+        context = " ".join(collection.sentence(subject, *one) for one in told[:_SENTENCES])
+        choices = [
+            f"{collection.labels[subject]} is {collection.descriptions[one]}, and what is known best is this: "
+            + collection.sentence(one, *collection.facts[one][0]).replace(
+                collection.labels[one], collection.labels[subject]
+            )
+            for one in asked
+        ]
+        questions.append(Question(f"{collection.labels[subject]}: {context}", choices, right))
+    return questions
+
+
+def letters_case(collection: Collection, count: int, random: "Generator") -> list[Question]:
+    """Questions with four options, behind the same five examples."""
+    letters = "ABCD"[:CHOICES]
+    subjects = sorted(collection.facts)
+    told = []
+    while len(told) < count + _EXAMPLES:
+        subject = str(random.choice(subjects))
+        relation, object_ = collection.facts[subject][0]
+        others = [one for one in collection.objects[relation] if (relation, one) not in collection.facts[subject]]
+        if len(others) < CHOICES - 1:
+            continue
+        options = [str(one) for one in random.choice(others, CHOICES - 1, replace=False)]
+        right = int(random.integers(CHOICES))
+        options.insert(right, object_)
+        question = collection.sentences[relation].replace("[X]", collection.labels[subject]).replace("[Y]", "____")
+        lines = [f"{letter}. {collection.labels[one]}" for letter, one in zip(letters, options, strict=True)]
+        told.append(("\n".join([question, *lines, "Answer:"]), right))
+    head = "".join(f"{text} {letters[right]}\n\n" for text, right in told[:_EXAMPLES])
+    return [Question(head + text, letters, right) for text, right in told[_EXAMPLES:]]
+
+
+def ask(model: Any, questions: Sequence[Question]) -> tuple[float, NDArray[np.float64]]:
+    """How long a model takes, in seconds, and its log-probabilities, shape (questions, choices)."""
+    from lm_eval.api.instance import Instance
+
+    requests = [
+        Instance("loglikelihood", {}, (one.context, f" {text}"), place)
+        for one in questions
+        for place, text in enumerate(one.choices)
+    ]
+    clock = time.perf_counter()
+    answers = model.loglikelihood(requests, disable_tqdm=True)
+    seconds = time.perf_counter() - clock
+    return seconds, np.array([value for value, _ in answers]).reshape(len(questions), -1)
+
+
+def accuracies(questions: Sequence[Question], values: NDArray[np.float64]) -> tuple[float, float]:
+    """lm-evaluation-harness's ``acc`` and ``acc_norm``."""
+    right = np.array([one.right for one in questions])
+    lengths = np.array([[len(text) for text in one.choices] for one in questions])
+    return float((values.argmax(1) == right).mean()), float(((values / lengths).argmax(1) == right).mean())
+
+
+def measure(name: str, ours: Any, theirs: Any, questions: Sequence[Question], part: int) -> list[Row]:
+    """A case by both."""
+    # The first time, memory is got and caches are filled.
+    ask(ours, questions[:2])
+    ask(theirs, questions[:2])
+    seconds, values = ask(ours, questions)
+    times = {}
+    for size in BATCHES:
+        theirs.batch_size_per_gpu = size
+        times[size], wanted = ask(theirs, questions[:part])
+    fastest = min(times, key=lambda size: times[size])
+    difference = float(np.abs(values[:part] - wanted).max())
+    case = f"{name}, {len(questions)} questions"
+    rows = [
+        Row(
+            case,
+            f"time, the peer's scaled from {part} questions",
+            seconds,
+            "s",
+            peer=f"hf, batch size {fastest}",
+            peer_value=times[fastest] * len(questions) / part,
+            less_is_better=True,
+            max_difference=difference,
+        )
+    ]
+    for measure_, own, its in zip(
+        ("acc", "acc_norm"),
+        accuracies(questions[:part], values[:part]),
+        accuracies(questions[:part], wanted),
+        strict=True,
+    ):
+        rows.append(Row(case, f"{measure_} of {part}", own, "", peer="hf", peer_value=its))
+    rows += [Row(case, f"hf, batch size {size}: questions", part / taken, "/s") for size, taken in times.items()]
+    return rows
+
+
+@click.command(context_settings={"max_content_width": 100})
+@click.option("--model", default="demo", show_default=True, help="demo, a repository of the hub, or a folder.")
+@click.option("--questions", default=200, show_default=True, help="Questions of a case.")
+@click.option("--part", default=24, show_default=True, help="How many of them the peer gets.")
+@click.option("--device", default="cpu", show_default=True, help="As torch names it.")
+@click.option("--data", default=COLLECTION, type=click.Path(path_type=Path), help="The collection's folder.")
+@seed_option
+@json_option
+def main(model: str, questions: int, part: int, device: str, data: Path, seed: int, as_json: bool) -> None:
+    """What tasks of lm-evaluation-harness cost with our model and with its own."""
+    from copy import deepcopy
+
+    from lm_eval.models.huggingface import HFLM
+
+    from kgprobe.models.harness.model import KgprobeLM
+
+    collection = read_collection(data)
+    ours = KgprobeLM(model, device=device, dtype="float32")
+    theirs = HFLM(ours.model, tokenizer=deepcopy(ours.tokenizer))
+    rows = []
+    for name, case in (("endings", endings_case), ("letters", letters_case)):
+        rows += measure(name, ours, theirs, case(collection, questions, np.random.default_rng(seed)), part)
+    show(Report("lm_eval", rows, seed, versions_of("torch", "transformers", "lm_eval")), as_json=as_json)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,37 @@
+"""lm-evaluation-harness with ``--model kgprobe``: its command line as it is, and one model more.
+
+    python -m kgprobe.lm_eval run --model kgprobe --model_args pretrained=demo --tasks hellaswag
+
+lm-evaluation-harness finds the models that others add by no entry point. In a program of one's own, ``import
+kgprobe.lm_eval`` before ``lm_eval.simple_evaluate(model="kgprobe", …)`` does the same. See
+:mod:`kgprobe.models.harness.model`.
+"""
+
+import sys
+
+from kgprobe.errors import KgprobeError
+
+try:
+    from lm_eval.__main__ import cli_evaluate
+    from lm_eval.api.registry import model_registry
+except ImportError as error:
+    raise KgprobeError(f"lm-evaluation-harness is not installed ({error}): pip install 'kgprobe[lm-eval]'.") from error
+
+NAME = "kgprobe"
+
+if NAME not in model_registry:
+    model_registry.register(NAME, target="kgprobe.models.harness.model:KgprobeLM")
+
+
+def main() -> int:
+    """lm-evaluation-harness's command line; the exit code."""
+    try:
+        cli_evaluate()
+    except KgprobeError as error:
+        print(f"Error: {error}", file=sys.stderr)  # noqa: T201 it is the command line
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
