@@ -16,7 +16,7 @@ from benchmarks.report import Report, Row, show, versions_of
 from kgprobe.cli.options import graph_option, json_option, seed_option
 from kgprobe.graph.client import Graph
 from kgprobe.graph.names import relation_ids
-from kgprobe.models.model import load_model
+from kgprobe.models.spec import load_scorer
 from kgprobe.probes.examples import PROBE
 from kgprobe.probes.examples.evidence import ExampleEvidence
 from kgprobe.probes.examples.probe import ExampleProbe
@@ -113,7 +113,7 @@ def main(
 ) -> None:
     """What in-context estimation of facts costs, sampling included."""
     with ending_in_order(), open_graph(graph) as opened:
-        scorer = load_model(model).local_scorer()
+        scorer = load_scorer(model)
         options = PROBE.options_from({"examples": examples})
         probe = ExampleProbe(opened, scorer, options, as_of=AS_OF, relations=relation_ids(opened, relations))
         rows = measure(opened, scorer, probe, facts, batch, seed)

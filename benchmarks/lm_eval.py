@@ -32,7 +32,7 @@ from kgprobe.cli.options import json_option, seed_option
 if TYPE_CHECKING:
     from numpy.random import Generator
 
-BATCHES = (1, 4, 8, 16)
+BATCHES = (1, 4, 8)
 CHOICES = 4
 _EXAMPLES = 5
 _SENTENCES = 3
@@ -121,7 +121,7 @@ def letters_case(collection: Collection, count: int, random: "Generator") -> lis
     """Questions with four options, behind the same five examples."""
     letters = "ABCD"[:CHOICES]
     subjects = sorted(collection.facts)
-    told = []
+    told: list[tuple[str, int]] = []
     while len(told) < count + _EXAMPLES:
         subject = str(random.choice(subjects))
         relation, object_ = collection.facts[subject][0]

@@ -134,4 +134,3 @@ def shared_demo(demo_scorer: "Scorer", monkeypatch: pytest.MonkeyPatch) -> None:
         return demo_scorer if named == "demo" else load(named, **how)
 
     monkeypatch.setattr("kgprobe.models.spec.load_scorer", shared)
-    monkeypatch.setattr("kgprobe.models.model.load_scorer", shared)

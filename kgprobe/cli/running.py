@@ -14,7 +14,7 @@ from kgprobe.options import make_options
 if TYPE_CHECKING:
     from kgprobe.models.api.spending import Usage
     from kgprobe.models.model import Model, Models
-    from kgprobe.models.scoring.scorer import Scorer
+    from kgprobe.models.scoring.contract import TextScorer
 
 
 @contextmanager
@@ -40,13 +40,13 @@ def open_asked(models: "Models", spec: str) -> "Model":
     return models.open(spec, local_given())
 
 
-def _load(spec: str, **how: Any) -> "Scorer":
+def _load(spec: str, **how: Any) -> "TextScorer":
     from kgprobe.progress import waiting
 
     with waiting(f"Loading {spec}", remembered=True):
-        from kgprobe.models.spec import load_scorer
+        from kgprobe.models.loading import load_scoring_model
 
-        scorer = load_scorer(spec, **how)
+        scorer = load_scoring_model(spec, **how)
     if is_explained():
         explained = scorer.explain()
         width = max(len(name) for name, _ in explained)

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 
 from kgprobe.datasets.rows import ChoiceRow
+from kgprobe.models.scoring.contract import TextScorer
 from kgprobe.models.scoring.tokens import join
 from kgprobe.probes.examples.after import ExamplePrompts
 from kgprobe.sampling.demonstrations import Demonstration
@@ -106,7 +107,7 @@ def write_task(
     return written, short
 
 
-def cuts_differ(scorer: "Scorer", prompt: str, choices: Sequence[str], separator: str) -> bool:
+def cuts_differ(scorer: TextScorer, prompt: str, choices: Sequence[str], separator: str) -> bool:
     """Whether the harness begins to count elsewhere for one of the choices.
 
     It counts the tokens behind as many as the prompt has alone; here they count from the first in which the prompt with

@@ -10,11 +10,11 @@ if TYPE_CHECKING:
 
     from kgprobe.models.local_options import LocalOptions
     from kgprobe.models.model import Models
-    from kgprobe.models.scoring.scorer import Scorer
+    from kgprobe.models.scoring.contract import TextScorer
 
 
 def models_within(
-    limits: ApiLimits, load: "Callable[..., Scorer] | None" = None, local: "LocalOptions | None" = None
+    limits: ApiLimits, load: "Callable[..., TextScorer] | None" = None, local: "LocalOptions | None" = None
 ) -> "Models":
     """Models to be opened by their specs, of which those behind APIs keep to limits together.
 
@@ -24,7 +24,7 @@ def models_within(
 
     Args:
         local: how those on this machine are loaded; None for the usual.
-        load: makes the scorer of a model on this machine; None for :func:`~kgprobe.models.spec.load_scorer`.
+        load: makes the scorer of a model on this machine; None for :func:`~kgprobe.models.loading.load_scoring_model`.
 
     Raises:
         ArgumentError: a price is missing.

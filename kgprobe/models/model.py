@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 
 from kgprobe.errors import ArgumentError
 from kgprobe.models.api.spending import Spending
+from kgprobe.models.loading import load_scoring_model
 from kgprobe.models.local_options import LocalOptions
-from kgprobe.models.spec import absolute_spec, check_local, is_api, load_scorer, load_tokenizer, no_weights, wrap_scorer
+from kgprobe.models.spec import absolute_spec, check_local, is_api, load_tokenizer, no_weights, wrap_scorer
 
 if TYPE_CHECKING:
     from peft import PeftModel
@@ -159,7 +160,8 @@ def load_model(
     Cost: nothing yet; a model on this machine is loaded when it is first asked.
 
     Args:
-        spec: ``demo``, ``hf:OWNER/NAME``, ``hf:./FOLDER``, ``openai:NAME`` or ``openai:NAME@URL``.
+        spec: ``demo``, ``hf:OWNER/NAME``, ``hf:./FOLDER``, ``lm-eval:TYPE,ARGUMENTS``, ``openai:NAME`` or
+            ``openai:NAME@URL``.
         device, dtype, revision, batch_tokens, bos: see :func:`~kgprobe.models.spec.load_scorer`; an API has no use for
             them.
         api: how an API is asked; None for the usual.
@@ -178,7 +180,9 @@ def load_model(
     check_local(spec, revision)
     local = LocalOptions(device, dtype, batch_tokens, revision)
     return Model(
-        spec, open_scorer=partial(load_scorer, spec, **asdict(local), bos=bos, remembered=remembered), local=local
+        spec,
+        open_scorer=partial(load_scoring_model, spec, **asdict(local), bos=bos, remembered=remembered),
+        local=local,
     )
 
 
@@ -225,7 +229,7 @@ class Models:
         api: "ApiOptions | None" = None,
         spending: Spending | None = None,
         cache: "AnswerCache | None" = None,
-        load: "Callable[..., Scorer] | None" = None,
+        load: "Callable[..., TextScorer] | None" = None,
         remembered: int = REMEMBERED,
     ) -> None:
         """None is opened yet; arguments as of :func:`load_model`.
@@ -233,11 +237,12 @@ class Models:
         Args:
             local: how those on this machine are loaded; None for the usual. A revision is that of one repository: it
                 is named where that is opened.
-            load: makes the scorer of a model on this machine; None for :func:`~kgprobe.models.spec.load_scorer`.
+            load: makes the scorer of a model on this machine; None for
+                :func:`~kgprobe.models.loading.load_scoring_model`.
         """
         self.spending = spending or Spending()
         self.local = local or LocalOptions()
-        self._load = partial(load or load_scorer, remembered=remembered)
+        self._load = partial(load or load_scoring_model, remembered=remembered)
         self._api = api
         self._cache = cache
         self._models: dict[str, Model] = {}

@@ -23,7 +23,10 @@ if TYPE_CHECKING:
     from kgprobe.models.generating.generator import Generator
     from kgprobe.models.scoring.scorer import Scorer
 
-_SPECS = "demo, hf:OWNER/NAME (a model of the Hugging Face hub) or hf:./FOLDER (a model's folder)"
+_SPECS = (
+    "demo, hf:OWNER/NAME (a model of the Hugging Face hub), hf:./FOLDER (a model's folder) or lm-eval:TYPE,ARGUMENTS (a"
+    " model of lm-evaluation-harness)"
+)
 _SAMPLE = 1 << 20
 
 Kind = Literal["AutoModelForCausalLM", "AutoModel"]
@@ -215,6 +218,11 @@ def is_api(spec: str) -> bool:
     return spec.startswith("openai:")
 
 
+def is_harness(spec: str) -> bool:
+    """Whether a spec is that of a model of lm-evaluation-harness."""
+    return spec.startswith("lm-eval:") and spec != "lm-eval:"
+
+
 def load_tokenizer(spec: str) -> "PreTrainedTokenizerBase":
     """The tokenizer of the model of that name; errors as of :func:`load_scorer`."""
     import transformers
@@ -236,8 +244,8 @@ def load_tokenizer(spec: str) -> "PreTrainedTokenizerBase":
 def no_weights(spec: str) -> KgprobeError:
     """What is raised where the weights of a model behind an API are needed."""
     return KgprobeError(
-        f"{spec} cannot do this: it is behind an API, which gives log-probabilities of chosen texts at most, and this"
-        f" needs the model itself. Models that can: {_SPECS}."
+        f"{spec} cannot do this: it is behind an API, or computed by lm-evaluation-harness, which give"
+        f" log-probabilities of chosen texts at most, and this needs the model itself. Models that can: {_SPECS}."
     )
 
 
@@ -269,17 +277,19 @@ def check_local(spec: str, revision: str | None = None) -> None:
     kind, _, name = spec.partition(":")
     if kind == "openai" and name:
         raise no_weights(spec)
-    if spec != "demo" and (kind != "hf" or not name):
+    if spec != "demo" and (kind not in ("hf", "lm-eval") or not name):
         raise UnknownNameError(
             f"There is no model {spec!r}; what would be one: {_SPECS}. Where text is answered, and nothing scored, also"
             " openai:NAME and openai:NAME@URL."
         )
-    if revision is not None and (spec == "demo" or (Path(name).expanduser() / "config.json").is_file()):
+    if revision is not None and (kind != "hf" or (Path(name).expanduser() / "config.json").is_file()):
         raise ArgumentError("revision", f"is {revision!r}; {spec} is no repository of the hub and has no revisions.")
 
 
 def _origin(spec: str, revision: str | None) -> _Origin:
     check_local(spec, revision)
+    if is_harness(spec):
+        raise KgprobeError(f"{spec} is computed by lm-evaluation-harness; what is asked here needs a model of our own.")
     if spec == "demo":
         return _Origin(demo_model_folder(), demo_revision())
     name = spec.removeprefix("hf:")

@@ -132,7 +132,7 @@ def _evaluate(scorer: TextScorer, explorations: Sequence[Exploration], numbers: 
     values = {number: np.full(size, np.nan) for number, size in sizes.items()}
     for tree, found in scorer.edge_log_probabilities(trees):
         number, own = places[id(tree)]
-        values[number][own] = found[:, 0]
+        values[number][own] = found
     for number in numbers:
         if np.isnan(values[number]).any():
             raise KgprobeError(f"Prompt {number}: the model's probabilities are not numbers; its weights are broken.")

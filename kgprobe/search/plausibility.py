@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy.special import logsumexp
 
 from kgprobe.models.scoring.contract import TextScorer
-from kgprobe.models.scoring.scorer import Scored
+from kgprobe.models.scoring.scored import Scored
 from kgprobe.progress import share_counter
 from kgprobe.verbalize.sentences import Cloze
 

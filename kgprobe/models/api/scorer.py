@@ -20,7 +20,7 @@ from kgprobe.models.api.handshake import OTHER_TEXT, TEXT, Prompts, Told, shake_
 from kgprobe.models.api.next_tokens import WAYS, NextTokensForm, Question, Reply, UntrustworthyError, Way
 from kgprobe.models.api.tokenizer import ServerTokenizer, longest_text_of
 from kgprobe.models.generating.generator import Answer, Unanswered
-from kgprobe.models.scoring.scorer import Floats, Scored
+from kgprobe.models.scoring.scored import Floats, Scored
 from kgprobe.models.scoring.tokens import TokenizedPrompt, encode, leading_tokens, tokenize
 from kgprobe.models.scoring.trie import Tree, build_trees
 

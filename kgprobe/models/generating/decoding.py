@@ -232,7 +232,7 @@ def _continuations(
     scores = [np.full(len(prompt.tails), np.nan) for prompt in prompts]
     trees = [tree for number, prompt in enumerate(prompts) for tree in build_trees(number, prompt, _MAX_BRANCH_NODES)]
     for tree, values in scorer.edge_log_probabilities(trees):
-        scores[tree.prompt][tree.members] = np.add.reduceat(values[tree.steps, 0], tree.offsets)
+        scores[tree.prompt][tree.members] = np.add.reduceat(values[tree.steps], tree.offsets)
     if any(np.isnan(values).any() for values in scores):
         raise KgprobeError("The model's probabilities are not numbers; its weights are broken.")
     return [

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Protocol
 
-from kgprobe.models.scoring.scorer import Floats, Scored
+from kgprobe.models.scoring.scored import Floats, Scored
 from kgprobe.models.scoring.tokens import TokenizedPrompt
 from kgprobe.models.scoring.trie import Tree
 

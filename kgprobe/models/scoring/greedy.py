@@ -47,7 +47,7 @@ def score_greedily(scorer: Scorer, prompts: Sequence[TokenizedPrompt]) -> list[S
         for prompt in prompts
     ]
     trees = [tree for number, prompt in enumerate(prompts) for tree in build_trees(number, prompt, _MAX_BRANCH_NODES)]
-    for tree, values in scorer.edge_log_probabilities(trees):
+    for tree, values in scorer.edges_beside_best(trees):
         own, highest = values[tree.steps].T
         found[tree.prompt].values[tree.members] = np.add.reduceat(own, tree.offsets)
         found[tree.prompt].greedy[tree.members] = np.logical_and.reduceat(own >= highest, tree.offsets)

@@ -7,7 +7,6 @@ Equal to what one plain forward pass per continuation would give (to 1e-4 in fp3
 
 import platform
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import partial
 from itertools import chain
 from typing import TYPE_CHECKING
@@ -15,7 +14,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 import torch
 import transformers
-from numpy.typing import NDArray
 
 from kgprobe.errors import KgprobeError
 from kgprobe.models.eval_mode import in_eval_mode
@@ -36,30 +34,15 @@ from kgprobe.models.scoring.memory import Memory
 from kgprobe.models.scoring.plan import Group, batches, plan
 from kgprobe.models.scoring.prefixes import Prefixes
 from kgprobe.models.scoring.projection import VocabularyProjection
+from kgprobe.models.scoring.scored import Floats, Scored
 from kgprobe.models.scoring.tokens import TokenizedPrompt, leading_tokens, shared_lengths, tokenize
 from kgprobe.models.scoring.trie import Forest, Integers, Tree, build_trees
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
-Floats = NDArray[np.float64]
-
 # Nodes beyond the context in one tree: more of them pay for each other's attention, fewer for the context again.
 _MAX_BRANCH_NODES = 256
-
-
-@dataclass(frozen=True, slots=True)
-class Scored:
-    """What a model makes of a prompt's continuations.
-
-    Attributes:
-        values: log-probabilities, natural logarithm, in (-inf, 0]; NaN exactly where there is a reason. Shape
-            (continuations,).
-        reasons: why the model cannot take a continuation, as a clause, by the continuation's position.
-    """
-
-    values: Floats
-    reasons: Mapping[int, str] = field(default_factory=dict)
 
 
 class Scorer:
@@ -284,11 +267,19 @@ class Scorer:
             trees: of any prompts.
 
         Returns:
-            each tree once, in an order of its own, with the log-probability of each edge's token and of the most
-            probable token there, in (-inf, 0], shape (edges, 2); NaN if the model's weights are broken.
+            each tree once, in an order of its own, with one value an edge, in (-inf, 0]; NaN if the model's weights
+            are broken.
 
         Raises:
             KgprobeError: what leads to one edge does not fit in memory.
+        """
+        return [(tree, values[:, 0]) for tree, values in self.edges_beside_best(trees)]
+
+    def edges_beside_best(self, trees: Sequence[Tree]) -> list[tuple[Tree, Floats]]:
+        """As :meth:`edge_log_probabilities`, beside the log-probability of the most probable token there.
+
+        Returns:
+            each tree once, with values of shape (edges, 2); the two are equal where the edge's own is most probable.
         """
         with in_eval_mode(self.model):
             return list(self._edges(trees))

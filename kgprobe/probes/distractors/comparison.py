@@ -16,7 +16,7 @@ from kgprobe.errors import KgprobeError
 from kgprobe.estimates import more_than_half
 from kgprobe.graph.client import Graph
 from kgprobe.models.scoring.contract import TextScorer
-from kgprobe.models.scoring.scorer import Scored
+from kgprobe.models.scoring.scored import Scored
 from kgprobe.probes.clozes import ClozeItem, ClozeItems
 from kgprobe.probes.distractors import DistractorOptions
 from kgprobe.probes.distractors.evidence import (

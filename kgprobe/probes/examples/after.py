@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from kgprobe.models.scoring.contract import TextScorer
-from kgprobe.models.scoring.scorer import Scored
+from kgprobe.models.scoring.scored import Scored
 from kgprobe.probes.distractors.evidence import LeftOut, Named
 from kgprobe.probes.examples.evidence import ExampleEvidence
 from kgprobe.probes.examples.items import ChoiceItem

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from kgprobe.models.scoring.scorer import Scored
+from kgprobe.models.scoring.scored import Scored
 from kgprobe.probes.examples.items import ChoiceItem
 from kgprobe.probes.examples.prompts import Layout, Prompt, Room, fitting
 from kgprobe.sampling.demonstrations import Demonstration, demonstrations_for

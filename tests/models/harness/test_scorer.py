@@ -1,0 +1,166 @@
+"""Models of lm-evaluation-harness as models of ours: what probes find with them is what they find with our own."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from kgprobe.errors import ArgumentError, KgprobeError, UnknownNameError
+from kgprobe.graph.client import Graph
+from kgprobe.graph.ingest import load
+from kgprobe.models.harness.scorer import HarnessScorer
+from kgprobe.models.loading import load_scoring_model
+from kgprobe.models.model import Model, Models, load_model
+from kgprobe.models.scoring.scorer import Scorer
+from kgprobe.probes.outcome import Outcome, Verdict
+from kgprobe.probes.register import PROBES, Setting
+from kgprobe.records import Entity, Fact, Relation
+from kgprobe.sampling.keys import FactKey
+from tests.cli.inprocess import run as kgprobe
+from tests.models.tiny import byte_level, random_model
+from tests.written_source import WrittenSource
+
+AS_OF = 20200101
+CITIES = ["Łódź", "São Paulo", "東京", "New York", "Kyoto</s>", "Zürich"]
+ENTITIES = [
+    *(Entity(f"c{n}", f"Country {n}", types=("country",)) for n in range(len(CITIES))),
+    *(Entity(f"t{n}", name, (f"{name} City",), types=("city",)) for n, name in enumerate(CITIES)),
+]
+CAPITAL = Relation("capital", "capital", clozes=("The capital of [X] is [Y]", "[X] is ruled from [Y], they say"))
+FACTS = [Fact(f"f{n}", f"c{n}", "capital", f"t{n}") for n in range(6)]
+KEYS = [FactKey(fact.subject, fact.id) for fact in FACTS]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("model")
+    tokenizer = byte_level(bos=True)
+    random_model("gpt2", len(tokenizer), n_positions=1024).save_pretrained(path)
+    tokenizer.save_pretrained(path)
+    return path
+
+
+def of_harness(folder: Path, arguments: str = "dtype=float32,batch_size=8") -> Model:
+    return load_model(f"lm-eval:hf,pretrained={folder},{arguments}", device="cpu")
+
+
+def numbers(value: object) -> list[float]:
+    """All numbers in an outcome's evidence, in their order."""
+    if isinstance(value, dict):
+        return [number for one in value.values() for number in numbers(one)]
+    if isinstance(value, list):
+        return [number for one in value for number in numbers(one)]
+    return [float(value)] if isinstance(value, int | float) else []
+
+
+def plain(outcome: Outcome) -> dict:
+    from kgprobe.asking.store import encode_line
+
+    return json.loads(encode_line(0, outcome))
+
+
+@pytest.mark.parametrize(
+    ("probe", "options"),
+    [
+        ("distractors", {"strategy": "random", "distractors": 4}),
+        ("distractors", {"strategy": "semantic", "distractors": 4}),
+        ("examples", {"examples": 2, "choices": 4}),
+        ("examples", {"prompt": "sentences", "choices": 4}),
+        ("choices", {"template": None, "reduction": "mean"}),
+        ("choices", {"conditional": True}),
+    ],
+)
+def test_outcomes_are_those_of_our_own(
+    graph: Graph, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, probe: str, options: dict
+) -> None:
+    monkeypatch.setenv("KGPROBE_HOME", str(tmp_path))
+    load(graph, WrittenSource(ENTITIES, FACTS, [CAPITAL]))
+    kind = PROBES.get(probe)
+    own, theirs = (
+        kind.make(Setting(graph, model, Models(), AS_OF), kind.options_from(options)).ask(KEYS, [1])
+        for model in (load_model(f"hf:{folder}", device="cpu", dtype="float32"), of_harness(folder))
+    )
+    assert {outcome.verdict for outcome in own} <= {Verdict.RIGHT, Verdict.WRONG}
+    for one, other in zip(own, theirs, strict=True):
+        assert (one.fact, one.verdict, one.prompt, one.reason) == (
+            other.fact,
+            other.verdict,
+            other.prompt,
+            other.reason,
+        )
+        np.testing.assert_allclose(numbers(plain(one)), numbers(plain(other)), atol=1e-4, rtol=0)
+
+
+def test_texts_that_cannot_be_taken_have_the_same_reasons(folder: Path) -> None:
+    prompts = ["York is", "York", "\ud800"]
+    texts = [["a city", "", "a city", "\ud800"], ["a city " * 400, " "], ["York"]]
+    own = load_model(f"hf:{folder}", device="cpu").scorer().score(prompts, texts, eos=True)
+    done: list[int] = []
+    theirs = of_harness(folder).scorer().score(prompts, texts, eos=True, progress=done.append)
+    for one, other in zip(own, theirs, strict=True):
+        assert one.reasons == other.reasons
+        np.testing.assert_allclose(one.values, other.values, atol=1e-4)
+    assert sum(done) == 7
+
+
+def test_what_needs_the_insides_of_a_model_is_refused(
+    graph: Graph, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("KGPROBE_HOME", str(tmp_path))
+    load(graph, WrittenSource(ENTITIES, FACTS, [CAPITAL]))
+    kind, model = PROBES.get("distractors"), of_harness(folder)
+    for strategy in ("exact-optimal", "approximate-optimal"):
+        with pytest.raises(KgprobeError, match=r"search for optimal distractors needs a model that kgprobe computes"):
+            kind.make(Setting(graph, model, Models(), AS_OF), kind.options_from({"strategy": strategy}))
+    with pytest.raises(KgprobeError, match="Answering with text needs"):
+        model.generator()
+
+
+def test_what_is_no_model_is_said(folder: Path, tmp_path: Path) -> None:
+    with pytest.raises(UnknownNameError, match=r"no model of the type 'hg'; it has .*hf"):
+        load_scoring_model("lm-eval:hg,pretrained=gpt2")
+    with pytest.raises(KgprobeError, match="takes no token ids"):
+        HarnessScorer(object(), name="lm-eval:other")
+    with pytest.raises(KgprobeError, match="could not be loaded"):
+        load_scoring_model(f"lm-eval:hf,pretrained={tmp_path}", device="cpu")
+    spec = f"lm-eval:hf,pretrained={folder},dtype=float32"
+    for wrong in ({"dtype": "bfloat16"}, {"revision": "main"}, {"batch_tokens": 9}):
+        with pytest.raises(ArgumentError, match=next(iter(wrong))):
+            load_scoring_model(spec, device="cpu", **wrong)
+    with pytest.raises(UnknownNameError):
+        load_model("lm-eval:")
+
+
+def test_a_model_is_known_by_its_weights(folder: Path) -> None:
+    import torch
+
+    model = of_harness(folder)
+    before = model.scorer().describe()
+    assert not model.refresh()
+    with torch.no_grad():
+        model.scorer().model.model.transformer.ln_f.weight.mul_(2)
+    assert model.refresh()
+    assert model.scorer().describe()["weights"] != before["weights"]
+    assert not isinstance(model.scorer(), Scorer)
+    assert dict(model.scorer().explain())["model"].startswith("HFLM of lm-evaluation-harness")
+
+
+@pytest.mark.usefixtures("example")
+def test_the_command_line_takes_it(folder: Path, home: dict[str, str]) -> None:
+    command = ["probe", "distractors", "--limit", "6", "--distractors", "3", "--as-of", "2024", "--json", "--model"]
+    found = []
+    for spec in (f"hf:{folder}", f"lm-eval:hf,pretrained={folder},dtype=float32"):
+        done = kgprobe(*command, spec, "--device", "cpu", **home)
+        assert done.returncode == 0, done.stderr
+        lines = Path(json.loads(done.stdout)["outcomes"]).read_text().splitlines()
+        found.append([json.loads(line) for line in lines])
+    assert [one["verdict"] for one in found[0]] == [one["verdict"] for one in found[1]]
+    np.testing.assert_allclose(numbers(found[0]), numbers(found[1]), atol=1e-4)
+
+
+def test_nothing_of_the_harness_is_imported_before_it_is_used() -> None:
+    code = "import sys, kgprobe.cli.main, kgprobe.models.loading; assert 'lm_eval' not in sys.modules"
+    subprocess.run([sys.executable, "-c", code], check=True)
