@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from kgprobe.library.sampling_study import study_sampling
     from kgprobe.library.studies import study_distractors, study_sentences, study_sizes, study_strategies
     from kgprobe.library.templates import check_templates, convert_patterns, list_templates, write_templates
+    from kgprobe.library.training import TrainerCallback
     from kgprobe.models.model import Models, load_model, wrap_model
     from kgprobe.servers.opening import open_graph
 
@@ -99,6 +100,7 @@ _DOOR = {
         "list_templates",
         "write_templates",
     ),
+    "kgprobe.library.training": ("TrainerCallback",),
     "kgprobe.models.model": (
         "Models",
         "load_model",
@@ -151,6 +153,7 @@ __all__ = [  # noqa: RUF022 (as one meets them)
     "study_calibration",
     "study_sampling",
     "run_demo",
+    "TrainerCallback",
     "KgprobeError",
     "UnknownNameError",
     "ArgumentError",

@@ -121,9 +121,13 @@ class Scorer:
         if _tensors(self.model) != self._examined:
             self._examine()
         elif before != self.weights:
-            self._memory = Memory(self._remembered)
-            self._prefixes.forget()
+            self.forget()
         return before != self.weights
+
+    def forget(self) -> None:
+        """Forget what was computed by these weights, for whoever knows that they change."""
+        self._memory = Memory(self._remembered)
+        self._prefixes.forget()
 
     def _examine(self) -> None:
         """Find out about the model what depends on its code, its precision and its device."""
