@@ -18,6 +18,7 @@ __version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from kgprobe.errors import ArgumentError, KgprobeError, UnknownNameError
+    from kgprobe.graph.reversal import reversal_of
     from kgprobe.graph.subgraphs import facts_of, neighbourhood
     from kgprobe.library.comparing import check_forgetting, compare, compare_runs, find_gap, open_result
     from kgprobe.library.datasets import build_dataset, export_dataset, open_dataset, probe_dataset
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from kgprobe.library.loading import load
     from kgprobe.library.measure_studies import study_calibration, study_robustness
     from kgprobe.library.measuring import measure, open_measurement
+    from kgprobe.library.reversing import reverse_graph
     from kgprobe.library.rounds import forget_run, open_run, resume_rounds, run_rounds, runs
     from kgprobe.library.samples import sample_distractors, sample_facts, sample_negatives, sample_questions
     from kgprobe.library.sampling_study import study_sampling
@@ -42,6 +44,7 @@ _DOOR = {
         "KgprobeError",
         "UnknownNameError",
     ),
+    "kgprobe.graph.reversal": ("reversal_of",),
     "kgprobe.graph.subgraphs": (
         "facts_of",
         "neighbourhood",
@@ -74,6 +77,7 @@ _DOOR = {
         "measure",
         "open_measurement",
     ),
+    "kgprobe.library.reversing": ("reverse_graph",),
     "kgprobe.library.rounds": (
         "forget_run",
         "open_run",
@@ -113,6 +117,8 @@ _MODULES = {name: module for module, names in _DOOR.items() for name in names}
 __all__ = [  # noqa: RUF022 (as one meets them)
     "open_graph",
     "load",
+    "reverse_graph",
+    "reversal_of",
     "facts_of",
     "neighbourhood",
     "load_model",

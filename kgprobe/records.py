@@ -41,6 +41,10 @@ class Relation:
         wh_questions: questions with ``[X]`` alone, whose answer is the object.
         sentences: all templates of a data set as it has them, whole, with ``[X]`` and ``[Y]`` anywhere, in its order:
             what the n-th of them is, is told here alone.
+        reverse_clozes: sentences with ``[Y]`` that end in ``[X]``, without a full stop: what is asked of the object, in
+            the other direction.
+        reverse_past_clozes: the same in the past tense.
+        reverse_wh_questions: questions with ``[Y]`` alone, whose answer is the subject.
         answers: ids of the entities that a data set lets a model choose between, in its order; they need not all have
             facts. Empty where the choice is not closed.
     """
@@ -56,6 +60,9 @@ class Relation:
     yes_no_questions: tuple[str, ...] = ()
     wh_questions: tuple[str, ...] = ()
     sentences: tuple[str, ...] = ()
+    reverse_clozes: tuple[str, ...] = ()
+    reverse_past_clozes: tuple[str, ...] = ()
+    reverse_wh_questions: tuple[str, ...] = ()
     answers: tuple[str, ...] = ()
 
 

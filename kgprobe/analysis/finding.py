@@ -21,6 +21,7 @@ from kgprobe.beliefs.draw import credible_interval
 from kgprobe.errors import KgprobeError
 from kgprobe.estimates import more_than_half
 from kgprobe.graph.client import Graph, Row
+from kgprobe.graph.reversal import asked_by
 from kgprobe.probes.outcome import Outcome, Verdict
 from kgprobe.probes.register import PROBES
 from kgprobe.tables import Table
@@ -74,6 +75,7 @@ class About:
         sampling: how a run chose its facts.
         described: what the probe says of itself.
         versions: of libraries.
+        reversed: whether the facts were asked from object to subject.
     """
 
     name: str
@@ -85,6 +87,12 @@ class About:
     versions: Mapping[str, str]
     rounds: int | None = None
     sampling: str | None = None
+    reversed: bool = False
+
+    @property
+    def asked_by(self) -> str:
+        """The probe, and the direction where it is the other one."""
+        return asked_by(self.probe, self.reversed)
 
     @property
     def called(self) -> str:
@@ -211,6 +219,7 @@ def find_in_run(
         versions=msgspec.json.decode(properties["versions"]),
         rounds=properties["round"],
         sampling=properties["sampling"],
+        reversed=properties["reversed"],
     )
     return _find(graph, about, rows, outcomes, year_relation, shown)
 

@@ -20,6 +20,7 @@ from kgprobe.asking.identity import versions
 from kgprobe.errors import ArgumentError, KgprobeError, UnknownNameError
 from kgprobe.files import home, make_folder
 from kgprobe.graph.client import Graph, Row
+from kgprobe.graph.reversal import reversal_of
 from kgprobe.graph.schema import apply_schema
 from kgprobe.graph.state import graph_state
 from kgprobe.probes.outcome import Probe
@@ -29,7 +30,7 @@ _PROPERTIES = frozenset(
     {
         *("id", "uid", "model", "probe", "config", "options", "local", "round", "rounds", "batch", "seed", "as_of"),
         *("max_degree", "sampling", "propagation", "width", "relations", "graph", "versions"),
-        *("asked", "unaskable", "unanswered"),
+        *("asked", "unaskable", "unanswered", "reversed"),
     }
 )
 
@@ -81,6 +82,7 @@ def begin_run(graph: Graph, probe: Probe, plan: Plan, kind: str, options: str = 
     apply_schema(graph)
     uid = secrets.token_hex(4)
     described = probe.describe()
+    reversal = reversal_of(graph)
     properties = {
         "uid": uid,
         "model": described["model"],
@@ -98,6 +100,8 @@ def begin_run(graph: Graph, probe: Probe, plan: Plan, kind: str, options: str = 
         "width": plan.width,
         "relations": list(probe.relations),
         "graph": graph_state(graph),
+        "reversed": reversal is not None,
+        "reversed_of": None if reversal is None else reversal.of,
         "engine": graph.server,
         "versions": msgspec.json.encode(versions(), order="sorted").decode(),
         "started": datetime.now(timezone.utc).isoformat(timespec="seconds"),

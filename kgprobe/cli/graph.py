@@ -9,6 +9,7 @@ import click
 
 from kgprobe.cli.groups import Group
 from kgprobe.cli.options import ask_password, debug_option, graph_option, json_option
+from kgprobe.cli.reversing import reverse
 from kgprobe.servers.engine import LEAST_MEMORY
 from kgprobe.servers.engines import DEFAULT, ENGINES
 
@@ -202,6 +203,9 @@ def shell(graph: str | None) -> None:
         failures = run_shell(connection)
     if failures:
         sys.exit(1)
+
+
+graph.add_command(reverse)
 
 
 def _find_query(statement: str) -> "Query":

@@ -12,12 +12,12 @@ from kgprobe.cli.groups import Group
 from kgprobe.cli.options import (
     Common,
     FactsAsked,
-    ask_password,
     common_options,
     facts_options,
     full_option,
     model_option,
 )
+from kgprobe.cli.reversing import Direction, direction_options, open_directed
 from kgprobe.cli.running import open_asked, open_models
 from kgprobe.cli.watching import measuring, tell_end
 from kgprobe.library.options import ApiLimits
@@ -53,6 +53,7 @@ def probe() -> None:
 def _command(kind: ProbeKind) -> click.Command:
     @model_option(api=True)
     @facts_options
+    @direction_options
     @given_options((f"Options of {kind.name}", kind.options), defaults=kind.measured)
     @given_options(("Models behind an API", ApiLimits), argument="api")
     @cloup.option(
@@ -64,6 +65,7 @@ def _command(kind: ProbeKind) -> click.Command:
     def ask(
         model: str,
         asked: FactsAsked,
+        direction: Direction,
         given: dict[str, Any],
         api: dict[str, Any],
         batch: int,
@@ -72,9 +74,8 @@ def _command(kind: ProbeKind) -> click.Command:
         common: Common,
     ) -> None:
         from kgprobe.library.measuring import measure
-        from kgprobe.servers.opening import open_graph
 
-        with open_models(api) as models, open_graph(common.graph, ask_password=ask_password) as graph:
+        with open_models(api) as models, open_directed(common.graph, direction) as graph:
             opened = open_asked(models, model)
             with measuring(f"Probing {model}") as watch:
                 result = measure(
@@ -119,6 +120,7 @@ def show(result: "Measurement", as_json: bool, full: bool) -> None:
         shown = {
             "model": result.model,
             "probe": result.kind.name,
+            "reversed": result.reversed,
             "facts": asked.facts,
             "done": asked.done,
             "stopped": asked.stopped.value,

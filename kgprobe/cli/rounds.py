@@ -25,6 +25,7 @@ from kgprobe.cli.options import (
     relations_option,
     year_relation_option,
 )
+from kgprobe.cli.reversing import Direction, direction_options, open_directed
 from kgprobe.cli.running import open_asked, open_models
 from kgprobe.cli.watching import running, tell_end
 from kgprobe.library.options import ApiLimits, RoundsOptions
@@ -63,6 +64,7 @@ def _begin() -> click.Command:
         "--probe", type=click.Choice(names), default=_FIRST, show_default=True, help=f"How facts are asked. {_asked()}"
     )
     @relations_option("Ask this relation only, by its id or a name; repeatable.")
+    @direction_options
     @year_relation_option
     @cloup.option("--name", metavar="NAME", help="Of the run.  [default: model, probe and time]")
     @given_options(*map(_titled, names))
@@ -74,6 +76,7 @@ def _begin() -> click.Command:
         how: dict[str, Any],
         probe: str,
         relations: tuple[str, ...],
+        direction: Direction,
         year_relation: str | None,
         name: str | None,
         given: dict[str, Any],
@@ -94,18 +97,20 @@ def _begin() -> click.Command:
             --max-cost 2 --price-in 0.15 --price-out 0.6
         """  # noqa: D301
         from kgprobe.asking.watch import Stop
+        from kgprobe.graph.reversal import asked_by
         from kgprobe.library.rounds import run_names, run_rounds
-        from kgprobe.servers.opening import open_graph
 
         _refuse_others(probe, given)
         different = tuple(dict.fromkeys(models))
+        kind = asked_by(probe, direction.reverse)
         done = []
-        with open_models(api) as opened, open_graph(common.graph, ask_password=ask_password) as graph:
+        with open_models(api) as opened, open_directed(common.graph, direction) as graph:
+            place = str(graph.endpoint.folder) if direction.reverse else common.graph
             # Whoever has no key shall know before the first model has been asked.
             for spec in different:
                 if spec.startswith("openai:") and PROBES.get(probe).asks == "answers":
                     open_asked(opened, spec)
-            for spec, called in zip(different, run_names(name, different, probe), strict=True):
+            for spec, called in zip(different, run_names(name, different, kind), strict=True):
                 model = open_asked(opened, spec)
                 with running(called) as watch:
                     done.append(
@@ -124,7 +129,7 @@ def _begin() -> click.Command:
                             **given,
                         )
                     )
-                print_run(done[-1], common.as_json, common.graph, full)
+                print_run(done[-1], common.as_json, place, full)
                 if done[-1].report.stopped is Stop.ASKED_TO:
                     break
             left = different[len(done) :]
@@ -296,6 +301,7 @@ def print_run(result: "Run", as_json: bool, graph: str | None, full: bool) -> "P
             "run": result.name,
             "model": result.model,
             "probe": result.kind.name,
+            "reversed": result.reversed,
             "rounds": report.rounds,
             "stopped": report.stopped.value,
             "reason": report.reason,

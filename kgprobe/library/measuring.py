@@ -20,6 +20,7 @@ from kgprobe.errors import KgprobeError
 from kgprobe.files import home, make_folder
 from kgprobe.graph.client import Graph
 from kgprobe.graph.names import relation_ids
+from kgprobe.graph.reversal import asked_by, reversal_of
 from kgprobe.graph.state import graph_state
 from kgprobe.intervals import as_of_day
 from kgprobe.models.model import Model, Models
@@ -82,6 +83,16 @@ class Measurement:
         return str(self.config["described"]["model"])
 
     @property
+    def reversed(self) -> bool:
+        """Whether a reversed graph was asked: facts from object to subject."""
+        return bool(self.config["reversed"])
+
+    @property
+    def asked_by(self) -> str:
+        """The probe, and the direction where it is the other one."""
+        return asked_by(self.kind.name, self.reversed)
+
+    @property
     def complete(self) -> bool:
         """Whether every fact was asked."""
         return self.asked.done == self.asked.facts
@@ -109,7 +120,7 @@ class Measurement:
 
     def summary(self) -> str:
         """What it found, in a few lines."""
-        return summary_of(f"{self.kind.name}, {self.model}", self.outcomes, self.tables(), self.asked.stopped)
+        return summary_of(f"{self.asked_by}, {self.model}", self.outcomes, self.tables(), self.asked.stopped)
 
     def __repr__(self) -> str:
         return self.summary()
@@ -139,6 +150,7 @@ class Measurement:
             seed=int(self.config["seed"]),
             described=self.config["described"],
             versions=self.config["versions"],
+            reversed=self.reversed,
         )
         years = None if year_relation is None else relation_ids(self.graph, [year_relation])[0]
         return find_in_outcomes(self.graph, about, lambda: self.outcomes, year_relation=years)
@@ -245,6 +257,7 @@ def measure(
     setting = Setting(graph, asked_model, opened, day, relations)
     made = kind.make(setting, chosen_options)
     chosen = choose_facts(graph, made.relations, as_of=setting.as_of, listed=listed, limit=limit, seed=seed)
+    reversal = reversal_of(graph)
     config = {
         "probe": kind.name,
         "options": asdict(chosen_options),
@@ -254,6 +267,8 @@ def measure(
         "seed": seed,
         "as_of": setting.as_of,
         "graph": graph_state(graph),
+        "reversed": reversal is not None,
+        "reversed_of": None if reversal is None else reversal.of,
         "versions": versions(),
     }
     folder = home() / "probes" / (_folder_name(kind, config) if name is None else name)
@@ -292,7 +307,7 @@ def _result(graph: Graph, folder: Path, kind: ProbeKind, asked: Asked, chosen: C
 
 def _folder_name(kind: ProbeKind, config: Mapping[str, Any]) -> str:
     model = str(config["described"]["model"]).removeprefix("hf:")
-    slug = re.sub(r"[^A-Za-z0-9]+", "-", f"{model}-{kind.name}").strip("-").lower()
+    slug = re.sub(r"[^A-Za-z0-9]+", "-", f"{model}-{asked_by(kind.name, config['reversed'])}").strip("-").lower()
     return f"{slug[-60:]}-{digest_of(config)}"
 
 

@@ -66,6 +66,18 @@ class RoundsOptions:
 
 
 @dataclass(frozen=True, slots=True)
+class ReversingOptions:
+    """Which relations are asked from object to subject."""
+
+    most_subjects: float = option(
+        1.5,
+        "Subjects that an object has at most in a relation that is reversed, on average over facts without an end.",
+        minimum=1,
+        maximum=1_000_000,
+    )
+
+
+@dataclass(frozen=True, slots=True)
 class ApiLimits:
     """How models behind an API are asked, and what that may cost."""
 

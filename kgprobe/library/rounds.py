@@ -22,6 +22,7 @@ from kgprobe.asking.watch import NOBODY, Stop, Watch
 from kgprobe.errors import ArgumentError, KgprobeError, UnknownNameError
 from kgprobe.graph.client import Graph, Row
 from kgprobe.graph.names import relation_ids
+from kgprobe.graph.reversal import asked_by, reversal_of
 from kgprobe.intervals import as_of_day
 from kgprobe.library.measuring import Outcomes, outcomes_frame, summary_of, write_finding
 from kgprobe.library.options import RoundsOptions
@@ -72,6 +73,16 @@ class Run:
         return str(self.properties["model"])
 
     @property
+    def reversed(self) -> bool:
+        """Whether a reversed graph was asked: facts from object to subject."""
+        return bool(self.properties["reversed"])
+
+    @property
+    def asked_by(self) -> str:
+        """The probe, and the direction where it is the other one."""
+        return asked_by(self.kind.name, self.reversed)
+
+    @property
     def outcomes(self) -> Outcomes:
         """The outcomes of all rounds, in the order of asking; read from disk."""
         return Outcomes(self.folder / FILE, self.kind.evidence())
@@ -86,7 +97,7 @@ class Run:
 
     def summary(self) -> str:
         """What the run found, in a few lines."""
-        title = f"run {self.name}, {self.kind.name}, {self.model}, {self.report.rounds} rounds"
+        title = f"run {self.name}, {self.asked_by}, {self.model}, {self.report.rounds} rounds"
         caveat = caveat_of(self.properties["sampling"])
         told = summary_of(title, self.outcomes, self.tables(), self.report.stopped)
         return told if caveat is None else f"{told}\n{caveat}"
@@ -170,7 +181,12 @@ def run_rounds(
     asked.refresh()
     day = as_of_day(as_of)
     made = kind.make(Setting(graph, asked, opened, day, relations), chosen)
-    plan = Plan(name or new_run_name(asked.name, probe), day, seed=seed, **dataclasses.asdict(how))
+    plan = Plan(
+        name or new_run_name(asked.name, asked_by(probe, reversal_of(graph) is not None)),
+        day,
+        seed=seed,
+        **dataclasses.asdict(how),
+    )
     local = None if asked.local is None else dataclasses.asdict(asked.local)
     kept = {"options": dataclasses.asdict(chosen), "relations": list(relations)}
     begin_run(graph, made, plan, kind.name, msgspec.json.encode(kept).decode(), msgspec.json.encode(local).decode())
@@ -296,8 +312,12 @@ def forget_run(graph: Graph, run: str) -> None:
 
 
 def new_run_name(model: str, probe: str) -> str:
-    """A name for a run that nobody named: model, probe and time."""
-    return f"{_slug(model)}-{probe}-{time.strftime('%Y%m%d-%H%M%S')}"
+    """A name for a run that nobody named: model, probe and time.
+
+    Args:
+        probe: as :func:`~kgprobe.graph.reversal.asked_by` tells of it.
+    """
+    return f"{_slug(model)}-{probe.replace(' ', '-')}-{time.strftime('%Y%m%d-%H%M%S')}"
 
 
 def run_names(name: str | None, models: Sequence[str], probe: str) -> list[str]:

@@ -28,7 +28,7 @@ def _lines(finding: Finding, width: int) -> Iterator[str]:
     rounds = "" if about.rounds is None else f" in {counted(about.rounds, 'round')}"
     questions = f"{counted(finding.asked, 'question')} about {counted(finding.overall.facts, 'fact')}{rounds}"
     # A measurement's name says again what it is made of.
-    yield f"{about.called if about.rounds is None else about.name}: {about.probe}, {questions}"
+    yield f"{about.called if about.rounds is None else about.name}: {about.asked_by}, {questions}"
     if about.caveat is not None:
         yield about.caveat
     relations = next((grouping.groups for grouping in finding.groupings if grouping.by == "relation"), ())

@@ -32,7 +32,7 @@ def finding_table(finding: Finding, shown: int) -> RenderableType:
         shown: facts to list as known and as unknown, at most each.
     """
     about = finding.about
-    head = Text(visible(f"{about.called} · {about.probe} · {about.name}: "), style="bold")
+    head = Text(visible(f"{about.called} · {about.asked_by} · {about.name}: "), style="bold")
     rounds = "" if about.rounds is None else f" in {counted(about.rounds, 'round')}"
     head.append(f"{counted(finding.asked, 'question')} about {counted(finding.overall.facts, 'fact')}{rounds}")
     parts: list[RenderableType] = [head]

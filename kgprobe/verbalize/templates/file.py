@@ -34,6 +34,9 @@ class _RelationLine(Struct):
     yes_no_questions: list[str] | None = None
     wh_questions: list[str] | None = None
     sentences: list[str] | None = None
+    reverse_clozes: list[str] | None = None
+    reverse_past_clozes: list[str] | None = None
+    reverse_wh_questions: list[str] | None = None
     answers: list[str] | None = None
     # The names under which public collections keep declarative sentences.
     bear_templates: list[str] | None = None
@@ -118,6 +121,9 @@ def _relation(line: bytes) -> Iterator[Relation | Rejected]:
         ("yes_no_question", read.yes_no_questions or ()),
         ("wh_question", read.wh_questions or ()),
         (SENTENCE, read.sentences or ()),
+        ("reverse_cloze", map(_without_stop, read.reverse_clozes or ())),
+        ("reverse_past_cloze", map(_without_stop, read.reverse_past_clozes or ())),
+        ("reverse_wh_question", read.reverse_wh_questions or ()),
     ):
         kept[f"{kind}s"] = ()
         for template in tidy_all(map(_single_spaced, given)):

@@ -6,6 +6,8 @@ SUBJECT = "[X]"
 OBJECT = "[Y]"
 
 KINDS = ("cloze", "past_cloze", "statement", "yes_no_question", "wh_question")
+# The same the other way round: the object is named, and the subject is asked for.
+REVERSE_KINDS = ("reverse_cloze", "reverse_past_cloze", "reverse_wh_question")
 # A template as a data set has it: the same sentence stands among those of a kind as well.
 SENTENCE = "sentence"
 
@@ -16,18 +18,23 @@ def check_template(kind: str, text: str) -> list[str]:
     It may begin with a small letter: the sentence that is made of it begins with a capital.
 
     Args:
-        kind: one of ``KINDS``, or ``SENTENCE``.
-        text: the template, with ``[X]`` for the subject and, but for wh-questions, ``[Y]`` for the object.
+        kind: one of ``KINDS`` or ``REVERSE_KINDS``, or ``SENTENCE``.
+        text: the template, with ``[X]`` for the subject and ``[Y]`` for the object; a wh-question has one of them.
 
     Raises:
         UnknownNameError: there is no such kind.
     """
-    if kind not in (*KINDS, SENTENCE):
-        raise UnknownNameError(f"There is no kind of template {kind!r}; there are {', '.join(KINDS)}.")
+    if kind not in (*KINDS, *REVERSE_KINDS, SENTENCE):
+        known = ", ".join((*KINDS, *REVERSE_KINDS))
+        raise UnknownNameError(f"There is no kind of template {kind!r}; there are {known}.")
+    asked = SUBJECT if kind in REVERSE_KINDS else OBJECT
     problems = []
     if text != " ".join(text.split()):
         problems.append("has white space at an end, or more than one space in a row")
-    wanted = {SUBJECT: 1, OBJECT: 0 if kind == "wh_question" else 1}
+    wanted = {
+        placeholder: 0 if placeholder == asked and kind.endswith("wh_question") else 1
+        for placeholder in (SUBJECT, OBJECT)
+    }
     problems += [
         f"has {placeholder} {text.count(placeholder)} times where {count} is expected"
         for placeholder, count in wanted.items()
@@ -35,8 +42,8 @@ def check_template(kind: str, text: str) -> list[str]:
     ]
     if "[" in text.replace(SUBJECT, "").replace(OBJECT, ""):
         problems.append(f"has a bracket that is neither {SUBJECT} nor {OBJECT}")
-    if kind.endswith("cloze") and not text.endswith(OBJECT):
-        problems.append(f"does not end in {OBJECT}")
+    if kind.endswith("cloze") and not text.endswith(asked):
+        problems.append(f"does not end in {asked}")
     if kind == "statement" and not text.endswith("."):
         problems.append("does not end in a full stop")
     if kind.endswith("question") and not text.endswith("?"):

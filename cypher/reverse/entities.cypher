@@ -1,0 +1,9 @@
+// The entities with some numbers that are no literals, in the order of these.
+// $first, $last: numbers -> id, label, aliases, description, types, popularity
+UNWIND range($first, $last) AS number
+MATCH (entity:Entity {number: number})
+WHERE NOT entity:Literal
+RETURN entity.id AS id, coalesce(entity.label, '') AS label, coalesce(entity.aliases, []) AS aliases,
+       coalesce(entity.description, '') AS description, coalesce(entity.types, []) AS types,
+       entity.popularity AS popularity
+ORDER BY number
