@@ -23,6 +23,8 @@ CONFIGURED: Mapping[str, Any] = {
     "seed": 0,
     "as_of": 20240101,
     "graph": "{}",
+    "reversed": False,
+    "reversed_of": None,
     "versions": {},
 }
 

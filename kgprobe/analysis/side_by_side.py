@@ -34,6 +34,7 @@ class AnsweredFacts:
         name: of the run or measurement.
         model: its spec.
         sampling: how a run chose its facts; None of a measurement.
+        reversed: whether the facts were asked from object to subject.
         facts: by fact: subject, relation; own answers right, wrong, and of the wrong ones refused, off_format; guessed,
             how probably a guesser would win it; question, right_answer and preferred (None for what is right) of the
             latest ask that went as the fact went.
@@ -46,6 +47,12 @@ class AnsweredFacts:
     sampling: str | None
     facts: pd.DataFrame = field(compare=False, repr=False)
     values: pd.DataFrame = field(compare=False, repr=False)
+    reversed: bool = False
+
+    @property
+    def direction(self) -> str:
+        """``forwards`` or ``backwards``."""
+        return "backwards" if self.reversed else "forwards"
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +107,8 @@ def read_answers(
     sampling: str | None,
     outcomes: Iterable[Outcome],
     values_of: Callable[[Any], Mapping[str, float]],
+    *,
+    is_reversed: bool = False,
 ) -> AnsweredFacts:
     """Put together what outcomes tell of each fact.
 
@@ -107,6 +116,7 @@ def read_answers(
 
     Args:
         values_of: what the probe measures of an outcome's evidence beside right and wrong.
+        is_reversed: whether a reversed graph was asked.
 
     Raises:
         KgprobeError: there is no answer.
@@ -144,7 +154,7 @@ def read_answers(
     often = told["right"] + told["wrong"]
     if (often > 1).any():
         means[RIGHT_SHARE] = told["right"] / often
-    return AnsweredFacts(name, model, probe, sampling, told, means)
+    return AnsweredFacts(name, model, probe, sampling, told, means, is_reversed)
 
 
 def set_side_by_side(answered: Sequence[AnsweredFacts]) -> SideBySide:
@@ -189,8 +199,10 @@ _COUNTS = {
 
 
 def _labels(answered: Sequence[AnsweredFacts]) -> list[str]:
-    """What each is called, no two alike: by its model, else with its name, else also with its place."""
+    """What each is called, no two alike: by its model, its direction where they differ in it, its name, its place."""
     called = [model_called(one.model) for one in answered]
+    if len({one.reversed for one in answered}) == 2:
+        called = [f"{model} {one.direction}" for model, one in zip(called, answered, strict=True)]
     often = Counter(called)
     named = [
         f"{model} ({one.name})" if often[model] > 1 else model for model, one in zip(called, answered, strict=True)

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 UNDECIDED = 3
 _PERCENT = re.compile(r"(\d+(?:\.\d+)?)\s*%")
 # Of a comparison's tables, those that a summary is made of.
-_SUMMARY = ("models", "pairs")
+_SUMMARY = ("models", "pairs", "directions", "forwards_alone")
 
 
 class _Points(click.ParamType[float]):
@@ -74,6 +74,9 @@ def compare(
 
     With --fail-if-lost the first is a model and the second what became of it: what was forgotten and gained, and
     whether accuracy is lost. Exit codes then: 0 kept, 1 lost (or failed), 2 wrong usage, 3 undecided.
+
+    Two results of which one was asked with --reverse are two directions: what is known forwards and not backwards, and
+    the other way, by relation and fact by fact.
 
     \b
     kgprobe compare gpt2-capitals llama-capitals

@@ -17,6 +17,8 @@ from kgprobe.library.measuring import Measurement, find_folder, open_measurement
 from kgprobe.library.rounds import Run, open_run
 
 if TYPE_CHECKING:
+    from kgprobe.analysis.directions import Directions
+    from kgprobe.analysis.model_comparison import ModelComparison
     from kgprobe.analysis.side_by_side import AnsweredFacts
     from kgprobe.library.comparison_results import Comparison, Forgetting, KnowledgeGap
 
@@ -73,6 +75,9 @@ def compare(results: Sequence[Stored], *, seed: int = 0) -> "Comparison":
     >>> compared.notes
     ('They differ in more than the model: options.distractors is 3 and 2.',)
 
+    A measurement of a reversed graph (:func:`kgprobe.reverse_graph`) beside one of the graph that it was made of is a
+    comparison of directions: facts pair by their ids, and those that are known in one direction alone are listed.
+
     Cost: reading all answers; for each two models a test a relation.
 
     Args:
@@ -94,14 +99,21 @@ def compare(results: Sequence[Stored], *, seed: int = 0) -> "Comparison":
     answered = [answers_of(result) for result in results]
     beside = set_side_by_side(answered)
     found = compare_models(beside, _relation_names(results, set(beside.relations)), seed)
-    notes = []
+    notes = _directions_told(results)
     for place in range(1, len(results)):
         told = differing_settings(results[0], results[place])
         if told:
             of = "They" if len(results) == 2 else f"{beside.sides[0].label} and {beside.sides[place].label}"
             notes.append(f"{of} differ in more than the model: {'; '.join(told)}.")
     config = {"compared": [str(result.folder) for result in results], "seed": seed}
-    return Comparison(notes=tuple(notes), found=found, answered=answered, config=config, folder=_folder(config))
+    return Comparison(
+        notes=tuple(notes),
+        found=found,
+        directions=_directions(answered, found),
+        answered=answered,
+        config=config,
+        folder=_folder(config),
+    )
 
 
 def check_forgetting(base: Stored, tuned: Stored, *, margin: float = 0.02) -> "Forgetting":
@@ -133,6 +145,10 @@ def check_forgetting(base: Stored, tuned: Stored, *, margin: float = 0.02) -> "F
         raise ArgumentError("margin", f"is {margin!r}; a share from 0 to below 1 is expected, such as 0.02.")
     _refuse_twice("tuned", [base, tuned])
     told = differing_settings(base, tuned)
+    if base.reversed != tuned.reversed:
+        told = [
+            f"the direction is {' and '.join('backwards' if one.reversed else 'forwards' for one in (base, tuned))}"
+        ]
     if told:
         raise ArgumentError(
             "tuned",
@@ -175,7 +191,7 @@ def find_gap(stored: Stored, said: Stored) -> "KnowledgeGap":
             "said", f"is of another model: {_shown(_model_of(stored))} and {_shown(_model_of(said))}; one is expected."
         )
     ours, theirs = _settings(stored), _settings(said)
-    for name, what in (("graph", "the state of the graph"), ("as_of", "the date")):
+    for name, what in (("reversed", "the direction"), ("graph", "the state of the graph"), ("as_of", "the date")):
         if ours[name] != theirs[name]:
             raise ArgumentError("said", f"is no match for the first: {what} is another. Measure both in the same way.")
     answered = [answers_of(stored), answers_of(said)]
@@ -219,7 +235,9 @@ def answers_of(result: Stored) -> "AnsweredFacts":
     name, sampling = (
         (result.name, str(result.properties["sampling"])) if isinstance(result, Run) else (result.folder.name, None)
     )
-    return read_answers(name, result.model, result.kind.name, sampling, result.outcomes, result.kind.values)
+    return read_answers(
+        name, result.model, result.kind.name, sampling, result.outcomes, result.kind.values, is_reversed=result.reversed
+    )
 
 
 def differing_settings(one: Stored, other: Stored) -> list[str]:
@@ -229,10 +247,32 @@ def differing_settings(one: Stored, other: Stored) -> list[str]:
     return [*told[:_SHOWN_DIFFERENCES], *([f"and {more} more"] if more > 0 else [])]
 
 
+def _directions(answered: "Sequence[AnsweredFacts]", found: "ModelComparison") -> "Directions | None":
+    """What is known in one direction alone, of two results that differ in it."""
+    from kgprobe.analysis.directions import compare_directions
+
+    if len(answered) != 2 or answered[0].reversed == answered[1].reversed:
+        return None
+    return compare_directions(answered, found.beside, dict(zip(found.relations, found.names, strict=True)))
+
+
+def _directions_told(results: Sequence[Stored]) -> list[str]:
+    """What one has to know of results that differ in their direction."""
+    states = {_settings(result)["graph"] for result in results}
+    if len({result.reversed for result in results}) == 1 or len(states) == 1:
+        return []
+    return ["The graph was loaded into between the two directions; a reversed graph is of an older or a newer state."]
+
+
 def _differences(one: Stored, other: Stored) -> list[str]:
     if one.kind.name != other.kind.name:
         return [f"probe is {one.kind.name!r} and {other.kind.name!r}"]
-    ours, theirs = (identity_of(_settings(result)) for result in (one, other))
+    # Which way round they were asked is what is compared; the words follow from it, and the graph is told of beside.
+    left_out = ("graph", "reversed", "described") if one.reversed != other.reversed else ()
+    ours, theirs = (
+        identity_of({name: value for name, value in _settings(result).items() if name not in left_out})
+        for result in (one, other)
+    )
     told: dict[tuple[str, str], str] = {}
     for name in [*ours, *(name for name in theirs if name not in ours)]:
         mine, its = _shown(ours.get(name)), _shown(theirs.get(name))
@@ -257,7 +297,9 @@ def _settings(result: Stored) -> dict[str, Any]:
         kept, described, asked = its["options"], its["described"], {"asked": "once each"}
     return {
         **asked,
-        **{name: its[name] for name in ("seed", "as_of", "graph")},
+        **{name: its[name] for name in ("seed", "as_of", "reversed")},
+        # A reversed graph is of the state that it was made of.
+        "graph": its["reversed_of"] if its["reversed"] else its["graph"],
         "options": kept,
         "described": {name: value for name, value in described.items() if name not in _OF_THE_MODEL},
     }

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import msgspec
 
+from kgprobe.analysis.directions import DirectionCounts, Directions, OneWayFact
 from kgprobe.analysis.forgetting import FoundForgetting, LossVerdict
 from kgprobe.analysis.knowledge_gap import FoundGap, GroupGap
 from kgprobe.analysis.model_comparison import ModelComparison, PairDifference
@@ -30,6 +31,7 @@ from kgprobe.report.comparison_tables import (
     relations_table,
     subsumption_table,
 )
+from kgprobe.report.direction_tables import directions_tables, directions_verdict
 from kgprobe.report.study_page import write_plots_page
 from kgprobe.tables import Table, flat_row
 from kgprobe.texts import spreadsheet_cell
@@ -45,12 +47,14 @@ class Comparison(Look):
 
     Attributes:
         found: accuracies, correlations, subsumption, and each two models.
+        directions: what is known in one direction alone, where two results differ in it; else None.
         answered: what each model did on each fact that it answered.
         config: what was compared.
         folder: where :meth:`page` writes.
     """
 
     found: ModelComparison
+    directions: Directions | None
     answered: Sequence[AnsweredFacts]
     config: Mapping[str, Any]
     folder: Path
@@ -81,11 +85,22 @@ class Comparison(Look):
         found = self.found
         tables = [models_table(found.beside), accuracy_table(found), subsumption_table(found), correlation_table(found)]
         tables += [pairs_table(found), *means_tables(found)]
-        return [*tables, *(relations_table(pair) for pair in found.pairs if len(found.pairs) == 1)]
+        tables += [relations_table(pair) for pair in found.pairs if len(found.pairs) == 1]
+        return [*tables, *(directions_tables(self.directions) if self.directions else [])]
 
     def summary(self) -> str:
-        """Who is best, in a sentence or two."""
-        return comparison_verdict(self.found)
+        """Who is best, in a sentence or two; of two directions, what is known in one of them alone."""
+        verdict = comparison_verdict(self.found)
+        return f"{directions_verdict(self.directions)} {verdict}" if self.directions else verdict
+
+    def one_way_frame(self) -> "pd.DataFrame":
+        """Every fact that is known in one direction and not in the other; none where there is one direction."""
+        import pandas as pd
+
+        listed = self.directions.one_way if self.directions else []
+        columns = [field.name for field in fields(OneWayFact)]
+        frame: pd.DataFrame = pd.DataFrame([asdict(one) for one in listed], columns=columns)
+        return frame
 
     def facts_frame(self) -> "pd.DataFrame":
         """One row a shared fact: what was asked, what is right, and whether each model had it right and preferred."""
@@ -117,6 +132,7 @@ class Comparison(Look):
             "correlated_relations": len(found.relations),
             "subsumption": listed_numbers(found.subsumption),
             "pairs": [_pair_json(pair) for pair in found.pairs],
+            "directions": _directions_json(self.directions) if self.directions else None,
         }
 
     def page(self) -> Path:
@@ -126,9 +142,11 @@ class Comparison(Look):
             KgprobeError: a file cannot be written.
         """
         found = self.found
-        title = f"{len(found.labels)} results side by side"
+        title = "Forwards and backwards" if self.directions else f"{len(found.labels)} results side by side"
         tables = [*self.tables(), *(relations_table(pair) for pair in found.pairs if len(found.pairs) > 1)]
         _write_files(self.folder, "comparison.json", self.as_json(), "facts.csv", self.facts_frame())
+        if self.directions:
+            _write_frame(self.folder / "one_way_facts.csv", self.one_way_frame())
         page = self.folder / "comparison.html"
         return write_plots_page(page, title, self.summary(), comparison_maps(found), tables, self.notes, self.config)
 
@@ -288,6 +306,26 @@ def _pair_json(pair: PairDifference) -> dict[str, Any]:
     }
 
 
+def _directions_json(found: Directions) -> dict[str, Any]:
+    return {
+        "forwards": found.forwards_label,
+        "backwards": found.backwards_label,
+        "overall": _direction_row(found.overall),
+        "relations": [_direction_row(one) for one in found.relations],
+        "one_way_facts": [asdict(one) for one in found.one_way],
+    }
+
+
+def _direction_row(one: DirectionCounts) -> dict[str, Any]:
+    nothing = {
+        "not_backwards_low": None,
+        "not_backwards_high": None,
+        "not_forwards_low": None,
+        "not_forwards_high": None,
+    }
+    return {**nothing, **_flat(one)}
+
+
 def _gap_row(one: GroupGap) -> dict[str, Any]:
     return {"unsaid_low": None, "unsaid_high": None, **_flat(one)}
 
@@ -301,5 +339,9 @@ def _write_files(folder: Path, whole: str, content: Mapping[str, Any], facts: st
     make_folder(folder)
     with replacing(folder / whole) as unfinished:
         unfinished.write_bytes(msgspec.json.format(msgspec.json.encode(content), indent=1))
-    with replacing(folder / facts) as unfinished:
+    _write_frame(folder / facts, frame)
+
+
+def _write_frame(path: Path, frame: "pd.DataFrame") -> None:
+    with replacing(path) as unfinished:
         frame.map(spreadsheet_cell).to_csv(unfinished, index=False)

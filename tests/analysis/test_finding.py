@@ -99,6 +99,7 @@ PROPERTIES = {
     "asked": 0,
     "unaskable": 0,
     "unanswered": 0,
+    "reversed": False,
 }
 ABOUT = About("measured", "m", "questions", 20250101, 1, {"model": "m"}, {})
 

@@ -3,7 +3,7 @@
 import pytest
 
 from kgprobe.errors import UnknownNameError
-from kgprobe.verbalize.templates.kinds import KINDS, check_template
+from kgprobe.verbalize.templates.kinds import KINDS, REVERSE_KINDS, check_template
 
 GOOD = {
     "cloze": "The capital of [X] is [Y]",
@@ -11,6 +11,9 @@ GOOD = {
     "statement": "[Y] is the capital of [X].",
     "yes_no_question": "Is [Y] the capital of [X]?",
     "wh_question": "What is the capital of [X]?",
+    "reverse_cloze": "[Y] is the capital of [X]",
+    "reverse_past_cloze": "[Y] was the capital of [X]",
+    "reverse_wh_question": "Of which country is [Y] the capital?",
 }
 BAD = [
     ("cloze", "The capital of [X] is [Y].", "does not end in [Y]"),
@@ -24,10 +27,13 @@ BAD = [
     ("yes_no_question", "Is [Y] the capital of [X].", "does not end in a question mark"),
     ("yes_no_question", "Has [X] a capital?", "has [Y] 0 times where 1 is expected"),
     ("wh_question", "Of what is [Y] the capital, [X]?", "has [Y] 1 times where 0 is expected"),
+    ("reverse_cloze", "The capital of [X] is [Y]", "does not end in [X]"),
+    ("reverse_past_cloze", "The capital was [X]", "has [Y] 0 times where 1 is expected"),
+    ("reverse_wh_question", "Is [Y] the capital of [X]?", "has [X] 1 times where 0 is expected"),
 ]
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", [*KINDS, *REVERSE_KINDS])
 def test_good(kind: str) -> None:
     assert check_template(kind, GOOD[kind]) == []
 

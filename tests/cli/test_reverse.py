@@ -1,0 +1,49 @@
+"""The other direction as a user types it."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.cli.inprocess import run
+
+
+@pytest.mark.usefixtures("example")
+def test_a_graph_is_asked_backwards(home: dict[str, str], model: str) -> None:
+    made = run("graph", "reverse", "--json", **home)
+    assert made.returncode == 0, made.stderr
+    assert "Left out, with more than 1.5 subjects an object on average:" in made.stderr
+    told = json.loads(made.stdout)
+    by_label = {row["label"]: row for row in told["relations"]}
+    assert by_label["capital"]["kept"]
+    assert not by_label["continent"]["kept"]
+    assert by_label["continent"]["subjects_an_object"] > 1.5
+    folder = told["folder"]
+    assert Path(folder).parent == Path(home["KGPROBE_HOME"]) / "reversed"
+    assert run("graph", "start", "--graph", folder, "--memory", "512m", **home).returncode == 0
+    try:
+        few = ("--relation", "capital", "--as-of", "2024", "--model", model, "--json")
+        asked = run("probe", "examples", *few, "--limit", "2", "--examples", "2", "--choices", "2", "--reverse", **home)
+        assert asked.returncode == 0, asked.stderr
+        found = json.loads(asked.stdout)
+        assert (found["reversed"], found["done"]) == (True, 2)
+        assert "-backwards-" in found["page"]
+        # It was there already.
+        assert "Reversed:" not in asked.stderr
+        ran = run("rounds", "run", *few, "--probe", "distractors", "--rounds", "1", "--batch", "2", "--reverse", **home)
+        assert ran.returncode == 0, ran.stderr
+        run_found = json.loads(ran.stdout)
+        assert (run_found["reversed"], run_found["questions"]) == (True, 2)
+        assert "-distractors-backwards-" in run_found["run"]
+        shown = run("rounds", "show", run_found["run"], "--graph", folder, **home)
+        assert "distractors backwards" in shown.stdout, shown.stderr
+    finally:
+        run("graph", "stop", "--graph", folder, "--force", **home)
+
+
+@pytest.mark.usefixtures("example")
+def test_wrong_usage_is_named(home: dict[str, str], model: str) -> None:
+    done = run("probe", "examples", "--model", model, "--most-subjects", "2", **home)
+    assert (done.returncode, "--most-subjects is of --reverse" in done.stderr) == (2, True), done.stderr
+    none = run("graph", "reverse", "--most-subjects", "0.5", **home)
+    assert (none.returncode, "--most-subjects" in none.stderr) == (2, True), none.stderr
