@@ -36,6 +36,8 @@ class Relation:
         clozes: sentences with ``[X]`` for the subject that end in ``[Y]``, without a full stop.
         past_clozes: the same in the past tense, for facts that have ended; clozes that are in the past already need not
             be repeated.
+        mined_clozes: texts with ``[X]`` that end in ``[Y]``, as they were found in a corpus between names of facts, the
+            best first; they need not be sentences.
         statements: declarative sentences with ``[X]`` and ``[Y]``, in any order.
         yes_no_questions: questions with ``[X]`` and ``[Y]``.
         wh_questions: questions with ``[X]`` alone, whose answer is the object.
@@ -56,6 +58,7 @@ class Relation:
     active: bool = True
     clozes: tuple[str, ...] = ()
     past_clozes: tuple[str, ...] = ()
+    mined_clozes: tuple[str, ...] = ()
     statements: tuple[str, ...] = ()
     yes_no_questions: tuple[str, ...] = ()
     wh_questions: tuple[str, ...] = ()

@@ -172,11 +172,11 @@ class TableOptions:
     )
     relations: Path | None = option(
         None,
-        "JSON lines: id, and where there are any label, aliases, description, active, clozes, past_clozes, statements,"
-        " yes_no_questions, wh_questions (templates with [X] for the subject and [Y] for the object), reverse_clozes,"
-        " reverse_past_clozes, reverse_wh_questions (which ask for [X]), sentences (whole templates, in an order that"
-        " is kept), answers (ids to choose between); bear_templates and"
-        " pararel_patterns are read as statements, and as clozes where [Y] comes last.",
+        "JSON lines: id, and where there are any label, aliases, description, active, clozes, past_clozes,"
+        " mined_clozes, statements, yes_no_questions, wh_questions (templates with [X] for the subject and [Y] for the"
+        " object), reverse_clozes, reverse_past_clozes, reverse_wh_questions (which ask for [X]), sentences (whole"
+        " templates, in an order that is kept), answers (ids to choose between); bear_templates and pararel_patterns"
+        " are read as statements, and as clozes where [Y] comes last.",
         metavar="FILE",
     )
 

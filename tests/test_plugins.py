@@ -42,7 +42,7 @@ def test_to_list_names_imports_nothing(installed: Install) -> None:
 
 
 def test_an_unknown_name_is_told_with_those_that_there_are() -> None:
-    told = r"no probe 'distractor'; there are: choices, distractors, .*questions"
+    told = r"no probe 'distractor'; there are: choices, distractors, examples, generation, .*questions"
     with pytest.raises(UnknownNameError, match=told) as raised:
         PROBES.get("distractor")
     assert str(raised.value).endswith("Did you mean distractors?")

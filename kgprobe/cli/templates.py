@@ -182,24 +182,28 @@ def _tell_failed(written: "WrittenRelation") -> None:
 @click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path))
 @_output_option("The file for the relations with their templates.")
 @cloup.option("--force", is_flag=True, help="Overwrite the file where it exists.")
+@cloup.option("--mined", is_flag=True, help="The patterns were mined from a corpus: make mined_clozes of them.")
 @json_option
 @debug_option
-def convert(files: tuple[Path, ...], output: Path, force: bool, as_json: bool) -> None:
+def convert(files: tuple[Path, ...], output: Path, force: bool, mined: bool, as_json: bool) -> None:
     """Turn FILES of public patterns into one file of relations with templates.
 
     FILES are BEAR's (its folder, or metadata_relations.json in it), LAMA's (a line has `relation` and `template`),
     ParaRel's (a line has `pattern`; the file is named after its relation), or tables of relations with
     `bear_templates` and `pararel_patterns`. Patterns that end in [Y] become
-    clozes, others statements; lines and patterns that cannot be used are reported and left out.
+    clozes, others statements; lines and patterns that cannot be used are reported and left out. With --mined, FILES
+    are such as LPAQ's (a line has `template`, and maybe `weight`; or `relation` and `templates` with their weights),
+    and what ends in [Y] becomes a mined cloze, which probes ask with --templates mined.
 
     \b
     kgprobe templates convert BEAR -o templates.jsonl
     kgprobe templates convert relations.jsonl P19.jsonl -o templates.jsonl
+    kgprobe templates convert --mined mine/*.jsonl -o mined.jsonl
     kgprobe templates check templates.jsonl
     kgprobe load table --relations templates.jsonl
     """  # noqa: D301
     from kgprobe.library.templates import convert_patterns
 
-    result = convert_patterns(files, output, force=force)
+    result = convert_patterns(files, output, force=force, mined=mined)
     show_notes(result)
     click.echo(json.dumps(result.as_json()) if as_json else result.summary())

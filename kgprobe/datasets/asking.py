@@ -10,7 +10,8 @@ from itertools import islice
 from kgprobe.datasets.folder import DatasetFolder
 from kgprobe.datasets.rows import TEST, TRAIN, ChoiceRow
 from kgprobe.models.scoring.contract import TextScorer
-from kgprobe.probes.examples.after import ExamplePrompts, ask_after_examples
+from kgprobe.probes.examples.after import ask_after_examples
+from kgprobe.probes.examples.prompts import ExamplePrompts
 from kgprobe.probes.outcome import Outcome
 from kgprobe.sampling.demonstrations import Demonstration
 from kgprobe.sampling.seeded_order import seeded_number

@@ -12,7 +12,7 @@ from pathlib import Path
 from kgprobe.datasets.rows import ChoiceRow
 from kgprobe.models.scoring.contract import TextScorer
 from kgprobe.models.scoring.tokens import join
-from kgprobe.probes.examples.after import ExamplePrompts
+from kgprobe.probes.examples.prompts import ExamplePrompts
 from kgprobe.sampling.demonstrations import Demonstration
 
 _TASK = """\
@@ -85,7 +85,7 @@ def write_task(
     with open(folder / "facts.jsonl", "w", encoding="utf-8") as file:
         for row in rows:
             item = row.item()
-            prompt = prompts.prompt(item, demonstrations.get(row.relation, ()))
+            prompt = prompts.prompt(item.fact, demonstrations.get(row.relation, ()), item.labels)
             if not prompt.examples:
                 continue
             labels = [*item.labels[1:], item.labels[0]]

@@ -35,9 +35,8 @@ from kgprobe.models.scoring.contract import TextScorer
 from kgprobe.options import make_options
 from kgprobe.probes.examples import ExampleOptions
 from kgprobe.probes.examples.accuracy import example_tables
-from kgprobe.probes.examples.after import ExamplePrompts
 from kgprobe.probes.examples.evidence import ExampleEvidence
-from kgprobe.probes.examples.prompts import Layout, Room, unescaped
+from kgprobe.probes.examples.prompts import ExamplePrompts, Layout, Room, unescaped
 from kgprobe.probes.outcome import Outcome
 
 OnProgress = Callable[[int, int], None]
@@ -332,7 +331,7 @@ def export_dataset(
     with Models() as models:
         scorer = None if model is None else models.open(model).scorer()
         seams = _Seams(scorer, layout, total, on_progress)
-        prompts = ExamplePrompts(layout, examples, None if scorer is None else Room(scorer))
+        prompts = ExamplePrompts(layout, examples, Room(scorer))
         make_folder(target.absolute().parent)
         with appearing(target.absolute()) as unfinished:
             written, short = write_task(

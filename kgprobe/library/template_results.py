@@ -230,7 +230,12 @@ class ConvertedTemplates(Look):
     def tables(self) -> list[Table]:
         """One, of all templates."""
         rows = [
-            {"relation": _name(relation), "clozes": len(relation.clozes), "statements": len(relation.statements)}
+            {
+                "relation": _name(relation),
+                "clozes": len(relation.clozes),
+                "mined clozes": len(relation.mined_clozes),
+                "statements": len(relation.statements),
+            }
             for relation in self.relations
         ]
         return [Table("converted", "", rows)]
@@ -241,8 +246,9 @@ class ConvertedTemplates(Look):
             "output": str(self.output),
             "relations": len(self.relations),
             "clozes": sum(len(relation.clozes) for relation in self.relations),
+            "mined_clozes": sum(len(relation.mined_clozes) for relation in self.relations),
             "statements": sum(len(relation.statements) for relation in self.relations),
-            "without_cloze": sum(not relation.clozes for relation in self.relations),
+            "without_cloze": sum(not relation.clozes and not relation.mined_clozes for relation in self.relations),
             "problems": len(self.problems),
         }
 
@@ -250,4 +256,5 @@ class ConvertedTemplates(Look):
         """How much there is of everything, in a sentence."""
         counts = self.as_json()
         told = ", ".join(counted(counts[f"{thing}s"], thing) for thing in ("relation", "cloze", "statement"))
+        told += f", {counted(counts['mined_clozes'], 'mined cloze')}" if counts["mined_clozes"] else ""
         return f"{self.output}: {told}; {counts['without_cloze']:,} without a cloze."

@@ -219,7 +219,7 @@ def _passed_over(
 
 
 def convert_patterns(
-    files: str | Path | Sequence[str | Path], output: str | Path = OUTPUT, *, force: bool = False
+    files: str | Path | Sequence[str | Path], output: str | Path = OUTPUT, *, force: bool = False, mined: bool = False
 ) -> ConvertedTemplates:
     """Turn files of public patterns into one file of relations with templates.
 
@@ -232,12 +232,15 @@ def convert_patterns(
 
     Files are BEAR's (its folder, or ``metadata_relations.json`` in it), LAMA's (a line has ``relation`` and
     ``template``), ParaRel's (a line has ``pattern``; the file is named after its relation), or tables of relations with
-    ``bear_templates`` and ``pararel_patterns``. Patterns that end in [Y] become clozes, others statements.
+    ``bear_templates`` and ``pararel_patterns``. Patterns that end in [Y] become clozes, others statements. Mined ones
+    (LPAQ's, say) may also be ``templates`` with their weights, and become ``mined_clozes``, the best first; those that
+    do not end in [Y] cannot be used.
 
     Args:
         files: one, or several; what they say of one relation is put together.
         output: the file, a relation a line.
         force: whether it is overwritten where it exists.
+        mined: whether the patterns were mined from a corpus, and need not be sentences.
 
     Raises:
         KgprobeError: a file cannot be read or written, the output exists, or no pattern can be used.
@@ -246,8 +249,10 @@ def convert_patterns(
     path = Path(output)
     if path.exists() and not force:
         raise KgprobeError(f"{path} exists; `force` overwrites it, `output` names another file.")
-    patterns = read_patterns(paths)
-    usable = [relation for relation in patterns.relations if relation.clozes or relation.statements]
+    patterns = read_patterns(paths, mined=mined)
+    usable = [
+        relation for relation in patterns.relations if relation.clozes or relation.statements or relation.mined_clozes
+    ]
     if not usable:
         unusable = f"No pattern in {', '.join(file.name for file in paths)} can be used; nothing is written."
         raise KgprobeError(" ".join([unusable, *patterns.problems[:1]]))

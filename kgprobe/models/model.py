@@ -114,6 +114,11 @@ class Model:
             self._generator = LocalGenerator(self.local_scorer())
         return self._generator
 
+    @property
+    def scores(self) -> bool:
+        """Whether it gives probabilities, and its tokens can be counted; one behind an API does not."""
+        return self._scorer is not None or self._open_scorer is not None
+
     def refresh(self) -> bool:
         """See whether the weights are still the same; to be called before a measurement or a run begins.
 

@@ -1,6 +1,7 @@
 """Facts as cloze items: in which sentences each is asked, or why in none.
 
 A fact that holds is put in its relation's cloze sentences, one that has ended before ``as_of`` in those of the past.
+The sentences are those written by hand, or those mined from a corpus.
 """
 
 import zlib
@@ -15,6 +16,7 @@ from kgprobe.intervals import first_day
 from kgprobe.sampling.facts import AskedFact, askable_relations, describe_facts
 from kgprobe.sampling.keys import FactKey
 from kgprobe.verbalize.sentences import Cloze
+from kgprobe.verbalize.templates.kinds import CLOZES
 from kgprobe.verbalize.tense import has_ended, templates_of
 
 # Sets the random choice of sentences apart from all others that follow from the same seed.
@@ -42,7 +44,13 @@ class ClozeItems:
     """
 
     def __init__(
-        self, graph: Graph, as_of: int, *, sentences: int | None = None, relations: Sequence[str] = ()
+        self,
+        graph: Graph,
+        as_of: int,
+        *,
+        sentences: int | None = None,
+        relations: Sequence[str] = (),
+        templates: str = "hand",
     ) -> None:
         """Read the relations' cloze sentences.
 
@@ -50,15 +58,19 @@ class ClozeItems:
             as_of: facts that ended before this date (``yyyymmdd``) are asked in the past tense.
             sentences: how many of a relation's cloze sentences, drawn at random; None asks all of them.
             relations: ids; none means every active relation that has cloze sentences.
+            templates: one of ``CLOZES``: who made the sentences.
 
         Raises:
             UnknownNameError: a relation that was named is not active or has no cloze sentence.
             KgprobeError: no relation has a cloze sentence.
         """
-        rows = askable_relations(graph, ["clozes"], relations)
+        kind = CLOZES[templates]
+        rows = askable_relations(graph, [kind], relations)
         self.relations: Sequence[str] = list(rows)
-        self._clozes = {relation: list(rows[relation]["clozes"]) for relation in self.relations}
-        self._past_clozes = {relation: list(rows[relation]["past_clozes"]) for relation in self.relations}
+        self._clozes = {relation: list(rows[relation][kind]) for relation in self.relations}
+        # What was mined has nothing written beside it for what has ended.
+        past = {relation: list(row["past_clozes"]) for relation, row in rows.items()} if templates == "hand" else {}
+        self._past_clozes: dict[str, list[str]] = past
         self._graph = graph
         self._as_of = as_of
         self._sentences = sentences
@@ -83,7 +95,7 @@ class ClozeItems:
         if fact.start is not None and first_day(fact.start) > self._as_of:
             return ClozeItem(fact, (), f"it begins in {fact.start}, after {self._as_of}")
         ended = has_ended(fact.end, self._as_of)
-        templates = templates_of(self._clozes[fact.relation], self._past_clozes[fact.relation], ended)
+        templates = templates_of(self._clozes[fact.relation], self._past_clozes.get(fact.relation, []), ended)
         if not templates:
             reason = f"it has ended, and the relation {fact.relation} has no cloze sentence in the past tense"
             return ClozeItem(fact, (), reason)

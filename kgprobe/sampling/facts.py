@@ -27,7 +27,8 @@ def askable_relations(graph: Graph, templates: Sequence[str] = (), wanted: Seque
     """The relations that are active and have templates of one of some kinds, by id, in its order.
 
     Args:
-        templates: the kinds, as the graph calls them: ``clozes``, ``yes_no_questions``; none where none is needed.
+        templates: the kinds, as the graph calls them: ``clozes``, ``mined_clozes``, ``yes_no_questions``; none where
+            none is needed.
         wanted: ids; none means all.
 
     Raises:

@@ -10,6 +10,9 @@ import re
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
+
+T = TypeVar("T")
 
 _YES = frozenset({"yes", "yeah", "yep", "yup", "correct", "right", "true", "affirmative"})
 _NO = frozenset({"no", "nope", "nah", "not", "incorrect", "wrong", "false", "negative"})
@@ -28,6 +31,7 @@ _LEADS = re.compile(
     # These begin with no or not, and are none.
     r"|no (?:problem|worries)|not (?:surprisingly|to worry)"
 )
+_WORDS = re.compile(r"[^\W_]+")
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)?")
 _BOTH = re.compile(r"\W*(?:yes|no|true|false)\W{0,3}(?:and|or|/)\W{0,3}(?:yes|no|true|false)\b")
 # Yes where nothing or yes follows, no where no does; *No doubt Paris is* says nothing of what was asked.
@@ -82,6 +86,22 @@ LITTLE_WORDS = frozenset(
         " the there they this to true was were what when where which who whom whose with",
     )
 )
+
+
+@dataclass(frozen=True, slots=True)
+class Mention:
+    """A name where it stands in a text.
+
+    Attributes:
+        name: as it was looked for; of one that was found by its look alone, as it stands there.
+        start, end: in characters of the text.
+        words: how many words of the text stand before it.
+    """
+
+    name: str
+    start: int
+    end: int
+    words: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,11 +191,37 @@ def sentences(text: str) -> list[str]:
 
 def normalized(text: str) -> str:
     """A text as names are compared: small letters without accents, words and numbers alone, no article in front."""
+    return " ".join(_without_article(_WORDS.findall(_bare(text))))
+
+
+def _bare(text: str) -> str:
     # Some letters have a capital to be decomposed into.
     decomposed = unicodedata.normalize("NFKD", unicodedata.normalize("NFKD", text).casefold())
-    bare = "".join(mark for mark in decomposed if not unicodedata.combining(mark))
-    words = re.findall(r"[^\W_]+", bare)
-    return " ".join(words[1:] if len(words) > 1 and words[0] in ("the", "a", "an") else words)
+    return "".join(mark for mark in decomposed if not unicodedata.combining(mark))
+
+
+def _without_article(words: list[T]) -> list[T]:
+    return words[1:] if len(words) > 1 and str(words[0]) in ("the", "a", "an") else words
+
+
+class _Word(str):
+    """A word in normalized letters, and where it stands in its text."""
+
+    start: int
+    end: int
+
+
+def _placed_words(text: str) -> list[_Word]:
+    """The words of :func:`normalized`, with their places."""
+    # Letter by letter it comes to the same as for the whole text: only marks, which are dropped, change their places.
+    bare = [_bare(letter) for letter in text]
+    origin = [place for place, letters in enumerate(bare) for _ in letters]
+    words = []
+    for found in _WORDS.finditer("".join(bare)):
+        word = _Word(found[0])
+        word.start, word.end = origin[found.start()], origin[found.end() - 1] + 1
+        words.append(word)
+    return _without_article(words)
 
 
 def named_in(text: str, names: Iterable[str], is_name: Callable[[str], bool] = lambda _: False) -> list[str]:
@@ -187,16 +233,54 @@ def named_in(text: str, names: Iterable[str], is_name: Callable[[str], bool] = l
         is_name: whether something in normalized letters is a name of anything. The longest one wins: a name that stands
             in the text as a part of a longer one alone, as *Sudan* in *South Sudan*, is not there.
     """
-    words = normalized(text).split()
+    return [one.name for one in mentions_in(text, names, is_name)]
+
+
+def mentions_in(text: str, names: Iterable[str], is_name: Callable[[str], bool] = lambda _: False) -> list[Mention]:
+    """Where these names stand in a text for the first time, as :func:`named_in` finds them; in the names' order."""
+    words = _placed_words(text)
     found = []
     for name in names:
         wanted = normalized(name).split()
-        short = len(wanted) == 1 and len(wanted[0]) <= 2 and wanted[0].isalpha()
-        if short and not re.search(rf"(?<!\w){re.escape(name.strip())}(?!\w)", text):
-            continue
-        if any(not _is_part(words, first, first + len(wanted), is_name) for first in _places(words, wanted)):
-            found.append(name)
+        own = re.compile(rf"(?<!\w){re.escape(name.strip())}(?!\w)") if _is_short(wanted) else None
+        for first in _places(words, wanted):
+            last = first + len(wanted)
+            if own is not None and not own.match(text, words[first].start):
+                continue
+            if not _is_part(words, first, last, is_name):
+                found.append(Mention(name, words[first].start, words[last - 1].end, first))
+                break
     return found
+
+
+def all_mentions(text: str, is_name: Callable[[str], bool]) -> Iterator[Mention]:
+    """The names in a text of those that one can only ask for: as whole words, the longest that begins at each place.
+
+    As in :func:`named_in`, a word of one or two letters has to begin with a capital; a little word, such as *it*, is no
+    name.
+
+    Args:
+        is_name: whether something in normalized letters is one.
+
+    Cost: a dozen look-ups a word.
+    """
+    words = _placed_words(text)
+    behind = 0
+    for first, word in enumerate(words):
+        if first < behind:
+            continue
+        for last in range(min(len(words), first + LONGEST_NAME), first, -1):
+            idle = word in LITTLE_WORDS or (_is_short([word]) and text[word.start].islower())
+            if (last > first + 1 or not idle) and is_name(" ".join(words[first:last])):
+                start, end = word.start, words[last - 1].end
+                yield Mention(text[start:end], start, end, first)
+                behind = last
+                break
+
+
+def _is_short(words: Sequence[str]) -> bool:
+    """Whether a name is a word of one or two letters, which many a word looks like in small letters."""
+    return len(words) == 1 and len(words[0]) <= 2 and words[0].isalpha()
 
 
 def names_anything(text: str, is_name: Callable[[str], bool], unsaid: Sequence[str] = ()) -> bool:

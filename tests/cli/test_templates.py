@@ -118,6 +118,7 @@ def test_convert_makes_a_file_that_loads(tmp_path: Path) -> None:
         "output": str(path),
         "relations": 1,
         "clozes": 1,
+        "mined_clozes": 0,
         "statements": 0,
         "without_cloze": 0,
         "problems": 1,

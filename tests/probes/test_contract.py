@@ -41,6 +41,7 @@ ENTITIES = [
 ]
 WORDS = {
     "clozes": ("The capital of [X] is [Y]", "[X] is ruled from [Y]"),
+    "mined_clozes": ("[X] with its capital [Y]",),
     "statements": ("[Y] is the capital of [X].",),
     "yes_no_questions": ("Is [Y] the capital of [X]?", "Is [X] ruled from [Y]?"),
     "wh_questions": ("What is the capital of [X]?",),

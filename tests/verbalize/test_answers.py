@@ -8,7 +8,9 @@ from hypothesis import strategies as some
 
 from kgprobe.verbalize.answers import (
     YesNo,
+    all_mentions,
     is_refusal,
+    mentions_in,
     named_in,
     names_anything,
     normalized,
@@ -318,3 +320,22 @@ def test_every_letter_is_compared_as_it_compares_to_itself() -> None:
 
 def test_sentences_and_lines() -> None:
     assert sentences("No. It is Paris!\n\nReally?  Yes") == ["No.", "It is Paris!", "Really?", "Yes"]
+
+
+@given(
+    some.text("aéÉ東ﬁİß the.-_ '1\u0301\u0316", max_size=16), some.lists(some.text("aé东the ß", max_size=4), max_size=4)
+)
+def test_mentions_stand_where_they_say(text: str, names: list[str]) -> None:
+    found = mentions_in(text, names)
+    assert [one.name for one in found] == named_in(text, names)
+    for one in found:
+        assert normalized(f"x {text[one.start : one.end]}") == normalized(f"x {one.name}").replace("x the ", "x ", 1)
+        assert len(normalized(text).split()) > one.words
+
+
+def test_all_mentions_are_the_longest_ones_in_turn() -> None:
+    names = {"new york", "york", "us", "it", "new york city", "o"}
+    text = "It is new york city, not York: us or US"
+    found = list(all_mentions(text, names.__contains__))
+    assert [(one.name, one.words) for one in found] == [("new york city", 2), ("York", 6), ("US", 9)]
+    assert [text[one.start : one.end] for one in found] == [one.name for one in found]

@@ -25,7 +25,9 @@ class _Choice(msgspec.Struct):
     finish_reason: str | None = None
 
 
-class _Counts(msgspec.Struct):
+class Counts(msgspec.Struct):
+    """Tokens of a request and of its answer."""
+
     prompt_tokens: int | None = None
     completion_tokens: int | None = None
 
@@ -46,6 +48,8 @@ class ChatForm:
     """
 
     dispensable = False
+    may_be_empty = False
+    needs = ""
 
     def __init__(self, address: Address) -> None:
         """For a model behind this address."""
@@ -84,14 +88,14 @@ def _read(content: bytes, prompt: str) -> Answer | Fault:
     choice = completion.choices[0]
     said = choice.message.content or ""
     text = _without_thoughts(said)
-    counts = _counts(completion.usage)
+    counts = counts_in(completion.usage)
     refused = bool(choice.message.refusal) or choice.finish_reason == "content_filter"
     return Answer(
         text=text or (choice.message.refusal or "").strip(),
         refused=refused,
         ended=choice.finish_reason != "length",
-        prompt_tokens=_counted(counts.prompt_tokens, prompt),
-        completion_tokens=_counted(counts.completion_tokens, said),
+        prompt_tokens=counted(counts.prompt_tokens, prompt),
+        completion_tokens=counted(counts.completion_tokens, said),
     )
 
 
@@ -106,14 +110,15 @@ def _without_thoughts(text: str) -> str:
     return answer.strip()
 
 
-def _counts(usage: msgspec.Raw) -> _Counts:
+def counts_in(usage: msgspec.Raw) -> Counts:
+    """What a server says of tokens, as far as it can be read."""
     try:
-        return msgspec.json.decode(usage, type=_Counts | None) or _Counts()
+        return msgspec.json.decode(usage, type=Counts | None) or Counts()
     except (msgspec.DecodeError, UnicodeDecodeError):
-        return _Counts()
+        return Counts()
 
 
-def _counted(counted: int | None, text: str) -> int:
+def counted(counted: int | None, text: str) -> int:
     """A number of tokens; where the server does not count, or counts what cannot be, the most that a text can have."""
     if counted is None or not bool(text) <= counted <= _MOST_TOKENS:
         return len(text.encode())

@@ -1,4 +1,7 @@
-"""Answers of a model behind an OpenAI-compatible API (chat completions), by the official client."""
+"""Answers of a model behind an OpenAI-compatible API, by the official client.
+
+An answer is a chat completion; the continuation of a text is a completion, which not every API offers.
+"""
 
 from collections.abc import Callable, Sequence
 
@@ -6,6 +9,7 @@ from kgprobe.models.api.address import Address
 from kgprobe.models.api.asking import Asker
 from kgprobe.models.api.cache import AnswerCache
 from kgprobe.models.api.chat import ChatForm
+from kgprobe.models.api.completions import CompletionForm
 from kgprobe.models.api.options import ApiOptions
 from kgprobe.models.api.spending import Spending
 from kgprobe.models.generating.generator import Answer, Request, Unanswered
@@ -40,9 +44,10 @@ class ApiGenerator:
             KgprobeError: an option cannot be, or the budget is in money and there are no prices.
         """
         self._asker = Asker(address, options, spending=spending, cache=cache)
-        self._form = ChatForm(address)
+        self._chat = ChatForm(address)
+        self._completions = CompletionForm(address, self._chat.parameters)
         self.spending = self._asker.spending
-        self.parameters = self._form.parameters
+        self.parameters = self._chat.parameters
 
     @property
     def name(self) -> str:
@@ -79,7 +84,10 @@ class ApiGenerator:
 
         odd = not_unicode([request.prompt for request in copies])
         taken = [request for place, request in enumerate(copies) if place not in odd]
-        found = self._asker.ask(self._form, taken, _kept_as, tell)
+        questions = [request for request in taken if not request.continuation]
+        texts = [request for request in taken if request.continuation]
+        found = self._asker.ask(self._chat, questions, _kept_as, tell)
+        found |= self._asker.ask(self._completions, texts, _kept_as, tell)
         for place, request in enumerate(copies):
             if place in odd:
                 found[request] = Unanswered("its prompt is no Unicode: it holds half of a surrogate pair")
@@ -91,4 +99,5 @@ def _kept_as(request: Request) -> dict[str, object]:
     """Everything that an answer depends on beside the model, as far as one can say."""
     whole: dict[str, object] = {"prompt": request.prompt, "max_tokens": request.max_tokens}
     whole["temperature"] = request.temperature
+    whole |= {"form": "continuation"} if request.continuation else {}
     return whole | ({"seed": request.seed} if request.temperature > 0 else {})

@@ -94,6 +94,8 @@ class NextTokensForm:
     """The form of such questions to one server, see :class:`.session.Form`; an answer's text is a reply as JSON."""
 
     dispensable = True
+    may_be_empty = False
+    needs = ""
 
     def __init__(self, address: Address, way: Way) -> None:
         """For a model behind this address."""

@@ -23,7 +23,9 @@ class Parameters:
 
     def of(self, request: Request) -> dict[str, Any]:
         """What a request is sent with."""
-        wanted: dict[str, Any] = {"temperature": request.temperature, self._limit: request.max_tokens}
+        # Completions have kept the first name of the limit everywhere.
+        limit = _LIMITS[0] if request.continuation else self._limit
+        wanted: dict[str, Any] = {"temperature": request.temperature, limit: request.max_tokens}
         if request.temperature > 0:
             wanted["seed"] = request.seed
         return {name: value for name, value in wanted.items() if name not in self.left_out}

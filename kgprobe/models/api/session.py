@@ -41,10 +41,20 @@ class Form(Protocol[AskedOf]):
     Attributes:
         dispensable: whether a server need not know of them: then a path that it does not have is no fault of an
             address, and leaves a request unanswered.
+        may_be_empty: whether an answer without a text is one.
+        needs: what a server has to offer for them, as a sentence; empty where that goes without saying.
     """
 
     @property
     def dispensable(self) -> bool:
+        """See the attributes."""
+
+    @property
+    def may_be_empty(self) -> bool:
+        """See the attributes."""
+
+    @property
+    def needs(self) -> str:
         """See the attributes."""
 
     def path(self) -> str:
@@ -167,7 +177,7 @@ class Session(Generic[Asked]):
             result = await self._attempt(client, request, body, reservation)
             if isinstance(result, Answer):
                 self._limited_in_a_row = 0
-                if result.text or result.refused or not result.ended:
+                if result.text or result.refused or not result.ended or self._form.may_be_empty:
                     return result
                 fault = Fault("the answer was empty")
             elif isinstance(result, Declined):
@@ -298,6 +308,8 @@ class Session(Generic[Asked]):
         if declined.about_key:
             told = "was sent" if self._address.key else "is not set"
             text += f" The key comes from the environment variable {self._address.key_variable}, which {told}."
+        if self._form.needs and not declined.about_key:
+            text += f" {self._form.needs}"
         return f"{text} Asked was {self._address.url}."
 
     def _clean(self, text: str) -> str:

@@ -66,6 +66,8 @@ class _Form:
     model: str
     kind: Any
     dispensable: bool = True
+    may_be_empty: bool = False
+    needs: str = ""
 
     def path(self) -> str:
         return self.url

@@ -5,7 +5,7 @@ answers, and each request comes back as an answer or with the reason why there i
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 
@@ -18,16 +18,19 @@ class Request:
         max_tokens: the most tokens of an answer, at least 1.
         temperature: 0 takes the most probable token each time; above it, tokens are drawn.
         seed: what the draws follow from; requests that differ in it alone are drawn independently of each other.
+        continuation: whether the prompt is a text to go on with also for a model that chats, and what is wanted goes on
+            over the ends of lines, to the end of the text or the last of the tokens.
     """
 
     prompt: str
     max_tokens: int
     temperature: float = 0.0
     seed: int = 0
+    continuation: bool = False
 
     def normalized(self) -> "Request":
         """Equal for requests with equal answers: nothing is drawn at temperature 0."""
-        return self if self.temperature > 0 else Request(self.prompt, self.max_tokens)
+        return self if self.temperature > 0 else replace(self, temperature=0.0, seed=0)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,8 +1,8 @@
 """Answers of a causal language model on this machine.
 
 Where the tokenizer has a chat template, the prompt is what a user says, and the answer ends where the model ends its
-turn; else the prompt is a text to go on with, and the answer is the rest of its line. What a model's files say about
-generation is left aside.
+turn; else the prompt is a text to go on with, and the answer is the rest of its line. A request for a continuation is
+a text to go on with in any case, over the ends of its lines. What a model's files say about generation is left aside.
 
 An answer does not depend on what is asked together with it, except by rounding: every request draws by numbers of its
 own, which follow from its seed and its prompt. A token is drawn from the most probable ones that make up ``TOP_P``
@@ -96,10 +96,13 @@ class LocalGenerator:
         def at_once(rest: Sequence[Request]) -> int:
             return prompts_at_once(self._scorer, 1, len(contexts[rest[0]]) + rest[0].max_tokens)
 
-        order = sorted(contexts, key=lambda request: (request.max_tokens, -len(contexts[request])))
+        def kind(request: Request) -> tuple[int, bool]:
+            return request.max_tokens, request.continuation
+
+        order = sorted(contexts, key=lambda request: (*kind(request), -len(contexts[request])))
         device = self._scorer.model.device
         with own_settings(self._scorer):
-            for max_tokens, alike in groupby(order, key=lambda request: request.max_tokens):
+            for (max_tokens, _), alike in groupby(order, key=kind):
                 for batch, given in compute_in_batches(list(alike), at_once, answers, device):
                     if given is None:
                         length = len(contexts[batch[0]]) + max_tokens
@@ -116,7 +119,8 @@ class LocalGenerator:
         # Only ever behind a mask, or behind what ends an answer.
         padding = self._ends[0] if self._ends else 0
         tokens, mask = left_padded(self._scorer, contexts, padding)
-        over = _Over(self, tokens.shape[1])
+        by_line = not self._chats and not batch[0].continuation
+        over = _Over(self, tokens.shape[1], by_line=by_line)
         settings: Any = GenerationConfig
         rows = model.generate(
             input_ids=tokens,
@@ -137,7 +141,7 @@ class LocalGenerator:
             text = self.text(new[:length].tolist())
             answers.append(
                 Answer(
-                    text=text.strip() if self._chats else (text.lstrip().splitlines() or [""])[0].strip(),
+                    text=(text.lstrip().splitlines() or [""])[0].strip() if by_line else text.strip(),
                     ended=row in over.lengths,
                     prompt_tokens=len(context),
                     completion_tokens=length,
@@ -145,12 +149,16 @@ class LocalGenerator:
             )
         return answers
 
-    def is_over(self, tokens: Sequence[int]) -> bool:
-        """Whether the tokens of an answer end it with the last of them, if none did before."""
+    def is_over(self, tokens: Sequence[int], *, by_line: bool) -> bool:
+        """Whether the tokens of an answer end it with the last of them, if none did before.
+
+        Args:
+            by_line: whether the answer ends where its line does.
+        """
         last = tokens[-1]
         if last in self._ends:
             return True
-        if self._chats:
+        if not by_line:
             return False
         if last not in self._breaking:
             self._breaking[last] = not _BREAKS.isdisjoint(self.text([last]))
@@ -163,7 +171,7 @@ class LocalGenerator:
 
     def _context(self, request: Request) -> Sequence[int] | Unanswered:
         """The prompt's tokens, up to where the answer begins; or why the model cannot take it."""
-        if not self._chats:
+        if not self._chats or request.continuation:
             return context_tokens(self._scorer, [request.prompt], request.max_tokens)[0]
         (prompt,) = self._scorer.tokenize([request.prompt], [[]])
         if prompt.reason is not None:
@@ -175,15 +183,16 @@ class LocalGenerator:
 class _Over:
     """Sees which rows are over, and when; transformers asks it after each step."""
 
-    def __init__(self, generator: LocalGenerator, before: int) -> None:
+    def __init__(self, generator: LocalGenerator, before: int, *, by_line: bool) -> None:
         self._generator = generator
+        self._by_line = by_line
         self.before = before
         # The tokens of each row that is over, with the one that ended it.
         self.lengths: dict[int, int] = {}
 
     def __call__(self, tokens: torch.Tensor, *_: Any, **__: Any) -> torch.Tensor:
         for row, new in enumerate(tokens[:, self.before :].tolist()):
-            if row not in self.lengths and self._generator.is_over(new):
+            if row not in self.lengths and self._generator.is_over(new, by_line=self._by_line):
                 self.lengths[row] = len(new)
         return torch.tensor([row in self.lengths for row in range(len(tokens))], device=tokens.device)
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from kgprobe.options import option
 from kgprobe.probes.register import ProbeKind, Setting
 from kgprobe.search.strategies import STRATEGIES
+from kgprobe.verbalize.templates.kinds import CLOZES
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -45,6 +46,11 @@ class DistractorOptions:
         choices=STRATEGIES.names,
     )
     weighting: str = option("tf-idf", "How semantic distractors weigh features.", choices=WEIGHTINGS)
+    templates: str = option(
+        "hand",
+        "Which cloze sentences: those written by hand, or those mined from a corpus.",
+        choices=tuple(CLOZES),
+    )
     max_prefixes: int = option(
         2_000,
         "Prefixes of names that exact search may ask the model about for one sentence; beyond, it says how far its"

@@ -70,7 +70,9 @@ class DistractorProbe:
                 strategy.
             KgprobeError: no relation has a cloze sentence.
         """
-        self._items = ClozeItems(graph, as_of, sentences=options.sentences, relations=relations)
+        self._items = ClozeItems(
+            graph, as_of, sentences=options.sentences, relations=relations, templates=options.templates
+        )
         self._comparison = comparison_of(graph, scorer, options, as_of)
         self.relations = self._items.relations
 

@@ -1,9 +1,9 @@
 """In-context estimation as a probe: what does a model know if it is shown what to do by example, without instructions?
 
 Section 2 and appendix F of the latent-knowledge paper; docs/methods.md, 3. :mod:`.items` has facts with their choices,
-:mod:`.prompts` writes examples, :mod:`.packing` sequences of several facts; :mod:`.after` asks after examples, whatever
-the facts come from, and :mod:`.probe` about a graph; :mod:`.evidence` keeps every choice, :mod:`.accuracy` tells of
-many facts.
+:mod:`.prompts` says what examples look like, :mod:`.prompt_writer` writes them about a graph, :mod:`.packing` sequences
+of several facts; :mod:`.after` asks after examples, whatever the facts come from, and :mod:`.probe` about a graph;
+:mod:`.evidence` keeps every choice, :mod:`.accuracy` tells of many facts.
 """
 
 from collections.abc import Iterable, Mapping
@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from kgprobe.options import option
 from kgprobe.probes.register import ProbeKind, Setting
+from kgprobe.verbalize.templates.kinds import CLOZES
 
 if TYPE_CHECKING:
     import msgspec
@@ -21,37 +22,48 @@ if TYPE_CHECKING:
     from kgprobe.probes.outcome import Outcome
     from kgprobe.tables import Table
 
-# What stands before the choices.
+# What a model is given.
 PROMPTS = ("examples", "sentences", "both")
 
 
 @dataclass(frozen=True, slots=True)
-class ExampleOptions:
-    """What a user chooses of in-context estimation; kept with a run, so that it can go on with the same."""
+class PromptOptions:
+    """What a user chooses of what a model is given, whatever it is to do then."""
 
+    prompt: str = option(
+        "examples",
+        "What the model is given: examples of the relation, or a cloze sentence of it alone, to compare with; or both,"
+        " examples that are each put in the relation's first cloze sentence.",
+        choices=PROMPTS,
+    )
     examples: int = option(50, "Facts of the relation that stand before the one asked.", minimum=1)
-    choices: int = option(100, "Objects to choose from, the right one among them.", minimum=2)
     separator: str = option(
         " ", "What stands between a subject and its object; \\n is a new line.", metavar="TEXT", shown_default="a space"
     )
     between: str = option(
         " ", "What stands between two examples; \\n is a new line.", metavar="TEXT", shown_default="a space"
     )
+    examples_seed: int | None = option(
+        None,
+        "Draw the examples by this seed, and only them, to see how much it matters which they are.",
+        minimum=0,
+        shown_default="as all else",
+    )
+    templates: str = option(
+        "hand",
+        "Which cloze sentences: those written by hand, or those mined from a corpus.",
+        choices=tuple(CLOZES),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class ExampleOptions(PromptOptions):
+    """What a user chooses of in-context estimation; kept with a run, so that it can go on with the same."""
+
+    choices: int = option(100, "Objects to choose from, the right one among them.", minimum=2)
     packed: bool = option(
         False,
         "Ask up to ten facts in one sequence, a choice after every fifth further example, as EIC-LKE does.",
-    )
-    prompt: str = option(
-        "examples",
-        "What stands before the choices: examples, or a cloze sentence of the relation alone, to compare with; or both,"
-        " examples that are each put in the relation's first cloze sentence.",
-        choices=PROMPTS,
-    )
-    examples_seed: int | None = option(
-        None,
-        "Draw the examples by this seed, and only them: how much does it matter which they are?",
-        minimum=0,
-        shown_default="as all else",
     )
 
 

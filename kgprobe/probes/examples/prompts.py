@@ -4,13 +4,17 @@ Section 2 of the latent-knowledge paper; docs/methods.md, 3. A context that is t
 ones, so that what prompts of a relation begin with stays the same.
 """
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 from kgprobe.models.scoring.contract import TextScorer
 from kgprobe.models.scoring.tokens import encode, join
-from kgprobe.sampling.demonstrations import Demonstration
+from kgprobe.sampling.demonstrations import Demonstration, demonstrations_for
+from kgprobe.sampling.facts import AskedFact
+from kgprobe.verbalize.sentences import Cloze, object_continuations
 
+# Why a fact whose prompt would have no example is not asked.
+NO_EXAMPLE = "no example of its relation is left for it, or fits into the model's context"
 # How much of a prompt's end a person is shown: the subject, and so many examples before it.
 _SHOWN_EXAMPLES = 2
 # Tokens at seams, where joining texts may take more of them than each has alone.
@@ -56,6 +60,10 @@ class Layout:
             text = self.after(text, self.example(one.subject_label, one.object_label))
         return text
 
+    def before_object(self, text: str) -> str:
+        """A prompt as far as a model that writes has to be led: white space at its end is for the model to write."""
+        return join(text, self.separator, "").rstrip()
+
     def prompt(self, demonstrations: Sequence[Demonstration], subject: str) -> Prompt:
         """Examples with the subject that is asked behind them."""
         beginning = self.examples(demonstrations)
@@ -75,9 +83,15 @@ def unescaped(text: str) -> str:
 class Room:
     """How much of a model's context texts take."""
 
-    def __init__(self, scorer: TextScorer) -> None:
-        """Of this model."""
+    def __init__(self, scorer: TextScorer | None, reserved: int = 0) -> None:
+        """Of this model.
+
+        Args:
+            scorer: None where nobody knows how the model counts: then everything fits.
+            reserved: tokens of the context that texts must leave free.
+        """
         self._scorer = scorer
+        self._reserved = reserved
         self._tokens: dict[str, int] = {}
 
     def has_for(self, text: str, tail: str) -> bool:
@@ -85,12 +99,11 @@ class Room:
 
         Cost: the text is tokenized once, the tail where it is not obvious that it fits.
         """
-        most = self._scorer.max_tokens
-        if most is None:
+        if self._scorer is None or self._scorer.max_tokens is None:
             return True
         if text not in self._tokens:
             self._tokens[text] = len(encode(self._scorer.tokenizer, [text])[0])
-        left = most - self._tokens[text] - _SEAM
+        left = self._scorer.max_tokens - self._reserved - self._tokens[text] - _SEAM
         # No token is less than a byte, but for those at seams.
         return len(tail.encode("utf-8", "replace")) <= left or len(encode(self._scorer.tokenizer, [tail])[0]) <= left
 
@@ -104,3 +117,58 @@ def fitting(count: int, fits: Callable[[int], bool]) -> int:
         middle = (low + high) // 2
         low, high = (middle, high) if fits(middle) else (low, middle)
     return low
+
+
+@dataclass(frozen=True, slots=True)
+class ExamplePrompts:
+    """Writes what stands before the objects of facts.
+
+    Attributes:
+        layout: what stands between.
+        count: how many examples are wanted.
+        room: of the model's context.
+        templates: by relation, the cloze sentence that examples and fact are put in; empty where names stand alone.
+    """
+
+    layout: Layout
+    count: int
+    room: Room
+    templates: Mapping[str, str] = field(default_factory=dict)
+
+    def subject(self, relation: str, label: str) -> str:
+        """A subject as it is written: its label, or a cloze sentence as far as its blank."""
+        template = self.templates.get(relation)
+        return label if template is None else Cloze(template, label).prompt
+
+    def objects(self, relation: str, labels: Sequence[str]) -> list[str]:
+        """Objects as they are written."""
+        template = self.templates.get(relation)
+        if template is None:
+            return list(labels)
+        return [text for label in labels for text in object_continuations(template, [label])]
+
+    def worded(self, relation: str, demonstrations: Sequence[Demonstration]) -> list[Demonstration]:
+        """Demonstrations as they are written."""
+        return [
+            replace(
+                one,
+                subject_label=self.subject(relation, one.subject_label),
+                object_label=self.objects(relation, [one.object_label])[0],
+            )
+            for one in demonstrations
+        ]
+
+    def prompt(self, fact: AskedFact, demonstrations: Sequence[Demonstration], behind: Sequence[str] = ()) -> Prompt:
+        """As many of the first examples that do not give the fact away as there are and the context takes.
+
+        Args:
+            demonstrations: of its relation, worded.
+            behind: the texts that may follow, for each of which there has to be room.
+        """
+        subject = self.subject(fact.relation, fact.subject_label)
+        fitting_ones = demonstrations_for([fact], demonstrations, self.count)
+        tail = self.layout.example(subject, max(behind, key=len, default=""))
+        most = fitting(
+            len(fitting_ones), lambda count: self.room.has_for(self.layout.examples(fitting_ones[:count]), tail)
+        )
+        return self.layout.prompt(fitting_ones[:most], subject)

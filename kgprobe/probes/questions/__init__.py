@@ -2,7 +2,7 @@
 
 Section 2 of the parameterized-graph paper; docs/methods.md, 2. :mod:`.items` puts facts into questions, :mod:`.grading`
 reads the answers, :mod:`.error_classes` says what kind of mistake a wrong one is, :mod:`.counts` tells of many answers;
-:mod:`.known_names` has what they need of the graph.
+:mod:`kgprobe.probes.known_names` has what they need of the graph.
 """
 
 from collections.abc import Iterable, Mapping

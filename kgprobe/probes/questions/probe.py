@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from typing import Any
 
 from kgprobe.models.generating.generator import Answer, Generator, Request, Unanswered
+from kgprobe.probes.known_names import KnownNames
 from kgprobe.probes.outcome import Outcome, unaskable
 from kgprobe.probes.questions.error_classes import ErrorClass, class_after, follow_ups, read_error
 from kgprobe.probes.questions.evidence import FollowUp, QuestionEvidence
 from kgprobe.probes.questions.grading import Verified, grading_prompt, verify
 from kgprobe.probes.questions.items import Kind, Question, QuestionItems
-from kgprobe.probes.questions.known_names import KnownNames
 from kgprobe.progress import share_counter
 from kgprobe.sampling.keys import FactKey
 
@@ -110,7 +110,7 @@ class QuestionProbe:
 
         Cost: a request for each fact, one to the grader for each wh-question, and ``follow_ups`` for each mistake. The
         names of a relation's objects, and those of the whole graph, are read once, where an answer needs them
-        (:mod:`.known_names`).
+        (:mod:`kgprobe.probes.known_names`).
 
         Raises:
             KgprobeError: the model cannot be asked at all, or its budget is spent; what was answered is in the cache

@@ -134,7 +134,9 @@ def check_relation(relation: Relation, examples: Sequence[Example] = ()) -> list
         templates: Sequence[str] = getattr(relation, f"{kind}s")
         for template in templates:
             problems: list[tuple[Severity, str]] = [("error", problem) for problem in check_template(kind, template)]
-            problems = problems or check_reading(kind, template, examples)
+            if kind != "mined_cloze":
+                # Nobody means these to read well.
+                problems = problems or check_reading(kind, template, examples)
             flaws += [Flaw(relation.id, kind, template, severity, problem) for severity, problem in problems]
         flaws += [Flaw(relation.id, kind, each, "warning", said) for each, said in _repeated(templates)]
     can_end = bool(relation.past_clozes) or any(example.start or example.end for example in examples)

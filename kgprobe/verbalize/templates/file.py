@@ -30,6 +30,7 @@ class _RelationLine(Struct):
     active: bool = True
     clozes: list[str] | None = None
     past_clozes: list[str] | None = None
+    mined_clozes: list[str] | None = None
     statements: list[str] | None = None
     yes_no_questions: list[str] | None = None
     wh_questions: list[str] | None = None
@@ -117,6 +118,7 @@ def _relation(line: bytes) -> Iterator[Relation | Rejected]:
     for kind, given in (
         ("cloze", [*map(_without_stop, read.clozes or ()), *_clozes(declarative)]),
         ("past_cloze", map(_without_stop, read.past_clozes or ())),
+        ("mined_cloze", map(_without_stop, read.mined_clozes or ())),
         ("statement", [f"{_without_stop(sentence)}." for sentence in [*(read.statements or ()), *declarative]]),
         ("yes_no_question", read.yes_no_questions or ()),
         ("wh_question", read.wh_questions or ()),

@@ -5,9 +5,11 @@ from kgprobe.errors import UnknownNameError
 SUBJECT = "[X]"
 OBJECT = "[Y]"
 
-KINDS = ("cloze", "past_cloze", "statement", "yes_no_question", "wh_question")
+KINDS = ("cloze", "mined_cloze", "past_cloze", "statement", "yes_no_question", "wh_question")
 # The same the other way round: the object is named, and the subject is asked for.
 REVERSE_KINDS = ("reverse_cloze", "reverse_past_cloze", "reverse_wh_question")
+# The cloze sentences that facts can be asked in, by who made them: what the graph calls them.
+CLOZES = {"hand": "clozes", "mined": "mined_clozes"}
 # A template as a data set has it: the same sentence stands among those of a kind as well.
 SENTENCE = "sentence"
 

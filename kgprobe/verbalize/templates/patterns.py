@@ -1,21 +1,27 @@
 """Templates from public collections of patterns, as relations.
 
-Four kinds of files are read, plain or compressed (.gz, .bz2): the first is one JSON object, the others are JSON lines.
+Five kinds of files are read, plain or compressed (.gz, .bz2): the first is one JSON object, the others are JSON lines.
 
 - BEAR's ``metadata_relations.json``, or its folder (:mod:`.bear`);
 - LAMA's: ``{"relation": "P19", "template": "[X] was born in [Y] .", "label": …}``, a relation a line;
 - ParaRel's: ``{"pattern": "[X] was born in [Y].", …}``, a pattern a line, a file for each relation, named after it;
+- mined ones, such as LPAQ's: ``{"relation": "P19", "template": "[X] , born in [Y]", "weight": 0.3}``, a template a
+  line, or ``{"relation": "P19", "templates": {"[X] , born in [Y]": 0.3}}``, a relation a line; without ``relation``,
+  the file is named after it;
 - our own tables', with ``bear_templates`` and ``pararel_patterns``: ``{"id": "P19", "bear_templates": […], …}``.
 
-A pattern with the object at its end becomes a cloze, any other a statement. Patterns in the past stay among the others,
-as they suit what has no end (*was born in*); `kgprobe templates check` tells where facts can end and both are there.
+What was mined is asked the best first, by its weight; only what ends in the object can be. Of the others, a pattern
+with the object at its end becomes a cloze, any other a statement. Patterns in the past stay among the others, as they
+suit what has no end (*was born in*); `kgprobe templates check` tells where facts can end and both are there.
 """
 
 import json
+import math
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -65,6 +71,7 @@ class _Read(NamedTuple):
     label: str
     description: str
     patterns: tuple[str, ...]
+    weights: tuple[float, ...] = ()
 
 
 @dataclass(slots=True)
@@ -72,10 +79,17 @@ class _Gathered:
     label: str = ""
     description: str = ""
     patterns: dict[str, str] = field(default_factory=dict)
+    weights: dict[str, float] = field(default_factory=dict)
+
+    def best_first(self) -> list[str]:
+        return sorted(self.patterns, key=lambda text: -self.weights[text])
 
 
-def read_patterns(paths: Sequence[Path]) -> Patterns:
+def read_patterns(paths: Sequence[Path], *, mined: bool = False) -> Patterns:
     """Read files of patterns; what several say of one relation is put together.
+
+    Args:
+        mined: whether the patterns were mined from a corpus, and need not be sentences.
 
     Raises:
         KgprobeError: a file cannot be read at all.
@@ -91,18 +105,21 @@ def read_patterns(paths: Sequence[Path]) -> Patterns:
                 continue
             its = gathered.setdefault(read.id, _Gathered())
             its.label, its.description = its.label or read.label, its.description or read.description
-            for pattern in read.patterns:
-                its.patterns.setdefault(tidied(pattern), place)
+            for pattern, weight in zip_longest(read.patterns, read.weights, fillvalue=0.0):
+                text = tidied(str(pattern))
+                its.patterns.setdefault(text, place)
+                its.weights[text] = max(float(weight), its.weights.get(text, -math.inf))
     relations = []
     for identifier, its in gathered.items():
-        sorted_ = sort_patterns(its.patterns)
+        sorted_ = sort_mined(its.best_first()) if mined else sort_patterns(its.patterns)
         problems += [f"{its.patterns[text]}: {identifier}: {text!r} {why}." for text, why in sorted_.unfit.items()]
         relations.append(
             Relation(
                 id=identifier,
                 label=its.label,
                 description=its.description,
-                clozes=sorted_.clozes,
+                clozes=() if mined else sorted_.clozes,
+                mined_clozes=sorted_.clozes if mined else (),
                 statements=sorted_.statements,
             )
         )
@@ -130,6 +147,17 @@ def sort_patterns(patterns: Iterable[str]) -> SortedPatterns:
         else:
             statements.append(f"{pattern}.")
     return SortedPatterns(tuple(clozes), tuple(statements), unfit)
+
+
+def sort_mined(patterns: Iterable[str]) -> SortedPatterns:
+    """Mined patterns: those that end in the object are clozes, the others unfit.
+
+    Args:
+        patterns: as :func:`tidied` gives them.
+    """
+    problems = {pattern: ", ".join(check_template("mined_cloze", pattern)) for pattern in patterns}
+    clozes = tuple(pattern for pattern, why in problems.items() if not why)
+    return SortedPatterns(clozes, (), {pattern: why for pattern, why in problems.items() if why})
 
 
 def _of_bear(file: InputFile) -> Iterator[tuple[int, _Read | str]]:
@@ -168,10 +196,13 @@ def _read(read: dict[str, Any], stem: str) -> _Read:
     Raises:
         ValueError: it is of none of the forms; the message says what is expected.
     """
+    weights: list[Any] = []
     if "pattern" in read:
         identifier, patterns = stem, [read["pattern"]]
-    elif "relation" in read and "template" in read:
-        identifier, patterns = read["relation"], [read["template"]]
+    elif "template" in read:
+        identifier, patterns, weights = read.get("relation", stem), [read["template"]], [read.get("weight", 0)]
+    elif isinstance(read.get("templates"), dict):
+        identifier, patterns, weights = read.get("relation", stem), [*read["templates"]], [*read["templates"].values()]
     elif "id" in read:
         lists = [read.get(name) or [] for name in ("bear_templates", "pararel_patterns")]
         if not all(isinstance(given, list) for given in lists):
@@ -179,14 +210,18 @@ def _read(read: dict[str, Any], stem: str) -> _Read:
         identifier, patterns = read["id"], [pattern for given in lists for pattern in given]
     else:
         raise ValueError(
-            "neither `relation` and `template` (LAMA) nor `pattern` (ParaRel) nor `id` with `bear_templates` or"
-            f" `pararel_patterns`, but {', '.join(map(repr, list(read)[:_NAMED])) or 'nothing'}; BEAR's file is called"
-            f" {FILE}"
+            "neither `relation` and `template` (LAMA), `templates` with weights (LPAQ), `pattern` (ParaRel) nor `id`"
+            " with `bear_templates` or `pararel_patterns`, but"
+            f" {', '.join(map(repr, list(read)[:_NAMED])) or 'nothing'}; BEAR's file is called {FILE}"
         )
     for text in (identifier, *patterns):
         if not isinstance(text, str) or not text:
             raise ValueError(f"a text is expected, not {text!r}")
-    return _Read(identifier, str(read.get("label") or ""), str(read.get("description") or ""), tuple(patterns))
+    for weight in weights:
+        if not isinstance(weight, (int, float)) or isinstance(weight, bool) or weight != weight:
+            raise ValueError(f"a number is expected for a weight, not {weight!r}")
+    label, description = str(read.get("label") or ""), str(read.get("description") or "")
+    return _Read(identifier, label, description, tuple(patterns), tuple(map(float, weights)))
 
 
 def _sound(read: _Read) -> _Read | str:

@@ -77,6 +77,7 @@ class FaultProxy:
         hang: seconds until a hanging request ends after all.
         reject: (status, body) for prompts that are never taken; None takes it.
         misbehave: answers a prompt in place of the server, as no server should; None leaves it alone.
+        completes: whether it also goes on with texts (``/completions``), by itself and without faults.
         seen: all requests, in the order they came.
         most: the most requests that were under way at once.
     """
@@ -89,6 +90,7 @@ class FaultProxy:
     hang: float = 30.0
     reject: Callable[[dict], tuple[int, dict] | None] = lambda _: None
     misbehave: Callable[[web.Request, dict], Awaitable[web.StreamResponse]] | None = None
+    completes: bool = False
     seen: list[Seen] = field(default_factory=list)
     most: int = 0
 
@@ -129,6 +131,8 @@ class FaultProxy:
         self._ended = asyncio.Event()
         application = web.Application(client_max_size=1 << 24)
         application.router.add_post("/v1/chat/completions", self._handle)
+        if self.completes:
+            application.router.add_post("/v1/completions", self._complete)
         # Whoever does not wait any more is not under way any more.
         runner = web.AppRunner(application, handler_cancellation=True, shutdown_timeout=0.1)
         await runner.setup()
@@ -209,6 +213,16 @@ class FaultProxy:
                 "total_tokens": len(prompt.split()) + len(text.split()),
             },
         }
+
+    async def _complete(self, request: web.Request) -> web.StreamResponse:
+        body = await request.json()
+        headers = {name.lower(): value for name, value in request.headers.items()}
+        self.seen.append(Seen(body["prompt"], None, time.monotonic(), headers, body, delivered=True))
+        assert callable(self.upstream)
+        choice = {"index": 0, "text": self.upstream(body["prompt"]), "finish_reason": "length"}
+        counts = {"prompt_tokens": 2, "completion_tokens": 3, "total_tokens": 5}
+        found = {"id": "cmpl-1", "object": "text_completion", "created": 0, "model": body["model"]}
+        return web.json_response({**found, "choices": [choice], "usage": counts})
 
     def _wait_headers(self) -> dict[str, str]:
         if self.retry_after is None:

@@ -461,3 +461,28 @@ def test_what_comes_in_a_form_nobody_expects_is_a_fault() -> None:
         (answer,) = generator(proxy, attempts=2).answer([Request("Why?", 8)])
         assert isinstance(answer, Unanswered)
         assert len(proxy.seen) == 2
+
+
+def test_a_text_is_gone_on_with_by_a_completion_where_the_api_has_them(tmp_path: Path) -> None:
+    with FaultProxy(upstream=lambda prompt: f" {prompt}\nand more\n", completes=True) as proxy:
+        made = generator(proxy, cache=AnswerCache(tmp_path / "answers.sqlite"))
+        asked = [Request("x", 5, continuation=True), Request("x", 5)]
+        for _ in range(2):
+            texts = [answer.text for answer in made.answer(asked) if isinstance(answer, Answer)]
+            assert texts == ["x\nand more", "x\nand more"]
+        # Each once: the one is not the other's answer, also on disk.
+        assert len(proxy.seen) == 2
+        (text,) = [one.body for one in proxy.seen if "prompt" in one.body]
+        assert text == {"model": "m", "prompt": "x", "temperature": 0.0, "max_tokens": 5}
+
+
+def test_an_api_without_completions_is_told_apart_from_a_wrong_address() -> None:
+    with FaultProxy() as proxy, pytest.raises(KgprobeError, match=r"HTTP 404.*completions.*has to offer.*chat alone"):
+        generator(proxy).answer([Request("x", 5, continuation=True)])
+
+
+def test_a_text_may_be_over_with_its_prompt() -> None:
+    with FaultProxy(upstream=lambda _: "", completes=True) as proxy:
+        (answer,) = generator(proxy).answer([Request("x", 5, continuation=True)])
+        assert isinstance(answer, Answer)
+        assert (answer.text, len(proxy.seen)) == ("", 1)

@@ -191,3 +191,19 @@ def test_the_demo_model_answers(demo_scorer: Scorer) -> None:
     found = LocalGenerator(demo_scorer).answer([Request(shots + prompt, 8) for prompt in prompts])
     assert [answer.text for answer in found if isinstance(answer, Answer)] == ["Tokyo", "Paris", "Rome"]
     assert all(isinstance(answer, Answer) and answer.ended and answer.completion_tokens < 8 for answer in found)
+
+
+@pytest.mark.parametrize("chat", [None, CHAT])
+def test_a_continuation_goes_on_over_lines_and_knows_no_chat(chat: str | None) -> None:
+    scorer = make_scorer(chat=chat)
+    generator = LocalGenerator(scorer)
+    asked = [Request(prompt, 24, continuation=continuation) for prompt in PROMPTS for continuation in (True, False)]
+    answers = generator.answer(asked)
+    for request, answer in zip(asked, answers, strict=True):
+        if not request.continuation:
+            assert generator.answer([request]) == [answer]
+            continue
+        tokens = [0, *scorer.tokenizer(request.prompt, add_special_tokens=False).input_ids]
+        text = scorer.tokenizer.decode(naive_greedy(scorer, tokens, 24), skip_special_tokens=True)
+        assert isinstance(answer, Answer)
+        assert answer.text == text.strip()

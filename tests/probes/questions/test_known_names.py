@@ -8,10 +8,10 @@ import pytest
 from kgprobe.graph.client import Graph
 from kgprobe.graph.ingest import load
 from kgprobe.models.generating.generator import Answer, Request, Unanswered
+from kgprobe.probes.known_names import KnownNames, Names, beside
 from kgprobe.probes.outcome import Outcome, Verdict
 from kgprobe.probes.questions.evidence import QuestionEvidence
 from kgprobe.probes.questions.items import Kind, QuestionItems
-from kgprobe.probes.questions.known_names import KnownNames, Names, beside
 from kgprobe.probes.questions.probe import QuestionProbe, prompt
 from kgprobe.records import Entity, Fact, Relation
 from kgprobe.sampling.keys import FactKey
@@ -142,9 +142,10 @@ def test_names_of_relations_and_of_the_graph(loaded: Graph) -> None:
     assert {name for name in names if known.of_relation("P47", name)} == objects
     assert not known.of_relation("P0", "sudan")
     (question,) = QuestionItems(loaded, AS_OF).of([KEYS[3]], [0])
-    assert beside(question, None)("egypt")
-    assert not beside(question, None)("south sudan")
-    assert beside(question, known)("south sudan")
+    assert beside(question.fact, ["Sudan"], None)("egypt")
+    assert beside(question.fact, ["Sudan"], None)("sudan")
+    assert not beside(question.fact, ["Sudan"], None)("south sudan")
+    assert beside(question.fact, [], known)("south sudan")
 
 
 def test_an_answer_of_several_names_may_be_longer(loaded: Graph) -> None:

@@ -49,7 +49,10 @@ def test_patterns_of_several_files_come_together(tmp_path: Path) -> None:
     assert [problem.split(": ")[0] for problem in converted.problems] == [
         f"lama.jsonl, line {n}" for n in (5, 6, 7, 8, 9)
     ]
-    assert "neither `relation` and `template` (LAMA) nor `pattern` (ParaRel)" in converted.problems[0]
+    assert (
+        "neither `relation` and `template` (LAMA), `templates` with weights (LPAQ), `pattern` (ParaRel)"
+        in converted.problems[0]
+    )
     assert "a text is expected, not 3" in converted.problems[1]
     assert "P10: '[X] and [Z] of [Y]' has a bracket" in converted.problems[4]
     with pytest.raises(KgprobeError, match=r"none\.jsonl does not exist"):

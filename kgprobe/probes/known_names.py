@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 import numpy as np
 
 from kgprobe.graph.client import Graph, Row
-from kgprobe.probes.questions.items import Question
+from kgprobe.sampling.facts import AskedFact
 from kgprobe.verbalize.answers import normalized
 
 
@@ -50,15 +50,14 @@ class KnownNames:
         return name in self._of_graph
 
 
-def beside(question: Question, known: KnownNames | None) -> Callable[[str], bool]:
+def beside(fact: AskedFact, answers: Iterable[str], known: KnownNames | None) -> Callable[[str], bool]:
     """Whether a normalized name is one that may hold a right one: of an object of the relation, or of the subject.
 
     Args:
-        known: None knows those of the question alone.
+        answers: the names of what is, or was, right for the subject.
+        known: None knows these and the subject's alone.
     """
-    fact = question.fact
-    objects = [name for one in (*question.right, *question.former) for name in one.names]
-    near = {normalized(name) for name in (fact.subject_label, *fact.subject_aliases, *objects)}
+    near = {normalized(name) for name in (fact.subject_label, *fact.subject_aliases, *answers)}
     return lambda name: name in near or (known is not None and known.of_relation(fact.relation, name))
 
 
