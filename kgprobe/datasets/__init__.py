@@ -28,7 +28,7 @@ class DatasetOptions:
     )
     licence: str | None = option(
         None,
-        "The licence that the card names, by its id on the Hugging Face hub: cc0-1.0, cc-by-sa-4.0, …",
+        "The licence that the card names, by its id on the hub, such as cc0-1.0.",
         metavar="ID",
         shown_default="none is named",
     )

@@ -2,7 +2,7 @@
 
 from kgprobe.errors import ArgumentError
 from kgprobe.models.scoring.contract import TextScorer
-from kgprobe.models.spec import check_local, is_harness
+from kgprobe.models.spec_forms import check_local, is_harness
 
 
 def load_scoring_model(

@@ -10,7 +10,8 @@ from kgprobe.errors import ArgumentError
 from kgprobe.models.api.spending import Spending
 from kgprobe.models.loading import load_scoring_model
 from kgprobe.models.local_options import LocalOptions
-from kgprobe.models.spec import absolute_spec, check_local, is_api, load_tokenizer, no_weights, wrap_scorer
+from kgprobe.models.spec import load_tokenizer, wrap_scorer
+from kgprobe.models.spec_forms import absolute_spec, check_local, is_api, no_weights
 
 if TYPE_CHECKING:
     from peft import PeftModel

@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from kgprobe.arguments import refuse_half_characters
-from kgprobe.errors import ArgumentError, KgprobeError, UnknownNameError
+from kgprobe.errors import ArgumentError, KgprobeError
 from kgprobe.models.demo import demo_model_folder, demo_revision
 from kgprobe.models.local_options import DTYPES
+from kgprobe.models.spec_forms import check_local, is_api, is_harness
 
 if TYPE_CHECKING:
     import torch
@@ -23,10 +23,6 @@ if TYPE_CHECKING:
     from kgprobe.models.generating.generator import Generator
     from kgprobe.models.scoring.scorer import Scorer
 
-_SPECS = (
-    "demo, hf:OWNER/NAME (a model of the Hugging Face hub), hf:./FOLDER (a model's folder) or lm-eval:TYPE,ARGUMENTS (a"
-    " model of lm-evaluation-harness)"
-)
 _SAMPLE = 1 << 20
 
 Kind = Literal["AutoModelForCausalLM", "AutoModel"]
@@ -200,29 +196,6 @@ def read_model(
     return model, tokenizer, origin.identity or getattr(model.config, "_commit_hash", None)
 
 
-def absolute_spec(spec: str) -> str:
-    """A spec that means the same wherever it is read: a folder's by its whole path, any other as it is.
-
-    >>> absolute_spec("hf:EleutherAI/pythia-160m"), absolute_spec("hf:/models/mine/")
-    ('hf:EleutherAI/pythia-160m', 'hf:/models/mine')
-    """
-    name = spec.removeprefix("hf:")
-    if name == spec or not name:
-        return spec
-    folder = Path(name).expanduser()
-    return f"hf:{folder.absolute()}" if name[0] in "./~" or (folder / "config.json").is_file() else spec
-
-
-def is_api(spec: str) -> bool:
-    """Whether a spec is that of a model behind an API."""
-    return spec.startswith("openai:")
-
-
-def is_harness(spec: str) -> bool:
-    """Whether a spec is that of a model of lm-evaluation-harness."""
-    return spec.startswith("lm-eval:") and spec != "lm-eval:"
-
-
 def load_tokenizer(spec: str) -> "PreTrainedTokenizerBase":
     """The tokenizer of the model of that name; errors as of :func:`load_scorer`."""
     import transformers
@@ -241,14 +214,6 @@ def load_tokenizer(spec: str) -> "PreTrainedTokenizerBase":
     return tokenizer
 
 
-def no_weights(spec: str) -> KgprobeError:
-    """What is raised where the weights of a model behind an API are needed."""
-    return KgprobeError(
-        f"{spec} cannot do this: it is behind an API, or computed by lm-evaluation-harness, which give"
-        f" log-probabilities of chosen texts at most, and this needs the model itself. Models that can: {_SPECS}."
-    )
-
-
 @dataclass(frozen=True, slots=True)
 class _Origin:
     """Where a model's files are: a folder's path, or a repository's name and what its client is to know.
@@ -260,30 +225,6 @@ class _Origin:
     place: str | Path
     identity: str | None
     options: dict[str, Any] = field(default_factory=dict)
-
-
-def check_local(spec: str, revision: str | None = None) -> None:
-    """See that a spec is of a form that a model on this machine has.
-
-    Args:
-        revision: that is wanted of it.
-
-    Raises:
-        UnknownNameError: it is of no known form.
-        ArgumentError: it is no repository of the hub, and a revision is wanted of it.
-        KgprobeError: it is a model behind an API.
-    """
-    refuse_half_characters(spec)
-    kind, _, name = spec.partition(":")
-    if kind == "openai" and name:
-        raise no_weights(spec)
-    if spec != "demo" and (kind not in ("hf", "lm-eval") or not name):
-        raise UnknownNameError(
-            f"There is no model {spec!r}; what would be one: {_SPECS}. Where text is answered, and nothing scored, also"
-            " openai:NAME and openai:NAME@URL."
-        )
-    if revision is not None and (kind != "hf" or (Path(name).expanduser() / "config.json").is_file()):
-        raise ArgumentError("revision", f"is {revision!r}; {spec} is no repository of the hub and has no revisions.")
 
 
 def _origin(spec: str, revision: str | None) -> _Origin:

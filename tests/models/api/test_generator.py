@@ -69,7 +69,7 @@ def test_a_real_server_answers_each_question_once_through_all_faults(
         return [*KINDS, None][QUESTIONS.index(prompt) % 8] if before == 0 else None
 
     with FaultProxy(upstream=url, faults=faults) as proxy:
-        options = ApiOptions(concurrency=4, timeout=6)
+        options = ApiOptions(concurrency=4, timeout=10)
         cache = AnswerCache(tmp_path / "answers.sqlite")
         made = load_generator(f"openai:{model}@{proxy.url}", api=options, cache=cache)
         found = made.answer(asked)

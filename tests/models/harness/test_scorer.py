@@ -113,9 +113,10 @@ def test_what_needs_the_insides_of_a_model_is_refused(
     load(graph, WrittenSource(ENTITIES, FACTS, [CAPITAL]))
     kind, model = PROBES.get("distractors"), of_harness(folder)
     for strategy in ("exact-optimal", "approximate-optimal"):
-        with pytest.raises(KgprobeError, match=r"search for optimal distractors needs a model that kgprobe computes"):
-            kind.make(Setting(graph, model, Models(), AS_OF), kind.options_from({"strategy": strategy}))
-    with pytest.raises(KgprobeError, match="Answering with text needs"):
+        probe = kind.make(Setting(graph, model, Models(), AS_OF), kind.options_from({"strategy": strategy}))
+        with pytest.raises(KgprobeError, match=r"search for optimal distractors needs .* Other strategies: random"):
+            probe.ask(KEYS[:1], [1])
+    with pytest.raises(KgprobeError, match="computed by lm-evaluation-harness, which"):
         model.generator()
 
 
