@@ -182,23 +182,29 @@ def _tell_failed(written: "WrittenRelation") -> None:
 @click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path))
 @_output_option("The file for the relations with their templates.")
 @cloup.option("--force", is_flag=True, help="Overwrite the file where it exists.")
-@cloup.option("--mined", is_flag=True, help="The patterns were mined from a corpus: make mined_clozes of them.")
+@cloup.option(
+    "--mined",
+    multiple=True,
+    type=click.Path(path_type=Path),
+    help="A file of patterns that were mined from a corpus; repeatable. They become mined_clozes.",
+)
 @json_option
 @debug_option
-def convert(files: tuple[Path, ...], output: Path, force: bool, mined: bool, as_json: bool) -> None:
+def convert(files: tuple[Path, ...], output: Path, force: bool, mined: tuple[Path, ...], as_json: bool) -> None:
     """Turn FILES of public patterns into one file of relations with templates.
 
     FILES are BEAR's (its folder, or metadata_relations.json in it), LAMA's (a line has `relation` and `template`),
     ParaRel's (a line has `pattern`; the file is named after its relation), or tables of relations with
     `bear_templates` and `pararel_patterns`. Patterns that end in [Y] become
-    clozes, others statements; lines and patterns that cannot be used are reported and left out. With --mined, FILES
-    are such as LPAQ's (a line has `template`, and maybe `weight`; or `relation` and `templates` with their weights),
-    and what ends in [Y] becomes a mined cloze, which probes ask with --templates mined.
+    clozes, others statements; lines and patterns that cannot be used are reported and left out. Files of
+    --mined are such as LPAQ's (a line has `template`, and maybe `weight`; or `relation` and `templates` with their
+    weights); what ends in [Y] becomes a mined cloze, which probes ask with --templates mined. Loading a file replaces
+    the templates of its relations, so both go into one.
 
     \b
     kgprobe templates convert BEAR -o templates.jsonl
     kgprobe templates convert relations.jsonl P19.jsonl -o templates.jsonl
-    kgprobe templates convert --mined mine/*.jsonl -o mined.jsonl
+    kgprobe templates convert P19.jsonl --mined mine/P19.jsonl -o templates.jsonl
     kgprobe templates check templates.jsonl
     kgprobe load table --relations templates.jsonl
     """  # noqa: D301

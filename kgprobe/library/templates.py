@@ -219,7 +219,11 @@ def _passed_over(
 
 
 def convert_patterns(
-    files: str | Path | Sequence[str | Path], output: str | Path = OUTPUT, *, force: bool = False, mined: bool = False
+    files: str | Path | Sequence[str | Path],
+    output: str | Path = OUTPUT,
+    *,
+    force: bool = False,
+    mined: str | Path | Sequence[str | Path] = (),
 ) -> ConvertedTemplates:
     """Turn files of public patterns into one file of relations with templates.
 
@@ -237,25 +241,32 @@ def convert_patterns(
     do not end in [Y] cannot be used.
 
     Args:
-        files: one, or several; what they say of one relation is put together.
+        files: one, several or none; what they say of one relation is put together.
         output: the file, a relation a line.
         force: whether it is overwritten where it exists.
-        mined: whether the patterns were mined from a corpus, and need not be sentences.
+        mined: files of patterns that were mined from a corpus. Loading a file replaces the templates of its relations,
+            so what was mined goes into one file with what was written by hand.
 
     Raises:
         KgprobeError: a file cannot be read or written, the output exists, or no pattern can be used.
     """
-    paths = [Path(files)] if isinstance(files, (str, Path)) else [Path(file) for file in files]
+    paths, corpus = _paths(files), _paths(mined)
     path = Path(output)
     if path.exists() and not force:
         raise KgprobeError(f"{path} exists; `force` overwrites it, `output` names another file.")
-    patterns = read_patterns(paths, mined=mined)
+    patterns = read_patterns(paths, corpus)
     usable = [
         relation for relation in patterns.relations if relation.clozes or relation.statements or relation.mined_clozes
     ]
     if not usable:
-        unusable = f"No pattern in {', '.join(file.name for file in paths)} can be used; nothing is written."
+        unusable = (
+            f"No pattern in {', '.join(file.name for file in [*paths, *corpus])} can be used; nothing is written."
+        )
         raise KgprobeError(" ".join([unusable, *patterns.problems[:1]]))
     with open_for_relations(path, anew=True) as file:
         file.writelines(map(relation_line, usable))
     return ConvertedTemplates(path, usable, patterns.problems, notes=tuple(patterns.problems))
+
+
+def _paths(files: str | Path | Sequence[str | Path]) -> list[Path]:
+    return [Path(files)] if isinstance(files, (str, Path)) else [Path(file) for file in files]

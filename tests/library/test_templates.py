@@ -216,24 +216,28 @@ def test_convert_makes_a_file_that_loads(tmp_path: Path) -> None:
 
 
 def test_mined_patterns_become_mined_clozes_the_best_first(tmp_path: Path, graph: Graph) -> None:
-    by_line, by_relation, path = tmp_path / "P19.jsonl", tmp_path / "mined.jsonl", tmp_path / "templates.jsonl"
+    hand, by_line, by_relation, path = (
+        tmp_path / "lama.jsonl",
+        tmp_path / "P19.jsonl",
+        tmp_path / "mined.jsonl",
+        tmp_path / "templates.jsonl",
+    )
+    hand.write_text('{"relation": "P36", "label": "capital", "template": "The capital of [X] is [Y] ."}\n')
     by_line.write_text(
         '{"template": "[X] , native of [Y] .", "weight": 0.2}\n{"template": "[Y] born [X]", "weight": 0.9}\n'
         '{"template": "[X] ( born in [Y]", "weight": 0.7}\n{"template": "[X] of [Y]", "weight": "much"}\n'
     )
     by_relation.write_text('{"relation": "P36", "templates": {"[X] \'s city [Y]": 0.1, "[X] , capital [Y]": 0.5}}\n')
-    result = kgprobe.convert_patterns([by_line, by_relation], path, mined=True)
+    result = kgprobe.convert_patterns(hand, path, mined=[by_line, by_relation])
     assert sorted(result.notes) == [
         "P19.jsonl, line 2: P19: '[Y] born [X]' does not end in [Y].",
         "P19.jsonl, line 4: a number is expected for a weight, not 'much'.",
     ]
     assert (result.as_json()["mined_clozes"], result.as_json()["problems"]) == (4, 2)
-    assert result.summary() == f"{path}: 2 relations, 0 clozes, 0 statements, 4 mined clozes; 0 without a cloze."
+    assert result.summary() == f"{path}: 2 relations, 1 cloze, 0 statements, 4 mined clozes; 0 without a cloze."
     # What is no sentence is no reason for a warning.
     checked = kgprobe.check_templates(path)
-    assert (checked.templates, checked.flaws) == (4, [])
-    by_hand = Relation("P36", "capital", clozes=("The capital of [X] is [Y]",))
-    load(graph, WrittenSource([], [], [by_hand]))
+    assert (checked.templates, checked.flaws) == (5, [])
     kgprobe.load(graph, "table", relations=path)
     listed = [(row["kind"], row["template"]) for row in kgprobe.list_templates(graph, ["P36"]).rows()]
     assert listed == [

@@ -76,27 +76,30 @@ class _Read(NamedTuple):
 
 @dataclass(slots=True)
 class _Gathered:
+    """What files say of a relation: patterns with the place where each stands first, and weights of mined ones."""
+
     label: str = ""
     description: str = ""
     patterns: dict[str, str] = field(default_factory=dict)
+    mined: dict[str, str] = field(default_factory=dict)
     weights: dict[str, float] = field(default_factory=dict)
 
     def best_first(self) -> list[str]:
-        return sorted(self.patterns, key=lambda text: -self.weights[text])
+        return sorted(self.mined, key=lambda text: -self.weights[text])
 
 
-def read_patterns(paths: Sequence[Path], *, mined: bool = False) -> Patterns:
+def read_patterns(paths: Sequence[Path], mined: Sequence[Path] = ()) -> Patterns:
     """Read files of patterns; what several say of one relation is put together.
 
     Args:
-        mined: whether the patterns were mined from a corpus, and need not be sentences.
+        mined: files of patterns that were mined from a corpus, and need not be sentences.
 
     Raises:
         KgprobeError: a file cannot be read at all.
     """
     gathered: dict[str, _Gathered] = {}
     problems: list[str] = []
-    for path in paths:
+    for number, path in enumerate([*paths, *mined]):
         file = open_input(path / FILE if os.path.isdir(path) else path)
         for line, read in _of_bear(file) if is_metadata(file) else _of_lines(file):
             place = f"{file.name}, line {line}"
@@ -107,20 +110,21 @@ def read_patterns(paths: Sequence[Path], *, mined: bool = False) -> Patterns:
             its.label, its.description = its.label or read.label, its.description or read.description
             for pattern, weight in zip_longest(read.patterns, read.weights, fillvalue=0.0):
                 text = tidied(str(pattern))
-                its.patterns.setdefault(text, place)
+                (its.patterns if number < len(paths) else its.mined).setdefault(text, place)
                 its.weights[text] = max(float(weight), its.weights.get(text, -math.inf))
     relations = []
     for identifier, its in gathered.items():
-        sorted_ = sort_mined(its.best_first()) if mined else sort_patterns(its.patterns)
-        problems += [f"{its.patterns[text]}: {identifier}: {text!r} {why}." for text, why in sorted_.unfit.items()]
+        by_hand, from_corpus = sort_patterns(its.patterns), sort_mined(its.best_first())
+        for places, unfit in ((its.patterns, by_hand.unfit), (its.mined, from_corpus.unfit)):
+            problems += [f"{places[text]}: {identifier}: {text!r} {why}." for text, why in unfit.items()]
         relations.append(
             Relation(
                 id=identifier,
                 label=its.label,
                 description=its.description,
-                clozes=() if mined else sorted_.clozes,
-                mined_clozes=sorted_.clozes if mined else (),
-                statements=sorted_.statements,
+                clozes=by_hand.clozes,
+                mined_clozes=from_corpus.clozes,
+                statements=by_hand.statements,
             )
         )
     return Patterns(relations, problems)
