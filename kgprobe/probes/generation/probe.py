@@ -22,6 +22,9 @@ from kgprobe.sampling.facts import AskedFact, describe_facts
 from kgprobe.sampling.keys import FactKey
 from kgprobe.verbalize.answers import normalized
 
+# Of the time of a batch; the rest goes into reading what was written.
+_WRITING = 0.95
+
 
 class GenerationProbe:
     """Lets a model go on with a text about each fact; right when a name of the object stands in what it wrote."""
@@ -79,13 +82,15 @@ class GenerationProbe:
             place: Request(self._led(prompt), self._options.new_tokens, continuation=True)
             for place, prompt in prompts.items()
         }
-        answers = self._generator.answer(list(requests.values()), share_counter(len(requests)))
+        answers = self._generator.answer(list(requests.values()), share_counter(len(requests), _WRITING))
         asked = [described[place] for place in prompts]
         true = true_names(self._graph, asked, self._as_of) if asked else []
         outcomes = {
             place: self._outcome(described[place], prompts[place], requests[place].prompt, answer, its)
             for place, answer, its in zip(prompts, answers, true, strict=True)
         }
+        # The names that answers are searched for have been read by now.
+        share_counter(len(outcomes))(len(outcomes))
         return [
             outcomes[place] if place in outcomes else unaskable(fact.key, fact.relation, reason or NO_EXAMPLE)
             for place, (fact, reason) in enumerate(zip(described, reasons, strict=True))
