@@ -20,6 +20,7 @@ from kgprobe.servers.opening import open_graph
 # Every module whose docstrings open with use.
 MODULES = (
     "kgprobe.graph.client",
+    "kgprobe.graph.reversal",
     "kgprobe.graph.rows",
     "kgprobe.graph.subgraphs",
     "kgprobe.intervals",
@@ -28,12 +29,14 @@ MODULES = (
     "kgprobe.library.measure_studies",
     "kgprobe.library.measuring",
     "kgprobe.library.models",
+    "kgprobe.library.reversing",
     "kgprobe.library.rounds",
     "kgprobe.library.samples",
     "kgprobe.library.sampling_study",
     "kgprobe.library.studies",
     "kgprobe.library.templates",
     "kgprobe.servers.opening",
+    "kgprobe.verbalize.templates.backwards",
 )
 
 
