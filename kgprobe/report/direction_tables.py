@@ -20,10 +20,9 @@ def directions_tables(found: Directions) -> list[Table]:
         listed = [
             {
                 "relation": one.relation_name,
-                "known": one.known_question,
-                "right": one.known_answer,
-                "missed": one.missed_question,
-                "right there": one.missed_answer,
+                f"known {known}": one.known_answer,
+                f"missed {missed}": one.missed_answer,
+                "asked": one.missed_question,
                 "preferred": one.preferred,
             }
             for one in its[:SHOWN_FACTS]
