@@ -198,7 +198,7 @@ def convert(files: tuple[Path, ...], output: Path, force: bool, mined: tuple[Pat
     `bear_templates` and `pararel_patterns`. Patterns that end in [Y] become
     clozes, others statements; lines and patterns that cannot be used are reported and left out. Files of
     --mined are such as LPAQ's (a line has `template`, and maybe `weight`; or `relation` and `templates` with their
-    weights); what ends in [Y] becomes a mined cloze, which probes ask with --templates mined. Loading a file replaces
+    weights); what ends in [Y] becomes a mined cloze, which probes ask with --clozes mined. Loading a file replaces
     the templates of its relations, so both go into one.
 
     \b

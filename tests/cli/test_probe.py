@@ -91,7 +91,7 @@ def test_a_list_is_probed_and_what_is_not_there_is_told(home: dict[str, str], mo
     ("options", "said"),
     [
         (["--sentences", "0"], "--sentences"),
-        (["--max-cost", "1"], "No such option"),
+        (["--grader", "demo"], "No such option"),
         (["--strategy", "best"], "random"),
         (["--relation", "P999"], "P999"),
         (["--facts", "nowhere.jsonl"], "nowhere.jsonl"),

@@ -50,6 +50,7 @@ class DistractorOptions:
         "hand",
         "Which cloze sentences: those written by hand, or those mined from a corpus.",
         choices=tuple(CLOZES),
+        flag="clozes",
     )
     max_prefixes: int = option(
         2_000,

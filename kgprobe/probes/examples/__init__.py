@@ -53,6 +53,7 @@ class PromptOptions:
         "hand",
         "Which cloze sentences: those written by hand, or those mined from a corpus.",
         choices=tuple(CLOZES),
+        flag="clozes",
     )
 
 
