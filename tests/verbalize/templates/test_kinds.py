@@ -7,6 +7,7 @@ from kgprobe.verbalize.templates.kinds import KINDS, REVERSE_KINDS, check_templa
 
 GOOD = {
     "cloze": "The capital of [X] is [Y]",
+    "mined_cloze": "[X] ( capital : [Y]",
     "past_cloze": "The capital of [X] was [Y]",
     "statement": "[Y] is the capital of [X].",
     "yes_no_question": "Is [Y] the capital of [X]?",
@@ -19,6 +20,7 @@ BAD = [
     ("cloze", "The capital of [X] is [Y].", "does not end in [Y]"),
     ("cloze", "[Y] is the capital of [X]", "does not end in [Y]"),
     ("cloze", "The capital is [Y]", "has [X] 0 times where 1 is expected"),
+    ("mined_cloze", "[Y], capital of [X]", "does not end in [Y]"),
     ("past_cloze", "[Y] was the capital of [X]", "does not end in [Y]"),
     ("statement", "[Y] is the capital of [X]", "does not end in a full stop"),
     ("statement", "[Y] is  the capital of [X].", "has white space at an end, or more than one space in a row"),
@@ -48,5 +50,5 @@ def test_several_problems_are_all_named() -> None:
 
 
 def test_an_unknown_kind() -> None:
-    with pytest.raises(UnknownNameError, match="no kind of template 'poem'; there are cloze, past_cloze, statement"):
+    with pytest.raises(UnknownNameError, match="no kind of template 'poem'; there are cloze, mined_cloze, past_cloze"):
         check_template("poem", "[X] [Y]")
