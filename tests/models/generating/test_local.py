@@ -197,8 +197,11 @@ def test_the_demo_model_answers(demo_scorer: Scorer) -> None:
 def test_a_continuation_goes_on_over_lines_and_knows_no_chat(chat: str | None) -> None:
     scorer = make_scorer(chat=chat)
     generator = LocalGenerator(scorer)
-    asked = [Request(prompt, 24, continuation=continuation) for prompt in PROMPTS for continuation in (True, False)]
+    # After the last of these the model writes several lines.
+    prompts = [*PROMPTS, "\nI"]
+    asked = [Request(prompt, 24, continuation=continuation) for prompt in prompts for continuation in (True, False)]
     answers = generator.answer(asked)
+    assert any(isinstance(answer, Answer) and len(answer.text.splitlines()) > 1 for answer in answers)
     for request, answer in zip(asked, answers, strict=True):
         if not request.continuation:
             assert generator.answer([request]) == [answer]
