@@ -19,7 +19,7 @@ class Measuring(TypedDict, total=False):
 
     Attributes:
         limit, facts, relations, as_of: which facts.
-        distractors, sentences, strategy, weighting, max_prefixes: options of the probe, see
+        distractors, sentences, templates, strategy, weighting, max_prefixes: options of the probe, see
             :class:`~kgprobe.probes.distractors.DistractorOptions`; ``sentences``: None asks all of them.
     """
 
@@ -29,6 +29,7 @@ class Measuring(TypedDict, total=False):
     as_of: int | str | date | None
     distractors: int
     sentences: int | None
+    templates: str
     strategy: str
     weighting: str
     max_prefixes: int

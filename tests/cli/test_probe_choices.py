@@ -23,7 +23,8 @@ def test_choices_are_measured_and_asked_in_rounds(home: dict[str, str], model: s
     assert row["accuracy_low"] <= row["accuracy"] <= row["accuracy_high"]
     line = json.loads(Path(found["outcomes"]).read_text().splitlines()[0])
     evidence = line["evidence"]
-    assert len(evidence["choices"]) == row["answers"] == len(evidence["sentences"][0]["scores"])
+    assert len(evidence["choices"]) == len(evidence["sentences"][0]["scores"])
+    assert 2 <= row["most choices"] <= len(evidence["choices"])
 
     few = kgprobe(*command, "--max-choices", "2", **home)
     assert "has more than 2 objects" in few.stdout + few.stderr
