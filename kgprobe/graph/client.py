@@ -127,8 +127,8 @@ class Graph:
             self._connect()
             try:
                 with self._watchdog.wait():
-                    self._driver.verify_connectivity()
-                    self.server = self._driver.get_server_info().agent
+                    # A driver that is interrupted while it connects says so on stderr.
+                    self.server = self._wait_for(lambda: self._driver.get_server_info().agent)
             except BaseException:
                 self._driver.close()
                 raise

@@ -20,8 +20,9 @@ from kgprobe.models.api.handshake import OTHER_TEXT, TEXT, Prompts, Told, shake_
 from kgprobe.models.api.next_tokens import WAYS, NextTokensForm, Question, Reply, UntrustworthyError, Way
 from kgprobe.models.api.tokenizer import ServerTokenizer, longest_text_of
 from kgprobe.models.generating.generator import Answer, Unanswered
+from kgprobe.models.scoring.contract import tokenized_for
 from kgprobe.models.scoring.scored import Floats, Scored
-from kgprobe.models.scoring.tokens import TokenizedPrompt, encode, leading_tokens, tokenize
+from kgprobe.models.scoring.tokens import TokenizedPrompt, encode, leading_tokens
 from kgprobe.models.scoring.trie import Tree, build_trees
 
 # Of continuations of one prompt; a tree is only how they are put in order here.
@@ -68,7 +69,9 @@ class ApiScorer:
             self.tokenizer = ServerTokenizer(asker)
         self._tokenizer_name = tokenizer_name or "the server's"
         self.leading = leading_tokens(self.tokenizer)
-        self.max_tokens = longest_text_of(asker)
+        longest = longest_text_of(asker)
+        # A server has to go on with one token.
+        self.max_tokens = None if longest is None else longest - 1
         text, other = ((*self.leading, *ids) for ids in encode(self.tokenizer, [TEXT, OTHER_TEXT]))
         self._text = text
         ways = tuple(WAYS) if way is None else (way,)
@@ -127,16 +130,7 @@ class ApiScorer:
         self, prompts: Sequence[str], continuations: Sequence[Sequence[str]], *, eos: bool = False, separator: str = " "
     ) -> list[TokenizedPrompt]:
         """As :meth:`kgprobe.models.scoring.scorer.Scorer.tokenize`."""
-        return tokenize(
-            self.tokenizer,
-            prompts,
-            continuations,
-            separator=separator,
-            leading=self.leading,
-            end=self.end_token() if eos else None,
-            # A server has to go on with one token.
-            limit=None if self.max_tokens is None else self.max_tokens - 1,
-        )
+        return tokenized_for(self, prompts, continuations, eos=eos, separator=separator)
 
     def score(
         self,

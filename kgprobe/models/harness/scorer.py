@@ -15,8 +15,9 @@ import numpy as np
 
 from kgprobe.errors import ArgumentError, KgprobeError, UnknownNameError
 from kgprobe.models.identity import weights_digest
+from kgprobe.models.scoring.contract import end_token_of, tokenized_for
 from kgprobe.models.scoring.scored import Floats, Scored
-from kgprobe.models.scoring.tokens import TokenizedPrompt, leading_tokens, tokenize
+from kgprobe.models.scoring.tokens import TokenizedPrompt, leading_tokens
 from kgprobe.models.scoring.trie import Tree
 
 PREFIX = "lm-eval:"
@@ -148,10 +149,7 @@ class HarnessScorer:
         Raises:
             KgprobeError: the model has none.
         """
-        end = self.tokenizer.eos_token_id
-        if end is None:
-            raise KgprobeError(f"The end of a continuation is to be scored, but {self.name} has no EOS token.")
-        return int(end)
+        return end_token_of(self)
 
     def score(
         self,
@@ -173,15 +171,7 @@ class HarnessScorer:
         self, prompts: Sequence[str], continuations: Sequence[Sequence[str]], *, eos: bool = False, separator: str = " "
     ) -> list[TokenizedPrompt]:
         """As :meth:`.Scorer.tokenize`."""
-        return tokenize(
-            self.tokenizer,
-            prompts,
-            continuations,
-            separator=separator,
-            leading=self.leading,
-            end=self.end_token() if eos else None,
-            limit=self.max_tokens,
-        )
+        return tokenized_for(self, prompts, continuations, eos=eos, separator=separator)
 
     def edge_log_probabilities(self, trees: Sequence[Tree]) -> Iterable[tuple[Tree, Floats]]:  # noqa: ARG002
         """Refused: a request an edge would take days.

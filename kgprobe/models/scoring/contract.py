@@ -3,8 +3,9 @@
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Protocol
 
+from kgprobe.errors import KgprobeError
 from kgprobe.models.scoring.scored import Floats, Scored
-from kgprobe.models.scoring.tokens import TokenizedPrompt
+from kgprobe.models.scoring.tokens import TokenizedPrompt, tokenize
 from kgprobe.models.scoring.trie import Tree
 
 
@@ -21,7 +22,7 @@ class TextScorer(Protocol):
 
     @property
     def max_tokens(self) -> int | None:
-        """The longest text that the model takes in; None if no limit is known."""
+        """The longest text that the model takes in, and predicts a token behind; None if no limit is known."""
 
     @property
     def leading(self) -> tuple[int, ...]:
@@ -66,3 +67,30 @@ class TextScorer(Protocol):
 
     def edge_log_probabilities(self, trees: Sequence[Tree]) -> Iterable[tuple[Tree, Floats]]:
         """The log-probability of every edge of trees of tokens."""
+
+
+def tokenized_for(
+    scorer: TextScorer, prompts: Sequence[str], continuations: Sequence[Sequence[str]], *, eos: bool, separator: str
+) -> list[TokenizedPrompt]:
+    """What :meth:`TextScorer.tokenize` gives, by the scorer's tokenizer and limits."""
+    return tokenize(
+        scorer.tokenizer,
+        prompts,
+        continuations,
+        separator=separator,
+        leading=scorer.leading,
+        end=scorer.end_token() if eos else None,
+        limit=scorer.max_tokens,
+    )
+
+
+def end_token_of(scorer: TextScorer) -> int:
+    """The id of the EOS token of a scorer's tokenizer.
+
+    Raises:
+        KgprobeError: it has none.
+    """
+    end = scorer.tokenizer.eos_token_id
+    if end is None:
+        raise KgprobeError(f"The end of a continuation is to be scored, but {scorer.name} has no EOS token.")
+    return int(end)

@@ -20,6 +20,7 @@ from kgprobe.models.eval_mode import in_eval_mode
 from kgprobe.models.identity import weights_digest
 from kgprobe.models.scoring.batching import BatchLimits, compute_if_it_fits
 from kgprobe.models.scoring.check import WAYS, choose_way, longest_text
+from kgprobe.models.scoring.contract import end_token_of, tokenized_for
 from kgprobe.models.scoring.explanation import explain_scoring
 from kgprobe.models.scoring.forward import (
     Prefix,
@@ -35,7 +36,7 @@ from kgprobe.models.scoring.plan import Group, batches, plan
 from kgprobe.models.scoring.prefixes import Prefixes
 from kgprobe.models.scoring.projection import VocabularyProjection
 from kgprobe.models.scoring.scored import Floats, Scored
-from kgprobe.models.scoring.tokens import TokenizedPrompt, leading_tokens, shared_lengths, tokenize
+from kgprobe.models.scoring.tokens import TokenizedPrompt, leading_tokens, shared_lengths
 from kgprobe.models.scoring.trie import Forest, Integers, Tree, build_trees
 
 if TYPE_CHECKING:
@@ -254,15 +255,7 @@ class Scorer:
         Raises:
             KgprobeError: the model has no EOS token and one is asked for.
         """
-        return tokenize(
-            self.tokenizer,
-            prompts,
-            continuations,
-            separator=separator,
-            leading=self.leading,
-            end=self.end_token() if eos else None,
-            limit=self.max_tokens,
-        )
+        return tokenized_for(self, prompts, continuations, eos=eos, separator=separator)
 
     def edge_log_probabilities(self, trees: Sequence[Tree]) -> list[tuple[Tree, Floats]]:
         """The log-probability of every edge of trees of tokens, batched, in smaller batches where memory is short.
@@ -309,10 +302,7 @@ class Scorer:
         Raises:
             KgprobeError: the model has none.
         """
-        end = self.tokenizer.eos_token_id
-        if end is None:
-            raise KgprobeError(f"The end of a continuation is to be scored, but {self.name} has no EOS token.")
-        return int(end)
+        return end_token_of(self)
 
     def _batches(self, outermost: Group) -> Iterator[tuple[list[Forest], Prefix | None]]:
         """Forests that go together, and what stands before all of them."""

@@ -18,6 +18,7 @@ from kgprobe.models.api.scorer import ApiScorer
 from kgprobe.models.api.spending import BudgetSpentError, Spending
 from kgprobe.models.model import load_model
 from kgprobe.models.scoring.scorer import Scorer
+from kgprobe.models.scoring.sentences import Passage, score_passages
 from tests.models.api.score_server import PATHS, ScoreServer
 from tests.models.tiny import byte_level, random_model
 
@@ -64,6 +65,21 @@ def test_scores_are_those_of_the_same_model_here(local: Scorer, form: str) -> No
                 assert one.reasons == other.reasons
         described = scorer.describe()
         assert (described["way"], described["url"]) == (form, server.url)
+
+
+def test_a_text_and_the_token_that_is_drawn_behind_it_fit_into_the_context(local: Scorer) -> None:
+    with serve(local) as server:
+        scorer = scorer_of(server)
+        texts = ["Tokyo" + " is" * count for count in range(100, 300)]
+        lengths = [1 + len(local.tokenizer(text, add_special_tokens=False).input_ids) for text in texts]
+        passages = [Passage(text, 0, 5) for text in texts]
+        at = lengths.index(256)
+        (whole,) = score_passages(scorer, [passages[at - 1 : at + 2]], leading=scorer.leading, from_span=False)
+        # All but a sentence's last token are sent, and one is drawn behind them.
+        assert set(whole.reasons) == {2}
+        assert "257 tokens" in whole.reasons[2]
+        (scored,) = scorer.score(["Tokyo"], [[text.removeprefix("Tokyo ") for text in texts[at - 1 : at + 2]]])
+        assert set(scored.reasons) == {2}
 
 
 LIES = {
