@@ -1,8 +1,7 @@
 """How far a beam's distractors are from the most plausible ones, and what either search costs.
 
-Facts of the example graph in one of their cloze sentences, the demo model, beam search with several numbers of beams,
-and exact search.
-What is found by a beam is compared with what exact search has found: where it proves all of it, that is the truth.
+Facts of the example graph, or of one of yours, in one of their cloze sentences, the demo model, beam search with several
+numbers of beams, and exact search. What is found by a beam is compared with what exact search has found: where it proves all of it, that is the truth.
 """
 
 import os
@@ -97,10 +96,17 @@ def distance(beam: Searched, exact: Searched) -> list[Row]:
 
 
 def measure(
-    graph: Graph, scorer: Scorer, facts: int, wanted: int, beams: Sequence[int], max_prefixes: int, seed: int
+    graph: Graph,
+    scorer: Scorer,
+    relations: Sequence[str],
+    facts: int,
+    wanted: int,
+    beams: Sequence[int],
+    max_prefixes: int,
+    seed: int,
 ) -> list[Row]:
     """Search for all facts in every way, and compare."""
-    asked = ClozeItems(graph, AS_OF, sentences=1)
+    asked = ClozeItems(graph, AS_OF, relations=relations, sentences=1)
     sampled = sample_facts(askable_facts(graph, asked.relations, AS_OF), facts, seed)
     keys = [sampled[place] for place in range(len(sampled))]
     questions = [(question.fact, cloze) for question in asked.of(keys, [seed]) for cloze in question.clozes]
@@ -109,7 +115,8 @@ def measure(
     strategy = OptimalDistractors(graph, scorer, exact=True, max_prefixes=max_prefixes)
     exact = search(f"exact, max_prefixes {max_prefixes:,}", strategy, questions, wanted)
     rows = [
-        Row("candidates", "distractors found", float(np.mean([len(one.distractors) for one in exact.found])), "a fact")
+        Row("candidates", "distractors found", float(np.mean([len(one.distractors) for one in exact.found])), "a fact"),
+        Row("candidates", "entities searched", float(np.mean([one.pool or 0 for one in exact.found])), "a fact"),
     ]
     rows += costs(exact)
     for number in beams:
@@ -120,7 +127,14 @@ def measure(
 
 
 @click.command(context_settings={"max_content_width": 100})
-@click.option("--facts", default=50, show_default=True, help="Facts of the example graph, each in one sentence.")
+@click.option(
+    "--graph",
+    "folder",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    help="A graph that was loaded before.  [default: the example graph]",
+)
+@click.option("--relation", "relations", multiple=True, help="Only its facts; repeatable.  [default: all]")
+@click.option("--facts", default=50, show_default=True, help="Facts, each in one sentence.")
 @click.option("--distractors", "wanted", default=10, show_default=True, help="Distractors of each.")
 @click.option(
     "--beams",
@@ -130,18 +144,31 @@ def measure(
     show_default=True,
     help="Slots that are kept, at least the number of distractors; repeatable.",
 )
+@click.option("--exact-only", is_flag=True, help="Leave the beams out.")
 @click.option("--max-prefixes", default=100_000, show_default=True, help="Prefixes that exact search may expand.")
 @seed_option
 @json_option
-def main(facts: int, wanted: int, beams: tuple[int, ...], max_prefixes: int, seed: int, as_json: bool) -> None:
+def main(
+    folder: Path | None,
+    relations: tuple[str, ...],
+    facts: int,
+    wanted: int,
+    beams: tuple[int, ...],
+    exact_only: bool,
+    max_prefixes: int,
+    seed: int,
+    as_json: bool,
+) -> None:
     """How far a beam's distractors are from the most plausible ones, and what either search costs."""
     # Before another home is set, since it is kept there.
     scorer = load_scorer(f"hf:{demo_model_folder()}")
     with tempfile.TemporaryDirectory(prefix="kgprobe-") as temporary:
         os.environ["KGPROBE_HOME"] = temporary
-        with ending_in_order(), open_graph(Path(temporary) / "graph", memory=1024) as graph:
-            load(graph, open_source("example"))
-            rows = measure(graph, scorer, facts, wanted, beams, max_prefixes, seed)
+        with ending_in_order(), open_graph(folder or Path(temporary) / "graph", memory=1024) as graph:
+            if folder is None:
+                load(graph, open_source("example"))
+            widths = () if exact_only else beams
+            rows = measure(graph, scorer, relations, facts, wanted, widths, max_prefixes, seed)
     show(Report("optimal", rows, seed, versions_of("numpy", "torch", "transformers")), as_json=as_json)
 
 

@@ -4,9 +4,12 @@ The prefixes of names that were met are nodes, numbered as they come; node 0 is 
 the model was asked what follows it. A name that has ended gives its probability to its entity. An open node's
 probability bounds the sum over all names behind it, so it bounds what an entity can still get from them: once, however
 many of its names are there. A search decides which nodes to expand; nothing here depends on the order.
+
+Where a model tells sooner what a probability is at most, that is what a search goes by, and an entity that comes to the
+front is asked for exactly. What a node or an entity gets is therefore a bound, until all of what leads to it is exact.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -23,17 +26,18 @@ _TREE_NODES = 192
 _LABELS_AT_ONCE = 1 << 18
 # A prefix with more labels than this is not looked through for whose they are.
 _MOST_OF_ONE = 64
+# Natural logarithm. A name with so much less than its entity's others counts for nothing beside them: even a hundred
+# such names are less than rounding in fp32 comes to over a name's tokens.
+_NEGLIGIBLE = 16.0
 
 
 @dataclass(frozen=True, slots=True)
 class _Asked:
-    """What one expansion asks: children of nodes, nodes at which names end, and whose names these are."""
+    """What is asked: after some nodes, their children and, after those at which names end, the end."""
 
-    source: Integers
+    nodes: Integers
     child: Integers
     ends: Integers
-    ended: Integers
-    number: Integers
 
 
 class Exploration:
@@ -43,7 +47,8 @@ class Exploration:
 
     Attributes:
         tries: where the names are.
-        log_probability: of each node after the prompt; NaN from :meth:`expand` to :meth:`learn`. Shape (nodes,).
+        log_probability: the most that each node has after the prompt; NaN from :meth:`expand` to :meth:`learn`. Shape
+            (nodes,).
         open: whether a node has not been expanded and may be, shape (nodes,).
         evaluated: at how many nodes the model was asked.
         admitted, refused: numbers of the entities that are known to be wanted or not, increasing.
@@ -70,9 +75,18 @@ class Exploration:
         self._depth: Integers = np.array([0])
         self._low: Integers = np.zeros((len(tries), 1), dtype=np.int64)
         self._high: Integers = np.array([[len(trie)] for trie in tries])
+        # Of each node: its token after its parent; the end after it, where a name ends; whether what follows it is
+        # known exactly, and whether its own probability is.
+        self._step: Floats = np.zeros(1)
+        self._ending: Floats = np.full(1, np.nan)
+        self._exact = np.zeros(1, dtype=bool)
+        self._sure = np.ones(1, dtype=bool)
+        # Of names that ended: where, and whose; and of the entities: who, and the most they have.
+        self._ended: Integers = np.empty(0, dtype=np.int64)
+        self._owner: Integers = np.empty(0, dtype=np.int64)
         self._numbers: Integers = np.empty(0, dtype=np.int64)
         self._found: Floats = np.empty(0)
-        self._asked: list[_Asked] = []
+        self._asked: dict[bool, list[_Asked]] = {True: [], False: []}
         if self._deepest is not None:
             for trie in tries:
                 if trie.longest > self._deepest:
@@ -86,16 +100,39 @@ class Exploration:
         self.refused = np.union1d(self.refused, np.setdiff1d(np.asarray(numbers, dtype=np.int64), admitted))
 
     def ranked(self) -> Integers:
-        """The entities with a name that has ended, but for the refused ones, by what their names have got so far."""
+        """The entities with a name that has ended, but for the refused ones, by what these have got at most."""
         numbers = self._numbers[~np.isin(self._numbers, self.refused)]
         return numbers[np.argsort(-self.mass(numbers), kind="stable")]
 
     def mass(self, numbers: Integers) -> Floats:
-        """What the names of these entities that have ended got together, -inf for none; shape (numbers,)."""
+        """What the names of these entities that have ended got together at most, -inf for none; shape (numbers,)."""
         if not len(self._numbers):
             return np.full(len(numbers), -np.inf)
         place = np.minimum(np.searchsorted(self._numbers, numbers), len(self._numbers) - 1)
         return np.where(self._numbers[place] == numbers, self._found[place], -np.inf)
+
+    def unsure(self, numbers: Integers, heaviest: bool = False) -> Integers:
+        """The nodes to be asked exactly so that what these entities' names that have ended got is sure, increasing.
+
+        Names that count for nothing beside the others are left out.
+
+        Args:
+            heaviest: for each entity those of its most probable name alone, of the names that are not sure.
+        """
+        sure = self._sure[self._ended] & self._exact[self._ended]
+        names = np.flatnonzero(np.isin(self._owner, numbers) & ~sure)
+        owner, value = self._owner[names], self.log_probability[self._ended[names]] + self._ending[self._ended[names]]
+        counts = value > self.mass(owner) - _NEGLIGIBLE
+        if heaviest:
+            order = np.lexsort([-value, owner])
+            counts[order[1:]] &= owner[order[1:]] != owner[order[:-1]]
+        layer = np.unique(self._ended[names[counts]])
+        found = [np.empty(0, dtype=np.int64)]
+        while len(layer):
+            found.append(layer[~self._exact[layer]])
+            layer = np.unique(self._parent[layer])
+            layer = layer[layer >= 0]
+        return np.unique(np.concatenate(found))
 
     def bounds(self, numbers: Integers) -> tuple[Floats, Integers]:
         """The most that these entities can get: what they have, and what the open nodes before their names have.
@@ -116,10 +153,12 @@ class Exploration:
         return total, heaviest
 
     def holding(self, numbers: Integers) -> Integers:
-        """The open nodes before a name of one of these entities, increasing."""
-        return np.unique(
-            np.concatenate([np.empty(0, dtype=np.int64), *(node for _, _, node, _ in self._open_names(numbers))])
-        )
+        """The open nodes before a name of one of these entities that counts beside what it has, increasing."""
+        least = self.mass(numbers) - _NEGLIGIBLE
+        found = [np.empty(0, dtype=np.int64)]
+        for rows, owner, node, _ in self._open_names(numbers):
+            found.append(node[self.log_probability[node] > least[rows[owner]]])
+        return np.unique(np.concatenate(found))
 
     def above(self, floor: float) -> Integers:
         """The open nodes that are more probable than this, the most probable first; none before refused names alone."""
@@ -182,11 +221,12 @@ class Exploration:
                 break
         return near
 
-    def expand(self, nodes: Integers) -> Integers:
+    def expand(self, nodes: Integers, exactly: bool = False) -> Integers:
         """Ask the model what follows these nodes; the answers come with :meth:`learn`.
 
         Args:
             nodes: open ones; also such as came from expanding in the same turn.
+            exactly: or what the probabilities are at most, where the model tells that sooner.
 
         Returns:
             the nodes that follow, increasing.
@@ -215,13 +255,25 @@ class Exploration:
         self._low = np.concatenate([self._low, low], axis=1)
         self._high = np.concatenate([self._high, high], axis=1)
         self.log_probability = np.concatenate([self.log_probability, np.full(len(keys), np.nan)])
+        self._step = np.concatenate([self._step, np.full(len(keys), np.nan)])
+        self._ending = np.concatenate([self._ending, np.full(len(keys), np.nan)])
+        self._exact = np.concatenate([self._exact, np.zeros(len(keys), dtype=bool)])
+        self._sure = np.concatenate([self._sure, np.zeros(len(keys), dtype=bool)])
         within = np.ones(len(keys), dtype=bool) if self._deepest is None else self._depth[child] <= self._deepest
         self.open = np.concatenate([self.open, within])
-        ended, number = self._ended(nodes, [(part.ended, part.label) for part in follow])
-        self._asked.append(_Asked(source, child, np.unique(ended), ended, number))
+        ended, number = self._names_ended(nodes, [(part.ended, part.label) for part in follow])
+        self._ended = np.concatenate([self._ended, ended])
+        self._owner = np.concatenate([self._owner, number])
+        self._asked[exactly].append(_Asked(nodes, child, np.unique(ended)))
         return child[within]
 
-    def _ended(self, nodes: Integers, ends: Sequence[tuple[Integers, Integers]]) -> tuple[Integers, Integers]:
+    def refine(self, nodes: Integers) -> None:
+        """Ask the model exactly what follows these nodes, which were expanded before this turn."""
+        if len(nodes):
+            child = np.flatnonzero(np.isin(self._parent, nodes))
+            self._asked[True].append(_Asked(nodes, child, nodes[~np.isnan(self._ending[nodes])]))
+
+    def _names_ended(self, nodes: Integers, ends: Sequence[tuple[Integers, Integers]]) -> tuple[Integers, Integers]:
         """At which node a name ends and whose it is; a name that stands in two tries once."""
         where = [nodes[place] for place, _ in ends]
         whose = [trie.owner_numbers(label) for trie, (_, label) in zip(self.tries, ends, strict=True)]
@@ -231,20 +283,21 @@ class Exploration:
             where[row], whose[row] = where[row][new], whose[row][new]
         return np.concatenate(where), np.concatenate(whose)
 
-    def trees(self, prompt: int, end: int) -> Iterator[tuple[Tree, Integers]]:
+    def trees(self, prompt: int, end: int, exactly: bool) -> Iterator[tuple[Tree, Integers]]:
         """What was asked since the last :meth:`learn`, for the model.
 
         Args:
             prompt: the prompt's number, kept in the trees.
             end: the id of the token that ends a name.
+            exactly: what was asked exactly; else the other.
 
         Yields:
             trees, each with the places of its edges' values in what :meth:`learn` takes.
         """
-        something = [asked for asked in self._asked if len(asked.source) + len(asked.ends)]
+        something = [asked for asked in self._asked[exactly] if len(asked.child) + len(asked.ends)]
         if not something:
             return
-        source = np.concatenate([np.concatenate([asked.source, asked.ends]) for asked in something])
+        source = np.concatenate([np.concatenate([self._parent[asked.child], asked.ends]) for asked in something])
         target = np.concatenate(
             [np.concatenate([self._token[asked.child], np.full(len(asked.ends), end)]) for asked in something]
         )
@@ -279,22 +332,31 @@ class Exploration:
             offsets=np.zeros(1, dtype=np.int64),
         )
 
-    def learn(self, values: Floats) -> None:
-        """Take the model's answers: the log-probability of every edge of the trees, in their places."""
-        numbers, masses = [self._numbers], [self._found]
-        begin = 0
-        for asked in self._asked:
-            end = begin + len(asked.source)
-            self.log_probability[asked.child] = self.log_probability[asked.source] + values[begin:end]
-            begin, end = end, end + len(asked.ends)
-            ending = self.log_probability[asked.ends] + values[begin:end]
-            numbers.append(asked.number)
-            masses.append(ending[np.searchsorted(asked.ends, asked.ended)])
-            begin = end
-        self._asked = []
-        self._numbers, place = np.unique(np.concatenate(numbers), return_inverse=True)
+    def learn(self, values: Mapping[bool, tuple[Floats, bool]]) -> None:
+        """Take the model's answers.
+
+        Args:
+            values: to what was asked exactly and to the other, in the places of the trees' edges, and whether they are
+                exact.
+        """
+        for exactly, (answers, exact) in values.items():
+            begin = 0
+            for asked in self._asked[exactly]:
+                middle, end = begin + len(asked.child), begin + len(asked.child) + len(asked.ends)
+                self._step[asked.child] = answers[begin:middle]
+                self._ending[asked.ends] = answers[middle:end]
+                self._exact[asked.nodes] = exact
+                begin = end
+            self._asked[exactly] = []
+        for depth in range(1, int(self._depth.max()) + 1):
+            nodes = np.flatnonzero(self._depth == depth)
+            parents = self._parent[nodes]
+            self.log_probability[nodes] = self.log_probability[parents] + self._step[nodes]
+            self._sure[nodes] = self._sure[parents] & self._exact[parents]
+        self._numbers, place = np.unique(self._owner, return_inverse=True)
+        masses = self.log_probability[self._ended] + self._ending[self._ended]
         self._found = np.full(len(self._numbers), -np.inf)
-        np.logaddexp.at(self._found, place, np.concatenate(masses))
+        np.logaddexp.at(self._found, place, masses)
 
     def _labels(self, nodes: Integers) -> Integers:
         """How many labels stand behind each node, over all tries; shape (nodes,)."""

@@ -9,7 +9,9 @@ an entity where all names behind its prefixes do, and an entity that leads alrea
 The **exact** search asks best first. A prefix's probability bounds the sum over all names behind it, so no entity gets
 more than its ended names have, and the open prefixes before its others, each once (:meth:`.Exploration.bounds`). Where
 the n-th entity has that much already, nothing can be before it any more. Within the tolerance: sums of a name's
-log-probabilities differ by rounding, by up to ``TOLERANCE``, from one batch to another.
+log-probabilities differ by rounding, by up to ``TOLERANCE``, from one batch to another. It goes by what probabilities
+are at most, which a model tells sooner than what they are; when no prefix is left above the n-th entity's, those in
+front are asked for exactly, and so on until what they have is sure.
 
 In both, the names of what was found are then asked to their ends, so that plausibilities are whole, and what every
 other entity can get at most tells how many of the first are proved to be the first.
@@ -25,11 +27,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from kgprobe.errors import KgprobeError
-from kgprobe.models.scoring.contract import TextScorer
 from kgprobe.search.exploration import Exploration, Floats
 from kgprobe.search.label_trie import Integers
 
 if TYPE_CHECKING:
+    from kgprobe.models.scoring.contract import EdgeScorer, TextScorer
     from kgprobe.models.scoring.trie import Tree
 
 # Natural logarithm. As exact as the scorer is in fp32.
@@ -37,8 +39,8 @@ TOLERANCE = 1e-4
 # Entities decided on beyond those wanted, since some will be turned down and each question costs a turn.
 _SPARE = 8
 # Prefixes that the exact search asks for in one turn, at least: nearly all that are probable have to be asked for
-# sooner or later, and each turn computes what stands before them again.
-_LEAST_AT_ONCE = 128
+# sooner or later, and a model reads all of its weights in each turn.
+_LEAST_AT_ONCE = 256
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +69,7 @@ Admit = Callable[[Sequence[tuple[int, Integers]]], Sequence[Integers]]
 
 
 def find(
-    scorer: TextScorer,
+    scorer: "TextScorer",
     explorations: Sequence[Exploration],
     searches: Sequence[Search],
     count: int,
@@ -87,6 +89,8 @@ def find(
     Raises:
         KgprobeError: the model's probabilities are not numbers.
     """
+    end = scorer.end_token()
+    edges = scorer.growing()
     ends: dict[int, Integers] = {}
     waiting = _advance(searches, range(len(searches)), ends)
     ended = 0
@@ -99,7 +103,7 @@ def find(
                 explorations[number].settle(wanted, admitted)
             waiting |= _advance(searches, [number for number, _ in undecided], ends)
         else:
-            _evaluate(scorer, explorations, list(waiting))
+            _evaluate(edges, end, explorations, list(waiting))
             waiting = _advance(searches, list(waiting), ends)
         waiting = {number: wanted for number, wanted in waiting.items() if number not in ends}
     progress(len(ends) - ended)
@@ -118,25 +122,32 @@ def _advance(
     return waiting
 
 
-def _evaluate(scorer: TextScorer, explorations: Sequence[Exploration], numbers: Sequence[int]) -> None:
-    end = scorer.end_token()
-    trees: list[Tree] = []
-    places: dict[int, tuple[int, Integers]] = {}
+def _evaluate(edges: "EdgeScorer", end: int, explorations: Sequence[Exploration], numbers: Sequence[int]) -> None:
+    answers: dict[int, dict[bool, tuple[Floats, bool]]] = {number: {} for number in numbers}
+    for exactly in (True, False):
+        trees: list[Tree] = []
+        places: dict[int, tuple[int, Integers]] = {}
+        sizes = dict.fromkeys(numbers, 0)
+        for number in numbers:
+            for tree, own in explorations[number].trees(number, end, exactly):
+                trees.append(tree)
+                places[id(tree)] = (number, own)
+                sizes[number] += len(own)
+        if not trees:
+            continue
+        values = {number: np.full(size, np.nan) for number, size in sizes.items()}
+        told = ((*one, True) for one in edges.edge_log_probabilities(trees)) if exactly else edges.edge_bounds(trees)
+        for tree, found, exact in told:
+            number, own = places[id(tree)]
+            values[number][own] = found
+            answers[number][exactly] = (values[number], exact)
+        for number, its in values.items():
+            if np.isnan(its).any():
+                raise KgprobeError(
+                    f"Prompt {number}: the model's probabilities are not numbers; its weights are broken."
+                )
     for number in numbers:
-        for tree, own in explorations[number].trees(number, end):
-            trees.append(tree)
-            places[id(tree)] = (number, own)
-    sizes = dict.fromkeys(numbers, 0)
-    for number, own in places.values():
-        sizes[number] += len(own)
-    values = {number: np.full(size, np.nan) for number, size in sizes.items()}
-    for tree, found in scorer.edge_log_probabilities(trees):
-        number, own = places[id(tree)]
-        values[number][own] = found
-    for number in numbers:
-        if np.isnan(values[number]).any():
-            raise KgprobeError(f"Prompt {number}: the model's probabilities are not numbers; its weights are broken.")
-        explorations[number].learn(values[number])
+        explorations[number].learn(answers[number])
 
 
 def beam(exploration: Exploration, count: int, beams: int) -> Search:
@@ -146,18 +157,18 @@ def beam(exploration: Exploration, count: int, beams: int) -> Search:
         the numbers of those found with most, at most the greater of ``count`` and ``beams``, all their names asked.
     """
     beams = max(beams, count)
-    fresh = exploration.expand(np.zeros(1, dtype=np.int64))
+    fresh = exploration.expand(np.zeros(1, dtype=np.int64), exactly=True)
     while True:
         yield None
         leading = yield from _leading(exploration, beams)
-        near = fresh[exploration.log_probability[fresh] > _floor(exploration, leading, beams)]
+        near = fresh[exploration.log_probability[fresh] > _floor(exploration, beams)]
         chosen = yield from _slots(exploration, near, leading, beams)
         if not len(chosen) and len(leading) < count:
             # What fell from the beam before.
             chosen = yield from _slots(exploration, np.flatnonzero(exploration.open), leading, beams)
         if not len(chosen):
             return (yield from _completed(exploration, leading, count))
-        fresh = exploration.expand(chosen)
+        fresh = exploration.expand(chosen, exactly=True)
 
 
 def best_first(exploration: Exploration, count: int, max_prefixes: int) -> Search:
@@ -177,18 +188,19 @@ def best_first(exploration: Exploration, count: int, max_prefixes: int) -> Searc
         return (yield from _completed(exploration, np.empty(0, dtype=np.int64), count))
     while True:
         leading = yield from _leading(exploration, count)
-        left = max_prefixes - exploration.evaluated
-        if left <= 0:
-            break
-        floor = _floor(exploration, leading, count) + TOLERANCE
-        chosen = exploration.above(floor)[: min(left, max(_LEAST_AT_ONCE, count))]
-        if not len(chosen) and len(leading) == count:
-            chosen = (yield from _rivals(exploration, leading, floor))[:left]
-        if not len(chosen):
-            break
+        left = max(max_prefixes - exploration.evaluated, 0)
+        at_once = min(left, max(_LEAST_AT_ONCE, count))
+        floor = _floor(exploration, count) + TOLERANCE
+        chosen = exploration.above(floor)[:at_once]
+        unsure = np.empty(0, dtype=np.int64) if len(chosen) else exploration.unsure(leading)
+        if not len(chosen) and not len(unsure) and len(leading) == count and left:
+            chosen, unsure = yield from _rivals(exploration, leading, floor)
+            chosen = chosen[:at_once]
+        if not len(chosen) and not len(unsure):
+            return (yield from _completed(exploration, leading, count))
+        exploration.refine(unsure)
         exploration.expand(chosen)
         yield None
-    return (yield from _completed(exploration, leading, count))
 
 
 def _leading(exploration: Exploration, count: int) -> Search:
@@ -201,9 +213,10 @@ def _leading(exploration: Exploration, count: int) -> Search:
         yield unknown
 
 
-def _floor(exploration: Exploration, leading: Integers, count: int) -> float:
-    """What an entity has to exceed to be among the first ``count``."""
-    return float(exploration.mass(leading[-1:])[0]) if len(leading) == count else -np.inf
+def _floor(exploration: Exploration, count: int) -> float:
+    """What an entity has to exceed to be among the first ``count``: as many admitted ones have it, at most."""
+    masses = exploration.mass(exploration.admitted)
+    return float(np.partition(masses, -count)[-count]) if len(masses) >= count else -np.inf
 
 
 def _slots(exploration: Exploration, nodes: Integers, leading: Integers, beams: int) -> Search:
@@ -231,8 +244,14 @@ def _slots(exploration: Exploration, nodes: Integers, leading: Integers, beams: 
         yield unknown
 
 
-def _rivals(exploration: Exploration, leading: Integers, floor: float) -> Search:
-    """The nodes to expand since an entity that is not among the leading may get more than ``floor``."""
+def _rivals(
+    exploration: Exploration, leading: Integers, floor: float
+) -> Generator[Integers | None, None, tuple[Integers, Integers]]:
+    """What to ask since an entity that is not among the leading may get more than ``floor``.
+
+    Returns:
+        nodes to expand, and nodes to ask exactly.
+    """
     everywhere = np.flatnonzero(exploration.open)
     while True:
         rivals = np.union1d(exploration.ranked(), exploration.contenders(everywhere, floor))
@@ -241,7 +260,7 @@ def _rivals(exploration: Exploration, leading: Integers, floor: float) -> Search
         above = bounds > floor
         unknown = np.setdiff1d(rivals[above], exploration.admitted)
         if not len(unknown):
-            return np.setdiff1d(heaviest[above], [-1])
+            return np.setdiff1d(heaviest[above], [-1]), exploration.unsure(rivals[above], heaviest=True)
         yield unknown
 
 
@@ -256,8 +275,10 @@ def _completed(exploration: Exploration, chosen: Integers, count: int) -> Search
         chosen = np.concatenate([chosen, more[: count - len(chosen)]])
     nodes = exploration.holding(chosen)
     while len(nodes):
-        exploration.expand(nodes)
+        exploration.expand(nodes, exactly=True)
+        yield None
         nodes = exploration.holding(chosen)
+    exploration.refine(exploration.unsure(chosen))
     yield None
     return chosen
 

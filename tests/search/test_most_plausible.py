@@ -23,14 +23,26 @@ WORDS = ["Tokyo", "Paris", "New", "York", "City", "Zürich", "Ła", "Japan", "of
 UNLIMITED = 10**9
 
 
-@pytest.fixture(scope="module")
-def scorer() -> Scorer:
+def sure_scorer(vocabulary: int | None = None) -> Scorer:
     """A model that is sure of itself, so that there is something to be left out."""
     tokenizer = byte_level(bos=True)
-    model = random_model("gpt2", len(tokenizer))
+    model = random_model("gpt2", vocabulary or len(tokenizer))
     with torch.no_grad():
         model.transformer.ln_f.weight.mul_(3)
+        # Other tokens than the tokenizer's have a say in what is probable, and not the only one.
+        model.transformer.wte.weight[len(tokenizer) :] *= 0.5
     return Scorer(model, tokenizer, name="sure")
+
+
+@pytest.fixture(scope="module")
+def scorer() -> Scorer:
+    return sure_scorer()
+
+
+# A vocabulary that is large enough for bounds to come first, by a part of it.
+@pytest.fixture(scope="module", params=[None, 1 << 14], ids=["exactly", "by bounds"])
+def any_scorer(request: pytest.FixtureRequest) -> Scorer:
+    return sure_scorer(request.param)
 
 
 @dataclass
@@ -112,7 +124,8 @@ def nodes(tries: list[LabelTrie]) -> int:
     return len({sequence[:length] for sequence in sequences for length in range(len(sequence) + 1)})
 
 
-def test_exact_search_is_brute_force_and_asks_for_less(tmp_path: Path, scorer: Scorer) -> None:
+def test_exact_search_is_brute_force_and_asks_for_less(tmp_path: Path, any_scorer: Scorer) -> None:
+    scorer = any_scorer
     generator = random.Random(1)
     prompts_done = saved = 0
     for _ in range(24):
@@ -132,7 +145,8 @@ def test_exact_search_is_brute_force_and_asks_for_less(tmp_path: Path, scorer: S
     assert saved > 24
 
 
-def test_a_spent_budget_tells_truly_how_far_the_proof_reaches(tmp_path: Path, scorer: Scorer) -> None:
+def test_a_spent_budget_tells_truly_how_far_the_proof_reaches(tmp_path: Path, any_scorer: Scorer) -> None:
+    scorer = any_scorer
     generator = random.Random(2)
     certified = []
     for _ in range(12):
@@ -220,7 +234,7 @@ def test_a_prefix_bounds_names_of_the_same_tokens_together(tmp_path: Path) -> No
     exploration = Exploration([0], [LabelTrie(tmp_path / "0.trie")])
     # After the prompt, all that is sure is how names begin: half of it is for York, half for Zürich.
     exploration.expand(np.zeros(1, dtype=np.int64))
-    exploration.learn(np.full(2, np.log(0.5)))
+    exploration.learn({False: (np.full(2, np.log(0.5)), True)})
     bounds, heaviest = exploration.bounds(np.array([1, 9]))
     assert np.exp(bounds[0]) == pytest.approx(0.5)
     # Were York sure to end there, two names would have a half each.

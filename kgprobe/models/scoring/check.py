@@ -6,9 +6,10 @@ fastest first, and through plain forward passes, and the first way that agrees i
 too, since a model that is sure of nothing gives nearly the same probabilities whatever it attends to.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from itertools import chain
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -16,10 +17,11 @@ import numpy as np
 import torch
 
 from kgprobe.errors import KgprobeError
-from kgprobe.models.scoring.forward import LONGEST_ROW, Prefix, Way, extend, plain_log_probabilities, run_way
+from kgprobe.models.scoring.forward import LONGEST_ROW, Way, extend, plain_log_probabilities, run_way
+from kgprobe.models.scoring.kept_nodes import KeptNodes, NewNodes, take_in
 from kgprobe.models.scoring.projection import VocabularyProjection, find_projection
 from kgprobe.models.scoring.tokens import TokenizedPrompt
-from kgprobe.models.scoring.trie import Forest, Tree, build_tree, merge
+from kgprobe.models.scoring.trie import Integers, Nodes, Tree, build_tree, merge
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
@@ -58,7 +60,8 @@ class Choice:
     findings: tuple[tuple[Way, str], ...]
 
 
-_Arrangement: TypeAlias = "tuple[list[Forest], Prefix | None]"
+# Gives hidden states, and where the state of each edge's source is.
+_Arrangement: TypeAlias = "Callable[[], tuple[torch.Tensor, Integers]]"
 
 
 def choose_way(model: "PreTrainedModel", ways: tuple[Way, ...] = WAYS) -> Choice:
@@ -94,9 +97,9 @@ def _try(model: "PreTrainedModel", projection: VocabularyProjection, way: Way) -
     try:
         with _narrow_window(model) as narrowed:
             if narrowed:
-                errors = np.maximum(errors, _errors(model, projection, way, _arrangements(model, way, trees), trees))
+                errors = np.maximum(errors, _errors(model, projection, _arrangements(model, way, trees), trees))
         usual = chain(_arrangements(model, way, trees), _wide_arrangement(model, way, trees))
-        errors = np.maximum(errors, _errors(model, projection, way, usual, trees))
+        errors = np.maximum(errors, _errors(model, projection, usual, trees))
     # Whatever a model's code does with arguments it was not made for: this is not a way to go.
     except (RuntimeError, ValueError, TypeError, KeyError, IndexError, AttributeError, NotImplementedError) as error:
         text = (str(error).strip() or "no message").splitlines()[0]
@@ -114,23 +117,22 @@ def _try(model: "PreTrainedModel", projection: VocabularyProjection, way: Way) -
 def _errors(
     model: "PreTrainedModel",
     projection: VocabularyProjection,
-    way: Way,
     arrangements: Iterable[_Arrangement],
     trees: Sequence[Tree],
 ) -> tuple[float, float]:
     """The greatest error of a log-probability, and of a hidden state relative to its length.
 
     Args:
-        model, projection, way: what is checked.
-        arrangements: of forests, whose last edges are those of the trees.
+        model, projection: what is checked.
+        arrangements: their last edges are those of the trees.
         trees: what is compared with plain forward passes.
     """
     targets = np.concatenate([tree.targets for tree in trees])
     expected_states = torch.cat([_plain_states(model, tree)[tree.sources] for tree in trees])
     expected = torch.cat([plain_log_probabilities(model, tree) for tree in trees])
     error = state_error = 0.0
-    for forests, prefix in arrangements:
-        states, sources = run_way(model, way, forests, prefix)
+    for arrangement in arrangements:
+        states, sources = arrangement()
         own = states[torch.from_numpy(sources[-len(targets) :]).to(states.device)]
         found = projection.log_probabilities(own, np.arange(len(targets)), targets, _LOGITS_AT_ONCE)
         difference = (own - expected_states).float().norm(dim=1) / expected_states.float().norm(dim=1)
@@ -141,15 +143,30 @@ def _errors(
 
 
 def _arrangements(model: "PreTrainedModel", way: Way, trees: Sequence[Tree]) -> Iterator[_Arrangement]:
-    """The trees each by itself, in one row, and behind a prefix that was made in pieces."""
-    yield [merge([tree], 0) for tree in trees], None
+    """The trees each by itself, in one row, behind their own beginnings, and behind a prefix made in pieces."""
+    yield partial(run_way, model, way, [merge([tree], 0) for tree in trees], None)
     if way == "packed":
-        yield [merge(trees, 0)], None
+        yield partial(run_way, model, way, [merge(trees, 0)], None)
+        yield partial(_grown, model, trees)
     if way != "rows":
         shared = trees[0].chain - 1
         first = extend(model, None, trees[0].tokens[:2], at_once=2)
         prefix = extend(model, first, trees[0].tokens[2:shared], at_once=2)
-        yield [merge([tree], shared) for tree in trees], prefix
+        yield partial(run_way, model, way, [merge([tree], shared) for tree in trees], prefix)
+
+
+def _grown(model: "PreTrainedModel", trees: Sequence[Tree]) -> tuple[torch.Tensor, Integers]:
+    """The trees in two turns, of different sizes in each, beside each other and then in one row."""
+    kept = KeptNodes()
+    stumps = [
+        Nodes(*(of[: tree.chain + n] for of in (tree.tokens, tree.parents, tree.depths)))
+        for n, tree in enumerate(trees)
+    ]
+    take_in(model, kept, [[NewNodes(stump, kept.find(stump))] for stump in stumps])
+    places = take_in(model, kept, [[NewNodes(tree, kept.find(tree)) for tree in trees]])
+    return kept.states(np.arange(kept.places)), np.concatenate(
+        [own[tree.sources] for tree, own in zip(trees, places, strict=True)]
+    )
 
 
 def _wide_arrangement(model: "PreTrainedModel", way: Way, trees: Sequence[Tree]) -> Iterator[_Arrangement]:
@@ -167,7 +184,7 @@ def _wide_arrangement(model: "PreTrainedModel", way: Way, trees: Sequence[Tree])
             build_tree(len(trees), TokenizedPrompt(before, (len(before),) * len(its), its), range(len(its)))
             for before, its in ((context[::-1], tails[:1]), (context, tails))
         )
-        yield [merge([apart, between, *trees], 0)], None
+        yield partial(run_way, model, way, [merge([apart, between, *trees], 0)], None)
 
 
 def longest_text(model: "PreTrainedModel") -> int | None:

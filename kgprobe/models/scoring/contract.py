@@ -68,6 +68,35 @@ class TextScorer(Protocol):
     def edge_log_probabilities(self, trees: Sequence[Tree]) -> Iterable[tuple[Tree, Floats]]:
         """The log-probability of every edge of trees of tokens."""
 
+    def growing(self) -> "EdgeScorer":
+        """For trees that grow turn by turn, as in a search."""
+
+
+class EdgeScorer(Protocol):
+    """Gives log-probabilities of edges of trees that grow turn by turn, or first what they are at most."""
+
+    def edge_log_probabilities(self, trees: Sequence[Tree]) -> Iterable[tuple[Tree, Floats]]:
+        """The log-probability of every edge; each tree once, in any order."""
+
+    def edge_bounds(self, trees: Sequence[Tree]) -> Iterable[tuple[Tree, Floats, bool]]:
+        """What the log-probability of every edge is at most; and whether it is that."""
+
+
+class EveryTreeAnew:
+    """Trees that grow, of a scorer that keeps nothing between turns."""
+
+    def __init__(self, scorer: TextScorer) -> None:
+        """Ask this scorer."""
+        self._scorer = scorer
+
+    def edge_log_probabilities(self, trees: Sequence[Tree]) -> Iterable[tuple[Tree, Floats]]:
+        """As :meth:`EdgeScorer.edge_log_probabilities`."""
+        return self._scorer.edge_log_probabilities(trees)
+
+    def edge_bounds(self, trees: Sequence[Tree]) -> Iterable[tuple[Tree, Floats, bool]]:
+        """As :meth:`EdgeScorer.edge_bounds`: the log-probabilities themselves."""
+        return ((tree, values, True) for tree, values in self._scorer.edge_log_probabilities(trees))
+
 
 def tokenized_for(
     scorer: TextScorer, prompts: Sequence[str], continuations: Sequence[Sequence[str]], *, eos: bool, separator: str

@@ -11,6 +11,7 @@ exact for a model is found out by :mod:`.check`, what is computed together by :m
 """
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -29,7 +30,7 @@ Way = Literal["packed", "branches", "rows", "plain"]
 LONGEST_ROW = 1024
 # The keys and values of a prefix stand in memory once more for every row; so many of their places take about as much as
 # a token with all that is computed for it.
-_PLACES_A_TOKEN = 8
+PLACES_A_TOKEN = 8
 _KINDS = {"full_attention", "sliding_attention"}
 
 
@@ -47,6 +48,19 @@ class Prefix(DynamicCache):
         rows = key_states.shape[0]
         keys, values = (kept.expand(rows, *kept.shape[1:]) for kept in (layer.keys, layer.values))
         return torch.cat([keys, key_states], dim=-2), torch.cat([values, value_states], dim=-2)
+
+
+@dataclass(frozen=True, slots=True)
+class Earlier:
+    """What stands before rows that have not all the same before them.
+
+    Attributes:
+        depths: its places in running text, shape (rows, before).
+        visible: which of it each query sees, shape (rows, queries, before).
+    """
+
+    depths: Integers
+    visible: NDArray[np.bool_]
 
 
 def extend(model: "PreTrainedModel", prefix: Prefix | None, tokens: Integers, at_once: int) -> Prefix:
@@ -115,9 +129,9 @@ def padded_tokens(forest: Forest, way: Way, before: int) -> tuple[int, int]:
         before: the prefix's tokens.
     """
     if way == "packed":
-        return 1, len(forest.tokens) + before // _PLACES_A_TOKEN
+        return 1, len(forest.tokens) + before // PLACES_A_TOKEN
     leaves = forest.leaves()
-    return len(leaves), max(len(forest.path(leaf)) for leaf in leaves) + before // _PLACES_A_TOKEN
+    return len(leaves), max(len(forest.path(leaf)) for leaf in leaves) + before // PLACES_A_TOKEN
 
 
 def _packed(
@@ -136,15 +150,37 @@ def _packed(
         depths[row, :size] = forest.depths
         visible[row, :size, :size] = forest.visible()
         sources.append(row * longest + forest.sources)
-    states = _body(
+    return packed_states(model, tokens, depths, visible, prefix).flatten(0, 1), np.concatenate(sources)
+
+
+def packed_states(
+    model: "PreTrainedModel",
+    tokens: Integers,
+    depths: Integers,
+    visible: NDArray[np.bool_],
+    cache: DynamicCache | None,
+    earlier: Earlier | None = None,
+) -> torch.Tensor:
+    """The last hidden states of rows of tokens that see what they are told to see.
+
+    Args:
+        model: a causal language model.
+        tokens, depths: ids, and places in running text; shape (rows, queries).
+        visible: who sees whom, shape (rows, queries, queries).
+        cache: gives keys and values of what stands before; None for nothing.
+        earlier: what that is, of each row; None where all rows have all of it, from the first place on.
+
+    Returns:
+        shape (rows, queries, hidden size).
+    """
+    return _body(
         model,
         tokens,
-        attention_mask=_masks(model, visible, depths, length_of(prefix)),
+        attention_mask=_masks(model, visible, depths, length_of(cache), earlier),
         position_ids=_tensor(model, depths),
-        past_key_values=prefix,
-        use_cache=prefix is not None,
+        past_key_values=cache,
+        use_cache=cache is not None,
     )
-    return states.flatten(0, 1), np.concatenate(sources)
 
 
 def _branched(
@@ -177,19 +213,22 @@ def _branched(
     return states.flatten(0, 1), np.concatenate(sources)
 
 
-def length_of(prefix: Prefix | None) -> int:
-    """How many tokens a prefix has."""
-    return 0 if prefix is None else int(prefix.get_seq_length())
+def length_of(cache: DynamicCache | None) -> int:
+    """How many tokens a cache has."""
+    return 0 if cache is None else int(cache.get_seq_length())
 
 
-def _masks(model: "PreTrainedModel", visible: NDArray[np.bool_], depths: Integers, before: int) -> Any:
+def _masks(
+    model: "PreTrainedModel", visible: NDArray[np.bool_], depths: Integers, before: int, earlier: Earlier | None
+) -> Any:
     """Additive masks from who sees whom, one per kind of layer where the model has several.
 
     Args:
         model: a causal language model.
-        visible: shape (forests, queries, queries).
-        depths: shape (forests, queries).
-        before: tokens of the prefix, which all see.
+        visible: shape (rows, queries, queries).
+        depths: shape (rows, queries).
+        before: tokens that stand before.
+        earlier: what they are, None where all see all of them.
 
     Raises:
         ValueError: the model has layers of another kind, whose masks are not known here.
@@ -203,13 +242,15 @@ def _masks(model: "PreTrainedModel", visible: NDArray[np.bool_], depths: Integer
     lowest = torch.finfo(model.dtype).min
     full = torch.zeros((rows, 1, queries, before + queries), dtype=model.dtype, device=model.device)
     full[:, 0, :, before:].masked_fill_(~_tensor(model, visible), lowest)
+    if earlier is not None:
+        full[:, 0, :, :before].masked_fill_(~_tensor(model, earlier.visible), lowest)
     if window is None or (kinds and "sliding_attention" not in kinds):
         return full
     near = full
     if depths.max() >= window:
         positions = _tensor(model, depths)
-        earlier = torch.arange(before, device=model.device).expand(rows, before)
-        distance = positions[:, :, None] - torch.cat([earlier, positions], dim=1)[:, None, :]
+        known = np.arange(before)[None].repeat(rows, axis=0) if earlier is None else earlier.depths
+        distance = positions[:, :, None] - torch.cat([_tensor(model, known), positions], dim=1)[:, None, :]
         near = full.masked_fill((distance >= window)[:, None], lowest)
     return {"full_attention": full, "sliding_attention": near} if kinds else near
 

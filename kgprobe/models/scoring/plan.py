@@ -8,11 +8,14 @@ most of them for nothing. Both are weighed in tokens: how many a model could tak
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import TypeVar
 
 import numpy as np
 
 from kgprobe.models.scoring.forward import LONGEST_ROW, Way, padded_tokens
 from kgprobe.models.scoring.trie import Forest, Integers, Tree, merge, shared_chain
+
+T = TypeVar("T")
 
 # A forward pass costs about as much as so many tokens more: the weights are read, the batch before is cut short.
 _PASS = 128
@@ -110,30 +113,28 @@ def _plan_behind(outermost: Group, trees: Sequence[Tree], way: Way, hidden_size:
         group.forests.extend(_forests(its, way, group.length, hidden_size, most))
 
 
-def batches(forests: Sequence[Forest], way: Way, before: int, limit: Callable[[], int]) -> Iterator[list[Forest]]:
-    """Forests that go through the model together, of similar size, all batches about equally full.
+def batches(items: Sequence[T], sizes: Sequence[tuple[int, int]], limit: Callable[[], int]) -> Iterator[list[T]]:
+    """What goes through the model together, of similar size, all batches about equally full.
 
     Args:
-        forests: the largest first.
-        way: not ``plain``.
-        before: the tokens of their common prefix.
-        limit: the most padded tokens in a batch of several forests; asked before each.
+        items: the largest first.
+        sizes: for each how many rows it has, and how many tokens each.
+        limit: the most padded tokens in a batch of several items; asked before each.
     """
-    sizes = [padded_tokens(forest, way, before) for forest in forests]
     left = np.cumsum([0, *(rows * tokens for rows, tokens in reversed(sizes))])[::-1]
     begin = 0
-    while begin < len(forests):
+    while begin < len(items):
         most = limit()
         # Were each batch filled to the brim, the last could be all but empty.
         fair = left[begin] / -(-int(left[begin]) // most)
         end, rows, longest = begin, 0, 0
-        while end < len(forests):
+        while end < len(items):
             more, tokens = sizes[end]
             padded = (rows + more) * max(longest, tokens)
             if end > begin and (padded > most or rows * longest >= fair):
                 break
             end, rows, longest = end + 1, rows + more, max(longest, tokens)
-        yield list(forests[begin:end])
+        yield list(items[begin:end])
         begin = end
 
 
@@ -177,21 +178,27 @@ def _forests(trees: Sequence[Tree], way: Way, prefix: int, hidden_size: int, mos
                 continue
         rows.append([tree])
         sizes.append(nodes := size)
-    forests = [merge(row, prefix) for row in (_filled(rows, sizes, min(_ROW, most)) if way == "packed" else rows)]
+    forests = [merge(row, prefix) for row in (fill_rows(rows, sizes, most) if way == "packed" else rows)]
     return sorted(forests, key=lambda forest: padded_tokens(forest, way, prefix)[::-1], reverse=True)
 
 
-def _filled(rows: Sequence[list[Tree]], sizes: Sequence[int], most: int) -> list[list[Tree]]:
-    """Rows of about the same size, of what has nothing in common too: padding would cost more than its attention."""
+def fill_rows(rows: Sequence[list[T]], sizes: Sequence[int], most: int) -> list[list[T]]:
+    """Rows of about the same size, of what has nothing in common too: padding would cost more than its attention.
+
+    Args:
+        rows: of what stands together already.
+        sizes: of each, in tokens.
+        most: tokens in a row, at most; a row that has more stays by itself.
+    """
     order = sorted(range(len(rows)), key=lambda row: -sizes[row])
     filled = []
     first, last = 0, len(order) - 1
     while first <= last:
-        trees, size = list(rows[order[first]]), sizes[order[first]]
+        items, size = list(rows[order[first]]), sizes[order[first]]
         first += 1
-        while first <= last and size + sizes[order[last]] <= most:
-            trees += rows[order[last]]
+        while first <= last and size + sizes[order[last]] <= min(_ROW, most):
+            items += rows[order[last]]
             size += sizes[order[last]]
             last -= 1
-        filled.append(trees)
+        filled.append(items)
     return filled

@@ -29,7 +29,7 @@ class Prefixes:
         Args:
             most: bytes that they may take; None leaves it to the device.
         """
-        self._most = _share_of(device) if most is None else most
+        self._most = share_of(device) if most is None else most
         self.taken = 0
         self._kept: dict[bytes, tuple[Prefix, int]] = {}
 
@@ -65,7 +65,8 @@ def size_of(prefix: Prefix) -> int:
     return sum(tensor.numel() * tensor.element_size() for layer in layers for tensor in (layer.keys, layer.values))
 
 
-def _share_of(device: torch.device) -> int:
+def share_of(device: torch.device) -> int:
+    """How many bytes of a device's memory what is kept may take."""
     if device.type == "cuda":
         return int(torch.cuda.get_device_properties(device).total_memory * _SHARE)
     return int(psutil.virtual_memory().total * _SHARE)

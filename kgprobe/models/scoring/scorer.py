@@ -20,7 +20,7 @@ from kgprobe.models.eval_mode import in_eval_mode
 from kgprobe.models.identity import weights_digest
 from kgprobe.models.scoring.batching import BatchLimits, compute_if_it_fits
 from kgprobe.models.scoring.check import WAYS, choose_way, longest_text
-from kgprobe.models.scoring.contract import end_token_of, tokenized_for
+from kgprobe.models.scoring.contract import EveryTreeAnew, end_token_of, tokenized_for
 from kgprobe.models.scoring.explanation import explain_scoring
 from kgprobe.models.scoring.forward import (
     Prefix,
@@ -31,10 +31,11 @@ from kgprobe.models.scoring.forward import (
     plain_log_probabilities,
     run_way,
 )
+from kgprobe.models.scoring.growing import GrowingTrees
 from kgprobe.models.scoring.memory import Memory
 from kgprobe.models.scoring.plan import Group, batches, plan
 from kgprobe.models.scoring.prefixes import Prefixes
-from kgprobe.models.scoring.projection import VocabularyProjection
+from kgprobe.models.scoring.projection import VocabularyProjection, find_likely_part
 from kgprobe.models.scoring.scored import Floats, Scored
 from kgprobe.models.scoring.tokens import TokenizedPrompt, leading_tokens, shared_lengths
 from kgprobe.models.scoring.trie import Forest, Integers, Tree, build_trees
@@ -129,6 +130,7 @@ class Scorer:
         """Forget what was computed by these weights, for whoever knows that they change."""
         self._memory = Memory(self._remembered)
         self._prefixes.forget()
+        self._likely = find_likely_part(self.model, self._choice.projection)
 
     def _examine(self) -> None:
         """Find out about the model what depends on its code, its precision and its device."""
@@ -139,6 +141,7 @@ class Scorer:
         self._prefixes = Prefixes(self.model.device)
         with torch.inference_mode(), in_eval_mode(self.model):
             self._choice = choose_way(self.model, self._ways)
+        self._likely = find_likely_part(self.model, self._choice.projection)
 
     def describe(self) -> dict[str, object]:
         """What one needs to know to get the same numbers again; plain values, as JSON has them."""
@@ -281,6 +284,17 @@ class Scorer:
         with in_eval_mode(self.model):
             return list(self._edges(trees))
 
+    def growing(self) -> GrowingTrees | EveryTreeAnew:
+        """For trees that grow turn by turn, as in a search: what went through the model stays, until it is dropped.
+
+        Cost: keys, values and states of all nodes are held, in up to an eighth of the device's memory.
+        """
+        if self._choice.way != "packed" or self._choice.projection is None:
+            return EveryTreeAnew(self)
+        return GrowingTrees(
+            self.model, self._choice.projection, self._likely, self._limits, self.edge_log_probabilities
+        )
+
     @torch.inference_mode()
     def _edges(
         self, trees: Sequence[Tree], beginnings: Mapping[int, int] | None = None
@@ -313,7 +327,8 @@ class Scorer:
                 prefix = self._prefixes.get(group.tokens, partial(self._extend, group, prefix))
             elif len(group.tokens):
                 prefix = self._extend(group, prefix)
-            for batch in batches(group.forests, self._choice.way, group.length, lambda: self._limits.tokens):
+            sizes = [padded_tokens(forest, self._choice.way, group.length) for forest in group.forests]
+            for batch in batches(group.forests, sizes, lambda: self._limits.tokens):
                 yield batch, prefix
             waiting += ((inner, prefix) for inner in reversed(group.groups))
 

@@ -59,6 +59,23 @@ def test_layers_of_a_kind_that_has_no_mask_here_are_not_packed(tokenizer):
     assert_exact(scorer, model, tokenizer, TEXTS)
 
 
+def test_a_model_that_looks_for_what_stands_before_by_itself_is_not_packed(tokenizer):
+    model = random_model("llama", len(tokenizer))
+    forward = model.base_model.forward
+
+    def looking_into_the_cache(past_key_values=None, **others):
+        found = forward(past_key_values=past_key_values, **others)
+        # What is kept of trees that grow stands elsewhere than in a cache's layers.
+        if past_key_values is not None and past_key_values.get_seq_length() and not past_key_values.layers:
+            found.last_hidden_state = found.last_hidden_state + 0.1
+        return found
+
+    model.base_model.forward = looking_into_the_cache
+    scorer = Scorer(model, tokenizer, name="looking")
+    assert scorer.describe()["way"] == "branches"
+    assert_exact(scorer, model, tokenizer, TEXTS)
+
+
 def test_a_text_is_not_so_long_that_positions_change(tokenizer):
     factors = {"short_factor": [1.0] * 4, "long_factor": [1.0, 2.0, 4.0, 8.0]}
     config = Phi3Config(

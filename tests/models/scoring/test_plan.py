@@ -93,7 +93,7 @@ def test_what_two_trees_begin_with_stands_once_in_a_row(monkeypatch):
 )
 def test_batches_hold_every_forest_once_and_no_more_than_fits(prompts, way, before, limit):
     forests = plan(trees_of(prompts, 5), "rows", hidden_size=8, most=12).forests
-    found = list(batches(forests, way, before, lambda: limit))
+    found = list(batches(forests, [padded_tokens(forest, way, before) for forest in forests], lambda: limit))
     assert [id(forest) for batch in found for forest in batch] == list(map(id, forests))
     for batch in found:
         sizes = [padded_tokens(forest, way, before) for forest in batch]
@@ -103,7 +103,8 @@ def test_batches_hold_every_forest_once_and_no_more_than_fits(prompts, way, befo
 def test_no_batch_is_all_but_empty():
     prompt = TokenizedPrompt(tuple(range(8)), (8,), ((1, 2, 3),))
     forests = plan([build_tree(n, prompt, [0]) for n in range(9)], "rows", hidden_size=8, most=12).forests
-    assert [len(batch) for batch in batches(forests, "packed", 0, lambda: 80)] == [5, 4]
+    sizes = [padded_tokens(forest, "packed", 0) for forest in forests]
+    assert [len(batch) for batch in batches(forests, sizes, lambda: 80)] == [5, 4]
 
 
 @FEW
