@@ -1,7 +1,8 @@
 """How far a beam's distractors are from the most plausible ones, and what either search costs.
 
-Facts of the example graph, or of one of yours, in one of their cloze sentences, the demo model, beam search with several
-numbers of beams, and exact search. What is found by a beam is compared with what exact search has found: where it proves all of it, that is the truth.
+Facts of the example graph, or of one of yours, in one of their cloze sentences, the demo model, beam search with
+several numbers of beams, and exact search. What is found by a beam is compared with what exact search has found: where
+it proves all of it, that is the truth.
 """
 
 import os

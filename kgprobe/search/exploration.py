@@ -21,7 +21,7 @@ from kgprobe.search.label_trie import Integers, LabelTrie, ranges
 Floats = NDArray[np.float64]
 
 # Nodes to be evaluated in one tree; their ancestors come on top.
-_TREE_NODES = 192
+_TREE_NODES = 96
 # Labels looked at in one go.
 _LABELS_AT_ONCE = 1 << 18
 # A prefix with more labels than this is not looked through for whose they are.

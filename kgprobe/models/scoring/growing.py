@@ -25,6 +25,9 @@ from kgprobe.models.scoring.trie import Integers, Tree
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
 
+# Tokens that are new in a row are about so many, where trees are small.
+_ROW = 96
+
 Anew = Callable[[Sequence[Tree]], Iterable[tuple[Tree, Floats]]]
 
 
@@ -133,7 +136,9 @@ class GrowingTrees:
             key=lambda place: (len(asked[place].fresh), len(asked[place].old)),
             reverse=True,
         )
-        rows = fill_rows([[place] for place in new], [len(asked[place].fresh) for place in new], self._limits.tokens)
+        rows = fill_rows(
+            [[place] for place in new], [len(asked[place].fresh) for place in new], min(_ROW, self._limits.tokens)
+        )
         sizes = [_size([asked[place] for place in row]) for row in rows]
         order = sorted(range(len(rows)), key=lambda row: sizes[row], reverse=True)
         ordered = [rows[row] for row in order]
