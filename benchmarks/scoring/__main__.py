@@ -13,6 +13,7 @@ from benchmarks.report import Report, Row, describe_machine, show, versions_of
 from benchmarks.scoring.cases import Case, distractors_case, examples_case, options_case, read_example
 from benchmarks.scoring.limit import Products, time_products, work_of
 from benchmarks.scoring.peers import PARTS, PEERS, WITHOUT_EOS
+from benchmarks.scoring.profile import profile
 from benchmarks.scoring.shapes import SHAPES, random_scorer
 from kgprobe.cli.options import json_option, seed_option
 
@@ -99,6 +100,7 @@ def measure(scorer: "Scorer", case: Case, peers: Sequence[str], questions: int |
     show_default=True,
     help="Compare with this one; repeatable.",
 )
+@click.option("--profile", "profiled", is_flag=True, help="Also where the time goes, by kind of operation.")
 @click.option("--shape", type=click.Choice(tuple(SHAPES)), help="Random weights of this shape; no peers.")
 @click.option("--device", default="cpu", show_default=True, help="As torch names it.")
 @click.option("--dtype", default="float32", show_default=True, help="float32, bfloat16 or float16.")
@@ -108,6 +110,7 @@ def main(
     cases: tuple[str, ...],
     questions: int | None,
     peers: tuple[str, ...],
+    profiled: bool,
     shape: str | None,
     device: str,
     dtype: str,
@@ -136,7 +139,9 @@ def main(
     }
     rows: list[Row] = []
     for name in cases:
-        rows += measure(scorer, made[name](), [peer for peer in peers if peer != "none"], questions)
+        case = made[name]()
+        rows += measure(scorer, case, [peer for peer in peers if peer != "none"], questions)
+        rows += profile(scorer, case) if profiled else []
     versions = versions_of("torch", "transformers", *(["lm-eval", "lm-pub-quiz"] if peers else []))
     show(Report("scoring", rows, seed, versions, machine), as_json=as_json)
 
