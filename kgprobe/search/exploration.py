@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from kgprobe.models.scoring.trie import Tree
+from kgprobe.models.scoring.trie import Nodes, Tree, growing_tree
 from kgprobe.search.label_trie import Integers, LabelTrie, ranges
 
 Floats = NDArray[np.float64]
@@ -302,35 +302,12 @@ class Exploration:
             [np.concatenate([self._token[asked.child], np.full(len(asked.ends), end)]) for asked in something]
         )
         nodes = np.unique(source)
+        nodes_so_far = Nodes(self._token, self._parent, self._depth)
         # What shares a beginning comes into the same tree.
         nodes = nodes[np.lexsort(self._low[::-1, nodes])]
         for some in np.array_split(nodes, -(-len(nodes) // _TREE_NODES)):
             places = np.flatnonzero(np.isin(source, some))
-            yield self._tree(prompt, some, source[places], target[places]), places
-
-    def _tree(self, prompt: int, nodes: Integers, source: Integers, target: Integers) -> Tree:
-        layers = [nodes]
-        while len(layers[-1]):
-            layers.append(np.unique(self._parent[layers[-1]][self._parent[layers[-1]] > 0]))
-        nodes = np.unique(np.concatenate(layers))
-        nodes = nodes[nodes > 0]
-        chain = len(self._context)
-
-        def place(own: Integers) -> Integers:
-            return np.where(own == 0, chain - 1, chain + np.searchsorted(nodes, own))
-
-        return Tree(
-            prompt=prompt,
-            members=np.zeros(1, dtype=np.int64),
-            tokens=np.concatenate([self._context, self._token[nodes]]),
-            parents=np.concatenate([np.arange(-1, chain - 1), place(self._parent[nodes])]),
-            depths=np.concatenate([np.arange(chain), chain - 1 + self._depth[nodes]]),
-            chain=chain,
-            sources=place(source),
-            targets=target,
-            steps=np.arange(len(source)),
-            offsets=np.zeros(1, dtype=np.int64),
-        )
+            yield growing_tree(prompt, self._context, nodes_so_far, some, source[places], target[places]), places
 
     def learn(self, values: Mapping[bool, tuple[Floats, bool]]) -> None:
         """Take the model's answers.

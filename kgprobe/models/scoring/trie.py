@@ -229,3 +229,39 @@ def build_tree(number: int, prompt: TokenizedPrompt, members: Sequence[int]) -> 
         steps=np.array(steps, dtype=np.int64),
         offsets=np.array(offsets, dtype=np.int64),
     )
+
+
+def growing_tree(
+    number: int, context: Integers, known: Nodes, nodes: Integers, sources: Integers, targets: Integers
+) -> Tree:
+    """A tree of what a search asks in a turn: its nodes with all that stand before them, behind a prompt.
+
+    Args:
+        number: the prompt's, kept in the tree.
+        context: the prompt's tokens, at least one.
+        known: all nodes of the search; the first one is the prompt itself.
+        nodes: those that something is asked of.
+        sources, targets: for each edge its node and the token that is predicted, shape (edges,).
+    """
+    layers = [nodes]
+    while len(layers[-1]):
+        layers.append(np.unique(known.parents[layers[-1]][known.parents[layers[-1]] > 0]))
+    nodes = np.unique(np.concatenate(layers))
+    nodes = nodes[nodes > 0]
+    chain = len(context)
+
+    def place(own: Integers) -> Integers:
+        return np.where(own == 0, chain - 1, chain + np.searchsorted(nodes, own))
+
+    return Tree(
+        prompt=number,
+        members=np.zeros(1, dtype=np.int64),
+        tokens=np.concatenate([context, known.tokens[nodes]]),
+        parents=np.concatenate([np.arange(-1, chain - 1), place(known.parents[nodes])]),
+        depths=np.concatenate([np.arange(chain), chain - 1 + known.depths[nodes]]),
+        chain=chain,
+        sources=place(sources),
+        targets=targets,
+        steps=np.arange(len(sources)),
+        offsets=np.zeros(1, dtype=np.int64),
+    )
