@@ -320,18 +320,16 @@ def _behind_api(spec: str, api: "ApiOptions | None", spending: Spending | None, 
     from kgprobe.models.api.scorer import ApiScorer
 
     address = find_address(spec)
+    options = api or ApiOptions()
     answers = _own_cache() if cache is None else cache
-    generator = ApiGenerator(address, api, spending=spending, cache=answers)
+    asker = Asker(address, options, spending=spending, cache=answers)
 
     def open_scorer() -> ApiScorer:
-        options = api or ApiOptions()
         tokenizer = None if options.tokenizer is None else load_tokenizer(options.tokenizer)
-        asker = Asker(address, options, spending=generator.spending, cache=answers)
         return ApiScorer(asker, tokenizer, way=options.scoring_way, tokenizer_name=options.tokenizer)
 
-    return Model(
-        spec, generator=generator, open_scorer=open_scorer, close=answers.close if cache is None else lambda: None
-    )
+    close = answers.close if cache is None else lambda: None
+    return Model(spec, generator=ApiGenerator(asker), open_scorer=open_scorer, close=close)
 
 
 def _own_cache() -> "AnswerCache":

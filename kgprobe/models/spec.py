@@ -153,9 +153,10 @@ def load_generator(
     """
     if is_api(spec):
         from kgprobe.models.api.address import find_address
+        from kgprobe.models.api.asking import Asker
         from kgprobe.models.api.generator import ApiGenerator
 
-        return ApiGenerator(find_address(spec), api, spending=spending, cache=cache)
+        return ApiGenerator(Asker(find_address(spec), api, spending=spending, cache=cache))
     from kgprobe.models.generating.local import LocalGenerator
 
     return LocalGenerator(load_scorer(spec, device=device, dtype=dtype, revision=revision, bos=bos))

@@ -5,13 +5,9 @@ An answer is a chat completion; the continuation of a text is a completion, whic
 
 from collections.abc import Callable, Sequence
 
-from kgprobe.models.api.address import Address
 from kgprobe.models.api.asking import Asker
-from kgprobe.models.api.cache import AnswerCache
 from kgprobe.models.api.chat import ChatForm
 from kgprobe.models.api.completions import CompletionForm
-from kgprobe.models.api.options import ApiOptions
-from kgprobe.models.api.spending import Spending
 from kgprobe.models.generating.generator import Answer, Request, Unanswered
 from kgprobe.models.scoring.tokens import not_unicode
 
@@ -24,29 +20,12 @@ class ApiGenerator:
         parameters: what this model takes, found out while it was asked.
     """
 
-    def __init__(
-        self,
-        address: Address,
-        options: ApiOptions | None = None,
-        *,
-        spending: Spending | None = None,
-        cache: AnswerCache | None = None,
-    ) -> None:
-        """Sends nothing yet.
-
-        Args:
-            address: the server and the model.
-            options: None for the usual ones.
-            spending: shared with others where a budget is for all of them.
-            cache: where answers are kept; None for nowhere.
-
-        Raises:
-            KgprobeError: an option cannot be, or the budget is in money and there are no prices.
-        """
-        self._asker = Asker(address, options, spending=spending, cache=cache)
-        self._chat = ChatForm(address)
-        self._completions = CompletionForm(address, self._chat.parameters)
-        self.spending = self._asker.spending
+    def __init__(self, asker: Asker) -> None:
+        """Sends nothing yet."""
+        self._asker = asker
+        self._chat = ChatForm(asker.address)
+        self._completions = CompletionForm(asker.address, self._chat.parameters)
+        self.spending = asker.spending
         self.parameters = self._chat.parameters
 
     @property

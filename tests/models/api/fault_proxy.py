@@ -10,15 +10,16 @@ each prompt and the number of times it was sent before, so it does not depend on
 import asyncio
 import hashlib
 import json
-import threading
 import time
 from collections import Counter
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from email.utils import formatdate
 
 import aiohttp
 from aiohttp import web
+
+from tests.models.api.application_thread import ApplicationThread
 
 # 429; 500; no answer at all; a connection cut in the middle; JSON cut in the middle; no text; a refusal by the API.
 KINDS = ("limited", "broken", "hang", "cut", "malformed", "empty", "refusal")
@@ -97,21 +98,13 @@ class FaultProxy:
     def __enter__(self) -> "FaultProxy":
         self._sent: Counter[str] = Counter()
         self._under_way = 0
-        self._loop = asyncio.new_event_loop()
-        self._started = threading.Event()
-        self._thread = threading.Thread(target=self._serve, daemon=True)
-        self._thread.start()
-        assert self._started.wait(30)
+        # Whoever does not wait any more is not under way any more.
+        self._web = ApplicationThread(self._application, backlog=1024, handler_cancellation=True)
+        self.url = self._web.url
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._loop.call_soon_threadsafe(self._ended.set)
-        self._thread.join(30)
-
-    @property
-    def url(self) -> str:
-        """For specs: ``openai:NAME@URL``."""
-        return f"http://127.0.0.1:{self._port}/v1"
+        self._web.stop()
 
     @property
     def answered(self) -> Counter[str]:
@@ -122,27 +115,17 @@ class FaultProxy:
         """What happened how often."""
         return Counter(one.kind for one in self.seen)
 
-    def _serve(self) -> None:
-        asyncio.set_event_loop(self._loop)
-        self._loop.run_until_complete(self._run())
-        self._loop.close()
-
-    async def _run(self) -> None:
-        self._ended = asyncio.Event()
+    def _application(self) -> web.Application:
         application = web.Application(client_max_size=1 << 24)
         application.router.add_post("/v1/chat/completions", self._handle)
         if self.completes:
             application.router.add_post("/v1/completions", self._complete)
-        # Whoever does not wait any more is not under way any more.
-        runner = web.AppRunner(application, handler_cancellation=True, shutdown_timeout=0.1)
-        await runner.setup()
-        site = web.TCPSite(runner, "127.0.0.1", 0, backlog=1024)
-        await site.start()
-        self._port = runner.addresses[0][1]
+        application.cleanup_ctx.append(self._upstream_session)
+        return application
+
+    async def _upstream_session(self, _: web.Application) -> AsyncIterator[None]:
         async with aiohttp.ClientSession() as self._session:
-            self._started.set()
-            await self._ended.wait()
-            await runner.cleanup()
+            yield
 
     async def _handle(self, request: web.Request) -> web.StreamResponse:
         self._under_way += 1

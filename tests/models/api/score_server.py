@@ -8,13 +8,14 @@ Forms: ``token_ids`` (vLLM), ``n_probs`` (llama.cpp), ``token_ids_logprob`` (SGL
 
 import asyncio
 import json
-import threading
 from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any
 
 import torch
 from aiohttp import web
+
+from tests.models.api.application_thread import ApplicationThread
 
 PATHS = {
     "token_ids": "/v1/completions",
@@ -50,42 +51,20 @@ class ScoreServer:
     _under_way: int = 0
 
     def __enter__(self) -> "ScoreServer":
-        self._loop = asyncio.new_event_loop()
-        self._started = threading.Event()
-        self._thread = threading.Thread(target=self._serve, daemon=True)
-        self._thread.start()
-        assert self._started.wait(30)
+        self._web = ApplicationThread(self._application)
+        self.url = self._web.url
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._loop.call_soon_threadsafe(self._ended.set)
-        self._thread.join(30)
+        self._web.stop()
 
-    @property
-    def url(self) -> str:
-        """For specs: ``openai:NAME@URL``."""
-        return f"http://127.0.0.1:{self._port}/v1"
-
-    def _serve(self) -> None:
-        asyncio.set_event_loop(self._loop)
-        self._loop.run_until_complete(self._run())
-        self._loop.close()
-
-    async def _run(self) -> None:
-        self._ended = asyncio.Event()
+    def _application(self) -> web.Application:
         application = web.Application()
         application.router.add_post(PATHS[self.form], self._answer)
         if self.tells_tokens:
             application.router.add_post("/tokenize", self._tokenize)
             application.router.add_get("/props", self._props)
-        runner = web.AppRunner(application, shutdown_timeout=0.1)
-        await runner.setup()
-        site = web.TCPSite(runner, "127.0.0.1", 0)
-        await site.start()
-        self._port = runner.addresses[0][1]
-        self._started.set()
-        await self._ended.wait()
-        await runner.cleanup()
+        return application
 
     def _encoded(self, text: str, leading: bool) -> list[int]:
         ids = self.tokenizer(text, add_special_tokens=False).input_ids
