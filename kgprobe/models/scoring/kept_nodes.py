@@ -32,12 +32,9 @@ class KeptNodes:
         """None yet."""
         self.clear()
 
-    def __len__(self) -> int:
-        return len(self._followers)
-
     def clear(self) -> None:
         """Forget all of them."""
-        # (a node's place, the token that follows) -> the place of that; keeps the order of places.
+        # (a node's place, the token that follows) -> the place of that.
         self._followers: dict[tuple[int, int], int] = {}
         self._layers: dict[int, tuple[torch.Tensor, torch.Tensor]] = {}
         self._states: torch.Tensor | None = None

@@ -156,6 +156,21 @@ def test_bounds_are_bounds_and_near_where_a_model_is_sure(name: str) -> None:
     assert not exactly[-1]
 
 
+def test_bounds_are_of_the_weights_as_they_are() -> None:
+    model = random_model("gpt2", LARGE)
+    scorer = Scorer(model, byte_level(), name="tuned")
+    for trees in turns(LARGE):
+        list(scorer.growing().edge_bounds(trees))
+    with torch.no_grad():
+        model.get_output_embeddings().weight.mul_(0.1)
+    assert scorer.refresh()
+    for trees in turns(LARGE):
+        wanted = by_prompt(scorer.edge_log_probabilities(trees))
+        told = list(scorer.growing().edge_bounds(trees))
+        assert all((values >= wanted[number] - 1e-5).all() for number, values in by_prompt(told).items())
+    assert not told[0][2]
+
+
 def test_the_likely_part_is_what_is_most_probable() -> None:
     model = random_model("gpt2", LARGE)
     projection = find_projection(model)
