@@ -18,6 +18,7 @@ import numpy as np
 
 from benchmarks.report import Report, Row, show, versions_of
 from kgprobe.cli.options import json_option, seed_option
+from kgprobe.errors import KgprobeError
 from kgprobe.graph.client import Graph
 from kgprobe.graph.ingest import load
 from kgprobe.models.demo import demo_model_folder
@@ -169,7 +170,10 @@ def main(
             if folder is None:
                 load(graph, open_source("example"))
             widths = () if exact_only else beams
-            rows = measure(graph, scorer, relations, facts, wanted, widths, max_prefixes, seed)
+            try:
+                rows = measure(graph, scorer, relations, facts, wanted, widths, max_prefixes, seed)
+            except KgprobeError as error:
+                raise click.ClickException(str(error)) from error
     show(Report("optimal", rows, seed, versions_of("numpy", "torch", "transformers")), as_json=as_json)
 
 
