@@ -95,6 +95,16 @@ def test_a_prompt_that_begins_like_another_goes_on_from_there() -> None:
     assert seen["tokens"] == len(second.tokens) - 5
 
 
+def test_what_stands_behind_something_new_is_new() -> None:
+    model, tokenizer = random_model("llama", VOCABULARY), byte_level()
+    plain = Scorer(model, tokenizer, name="plain", ways=("plain",))
+    growing = Scorer(model, tokenizer, name="packed").growing()
+    for context in ((5, 6, 7), (9, 5, 6, 7)):
+        tree = build_tree(0, TokenizedPrompt(context, (len(context),) * 2, ((1, 2), (3, 4))), range(2))
+        found, wanted = (by_prompt(list(one.edge_log_probabilities([tree]))) for one in (growing, plain))
+        np.testing.assert_allclose(found[0], wanted[0], rtol=0, atol=1e-4)
+
+
 @pytest.mark.parametrize("most", [0, 20_000, 60_000], ids=["nothing", "a turn", "some turns"])
 def test_where_little_can_be_kept_values_are_the_same(most: int) -> None:
     model = random_model("gemma3, narrow window", VOCABULARY)
