@@ -67,6 +67,14 @@ def weights_digest(model: "nn.Module") -> str:
     return digest.hexdigest()
 
 
+def tensor_places(model: "nn.Module") -> list[tuple[object, ...]]:
+    """Which tensors a model computes with, apart from their values."""
+    return [
+        (name, id(parameter), parameter.shape, parameter.dtype, parameter.device)
+        for name, parameter in model.named_parameters()
+    ]
+
+
 def _tensors(model: "nn.Module") -> Iterator[tuple[str, "Tensor"]]:
     """Parameters and saved buffers, each once, by name."""
     saved = model.state_dict(keep_vars=True).keys()

@@ -9,7 +9,7 @@ import platform
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import chain
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
@@ -17,7 +17,7 @@ import transformers
 
 from kgprobe.errors import KgprobeError
 from kgprobe.models.eval_mode import in_eval_mode
-from kgprobe.models.identity import weights_digest
+from kgprobe.models.identity import tensor_places, weights_digest
 from kgprobe.models.scoring.batching import BatchLimits, compute_if_it_fits
 from kgprobe.models.scoring.check import WAYS, choose_way, longest_text
 from kgprobe.models.scoring.contract import EveryTreeAnew, end_token_of, tokenized_for
@@ -39,6 +39,7 @@ from kgprobe.models.scoring.projection import VocabularyProjection, find_likely_
 from kgprobe.models.scoring.scored import Floats, Scored
 from kgprobe.models.scoring.tokens import TokenizedPrompt, leading_tokens, shared_lengths
 from kgprobe.models.scoring.trie import Forest, Integers, Tree, build_trees
+from kgprobe.models.states.reader import StateReader
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
@@ -120,7 +121,7 @@ class Scorer:
             KgprobeError: no way is exact any more.
         """
         before, self.weights = self.weights, weights_digest(self.model)
-        if _tensors(self.model) != self._examined:
+        if tensor_places(self.model) != self._examined:
             self._examine()
         elif before != self.weights:
             self.forget()
@@ -134,7 +135,7 @@ class Scorer:
 
     def _examine(self) -> None:
         """Find out about the model what depends on its code, its precision and its device."""
-        self._examined = _tensors(self.model)
+        self._examined = tensor_places(self.model)
         self.max_tokens = longest_text(self.model)
         self._limits = BatchLimits(self.model.device, self.batch_tokens)
         self._memory = Memory(self._remembered)
@@ -295,6 +296,11 @@ class Scorer:
             self.model, self._choice.projection, self._likely, self._limits, self.edge_log_probabilities
         )
 
+    def states(self, layers: Sequence[int]) -> StateReader:
+        """What reads hidden states of texts at these layers, see :mod:`kgprobe.models.states`."""
+        known: Any = {"way": self._choice.way, "leading": self.leading, "max_tokens": self.max_tokens}
+        return StateReader(self.model, self.tokenizer, layers, self._limits, self._prefixes, **known)
+
     @torch.inference_mode()
     def _edges(
         self, trees: Sequence[Tree], beginnings: Mapping[int, int] | None = None
@@ -387,11 +393,3 @@ class Scorer:
         self._limits.went_well(tokens)
         ends = np.cumsum([len(forest.sources) for forest in batch])
         return np.split(found.double().numpy(), ends[:-1])
-
-
-def _tensors(model: "PreTrainedModel") -> list[tuple[object, ...]]:
-    """Which tensors a model computes with, apart from their values."""
-    return [
-        (name, id(parameter), parameter.shape, parameter.dtype, parameter.device)
-        for name, parameter in model.named_parameters()
-    ]

@@ -1,0 +1,131 @@
+"""Texts in rows, in which what neighbours begin with in common stands once.
+
+Sorted by their tokens, texts are the leaves of a trie in the order of a walk through it; so a node's descendants stand
+right behind it, and where they end says who sees whom. Nothing here is done text by text but the filling of rows.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+Integers = NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class PackedTexts:
+    """Rows of nodes behind a prefix that all texts begin with.
+
+    Attributes:
+        tokens: ids of all rows' nodes, one row after the other, shape (nodes,).
+        depths: how many tokens stand before a node in its text, prefix included, shape (nodes,).
+        ends: the place in its row after the last of the nodes that see a node, shape (nodes,).
+        offsets: where each row begins, and the last ends, shape (rows + 1,).
+        rows, columns: for each text, in the order given, where its last token stands, shape (texts,).
+    """
+
+    tokens: Integers
+    depths: Integers
+    ends: Integers
+    offsets: Integers
+    rows: Integers
+    columns: Integers
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """Some rows, padded to the longest.
+
+    Attributes:
+        tokens, depths: shape (rows, longest).
+        visible: who sees whom, shape (rows, longest, longest).
+    """
+
+    tokens: Integers
+    depths: Integers
+    visible: NDArray[np.bool_]
+
+
+def pack(ids: Integers, offsets: Integers, prefix: int, most: int) -> PackedTexts:
+    """Texts in rows of at most so many nodes, or of one text.
+
+    >>> packed = pack(np.array([7, 1, 2, 7, 1, 3, 7, 1]), np.array([0, 3, 6, 8]), prefix=1, most=8)
+    >>> packed.tokens.tolist(), packed.depths.tolist(), packed.ends.tolist(), packed.columns.tolist()
+    ([1, 2, 3], [1, 2, 2], [3, 2, 3], [1, 2, 0])
+
+    Cost: texts × the longest of them, in memory for a moment; sorting.
+
+    Args:
+        ids: the tokens of all texts, one after the other, each not negative.
+        offsets: where each text begins in them, and the last ends, shape (texts + 1,).
+        prefix: how many tokens all texts begin with alike, which are left out; each text has more.
+        most: nodes in a row.
+    """
+    count = len(offsets) - 1
+    lengths = np.diff(offsets) - prefix
+    longest = int(lengths.max())
+    # A token is never 0 here, so that what is behind a text sorts before every token.
+    padded = np.zeros((count, longest), dtype=">u4")
+    inside = np.arange(longest) < lengths[:, None]
+    kept = np.arange(len(ids)) - np.repeat(offsets[:-1], np.diff(offsets)) >= prefix
+    padded[inside] = ids[kept] + 1
+    # As bytes, rows are compared fastest.
+    order = np.argsort(padded.view(f"S{4 * longest}").ravel(), kind="stable")
+    padded, lengths, inside = padded[order], lengths[order], inside[order]
+
+    shared = np.zeros(count, dtype=np.int64)
+    alike = (padded[1:] == padded[:-1]) & inside[1:]
+    shared[1:] = np.logical_and.accumulate(alike, axis=1).sum(axis=1)
+    row_of, starts, sizes = _fill(lengths.tolist(), shared.tolist(), most)
+    first = np.flatnonzero(np.diff(row_of, prepend=-1))
+    shared[first] = 0
+    fresh = lengths - shared
+
+    text = np.repeat(np.arange(count), fresh)
+    within = np.arange(len(text)) - np.repeat(np.cumsum(fresh) - fresh, fresh) + shared[text]
+    # A node is seen until the next text that has less in common with the one before than this node's depth.
+    parting = np.where(shared[:, None] <= np.arange(longest), np.arange(count)[:, None], count)
+    following = np.full((count, longest), count)
+    following[:-1] = np.minimum.accumulate(parting[::-1], axis=0)[::-1][1:]
+    ending = following[text, within]
+    beyond = (ending == count) | (np.append(row_of, -1)[ending] != row_of[text])
+    ends = np.where(beyond, sizes[row_of[text]], np.append(starts, 0)[ending])
+
+    # A text that is there twice has no node of its own.
+    last = np.maximum.accumulate(np.where(fresh > 0, np.arange(count), 0))
+    columns = np.empty(count, dtype=np.int64)
+    rows = np.empty(count, dtype=np.int64)
+    columns[order] = starts[last] + fresh[last] - 1
+    rows[order] = row_of
+    tokens = padded[text, within].astype(np.int64) - 1
+    return PackedTexts(tokens, within + prefix, ends, np.append(0, np.cumsum(sizes)), rows, columns)
+
+
+def block_of(packed: PackedTexts, rows: Integers) -> Block:
+    """These rows, padded; padding sees itself alone, because a softmax over nothing is not a number."""
+    sizes = packed.offsets[rows + 1] - packed.offsets[rows]
+    longest = int(sizes.max())
+    places = np.arange(longest)
+    inside = places < sizes[:, None]
+    taken = np.where(inside, packed.offsets[rows][:, None] + places, packed.offsets[rows][:, None])
+    ends = np.where(inside, packed.ends[taken], places + 1)
+    # Any tokens will do as padding, at depths that the row has.
+    visible = (places[None, None] <= places[None, :, None]) & (places[None, :, None] < ends[:, None])
+    return Block(packed.tokens[taken], packed.depths[taken], visible)
+
+
+def _fill(lengths: list[int], shared: list[int], most: int) -> tuple[Integers, Integers, Integers]:
+    """Which row each text is in, where its own nodes begin there, and how many nodes each row has."""
+    row, size = -1, most
+    rows, starts, sizes = [], [], []
+    for length, common in zip(lengths, shared, strict=True):
+        fresh = length - common
+        if row < 0 or size + fresh > most:
+            if row >= 0:
+                sizes.append(size)
+            row, size, fresh = row + 1, 0, length
+        rows.append(row)
+        starts.append(size)
+        size += fresh
+    sizes.append(size)
+    return np.array(rows), np.array(starts), np.array(sizes)

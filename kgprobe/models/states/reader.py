@@ -1,0 +1,275 @@
+"""The hidden states behind texts, at the layers that are wanted.
+
+What texts begin with in common goes through a model once, as where continuations are scored
+(:mod:`kgprobe.models.scoring`); only the states of their last tokens leave the device; and the pass stops at the last
+layer that is read. The judge of a whole graph reads them (docs/methods.md).
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from itertools import chain
+from typing import TYPE_CHECKING
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from kgprobe.errors import ArgumentError, KgprobeError
+from kgprobe.models.eval_mode import in_eval_mode
+from kgprobe.models.scoring.batching import BatchLimits, compute_if_it_fits
+from kgprobe.models.scoring.forward import PLACES_A_TOKEN, Prefix, Way, extend, length_of, packed_states, run_way
+from kgprobe.models.scoring.plan import batches
+from kgprobe.models.scoring.prefixes import Prefixes
+from kgprobe.models.scoring.tokens import TokenizedPrompt, common_prefix, encode, no_unicode, not_unicode
+from kgprobe.models.scoring.trie import Tree, build_tree, merge
+from kgprobe.models.states.layers import find_layers, layer_count, states_at
+from kgprobe.models.states.packing import Integers, block_of, pack
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel, PreTrainedTokenizerBase
+
+Floats = NDArray[np.float32]
+
+# Nodes in a row: more of them pay for each other's attention.
+_ROW = 256
+# Texts that are sorted and packed at once: enough for those of one subject to meet.
+_TEXTS = 4096
+# Shorter than this, a common beginning is not worth a pass of its own.
+_SHORTEST = 8
+
+
+@dataclass(frozen=True, slots=True)
+class States:
+    """What was read.
+
+    Attributes:
+        values: fp32, shape (texts, layers, hidden size); NaN for a text that has a reason.
+        reasons: why a text has no states, as a clause, by its position.
+    """
+
+    values: Floats
+    reasons: Mapping[int, str] = field(default_factory=dict)
+
+
+class StateReader:
+    """A model and the layers that are read of it.
+
+    >>> reader = scorer.states([6, 12])
+    >>> states = reader.read(["Paris is in France.", "Paris is in Spain."])
+    >>> states.values.shape
+    (2, 2, 640)
+
+    Attributes:
+        layers: their numbers, ascending; see :mod:`.layers`.
+    """
+
+    def __init__(
+        self,
+        model: "PreTrainedModel",
+        tokenizer: "PreTrainedTokenizerBase",
+        layers: Sequence[int],
+        limits: BatchLimits,
+        prefixes: Prefixes,
+        *,
+        way: Way,
+        leading: tuple[int, ...],
+        max_tokens: int | None,
+    ) -> None:
+        """What a scorer is made of; :meth:`kgprobe.models.scoring.scorer.Scorer.states` gives it.
+
+        Raises:
+            ArgumentError: no layer is named, or the model has none of a number.
+            KgprobeError: the model's layers cannot be found.
+        """
+        count = layer_count(model)
+        self.layers = tuple(sorted(set(layers)))
+        if not self.layers or self.layers[0] < 0 or self.layers[-1] > count:
+            raise ArgumentError("layers", f"is {list(layers)}; numbers from 0 to {count} are expected.")
+        find_layers(model)
+        self._model, self._tokenizer = model, tokenizer
+        self._way: Way = way
+        self._leading = leading
+        self._limits, self._prefixes = limits, prefixes
+        self._max_tokens = max_tokens
+
+    def read(
+        self, texts: Sequence[str], *, beginning: str = "", progress: Callable[[int], None] | None = None
+    ) -> States:
+        """The states of the texts' last tokens.
+
+        Cost: each token that texts do not have in common, once, through the layers up to the last one read. Best in an
+        order in which texts that begin alike are near each other. All states are held: texts × layers × hidden size.
+
+        Args:
+            texts: any texts.
+            beginning: what all of them are put behind, such as an instruction; computed once for this and later calls.
+            progress: called now and then with the number of texts done since the last call.
+
+        Raises:
+            KgprobeError: one text alone does not fit into memory, or the model's states are no numbers.
+        """
+        size = int(self._model.config.get_text_config().hidden_size)
+        values = np.full((len(texts), len(self.layers), size), np.nan, dtype=np.float32)
+        reasons: dict[int, str] = {}
+        for first in range(0, len(texts), _TEXTS):
+            part = texts[first : first + _TEXTS]
+            tokens, wrong = self._tokenized(part, beginning)
+            reasons.update((first + place, reason) for place, reason in wrong.items())
+            takable = np.array([place for place in range(len(part)) if place not in wrong], dtype=np.int64)
+            if len(takable):
+                values[first + takable] = self._read([tokens[place] for place in takable], beginning)
+            if progress is not None:
+                progress(len(part))
+        broken = np.flatnonzero(np.isnan(values).any(axis=(1, 2)))
+        if len(broken) > len(reasons):
+            raise KgprobeError("The model's hidden states are not numbers; its weights are broken.")
+        return States(values, reasons)
+
+    def _tokenized(self, texts: Sequence[str], beginning: str) -> tuple[list[tuple[int, ...]], dict[int, str]]:
+        whole = [beginning + text for text in texts]
+        reasons = {place: no_unicode(texts[place]) for place in not_unicode(whole)}
+        encoded = encode(self._tokenizer, ["" if place in reasons else text for place, text in enumerate(whole)])
+        tokens = [(*self._leading, *ids) for ids in encoded]
+        for place, ids in enumerate(tokens):
+            if place in reasons:
+                continue
+            if not ids:
+                reasons[place] = "the text is empty, and nothing stands in front of it"
+            elif self._max_tokens is not None and len(ids) > self._max_tokens:
+                reasons[place] = (
+                    f"the text has {len(ids)} tokens, more than the {self._max_tokens} that the model takes in"
+                )
+        return tokens, reasons
+
+    @torch.inference_mode()
+    def _read(self, tokens: Sequence[Sequence[int]], beginning: str) -> Floats:
+        with in_eval_mode(self._model):
+            if self._way in ("rows", "plain"):
+                return self._read_apart(tokens, None)
+            prefix = self._prefix(tokens, beginning)
+            if self._way == "branches":
+                return self._read_apart(tokens, prefix)
+            return self._read_packed(tokens, prefix)
+
+    def _prefix(self, tokens: Sequence[Sequence[int]], beginning: str) -> Prefix | None:
+        """The keys and values of what all texts begin with; of every text, the last token is left."""
+        (own,) = encode(self._tokenizer, [beginning])
+        alone = (*self._leading, *own)
+        length = min(min(common_prefix(alone, ids), len(ids) - 1) for ids in tokens)
+        if length < _SHORTEST:
+            return None
+        first = np.array(alone[:length], dtype=np.int64)
+        return self._prefixes.get(first, partial(self._extended, first))
+
+    def _extended(self, tokens: Integers) -> Prefix:
+        longer = compute_if_it_fits(
+            partial(extend, self._model, None, tokens, min(self._limits.tokens, len(tokens))), self._model.device
+        )
+        if longer is None:
+            raise KgprobeError(
+                f"What all texts begin with, {len(tokens)} tokens, does not fit into the memory of"
+                f" {self._model.device}; a shorter beginning would, or another `dtype`: bfloat16."
+            )
+        return longer
+
+    def _read_packed(self, tokens: Sequence[Sequence[int]], prefix: Prefix | None) -> Floats:
+        offsets = np.append(0, np.cumsum([len(ids) for ids in tokens]))
+        ids = np.fromiter(chain.from_iterable(tokens), dtype=np.int64, count=int(offsets[-1]))
+        before = length_of(prefix)
+        packed = pack(ids, offsets, before, min(_ROW, self._limits.tokens))
+        sizes = np.diff(packed.offsets)
+        values = self._empty(len(tokens))
+        order = np.argsort(-sizes, kind="stable")
+        texts_by_row = np.argsort(packed.rows, kind="stable")
+        bounds = np.searchsorted(packed.rows[texts_by_row], np.arange(len(sizes) + 1))
+
+        def read(rows: Sequence[int]) -> torch.Tensor:
+            block = block_of(packed, np.array(rows))
+            longest = block.tokens.shape[1]
+            wanted = np.concatenate([place * longest + packed.columns[texts_of(row)] for place, row in enumerate(rows)])
+            run = partial(packed_states, self._model, block.tokens, block.depths, block.visible, prefix)
+            return self._states_at(wanted, run)
+
+        def texts_of(row: int) -> Integers:
+            return texts_by_row[bounds[row] : bounds[row + 1]]
+
+        padded = [(1, int(sizes[row]) + before // PLACES_A_TOKEN) for row in order]
+        for batch in batches(order.tolist(), padded, lambda: self._limits.tokens):
+            for rows, states in self._fitting(batch, read, lambda row: int(sizes[row])):
+                texts = np.concatenate([texts_of(row) for row in rows])
+                if states is not None:
+                    values[texts] = states.cpu().numpy()
+                elif len(texts) > 1:
+                    # Into rows as small as they have to be by now.
+                    values[texts] = self._read_packed([tokens[text] for text in texts], prefix)
+                else:
+                    raise self._too_long(tokens[texts[0]])
+        return values
+
+    def _read_apart(self, tokens: Sequence[Sequence[int]], prefix: Prefix | None) -> Floats:
+        """Every text a row of its own; for models that cannot have several in one."""
+        before = length_of(prefix)
+        values = self._empty(len(tokens))
+        order = sorted(range(len(tokens)), key=lambda place: -len(tokens[place]))
+
+        def read(places: Sequence[int]) -> torch.Tensor:
+            if self._way == "plain":
+                (place,) = places
+                run = partial(self._plain, tokens[place])
+                return self._states_at(np.array([len(tokens[place]) - 1]), run)
+            forests = [merge([_chain(tokens[place])], before) for place in places]
+            longest = max(len(tokens[place]) for place in places) - before
+            wanted = np.array([row * longest + len(tokens[place]) - before - 1 for row, place in enumerate(places)])
+            return self._states_at(wanted, lambda: run_way(self._model, self._way, forests, prefix)[0][None])
+
+        padded = [(1, len(tokens[place]) - before + before // PLACES_A_TOKEN) for place in order]
+        most = 1 if self._way == "plain" else self._limits.tokens
+        for batch in batches(order, padded, lambda: most):
+            for places, states in self._fitting(batch, read, lambda place: len(tokens[place])):
+                if states is None:
+                    raise self._too_long(tokens[places[0]])
+                values[list(places)] = states.cpu().numpy()
+        return values
+
+    def _fitting(
+        self, batch: Sequence[int], read: Callable[[Sequence[int]], torch.Tensor], size: Callable[[int], int]
+    ) -> list[tuple[Sequence[int], torch.Tensor | None]]:
+        """A batch at once, or in halves where memory is short; None for what does not fit by itself."""
+        self._limits.begin()
+        states = compute_if_it_fits(partial(read, batch), self._model.device)
+        padded = len(batch) * max(map(size, batch))
+        if states is not None:
+            self._limits.went_well(padded)
+            return [(batch, states)]
+        if self._prefixes.forget():
+            return self._fitting(batch, read, size)
+        self._limits.back_off(padded)
+        if len(batch) == 1:
+            return [(batch, None)]
+        middle = len(batch) // 2
+        return [*self._fitting(batch[:middle], read, size), *self._fitting(batch[middle:], read, size)]
+
+    def _too_long(self, tokens: Sequence[int]) -> KgprobeError:
+        return KgprobeError(
+            f"A text of {len(tokens)} tokens does not fit into the memory of {self._model.device}; a shorter one would,"
+            " or another `dtype`: bfloat16."
+        )
+
+    def _plain(self, tokens: Sequence[int]) -> torch.Tensor:
+        given = torch.tensor([tokens], device=self._model.device)
+        states: torch.Tensor = self._model.base_model(input_ids=given, use_cache=False).last_hidden_state
+        return states
+
+    def _states_at(self, wanted: Integers, run: Callable[[], torch.Tensor]) -> torch.Tensor:
+        places = torch.from_numpy(wanted).to(self._model.device)
+        return states_at(self._model, self.layers, places, run)
+
+    def _empty(self, texts: int) -> Floats:
+        size = int(self._model.config.get_text_config().hidden_size)
+        return np.empty((texts, len(self.layers), size), dtype=np.float32)
+
+
+def _chain(tokens: Sequence[int]) -> Tree:
+    """A text as a tree without branches, as the scorer's ways take it."""
+    return build_tree(0, TokenizedPrompt(tuple(tokens), (len(tokens),), ((0,),)), [0])

@@ -1,0 +1,192 @@
+"""Hidden states against those that transformers gives of one text at a time."""
+
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import numpy as np
+import pytest
+import torch
+
+from kgprobe.errors import ArgumentError, KgprobeError
+from kgprobe.models.scoring.scorer import Scorer
+from tests.models.tiny import ARCHITECTURES, byte_level, random_model
+
+BEGINNING = "Is this true, false, or don't you know? "
+TEXTS = [
+    "Tokyo is the capital of Japan.",
+    "Kyoto is the capital of Japan.",
+    "Tokyo is the capital of France.",
+    "Tokyo is the capital of Switzerland.",
+    "Tokyo is the capital of Japan.",
+    "Tokyo",
+    "Łódź is a city in Poland, and it is not far away from the capital of the country.",
+    "🙂",
+    "",
+]
+
+
+@pytest.fixture(scope="module")
+def tokenizer():
+    return byte_level(bos=True)
+
+
+@pytest.fixture(scope="module")
+def tiny_models(tokenizer):
+    return {name: random_model(name, len(tokenizer)) for name in ARCHITECTURES}
+
+
+def naive_states(model, tokenizer, leading, text: str) -> np.ndarray:
+    """All hidden states of a text's last token, by one plain forward pass, shape (layers + 1, hidden size)."""
+    ids = [*leading, *tokenizer(text, add_special_tokens=False)["input_ids"]]
+    embeddings = []
+    hook = model.get_input_embeddings().register_forward_hook(lambda _, __, states: embeddings.append(states))
+    with torch.inference_mode():
+        told = model.base_model(input_ids=torch.tensor([ids]), output_hidden_states=True, use_cache=False)
+    hook.remove()
+    layers = told.hidden_states
+    if model.config.model_type == "mamba":
+        # It tells what leaves each layer, and then the last one's again, behind the norm.
+        layers = (embeddings[0], *layers[:-2], layers[-1])
+    return torch.stack([states[0, -1] for states in layers]).float().numpy()
+
+
+def relative_error(found: np.ndarray, wanted: np.ndarray) -> float:
+    return float((np.linalg.norm(found - wanted, axis=-1) / np.linalg.norm(wanted, axis=-1)).max())
+
+
+@contextmanager
+def counting(module: torch.nn.Module) -> Iterator[Counter[str]]:
+    """How many tokens go through a module."""
+    seen: Counter[str] = Counter()
+
+    def count(_: object, __: object, output: torch.Tensor | tuple[torch.Tensor, ...]) -> None:
+        states = output[0] if isinstance(output, tuple) else output
+        seen.update(tokens=states.shape[0] * states.shape[1], passes=1)
+
+    hook = module.register_forward_hook(count)
+    try:
+        yield seen
+    finally:
+        hook.remove()
+
+
+@pytest.mark.parametrize("beginning", ["", BEGINNING])
+@pytest.mark.parametrize("name", ARCHITECTURES)
+def test_states_are_those_of_plain_forward_passes(name, beginning, tokenizer, tiny_models):
+    model = tiny_models[name]
+    scorer = Scorer(model, tokenizer, name=name)
+    layers = range(model.config.num_hidden_layers + 1)
+    states = scorer.states(layers).read(TEXTS, beginning=beginning)
+    assert states.values.dtype == np.float32
+    assert not states.reasons
+    wanted = np.stack([naive_states(model, tokenizer, scorer.leading, beginning + text) for text in TEXTS])
+    assert states.values.shape == wanted.shape
+    assert relative_error(states.values, wanted) < 1e-4
+
+
+def test_plain_forward_passes_are_a_way_too(tokenizer, tiny_models):
+    model = tiny_models["llama"]
+    quick, plain = (Scorer(model, tokenizer, name="a", ways=(way,)).states([0, 1]) for way in ("packed", "plain"))
+    wanted = plain.read(TEXTS, beginning=BEGINNING)
+    assert relative_error(quick.read(TEXTS, beginning=BEGINNING).values, wanted.values) < 1e-4
+
+
+def test_one_layer_is_read_as_beside_others_and_none_above_it_is_computed(tokenizer, tiny_models):
+    model = tiny_models["gpt2"]
+    scorer = Scorer(model, tokenizer, name="gpt2")
+    count = model.config.num_hidden_layers
+    everything = scorer.states(range(count + 1)).read(TEXTS).values
+    for layer in range(count):
+        with counting(model.base_model.h[layer]) as above:
+            (values,) = scorer.states([layer]).read(TEXTS).values.transpose(1, 0, 2)
+        assert above["passes"] == 0
+        np.testing.assert_array_equal(values, everything[:, layer])
+
+
+def test_what_texts_begin_with_goes_through_the_model_once(tokenizer, tiny_models):
+    model = tiny_models["qwen3"]
+    scorer = Scorer(model, tokenizer, name="qwen3")
+    reader = scorer.states([1])
+    distinct = {ids[:n] for text in TEXTS for ids in [tokens_of(tokenizer, text)] for n in range(1, len(ids) + 1)}
+    prefix = len(scorer.leading) + len(tokens_of(tokenizer, BEGINNING))
+    with counting(model.base_model.layers[0]) as first:
+        reader.read(TEXTS[:-1], beginning=BEGINNING)
+    with counting(model.base_model.layers[0]) as second:
+        reader.read(TEXTS[:-1], beginning=BEGINNING)
+    # A last token of the beginning may be another one with a text behind it.
+    assert prefix - 2 <= first["tokens"] - second["tokens"] <= prefix
+    assert second["tokens"] <= len(distinct) + 2
+
+
+def tokens_of(tokenizer, text: str) -> tuple[int, ...]:
+    return tuple(tokenizer(text, add_special_tokens=False)["input_ids"])
+
+
+def test_many_texts_in_small_batches(tokenizer, tiny_models):
+    model = tiny_models["gemma3"]
+    texts = [f"{city} number {number} is in {land}" for number in range(60) for city in "AB" for land in ("X", "Yes")]
+    small = Scorer(model, tokenizer, name="small", batch_tokens=40)
+    done = []
+    states = small.states([2]).read(texts, beginning=BEGINNING, progress=done.append)
+    assert sum(done) == len(texts)
+    for place in range(0, len(texts), 17):
+        wanted = naive_states(model, tokenizer, small.leading, BEGINNING + texts[place])[2]
+        assert relative_error(states.values[place, 0], wanted) < 1e-4
+
+
+def test_short_memory_makes_smaller_batches(tokenizer, tiny_models, monkeypatch):
+    model = tiny_models["llama"]
+    scorer = Scorer(model, tokenizer, name="llama")
+    wanted = scorer.states([1, 2]).read(TEXTS).values
+    forward = model.base_model.layers[0].forward
+    refused = []
+
+    def short(states, *args, **kwargs):
+        if states.shape[0] * states.shape[1] > 40:
+            refused.append(states.shape)
+            raise torch.OutOfMemoryError
+        return forward(states, *args, **kwargs)
+
+    scorer = Scorer(model, tokenizer, name="llama", batch_tokens=120)
+    monkeypatch.setattr(model.base_model.layers[0], "forward", short)
+    texts = [*TEXTS, *(f"{number} {TEXTS[0]}" for number in range(30))]
+    found = scorer.states([1, 2]).read(texts).values
+    assert refused
+    assert relative_error(found[: len(TEXTS)], wanted) < 1e-4
+
+
+def test_a_model_in_training_stays_in_training(tokenizer):
+    model = random_model("gpt2", len(tokenizer), resid_pdrop=0.5).train()
+    reader = Scorer(model, tokenizer, name="gpt2").states([1])
+    np.testing.assert_array_equal(reader.read(TEXTS).values, reader.read(TEXTS).values)
+    assert model.training
+    assert not any(module._forward_hooks or module._forward_pre_hooks for module in model.modules())
+
+
+def test_texts_that_cannot_be_taken_have_reasons(tokenizer, tiny_models):
+    model = tiny_models["gpt2"]
+    scorer = Scorer(model, tokenizer, name="gpt2", bos=False)
+    long = "Japan " * (scorer.max_tokens or 0)
+    states = scorer.states([1]).read(["Tokyo", "half a \ud800", "", long])
+    assert sorted(states.reasons) == [1, 2, 3]
+    assert "no Unicode" in states.reasons[1]
+    assert "empty" in states.reasons[2]
+    assert f"more than the {scorer.max_tokens}" in states.reasons[3]
+    assert np.isnan(states.values[1:]).all()
+    assert np.isfinite(states.values[0]).all()
+
+
+@pytest.mark.parametrize("layers", [[], [-1], [99]])
+def test_layers_that_there_are_not(layers, tokenizer, tiny_models):
+    with pytest.raises(ArgumentError, match="numbers from 0 to"):
+        Scorer(tiny_models["gpt2"], tokenizer, name="gpt2").states(layers)
+
+
+def test_broken_weights_are_told(tokenizer):
+    model = random_model("gpt2", len(tokenizer))
+    reader = Scorer(model, tokenizer, name="gpt2").states([1])
+    with torch.no_grad():
+        model.base_model.h[0].mlp.c_fc.weight[0, 0] = torch.nan
+    with pytest.raises(KgprobeError, match="not numbers"):
+        reader.read(TEXTS)
