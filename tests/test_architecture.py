@@ -21,6 +21,7 @@ ORDER = [
     "datasets",
     "beliefs",
     "asking",
+    "judge",
     "analysis",
     "baselines",
     "studies",

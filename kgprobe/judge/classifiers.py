@@ -1,0 +1,197 @@
+"""What tells a model's answer from a hidden state: a linear probe, and the network of the paper.
+
+Both give probabilities of the three answers, in the order of :data:`ANSWERS`. An answer that no statement had in
+training gets none.
+"""
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, fields
+from typing import Any, ClassVar, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kgprobe.judge.answers import ANSWERS
+from kgprobe.options import option
+
+Floats = NDArray[np.float32]
+Doubles = NDArray[np.float64]
+Integers = NDArray[np.int64]
+
+_EPSILON = 1e-5
+
+
+class Classifier(Protocol):
+    """Gives the probabilities of answers.
+
+    Attributes:
+        kind: its name.
+    """
+
+    kind: ClassVar[str]
+
+    def probabilities(self, states: Floats) -> Doubles:
+        """Of each answer, for states of shape (statements, size): shape (statements, 3), rows of sum 1."""
+
+    def tensors(self) -> dict[str, Floats]:
+        """What it consists of, to be kept in a file."""
+
+
+@dataclass(frozen=True, slots=True)
+class LinearProbe:
+    """Logistic regression over standardised states.
+
+    Attributes:
+        mean, scale: of each dimension, shape (size,).
+        weights, bias: shapes (3, size), (3,); -inf as bias of an answer that was never seen.
+    """
+
+    kind: ClassVar[str] = "linear"
+
+    mean: Floats
+    scale: Floats
+    weights: Floats
+    bias: Floats
+
+    def probabilities(self, states: Floats) -> Doubles:
+        """As :meth:`Classifier.probabilities`."""
+        return softmax((states - self.mean) / self.scale @ self.weights.T + self.bias)
+
+    def tensors(self) -> dict[str, Floats]:
+        """As :meth:`Classifier.tensors`."""
+        return _tensors(self)
+
+
+@dataclass(frozen=True, slots=True)
+class Network:
+    """A layer norm and a feed-forward network of two layers with a ReLU between them (section 3.2 of the paper).
+
+    Attributes:
+        norm_weight, norm_bias: of the layer norm, shape (size,).
+        first_weight, first_bias: shapes (width, size), (width,).
+        second_weight, second_bias: shapes (3, width), (3,).
+    """
+
+    kind: ClassVar[str] = "network"
+
+    norm_weight: Floats
+    norm_bias: Floats
+    first_weight: Floats
+    first_bias: Floats
+    second_weight: Floats
+    second_bias: Floats
+
+    def probabilities(self, states: Floats) -> Doubles:
+        """As :meth:`Classifier.probabilities`."""
+        centred = states - states.mean(axis=1, keepdims=True)
+        normal = centred / np.sqrt(centred.var(axis=1, keepdims=True) + _EPSILON)
+        inner = np.maximum((normal * self.norm_weight + self.norm_bias) @ self.first_weight.T + self.first_bias, 0)
+        return softmax(inner @ self.second_weight.T + self.second_bias)
+
+    def tensors(self) -> dict[str, Floats]:
+        """As :meth:`Classifier.tensors`."""
+        return _tensors(self)
+
+
+KINDS: Mapping[str, type[LinearProbe] | type[Network]] = {one.kind: one for one in (LinearProbe, Network)}
+
+
+def softmax(values: NDArray[np.floating]) -> Doubles:
+    """Rows of sum 1; -inf becomes 0."""
+    values = values.astype(np.float64)
+    powers = np.exp(values - values.max(axis=1, keepdims=True))
+    result: Doubles = powers / powers.sum(axis=1, keepdims=True)
+    return result
+
+
+def fit_linear_probe(states: Floats, answers: Integers, *, strength: float) -> LinearProbe:
+    """Logistic regression by maximum likelihood with an L2 penalty (scikit-learn's, multinomial).
+
+    Args:
+        states: shape (statements, size).
+        answers: numbers of :data:`ANSWERS`, shape (statements,), of two at least.
+        strength: the inverse of the penalty's, scikit-learn's ``C``, for standardised states.
+    """
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.preprocessing import StandardScaler
+
+    scaler = StandardScaler().fit(states)
+    model = LogisticRegression(C=strength, max_iter=1000, tol=1e-4).fit(scaler.transform(states), answers)
+    weights = np.zeros((len(ANSWERS), states.shape[1]), dtype=np.float32)
+    bias = np.full(len(ANSWERS), -np.inf, dtype=np.float32)
+    if len(model.classes_) == 2:
+        # Of two, scikit-learn keeps the second one's alone.
+        weights[model.classes_[1]] = model.coef_[0]
+        bias[model.classes_] = 0.0, model.intercept_[0]
+    else:
+        weights[model.classes_] = model.coef_
+        bias[model.classes_] = model.intercept_
+    return LinearProbe(
+        scaler.mean_.astype(np.float32), scaler.scale_.astype(np.float32), weights, bias.astype(np.float32)
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class NetworkOptions:
+    """How the network is made; the defaults are the paper's (section 4) but for the width, of which it says nothing."""
+
+    width: int = option(256, "Units of the network's inner layer.", minimum=1)
+    epochs: int = option(100, "How often the network sees each statement.", minimum=1)
+    rate: float = option(1e-4, "How far a step of its training goes (Adam).", minimum=0.0)
+    batch: int = option(8, "Statements that such a step is about.", minimum=1)
+
+
+def fit_network(states: Floats, answers: Integers, options: NetworkOptions, *, seed: int) -> Network:
+    """The network by gradient descent: Adam on the cross-entropy.
+
+    Cost: epochs × statements / batch steps of some 0.2 ms.
+
+    Args:
+        states, answers: as of :func:`fit_linear_probe`.
+        options: how it is made.
+        seed: the order of statements, and what weights begin as.
+    """
+    import torch
+    from torch import nn
+
+    generator = torch.Generator().manual_seed(seed)
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        size = states.shape[1]
+        net = nn.Sequential(
+            nn.LayerNorm(size, eps=_EPSILON),
+            nn.Linear(size, options.width),
+            nn.ReLU(),
+            nn.Linear(options.width, len(ANSWERS)),
+        )
+    inputs, targets = torch.from_numpy(states), torch.from_numpy(answers)
+    optimizer = torch.optim.Adam(net.parameters(), lr=options.rate, fused=True)
+    with _one_thread():
+        for _ in range(options.epochs):
+            for places in torch.split(torch.randperm(len(inputs), generator=generator), options.batch):
+                optimizer.zero_grad()
+                loss: Any = nn.functional.cross_entropy(net(inputs[places]), targets[places])
+                loss.backward()
+                optimizer.step()
+    values = [parameter.detach().numpy().astype(np.float32) for parameter in net.parameters()]
+    unseen = np.setdiff1d(np.arange(len(ANSWERS)), answers)
+    values[-1][unseen] = -np.inf
+    return Network(*values)
+
+
+@contextmanager
+def _one_thread() -> Iterator[None]:
+    """Steps are so short that a second thread would wait for the first one, and keep others from working."""
+    import torch
+
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(threads)
+
+
+def _tensors(classifier: "LinearProbe | Network") -> dict[str, Floats]:
+    return {one.name: getattr(classifier, one.name) for one in fields(classifier)}

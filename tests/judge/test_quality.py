@@ -1,0 +1,57 @@
+"""Figures of a judge against scikit-learn's, and by hand."""
+
+import numpy as np
+import pytest
+from hypothesis import given as cases
+from hypothesis import strategies as st
+from sklearn import metrics
+
+from kgprobe.judge.quality import quality_of
+
+
+def test_by_hand():
+    given = np.array([0, 0, 0, 1, 1, 2])
+    told = np.array([0, 0, 1, 1, 0, 0])
+    probabilities = np.full((6, 3), 0.1)
+    probabilities[np.arange(6), told] = 0.8
+    quality = quality_of(given, probabilities)
+    assert quality.confusion == ((2, 1, 0), (1, 1, 0), (1, 0, 0))
+    assert quality.accuracy.value == 0.5
+    true, false, unknown = quality.answers
+    assert (true.precision, true.recall) == (0.5, 2 / 3)
+    assert true.f1 == pytest.approx(4 / 7)
+    assert (false.precision, false.recall, false.f1) == (0.5, 0.5, 0.5)
+    assert (unknown.precision, unknown.recall, unknown.f1) == (None, 0.0, None)
+    assert quality.macro_f1 == pytest.approx((4 / 7 + 0.5 + 0) / 3)
+    assert quality.log_loss == pytest.approx(-(3 * np.log(0.8) + 3 * np.log(0.1)) / 6)
+    (only,) = quality.reliability
+    assert (only.low, only.high, only.count, only.right) == (0.8, 0.9, 6, 0.5)
+    assert quality.calibration_error == pytest.approx(0.3)
+
+
+@cases(st.integers(2, 40), st.integers(0, 1000))
+def test_against_scikit_learn(count, seed):
+    random = np.random.default_rng(seed)
+    given = random.integers(0, 3, count)
+    probabilities = random.dirichlet([1, 1, 1], count)
+    told = probabilities.argmax(axis=1)
+    quality = quality_of(given, probabilities)
+    assert quality.accuracy.value == pytest.approx(metrics.accuracy_score(given, told))
+    np.testing.assert_array_equal(quality.confusion, metrics.confusion_matrix(given, told, labels=[0, 1, 2]))
+    assert quality.log_loss == pytest.approx(metrics.log_loss(given, probabilities, labels=[0, 1, 2]), abs=1e-5)
+    present = sorted(set(given.tolist()))
+    wanted = metrics.f1_score(given, told, labels=present, average="macro", zero_division=0)
+    assert quality.macro_f1 == pytest.approx(wanted)
+    for number, one in enumerate(quality.answers):
+        kinds = given == number
+        if 0 < kinds.sum() < count:
+            assert one.auroc == pytest.approx(metrics.roc_auc_score(kinds, probabilities[:, number]))
+        else:
+            assert one.auroc is None
+
+
+def test_only_one_answer_was_ever_given():
+    quality = quality_of(np.zeros(4, dtype=np.int64), np.tile([0.2, 0.7, 0.1], (4, 1)))
+    assert quality.accuracy.value == 0
+    assert quality.auroc is None
+    assert quality.macro_f1 == 0
