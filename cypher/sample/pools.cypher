@@ -1,5 +1,6 @@
 // From where each fact's distractors can come: the types of its object, or its relation where the object has no type.
-// $rows: [{subject, fact}] -> fact, types: [{id, size}], relation: {id, size}, total: how many numbers entities have got
+// $rows: [{subject, fact}] -> fact, types: [{id, size}], datatype: of a literal, else empty, relation: {id, size},
+//   total: how many numbers entities have got
 MATCH (counter:Counter {id: 'entities'})
 WITH counter.next AS total
 UNWIND $rows AS row
@@ -7,5 +8,6 @@ MATCH (subject:Entity {id: row.subject})-[fact:FACT {id: row.fact}]->(object:Ent
 USING INDEX SEEK subject:Entity(id)
 MATCH (relation:Relation {id: fact.relation})
 OPTIONAL MATCH (object)-[:INSTANCE_OF]->(type:Type)
-WITH total, fact, relation, collect(CASE WHEN type IS NULL THEN NULL ELSE {id: type.id, size: type.size} END) AS types
-RETURN fact.id AS fact, types, {id: relation.id, size: relation.size} AS relation, total
+WITH total, fact, relation, coalesce(object.datatype, '') AS datatype,
+     collect(CASE WHEN type IS NULL THEN NULL ELSE {id: type.id, size: type.size} END) AS types
+RETURN fact.id AS fact, types, datatype, {id: relation.id, size: relation.size} AS relation, total

@@ -109,11 +109,12 @@ class RandomDistractors:
     def retrieve(self, keys: Sequence[FactKey], count: int, seed: Sequence[int]) -> list[list[Distractor]]:
         """Distinct random distractors of each fact, uniform over its Ω(f), in random order; see :class:`Retriever`."""
         rows = self._graph.read("sample/pools", rows=[key._asdict() for key in keys])
-        pools = {row["fact"]: _pool(row) for row in rows}
+        pools = {row["fact"]: object_pool(row) for row in rows}
         return self._draws.draw(keys, pools, count, seed, lambda rows: admissible(self._graph, rows))
 
 
-def _pool(row: Row) -> Pool:
+def object_pool(row: Row) -> Pool:
+    """Entities of the object's types, or else objects of its relation; from a row of ``sample/pools``."""
     if not row["types"]:
         return Pool((("sample/objects", row["relation"]["id"]),), row["relation"]["size"], row["total"])
     lists = tuple(("sample/members", type_["id"]) for type_ in row["types"])

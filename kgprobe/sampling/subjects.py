@@ -29,7 +29,7 @@ def other_subjects(graph: Graph, keys: Sequence[FactKey], count: int, seed: Sequ
         one list a fact, in the order of the keys; shorter than ``count`` where the graph has no more with a name.
     """
     rows = graph.read("sample/subject_pools", rows=[key._asdict() for key in keys])
-    pools = {row["fact"]: _pool(row) for row in rows}
+    pools = {row["fact"]: subject_pool(row) for row in rows}
 
     def named(asked: Sequence[tuple[FactKey, Sequence[int]]]) -> list[dict[int, str]]:
         tried = [{**key._asdict(), "numbers": list(numbers)} for key, numbers in asked]
@@ -39,7 +39,8 @@ def other_subjects(graph: Graph, keys: Sequence[FactKey], count: int, seed: Sequ
     return PoolDraws(graph).draw(keys, pools, count, [*seed, SUBJECTS], named)
 
 
-def _pool(row: Row) -> Pool:
+def subject_pool(row: Row) -> Pool:
+    """Entities of the subject's types, or else subjects of its relation; from a row of ``sample/subject_pools``."""
     if not row["types"]:
         # They are found at the relation's objects, where no number says how many there are: all are listed.
         return Pool((("sample/subjects", row["relation"]),), 0, row["total"])

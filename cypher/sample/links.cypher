@@ -1,0 +1,9 @@
+// To what the entities with these numbers are linked, by which relations; of those that have one of the types, if any are given.
+// $rows: [{kind, types: [id], numbers}] -> kind, number, links: [{relation, types: of the object, datatype: its, or empty}]
+UNWIND $rows AS row
+UNWIND row.numbers AS number
+MATCH (member:Entity {number: number})-[fact:FACT]->(object:Entity)
+WHERE size(row.types) = 0 OR any(type IN coalesce(member.types, []) WHERE type IN row.types)
+RETURN row.kind AS kind, number,
+       collect(DISTINCT {relation: fact.relation, types: coalesce(object.types, []), datatype: coalesce(object.datatype, '')})
+         AS links

@@ -1,0 +1,21 @@
+// Which of the entities with these numbers can stand in the place of another: they have a label, no name in common with it, and
+// are neither it nor what stands at the other end; a literal stands in the place of literals alone.
+// They are like it, unless $any_type: they share a type with it; where it has none, a literal has its datatype, and an object of
+// a relation is one of the relation, too.
+// $any_type: whether, $rows: [{fact, replaced, other: ids of the entity and of the one at the other end, names: of the entity,
+//   relation: id for an object, null for a subject, numbers}] -> fact, number, id, label, aliases
+UNWIND $rows AS row
+MATCH (replaced:Entity {id: row.replaced})
+USING INDEX SEEK replaced:Entity(id)
+WITH row, coalesce(replaced.types, []) AS types, coalesce(replaced.datatype, '') AS kind
+UNWIND row.numbers AS number
+MATCH (entity:Entity {number: number})
+WHERE entity.label <> '' AND entity.id <> row.replaced AND entity.id <> row.other
+  AND NOT entity.label IN row.names AND none(name IN coalesce(entity.aliases, []) WHERE name IN row.names)
+  AND (entity.datatype IS NULL) = (kind = '')
+  AND ($any_type OR any(type IN coalesce(entity.types, []) WHERE type IN types)
+       OR (size(types) = 0 AND coalesce(entity.datatype, '') = kind))
+OPTIONAL MATCH (entity)-[:OBJECT_OF]->(relation:Relation {id: row.relation})
+WITH row, number, types, entity, relation
+WHERE $any_type OR size(types) > 0 OR row.relation IS NULL OR relation IS NOT NULL
+RETURN row.fact AS fact, number, entity.id AS id, entity.label AS label, coalesce(entity.aliases, []) AS aliases
