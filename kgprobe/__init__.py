@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from kgprobe.library.rounds import forget_run, open_run, resume_rounds, run_rounds, runs
     from kgprobe.library.samples import sample_distractors, sample_facts, sample_negatives, sample_questions
     from kgprobe.library.sampling_study import study_sampling
+    from kgprobe.library.statement_samples import sample_statements
     from kgprobe.library.studies import study_distractors, study_sentences, study_sizes, study_strategies
     from kgprobe.library.templates import check_templates, convert_patterns, list_templates, write_templates
     from kgprobe.library.training import TrainerCallback
@@ -92,6 +93,7 @@ _DOOR = {
         "sample_questions",
     ),
     "kgprobe.library.sampling_study": ("study_sampling",),
+    "kgprobe.library.statement_samples": ("sample_statements",),
     "kgprobe.library.studies": (
         "study_distractors",
         "study_sentences",
@@ -140,6 +142,7 @@ __all__ = [  # noqa: RUF022 (as one meets them)
     "sample_distractors",
     "sample_negatives",
     "sample_questions",
+    "sample_statements",
     "list_templates",
     "check_templates",
     "write_templates",

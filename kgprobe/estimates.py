@@ -58,6 +58,23 @@ def share(count: int, total: int) -> Share:
     return Share(count / total, float(interval.low), float(interval.high))
 
 
+def mean_share(values: Sequence[float]) -> Share:
+    """The mean of numbers in [0, 1], at least one, with Wilson's interval: of a share, if all are 0 or 1.
+
+    Numbers between vary less than 0 and 1 with the same mean, so for these the interval is a little too wide.
+
+    >>> print(mean_share([1, 0.5, 1, 0.5]))
+    75% [30, 95]
+    """
+    from scipy import stats
+
+    total, mean = len(values), math.fsum(values) / len(values)
+    z = float(stats.norm.ppf((1 + CONFIDENCE) / 2))
+    middle = (mean + z**2 / (2 * total)) / (1 + z**2 / total)
+    reach = z / (1 + z**2 / total) * math.sqrt(mean * (1 - mean) / total + z**2 / (4 * total**2))
+    return Share(mean, max(0.0, min(mean, middle - reach)), min(1.0, max(mean, middle + reach)))
+
+
 def more_than_half(chances: Sequence[float]) -> float:
     """How probably more than half of independent attempts succeed, each with a probability of its own.
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
-from kgprobe.estimates import more_than_half, share
+from kgprobe.estimates import mean_share, more_than_half, share
 
 
 @given(some.lists(some.floats(0, 1), max_size=7))
@@ -32,6 +32,15 @@ def test_a_share_has_wilsons_interval(total: int, data: some.DataObject) -> None
     assert found.low == pytest.approx(max(0, middle - half), abs=1e-9)
     assert found.high == pytest.approx(min(1, middle + half), abs=1e-9)
     assert 0 <= found.low <= found.value <= found.high <= 1
+
+
+@given(some.lists(some.floats(0, 1), min_size=1, max_size=40), some.lists(some.booleans(), min_size=1, max_size=40))
+def test_a_mean_of_shares_has_the_interval_of_a_share(values: list[float], hits: list[bool]) -> None:
+    found, expected = mean_share(list(map(float, hits))), share(sum(hits), len(hits))
+    assert (found.value, found.low, found.high) == pytest.approx((expected.value, expected.low, expected.high))
+    between = mean_share(values)
+    assert 0 <= between.low <= between.value <= between.high <= 1
+    assert between.value == pytest.approx(sum(values) / len(values))
 
 
 @given(some.integers(1, 400), some.data())

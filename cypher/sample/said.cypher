@@ -1,9 +1,9 @@
-// Which statements the graph makes, at any time: of their own object, or of another one that shares a name with it. Walks the facts
-// of each subject.
-// $rows: [{index, subject, relation, object, names: the object's}] -> index
+// Which of these statements the graph makes, at any time, by any of their relations: of their own object, or of another one that
+// shares a name with it. Walks the facts of each subject.
+// $rows: [{index, subject, relations: ids, object, names: the object's}] -> index
 UNWIND $rows AS row
 MATCH (subject:Entity {id: row.subject})-[fact:FACT]->(known:Entity)
 USING INDEX SEEK subject:Entity(id)
-WHERE fact.relation = row.relation
+WHERE fact.relation IN row.relations
   AND (known.id = row.object OR known.label IN row.names OR any(name IN coalesce(known.aliases, []) WHERE name IN row.names))
 RETURN DISTINCT row.index AS index

@@ -21,6 +21,7 @@ from kgprobe.cli.running import open_asked, open_models
 from kgprobe.options import options_of
 from kgprobe.probes.distractors import DistractorOptions
 from kgprobe.probes.questions import QuestionOptions
+from kgprobe.probes.statements import NegativeOptions
 from kgprobe.progress import waiting
 
 if TYPE_CHECKING:
@@ -79,22 +80,28 @@ def distractors(facts: tuple[str, ...], model: str | None, given: dict[str, Any]
 @sample.command(cls=OptionsFirst)
 @facts_named
 @_limit_option("How many to draw.")
+@given_options(("Negatives of statements", NegativeOptions))
 @common_options
-def negatives(facts: tuple[str, ...], limit: int, common: Common) -> None:
+def negatives(facts: tuple[str, ...], limit: int, given: dict[str, Any], common: Common) -> None:
     """What may stand in the fact's place in a yes/no question to which no is right, drawn at random.
 
     Each is an object of the same relation elsewhere, so that its kind does not give it away. Where it was right
     before, it is said until when.
 
+    With --replace or --any-type: the false statements that would be judged beside the fact's own.
+
     \b
     kgprobe sample negatives --fact "France capital Paris"
     kgprobe sample negatives --fact "Germany | capital | Berlin" --limit 50
+    kgprobe sample negatives --fact "France capital Paris" --replace any
     """  # noqa: D301
     from kgprobe.library.samples import sample_negatives
+    from kgprobe.library.statement_samples import sample_statements
     from kgprobe.servers.opening import open_graph
 
+    draw = sample_statements if given else sample_negatives
     with open_graph(common.graph, ask_password=ask_password) as graph, waiting("Choosing negatives"):
-        result = sample_negatives(graph, facts, limit, seed=common.seed, as_of=common.as_of)
+        result = draw(graph, facts, limit, seed=common.seed, as_of=common.as_of, **given)
     show_look(result, common.as_json)
 
 

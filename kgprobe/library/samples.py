@@ -70,7 +70,9 @@ def sample_facts(
     askable = askable_facts(graph, list(askable_relations(graph, wanted=relations)), day)
     drawn = draw_facts(askable, limit, seed)
     facts = describe_facts(graph, [drawn[position] for position in range(len(drawn))])
-    return FactSample(_named(graph, facts), len(askable), notes=(f"{len(askable):,} facts can be asked at {day}.",))
+    return FactSample(
+        named_facts(graph, facts), len(askable), notes=(f"{len(askable):,} facts can be asked at {day}.",)
+    )
 
 
 def sample_distractors(
@@ -142,7 +144,7 @@ def sample_distractors(
     if kind.asks_model:
         items = ClozeItems(graph, day, sentences=options.sentences).of(keys, [seed])
         silent = [item for item in items if item.reason]
-        named = _named(graph, [item.fact for item in silent])
+        named = named_facts(graph, [item.fact for item in silent])
         notes += [
             f"{one.title} cannot be put in a sentence: {item.reason}." for one, item in zip(named, silent, strict=True)
         ]
@@ -158,7 +160,9 @@ def sample_distractors(
     rivals = chooser.rivals(asked, options.distractors, [seed])
     chosen = [
         FactDistractors(named, one.distractors, cloze.prompt if kind.asks_model else None, one.certified, one.reason)
-        for named, (_, clozes), lists in zip(_named(graph, [fact for fact, _ in asked]), asked, rivals, strict=True)
+        for named, (_, clozes), lists in zip(
+            named_facts(graph, [fact for fact, _ in asked]), asked, rivals, strict=True
+        )
         for cloze, one in zip(clozes, lists, strict=True)
     ]
     notes += [note for each in chosen for note in _unusual(graph, each, options.distractors)]
@@ -216,7 +220,7 @@ def sample_negatives(
     drawn = Negatives(graph, day).draw(keys, limit, [seed])
     against = [
         FactNegatives(named, _elsewhere(graph, named.fact, negatives))
-        for named, negatives in zip(_named(graph, describe_facts(graph, keys)), drawn, strict=True)
+        for named, negatives in zip(named_facts(graph, describe_facts(graph, keys)), drawn, strict=True)
     ]
     notes = [
         f"{each.named.title}: {len(each.negatives):,} hard negatives, not {limit:,}: there are no more."
@@ -269,10 +273,11 @@ def sample_questions(
     day, seed = as_of_day(as_of), whole_number("seed", seed, 0)
     items = QuestionItems(graph, day, difficulty=difficulty, with_alias=with_alias)
     questions = items.of(find_facts(graph, facts, day), [seed])
-    named = _named(graph, [question.fact for question in questions])
+    named = named_facts(graph, [question.fact for question in questions])
     return QuestionSample([NamedQuestion(fact, question) for fact, question in zip(named, questions, strict=True)])
 
 
-def _named(graph: Graph, facts: Sequence[AskedFact]) -> list[NamedFact]:
+def named_facts(graph: Graph, facts: Sequence[AskedFact]) -> list[NamedFact]:
+    """The facts with the names of their relations."""
     labels: dict[str, str] = {row["id"]: row["label"] or row["id"] for row in graph.read("sample/relations")}
     return [NamedFact(fact, labels[fact.relation]) for fact in facts]

@@ -1,12 +1,12 @@
 """Negatives of facts: a fact with another subject, relation or object, which the graph has at no time.
 
 Section 3 of the paper on evaluating with large graphs; docs/methods.md, 4. Candidates are drawn as distractors are, and
-turned down where the graph says the same: of both ends at any time, or of an entity that shares a name with one of
-them, since a statement has names alone. Namesakes of the subject are looked for among the facts that end in the
-object, unless that has more than ``NAMESAKES_DEGREE`` facts.
+turned down where the graph says the same: of both ends at any time, of an entity that shares a name with one of them,
+or by another relation in the same words, since a statement has words alone. Namesakes of the subject are looked for
+among the facts that end in the object, unless that has more than ``NAMESAKES_DEGREE`` facts.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -62,22 +62,29 @@ class FalseFacts:
     """Draws negatives of one graph's facts; remembers the members of kinds, and the relations between kinds."""
 
     def __init__(
-        self, graph: Graph, relations: Mapping[str, str], *, replace: str = OBJECT, keep_type: bool = True
+        self,
+        graph: Graph,
+        words: Mapping[str, Collection[str]],
+        relations: Collection[str],
+        *,
+        replace: str = OBJECT,
+        any_type: bool = False,
     ) -> None:
         """Draw from this graph.
 
         Args:
-            relations: labels, by id, of those that may stand in the place of another.
+            words: what says each relation, by id: relations that share some say the same.
+            relations: ids of those that may stand in the place of another.
             replace: one of ``REPLACED``; with ``any`` each negative has a place of its own, drawn at random.
-            keep_type: an entity is replaced by one that shares a type with it (without a type: by another subject, or
-                object of the same datatype, of the relation), a relation by one that the graph has between entities
-                of such kinds. Otherwise by any entity or relation; a literal by a literal.
+            any_type: whether any entity (in place of a literal: any literal) or relation may stand there. Otherwise an
+                entity is replaced by one that shares a type with it (without a type: by another subject, or object of
+                the same datatype, of the relation), a relation by one that the graph has between such entities.
         """
         self._graph = graph
-        self._relations = relations
         self._order = sorted(relations)
+        self._alike = _that_say_the_same(words)
         self._places = ENDS if replace == "any" else (replace,)
-        self._keep_type = keep_type
+        self._any_type = any_type
         self._draws = PoolDraws(graph)
         self._linked = LinkedRelations(graph)
 
@@ -124,7 +131,7 @@ class FalseFacts:
         def test(tried: _Tried) -> list[dict[int, FalseFact]]:
             return self._false(tried, self._with_entities(place, by_key, tried))
 
-        if self._keep_type:
+        if not self._any_type:
             pool_of = object_pool if place == OBJECT else subject_pool
             pools = {fact: pool_of(row) for fact, row in rows.items()}
             return self._draws.draw([fact.key for fact in facts], pools, count, seed, test)
@@ -140,7 +147,7 @@ class FalseFacts:
     ) -> list[list[FalseFact]]:
         by_key = {fact.key: fact for fact in facts}
         possible = [set(self._order) for _ in facts]
-        if self._keep_type:
+        if not self._any_type:
             links = self._linked.links([subject_pool(subjects[fact.key.fact]) for fact in facts])
             for fact, relations, its in zip(facts, possible, links, strict=True):
                 row = objects[fact.key.fact]
@@ -148,9 +155,7 @@ class FalseFacts:
                 relations &= {link.relation for link in its if link.leads_to(types, row["datatype"])}
         draws: list[Draw[FalseFact]] = []
         for fact, relations in zip(facts, possible, strict=True):
-            # Two relations of one name would say the same.
-            own = self._relations.get(fact.relation) or None
-            others = {each for each in relations if each != fact.relation and self._relations[each] != own}
+            others = relations - self._alike.get(fact.relation, {fact.relation})
             numbers = [number for number, relation in enumerate(self._order) if relation in others]
             draws.append(Draw.of_members(fact.key, np.array(numbers, dtype=np.int64), seed))
         return _drawn(draws, count, lambda tried: self._false(tried, self._with_relations(by_key, tried)))
@@ -175,7 +180,7 @@ class FalseFacts:
             )
         found = []
         by_fact = {key.fact: facts[key] for key, _ in tried}
-        for row in self._graph.read("sample/replacements", rows=asked, any_type=not self._keep_type):
+        for row in self._graph.read("sample/replacements", rows=asked, any_type=self._any_type):
             fact, names = by_fact[row["fact"]], _names(row["label"], row["aliases"])
             if not row["label"].strip():
                 continue
@@ -215,7 +220,7 @@ class FalseFacts:
             {
                 "index": index,
                 "subject": candidate.fact.subject,
-                "relation": candidate.fact.relation,
+                "relations": sorted(self._alike.get(candidate.fact.relation, {candidate.fact.relation})),
                 "object": candidate.fact.object,
                 "names": candidate.object_names,
             }
@@ -243,6 +248,15 @@ class FalseFacts:
 
 # Facts, each with the numbers that are tried for it.
 _Tried: TypeAlias = Sequence[tuple[FactKey, Sequence[int]]]
+
+
+def _that_say_the_same(relations: Mapping[str, Collection[str]]) -> dict[str, set[str]]:
+    """By relation all that share words with it, itself among them."""
+    by_words: dict[str, set[str]] = {}
+    for relation, words in relations.items():
+        for said in words:
+            by_words.setdefault(said, set()).add(relation)
+    return {relation: {relation}.union(*(by_words[said] for said in words)) for relation, words in relations.items()}
 
 
 def _changed(fact: AskedFact, replaced: str, **other: str) -> FalseFact:

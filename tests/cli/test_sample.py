@@ -87,6 +87,30 @@ def test_negatives_are_drawn(home: dict[str, str]) -> None:
     assert "until 2025-01-20" in shown
 
 
+def test_negatives_of_statements_are_drawn(home: dict[str, str]) -> None:
+    options = ("sample", "negatives", *PARIS, "--replace", "any", "--limit", "6")
+    found = rows(run(*options, "--json", **home))
+    assert len(found) == 6
+    assert {row["statement"] for row in found} <= {"The capital of France is Paris.", "Paris is the capital of France."}
+    for row in found:
+        true = (row["subject"], row["relation"], row["object"])
+        false = (row["false_subject"], row["false_relation"], row["false_object"])
+        ends = ("subject", "relation", "object")
+        assert [end for end, one, other in zip(ends, true, false, strict=True) if one != other] == [row["replaced"]]
+    shown = run(*options, **home, COLUMNS="200")
+    assert "France · capital · Paris: " in shown.stdout
+    assert str(found[0]["false_statement"]) in shown.stdout
+    few = run(*options[:4], "--replace", "relation", *PARIS[2:], "--limit", "900", "--json", **home)
+    assert "cannot be asked: the graph has nothing that makes it false in place of its relation." in few.stderr
+    many = run(*options[:4], "--replace", "relation", "--any-type", *PARIS[2:], "--limit", "900", "--json", **home)
+    assert f"{len(rows(many))} negatives, not 900: there are no more." in many.stderr
+    kinds = {
+        row["false_object"]
+        for row in rows(run(*options[:4], *PARIS[2:], "--any-type", "--limit", "900", "--json", **home))
+    }
+    assert "Q46" in kinds
+
+
 def test_questions_are_shown_with_what_is_right(home: dict[str, str]) -> None:
     past = ("--fact", "Q30 P35 Q6279", "--as-of", "2025-12")
     shown = run("sample", "questions", *PARIS, *past, **home, COLUMNS="200").stdout
@@ -104,6 +128,7 @@ def test_questions_are_shown_with_what_is_right(home: dict[str, str]) -> None:
     ("arguments", "said"),
     [
         (("distractors", "--fact", "Q142 P36 Q64"), "As capital, France (Q142) has Paris (Q90)."),
+        (("negatives", *PARIS, "--replace", "verb"), "relation"),
         (("negatives", "--fact", "Frnace capital Paris"), "No entity is called 'Frnace'; close to it: France (Q142)"),
         (("questions", "--fact", "France | captial | Paris"), "No relation is called 'captial'; close to it: capital"),
         (("distractors", *PARIS, "--strategy", "exact-optimal"), "Error: --model is missing: exact-optimal looks"),

@@ -21,6 +21,7 @@ CALLS: dict[str, Call] = {
     "sample_distractors": lambda graph, model, **given: kgprobe.sample_distractors(graph, **{"facts": FACT, **given}),
     "sample_negatives": lambda graph, model, **given: kgprobe.sample_negatives(graph, FACT, **given),
     "sample_questions": lambda graph, model, **given: kgprobe.sample_questions(graph, FACT, **given),
+    "sample_statements": lambda graph, model, **given: kgprobe.sample_statements(graph, FACT, **given),
     "study_strategies": lambda graph, model, **given: kgprobe.study_strategies(graph, model, **given),
     "study_sampling": lambda graph, model, **given: kgprobe.study_sampling(**given),
     "write_templates": lambda graph, model, **given: kgprobe.write_templates(graph, from_label=True, **given),
@@ -34,7 +35,7 @@ TAKES = {
     "strategies": ["study_strategies"],
     "facts": ["measure", "sample_distractors", "study_strategies"],
     "steps": ["neighbourhood"],
-    "limit": ["measure", "study_strategies", "sample_facts", "sample_negatives", "neighbourhood"],
+    "limit": ["measure", "study_strategies", "sample_facts", "sample_negatives", "sample_statements", "neighbourhood"],
     "keep": ["write_templates"],
 }
 WRONG: dict[str, list[Any]] = {

@@ -27,6 +27,7 @@ ASKED: dict[str, dict[str, Any]] = {
     "examples": {"examples": 2, "choices": 3},
     "questions": {"answer_tokens": 2},
     "choices": {"max_choices": 300},
+    "statements": {"replace": "any"},
 }
 
 

@@ -167,6 +167,7 @@ CALLS: Sequence[tuple[Callable[..., Look], dict[str, Any]]] = (
     (kgprobe.sample_distractors, {}),
     (kgprobe.sample_negatives, {}),
     (kgprobe.sample_questions, {}),
+    (kgprobe.sample_statements, {"replace": "any"}),
 )
 
 

@@ -162,6 +162,8 @@ def values_of(hint: Any) -> some.SearchStrategy[Any]:
         return some.builds(hint, **{field.name: values_of(hints[field.name]) for field in msgspec.structs.fields(hint)})
     if origin is tuple and arguments[-1] is Ellipsis:
         return some.lists(values_of(arguments[0]), max_size=3).map(tuple)
+    if origin is tuple:
+        return some.tuples(*map(values_of, arguments))
     if origin is np.ndarray:
         # Log-probabilities: there may be none at all.
         return some.lists(some.just(-np.inf) | some.floats(-1e9, 0), max_size=4).map(np.array)

@@ -1,0 +1,98 @@
+"""What a judgement of a fact's statement and of its negatives showed: every answer's probability."""
+
+from collections.abc import Mapping
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from kgprobe.probes.confidence import normalized
+from kgprobe.probes.statements.metrics import JUDGEMENTS, TRUE, UNKNOWN, metrics_of
+
+Floats = NDArray[np.float64]
+
+
+class Statement(msgspec.Struct, frozen=True, eq=False):
+    """A statement that the model was to judge.
+
+    Attributes:
+        log_probabilities: natural logarithms of the answers' probabilities: true, false, unknown. Shape (3,).
+    """
+
+    text: str
+    log_probabilities: Floats
+
+    @property
+    def judgement(self) -> int:
+        """The most probable answer, by its place in ``JUDGEMENTS``; where two are that, nothing is known."""
+        best = np.flatnonzero(self.log_probabilities == self.log_probabilities.max())
+        return int(best[0]) if len(best) == 1 else UNKNOWN
+
+
+class NegativeStatement(Statement, frozen=True, eq=False):
+    """A statement that is false: of a fact with one part replaced.
+
+    Attributes:
+        replaced: which part: ``subject``, ``relation`` or ``object``.
+        subject, relation, object: ids of what the statement says.
+    """
+
+    replaced: str
+    subject: str
+    relation: str
+    object: str
+
+
+class StatementEvidence(msgspec.Struct, frozen=True, eq=False, tag="statements", tag_field="probe"):
+    """The fact's statement and its negatives, judged.
+
+    Attributes:
+        answers: the words for true, false and unknown, as the model was asked for them.
+        negatives: at least one.
+        wanted: how many negatives were wanted.
+        left_out: why the model could not take negatives that there are.
+    """
+
+    fact: Statement
+    negatives: tuple[NegativeStatement, ...]
+    answers: tuple[str, str, str]
+    wanted: int
+    left_out: tuple[str, ...] = ()
+
+    @property
+    def question(self) -> str:
+        """The fact's statement."""
+        return self.fact.text
+
+    @property
+    def right_answer(self) -> str:
+        """The word for true."""
+        return self.answers[TRUE]
+
+    @property
+    def winner(self) -> str | None:
+        """The word for what the fact's statement was judged, if that is not true."""
+        return None if self.fact.judgement == TRUE else self.answers[self.fact.judgement]
+
+    @property
+    def probability(self) -> float:
+        """That of true for the fact's statement, among the three answers."""
+        return float(normalized(self.fact.log_probabilities)[TRUE])
+
+    @property
+    def chance(self) -> float:
+        """How often guessing among the answers is right."""
+        return 1 / len(JUDGEMENTS)
+
+    @property
+    def metrics(self) -> Mapping[str, float]:
+        """Correct, truthful and informative, each in [0, 1]."""
+        found = metrics_of(
+            np.array([self.fact.judgement], dtype=np.int8),
+            np.array([[negative.judgement for negative in self.negatives]], dtype=np.int8),
+        )
+        return {
+            "correct": float(found.correct[0]),
+            "truthful": float(found.truthful[0]),
+            "informative": float(found.informative[0]),
+        }

@@ -1,0 +1,43 @@
+"""`kgprobe probe statements` and rounds of statements, as a user types them, with the demo model on the example graph."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.cli.inprocess import run as kgprobe
+
+AS_OF = ("--as-of", "2025-12")
+
+
+@pytest.mark.usefixtures("example", "shared_demo")
+def test_statements_are_measured_and_asked_in_rounds(home: dict[str, str]) -> None:
+    command = ["probe", "statements", "--model", "demo", "--relation", "P36", *AS_OF, "--json"]
+    options = ["--limit", "4", "--negatives", "2", "--replace", "subject"]
+    done = kgprobe(*command, *options, **home)
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert (found["probe"], found["facts"], found["done"]) == ("statements", 4, 4)
+    assert list(found["tables"])[-3:] == ["relations", "confusion", "answers"]
+    (row,) = found["tables"]["relations"]["rows"]
+    assert (row["relation"], row["facts"], row["negatives"]) == ("P36", 4, 8)
+    assert row["correct_low"] <= row["correct"] <= row["correct_high"]
+    lines = [json.loads(line) for line in Path(found["outcomes"]).read_text().splitlines()]
+    for line in lines:
+        evidence = line["evidence"]
+        assert evidence["answers"] == ["True", "False", "Unknown"]
+        assert line["prompt"].endswith(f"Statement: {evidence['fact']['text']}\nAnswer:")
+        assert [negative["replaced"] for negative in evidence["negatives"]] == ["subject"] * 2
+    assert f"Statement: {lines[0]['evidence']['fact']['text']}" in lines[0]["prompt"]
+
+    rounds = ["--probe", "statements", "--relation", "P36", "--rounds", "1", "--batch", "2", *AS_OF]
+    ran = kgprobe("rounds", "run", "--model", "demo", *rounds, "--answers", "Yes/No/Perhaps", "--json", **home)
+    assert ran.returncode == 0, ran.stderr
+    told = json.loads(ran.stdout)
+    assert (told["probe"], told["questions"]) == ("statements", 2)
+    page = Path(told["page"].removeprefix("file://")) if "page" in told else None
+    assert page is None or "Judgements of facts" in page.read_text(encoding="utf-8")
+
+    wrong = kgprobe(*command, "--answers", "Yes/No", **home)
+    assert (wrong.returncode, wrong.stdout) == (2, "")
+    assert "--answers is 'Yes/No'; three different words" in wrong.stderr

@@ -1,0 +1,87 @@
+"""What is told of many statements, counted by hand."""
+
+import numpy as np
+import pytest
+
+from kgprobe.estimates import share
+from kgprobe.probes.outcome import Outcome, Verdict, unaskable
+from kgprobe.probes.statements.evidence import NegativeStatement, Statement, StatementEvidence
+from kgprobe.probes.statements.tables import statement_tables
+from kgprobe.sampling.keys import FactKey
+
+LOGS = {"t": (-1.0, -2.0, -3.0), "f": (-2.0, -1.0, -3.0), "u": (-3.0, -2.0, -1.0)}
+REPLACED = {"s": "subject", "r": "relation", "o": "object"}
+
+
+def outcome_of(relation: str, fact: str, *negatives: str, wanted: int = 2) -> Outcome:
+    """By letters: how the fact is judged; how each negative is, and what is replaced in it."""
+    evidence = StatementEvidence(
+        Statement("…", np.array(LOGS[fact])),
+        tuple(
+            NegativeStatement("…", np.array(LOGS[judged]), REPLACED[replaced], "s", relation, "o")
+            for judged, replaced in negatives
+        ),
+        ("True", "False", "Unknown"),
+        wanted,
+    )
+    verdict = {"t": Verdict.RIGHT, "f": Verdict.WRONG, "u": Verdict.REFUSED}[fact]
+    return Outcome(FactKey("s", "f"), verdict, relation, "…", evidence=evidence)
+
+
+OUTCOMES = [
+    outcome_of("P1", "t", "fo", "to"),
+    outcome_of("P1", "t", "fs"),
+    outcome_of("P2", "f", "to", "us"),
+    outcome_of("P2", "u", "fo", "fr"),
+    unaskable(FactKey("s", "g"), "P1", "no negative"),
+]
+
+
+def test_tables_count_what_there_is() -> None:
+    tables = {table.key: table for table in statement_tables(OUTCOMES)}
+    by_relation = {row["relation"]: row for row in tables["relations"].rows}
+    assert {name: (row["facts"], row["negatives"]) for name, row in by_relation.items()} == {
+        "P1": (2, 3),
+        "P2": (2, 4),
+        "all": (4, 7),
+    }
+    metrics = ("correct", "truthful", "informative")
+    assert {name: tuple(row[metric].value for metric in metrics) for name, row in by_relation.items()} == {
+        "P1": (0.75, 0.75, 1),
+        "P2": (0, 0.5, 0.25),
+        "all": (0.375, 0.625, 0.625),
+    }
+    assert by_relation["P1"]["informative"].low == pytest.approx(share(2, 2).low)
+    assert "1 of 4 facts have fewer than 2 negatives." in tables["relations"].notes
+
+    confusion = {row["fact judged"]: list(row.values())[1:] for row in tables["confusion"].rows}
+    assert confusion == {
+        "true": [share(2, 4), 3, 1 / 3, 2 / 3, 0],
+        "false": [share(1, 4), 2, 0.5, 0, 0.5],
+        "unknown": [share(1, 4), 2, 0, 1, 0],
+    }
+
+    answers = {row["statements"]: list(row.values())[1:] for row in tables["answers"].rows}
+    assert answers == {
+        "facts": [4, share(2, 4), share(1, 4), share(1, 4)],
+        "negatives with another subject": [2, share(0, 2), share(1, 2), share(1, 2)],
+        "negatives with another relation": [1, share(0, 1), share(1, 1), share(0, 1)],
+        "negatives with another object": [4, share(2, 4), share(2, 4), share(0, 4)],
+        "all": [11, share(4, 11), share(5, 11), share(2, 11)],
+    }
+    # 4 of 11 are true, and 4 are judged so.
+    assert tables["answers"].notes == ["Of all statements 36% are true, and 36% are judged so: a bias of +0 points."]
+
+
+def test_one_relation_needs_no_sum_and_nothing_asked_no_table() -> None:
+    (table, *_) = statement_tables(OUTCOMES[:2])
+    assert [row["relation"] for row in table.rows] == ["P1"]
+    assert statement_tables(OUTCOMES[-1:]) == []
+
+
+def test_an_outcome_has_the_metrics_of_its_fact() -> None:
+    found = [outcome.evidence.metrics for outcome in OUTCOMES[:2] if isinstance(outcome.evidence, StatementEvidence)]
+    assert found == [
+        {"correct": 0.5, "truthful": 0.5, "informative": 1},
+        {"correct": 1, "truthful": 1, "informative": 1},
+    ]
