@@ -3,7 +3,7 @@
 import json
 from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 import cloup
@@ -25,11 +25,9 @@ from kgprobe.cli.options import (
     seed_option,
 )
 from kgprobe.cli.running import open_asked, open_models
+from kgprobe.cli.watching import counting_bar
 from kgprobe.datasets import DatasetOptions
 from kgprobe.probes.examples import ExampleOptions
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 # Which examples stand before a fact is the data set's to say; the choices are its own.
 _NOT_OF_DATASETS = ("choices", "packed", "prompt")
@@ -82,7 +80,7 @@ def build(folder: Path, relations: tuple[str, ...], given: dict[str, Any], commo
             relations=relations,
             seed=common.seed,
             as_of=common.as_of,
-            on_progress=_bar("Building", "relations", stack),
+            on_progress=counting_bar("Building", "relations", stack),
             **given,
         )
     if common.as_json:
@@ -160,7 +158,7 @@ def probe(
             per_relation=per_relation,
             output=output,
             seed=seed,
-            on_progress=_bar(f"Probing {model}", "facts", stack),
+            on_progress=counting_bar(f"Probing {model}", "facts", stack),
             **given,
         )
     if as_json:
@@ -220,7 +218,7 @@ def export(
             model=opened,
             per_relation=per_relation,
             seed=seed,
-            on_progress=_bar("Exporting", "facts", stack),
+            on_progress=counting_bar("Exporting", "facts", stack),
             **given,
         )
     for note in task.notes:
@@ -228,25 +226,10 @@ def export(
     click.echo(json.dumps(task.as_json(), ensure_ascii=False) if as_json else task.summary())
 
 
-def _print_accuracy(tables: "Any") -> None:
+def _print_accuracy(tables: Any) -> None:
     from rich.console import Console
 
     from kgprobe.report.tables import rich_table
 
     for table in tables:
         Console().print(rich_table(table))
-
-
-def _bar(title: str, unit: str, stack: ExitStack) -> "Callable[[int, int], None]":
-    """Shows on stderr how much is done, from the first time that it is called on."""
-    from kgprobe.progress import Bar, progress_bar
-
-    bar: Bar | None = None
-
-    def move(done: int, total: int) -> None:
-        nonlocal bar
-        if bar is None:
-            bar = stack.enter_context(progress_bar(title, total, unit))
-        bar.move_to(done, done)
-
-    return move

@@ -21,6 +21,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     "dataset": ("kgprobe.cli.dataset:dataset", "Multiple-choice data sets: build, look, ask, hand on."),
     "demo": ("kgprobe.cli.demo:demo", "The whole way: example graph, small model, rounds, finding."),
     "graph": ("kgprobe.cli.graph:graph", "Start, stop and query the graph server."),
+    "judge": ("kgprobe.cli.judge:judge", "What a model would say of a whole graph, from a few thousand answers."),
     "load": ("kgprobe.cli.load:load", "Load entities, relations and facts into the graph."),
     "probe": ("kgprobe.cli.probe:probe", "Ask a model about a sample of facts by one method."),
     "rounds": ("kgprobe.cli.rounds:rounds", "Ask a model about the graph, round by round."),

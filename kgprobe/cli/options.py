@@ -292,8 +292,12 @@ class FactsAsked:
     relations: tuple[str, ...]
 
 
-def facts_options(command: Command) -> Command:
-    """``--facts``, ``--limit`` and ``--relation``, as ``asked``."""
+def facts_options(limit: int | None = None) -> Callable[[Command], Command]:
+    """``--facts``, ``--limit`` and ``--relation``, as ``asked``.
+
+    Args:
+        limit: the default of ``--limit``; None for all facts.
+    """
     options = (
         cloup.option(
             "--facts",
@@ -307,11 +311,12 @@ def facts_options(command: Command) -> Command:
             "--limit",
             type=click.IntRange(min=1),
             metavar="N",
-            help="Ask at most N facts, drawn at random.  [default: all]",
+            default=limit,
+            help=f"Ask at most N facts, drawn at random.  [default: {'all' if limit is None else f'{limit:,}'}]",
         ),
         relations_option("Ask this relation only, by its id or a name; repeatable."),
     )
-    return together(FactsAsked, "asked", *options)(command)
+    return together(FactsAsked, "asked", *options)
 
 
 def facts_named(command: F) -> F:

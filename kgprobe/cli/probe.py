@@ -39,7 +39,7 @@ class _Probes(Group):
         return list(PROBES.names())
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
-        return _command(PROBES.get(cmd_name)) if cmd_name in PROBES else None
+        return probe_command(PROBES.get(cmd_name)) if cmd_name in PROBES else None
 
 
 @click.group(cls=_Probes)
@@ -50,9 +50,16 @@ def probe() -> None:
     """
 
 
-def _command(kind: ProbeKind) -> click.Command:
+def probe_command(kind: ProbeKind, *, name: str | None = None, limit: int | None = None) -> click.Command:
+    """The command of a probe.
+
+    Args:
+        name: what it is called; None for the probe's own name.
+        limit: how many facts it asks where nobody says; None for all.
+    """
+
     @model_option(api=True)
-    @facts_options
+    @facts_options(limit)
     @direction_options
     @given_options((f"Options of {kind.name}", kind.options), defaults=kind.measured)
     @given_options(("Models behind an API", ApiLimits), argument="api")
@@ -96,7 +103,7 @@ def _command(kind: ProbeKind) -> click.Command:
             show(result, common.as_json, full)
 
     help_ = f"{kind.summary}\n\n{kind.details}" if kind.details else kind.summary
-    return cloup.command(kind.name, cls=OptionsFirst, help=help_, short_help=kind.summary)(ask)
+    return cloup.command(name or kind.name, cls=OptionsFirst, help=help_, short_help=kind.summary)(ask)
 
 
 def show(result: "Measurement", as_json: bool, full: bool) -> None:

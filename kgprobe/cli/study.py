@@ -63,7 +63,7 @@ def study() -> None:
 
 @study.command(cls=OptionsFirst)
 @model_option()
-@facts_options
+@facts_options()
 @cloup.option(
     "--strategy",
     "strategies",
@@ -87,7 +87,7 @@ def strategies(
 
 @study.command(cls=OptionsFirst)
 @model_option()
-@facts_options
+@facts_options()
 @given_options((None, DistractorOptions), defaults=DISTRACTORS_DEFAULTS)
 @full_option
 @common_options
@@ -100,7 +100,7 @@ def distractors(model: str, asked: FactsAsked, given: dict[str, Any], common: Co
 
 @study.command(cls=OptionsFirst)
 @model_option()
-@facts_options
+@facts_options()
 @given_options((None, DistractorOptions), defaults=SENTENCES_DEFAULTS)
 @full_option
 @common_options
@@ -113,7 +113,7 @@ def sentences(model: str, asked: FactsAsked, given: dict[str, Any], common: Comm
 
 @study.command(cls=OptionsFirst)
 @models_option("Repeat it for each model.")
-@facts_options
+@facts_options()
 @given_options((None, DistractorOptions), defaults=SIZES_DEFAULTS)
 @full_option
 @common_options
@@ -134,7 +134,7 @@ def sizes(models: tuple[str, ...], asked: FactsAsked, given: dict[str, Any], com
 
 @study.command(cls=OptionsFirst)
 @model_option()
-@facts_options
+@facts_options()
 @given_options((None, ExampleCountsOptions))
 @full_option
 @common_options
@@ -151,7 +151,7 @@ def examples(model: str, asked: FactsAsked, given: dict[str, Any], common: Commo
 
 @study.command(cls=OptionsFirst)
 @model_option()
-@facts_options
+@facts_options()
 @given_options((None, PromptingOptions))
 @full_option
 @common_options

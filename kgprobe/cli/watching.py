@@ -56,6 +56,19 @@ def watched(title: str, began: Callable[["Start"], str], unit: str, things: str)
         yield Watch(on_start, bars.move_within_batch, on_batch, lambda: interrupted())
 
 
+def counting_bar(title: str, unit: str, stack: ExitStack) -> Callable[[int, int], None]:
+    """Shows on stderr how much is done, from the first time that it is called on."""
+    bar: Bar | None = None
+
+    def move(done: int, total: int) -> None:
+        nonlocal bar
+        if bar is None:
+            bar = stack.enter_context(progress_bar(title, total, unit))
+        bar.move_to(done, done)
+
+    return move
+
+
 class _Bars:
     """The bars of one watch, one after the other; between them, a wait."""
 

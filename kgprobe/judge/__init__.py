@@ -4,3 +4,33 @@
 thousand statements come from the model's own answers (:mod:`.labels`); judges of every layer are trained on them and
 compared on statements of other entities and relations (:mod:`.training`); the best one answers for the whole graph.
 """
+
+from dataclasses import dataclass
+
+from kgprobe.options import option
+
+
+@dataclass(frozen=True, slots=True)
+class NetworkOptions:
+    """How the network is made; the defaults are the paper's (section 4) but for the width, of which it says nothing."""
+
+    units: int = option(256, "Units of the network's inner layer.", minimum=1)
+    epochs: int = option(100, "How often the network sees each statement.", minimum=1)
+    rate: float = option(1e-4, "How far a step of its training goes (Adam).", minimum=0.0)
+    batch: int = option(8, "Statements that such a step is about.", minimum=1)
+
+
+@dataclass(frozen=True, slots=True)
+class JudgeOptions(NetworkOptions):
+    """How a judge is made of labels."""
+
+    layers: tuple[int, ...] = option((), "Read this layer; repeatable.", metavar="N", shown_default="every one")
+    aside: float = option(
+        0.3, "The share of the facts that no judge learns from: they tell how good it is, and correct its figures."
+    )
+    apart: float = option(
+        0.2, "The share of the rest whose relations, and of what is left whose entities, tell how layers compare."
+    )
+    words: str = option(
+        "True/False/Unknown", "The words whose probabilities the judge is compared with.", metavar="T/F/U"
+    )

@@ -1,6 +1,6 @@
 """What tells a model's answer from a hidden state: a linear probe, and the network of the paper.
 
-Both give probabilities of the three answers, in the order of :data:`ANSWERS`. An answer that no statement had in
+Both give probabilities of the three answers, in the order of ``JUDGEMENTS``. An answer that no statement had in
 training gets none.
 """
 
@@ -12,8 +12,8 @@ from typing import Any, ClassVar, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from kgprobe.judge.answers import ANSWERS
-from kgprobe.options import option
+from kgprobe.judge import NetworkOptions
+from kgprobe.probes.statements.metrics import JUDGEMENTS
 
 Floats = NDArray[np.float32]
 Doubles = NDArray[np.float64]
@@ -110,7 +110,7 @@ def fit_linear_probe(states: Floats, answers: Integers, *, strength: float) -> L
 
     Args:
         states: shape (statements, size).
-        answers: numbers of :data:`ANSWERS`, shape (statements,), of two at least.
+        answers: numbers of ``JUDGEMENTS``, shape (statements,), of two at least.
         strength: the inverse of the penalty's, scikit-learn's ``C``, for standardised states.
     """
     from sklearn.linear_model import LogisticRegression
@@ -118,8 +118,8 @@ def fit_linear_probe(states: Floats, answers: Integers, *, strength: float) -> L
 
     scaler = StandardScaler().fit(states)
     model = LogisticRegression(C=strength, max_iter=1000, tol=1e-4).fit(scaler.transform(states), answers)
-    weights = np.zeros((len(ANSWERS), states.shape[1]), dtype=np.float32)
-    bias = np.full(len(ANSWERS), -np.inf, dtype=np.float32)
+    weights = np.zeros((len(JUDGEMENTS), states.shape[1]), dtype=np.float32)
+    bias = np.full(len(JUDGEMENTS), -np.inf, dtype=np.float32)
     if len(model.classes_) == 2:
         # Of two, scikit-learn keeps the second one's alone.
         weights[model.classes_[1]] = model.coef_[0]
@@ -130,16 +130,6 @@ def fit_linear_probe(states: Floats, answers: Integers, *, strength: float) -> L
     return LinearProbe(
         scaler.mean_.astype(np.float32), scaler.scale_.astype(np.float32), weights, bias.astype(np.float32)
     )
-
-
-@dataclass(frozen=True, slots=True)
-class NetworkOptions:
-    """How the network is made; the defaults are the paper's (section 4) but for the width, of which it says nothing."""
-
-    width: int = option(256, "Units of the network's inner layer.", minimum=1)
-    epochs: int = option(100, "How often the network sees each statement.", minimum=1)
-    rate: float = option(1e-4, "How far a step of its training goes (Adam).", minimum=0.0)
-    batch: int = option(8, "Statements that such a step is about.", minimum=1)
 
 
 def fit_network(states: Floats, answers: Integers, options: NetworkOptions, *, seed: int) -> Network:
@@ -161,9 +151,9 @@ def fit_network(states: Floats, answers: Integers, options: NetworkOptions, *, s
         size = states.shape[1]
         net = nn.Sequential(
             nn.LayerNorm(size, eps=_EPSILON),
-            nn.Linear(size, options.width),
+            nn.Linear(size, options.units),
             nn.ReLU(),
-            nn.Linear(options.width, len(ANSWERS)),
+            nn.Linear(options.units, len(JUDGEMENTS)),
         )
     inputs, targets = torch.from_numpy(states), torch.from_numpy(answers)
     optimizer = torch.optim.Adam(net.parameters(), lr=options.rate, fused=True)
@@ -175,7 +165,7 @@ def fit_network(states: Floats, answers: Integers, options: NetworkOptions, *, s
                 loss.backward()
                 optimizer.step()
     values = [parameter.detach().numpy().astype(np.float32) for parameter in net.parameters()]
-    unseen = np.setdiff1d(np.arange(len(ANSWERS)), answers)
+    unseen = np.setdiff1d(np.arange(len(JUDGEMENTS)), answers)
     values[-1][unseen] = -np.inf
     return Network(*values)
 

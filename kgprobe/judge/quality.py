@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kgprobe.estimates import Share, share
-from kgprobe.judge.answers import ANSWERS
+from kgprobe.probes.statements.metrics import JUDGEMENTS
 
 Doubles = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -91,14 +91,14 @@ def quality_of(given: Integers, probabilities: Doubles) -> Quality:
     ((2, 0, 0), (1, 0, 0), (0, 0, 0))
 
     Args:
-        given: numbers of :data:`~kgprobe.judge.answers.ANSWERS`, shape (statements,), one at least.
+        given: numbers of :data:`~kgprobe.probes.statements.metrics.JUDGEMENTS`, shape (statements,), one at least.
         probabilities: shape (statements, 3).
     """
     told = probabilities.argmax(axis=1)
     confidence = probabilities[np.arange(len(told)), told]
-    confusion = np.zeros((len(ANSWERS), len(ANSWERS)), dtype=np.int64)
+    confusion = np.zeros((len(JUDGEMENTS), len(JUDGEMENTS)), dtype=np.int64)
     np.add.at(confusion, (given, told), 1)
-    answers = tuple(_answer_quality(number, given, probabilities, confusion) for number in range(len(ANSWERS)))
+    answers = tuple(_answer_quality(number, given, probabilities, confusion) for number in range(len(JUDGEMENTS)))
     areas = [one.auroc for one in answers if one.auroc is not None]
     reliability = tuple(_reliability(confidence, told == given))
     loss = -np.log(np.maximum(probabilities[np.arange(len(given)), given], _SMALLEST))
@@ -124,7 +124,7 @@ def _answer_quality(number: int, given: Integers, probabilities: Doubles, confus
     f1 = None if precision is None or recall is None else 2 * hits / (count + told)
     kinds = 0 < count < len(given)
     auroc = float(roc_auc_score(given == number, probabilities[:, number])) if kinds else None
-    return AnswerQuality(ANSWERS[number], count, precision, recall, f1, auroc)
+    return AnswerQuality(JUDGEMENTS[number], count, precision, recall, f1, auroc)
 
 
 def _reliability(confidence: Doubles, right: NDArray[np.bool_]) -> list[Reliability]:

@@ -12,18 +12,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kgprobe.errors import KgprobeError
-from kgprobe.judge.answers import ANSWERS
+from kgprobe.judge import NetworkOptions
 from kgprobe.judge.classifiers import (
     Classifier,
     Doubles,
     Floats,
     Integers,
-    NetworkOptions,
     fit_linear_probe,
     fit_network,
 )
 from kgprobe.judge.quality import Quality, quality_of
 from kgprobe.judge.splits import Splits
+from kgprobe.probes.statements.metrics import JUDGEMENTS
 
 # Inverse strengths of the penalty that are tried.
 _STRENGTHS = (1e-4, 1e-3, 1e-2)
@@ -96,7 +96,7 @@ def train_judge(
 
     Args:
         states: shape (statements, layers, size).
-        answers: the model's own, numbers of :data:`~kgprobe.judge.answers.ANSWERS`, shape (statements,).
+        answers: the model's own, numbers of :data:`~kgprobe.probes.statements.metrics.JUDGEMENTS`, shape (statements,).
         subjects: of the statements; those of one are in one fold.
         splits: what is learned from, and what tells how good a judge is.
         layers: their numbers.
@@ -168,7 +168,7 @@ def _out_of_fold(
     fit: Callable[[Integers], Classifier], states: Floats, train: Integers, folds: NDArray[np.int64]
 ) -> Doubles:
     """What is told of each statement that is learned from, by what did not learn from its fold."""
-    told = np.empty((len(train), len(ANSWERS)))
+    told = np.empty((len(train), len(JUDGEMENTS)))
     for fold in range(_FOLDS):
         inside = folds == fold
         told[inside] = fit(train[~inside]).probabilities(states[train[inside]])
@@ -186,9 +186,9 @@ def _folds(subjects: NDArray[np.object_], answers: Integers, seed: int) -> NDArr
 
 
 def _check(answers: Integers) -> None:
-    counts = np.bincount(answers, minlength=len(ANSWERS))
+    counts = np.bincount(answers, minlength=len(JUDGEMENTS))
     if np.sort(counts)[-2] < _FEWEST:
-        told = ", ".join(f"{count:,} {name}" for name, count in zip(ANSWERS, counts.tolist(), strict=True))
+        told = ", ".join(f"{count:,} {name}" for name, count in zip(JUDGEMENTS, counts.tolist(), strict=True))
         raise KgprobeError(
             f"Of {len(answers):,} statements to learn from, the model's answers are {told}: at least {_FEWEST} each of"
             " two answers are needed. Label more statements, or ask in other words."

@@ -1,4 +1,4 @@
-"""`kgprobe probe statements` and rounds of statements, as a user types them, with the demo model on the example graph."""
+"""`kgprobe probe statements` and its rounds, as a user types them: the demo model on the example graph."""
 
 import json
 from pathlib import Path

@@ -7,7 +7,8 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from kgprobe.judge.classifiers import KINDS, Network, NetworkOptions, fit_linear_probe, fit_network
+from kgprobe.judge import NetworkOptions
+from kgprobe.judge.classifiers import KINDS, Network, fit_linear_probe, fit_network
 
 
 def blobs(answers: list[int], count: int = 240, size: int = 12, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
@@ -32,7 +33,7 @@ def test_the_linear_probe_is_scikit_learns(answers):
 
 def test_the_network_is_torchs():
     states, given = blobs([0, 1, 2])
-    ours = fit_network(states, given, NetworkOptions(width=16, epochs=3), seed=3)
+    ours = fit_network(states, given, NetworkOptions(units=16, epochs=3), seed=3)
     net = torch.nn.Sequential(
         torch.nn.LayerNorm(12), torch.nn.Linear(12, 16), torch.nn.ReLU(), torch.nn.Linear(16, 3), torch.nn.Softmax(1)
     )

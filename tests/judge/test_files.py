@@ -5,7 +5,8 @@ import pytest
 from safetensors.numpy import save_file
 
 from kgprobe.errors import KgprobeError
-from kgprobe.judge.classifiers import KINDS, NetworkOptions, fit_linear_probe, fit_network
+from kgprobe.judge import NetworkOptions
+from kgprobe.judge.classifiers import KINDS, fit_linear_probe, fit_network
 from kgprobe.judge.files import FILE, Judge, StatePrompt, load_judge, save_judge
 
 READER = {"name": "hf:tiny", "weights": "abc", "dtype": "float32"}
@@ -17,7 +18,7 @@ def judge(kind: str = "linear") -> Judge:
     classifier = (
         fit_linear_probe(states, answers, strength=0.1)
         if kind == "linear"
-        else fit_network(states, answers, NetworkOptions(width=4, epochs=1), seed=0)
+        else fit_network(states, answers, NetworkOptions(units=4, epochs=1), seed=0)
     )
     labels = {"described": {"model": "hf:large"}, "seed": 3}
     return Judge(classifier, 7, StatePrompt("Is it? ", "\nAnswer:"), READER, labels, {"accuracy": 0.5})

@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 
 from kgprobe.errors import KgprobeError
-from kgprobe.judge.classifiers import NetworkOptions
+from kgprobe.judge import NetworkOptions
 from kgprobe.judge.splits import split_statements
 from kgprobe.judge.training import train_judge
 
 SIZE = 16
 LAYERS = (3, 5, 9)
-FEW_STEPS = NetworkOptions(width=32, epochs=15, rate=3e-3, batch=16)
+FEW_STEPS = NetworkOptions(units=32, epochs=15, rate=3e-3, batch=16)
 
 
 def statements(count: int, seed: int = 0) -> tuple[list[str], list[str], list[str]]:

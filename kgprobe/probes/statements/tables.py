@@ -21,8 +21,8 @@ ALL = "all"
 
 
 @dataclass(frozen=True, slots=True)
-class _Judged:
-    """One fact with how it and its negatives were judged, and what was replaced in these."""
+class Judged:
+    """A fact, how it and its negatives were judged by places in ``JUDGEMENTS``; and what was replaced in these."""
 
     relation: str
     fact: int
@@ -37,7 +37,7 @@ def statement_tables(outcomes: Iterable[Outcome]) -> list[Table]:
     Memory: some numbers a fact.
     """
     judged = [
-        _Judged(
+        Judged(
             outcome.relation,
             outcome.evidence.fact.judgement,
             tuple(negative.judgement for negative in outcome.evidence.negatives),
@@ -47,10 +47,15 @@ def statement_tables(outcomes: Iterable[Outcome]) -> list[Table]:
         for outcome in outcomes
         if isinstance(outcome.evidence, StatementEvidence) and outcome.verdict.counts
     ]
+    return judgement_tables(judged)
+
+
+def judgement_tables(judged: Sequence[Judged]) -> list[Table]:
+    """The same of facts that were judged in whatever way."""
     return [_metrics_table(judged), _confusion_table(judged), _answers_table(judged)] if judged else []
 
 
-def _metrics_table(judged: Sequence[_Judged]) -> Table:
+def _metrics_table(judged: Sequence[Judged]) -> Table:
     facts = np.array([one.fact for one in judged], dtype=np.int8)
     found = metrics_of(facts, _filled([one.negatives for one in judged]))
     places: dict[str, list[int]] = {}
@@ -71,7 +76,7 @@ def _metrics_table(judged: Sequence[_Judged]) -> Table:
     return Table("relations", "Correct, truthful and informative by relation", rows, notes)
 
 
-def _metrics_row(relation: str, judged: Sequence[_Judged], places: Sequence[int], found: FactMetrics) -> dict[str, Any]:
+def _metrics_row(relation: str, judged: Sequence[Judged], places: Sequence[int], found: FactMetrics) -> dict[str, Any]:
     return {
         "relation": relation,
         "facts": len(places),
@@ -82,7 +87,7 @@ def _metrics_row(relation: str, judged: Sequence[_Judged], places: Sequence[int]
     }
 
 
-def _confusion_table(judged: Sequence[_Judged]) -> Table:
+def _confusion_table(judged: Sequence[Judged]) -> Table:
     """What negatives are judged where the fact is judged so."""
     rows = []
     for place, judgement in enumerate(JUDGEMENTS):
@@ -99,7 +104,7 @@ def _confusion_table(judged: Sequence[_Judged]) -> Table:
     return Table("confusion", "Judgements of facts, and of their negatives", rows)
 
 
-def _answers_table(judged: Sequence[_Judged]) -> Table:
+def _answers_table(judged: Sequence[Judged]) -> Table:
     groups: Mapping[str, list[int]] = {
         "facts": [one.fact for one in judged],
         **{

@@ -1,0 +1,134 @@
+"""``kgprobe judge``: what a model would say of statements that it was never asked, told from its hidden states."""
+
+import json
+from contextlib import ExitStack
+from typing import TYPE_CHECKING, Any
+
+import click
+import cloup
+
+from kgprobe.cli.from_options import OptionsFirst, given_options
+from kgprobe.cli.groups import Group
+from kgprobe.cli.looks import show_notes, show_tables
+from kgprobe.cli.options import debug_option, explain_option, json_option, local_options, seed_option
+from kgprobe.cli.probe import probe_command
+from kgprobe.cli.running import open_asked, open_models
+from kgprobe.cli.watching import counting_bar
+from kgprobe.judge import JudgeOptions
+from kgprobe.probes.register import PROBES
+
+if TYPE_CHECKING:
+    from kgprobe.library.looks import Look
+
+# Facts that are labelled, as many as in the paper.
+_LABELLED = 2000
+
+
+@click.group(cls=Group)
+def judge() -> None:
+    """A whole graph by a few thousand answers: label, train, evaluate.
+
+    A judge reads a model's hidden states and tells what the model would say of a statement: that it is true, that it is
+    false, or that it does not know.
+
+    \b
+    kgprobe judge label --model demo --name capitals --relation capital
+    kgprobe judge train capitals
+    """  # noqa: D301
+
+
+judge.add_command(probe_command(PROBES.get("labels"), name="label", limit=_LABELLED))
+
+_labels_argument = cloup.argument("labels", help="What `kgprobe judge label` has kept: its folder, or its name.")
+_reader_option = cloup.option(
+    "--model",
+    metavar="SPEC",
+    help="The model whose hidden states are read: demo, hf:NAME, or hf:./folder with a model in it; a smaller one of"
+    " the family may do.  [default: the one that was asked]",
+)
+
+
+@judge.command(cls=OptionsFirst)
+@_labels_argument
+@_reader_option
+@given_options((None, JudgeOptions))
+@cloup.option("--name", metavar="NAME", help="The judge's folder.  [default: made from the settings]")
+@explain_option
+@local_options
+@seed_option
+@json_option
+@debug_option
+def train(labels: str, model: str | None, given: dict[str, Any], name: str | None, seed: int, as_json: bool) -> None:
+    """Make a judge of labels: choose the layer that says most, and learn from it.
+
+    Linear probes of all layers are compared, fold by fold, and at the best one with the network of the paper. How good
+    they are, beside the probabilities of the words True, False and Unknown, is told for statements of other entities
+    and of other relations, and for facts that no judge has seen.
+
+    \b
+    kgprobe judge train LABELS
+    kgprobe judge train LABELS --layers 12 --layers 18 --name small
+    """  # noqa: D301
+    from kgprobe.library.judging import train_judge
+    from kgprobe.library.measuring import open_measurement
+
+    with ExitStack() as stack:
+        measured = open_measurement(labels)
+        opened = open_asked(stack.enter_context(open_models({})), measured.model if model is None else model)
+        # Now, because loading says on its own what it does.
+        opened.scorer()
+        result = train_judge(
+            measured,
+            model=opened,
+            name=name,
+            seed=seed,
+            on_states=counting_bar("Reading hidden states", "statements", stack),
+            on_training=counting_bar("Training judges", "steps", stack),
+            **given,
+        )
+    _show(result, result.as_json(), as_json)
+
+
+@judge.command(cls=OptionsFirst)
+@cloup.argument("judge_name", metavar="JUDGE", help="What `kgprobe judge train` has made: its folder, or its name.")
+@_labels_argument
+@_reader_option
+@cloup.option(
+    "--words",
+    default="True/False/Unknown",
+    show_default=True,
+    metavar="T/F/U",
+    help="The words whose probabilities the judge is compared with.",
+)
+@cloup.option(
+    "--everything", is_flag=True, help="The labels are others than the judge's own, and all of their facts count."
+)
+@explain_option
+@local_options
+@json_option
+@debug_option
+def evaluate(judge_name: str, labels: str, model: str | None, words: str, everything: bool, as_json: bool) -> None:
+    """How well a judge tells the model's answers: by answer, beside the words' probabilities, and how sure it is.
+
+    Of the labels that the judge was made of, the facts set aside count.
+
+    \b
+    kgprobe judge evaluate JUDGE LABELS
+    """  # noqa: D301
+    from kgprobe.library.judging import evaluate_judge, open_judge
+
+    with ExitStack() as stack:
+        made = open_judge(judge_name)
+        opened = open_asked(stack.enter_context(open_models({})), made.reader["name"] if model is None else model)
+        opened.scorer()
+        result = evaluate_judge(made, labels, model=opened, words=words, everything=everything)
+    _show(result, result.as_json(), as_json)
+
+
+def _show(result: "Look", told: dict[str, Any], as_json: bool) -> None:
+    show_notes(result)
+    if as_json:
+        click.echo(json.dumps(told, ensure_ascii=False))
+    else:
+        show_tables(result)
+        click.echo(result.summary())

@@ -1,0 +1,250 @@
+"""``kgprobe.train_judge`` and the like: from a model's labels to a judge, and how good it is."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from kgprobe.arguments import folder_name, whole_number
+from kgprobe.asking.identity import digest_of, versions
+from kgprobe.errors import ArgumentError, KgprobeError
+from kgprobe.files import home, make_folder
+from kgprobe.judge import JudgeOptions, NetworkOptions
+from kgprobe.judge.files import FILE, Judge, StatePrompt, load_judge, save_judge
+from kgprobe.judge.labelled import LabelledStatements, labelled_statements, set_aside
+from kgprobe.judge.quality import Quality, quality_of
+from kgprobe.judge.splits import Splits, split_statements
+from kgprobe.judge.training import train_judge as choose_judge
+from kgprobe.library.judge_results import JudgeQuality, TrainedJudge
+from kgprobe.library.measuring import Measurement, open_measurement
+from kgprobe.models.model import Model, Models
+from kgprobe.models.states.layers import layer_count
+from kgprobe.options import make_options
+from kgprobe.probes.confidence import normalized
+from kgprobe.probes.labels import STATEMENT
+from kgprobe.probes.statements.metrics import JUDGEMENTS
+
+if TYPE_CHECKING:
+    from kgprobe.models.scoring.scorer import Scorer
+
+OnProgress = Callable[[int, int], None]
+
+
+def _nobody(done: int, total: int) -> None:
+    """Nobody wants to know."""
+
+
+def train_judge(
+    labels: Measurement | str | Path,
+    *,
+    model: Model | str | None = None,
+    name: str | None = None,
+    seed: int = 0,
+    models: Models | None = None,
+    on_states: OnProgress = _nobody,
+    on_training: OnProgress = _nobody,
+    **options: Any,
+) -> TrainedJudge:
+    """Make a judge: what tells from a model's hidden states what it would say of a statement.
+
+    >>> labels = kgprobe.measure(graph, "demo", "labels", limit=2000)  # doctest: +SKIP
+    >>> kgprobe.train_judge(labels).summary()  # doctest: +SKIP
+
+    Cost: one pass of the model over the labelled statements, through all layers that are read; then see
+    :func:`kgprobe.judge.training.train_judge`.
+
+    Args:
+        labels: a measurement of the probe ``labels``, or its name.
+        model: whose hidden states are read; None for the model that was asked. A smaller one of its family may do.
+        name: of the judge's folder; None makes one from the settings.
+        seed: what is random follows from it.
+        models: opens models by their specs; None opens them as needed.
+        on_states, on_training: called with how many statements were read, or steps of training done, and of how many.
+        options: see :class:`~kgprobe.judge.JudgeOptions`.
+
+    Raises:
+        ArgumentError: an argument cannot be what it is, or ``labels`` is a measurement of another probe.
+        KgprobeError: there are too few labels, or the model's hidden states cannot be read.
+    """
+    chosen = make_options(JudgeOptions, options, "train_judge")
+    for share in ("aside", "apart"):
+        if not 0 < getattr(chosen, share) < 1:
+            raise ArgumentError(share, f"is {getattr(chosen, share)}; a share between 0 and 1 is expected.")
+    seed = whole_number("seed", seed, 0)
+    name = None if name is None else folder_name("name", name)
+    measured = labels if isinstance(labels, Measurement) else open_measurement(labels)
+    statements = _statements(measured)
+    opened = (models or Models()).open(measured.model if model is None else model)
+    scorer = opened.local_scorer()
+    opened.refresh()
+    layers = chosen.layers or tuple(range(1, layer_count(scorer.model) + 1))
+    prompt = _prompt(measured)
+    aside = set_aside(statements.facts, chosen.aside, seed)
+    learned = statements.part(np.flatnonzero(~aside))
+    states, kept = _states(scorer, prompt, learned, layers, on_states)
+    learned = learned.part(kept)
+    splits = split_statements(learned.heads, learned.relations, learned.tails, share=chosen.apart, seed=seed)
+    trained = choose_judge(
+        states,
+        learned.answers,
+        learned.heads,
+        splits,
+        sorted(set(layers)),
+        NetworkOptions(chosen.units, chosen.epochs, chosen.rate, chosen.batch),
+        seed=seed,
+        on_progress=on_training,
+    )
+    baseline = _baseline(scorer, prompt, learned, splits, chosen.words)
+    training = {
+        "options": asdict(chosen),
+        "seed": seed,
+        "statements": {field: len(getattr(splits, field)) for field in Splits.__dataclass_fields__},
+        "unlabelled": statements.unlabelled,
+        "layers": [asdict(one) for one in trained.layers],
+        "kinds": [asdict(one) for one in trained.kinds],
+        "baseline": {kind: None if quality is None else asdict(quality) for kind, quality in baseline.items()},
+        "versions": versions(),
+    }
+    judge = Judge(trained.classifier, trained.layer, prompt, scorer.describe(), dict(measured.config), training)
+    folder = home() / "judges" / (name or f"{_slug(measured.model)}-{digest_of({'judge': judge.digest()})}")
+    make_folder(folder)
+    save_judge(judge, folder)
+    rest = statements.part(np.flatnonzero(aside))
+    quality = _quality(judge, scorer, rest, chosen.words) if len(rest.texts) else None
+    return TrainedJudge(judge=judge, folder=folder, trained=trained, splits=splits, baseline=baseline, aside=quality)
+
+
+def open_judge(name: str | Path) -> Judge:
+    """A judge by its folder, its file, or its name below kgprobe's own folder.
+
+    Raises:
+        KgprobeError: there is none.
+    """
+    path = Path(name)
+    return load_judge(path if path.exists() else home() / "judges" / str(name) / FILE)
+
+
+def evaluate_judge(
+    judge: Judge | str | Path,
+    labels: Measurement | str | Path,
+    *,
+    model: Model | str | None = None,
+    words: str = "True/False/Unknown",
+    everything: bool = False,
+    models: Models | None = None,
+) -> JudgeQuality:
+    """How well a judge tells a model's answers to statements that it did not learn from.
+
+    Args:
+        judge: as of :func:`train_judge`, or its name.
+        labels: a measurement of the probe ``labels``, or its name: the one that the judge was made of, of which what
+            was set aside counts, or another one of the same model.
+        model: that is read; None opens the one that the judge has learned to read.
+        words: whose probabilities the judge is compared with.
+        everything: whether all facts of other labels count; else those alone that are not among the judge's own.
+        models: opens models by their specs; None opens them as needed.
+
+    Raises:
+        KgprobeError: the model is not the one that the judge reads, or no label is left.
+    """
+    made = judge if isinstance(judge, Judge) else open_judge(judge)
+    measured = labels if isinstance(labels, Measurement) else open_measurement(labels)
+    if measured.model != made.answers_of:
+        raise KgprobeError(
+            f"The judge tells the answers of {made.answers_of}; {measured.folder.name} has those of {measured.model}."
+        )
+    statements = _statements(measured)
+    options = made.training["options"]
+    if not everything:
+        aside = set_aside(statements.facts, options["aside"], made.training["seed"])
+        statements = statements.part(np.flatnonzero(aside))
+    if not len(statements.texts):
+        raise KgprobeError(f"{measured.folder.name} has no label that the judge did not learn from.")
+    opened = (models or Models()).open(made.reader["name"] if model is None else model)
+    scorer = opened.local_scorer()
+    made.check(scorer.describe())
+    return _quality(made, scorer, statements, words)
+
+
+def _statements(measured: Measurement) -> LabelledStatements:
+    if measured.kind.name != "labels":
+        raise ArgumentError("labels", f"is a measurement of {measured.kind.name}; one of the probe labels is expected.")
+    statements = labelled_statements(measured.outcomes)
+    if not len(statements.texts):
+        raise KgprobeError(
+            f"{measured.folder.name} has no label: {statements.unlabelled:,} statements whose answers do not agree, or"
+            " cannot be read."
+        )
+    return statements
+
+
+def _prompt(measured: Measurement) -> StatePrompt:
+    before, after = str(measured.config["described"]["instruction"]).split(STATEMENT)
+    return StatePrompt(before, after)
+
+
+def _states(
+    scorer: "Scorer",
+    prompt: StatePrompt,
+    statements: LabelledStatements,
+    layers: Sequence[int],
+    on_progress: OnProgress = _nobody,
+) -> "tuple[np.ndarray[Any, np.dtype[np.float32]], np.ndarray[Any, np.dtype[np.int64]]]":
+    """Hidden states of those statements that the model takes, (statements, layers, size); and which these are."""
+    done = 0
+
+    def progress(more: int) -> None:
+        nonlocal done
+        done += more
+        on_progress(done, len(statements.texts))
+
+    texts = [f"{text}{prompt.after}" for text in statements.texts]
+    read = scorer.states(layers).read(texts, beginning=prompt.before, progress=progress)
+    kept = np.array([place for place in range(len(texts)) if place not in read.reasons], dtype=np.int64)
+    return (read.values if len(kept) == len(texts) else read.values[kept]), kept
+
+
+def _baseline(
+    scorer: "Scorer", prompt: StatePrompt, statements: LabelledStatements, splits: Splits, words: str
+) -> dict[str, Quality | None]:
+    """What the probabilities of the answers' words at the last token tell, for each side of the statements."""
+    told = _words_told(scorer, prompt, statements.texts, words)
+    places = {
+        "folds": splits.train,
+        "other_entities": splits.other_entities,
+        "other_relations": splits.other_relations,
+    }
+    return {
+        kind: quality_of(statements.answers[part], told[part]) if len(part) else None for kind, part in places.items()
+    }
+
+
+def _words_told(
+    scorer: "Scorer", prompt: StatePrompt, texts: Sequence[str], words: str
+) -> "np.ndarray[Any, np.dtype[np.float64]]":
+    """The probabilities of the answers' words, normalised among them, shape (statements, 3)."""
+    answers = [word.strip() for word in words.split("/")]
+    if len(answers) != len(JUDGEMENTS) or not all(answers):
+        raise ArgumentError("words", f"is {words!r}; words for true, false and unknown are expected, with / between.")
+    prompts = [f"{prompt.before}{text}{prompt.after}" for text in texts]
+    scored = scorer.score(prompts, [answers] * len(prompts), beginnings=[prompt.before.rstrip()] * len(prompts))
+    # A text that is just too long for its answer tells nothing.
+    return np.stack([normalized(np.nan_to_num(one.values, nan=0.0)) for one in scored])
+
+
+def _quality(judge: Judge, scorer: "Scorer", statements: LabelledStatements, words: str) -> JudgeQuality:
+    states, kept = _states(scorer, judge.prompt, statements, [judge.layer])
+    statements = statements.part(kept)
+    told = judge.classifier.probabilities(states[:, 0])
+    return JudgeQuality(
+        judge=judge,
+        quality=quality_of(statements.answers, told),
+        baseline=quality_of(statements.answers, _words_told(scorer, judge.prompt, statements.texts, words)),
+        facts=len(set(statements.facts)),
+    )
+
+
+def _slug(model: str) -> str:
+    return "".join(letter if letter.isalnum() else "-" for letter in model.removeprefix("hf:")).strip("-").lower()[-60:]
