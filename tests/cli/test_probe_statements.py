@@ -35,8 +35,9 @@ def test_statements_are_measured_and_asked_in_rounds(home: dict[str, str]) -> No
     assert ran.returncode == 0, ran.stderr
     told = json.loads(ran.stdout)
     assert (told["probe"], told["questions"]) == ("statements", 2)
-    page = Path(told["page"].removeprefix("file://")) if "page" in told else None
-    assert page is None or "Judgements of facts" in page.read_text(encoding="utf-8")
+    page = Path(told["page"]).read_text(encoding="utf-8")
+    assert "Correct, truthful and informative by relation" in page
+    assert "is the capital of" in page
 
     wrong = kgprobe(*command, "--answers", "Yes/No", **home)
     assert (wrong.returncode, wrong.stdout) == (2, "")
