@@ -35,7 +35,10 @@ MODULES = (
     "kgprobe.library.sampling_study",
     "kgprobe.library.studies",
     "kgprobe.library.templates",
+    "kgprobe.predicted_facts",
+    "kgprobe.prediction_powered",
     "kgprobe.servers.opening",
+    "kgprobe.summed_draws",
     "kgprobe.verbalize.templates.backwards",
 )
 
