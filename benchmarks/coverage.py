@@ -102,7 +102,7 @@ def draw_facts(
         chosen = np.zeros(number, dtype=bool)
         chosen[random.choice(number, round(labels * number / FACTS), replace=False)] = True
         return np.flatnonzero(chosen[graph.subjects]), None
-    return random.choice(FACTS, labels, replace=False), None
+    return random.choice(FACTS, labels, replace=False, shuffle=False), None
 
 
 def measure(case: Case, repetitions: int, seed: int) -> Coverage:

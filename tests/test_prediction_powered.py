@@ -55,6 +55,8 @@ def coins(seed: int, facts: int = 2000) -> tuple[LabelledFacts, Floats, Floats, 
     random = np.random.default_rng(seed)
     truth = (random.random(facts) < 0.3).astype(float)
     predictions = np.clip(0.5 * truth + 0.5 * random.random(facts), 0, 1)
+    # Some are wrong, so that a weight between 0 and 1 is best.
+    predictions = np.where(random.random(facts) < 0.15, 1 - predictions, predictions)
     chances = 0.02 + 0.3 * predictions * (1 - predictions)
     asked = random.random(facts) < chances
     return LabelledFacts(truth[asked], predictions[asked], chances[asked]), truth, predictions, asked, chances
@@ -96,6 +98,7 @@ def test_it_is_the_cross_fitted_difference_estimator(seed: int, equal: bool) -> 
     found = estimate_mean(facts, sum_predictions(predictions))
     assert found.value == pytest.approx(total / count, abs=1e-12)
     assert found.weight == pytest.approx(weight)
+    assert -1 < weight < 1 or equal
     assert found.plain_error == pytest.approx(math.sqrt(squares * (len(y) - 1) / len(y)))
     assert found.raw == pytest.approx(predictions.mean())
 
@@ -263,6 +266,30 @@ def test_of_a_graph_that_is_labelled_as_a_whole_all_is_known() -> None:
     assert estimate_mean(certain, sum_predictions(predictions)).low == pytest.approx(truth.mean())
 
 
+@pytest.mark.parametrize(("confidence", "least"), [(0.9, 0.875), (0.95, 0.94)])
+@pytest.mark.parametrize("labels", [50, 200])
+def test_without_predictions_every_rate_is_held_about_as_often_as_is_said(
+    confidence: float, least: float, labels: int
+) -> None:
+    # Exactly: over all numbers of ones that labels drawn from a huge graph can have.
+    nothing = sum_predictions(np.zeros(3)) + PredictionSums(10**9, 0.0, 0.0, 0.0, 0.0)
+    counts = np.arange(labels + 1)
+    manner = Manner(confidence=confidence, weight=0.0)
+    columns = [(np.arange(labels) < count).astype(float) for count in counts]
+    found = [estimate_mean(LabelledFacts(column, np.zeros(labels)), nothing, manner) for column in columns]
+    low, high = np.array([one.low for one in found]), np.array([one.high for one in found])
+    rates = np.linspace(0.5 / labels, 0.5, 400)[:, None]
+    held = (stats.binom.pmf(counts, labels, rates) * ((low <= rates) & (rates <= high))).sum(axis=1)
+    assert held.min() >= least
+    assert (held < confidence - 0.01).mean() < 0.01
+    # Not by being wide: Wilson's interval, which holds less often, is little narrower.
+    z = stats.norm.ppf(0.5 + confidence / 2)
+    share = counts / labels
+    wilson = 2 * z / (1 + z * z / labels) * np.sqrt(share * (1 - share) / labels + (z / (2 * labels)) ** 2)
+    probable = stats.binom.pmf(counts, labels, rates[200])
+    assert probable @ (high - low) < 1.15 * (probable @ wilson)
+
+
 def test_facts_that_share_an_entity_widen_the_interval_and_never_narrow_it() -> None:
     random = np.random.default_rng(0)
     by_subject = random.integers(0, 2, 50)
@@ -283,6 +310,19 @@ def test_facts_that_share_an_entity_widen_the_interval_and_never_narrow_it() -> 
     assert apart.standard_error == apart.plain_error
     single = estimate_mean(LabelledFacts(labels, np.zeros(400), subjects=np.zeros(400)), sums)
     assert (single.low, single.high) == (0, 1)
+
+
+def test_where_nothing_differs_a_subject_counts_once() -> None:
+    nothing = sum_predictions(np.zeros(10**7))
+    whole = estimate_mean(LabelledFacts(np.zeros(60), np.zeros(60), subjects=np.arange(20).repeat(3)), nothing)
+    single = estimate_mean(LabelledFacts(np.zeros(20), np.zeros(20)), nothing)
+    assert whole.high == pytest.approx(single.high, rel=1e-4)
+    assert whole.low == single.low == 0
+    # And Student's quantile of as many subjects.
+    labels = np.tile([0.0, 1.0], 10)
+    whole = estimate_mean(LabelledFacts(labels.repeat(3), np.zeros(60), subjects=np.arange(20).repeat(3)), nothing)
+    single = estimate_mean(LabelledFacts(labels, np.zeros(20)), nothing)
+    assert (whole.low, whole.high) == pytest.approx((single.low, single.high), rel=0.02)
 
 
 def test_parts_are_compared() -> None:
