@@ -79,11 +79,11 @@ class Estimate:
         high: the upper one.
         standard_error: with clusters, where there are any.
         plain_error: the standard error if facts that share a subject or an object were independent.
-        weight: λ, what predictions count.
+        weight: λ, what predictions count; in the first of several parts or rounds.
         raw: the mean of all predictions, uncorrected: how far it is from ``value`` is the predictions' bias.
         labelled: the number of labels.
         labels_worth: so many labels of facts drawn with equal probability, without predictions, would have had this
-            standard error; None where it is 0.
+            standard error; None where it is 0, and of ratios.
     """
 
     value: float
