@@ -108,7 +108,7 @@ def draw_facts(
 def measure(case: Case, repetitions: int, seed: int) -> Coverage:
     """Repeat a case; the same seed gives the same twice.
 
-    Cost: about a third of a millisecond a repetition, and two of 2,000 labels.
+    Cost: about half a millisecond a repetition, and one of 2,000 labels.
     """
     place = (case.labels, round(1000 * case.rate), PREDICTORS.index(case.predictor), DRAWS.index(case.draw))
     random = np.random.default_rng([seed, *place])
@@ -174,7 +174,7 @@ def rows_of(coverage: Coverage) -> Iterator[Row]:
 @seed_option
 @json_option
 def main(repetitions: int, processes: int, draws: tuple[str, ...], seed: int, as_json: bool) -> None:
-    """Count how often 90% intervals hold, and how wide they are; some 20 minutes on 2 cores."""
+    """Count how often 90% intervals hold, and how wide they are; some 10 minutes on 2 idle cores."""
     cases = itertools.product(draws or DRAWS, PREDICTORS, RATES, SIZES)
     work = [(Case(labels, rate, predictor, draw), repetitions, seed) for draw, predictor, rate, labels in cases]
     with multiprocessing.get_context("spawn").Pool(processes) as pool:
