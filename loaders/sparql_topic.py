@@ -123,9 +123,9 @@ class Topic:
 
     def relations(self) -> Iterator[Placed]:
         """The relations of the facts, joined with what the file of templates says of them."""
-        numbered = list(enumerate(self.gathered.relations, start=1))
-        used = {relation.id for _, relation in numbered}
-        return self._counted("relations", with_templates(numbered, self.templates, used.__contains__))
+        used = {relation.id for relation in self.gathered.relations}
+        placed = map(Placed, range(1, len(self.gathered.relations) + 1), self.gathered.relations)
+        return self._counted("relations", with_templates(placed, self.templates, used.__contains__))
 
     def entities(self) -> Iterator[Placed]:
         """The entities that walks reached, and their types."""

@@ -88,7 +88,6 @@ class Dump:
             self._properties(),
             self.readings.get("templates"),
             lambda name: not relations or name in relations,
-            self.readings["relations"].name,
         )
 
     def entities(self) -> Iterator[Placed]:
@@ -151,9 +150,10 @@ class Dump:
             not selection.types or not selection.types.isdisjoint(types)
         )
 
-    def _properties(self) -> Iterator[tuple[int, Relation]]:
+    def _properties(self) -> Iterator[Placed]:
         decoder = DumpHeadDecoder(self.selection.languages)
-        for line, record in records(self.readings["relations"]):
+        reading = self.readings["relations"]
+        for line, record in records(reading):
             if isinstance(record, Rejected) or record.startswith(_LEADING_KIND):
                 continue
             if not any(mark in record for mark in _PROPERTY_MARKS):
@@ -166,7 +166,7 @@ class Dump:
                 continue
             if not self.selection.relations or head.id in self.selection.relations:
                 label, aliases, description = names(head.labels, head.aliases, head.descriptions)
-                yield line, Relation(head.id, label, aliases, description)
+                yield Placed(line, Relation(head.id, label, aliases, description), reading.name)
 
     def _entity(self, head: DumpHead) -> Entity | None:
         form = {"item": ITEM_ID, "property": PROPERTY_ID}.get(head.kind or "item")

@@ -83,18 +83,14 @@ def names(
 
 
 def with_templates(
-    properties: Iterable[tuple[int, Relation]],
-    templates: InputFile | None,
-    wanted: Callable[[str], bool],
-    file: str = "",
+    properties: Iterable[Placed], templates: InputFile | None, wanted: Callable[[str], bool]
 ) -> Iterator[Placed]:
-    """Wikidata's properties, joined with what a file of templates says of them; then that file's other relations.
+    """Relations of a source, joined with what a file of templates says of them; then that file's other relations.
 
     Args:
-        properties: each with the line where it stands.
+        properties: the source's.
         templates: relations as :mod:`.table` reads them; what is wrong with them comes first.
         wanted: of which ids the relations of ``templates`` are taken.
-        file: where the properties stand.
     """
     described: dict[str, Placed] = {}
     sentences: dict[str, Relation] = {}
@@ -105,16 +101,17 @@ def with_templates(
                 sentences[placed.record.id] = placed.record
         else:
             yield placed
-    for line, relation in properties:
-        if relation.id in described:
+    for placed in properties:
+        relation = placed.record
+        if isinstance(relation, Relation) and relation.id in described:
             yield described.pop(relation.id)._replace(record=_joined(sentences[relation.id], relation))
         else:
-            yield Placed(line, relation, file)
+            yield placed
     yield from described.values()
 
 
 def _joined(own: Relation, property_: Relation) -> Relation:
-    """A relation of the file of templates, with Wikidata's words where it has none; inactive if one of them is."""
+    """A relation of the file of templates, with the source's words where it has none; inactive if one of them is."""
     return replace(
         own,
         label=own.label or property_.label,

@@ -40,6 +40,8 @@ _ROW_BYTES = 100
 # takes half as long as it takes to make them.
 _ALLOCATIONS_PER_COLLECTION = 100_000
 
+_WAIT_SECONDS = 1.0
+
 Write = Callable[[Transaction], Written]
 
 
@@ -97,7 +99,8 @@ def load(
     Args:
         strict: the first record that would be left out is an error instead; its batch is not written.
         report_problem: called with a message for each record that is left out.
-        report_progress: called after each batch with its stage and its number of records.
+        report_progress: called after each batch with its stage and its number of records; and, while a batch is long
+            in coming, every second with none.
 
     Raises:
         KgprobeError: under ``strict``; or the graph failed for longer than the driver's retries, and then
@@ -121,7 +124,8 @@ def _load(
     for stage in STAGES[STAGES.index(state["stage"]) :]:
         skip = state["position"] if stage == state["stage"] else 0
         make_write = partial(_write_of, stage, source, relations)
-        for batch in _prefetched(_batches(source, stage, skip, make_write)):
+        waiting = partial(report_progress, stage, 0)
+        for batch in _prefetched(_batches(source, stage, skip, make_write), waiting):
             if strict and batch.problems:
                 raise KgprobeError(_message(batch.problems[0], source))
             written = graph.transaction(partial(_write_batch, batch, stage, source, strict))
@@ -232,8 +236,12 @@ def _fitting(placed: Placed, beside: int) -> tuple[Placed, int]:
     return placed, size
 
 
-def _prefetched(batches: Iterator[_Batch]) -> Iterator[_Batch]:
-    """The same batches, each read and made ready while the one before is being written."""
+def _prefetched(batches: Iterator[_Batch], waiting: Callable[[], None]) -> Iterator[_Batch]:
+    """The same batches, each read and made ready while the one before is being written.
+
+    Args:
+        waiting: called every ``_WAIT_SECONDS`` in which no batch comes: a source may read for long before its first.
+    """
     ready: queue.Queue[_Batch | BaseException] = queue.Queue(maxsize=1)
     abandoned = threading.Event()
 
@@ -258,7 +266,11 @@ def _prefetched(batches: Iterator[_Batch]) -> Iterator[_Batch]:
     reader.start()
     try:
         while True:
-            item = ready.get()
+            try:
+                item = ready.get(timeout=_WAIT_SECONDS)
+            except queue.Empty:
+                waiting()
+                continue
             if isinstance(item, BaseException):
                 raise item
             yield item

@@ -106,7 +106,7 @@ def load(
         loader: its name, such as ``sample``, ``table`` or ``wikidata``; ``kgprobe load --help`` lists them.
         strict: the first record that would be left out is an error instead; what came before it stays.
         on_problem: called with a message for each record that is left out.
-        on_progress: called after each batch of records.
+        on_progress: called after each batch of records, and every second in which none is done.
         options: of the loader, by their names: ``kgprobe load NAME --help`` tells of them.
 
     Raises:

@@ -1,7 +1,7 @@
 """Files line by line or piece by piece, whatever they are compressed with, up to where they break.
 
-Compression is told by content (gzip, bzip2), not by name; a file within a .zip is one of its own. Lines are bytes: what
-they mean, and whether they are UTF-8, is for the format to say.
+Compression is told by content (gzip, bzip2, zstd), not by name; a file within a .zip is one of its own. Lines are
+bytes: what they mean, and whether they are UTF-8, is for the format to say.
 """
 
 import bz2
@@ -35,12 +35,12 @@ BREAKS: tuple[type[Exception], ...] = (EOFError, OSError, inflate.error)  # type
 _BUFFER = 2**20
 _HEAD = 2**16
 _LINES_BETWEEN_LOOKS = 128
+_ZSTD = b"\x28\xb5\x2f\xfd"
 _MARK = b"\xef\xbb\xbf"
 _UTF16 = (b"\xff\xfe", b"\xfe\xff")
 _UNREADABLE = {
     b"PK\x03\x04": "zip",
     b"\xfd7zXZ\x00": "xz",
-    b"\x28\xb5\x2f\xfd": "zstd",
     b"7z\xbc\xaf\x27\x1c": "7z",
 }
 
@@ -140,7 +140,7 @@ def open_input(path: Path) -> InputFile:
         head = raw.read(6)
         for mark, kind in _UNREADABLE.items():
             if head.startswith(mark):
-                raise KgprobeError(f"{path} is a {kind} file; plain, .gz and .bz2 can be read. Unpack it first.")
+                raise KgprobeError(f"{path} is a {kind} file; plain, .gz, .bz2 and .zst can be read. Unpack it first.")
         if head.startswith(_UTF16):
             raise KgprobeError(f"{path} is UTF-16; UTF-8 is expected. Save it as UTF-8 (in Excel: CSV UTF-8).")
         raw.seek(0)
@@ -228,14 +228,41 @@ def _of_zip(raw: io.BufferedReader, member: str) -> Iterator[bytes]:
 
 
 def _decompress(raw: io.BufferedReader) -> io.BufferedReader:
-    head = raw.read(3)
+    head = raw.read(4)
     raw.seek(0)
     if head.startswith(b"\x1f\x8b"):
         return io.BufferedReader(_Pieces(_unpack(raw, lambda: inflate.decompressobj(wbits=31), size=2**15)), _BUFFER)
-    if head == b"BZh":
+    if head == _ZSTD:
+        return io.BufferedReader(_Pieces(_of_zstd(raw)), _BUFFER)
+    if head.startswith(b"BZh"):
         # A few bytes may hold a block of 900 kB.
         return io.BufferedReader(_Pieces(_unpack(raw, bz2.BZ2Decompressor, size=2**12)), _BUFFER)
     return raw
+
+
+def _of_zstd(raw: io.BufferedReader) -> Iterator[bytes]:
+    """What a file packed by zstd holds, piece by piece.
+
+    Raises:
+        EOFError: it ends within a part.
+        OSError: it is damaged.
+    """
+    # Here, so that only those wait for it who have such a file.
+    import pyarrow as pa
+
+    # Not closed, for that would close the file as well, which whoever opened it does.
+    packed = pa.CompressedInputStream(pa.PythonFile(raw, mode="r"), "zstd")
+    while True:
+        try:
+            # What is read with a failure is lost, so it is little.
+            piece = packed.read(2**12)
+        except OSError as error:
+            if "Truncated" in str(error):
+                raise EOFError from error
+            raise
+        if not piece:
+            return
+        yield piece
 
 
 class _Part(Protocol):

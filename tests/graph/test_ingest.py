@@ -3,6 +3,7 @@
 import gc
 import threading
 from collections import Counter
+from collections.abc import Iterator
 from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,7 @@ from neo4j.exceptions import TransientError
 from kgprobe.errors import KgprobeError
 from kgprobe.graph import derive, driver, ingest
 from kgprobe.graph.client import Graph, Transaction
-from kgprobe.records import Entity, Fact, Rejected, Relation
+from kgprobe.records import Entity, Fact, Placed, Rejected, Relation
 from kgprobe.servers.folder import Folder
 from kgprobe.servers.leases import stop
 from kgprobe.servers.opening import open_graph
@@ -498,8 +499,8 @@ def test_a_server_that_goes_away_is_a_clear_failure_and_the_load_goes_on(
     folder = Folder(tmp_path / "graph")
     with open_graph(folder.path) as graph:
 
-        def stop_in_the_middle(stage: str, _records: int) -> None:
-            if stage == "facts":
+        def stop_in_the_middle(stage: str, records: int) -> None:
+            if stage == "facts" and records:
                 stop(folder, force=True)
 
         with pytest.raises(KgprobeError, match="does not answer"):
@@ -509,6 +510,23 @@ def test_a_server_that_goes_away_is_a_clear_failure_and_the_load_goes_on(
         assert report.resumed
         assert report.records == {"facts": 4}
         assert rows(graph, "MATCH ()-[f:FACT]->() RETURN count(f)") == [(6,)]
+
+
+def test_progress_is_heard_while_a_batch_is_long_in_coming(graph: Graph, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ingest, "_WAIT_SECONDS", 0.01)
+    heard = threading.Event()
+
+    class Slow(WrittenSource):
+        def entities(self) -> Iterator[Placed]:
+            assert heard.wait(60), "nobody asked how far it is"
+            yield from super().entities()
+
+    def hear(stage: str, records: int) -> None:
+        if (stage, records) == ("entities", 0):
+            heard.set()
+
+    report = ingest.load(graph, Slow([Entity("Q1")]), report_progress=hear)
+    assert report.written["entities"] == 1
 
 
 @pytest.mark.parametrize("strict", [False, True])

@@ -148,8 +148,21 @@ def trex(place: Place) -> Input:
     )
 
 
+def dbpedia(place: Place) -> Input:
+    path = place.folder / "facts.ttl"
+    resource, ontology = "http://dbpedia.org/resource/", "http://dbpedia.org/ontology/"
+    fact = f"<{resource}One> <{ontology}capital> <{resource}{{}}> .\n"
+    path.write_text(fact.format("Two"))
+    return Input(
+        {"files": [path]},
+        lambda: append(path, fact.format("Three")),
+        lambda: path.write_text(f"<{resource}One> <{ontology}capital> .\n" + fact.format("Two")),
+    )
+
+
 INPUTS: dict[str, Callable[[Place], Input]] = {
     "bear": bear,
+    "dbpedia": dbpedia,
     "example": example,
     "sparql": sparql,
     "table": table,

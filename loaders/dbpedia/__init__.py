@@ -1,0 +1,215 @@
+"""``kgprobe load dbpedia``: DBpedia's dumps, any number of them at once: N-Triples and Turtle.
+
+What is read, whichever file it stands in:
+
+- facts of the ontology (``dbo:``) and of info boxes (``dbp:``), whose objects are things or values (:mod:`.literals`);
+- labels, other names and descriptions in the chosen languages; what has no label is called by its page's title;
+- types of the ontology and of schema.org;
+- redirects, which are followed to their ends, in subjects, objects and page views; disambiguation pages, which are left
+  out with their facts;
+- intermediate nodes (``dbr:X__Tenure__1``), rows of a table within a page: what they say of things becomes facts of
+  their page, from and to the dates that they say; their numbers and texts say nothing without the rest, and are left
+  out.
+
+Everything is read once, and kept on the disk in the order in which it is needed (:mod:`.preparing`, with the cost).
+"""
+
+import re
+import shutil
+import tempfile
+import weakref
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from kgprobe.errors import KgprobeError
+from kgprobe.options import option
+from kgprobe.records import Placed, Relation
+from kgprobe.sources.contract import Loader
+from kgprobe.sources.lines import InputFile, fingerprint, open_input
+from kgprobe.verbalize.templates.file import read_relations
+
+from ..wikidata_model import LANGUAGES_OPTION, TEMPLATES_OPTION, check_forms, distinct_languages, with_templates
+from .identifiers import words
+
+if TYPE_CHECKING:
+    from .preparing import Prepared, Reading
+
+OWN_TEMPLATES = Path(__file__).with_name("relations.jsonl")
+
+INTERMEDIATE = ("fold", "remove")
+
+_RELATION_ID = re.compile(r"db[op](?:-[a-z][a-z-]*)?:\S+")
+_LANGUAGES_HELP = (
+    "Of labels, other names, descriptions and texts; given several times, the first that has a label gives it."
+)
+
+
+@dataclass
+class DBpedia:
+    """Files as a source; see :class:`kgprobe.sources.contract.Source`. What cannot be read is told by the relations.
+
+    They are read when the first of the streams is asked for, which takes nearly all of a load's reading.
+
+    Attributes:
+        files: of triples.
+        popularity: a table of page views; None for none.
+        templates: of whoever loads, which go before our own.
+    """
+
+    name: str
+    fingerprint: str
+    files: list[InputFile]
+    popularity: InputFile | None
+    templates: InputFile | None
+    reading: "Reading"
+    partial: bool = False
+    _prepared: "Prepared | None" = field(default=None, init=False)
+
+    @property
+    def total(self) -> int:
+        """The bytes of all files three times: for reading, and for each of the two streams made of them."""
+        return 3 * self._size
+
+    @property
+    def done(self) -> int:
+        """How much of ``total`` has been done so far."""
+        if self._prepared is None:
+            return sum(file.position for file in self.files)
+        given = self._prepared.entities.given + self._prepared.facts.given
+        return self._size + int(self._size * given)
+
+    @property
+    def _size(self) -> int:
+        return sum(file.size for file in self.files)
+
+    def relations(self) -> Iterator[Placed]:
+        """What could not be read; then the relations that have facts, with our sentences where there are some."""
+        prepared = self._read()
+        yield from prepared.problems()
+        yield from with_templates(_relations(prepared), self.templates, lambda name: True)
+
+    def entities(self) -> Iterator[Placed]:
+        """Things, values and classes."""
+        from .entities import read_entities
+
+        return read_entities(self._read())
+
+    def facts(self) -> Iterator[Placed]:
+        """The facts, each once."""
+        from .facts import read_facts
+
+        return read_facts(self._read())
+
+    def _read(self) -> "Prepared":
+        from .preparing import prepare
+
+        if self._prepared is None:
+            folder = Path(tempfile.mkdtemp(prefix="kgprobe-dbpedia-"))
+            try:
+                prepared = prepare(folder, self.files, self.popularity, self.reading)
+            except BaseException:
+                shutil.rmtree(folder, ignore_errors=True)
+                raise
+            # With the last who could read it, or at the end of the program.
+            weakref.finalize(prepared, shutil.rmtree, folder, ignore_errors=True)
+            self._prepared = prepared
+        return self._prepared
+
+
+def _relations(prepared: "Prepared") -> Iterator[Placed]:
+    own = own_templates()
+    for id_, notes in prepared.relations.items():
+        if notes.place:
+            # Info boxes mean by a name what the ontology means by it.
+            known = own.get(id_) or own.get(f"dbo:{id_.partition(':')[2]}") or Relation(id_)
+            label = notes.label[1] if notes.label else known.label or words(id_)
+            description = notes.description[1] if notes.description else known.description
+            line, file = prepared.line_and_file(notes.place)
+            yield Placed(line, replace(known, id=id_, label=label, description=description), file)
+
+
+def own_templates() -> dict[str, Relation]:
+    """The sentences and questions that come with the loader, by the relation's id."""
+    records = [placed.record for placed in read_relations(open_input(OWN_TEMPLATES))]
+    return {record.id: record for record in records if isinstance(record, Relation)}
+
+
+@dataclass(frozen=True, slots=True)
+class DBpediaOptions:
+    """Which files are read, and how."""
+
+    files: tuple[Path, ...] = option(
+        help="Triples, a line each or as Turtle with prefixes (plain, .gz, .bz2, .zst); all that belongs together at"
+        " once: facts, labels, types, redirects, disambiguations, the ontology.",
+        positional=True,
+    )
+    languages: tuple[str, ...] = option(**{**LANGUAGES_OPTION, "default": ("en",), "help": _LANGUAGES_HELP})
+    relations: tuple[str, ...] = option(
+        (),
+        "Read facts of this relation alone, as dbo:capital or dbp:capital; may be given several times.",
+        flag="relation",
+        metavar="ID",
+        shown_default="all",
+    )
+    intermediate: str = option(
+        INTERMEDIATE[0],
+        "Nodes such as X__Tenure__1: what they say becomes dated facts of X (fold), or is left out (remove).",
+        choices=INTERMEDIATE,
+    )
+    popularity: Path | None = option(
+        None,
+        "Page views: a page's title and a number a line, parted by a tab or space; those of redirects are added.",
+        metavar="FILE",
+    )
+    templates: Path | None = option(**TEMPLATES_OPTION)
+
+
+def open_dbpedia(options: DBpediaOptions) -> DBpedia:
+    """Files as a source. Cost: a look at the beginning of each.
+
+    Raises:
+        ArgumentError: a relation or a language is not named as it should be.
+        KgprobeError: a file cannot be read at all, or pyoxigraph is not installed.
+    """
+    check_forms("relations", options.relations, _RELATION_ID, "dbo:capital")
+    languages = tuple(language.lower() for language in distinct_languages(options.languages))
+    try:
+        from .preparing import Reading
+    except ImportError as error:
+        raise KgprobeError('Triples are read by the package pyoxigraph: pip install "kgprobe[dbpedia]".') from error
+    files = [open_input(path) for path in options.files]
+    popularity, templates = (
+        None if path is None else open_input(path) for path in (options.popularity, options.templates)
+    )
+    chosen = {
+        "languages": languages,
+        "relations": sorted(set(options.relations)),
+        "intermediate": options.intermediate,
+        "tables": [popularity is not None, templates is not None],
+    }
+    tables = [file for file in (popularity, templates) if file is not None]
+    return DBpedia(
+        name=", ".join(file.name for file in files),
+        fingerprint=fingerprint([*files, *tables], chosen),
+        files=files,
+        popularity=popularity,
+        templates=templates,
+        reading=Reading(languages, frozenset(options.relations), options.intermediate == "fold"),
+    )
+
+
+loader = Loader(
+    summary="""Load DBpedia's dumps: N-Triples or Turtle, several files at once.
+
+    Forty of the most frequent properties come with sentences and questions; `kgprobe templates write --from-label`
+    writes some for the others.
+
+    \b
+    kgprobe load dbpedia mappingbased-objects.ttl.bz2 labels.ttl.bz2 instance-types.ttl.bz2 \\
+        redirects.ttl.bz2 disambiguations.ttl.bz2 --popularity views.tsv
+    """,
+    options=DBpediaOptions,
+    open=open_dbpedia,
+)

@@ -1,0 +1,81 @@
+"""DBpedia's IRIs as ids, and names as words: ``dbr:France``, ``dbo:birthPlace``, ``dbp:birthPlace``, ``schema:City``.
+
+Editions in other languages have ids of their own: ``dbr-de:Frankreich``, ``dbp-de:hauptstadt``. An id is the rest of
+the IRI as it stands there, percent signs and all.
+"""
+
+import re
+from urllib.parse import unquote
+
+RESOURCE = "http://dbpedia.org/resource/"
+ONTOLOGY = "http://dbpedia.org/ontology/"
+PROPERTY = "http://dbpedia.org/property/"
+_SCHEMA = re.compile("https?://schema.org/(.+)", re.DOTALL)
+_EDITION = re.compile(r"http://([a-z][a-z-]*)\.dbpedia\.org/(resource|property)/(.+)", re.DOTALL)
+_LETTERS = {"resource": "dbr", "property": "dbp"}
+
+# Pages of Wikipedia's own, and files.
+_OWN_PAGE = re.compile(
+    "dbr[a-z-]*:(?:Category|File|Image|Template|Wikipedia|Portal|Help|Module|Special|User|MediaWiki|Draft|Book|"
+    "TimedText|Media)(?:_talk)?:"
+)
+# What DBpedia makes of a table's row within a page: X__Tenure__1, in old editions X__1.
+_INTERMEDIATE = re.compile(r"(.+?[^_])__(?:[A-Za-z]\w*?__)?[0-9]+", re.DOTALL)
+_IN_BRACKETS = re.compile(r"(?<=.) \([^()]*\)$", re.DOTALL)
+_HUMP = re.compile("(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+
+
+def thing(iri: str) -> str | None:
+    """The id of what has a page on Wikipedia; None for anything else, such as pages of the web, and categories."""
+    if iri.startswith(RESOURCE):
+        name = iri[len(RESOURCE) :]
+        return None if not name or (":" in name and _OWN_PAGE.match(f"dbr:{name}")) else f"dbr:{name}"
+    identifier = _of_edition(iri, "resource")
+    return None if identifier is None or _OWN_PAGE.match(identifier) else identifier
+
+
+def relation(iri: str) -> str | None:
+    """The id of a property of the ontology (``dbo:``) or of info boxes (``dbp:``); None for any other."""
+    if iri.startswith(ONTOLOGY) and len(iri) > len(ONTOLOGY):
+        return f"dbo:{iri[len(ONTOLOGY) :]}"
+    if iri.startswith(PROPERTY) and len(iri) > len(PROPERTY):
+        return f"dbp:{iri[len(PROPERTY) :]}"
+    return _of_edition(iri, "property")
+
+
+def class_(iri: str) -> str | None:
+    """The id of a class of the ontology (``dbo:City``) or of schema.org (``schema:City``); None for any other."""
+    if iri.startswith(ONTOLOGY) and iri[len(ONTOLOGY) :][:1].isupper():
+        return f"dbo:{iri[len(ONTOLOGY) :]}"
+    matched = _SCHEMA.fullmatch(iri)
+    return None if matched is None else f"schema:{matched[1]}"
+
+
+def _of_edition(iri: str, kind: str) -> str | None:
+    matched = _EDITION.fullmatch(iri)
+    if matched is None or matched[2] != kind:
+        return None
+    return f"{_LETTERS[kind]}-{matched[1]}:{matched[3]}"
+
+
+def owner(identifier: str) -> str | None:
+    """Whose row of a table an intermediate node is (``dbr:X`` of ``dbr:X__Tenure__1``); None for what is none."""
+    matched = _INTERMEDIATE.fullmatch(identifier)
+    return None if matched is None else matched[1]
+
+
+def without_brackets(title: str) -> str:
+    """A page's title without what tells it apart from others: *Paris* of *Paris (mythology)*."""
+    return _IN_BRACKETS.sub("", title)
+
+
+def name_of_thing(identifier: str) -> str:
+    """What a thing is called whose label is not given: its page's title, without brackets at its end."""
+    return without_brackets(unquote(identifier.partition(":")[2]).replace("_", " ").strip())
+
+
+def words(identifier: str) -> str:
+    """The words of a property or a class: *birth place* of ``dbo:birthPlace``, *TV show* of ``dbo:TVShow``."""
+    name = unquote(identifier.partition(":")[2]).rpartition("/")[2]
+    parts = _HUMP.split(name.replace("_", " "))
+    return " ".join(part if part[1:2].isupper() else part.lower() for part in parts).strip()

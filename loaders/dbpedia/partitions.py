@@ -1,0 +1,86 @@
+"""Lines on the disk, kept apart by a key, so that all of a key can be read together with little of the rest.
+
+Joining what stands in files of different orders takes either memory for one side or an order of both. Here lines go to
+one of many files by a hash of their key (the partitioning of a Grace hash join: Kitsuregawa, Tanaka, Moto-oka, 1983),
+and a file at a time fits into memory. Nothing is sorted: writing and reading are linear.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from zlib import crc32
+
+from kgprobe.errors import KgprobeError
+
+# Lines that wait to be written, all files together: some tens of megabytes.
+_WAITING = 200_000
+
+
+class Partitions:
+    """Lines by key, in files of a folder. The same lines in the same order are always given in the same order.
+
+    Memory: that of ``_WAITING`` lines while it is written; one file while it is read.
+    """
+
+    def __init__(self, folder: Path, count: int) -> None:
+        self._paths = [folder / f"{number:04}" for number in range(count)]
+        self._lines: list[list[str]] = [[] for _ in range(count)]
+        self._count = count
+        self._waiting = 0
+        self._read = 0
+        with writing(folder):
+            folder.mkdir()
+
+    def add(self, key: str, line: str) -> None:
+        """A line of a key.
+
+        Args:
+            line: with its line break, and no other one.
+        """
+        self._lines[crc32(key.encode()) % self._count].append(line)
+        self._waiting += 1
+        if self._waiting >= _WAITING:
+            self.write()
+
+    def write(self) -> None:
+        """Write what waits to be written; before reading, and whenever there is much of it.
+
+        Raises:
+            KgprobeError: there is no room left, or the folder is gone.
+        """
+        for path, lines in zip(self._paths, self._lines, strict=True):
+            if lines:
+                with writing(path), path.open("a", encoding="utf-8", newline="\n") as file:
+                    file.writelines(lines)
+                lines.clear()
+        self._waiting = 0
+
+    def __iter__(self) -> Iterator[list[str]]:
+        """All lines of the keys that fell together, without line breaks; one such part after the other."""
+        self._read = 0
+        for number, path in enumerate(self._paths, start=1):
+            if path.exists():
+                # Not splitlines, for which there are more line breaks than one.
+                yield path.read_bytes().decode().removesuffix("\n").split("\n")
+            self._read = number
+
+    @property
+    def given(self) -> float:
+        """Which share of the parts the latest reading has gone through."""
+        return self._read / self._count
+
+
+@contextmanager
+def writing(path: Path) -> Iterator[None]:
+    """What goes wrong with a scratch file, as a message.
+
+    Raises:
+        KgprobeError: what was done within failed.
+    """
+    try:
+        yield
+    except OSError as error:
+        raise KgprobeError(
+            f"{path} cannot be written: {error.strerror}. While a load reads, it keeps about as much as the unpacked"
+            " input there; the environment variable TMPDIR names another place."
+        ) from error

@@ -1,0 +1,54 @@
+"""What DBpedia's predicates say: which name, describe, sort or redirect, and which are facts."""
+
+from enum import Enum, auto
+
+from .identifiers import ONTOLOGY, relation
+
+
+class Role(Enum):
+    """What is read of a triple."""
+
+    FACT = auto()
+    LABEL = auto()
+    ALIAS = auto()
+    DESCRIPTION = auto()
+    TYPE = auto()
+    REDIRECT = auto()
+    DISAMBIGUATION = auto()
+    NONE = auto()
+
+
+_ROLES = {
+    "http://www.w3.org/2000/01/rdf-schema#label": Role.LABEL,
+    "http://www.w3.org/2004/02/skos/core#altLabel": Role.ALIAS,
+    "http://xmlns.com/foaf/0.1/name": Role.ALIAS,
+    "http://xmlns.com/foaf/0.1/nick": Role.ALIAS,
+    f"{ONTOLOGY}alias": Role.ALIAS,
+    "http://purl.org/dc/terms/description": Role.DESCRIPTION,
+    "http://www.w3.org/2000/01/rdf-schema#comment": Role.DESCRIPTION,
+    "http://www.w3.org/1999/02/22-rdf-syntax-ns#type": Role.TYPE,
+    # A class's own types are those that it is a subclass of, as in Wikidata's.
+    "http://www.w3.org/2000/01/rdf-schema#subClassOf": Role.TYPE,
+    f"{ONTOLOGY}wikiPageRedirects": Role.REDIRECT,
+    f"{ONTOLOGY}wikiPageDisambiguates": Role.DISAMBIGUATION,
+    f"{ONTOLOGY}abstract": Role.NONE,
+    f"{ONTOLOGY}thumbnail": Role.NONE,
+}
+# What these say is said of the page: its number, its length, its links, the templates that it uses.
+_OF_THE_PAGE = ("dbo:wikiPage", "dbp:wikiPage")
+
+# Of an intermediate node: what says when it began and ended, and what says it in one.
+STARTS = frozenset(f"dbo:{name}" for name in ("activeYearsStartDate", "activeYearsStartYear", "startDate", "startYear"))
+ENDS = frozenset(f"dbo:{name}" for name in ("activeYearsEndDate", "activeYearsEndYear", "endDate", "endYear"))
+POINTS = frozenset(f"dbo:{name}" for name in ("years", "year", "date"))
+
+
+def role_of(predicate: str) -> tuple[Role, str]:
+    """What a predicate's triples say, and of facts the relation's id."""
+    known = _ROLES.get(predicate)
+    if known is not None:
+        return known, ""
+    identifier = relation(predicate)
+    if identifier is None or identifier.startswith(_OF_THE_PAGE):
+        return Role.NONE, ""
+    return Role.FACT, identifier

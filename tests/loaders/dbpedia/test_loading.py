@@ -1,0 +1,389 @@
+"""``kgprobe load dbpedia``: what becomes of triples in several files, and of what is wrong with them."""
+
+import builtins
+import gzip
+import sys
+import tempfile
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kgprobe.errors import ArgumentError, KgprobeError
+from kgprobe.graph.client import Graph
+from kgprobe.library.loading import load
+from kgprobe.loaders.dbpedia import OWN_TEMPLATES, own_templates, preparing
+from kgprobe.records import Entity, Fact, Rejected, Relation
+from kgprobe.sources.contract import Source, open_source
+from kgprobe.verbalize.templates.check import check_file
+from tests.loaders.dbpedia.test_pages import naive
+
+PREFIXES = {
+    "dbr": "http://dbpedia.org/resource/",
+    "dbo": "http://dbpedia.org/ontology/",
+    "dbp": "http://dbpedia.org/property/",
+    "schema": "http://schema.org/",
+    "rdf": "http://www.w3.org/1999/02/22-rdf-syntax-ns#",
+    "rdfs": "http://www.w3.org/2000/01/rdf-schema#",
+    "foaf": "http://xmlns.com/foaf/0.1/",
+    "xsd": "http://www.w3.org/2001/XMLSchema#",
+}
+
+
+def term(text: str) -> str:
+    """``dbr:A`` as an IRI; a literal's type too; all else as it stands."""
+    value, mark, datatype = text.partition("^^")
+    if mark:
+        return f"{value}^^{term(datatype)}"
+    prefix, colon, name = text.partition(":")
+    return f"<{PREFIXES[prefix]}{name}>" if colon and prefix in PREFIXES else text
+
+
+def write(path: Path, *triples: str) -> Path:
+    """A file of triples, each in three words, the third of which may hold space."""
+    lines = [" ".join(term(part) for part in triple.split(" ", 2)) + " .\n" for triple in triples]
+    path.write_text("".join(lines), encoding="utf-8")
+    return path
+
+
+def streams(source: Source) -> tuple[list[Relation], list[Entity], list[Fact], list[tuple[str, int, str]]]:
+    placed = [placed for stream in (source.relations(), source.entities(), source.facts()) for placed in stream]
+    rejected = [(one.file, one.line, one.record.reason) for one in placed if isinstance(one.record, Rejected)]
+    records = [one.record for one in placed]
+    return (
+        [record for record in records if isinstance(record, Relation)],
+        [record for record in records if isinstance(record, Entity)],
+        [record for record in records if isinstance(record, Fact)],
+        rejected,
+    )
+
+
+def read(*files: Path, **options: Any) -> tuple[dict[str, Relation], dict[str, Entity], dict[str, Fact], list[Any]]:
+    relations, entities, facts, rejected = streams(open_source("dbpedia", files=list(files), **options))
+    by_id: tuple[dict[str, Any], ...] = tuple({one.id: one for one in kind} for kind in (relations, entities, facts))  # type: ignore[attr-defined]
+    assert [len(kind) for kind in by_id] == [len(relations), len(entities), len(facts)], "an id came twice"
+    return by_id[0], by_id[1], by_id[2], rejected
+
+
+def triples_of(facts: Iterable[Fact]) -> set[tuple[str, str, str]]:
+    return {(fact.subject, fact.relation, fact.object) for fact in facts}
+
+
+def test_a_small_world_out_of_files_in_an_order_that_is_not_ours(tmp_path: Path) -> None:
+    files = [
+        write(tmp_path / "facts.nt", "dbr:France dbo:capital dbr:Paree", "dbr:France dbp:capital dbr:Paris"),
+        write(tmp_path / "values.nt", 'dbr:France dbo:populationTotal "68000000"^^xsd:nonNegativeInteger'),
+        write(
+            tmp_path / "labels.nt",
+            'dbr:Paris rdfs:label "Paris (city)"@en',
+            'dbr:Paree rdfs:label "Paree"@en',
+            'dbr:Lyon rdfs:label "Lyon"@en',
+            'dbo:City rdfs:label "city or town"@en',
+            'dbo:capital rdfs:label "seat of government"@en',
+            'dbr:Paris foaf:name "Ville de Paris"@en',
+        ),
+        write(
+            tmp_path / "types.nt",
+            "dbr:Paris rdf:type dbo:City",
+            "dbr:Paris rdf:type schema:City",
+            "dbr:Paris rdf:type <http://www.w3.org/2002/07/owl#Thing>",
+            "dbo:City rdfs:subClassOf dbo:Settlement",
+        ),
+        write(tmp_path / "redirects.nt", "dbr:Paree dbo:wikiPageRedirects dbr:Paris"),
+    ]
+    relations, entities, facts, rejected = read(*files)
+    assert rejected == []
+    assert set(facts) == {
+        "dbr:France dbo:capital dbr:Paris",
+        "dbr:France dbp:capital dbr:Paris",
+        "dbr:France dbo:populationTotal 68000000^^integer",
+    }
+    assert set(entities) == {
+        *("dbr:France", "dbr:Paris", "68000000^^integer", "dbo:City", "dbo:Settlement", "schema:City"),
+    }
+    paris = Entity("dbr:Paris", "Paris", ("Ville de Paris",), types=("dbo:City", "schema:City"))
+    assert entities["dbr:Paris"] == paris
+    assert entities["dbr:France"] == Entity("dbr:France", "France")
+    assert entities["dbo:City"] == Entity("dbo:City", "city or town", types=("dbo:Settlement",))
+    assert entities["68000000^^integer"].datatype == "integer"
+    assert relations["dbo:capital"].label == "seat of government"
+    assert relations["dbo:populationTotal"] == Relation("dbo:populationTotal", "population total")
+    assert read(*reversed(files))[:3] == (relations, entities, facts, rejected)[:3]
+
+
+def test_redirects_are_followed_everywhere_and_disambiguations_are_left_out(tmp_path: Path) -> None:
+    path = write(
+        tmp_path / "all.nt",
+        "dbr:B dbo:wikiPageRedirects dbr:C",
+        "dbr:A dbo:wikiPageRedirects dbr:B",
+        "dbr:Mercury dbo:wikiPageDisambiguates dbr:Mercury_(planet)",
+        "dbr:A dbo:part dbr:D",
+        "dbr:C dbo:part dbr:D",
+        "dbr:D dbo:part dbr:A",
+        "dbr:D dbo:part dbr:Mercury",
+        "dbr:Mercury dbo:part dbr:D",
+        "dbr:Mercury rdf:type dbo:Page",
+        'dbr:Mercury rdfs:label "Mercury"@en',
+    )
+    views = tmp_path / "views.tsv"
+    views.write_text("page\tviews\nA\t10\nB 5\ndbr:C\t1\nhttp://dbpedia.org/resource/D\t7\nMercury\t1\n")
+    _, entities, facts, rejected = read(path, popularity=views)
+    assert triples_of(facts.values()) == {("dbr:C", "dbo:part", "dbr:D"), ("dbr:D", "dbo:part", "dbr:C")}
+    assert {id_: entity.popularity for id_, entity in entities.items()} == {"dbr:C": 16, "dbr:D": 7, "dbo:Page": None}
+    assert rejected == []
+
+
+def test_a_table_of_views_with_bad_lines(tmp_path: Path) -> None:
+    path = write(tmp_path / "all.nt", "dbr:A dbo:part dbr:New_York")
+    views = tmp_path / "views.tsv"
+    views.write_bytes(b"# views\n\nA\t10\nNew York\t3\nA\tmany\nA\t-1\nA\tnan\n\xff\t1\n")
+    _, entities, _, rejected = read(path, popularity=views)
+    assert [entity.popularity for _, entity in sorted(entities.items())] == [10, 3]
+    assert [(file, line) for file, line, _ in rejected] == [("views.tsv", line) for line in (5, 6, 7, 8)]
+    assert rejected[0][2] == "'A\\tmany' is no page with a number from 0 behind it"
+
+
+TENURE = (
+    "dbr:Ada dbo:termPeriod dbr:Ada__Tenure__1",
+    'dbr:Ada__Tenure__1 dbo:activeYearsStartDate "2001-05-02"^^xsd:date',
+    "dbr:Ada__Tenure__1 dbo:office dbr:Mayor",
+    'dbr:Ada__Tenure__1 dbo:votes "12"^^xsd:integer',
+    "dbr:Ada dbo:office dbr:Mayor",
+    "dbr:Ada dbo:team dbr:Reds",
+    'dbr:Ada__CareerStation__2 dbo:years "1999"^^xsd:gYear',
+    "dbr:Ada__CareerStation__2 dbo:team dbr:Blues",
+    "dbr:Ada__CareerStation__3 dbo:team dbr:Greens",
+)
+
+
+def test_intermediate_nodes_become_dated_facts_of_their_page(tmp_path: Path) -> None:
+    # The end of a tenure stands in another file, as dumps of values and of objects are apart.
+    files = [
+        write(tmp_path / "objects.nt", *TENURE),
+        write(tmp_path / "values.nt", 'dbr:Ada__Tenure__1 dbo:activeYearsEndDate "2005"^^xsd:gYear'),
+        write(tmp_path / "redirects.nt", "dbr:Ada dbo:wikiPageRedirects dbr:Ada_L"),
+    ]
+    _, entities, facts, rejected = read(*files)
+    assert {(fact.relation, fact.object, fact.start, fact.end) for fact in facts.values()} == {
+        ("dbo:office", "dbr:Mayor", "2001-05-02", "2005"),
+        ("dbo:team", "dbr:Reds", None, None),
+        ("dbo:team", "dbr:Blues", "1999", None),
+        ("dbo:team", "dbr:Greens", None, None),
+    }
+    assert {fact.subject for fact in facts.values()} == {"dbr:Ada_L"}
+    assert set(entities) == {"dbr:Ada_L", "dbr:Mayor", "dbr:Reds", "dbr:Blues", "dbr:Greens"}
+    assert rejected == []
+
+
+def test_intermediate_nodes_are_left_out_if_asked_for(tmp_path: Path) -> None:
+    relations, entities, facts, _ = read(write(tmp_path / "objects.nt", *TENURE), intermediate="remove")
+    assert triples_of(facts.values()) == {("dbr:Ada", "dbo:office", "dbr:Mayor"), ("dbr:Ada", "dbo:team", "dbr:Reds")}
+    assert set(entities) == {"dbr:Ada", "dbr:Mayor", "dbr:Reds"}
+    assert set(relations) == {"dbo:office", "dbo:team"}
+
+
+def test_a_time_that_cannot_be_is_told_at_the_fact(tmp_path: Path) -> None:
+    path = write(tmp_path / "one.nt", *TENURE[:3], 'dbr:Ada__Tenure__1 dbo:activeYearsEndYear "1990"^^xsd:gYear')
+    _, _, facts, rejected = read(path)
+    assert facts == {}
+    assert rejected == [("one.nt", 3, "dbr:Ada__Tenure__1, dbo:office: the end 1990 lies before the start 2001-05-02")]
+
+
+def test_what_cannot_be_used_is_told_with_its_file_and_line(tmp_path: Path) -> None:
+    good = write(tmp_path / "good.nt", "dbr:A dbo:part dbr:B")
+    bad = write(
+        tmp_path / "bad.nt",
+        "_:node dbo:part dbr:B",
+        "dbr:A dbo:part _:node",
+        "dbr:A dbo:part <B>",
+        'dbr:A dbo:born "1950-02-30"^^xsd:date',
+        'dbr:A dbo:born "soon"^^xsd:gYear',
+        "dbr:A dbo:part dbr:" + "x" * 1100,
+        "dbr:C dbo:wikiPageRedirects dbr:D",
+        "dbr:D dbo:wikiPageRedirects dbr:C",
+    )
+    _, _, facts, rejected = read(good, bad)
+    assert set(facts) == {"dbr:A dbo:part dbr:B"}
+    assert {file for file, _, _ in rejected} == {"bad.nt"}
+    assert [line for _, line, _ in rejected] == [1, 2, 3, 4, 5, 6, 7, 8]
+    assert "without a name" in rejected[0][2]
+    assert "leads in a circle" in rejected[-1][2]
+
+
+def test_what_is_no_fact_is_left_out_in_silence(tmp_path: Path) -> None:
+    path = write(
+        tmp_path / "all.nt",
+        "dbr:A dbo:part dbr:B",
+        "dbr:A dbo:wikiPageWikiLink dbr:C",
+        "dbr:A dbo:homepage <http://example.org/>",
+        "dbr:A dbp:image dbr:File:A.jpg",
+        "dbr:A <http://purl.org/dc/terms/subject> dbr:Category:Letters",
+        'dbr:A dbp:name ""@en',
+        'dbr:A dbp:name "Ah"@de',
+        'dbr:A dbo:abstract "A long text"@en',
+    )
+    relations, entities, facts, rejected = read(path)
+    assert (set(relations), set(entities), len(facts), rejected) == ({"dbo:part"}, {"dbr:A", "dbr:B"}, 1, [])
+
+
+def test_languages_come_in_the_order_of_the_option(tmp_path: Path) -> None:
+    path = write(
+        tmp_path / "all.nt",
+        "dbr:Munich dbo:part dbr:Bavaria",
+        'dbr:Munich rdfs:label "Munich"@en',
+        'dbr:Munich rdfs:label "München"@de',
+        'dbr:Bavaria rdfs:label "Bavaria"@en',
+        'dbr:Bavaria rdfs:label "Bavière"@fr',
+        'dbo:part rdfs:label "Teil"@de',
+        'dbo:part rdfs:label "part"',
+        'dbr:Munich dbp:motto "immer"@de',
+    )
+    relations, entities, facts, _ = read(path, languages=["DE", "en"])
+    assert [entities[f"dbr:{name}"].label for name in ("Munich", "Bavaria")] == ["München", "Bavaria"]
+    assert relations["dbo:part"].label == "Teil"
+    assert len(facts) == 2
+    relations, entities, facts, _ = read(path)
+    assert [entities[f"dbr:{name}"].label for name in ("Munich", "Bavaria")] == ["Munich", "Bavaria"]
+    assert relations["dbo:part"].label == "part"
+    assert len(facts) == 1
+
+
+def test_relations_are_chosen_by_their_ids(tmp_path: Path) -> None:
+    path = write(tmp_path / "all.nt", "dbr:A dbo:part dbr:B", "dbr:A dbp:part dbr:C", "dbr:A dbo:whole dbr:D")
+    _, entities, facts, _ = read(path, relations=["dbp:part"])
+    assert (set(facts), set(entities)) == ({"dbr:A dbp:part dbr:C"}, {"dbr:A", "dbr:C"})
+    with pytest.raises(ArgumentError, match="`relations` names 'part'; one like dbo:capital is expected"):
+        open_source("dbpedia", files=[path], relations=["part"])
+
+
+def test_own_sentences_come_with_a_relation_and_those_of_the_user_go_before(tmp_path: Path) -> None:
+    path = write(tmp_path / "all.nt", "dbr:A dbo:capital dbr:B", "dbr:A dbp:capital dbr:C", "dbr:A dbp:anthem dbr:D")
+    own = own_templates()["dbo:capital"].clozes
+    relations = read(path)[0]
+    assert relations["dbo:capital"].clozes == relations["dbp:capital"].clozes == own
+    assert relations["dbp:anthem"].clozes == ()
+    assert set(relations) == {"dbo:capital", "dbp:capital", "dbp:anthem"}
+    templates = tmp_path / "templates.jsonl"
+    templates.write_text('{"id": "dbo:capital", "clozes": ["[X] is ruled from [Y]"]}\n')
+    relations = read(path, templates=templates)[0]
+    assert relations["dbo:capital"].clozes == ("[X] is ruled from [Y]",)
+    assert relations["dbo:capital"].label == "capital"
+    assert relations["dbp:capital"].clozes == own
+
+
+def test_shipped_sentences_can_all_be_used_and_ask_in_every_way() -> None:
+    checked = check_file(OWN_TEMPLATES)
+    assert (checked.flaws, checked.without_clozes) == ([], [])
+    assert checked.relations >= 30
+    for relation in own_templates().values():
+        assert len(relation.clozes) >= 3, relation.id
+        assert relation.statements, relation.id
+        assert relation.yes_no_questions, relation.id
+        assert relation.wh_questions, relation.id
+
+
+@pytest.mark.parametrize("kind", ["gz", "zst"])
+def test_a_truncated_archive_loads_what_is_whole_and_fails(tmp_path: Path, graph: Graph, kind: str) -> None:
+    plain = write(
+        tmp_path / "all.nt", *[f"dbr:A{number} dbo:part dbr:B{number * 7919 % 5003}" for number in range(5000)]
+    )
+    data = plain.read_bytes()
+    packed = gzip.compress(data) if kind == "gz" else pa.compress(data, codec="zstd", asbytes=True)
+    path = tmp_path / f"all.nt.{kind}"
+    path.write_bytes(packed[: len(packed) // 2])
+    report = load(graph, "dbpedia", files=[path])
+    assert 0 < report.facts < 5000
+    with pytest.raises(KgprobeError, match=rf"Only a part of all\.nt\.{kind} could be read"):
+        report.check()
+
+
+def test_strict_stops_at_the_first_bad_triple(tmp_path: Path, graph: Graph) -> None:
+    path = write(tmp_path / "bad.nt", "dbr:A dbo:part dbr:B", "dbr:A dbo:part <B>")
+    with pytest.raises(KgprobeError, match=r"bad\.nt, line 2: no triple"):
+        load(graph, "dbpedia", files=[path], strict=True)
+    report = load(graph, "dbpedia", files=[path])
+    assert (report.facts, report.skipped["unreadable"]) == (1, 1)
+
+
+def test_loading_again_changes_nothing(tmp_path: Path, graph: Graph) -> None:
+    path = write(tmp_path / "all.nt", *TENURE, "dbr:A dbo:capital dbr:B")
+    for _ in range(2):
+        report = load(graph, "dbpedia", files=[path])
+        assert (report.entities, report.facts, sum(report.skipped.values())) == (7, 5, 0)
+    counted = "MATCH (s:Entity)-[f:FACT]->(o:Entity) RETURN count(f) AS facts, count(f.start) AS dated"
+    assert list(graph.run_text(counted, {})[1]) == [{"facts": 5, "dated": 2}]
+
+
+NAMES = st.sampled_from([f"dbr:{letter}" for letter in "ABCDEF"])
+
+
+@given(
+    facts=st.lists(st.tuples(NAMES, st.sampled_from(["dbo:p", "dbp:p"]), NAMES), max_size=20),
+    pages=st.lists(st.tuples(NAMES, st.one_of(NAMES, st.just(""))), max_size=6),
+    parts=st.integers(1, 5),
+)
+def test_facts_and_entities_are_those_of_a_naive_reading(
+    tmp_path_factory: pytest.TempPathFactory,
+    facts: list[tuple[str, str, str]],
+    pages: list[tuple[str, str]],
+    parts: int,
+) -> None:
+    pages = [(source, target) for source, target in pages if source != target]
+    resolved = {
+        (subject, relation, object_)
+        for start, relation, end in facts
+        if (subject := naive(pages, start)) and (object_ := naive(pages, end))
+    }
+    folder = Path(tempfile.mkdtemp(dir=tmp_path_factory.getbasetemp()))
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(preparing, "_FEWEST_PARTS", parts)
+        patched.setattr(preparing, "_BATCH", 3)
+        patched.setattr(preparing, "_REMEMBERED", 2)
+        _, entities, read_facts, _ = read(
+            write(folder / "facts.nt", "dbr:G dbo:p dbr:H", *(" ".join(fact) for fact in facts)),
+            write(
+                folder / "pages.nt",
+                "dbr:X dbo:wikiPageRedirects dbr:Y",
+                *(
+                    f"{source} dbo:wikiPageRedirects {target}"
+                    if target
+                    else f"{source} dbo:wikiPageDisambiguates dbr:X"
+                    for source, target in pages
+                ),
+            ),
+        )
+    expected = resolved | {("dbr:G", "dbo:p", "dbr:H")}
+    assert triples_of(read_facts.values()) == expected
+    assert set(entities) == {end for subject, _, object_ in expected for end in (subject, object_)}
+
+
+def test_scratch_files_go_with_the_source(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "scratch"))
+    (tmp_path / "scratch").mkdir()
+    path = write(tmp_path / "all.nt", "dbr:A dbo:part dbr:B")
+    source = open_source("dbpedia", files=[path])
+    assert list((tmp_path / "scratch").iterdir()) == []
+    assert len(list(source.facts())) == 1
+    assert len(list((tmp_path / "scratch").iterdir())) == 1
+    del source
+    assert list((tmp_path / "scratch").iterdir()) == []
+
+
+def test_without_the_parser_the_extra_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = write(tmp_path / "all.nt", "dbr:A dbo:part dbr:B")
+    for name in ("preparing", "triples"):
+        monkeypatch.delitem(sys.modules, f"kgprobe.loaders.dbpedia.{name}", raising=False)
+    real = builtins.__import__
+
+    def without(name: str, *arguments: Any, **named: Any) -> Any:
+        if name == "pyoxigraph":
+            raise ImportError(name)
+        return real(name, *arguments, **named)
+
+    monkeypatch.setattr(builtins, "__import__", without)
+    with pytest.raises(KgprobeError, match=r'pip install "kgprobe\[dbpedia\]"'):
+        open_source("dbpedia", files=[path])

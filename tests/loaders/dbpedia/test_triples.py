@@ -1,0 +1,101 @@
+"""Triples with their lines: N-Triples and Turtle, what is wrong with them, and that the rest is read all the same."""
+
+import bz2
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kgprobe.loaders.dbpedia.triples import read_triples
+from kgprobe.records import Rejected
+from kgprobe.sources.lines import open_input
+
+
+def triple(name: str, text: str = '"x"') -> str:
+    return f"<http://a/{name}> <http://a/p> {text} ."
+
+
+def read(path: Path, content: str | bytes) -> list[tuple[int, str]]:
+    """The lines with the subjects' names, or why there are none."""
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    return [
+        (line, quad.reason if isinstance(quad, Rejected) else quad.subject.value.removeprefix("http://a/"))  # type: ignore[union-attr]
+        for line, quad in read_triples(open_input(path))
+    ]
+
+
+def test_a_bad_line_costs_no_other(tmp_path: Path) -> None:
+    bad = [
+        (triple("b", r'"bad \q escape"'), r"no triple: unexpected escape character '\q', column 32"),
+        (triple("b", r'"half \uD800"'), "no triple: the escape sequence '\\uD800' is encoding D800"),
+        (triple("b", "<relative>"), "no triple: no scheme found in an absolute IRI, column 27"),
+        (triple("b", "<http://a/with space>"), "no triple: invalid IRI code point ' ', column 27"),
+        (triple("b", '"not ended'), "no triple: "),
+        ("<http://a/b> <http://a/p> .", "no triple: "),
+        ("<http://a/b> <http://a/p> <http://a/o>", "no triple: "),
+        ("garbage", "no triple: "),
+    ]
+    for line, reason in bad:
+        seen = read(tmp_path / "facts.ttl", "\n".join([triple("a"), line, triple("c"), triple("d")]) + "\n")
+        assert [seen[0], *seen[2:]] == [(1, "a"), (3, "c"), (4, "d")], line
+        assert seen[1][0] == 2
+        assert seen[1][1].startswith(reason), seen[1][1]
+
+
+def test_comments_and_empty_lines_are_no_triples_and_count_as_lines(tmp_path: Path) -> None:
+    content = "# started\n\n" + triple("a") + "\n   \n" + triple("b") + "\n# completed"
+    assert read(tmp_path / "facts.ttl", content) == [(3, "a"), (5, "b")]
+
+
+@given(st.lists(st.sampled_from(["good", "bad", "comment", "bytes"]), max_size=40))
+def test_every_line_is_told_apart_whatever_its_neighbours_are(
+    tmp_path_factory: pytest.TempPathFactory, kinds: list[str]
+) -> None:
+    texts = {"good": triple("a").encode(), "bad": b'<http://a/b> "', "comment": b"# -", "bytes": b"\xff <\xfe>"}
+    path = tmp_path_factory.getbasetemp() / "any.nt"
+    content = b"\n".join([*(texts[kind] for kind in kinds), texts["good"]])
+    told = [(line, "a" if name == "a" else "bad") for line, name in read(path, content)]
+    expected = [*kinds, "good"]
+    assert told == [
+        (line, "a" if kind == "good" else "bad") for line, kind in enumerate(expected, start=1) if kind != "comment"
+    ]
+
+
+def test_what_is_not_utf8_is_named(tmp_path: Path) -> None:
+    content = b'<http://a/b> <http://a/p> "M\xfcnchen" .\n' + triple("a").encode()
+    assert read(tmp_path / "latin.nt", content) == [(1, "not UTF-8"), (2, "a")]
+    turtle = b'@prefix a: <http://a/> .\na:b a:p "M\xfcnchen" .\na:a a:p "x" .\n'
+    (line, reason), good = read(tmp_path / "latin.ttl", turtle)
+    assert (line, good) == (2, (3, "a"))
+    assert reason.startswith("not UTF-8")
+
+
+def test_turtle_has_prefixes_lists_and_statements_of_several_lines(tmp_path: Path) -> None:
+    content = '# a page\n@prefix a: <http://a/> .\na:a a:p a:b ,\n  a:c ;\n  a:q """two\nlines""" .\na:d a:p 1 .\n'
+    assert read(tmp_path / "page.ttl", content) == [(3, "a"), (4, "a"), (6, "a"), (7, "d")]
+
+
+def test_a_bad_statement_of_turtle_is_told_once_and_the_next_is_read(tmp_path: Path) -> None:
+    content = "PREFIX a: <http://a/>\na:a a:p a:b .\nno:prefix a:p a:b .\n<rel> a:p a:b .\na:d a:p a:e .\n"
+    first, second, third, last = read(tmp_path / "page.ttl", content)
+    assert (first, last) == ((2, "a"), (5, "d"))
+    assert second == (3, "no triple: the prefix no: has not been declared, column 1")
+    assert third == (4, "no triple: no scheme found in an absolute IRI, column 1")
+
+
+@pytest.mark.parametrize("prefix", ["", "@prefix a: <http://a/> .\n"], ids=["lines", "turtle"])
+def test_a_truncated_archive_is_told_at_its_end_and_no_half_triple_is_read(tmp_path: Path, prefix: str) -> None:
+    text = prefix + "".join(
+        f"{triple(f'n{number}', chr(34) + 'x' * (number % 97) + chr(34))}\n" for number in range(60_000)
+    )
+    packed = bz2.compress(text.encode())
+    path = tmp_path / "cut.ttl.bz2"
+    path.write_bytes(packed[: len(packed) * 2 // 3])
+    *whole, (line, last) = read_triples(open_input(path))
+    assert isinstance(last, Rejected)
+    assert last.broken_off
+    assert len(whole) > 1000
+    lines = text.splitlines()
+    assert all(str(quad) + " ." == lines[number - 1] for number, quad in whole)
+    assert line == whole[-1][0] + 1
