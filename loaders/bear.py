@@ -27,7 +27,7 @@ from kgprobe.sources.values import check_id, fact_id, tidy, tidy_all
 from kgprobe.verbalize.templates.bear import FILE, BearRelation, read_metadata
 from kgprobe.verbalize.templates.patterns import sort_patterns, tidied
 
-_SUFFIXES = (".jsonl", ".jsonl.gz", ".jsonl.bz2")
+_SUFFIXES = (".jsonl", ".jsonl.gz", ".jsonl.bz2", ".jsonl.zst")
 
 
 class _FactLine(Struct):

@@ -1,8 +1,8 @@
 """``kgprobe load table``: our own plain format, for graphs that come from anywhere.
 
 A table of names is the short way (:mod:`.named_table`). Else entities and relations are JSON objects, one a line; facts
-are tab-separated lines under a header. Each of the three is optional, and may be plain, .gz or .bz2. ``--help`` lists
-the columns and keys.
+are tab-separated lines under a header. Each of the three is optional, and may be plain, .gz, .bz2 or .zst. ``--help``
+lists the columns and keys.
 """
 
 import math
@@ -221,7 +221,7 @@ def _open_named(options: TableOptions, path: Path) -> NamedTable:
 
 
 loader = Loader(
-    summary="""Load facts by name from a table, or entities, facts and relations with ids (plain, .gz, .bz2).
+    summary="""Load facts by name from a table, or entities, facts and relations with ids (plain, .gz, .bz2, .zst).
 
     \b
     kgprobe load table films.csv

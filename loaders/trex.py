@@ -36,7 +36,7 @@ from .trex_literals import literal
 from .wikidata_model import ITEM_ID, PROPERTY_ID, TEMPLATES_OPTION, with_templates
 
 _SUFFIXES = (".json", ".jsonl")
-_PACKED = ("", ".gz", ".bz2")
+_PACKED = ("", ".gz", ".bz2", ".zst")
 
 # Who found that a pronoun stands for the document's entity.
 _PRONOUNS = "Simple_Coreference"
@@ -252,7 +252,8 @@ class TrexOptions:
     """Which files are loaded, and which sentences for their relations."""
 
     path: Path = option(
-        help="T-REx's JSON or LAMA's JSON lines of it: a file (plain, .gz, .bz2), a .zip of such, or a folder of them.",
+        help="T-REx's JSON or LAMA's JSON lines of it: a file (plain, .gz, .bz2, .zst), a .zip of such, or a folder of"
+        " them.",
         positional=True,
     )
     templates: Path | None = option(**TEMPLATES_OPTION)
@@ -301,7 +302,7 @@ def _opened(path: Path) -> list[InputFile]:
 
 
 loader = Loader(
-    summary="""Load T-REx: the authors' JSON, or LAMA's JSON lines of it (plain, .gz, .bz2, .zip, or a folder).
+    summary="""Load T-REx: the authors' JSON, or LAMA's JSON lines of it (plain, .gz, .bz2, .zst, .zip, or a folder).
 
     \b
     kgprobe load trex TREx_json_sample.zip

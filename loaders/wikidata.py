@@ -220,7 +220,7 @@ def open_dump(path: Path, *, templates: Path | None = None, selection: DumpSelec
     """A dump as a source.
 
     Args:
-        path: the dump, plain, .gz or .bz2.
+        path: the dump, plain, .gz, .bz2 or .zst.
         templates: relations as :mod:`.table` reads them, joined to the dump's own.
 
     Raises:
@@ -283,7 +283,7 @@ def _fact(subject: str, relation: str, statement: Statement) -> Fact | None:
 class DumpOptions:
     """Which dump is read, which part of it, and how."""
 
-    dump: Path = option(help="JSON: a whole dump, or any part of one (plain, .gz, .bz2).", positional=True)
+    dump: Path = option(help="JSON: a whole dump, or any part of one (plain, .gz, .bz2, .zst).", positional=True)
     languages: tuple[str, ...] = option(**LANGUAGES_OPTION)
     relations: tuple[str, ...] = option(
         (),
@@ -329,7 +329,7 @@ def _open(options: DumpOptions) -> Dump:
 
 
 loader = Loader(
-    summary="""Load Wikidata's JSON: a dump, or a part of one (plain, .gz, .bz2).
+    summary="""Load Wikidata's JSON: a dump, or a part of one (plain, .gz, .bz2, .zst).
 
     \b
     kgprobe load wikidata latest-all.json.gz --type Q6256 --relation P36

@@ -54,6 +54,7 @@ LINES = [
     "triples_raw,triples,context,verbalization,errors,correction",
     CORRECTION,
 ]
+DBPEDIA = "http://dbpedia.org/"
 # Lines of one reader alone.
 OWN_LINES = {
     "bear metadata": [
@@ -65,6 +66,12 @@ OWN_LINES = {
     "trex": [
         '{"sub_uri": "Q1", "sub_label": "one", "obj_uri": "Q2", "obj_label": "two", "predicate_id": "P1"}',
         '[{"docid": "Q1", "triples": [{"subject": {"uri": "Q1"}, "predicate": {"uri": "P1"}, "object": {"uri": "Q2"}},',
+    ],
+    "dbpedia": [
+        f"<{DBPEDIA}resource/A> <{DBPEDIA}ontology/capital> <{DBPEDIA}resource/B> .",
+        f'<{DBPEDIA}resource/A__T__1> <{DBPEDIA}ontology/startYear> "1950"^^<http://www.w3.org/2001/XMLSchema#gYear> .',
+        f"<{DBPEDIA}resource/A> <{DBPEDIA}ontology/wikiPageRedirects> <{DBPEDIA}resource/B> .",
+        f'@prefix a: <{DBPEDIA}resource/> . a:A <{DBPEDIA}property/name> "x" ,',
     ],
 }
 NASTY = [
@@ -203,6 +210,11 @@ def check_trex(path: Path) -> None:
     check_streams(open_source("trex", path=path))
 
 
+def check_dbpedia(path: Path) -> None:
+    check_streams(open_source("dbpedia", files=[path]))
+    check_streams(open_source("dbpedia", files=[path], popularity=path))
+
+
 def check_bear(path: Path, name: str, other: str, content: str) -> Source:
     """A folder with a file of this name, and another one of which it is known what it holds."""
     if not os.path.isfile(path):
@@ -247,6 +259,7 @@ READERS: dict[str, Callable[[Path], object]] = {
     "patterns": check_patterns,
     "scores": read_human_scores,
     "trex": check_trex,
+    "dbpedia": check_dbpedia,
     "bear metadata": check_bear_metadata,
     "bear facts": check_bear_facts,
 }

@@ -207,7 +207,7 @@ loader = Loader(
     writes some for the others.
 
     \b
-    kgprobe load dbpedia mappingbased-objects.ttl.bz2 labels.ttl.bz2 instance-types.ttl.bz2 \\
+    kgprobe load dbpedia objects.ttl.bz2 labels.ttl.bz2 types.ttl.bz2 \\
         redirects.ttl.bz2 disambiguations.ttl.bz2 --popularity views.tsv
     """,
     options=DBpediaOptions,

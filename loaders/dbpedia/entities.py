@@ -4,8 +4,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from kgprobe.records import Entity, Placed, Rejected
-from kgprobe.sources.values import check_id, tidy_all
+from kgprobe.records import Entity, Placed
+from kgprobe.sources.values import tidy_all
 
 from .identifiers import name_of_thing, without_brackets, words
 from .literals import Value, value_entity
@@ -46,10 +46,7 @@ def read_entities(prepared: Prepared) -> Iterator[Placed]:
             if not stands:
                 continue
             line, file = prepared.line_and_file(known.place)
-            try:
-                yield Placed(line, _entity(check_id(id_), known), file)
-            except ValueError as error:
-                yield Placed(line, Rejected(str(error)), file)
+            yield Placed(line, _entity(id_, known), file)
 
 
 def _standing(ids: Sequence[str], pages: Pages) -> list[bool]:

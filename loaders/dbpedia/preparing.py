@@ -20,7 +20,7 @@ from pyoxigraph import Literal, NamedNode, Quad
 
 from kgprobe.records import Placed, Rejected
 from kgprobe.sources.lines import InputFile
-from kgprobe.sources.values import ID_LIMIT, tidy
+from kgprobe.sources.values import ID_LIMIT, check_id, tidy
 
 from .identifiers import ONTOLOGY, class_, owner, relation, thing
 from .literals import Value, read_value, value_id
@@ -193,8 +193,9 @@ class _Reader:
         object_ = self._object(quad) if subject is not None else None
         if subject is None or object_ is None:
             return
-        if len(subject) > ID_LIMIT or len(object_) > ID_LIMIT:
-            raise ValueError(f"an IRI of more than {ID_LIMIT:,} characters: {subject[:40]}…")
+        _check(subject)
+        if not object_.startswith(LITERAL):
+            _check(object_)
         node = ""
         whose = owner(subject) if "__" in subject else None
         if whose is not None:
@@ -236,6 +237,10 @@ class _Reader:
             self._note_type(subject_iri, term.value, place)
             return
         subject, target = thing(subject_iri), thing(term.value)
+        if subject is not None:
+            _check(subject)
+        if target is not None:
+            _check(target)
         if role is Role.REDIRECT and subject is not None and target is not None and subject != target:
             self._prepared.pages.add(subject, target, place)
         elif role is Role.DISAMBIGUATION and subject is not None:
@@ -247,7 +252,8 @@ class _Reader:
         if rank is None or not text:
             return
         subject = thing(subject_iri) or class_(subject_iri)
-        if subject is not None and len(subject) <= ID_LIMIT:
+        if subject is not None:
+            _check(subject)
             self._prepared.entities.add(subject, f"{subject}\t{_TEXTS[role]}\t{place}\t{rank} {text}\n")
             return
         property_ = relation(subject_iri)
@@ -263,7 +269,9 @@ class _Reader:
     def _note_type(self, subject_iri: str, type_iri: str, place: str) -> None:
         type_ = class_(type_iri)
         subject = thing(subject_iri) or (class_(subject_iri) if type_iri.startswith(ONTOLOGY) else None)
-        if subject is not None and type_ is not None and len(subject) <= ID_LIMIT and owner(subject) is None:
+        if subject is not None and type_ is not None and owner(subject) is None:
+            _check(subject)
+            _check(type_)
             self._prepared.entities.add(subject, f"{subject}\tt\t{place}\t{type_}\n")
             self.classes.setdefault(type_, place)
 
@@ -272,6 +280,12 @@ _NAMELESS = (
     "a node without a name (a blank node) is an end of the triple; only what has an IRI of its own can be loaded"
 )
 _TEXTS = {Role.LABEL: "l", Role.ALIAS: "a", Role.DESCRIPTION: "d"}
+
+
+def _check(identifier: str) -> None:
+    # Nearly all are told to be good by what costs nothing.
+    if len(identifier) > ID_LIMIT or not identifier.isprintable():
+        check_id(identifier)
 
 
 def _time_of(relation_id: str) -> str:

@@ -7,6 +7,7 @@ prefixes are Turtle, and a bad statement of theirs may take the rest of its line
 N-Triples: https://www.w3.org/TR/n-triples/. Turtle: https://www.w3.org/TR/turtle/.
 """
 
+import io
 import itertools
 import re
 from collections.abc import Iterator, Sequence
@@ -86,12 +87,20 @@ class _Lines:
 
     def __init__(self, file: InputFile) -> None:
         self._lines = file.lines()
+        self._line = io.BytesIO()
         self.number = 0
         self.rejected: list[tuple[int, Rejected]] = []
         self.broken_off = False
 
-    def read(self, _size: int = -1) -> bytes:
-        """The next line; empty at the end."""
+    def read(self, size: int) -> bytes:
+        """The next line, or of one that is longer than this the next part; empty at the end."""
+        part = self._line.read(size)
+        if not part:
+            self._line = io.BytesIO(self._next())
+            part = self._line.read(size)
+        return part
+
+    def _next(self) -> bytes:
         for number, line in self._lines:
             self.number = number
             if isinstance(line, Rejected):

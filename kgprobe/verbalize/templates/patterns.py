@@ -1,6 +1,7 @@
 """Templates from public collections of patterns, as relations.
 
-Five kinds of files are read, plain or compressed (.gz, .bz2): the first is one JSON object, the others are JSON lines.
+Five kinds of files are read, plain or compressed (.gz, .bz2, .zst): the first is one JSON object, the others are JSON
+lines.
 
 - BEAR's ``metadata_relations.json``, or its folder (:mod:`.bear`);
 - LAMA's: ``{"relation": "P19", "template": "[X] was born in [Y] .", "label": …}``, a relation a line;

@@ -76,6 +76,11 @@ def test_turtle_has_prefixes_lists_and_statements_of_several_lines(tmp_path: Pat
     assert read(tmp_path / "page.ttl", content) == [(3, "a"), (4, "a"), (6, "a"), (7, "d")]
 
 
+def test_lines_of_turtle_may_be_long(tmp_path: Path) -> None:
+    content = f'@prefix a: <http://a/> .\na:a a:p "{"x" * 100_000}" .\na:b a:p a:c .\n'
+    assert read(tmp_path / "long.ttl", content) == [(2, "a"), (3, "b")]
+
+
 def test_a_bad_statement_of_turtle_is_told_once_and_the_next_is_read(tmp_path: Path) -> None:
     content = "PREFIX a: <http://a/>\na:a a:p a:b .\nno:prefix a:p a:b .\n<rel> a:p a:b .\na:d a:p a:e .\n"
     first, second, third, last = read(tmp_path / "page.ttl", content)
