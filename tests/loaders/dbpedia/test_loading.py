@@ -238,8 +238,8 @@ def test_languages_come_in_the_order_of_the_option(tmp_path: Path) -> None:
         'dbr:Munich rdfs:label "München"@de',
         'dbr:Bavaria rdfs:label "Bavaria"@en',
         'dbr:Bavaria rdfs:label "Bavière"@fr',
-        'dbo:part rdfs:label "Teil"@de',
         'dbo:part rdfs:label "part"',
+        'dbo:part rdfs:label "Teil"@de',
         'dbr:Munich dbp:motto "immer"@de',
     )
     relations, entities, facts, _ = read(path, languages=["DE", "en"])

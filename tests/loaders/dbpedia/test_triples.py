@@ -1,6 +1,7 @@
 """Triples with their lines: N-Triples and Turtle, what is wrong with them, and that the rest is read all the same."""
 
 import bz2
+import gzip
 from pathlib import Path
 
 import pytest
@@ -76,13 +77,22 @@ def test_turtle_has_prefixes_lists_and_statements_of_several_lines(tmp_path: Pat
     assert read(tmp_path / "page.ttl", content) == [(3, "a"), (4, "a"), (6, "a"), (7, "d")]
 
 
+def test_a_statement_that_breaks_off_with_its_file_is_told_once(tmp_path: Path) -> None:
+    values = " ,\n".join(f'"{number * 7919 % 100_003}"' for number in range(50_000))
+    packed = gzip.compress(f"@prefix a: <http://a/> .\na:a a:p {values} .\n".encode())
+    path = tmp_path / "cut.ttl.gz"
+    path.write_bytes(packed[: len(packed) // 2])
+    rejected = [record for _, record in read_triples(open_input(path)) if isinstance(record, Rejected)]
+    assert [record.broken_off for record in rejected] == [True]
+
+
 def test_lines_of_turtle_may_be_long(tmp_path: Path) -> None:
     content = f'@prefix a: <http://a/> .\na:a a:p "{"x" * 100_000}" .\na:b a:p a:c .\n'
     assert read(tmp_path / "long.ttl", content) == [(2, "a"), (3, "b")]
 
 
 def test_a_bad_statement_of_turtle_is_told_once_and_the_next_is_read(tmp_path: Path) -> None:
-    content = "PREFIX a: <http://a/>\na:a a:p a:b .\nno:prefix a:p a:b .\n<rel> a:p a:b .\na:d a:p a:e .\n"
+    content = "PREFIX a: <http://a/>\na:a a:p a:b .\nno:prefix a:p a:b .\n<rel> <rel> <rel> .\na:d a:p a:e .\n"
     first, second, third, last = read(tmp_path / "page.ttl", content)
     assert (first, last) == ((2, "a"), (5, "d"))
     assert second == (3, "no triple: the prefix no: has not been declared, column 1")
