@@ -187,7 +187,9 @@ class _Reader:
                 self._report(f"{number}:{line}", str(error), False)
 
     def _read_fact(self, subject_iri: str, relation_id: str, quad: Quad, place: str) -> None:
-        if self._reading.relations and relation_id not in self._reading.relations:
+        wanted = not self._reading.relations or relation_id in self._reading.relations
+        # When a node began and ended is wanted with whatever it says.
+        if not wanted and not _time_of(relation_id):
             return
         subject = thing(subject_iri)
         object_ = self._object(quad) if subject is not None else None
@@ -203,7 +205,9 @@ class _Reader:
             time = _time_of(relation_id)
             if not self._reading.fold or (object_.startswith(LITERAL) and not time):
                 return
-            relation_id = time or relation_id
+            relation_id, wanted = time or relation_id, True
+        if not wanted:
+            return
         if "__" in object_ and not object_.startswith(LITERAL) and owner(object_) is not None:
             return
         self._facts.write(f"{subject}\t{relation_id}\t{place}\t{node}\t{object_}\n")

@@ -256,6 +256,9 @@ def test_relations_are_chosen_by_their_ids(tmp_path: Path) -> None:
     path = write(tmp_path / "all.nt", "dbr:A dbo:part dbr:B", "dbr:A dbp:part dbr:C", "dbr:A dbo:whole dbr:D")
     _, entities, facts, _ = read(path, relations=["dbp:part"])
     assert (set(facts), set(entities)) == ({"dbr:A dbp:part dbr:C"}, {"dbr:A", "dbr:C"})
+    dated = write(tmp_path / "dated.nt", *TENURE, 'dbr:Ada dbo:years "1999"^^xsd:gYear')
+    facts = read(dated, relations=["dbo:office"])[2]
+    assert [(fact.relation, fact.start) for fact in facts.values()] == [("dbo:office", "2001-05-02")]
     with pytest.raises(ArgumentError, match="`relations` names 'part'; one like dbo:capital is expected"):
         open_source("dbpedia", files=[path], relations=["part"])
 
