@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from kgprobe.library.datasets import build_dataset, export_dataset, open_dataset, probe_dataset
     from kgprobe.library.demo import run_demo
     from kgprobe.library.example_studies import study_examples, study_noise, study_prompting
+    from kgprobe.library.judging import evaluate_judge, open_judge, train_judge
     from kgprobe.library.loading import load
     from kgprobe.library.measure_studies import study_calibration, study_robustness
     from kgprobe.library.measuring import measure, open_measurement
@@ -68,6 +69,11 @@ _DOOR = {
         "study_examples",
         "study_noise",
         "study_prompting",
+    ),
+    "kgprobe.library.judging": (
+        "evaluate_judge",
+        "open_judge",
+        "train_judge",
     ),
     "kgprobe.library.loading": ("load",),
     "kgprobe.library.measure_studies": (
@@ -151,6 +157,9 @@ __all__ = [  # noqa: RUF022 (as one meets them)
     "open_dataset",
     "probe_dataset",
     "export_dataset",
+    "train_judge",
+    "open_judge",
+    "evaluate_judge",
     "study_strategies",
     "study_distractors",
     "study_sentences",

@@ -72,6 +72,7 @@ def train_judge(
     for share in ("aside", "apart"):
         if not 0 < getattr(chosen, share) < 1:
             raise ArgumentError(share, f"is {getattr(chosen, share)}; a share between 0 and 1 is expected.")
+    words = _answer_words(chosen.words)
     seed = whole_number("seed", seed, 0)
     name = None if name is None else folder_name("name", name)
     measured = labels if isinstance(labels, Measurement) else open_measurement(labels)
@@ -96,7 +97,7 @@ def train_judge(
         seed=seed,
         on_progress=on_training,
     )
-    baseline = _baseline(scorer, prompt, learned, splits, chosen.words)
+    baseline = _baseline(scorer, prompt, learned, splits, words)
     training = {
         "options": asdict(chosen),
         "seed": seed,
@@ -112,7 +113,7 @@ def train_judge(
     make_folder(folder)
     save_judge(judge, folder)
     rest = statements.part(np.flatnonzero(aside))
-    quality = _quality(judge, scorer, rest, chosen.words) if len(rest.texts) else None
+    quality = _quality(judge, scorer, rest, words) if len(rest.texts) else None
     return TrainedJudge(judge=judge, folder=folder, trained=trained, splits=splits, baseline=baseline, aside=quality)
 
 
@@ -149,6 +150,7 @@ def evaluate_judge(
     Raises:
         KgprobeError: the model is not the one that the judge reads, or no label is left.
     """
+    answers = _answer_words(words)
     made = judge if isinstance(judge, Judge) else open_judge(judge)
     measured = labels if isinstance(labels, Measurement) else open_measurement(labels)
     if measured.model != made.answers_of:
@@ -165,7 +167,7 @@ def evaluate_judge(
     opened = (models or Models()).open(made.reader["name"] if model is None else model)
     scorer = opened.local_scorer()
     made.check(scorer.describe())
-    return _quality(made, scorer, statements, words)
+    return _quality(made, scorer, statements, answers)
 
 
 def _statements(measured: Measurement) -> LabelledStatements:
@@ -207,7 +209,7 @@ def _states(
 
 
 def _baseline(
-    scorer: "Scorer", prompt: StatePrompt, statements: LabelledStatements, splits: Splits, words: str
+    scorer: "Scorer", prompt: StatePrompt, statements: LabelledStatements, splits: Splits, words: Sequence[str]
 ) -> dict[str, Quality | None]:
     """What the probabilities of the answers' words at the last token tell, for each side of the statements."""
     told = _words_told(scorer, prompt, statements.texts, words)
@@ -221,20 +223,24 @@ def _baseline(
     }
 
 
+def _answer_words(words: str) -> list[str]:
+    answers = [word.strip() for word in words.split("/")]
+    if len(set(answers)) != len(JUDGEMENTS) or not all(answers):
+        raise ArgumentError("words", f"is {words!r}; words for true, false and unknown are expected, with / between.")
+    return answers
+
+
 def _words_told(
-    scorer: "Scorer", prompt: StatePrompt, texts: Sequence[str], words: str
+    scorer: "Scorer", prompt: StatePrompt, texts: Sequence[str], words: Sequence[str]
 ) -> "np.ndarray[Any, np.dtype[np.float64]]":
     """The probabilities of the answers' words, normalised among them, shape (statements, 3)."""
-    answers = [word.strip() for word in words.split("/")]
-    if len(answers) != len(JUDGEMENTS) or not all(answers):
-        raise ArgumentError("words", f"is {words!r}; words for true, false and unknown are expected, with / between.")
     prompts = [f"{prompt.before}{text}{prompt.after}" for text in texts]
-    scored = scorer.score(prompts, [answers] * len(prompts), beginnings=[prompt.before.rstrip()] * len(prompts))
+    scored = scorer.score(prompts, [words] * len(prompts), beginnings=[prompt.before.rstrip()] * len(prompts))
     # A text that is just too long for its answer tells nothing.
     return np.stack([normalized(np.nan_to_num(one.values, nan=0.0)) for one in scored])
 
 
-def _quality(judge: Judge, scorer: "Scorer", statements: LabelledStatements, words: str) -> JudgeQuality:
+def _quality(judge: Judge, scorer: "Scorer", statements: LabelledStatements, words: Sequence[str]) -> JudgeQuality:
     states, kept = _states(scorer, judge.prompt, statements, [judge.layer])
     statements = statements.part(kept)
     told = judge.classifier.probabilities(states[:, 0])

@@ -1,0 +1,165 @@
+"""Labels: what becomes of several answers to each statement, and how a real model is asked for them."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from kgprobe.asking.store import FILE, OutcomeStore, read_outcomes
+from kgprobe.errors import ArgumentError
+from kgprobe.graph.client import Graph
+from kgprobe.graph.ingest import load
+from kgprobe.models.generating.generator import Answer, Generator, Request, Unanswered
+from kgprobe.models.generating.local import LocalGenerator
+from kgprobe.models.scoring.scorer import Scorer
+from kgprobe.probes.labels import INSTRUCTION, LabelOptions
+from kgprobe.probes.labels.evidence import LabelEvidence
+from kgprobe.probes.labels.probe import LabelProbe
+from kgprobe.probes.labels.tables import label_tables
+from kgprobe.probes.outcome import Outcome, Verdict
+from kgprobe.probes.statements.items import StatementItems
+from kgprobe.probes.statements.metrics import FALSE, NONE, TRUE, UNKNOWN
+from kgprobe.records import Entity, Fact, Relation
+from kgprobe.sampling.keys import FactKey
+from tests.models.tiny import byte_level, random_model
+from tests.written_source import WrittenSource
+
+AS_OF = 20200101
+ENTITIES = [
+    *(Entity(f"c{n}", f"Country {n}", types=("country",)) for n in range(5)),
+    *(Entity(f"t{n}", f"Town {n}", types=("city",)) for n in range(5)),
+]
+RELATIONS = [Relation("capital", "capital", statements=("[Y] is the capital of [X].",)), Relation("silent", "silent")]
+FACTS = [*(Fact(f"f{n}", f"c{n}", "capital", f"t{n}") for n in range(5)), Fact("silent", "c0", "silent", "t1")]
+KEYS = [FactKey(fact.subject, fact.id) for fact in FACTS]
+
+
+class Rule:
+    """A generator that answers by a function of the statement and of which of its times it is."""
+
+    def __init__(self, answer: Callable[[str, int], str | Unanswered], name: str = "rule") -> None:
+        self.name = name
+        self._answer = answer
+        self.requests: list[Request] = []
+
+    def describe(self) -> dict[str, object]:
+        return {"model": self.name}
+
+    def answer(self, requests: Any, progress: Any = None) -> list[Answer | Unanswered]:
+        said: list[Answer | Unanswered] = []
+        seeds: dict[str, list[int]] = {}
+        for request in requests:
+            statement = request.prompt.rsplit("Statement: ", 1)[-1].removesuffix("\nAnswer:")
+            seeds.setdefault(statement, []).append(request.seed)
+            text = self._answer(statement, len(seeds[statement]) - 1)
+            said.append(Answer(text) if isinstance(text, str) else text)
+        self.requests += requests
+        if progress is not None:
+            progress(len(requests))
+        return said
+
+
+@pytest.fixture
+def filled(graph: Graph) -> Graph:
+    load(graph, WrittenSource(ENTITIES, FACTS, RELATIONS))
+    return graph
+
+
+def asked(graph: Graph, generator: Generator, **options: Any) -> dict[str, Outcome]:
+    chosen = LabelOptions(**options)
+    items = StatementItems(
+        graph, AS_OF, negatives=chosen.negatives, replace=chosen.replace, any_type=chosen.any_type, relations=()
+    )
+    outcomes = LabelProbe(items, generator, chosen).ask(KEYS, [3])
+    assert [outcome.fact for outcome in outcomes] == KEYS
+    return {outcome.fact.fact: outcome for outcome in outcomes}
+
+
+def evidence_of(outcome: Outcome) -> LabelEvidence:
+    assert isinstance(outcome.evidence, LabelEvidence)
+    return outcome.evidence
+
+
+def test_the_majority_is_the_label(filled: Graph) -> None:
+    said = {
+        "Town 0 is the capital of Country 0.": ["True.", "False", "Yes, the statement is true."],
+        "Town 1 is the capital of Country 1.": ["False", "I don't know.", "No."],
+        "Town 2 is the capital of Country 2.": ["I don't know.", "Unknown", "True"],
+        "Town 3 is the capital of Country 3.": ["True", "False", "Unknown"],
+        "Town 4 is the capital of Country 4.": ["Paris", "bananas", "True"],
+    }
+    generator = Rule(lambda statement, time: said.get(statement, ["False"] * 3)[time])
+    outcomes = asked(filled, generator)
+    labels = [TRUE, FALSE, UNKNOWN, NONE, NONE]
+    verdicts = [Verdict.RIGHT, Verdict.WRONG, Verdict.REFUSED, Verdict.OFF_FORMAT, Verdict.OFF_FORMAT]
+    for number, (label, verdict) in enumerate(zip(labels, verdicts, strict=True)):
+        outcome = outcomes[f"f{number}"]
+        evidence = evidence_of(outcome)
+        text = f"Town {number} is the capital of Country {number}."
+        assert (evidence.fact.text, evidence.fact.judgement, outcome.verdict) == (text, label, verdict)
+        assert evidence.fact.answers == tuple(said[text])
+        assert evidence.object == f"t{number}"
+        assert evidence.right_answer == "true"
+        (negative,) = evidence.negatives
+        assert (negative.judgement, negative.replaced) == (FALSE, "object")
+        assert (negative.subject, negative.relation) == (f"c{number}", "capital")
+        assert outcome.prompt == INSTRUCTION.replace("{statement}", text)
+    assert [evidence_of(outcomes[f"f{n}"]).winner for n in range(4)] == [
+        None,
+        "false",
+        "unknown",
+        "True / False / Unknown",
+    ]
+    assert outcomes["silent"].verdict is Verdict.UNASKABLE
+    # Of each statement three answers are drawn, each by numbers of its own; they stay below what APIs take.
+    seeds = {request.seed for request in generator.requests}
+    assert len(seeds) == 3
+    assert max(seeds) < 2**31
+    assert len(generator.requests) == 2 * 5 * 3
+
+
+def test_where_one_answer_is_missing_all_are_asked_again(filled: Graph) -> None:
+    outcomes = asked(filled, Rule(lambda text, _: Unanswered("no room") if "Country 2" in text else "True"))
+    assert outcomes["f2"].verdict is Verdict.UNANSWERED
+    assert outcomes["f2"].reason == "no room"
+    assert outcomes["f1"].verdict is Verdict.RIGHT
+
+
+def test_a_real_model_is_asked_and_its_answers_are_kept(filled: Graph, tmp_path: Any) -> None:
+    tokenizer = byte_level(bos=True)
+    scorer = Scorer(random_model("gpt2", len(tokenizer), n_positions=1024), tokenizer, name="tiny")
+    generator = LocalGenerator(scorer)
+    first, again = (asked(filled, generator, times=2, answer_tokens=4, negatives=2, replace="any") for _ in range(2))
+    for fact in ("f0", "f3"):
+        assert evidence_of(first[fact]) == evidence_of(again[fact])
+        evidence = evidence_of(first[fact])
+        assert len(evidence.negatives) == evidence.wanted == 2
+        # Drawn twice from a model that is sure of nothing.
+        assert any(len(set(one.answers)) == 2 for one in (evidence.fact, *evidence.negatives))
+    with OutcomeStore(tmp_path) as store:
+        store.append(range(len(first)), list(first.values()))
+    kept = list(read_outcomes(tmp_path / FILE, LabelEvidence))
+    assert [outcome.evidence for outcome in kept] == [outcome.evidence for outcome in first.values()]
+
+
+def test_tables_tell_of_what_has_a_label(filled: Graph) -> None:
+    def answer(statement: str, time: int) -> str:
+        return "maybe so" if "Country 4" in statement else ("True" if "Country 1" not in statement or time else "False")
+
+    tables = {table.key: table for table in label_tables(asked(filled, Rule(answer)).values())}
+    (relation,) = tables["relations"].rows
+    assert relation["facts"] == 4
+    # All negatives are called true, too.
+    assert relation["correct"].value == 0
+    facts, negatives = tables["agreement"].rows
+    assert (facts["number"], negatives["number"]) == (5, 5)
+    assert facts["labelled"].value == 4 / 5
+    assert facts["all answers agree"].value == 3 / 5
+    assert facts["answers read"].value == 4 / 5
+    assert label_tables([]) == []
+
+
+@pytest.mark.parametrize("instruction", ["no place", "{statement} and {statement}"])
+def test_an_instruction_has_one_place(filled: Graph, instruction: str) -> None:
+    with pytest.raises(ArgumentError, match="places for the statement"):
+        asked(filled, Rule(lambda *_: "True"), instruction=instruction)
