@@ -9,6 +9,16 @@ if TYPE_CHECKING:
     from kgprobe.models.scoring.scorer import Scorer
 
 SHAPES: Mapping[str, Mapping[str, int]] = {
+    "2b": {
+        "vocab_size": 32_000,
+        "hidden_size": 2048,
+        "intermediate_size": 16_384,
+        "num_hidden_layers": 18,
+        "num_attention_heads": 8,
+        "num_key_value_heads": 1,
+        "head_dim": 256,
+        "max_position_embeddings": 4096,
+    },
     "7b": {
         "vocab_size": 32_000,
         "hidden_size": 4096,

@@ -1,0 +1,1 @@
+"""A package, so that no other installation's `tests` takes its name."""
