@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from kgprobe.options import option
 from kgprobe.probes.register import ProbeKind, Setting
-from kgprobe.probes.statements import NegativeOptions
+from kgprobe.probes.statements import NegativeOptions, statement_items
 
 if TYPE_CHECKING:
     import msgspec
@@ -59,17 +59,8 @@ class LabelOptions(NegativeOptions):
 
 def _make(setting: Setting, options: LabelOptions) -> "LabelProbe":
     from kgprobe.probes.labels.probe import LabelProbe
-    from kgprobe.probes.statements.items import StatementItems
 
-    items = StatementItems(
-        setting.graph,
-        setting.as_of,
-        negatives=options.negatives,
-        replace=options.replace,
-        any_type=options.any_type,
-        relations=setting.relations,
-    )
-    return LabelProbe(items, setting.model.generator(), options)
+    return LabelProbe(statement_items(setting, options, options.negatives), setting.model.generator(), options)
 
 
 def _evidence() -> "type[msgspec.Struct]":

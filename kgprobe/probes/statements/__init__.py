@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from kgprobe.probes.outcome import Outcome
     from kgprobe.probes.statements.evidence import StatementEvidence
+    from kgprobe.probes.statements.items import StatementItems
     from kgprobe.probes.statements.probe import StatementProbe
     from kgprobe.tables import Table
 
@@ -52,18 +53,24 @@ class StatementOptions(NegativeOptions):
     answers: str = option("True/False/Unknown", "The words for true, false and unknown.", metavar="T/F/U")
 
 
-def _make(setting: Setting, options: StatementOptions) -> "StatementProbe":
+def statement_items(setting: Setting, options: NegativeOptions, negatives: int) -> "StatementItems":
+    """What makes statements of facts, with so many negatives each; for any probe that puts them to a model."""
     from kgprobe.probes.statements.items import StatementItems
-    from kgprobe.probes.statements.probe import StatementProbe
 
-    items = StatementItems(
+    return StatementItems(
         setting.graph,
         setting.as_of,
-        negatives=options.negatives,
+        negatives=negatives,
         replace=options.replace,
         any_type=options.any_type,
         relations=setting.relations,
     )
+
+
+def _make(setting: Setting, options: StatementOptions) -> "StatementProbe":
+    from kgprobe.probes.statements.probe import StatementProbe
+
+    items = statement_items(setting, options, options.negatives)
     return StatementProbe(items, setting.model.scorer(), options)
 
 
