@@ -116,12 +116,13 @@ def evaluate(judge_name: str, labels: str, model: str | None, words: str, everyt
     kgprobe judge evaluate JUDGE LABELS
     """  # noqa: D301
     from kgprobe.library.judging import evaluate_judge, open_judge
+    from kgprobe.library.measuring import open_measurement
 
     with ExitStack() as stack:
-        made = open_judge(judge_name)
+        made, measured = open_judge(judge_name), open_measurement(labels)
         opened = open_asked(stack.enter_context(open_models({})), made.reader["name"] if model is None else model)
         opened.scorer()
-        result = evaluate_judge(made, labels, model=opened, words=words, everything=everything)
+        result = evaluate_judge(made, measured, model=opened, words=words, everything=everything)
     _show(result, result.as_json(), as_json)
 
 

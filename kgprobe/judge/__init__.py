@@ -24,12 +24,20 @@ class NetworkOptions:
 class JudgeOptions(NetworkOptions):
     """How a judge is made of labels."""
 
-    layers: tuple[int, ...] = option((), "Read this layer; repeatable.", metavar="N", shown_default="every one")
+    layers: tuple[int, ...] = option(
+        (), "Read this layer; repeatable.", metavar="N", shown_default="every one", minimum=0
+    )
     aside: float = option(
-        0.3, "The share of the facts that no judge learns from: they tell how good it is, and correct its figures."
+        0.3,
+        "The share of the facts that no judge learns from: they tell how good it is.",
+        minimum=0.0,
+        maximum=1.0,
     )
     apart: float = option(
-        0.2, "The share of the rest whose relations, and of what is left whose entities, tell how layers compare."
+        0.2,
+        "The share of the rest whose relations, and of what is left whose entities, tell how layers compare.",
+        minimum=0.0,
+        maximum=1.0,
     )
     words: str = option(
         "True/False/Unknown", "The words whose probabilities the judge is compared with.", metavar="T/F/U"

@@ -55,7 +55,7 @@ def test_labels_are_asked_for(home: dict[str, str], talker: str) -> None:
     ("arguments", "code", "said"),
     [
         (("train", "nowhere"), 1, "holds no measurement"),
-        (("train", "ruled", "--aside", "2"), 2, "--aside is 2.0; a share between 0 and 1"),
+        (("train", "ruled", "--aside", "1"), 2, "--aside is 1.0; a share between 0 and 1"),
         (("train", "ruled", "--words", "a/b"), 2, "--words is 'a/b'"),
         (("train", "ruled", "--epochs", "0"), 2, "--epochs"),
         (("evaluate", "nobody", "ruled"), 1, "kgprobe judge train"),
