@@ -20,6 +20,7 @@ from kgprobe.judge.training import train_judge as choose_judge
 from kgprobe.library.judge_results import JudgeQuality, TrainedJudge
 from kgprobe.library.measuring import Measurement, open_measurement
 from kgprobe.models.model import Model, Models
+from kgprobe.models.spec_forms import short_name
 from kgprobe.models.states.layers import layer_count
 from kgprobe.options import make_options
 from kgprobe.probes.confidence import normalized
@@ -109,7 +110,7 @@ def train_judge(
         "versions": versions(),
     }
     judge = Judge(trained.classifier, trained.layer, prompt, scorer.describe(), dict(measured.config), training)
-    folder = home() / "judges" / (name or f"{_slug(measured.model)}-{digest_of({'judge': judge.digest()})}")
+    folder = home() / "judges" / (name or f"{short_name(measured.model)}-{digest_of({'judge': judge.digest()})}")
     make_folder(folder)
     save_judge(judge, folder)
     rest = statements.part(np.flatnonzero(aside))
@@ -250,7 +251,3 @@ def _quality(judge: Judge, scorer: "Scorer", statements: LabelledStatements, wor
         baseline=quality_of(statements.answers, _words_told(scorer, judge.prompt, statements.texts, words)),
         facts=len(set(statements.facts)),
     )
-
-
-def _slug(model: str) -> str:
-    return "".join(letter if letter.isalnum() else "-" for letter in model.removeprefix("hf:")).strip("-").lower()[-60:]

@@ -1,7 +1,6 @@
 """``kgprobe.run_rounds``: adaptive rounds with beliefs, begun, gone on with, shown again, forgotten."""
 
 import dataclasses
-import re
 import shutil
 import time
 from collections.abc import Sequence
@@ -28,6 +27,7 @@ from kgprobe.library.measuring import Outcomes, outcomes_frame, summary_of, writ
 from kgprobe.library.options import RoundsOptions
 from kgprobe.models.local_options import LocalOptions
 from kgprobe.models.model import Model, Models
+from kgprobe.models.spec_forms import short_name
 from kgprobe.options import make_options
 from kgprobe.probes.outcome import Probe
 from kgprobe.probes.register import PROBES, ProbeKind, Setting
@@ -317,7 +317,7 @@ def new_run_name(model: str, probe: str) -> str:
     Args:
         probe: as :func:`~kgprobe.graph.reversal.asked_by` tells of it.
     """
-    return f"{_slug(model)}-{probe.replace(' ', '-')}-{time.strftime('%Y%m%d-%H%M%S')}"
+    return f"{short_name(model)}-{probe.replace(' ', '-')}-{time.strftime('%Y%m%d-%H%M%S')}"
 
 
 def run_names(name: str | None, models: Sequence[str], probe: str) -> list[str]:
@@ -329,16 +329,9 @@ def run_names(name: str | None, models: Sequence[str], probe: str) -> list[str]:
     if name is None:
         made = [new_run_name(model, probe) for model in models]
     else:
-        made = [name] if len(models) == 1 else [f"{name}.{_slug(model)}" for model in models]
+        made = [name] if len(models) == 1 else [f"{name}.{short_name(model)}" for model in models]
     # Two models may come to the same letters.
     return [one if made.index(one) == place else f"{one}-{place + 1}" for place, one in enumerate(made)]
-
-
-def _slug(model: str) -> str:
-    bare = re.sub(r"@.*", "", model.removeprefix("hf:").removeprefix("openai:"))
-    if bare.startswith("/"):
-        bare = Path(bare).name
-    return (re.sub(r"[^A-Za-z0-9]+", "-", bare).strip("-").lower() or "model")[:40]
 
 
 def _go_on(graph: Graph, probe: Probe, plan: Plan, kind: ProbeKind, watch: Watch, year_relation: str | None) -> Run:

@@ -1,5 +1,6 @@
 """What a model's spec may be, and what it is a spec of; nothing is loaded here."""
 
+import re
 from pathlib import Path
 
 from kgprobe.arguments import refuse_half_characters
@@ -41,6 +42,18 @@ def no_weights(spec: str) -> KgprobeError:
         f"{spec} cannot do this: it is behind an API, or computed by lm-evaluation-harness, which give"
         f" log-probabilities of chosen texts at most, and this needs the model itself. Models that can: {SPECS}."
     )
+
+
+def short_name(spec: str) -> str:
+    """A model's spec as a part of a folder's or a run's name: letters, digits and hyphens, 40 at most.
+
+    >>> short_name("hf:EleutherAI/pythia-160m"), short_name("openai:gpt-4o@http://host:8000/v1")
+    ('eleutherai-pythia-160m', 'gpt-4o')
+    """
+    bare = re.sub(r"@.*", "", spec.removeprefix("hf:").removeprefix("openai:"))
+    if bare.startswith("/"):
+        bare = Path(bare).name
+    return (re.sub(r"[^A-Za-z0-9]+", "-", bare).strip("-").lower() or "model")[:40]
 
 
 def check_local(spec: str, revision: str | None = None) -> None:
