@@ -2,6 +2,7 @@
 // $first, $last: numbers -> id, label, aliases, description, types, popularity
 UNWIND range($first, $last) AS number
 MATCH (entity:Entity {number: number})
+USING INDEX SEEK entity:Entity(number)
 WHERE NOT entity:Literal
 RETURN entity.id AS id, coalesce(entity.label, '') AS label, coalesce(entity.aliases, []) AS aliases,
        coalesce(entity.description, '') AS description, coalesce(entity.types, []) AS types,

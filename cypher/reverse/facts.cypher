@@ -3,6 +3,7 @@
 // $first, $last: numbers, $relations: [id] -> fact, subject, relation, object, rank, start, end
 UNWIND range($first, $last) AS number
 MATCH (object:Entity {number: number})
+USING INDEX SEEK object:Entity(number)
 WHERE NOT object:Literal
 MATCH (object)<-[fact:FACT]-(subject:Entity)
 WHERE fact.relation IN $relations

@@ -4,6 +4,7 @@
 // $first, $last: numbers -> relation, facts, lasting, objects
 UNWIND range($first, $last) AS number
 MATCH (object:Entity {number: number})
+USING INDEX SEEK object:Entity(number)
 WHERE NOT object:Literal
 MATCH (object)<-[fact:FACT]-(:Entity)
 WITH fact.relation AS relation, number, count(*) AS facts,

@@ -17,6 +17,7 @@ WITH row, asked, object.id AS truth, object.label AS like, known, coalesce(objec
      [object.label] + coalesce(object.aliases, []) AS names
 UNWIND row.numbers AS number
 MATCH (rival:Entity {number: number})
+USING INDEX SEEK rival:Entity(number)
 WHERE size(types) = 0 OR any(type IN coalesce(rival.types, []) WHERE type IN types)
 WITH row, number, rival, like, types, asked,
      CASE

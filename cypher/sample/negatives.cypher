@@ -14,6 +14,7 @@ WITH row, itself, asked, kind, past, [one IN true_ones | one.id] AS ids,
      reduce(names = [], one IN true_ones | names + [one.label] + coalesce(one.aliases, [])) AS names
 UNWIND row.numbers AS number
 MATCH (rival:Entity {number: number})
+USING INDEX SEEK rival:Entity(number)
 MATCH (rival)-[:OBJECT_OF]->(relation:Relation)
 WHERE relation.id = asked AND rival.label <> '' AND coalesce(rival.datatype, '') = kind
   AND rival.id <> itself AND NOT rival.id IN ids

@@ -2,4 +2,5 @@
 // $numbers: [number] -> number, label
 UNWIND $numbers AS number
 MATCH (entity:Entity {number: number})
+USING INDEX SEEK entity:Entity(number)
 RETURN number, CASE WHEN coalesce(entity.label, '') = '' THEN entity.id ELSE entity.label END AS label

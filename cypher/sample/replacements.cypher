@@ -10,6 +10,7 @@ USING INDEX SEEK replaced:Entity(id)
 WITH row, coalesce(replaced.types, []) AS types, coalesce(replaced.datatype, '') AS kind
 UNWIND row.numbers AS number
 MATCH (entity:Entity {number: number})
+USING INDEX SEEK entity:Entity(number)
 WHERE entity.label <> '' AND entity.id <> row.replaced AND entity.id <> row.other
   AND NOT entity.label IN row.names AND none(name IN coalesce(entity.aliases, []) WHERE name IN row.names)
   AND (entity.datatype IS NULL) = (kind = '')

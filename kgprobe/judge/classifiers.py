@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kgprobe.judge import NetworkOptions
+from kgprobe.probes.confidence import normalized
 from kgprobe.probes.statements.metrics import JUDGEMENTS
 
 Floats = NDArray[np.float32]
@@ -56,7 +57,7 @@ class LinearProbe:
 
     def probabilities(self, states: Floats) -> Doubles:
         """As :meth:`Classifier.probabilities`."""
-        return softmax((states - self.mean) / self.scale @ self.weights.T + self.bias)
+        return normalized((states - self.mean) / self.scale @ self.weights.T + self.bias)
 
     def tensors(self) -> dict[str, Floats]:
         """As :meth:`Classifier.tensors`."""
@@ -87,7 +88,7 @@ class Network:
         centred = states - states.mean(axis=1, keepdims=True)
         normal = centred / np.sqrt(centred.var(axis=1, keepdims=True) + _EPSILON)
         inner = np.maximum((normal * self.norm_weight + self.norm_bias) @ self.first_weight.T + self.first_bias, 0)
-        return softmax(inner @ self.second_weight.T + self.second_bias)
+        return normalized(inner @ self.second_weight.T + self.second_bias)
 
     def tensors(self) -> dict[str, Floats]:
         """As :meth:`Classifier.tensors`."""
@@ -95,14 +96,6 @@ class Network:
 
 
 KINDS: Mapping[str, type[LinearProbe] | type[Network]] = {one.kind: one for one in (LinearProbe, Network)}
-
-
-def softmax(values: NDArray[np.floating]) -> Doubles:
-    """Rows of sum 1; -inf becomes 0."""
-    values = values.astype(np.float64)
-    powers = np.exp(values - values.max(axis=1, keepdims=True))
-    result: Doubles = powers / powers.sum(axis=1, keepdims=True)
-    return result
 
 
 def fit_linear_probe(states: Floats, answers: Integers, *, strength: float) -> LinearProbe:

@@ -105,7 +105,7 @@ def train_judge(
         on_progress: called with how many steps are done, and of how many.
 
     Raises:
-        KgprobeError: the statements that are learned from have too few of all answers but one.
+        KgprobeError: the statements that are learned from have too few of all answers but one, or of too few subjects.
     """
     train = splits.train
     _check(answers[train])
@@ -178,9 +178,19 @@ def _out_of_fold(
 def _folds(subjects: NDArray[np.object_], answers: Integers, seed: int) -> NDArray[np.int64]:
     from sklearn.model_selection import StratifiedGroupKFold
 
+    names = len(set(subjects.tolist()))
+    if names < _FOLDS:
+        raise KgprobeError(
+            f"The statements to learn from are about {names} subjects; {_FOLDS} at least are needed. Label more facts."
+        )
     folds = np.empty(len(answers), dtype=np.int64)
     splitter = StratifiedGroupKFold(_FOLDS, shuffle=True, random_state=seed)
-    for number, (_, inside) in enumerate(splitter.split(np.zeros((len(answers), 1)), answers, subjects)):
+    for number, (outside, inside) in enumerate(splitter.split(np.zeros((len(answers), 1)), answers, subjects)):
+        if len(set(answers[outside].tolist())) == 1:
+            raise KgprobeError(
+                "All answers but those of one kind are about a few subjects, so that no judge could be tried on others."
+                " Label more facts."
+            )
         folds[inside] = number
     return folds
 

@@ -5,7 +5,7 @@ import pytest
 
 from kgprobe.errors import KgprobeError
 from kgprobe.judge import NetworkOptions
-from kgprobe.judge.splits import split_statements
+from kgprobe.judge.splits import Splits, split_statements
 from kgprobe.judge.training import train_judge
 
 SIZE = 16
@@ -87,6 +87,20 @@ def test_one_answer_alone_is_nothing_to_learn_from():
     answers[:4] = 1
     with pytest.raises(KgprobeError, match="at least 10 each of two answers"):
         trained(with_signal(answers, (1, 1, 1)), answers, *names)
+
+
+def test_answers_about_one_subject_alone_are_nothing_to_learn_from():
+    heads, _, _ = statements(90)
+    answers = np.zeros(90, dtype=np.int64)
+    answers[:20] = 1
+    states = with_signal(answers, (1, 1, 1))
+    everything = Splits(np.arange(90), *([np.empty(0, dtype=np.int64)] * 3))
+    for subjects, said in (
+        (["s0"] * 20 + heads[20:], "about a few subjects"),
+        (["s0"] * 45 + ["s1"] * 45, "about 2 subjects"),
+    ):
+        with pytest.raises(KgprobeError, match=said):
+            train_judge(states, answers, subjects, everything, LAYERS, FEW_STEPS, seed=0)
 
 
 def test_the_same_seed_gives_the_same_judge():
