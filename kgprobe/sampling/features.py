@@ -16,24 +16,20 @@ So with either weighting an entity has one divisor, and the lists of the index a
 Weights are integers, in units of 2⁻³²: their sums are the same in any order, and entities with like vectors tie.
 """
 
-import hashlib
-import shutil
 from array import array
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Any
 
-import filelock
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from kgprobe.errors import KgprobeError, UnknownNameError
-from kgprobe.files import appearing, home, make_folder
+from kgprobe.errors import UnknownNameError
 from kgprobe.graph.client import Graph
-from kgprobe.graph.state import graph_state
-from kgprobe.progress import Wait, waiting
+from kgprobe.progress import Wait
+from kgprobe.sampling.lists import Lists, lists_of, mapped_array, mapped_lists
+from kgprobe.sampling.shelf import kept_for
 
 Int32s = NDArray[np.int32]
 Int64s = NDArray[np.int64]
@@ -55,32 +51,6 @@ FORMAT = 1
 
 # Entities between two reports of progress.
 REPORT_EVERY = 20_000
-
-
-@dataclass(frozen=True, slots=True)
-class Lists:
-    """Many lists of integers, one behind the other."""
-
-    starts: Int64s
-    values: Int32s
-
-    def __getitem__(self, number: int) -> Int32s:
-        return self.values[self.starts[number] : self.starts[number + 1]]
-
-    def lengths(self, numbers: NDArray[Any]) -> Int64s:
-        """How long these lists are."""
-        lengths: Int64s = self.starts[numbers + 1] - self.starts[numbers]
-        return lengths
-
-    def sums(self, numbers: NDArray[Any], of: Int64s) -> Int64s:
-        """For each of these lists, the sum of ``of`` over its values."""
-        lengths = self.lengths(numbers)
-        ends = np.cumsum(lengths)
-        places = np.repeat(self.starts[numbers] - ends + lengths, lengths) + np.arange(lengths.sum())
-        # Where it runs over, differences are right nevertheless.
-        running = np.concatenate([[0], np.cumsum(of[self.values[places]])])
-        sums: Int64s = running[ends] - running[ends - lengths]
-        return sums
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,10 +78,10 @@ class FeatureIndex:
     relations: Int32s
     entities: Int32s
     divisors: Floats
-    features: Lists
-    found: Lists
-    groups: Lists
-    members: Lists
+    features: Lists[np.int32]
+    found: Lists[np.int32]
+    groups: Lists[np.int32]
+    members: Lists[np.int32]
     group_ids: dict[tuple[str, str], int]
     relation_ids: Sequence[str]
     outside_ids: Sequence[str]
@@ -132,64 +102,37 @@ def open_features(graph: Graph, weighting: str) -> FeatureIndex:
     """
     if weighting not in WEIGHTINGS:
         raise UnknownNameError(f"There is no weighting {weighting!r}; there are: {', '.join(WEIGHTINGS)}.")
-    state = graph_state(graph)
-    uid = msgspec.json.decode(state)["uid"]
-    if uid is None:
-        raise KgprobeError("Nothing was loaded into this graph yet.")
-    shelf = home() / "features"
-    # What a graph calls itself is no name of a file.
-    own = hashlib.sha256(str(uid).encode()).hexdigest()[:16]
-    digest = hashlib.sha256(f"{FORMAT} {state}".encode()).hexdigest()[:16]
-    folder = shelf / f"{own}-{weighting}-{digest}"
-    if not folder.exists():
-        make_folder(shelf)
-        with filelock.FileLock(shelf / f"{own}-{weighting}.lock"):
-            if not folder.exists():
-                with waiting("Reading what entities have in common") as wait:
-                    _make(graph, weighting, folder, wait)
-                if graph_state(graph) != state:
-                    shutil.rmtree(folder)
-                    raise KgprobeError("Something is being loaded into the graph; its features can be read afterwards.")
-                for stale in shelf.glob(f"{own}-{weighting}-*"):
-                    if stale != folder:
-                        shutil.rmtree(stale, ignore_errors=True)
-    return _open(folder)
+
+    def make(folder: Path, wait: Wait) -> None:
+        _make(graph, weighting, folder, wait)
+
+    return _open(kept_for(graph, "features", weighting, FORMAT, "Reading what entities have in common", make))
 
 
 def _make(graph: Graph, weighting: str, folder: Path, wait: Wait) -> None:
-    """Write the index of a graph into a new folder, which is there all at once or not at all."""
+    """Write the index of a graph into an empty folder."""
     index = build_index(_read(graph, wait), weighting)
-    with appearing(folder) as unfinished:
-        for field in fields(index):
-            value = getattr(index, field.name)
-            if isinstance(value, Lists):
-                np.save(unfinished / f"{field.name}.starts.npy", value.starts)
-                np.save(unfinished / f"{field.name}.values.npy", value.values)
-            elif isinstance(value, np.ndarray):
-                np.save(unfinished / f"{field.name}.npy", value)
-        names = {"groups": list(index.group_ids), "relations": index.relation_ids, "outside": index.outside_ids}
-        (unfinished / "names.json").write_bytes(msgspec.json.encode(names))
+    for field in fields(index):
+        value = getattr(index, field.name)
+        if isinstance(value, Lists):
+            value.save(folder, field.name)
+        elif isinstance(value, np.ndarray):
+            np.save(folder / f"{field.name}.npy", value)
+    names = {"groups": list(index.group_ids), "relations": index.relation_ids, "outside": index.outside_ids}
+    (folder / "names.json").write_bytes(msgspec.json.encode(names))
 
 
 def _open(folder: Path) -> FeatureIndex:
     names = msgspec.json.decode((folder / "names.json").read_bytes())
-
-    def mapped(name: str) -> NDArray[Any]:
-        # As a plain array: the subclass that maps files costs time at each access.
-        return np.asarray(np.load(folder / f"{name}.npy", mmap_mode="r"))
-
-    def lists(name: str) -> Lists:
-        return Lists(mapped(f"{name}.starts"), mapped(f"{name}.values"))
-
     return FeatureIndex(
-        weights=mapped("weights"),
-        relations=mapped("relations"),
-        entities=mapped("entities"),
-        divisors=mapped("divisors"),
-        features=lists("features"),
-        found=lists("found"),
-        groups=lists("groups"),
-        members=lists("members"),
+        weights=mapped_array(folder, "weights"),
+        relations=mapped_array(folder, "relations"),
+        entities=mapped_array(folder, "entities"),
+        divisors=mapped_array(folder, "divisors"),
+        features=mapped_lists(folder, "features"),
+        found=mapped_lists(folder, "found"),
+        groups=mapped_lists(folder, "groups"),
+        members=mapped_lists(folder, "members"),
         group_ids={(kind, id_): group for group, (kind, id_) in enumerate(names["groups"])},
         relation_ids=names["relations"],
         outside_ids=names["outside"],
@@ -304,9 +247,9 @@ def build_index(described: Described, weighting: str) -> FeatureIndex:
         relations=relation_part.astype(np.int32),
         entities=entity_part.astype(np.int32),
         divisors=divisors,
-        features=_lists(holders, features, size),
+        features=lists_of(holders, features.astype(np.int32), size),
         found=_ranked(features, rank[holders], len(made_of), by_divisor),
-        groups=_lists(members, groups, size),
+        groups=lists_of(members, groups.astype(np.int32), size),
         members=_ranked(groups, rank[members], types + relations, by_divisor),
         group_ids={
             **{("type", id_): group for group, id_ in enumerate(described.type_ids)},
@@ -357,13 +300,8 @@ def _groups(described: Described, size: int) -> tuple[Int64s, Int64s]:
     return members, groups
 
 
-def _lists(owners: Int64s, values: Int64s, count: int) -> Lists:
-    """Lists of values by owner; both given in order."""
-    return Lists(np.searchsorted(owners, np.arange(count + 1)), values.astype(np.int32))
-
-
-def _ranked(owners: Int64s, ranks: Int64s, count: int, by_rank: Int32s) -> Lists:
+def _ranked(owners: Int64s, ranks: Int64s, count: int, by_rank: Int32s) -> Lists[np.int32]:
     """Lists of entities by owner, each in the order of their ranks."""
     keys = np.sort(owners * np.int64(max(1, len(by_rank))) + ranks)
     owners, ranks = np.divmod(keys, max(1, len(by_rank)))
-    return Lists(np.searchsorted(owners, np.arange(count + 1)), by_rank[ranks])
+    return lists_of(owners, by_rank[ranks], count)

@@ -1,0 +1,134 @@
+"""Negatives out of columns, against the definition on an enumerable graph, on both engines."""
+
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from kgprobe.graph.client import Graph
+from kgprobe.graph.ingest import load
+from kgprobe.records import Entity, Fact
+from kgprobe.sampling import list_draws
+from kgprobe.sampling.column_negatives import ColumnNegatives, Negatives
+from kgprobe.sampling.columns import GraphColumns, open_columns
+from kgprobe.sampling.false_facts import ENDS
+from kgprobe.sampling.said import open_said
+from kgprobe.sampling.seeded_order import seeded_number
+from tests.sampling.naive_negatives import RELATIONS, Naive, Triple, graph_of
+from tests.written_source import WrittenSource
+
+
+@pytest.fixture(autouse=True)
+def own_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("KGPROBE_HOME", str(tmp_path / "home"))
+
+
+def bases_of(columns: GraphColumns, facts: np.ndarray, seed: int) -> np.ndarray:
+    ids = [columns.fact_ids[int(fact)].as_py() for fact in facts]
+    return np.array([seeded_number(seed, "negatives", id_) for id_ in ids], dtype=np.uint64)
+
+
+def drawn(
+    columns: GraphColumns, negatives: ColumnNegatives, facts: np.ndarray, count: int, seed: int = 0
+) -> tuple[Negatives, list[list[Triple]]]:
+    found = negatives.draw(facts, bases_of(columns, facts, seed), count)
+    ids = columns.entity_ids.to_pylist()
+    return found, [
+        [
+            (ids[subject], columns.relation_ids[relation], ids[object_])
+            for replaced, subject, relation, object_ in zip(*parts, strict=True)
+            if replaced >= 0
+        ]
+        for parts in zip(found.replaced, found.subjects, found.relations, found.objects, strict=True)
+    ]
+
+
+@pytest.mark.parametrize("any_type", [False, True], ids=["of its type", "of any type"])
+@pytest.mark.parametrize("draws", [0, 48], ids=["gone through", "drawn"])
+@pytest.mark.parametrize("seed", [3, 4])
+def test_all_negatives_are_found_and_nothing_else(
+    graph: Graph, monkeypatch: pytest.MonkeyPatch, draws: int, seed: int, any_type: bool
+) -> None:
+    monkeypatch.setattr(list_draws, "DRAWS", draws)
+    people, facts = graph_of(seed)
+    load(graph, WrittenSource(people, facts))
+    naive = Naive(people, facts, 10**9)
+    columns, said = open_columns(graph), open_said(graph)
+    by_id = {fact.id: fact for fact in facts}
+    everything = np.arange(len(columns.subjects))
+    asked = [by_id[id_] for id_ in columns.fact_ids.to_pylist()]
+    assert len(asked) == len(facts)
+    counts: Counter[str] = Counter()
+    for place in ENDS:
+        negatives = ColumnNegatives(columns, said, RELATIONS, RELATIONS, replace=place, any_type=any_type)
+        found, triples = drawn(columns, negatives, everything, len(people))
+        for fact, its, replaced in zip(asked, triples, found.replaced, strict=True):
+            # A relation that no fact has is none of the columns.
+            possible = {one for one in naive.negatives(fact, place, any_type=any_type) if one[1] != "nowhere"}
+            assert len(its) == len(set(its))
+            assert set(its) == possible, (fact, place)
+            assert set(replaced[replaced >= 0]) <= {ENDS.index(place)}
+            counts[place] += len(its)
+    assert min(counts[place] for place in ENDS) > 20
+
+
+def test_each_is_drawn_with_the_same_probability(graph: Graph) -> None:
+    entities = [Entity(f"e{n:02}", f"name {n}", types=("t", "u") if n % 2 else ("t",)) for n in range(12)]
+    facts = [Fact(f"f{n}", f"e{n:02}", "r", "e11") for n in range(4)]
+    facts += [Fact(f"g{n}", "e04", f"r{n}", "e05") for n in range(6)]
+    load(graph, WrittenSource(entities, facts))
+    columns, said = open_columns(graph), open_said(graph)
+    relations = ["r", *(f"r{n}" for n in range(6))]
+    negatives = ColumnNegatives(columns, said, {}, relations, replace="any")
+    fact = np.array([columns.fact_ids.to_pylist().index("f0")])
+    several = np.repeat(fact, 3000)
+    bases = np.array([seeded_number(seed, "negatives", "f0") for seed in range(3000)], dtype=np.uint64)
+    found = negatives.draw(several, bases, 1)
+    places = Counter(found.replaced[:, 0].tolist())
+    assert stats.chisquare([places[place] for place in range(3)]).pvalue > 1e-3
+    for place, values, possible in ((0, found.subjects, 7), (1, found.relations, 6), (2, found.objects, 10)):
+        its = Counter(values[found.replaced[:, 0] == place, 0].tolist())
+        assert len(its) == possible
+        assert stats.chisquare(list(its.values())).pvalue > 1e-3
+    # Whatever stands beside a fact has no say.
+    everything = np.arange(len(columns.subjects))
+    _, together = drawn(columns, negatives, everything, 3)
+    _, alone = drawn(columns, negatives, fact, 3)
+    assert alone == [together[fact[0]]]
+    # Where one place has no more, the others go on.
+    (whole,) = drawn(columns, negatives, fact, 99)[1]
+    assert len(whole) == len(set(whole)) == 7 + 6 + 10
+
+
+def test_a_graph_has_the_same_columns_however_it_was_loaded(graph: Graph, tmp_path: Path) -> None:
+    people, facts = graph_of(5)
+    load(graph, WrittenSource(people[::-1], facts[::-1]))
+    columns = open_columns(graph)
+    assert columns.entity_ids.to_pylist() == sorted(entity.id for entity in people)
+    by_id = {entity.id: entity for entity in people}
+    facts_by_id = {fact.id: fact for fact in facts}
+    for place, id_ in enumerate(columns.entity_ids.to_pylist()):
+        entity = by_id[id_]
+        assert columns.labels[place].as_py() == entity.label
+        assert [columns.type_ids[one] for one in columns.types[place]] == sorted(entity.types)
+        datatype = columns.datatypes[place]
+        assert (columns.datatype_names[datatype] if datatype >= 0 else None) == entity.datatype
+    order = []
+    for place, id_ in enumerate(columns.fact_ids.to_pylist()):
+        fact = facts_by_id[id_]
+        ends = [columns.entity_ids[int(ends[place])].as_py() for ends in (columns.subjects, columns.objects)]
+        assert (ends[0], columns.relation_ids[columns.relations[place]], ends[1]) == (
+            fact.subject,
+            fact.relation,
+            fact.object,
+        )
+        order.append((fact.subject, fact.relation, fact.object, fact.id))
+    assert order == sorted(order)
+    # What is kept is opened again, and made anew once something was loaded.
+    (kept,) = (tmp_path / "home" / "columns").glob("*-all-*")
+    assert open_columns(graph).fact_ids.equals(columns.fact_ids)
+    load(graph, WrittenSource([Entity("new", "New")], [Fact("more", "new", "r0", people[0].id)]))
+    assert "more" in open_columns(graph).fact_ids.to_pylist()
+    assert not kept.exists()
