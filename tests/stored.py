@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from kgprobe.asking.measurement import CONFIG
+from kgprobe.asking.claims import CONFIG
 from kgprobe.asking.store import FILE, encode_line
 from kgprobe.probes.distractors.evidence import DistractorEvidence, Named, Rival, Sentence
 from kgprobe.probes.outcome import Outcome, Verdict

@@ -11,18 +11,18 @@ from pathlib import Path
 from typing import Any
 
 import filelock
-import msgspec
 
-from kgprobe.asking.identity import differences, identity_of
+from kgprobe.asking.claims import claim
 from kgprobe.asking.store import OutcomeStore
 from kgprobe.asking.watch import NOBODY, Batch, Start, Stop, Watch, ask_watched, why_silent
 from kgprobe.errors import KgprobeError
-from kgprobe.files import make_folder, replacing
+from kgprobe.files import make_folder
 from kgprobe.models.api.spending import BudgetSpentError
 from kgprobe.probes.outcome import Outcome, Probe, Verdict
 from kgprobe.sampling.keys import Keys
 
-CONFIG = "config.json"
+# What a folder of answers holds, in messages.
+MEASUREMENT = "measurement"
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,37 +70,11 @@ def ask_each(
     make_folder(folder)
     try:
         with filelock.FileLock(folder / "lock", timeout=0):
-            _claim(folder, config)
+            claim(folder, config, MEASUREMENT)
             with OutcomeStore(folder) as store:
                 return _ask(store, probe, keys, seed, batch, watch)
     except filelock.Timeout as error:
         raise KgprobeError(f"Another process is at {folder} already.") from error
-
-
-def read_config(folder: Path) -> dict[str, Any]:
-    """What a measurement was made with.
-
-    Raises:
-        KgprobeError: the folder holds no measurement.
-    """
-    try:
-        return msgspec.json.decode((folder / CONFIG).read_bytes(), type=dict[str, Any])
-    except (OSError, msgspec.DecodeError) as error:
-        raise KgprobeError(f"{folder} holds no measurement: {error}.") from error
-
-
-def _claim(folder: Path, config: Mapping[str, Any]) -> None:
-    if (folder / CONFIG).exists():
-        kept = read_config(folder)
-        if identity_of(kept) != identity_of(config):
-            told = "; ".join(differences(kept, config))
-            raise KgprobeError(
-                f"{folder} holds a measurement made with other settings ({told}). Choose another `name`, or delete "
-                "the folder."
-            )
-        return
-    with replacing(folder / CONFIG) as unfinished:
-        unfinished.write_bytes(msgspec.json.encode(config, order="sorted"))
 
 
 def _ask(store: OutcomeStore, probe: Probe, keys: Keys, seed: int, batch: int, watch: Watch) -> Asked:

@@ -100,6 +100,7 @@ def train_judge(
     )
     baseline = _baseline(scorer, prompt, learned, splits, words)
     training = {
+        "labels": measured.folder.name,
         "options": asdict(chosen),
         "seed": seed,
         "statements": {field: len(getattr(splits, field)) for field in Splits.__dataclass_fields__},

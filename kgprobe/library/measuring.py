@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from kgprobe.arguments import folder_name, several, whole_number
+from kgprobe.asking.claims import read_config
 from kgprobe.asking.identity import digest_of, versions
-from kgprobe.asking.measurement import Asked, ask_each, read_config
+from kgprobe.asking.measurement import MEASUREMENT, Asked, ask_each
 from kgprobe.asking.store import FILE, read_outcomes
 from kgprobe.asking.watch import NOBODY, Stop, Watch
 from kgprobe.errors import KgprobeError
@@ -287,7 +288,7 @@ def open_measurement(folder: str | Path, graph: Graph | None = None) -> Measurem
         KgprobeError: there is none.
     """
     path = find_folder(folder)
-    config = read_config(path)
+    config = read_config(path, MEASUREMENT)
     kind = PROBES.get(config["probe"])
     outcomes = Outcomes(path / FILE, kind.evidence())
     verdicts = Counter(outcome.verdict for outcome in outcomes)
@@ -302,7 +303,7 @@ def find_folder(folder: str | Path) -> Path:
 
 
 def _result(graph: Graph, folder: Path, kind: ProbeKind, asked: Asked, chosen: Chosen) -> Measurement:
-    return Measurement(folder, kind, read_config(folder), asked, chosen.missing, graph)
+    return Measurement(folder, kind, read_config(folder, MEASUREMENT), asked, chosen.missing, graph)
 
 
 def _folder_name(kind: ProbeKind, config: Mapping[str, Any]) -> str:

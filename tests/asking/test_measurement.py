@@ -8,8 +8,9 @@ from typing import Any
 import msgspec
 import pytest
 
+from kgprobe.asking.claims import CONFIG, read_config
 from kgprobe.asking.identity import differences, digest_of
-from kgprobe.asking.measurement import CONFIG, Asked, ask_each, read_config
+from kgprobe.asking.measurement import Asked, ask_each
 from kgprobe.asking.store import FILE, read_outcomes
 from kgprobe.asking.watch import Start, Stop, Watch
 from kgprobe.errors import KgprobeError
@@ -82,7 +83,7 @@ def test_every_outcome_is_kept_as_what_it_is(tmp_path: Path) -> None:
     assert [outcome.fact for outcome in outcomes] == KEYS
     assert outcomes[0].evidence == WrittenEvidence((1,))
     assert (outcomes[4].verdict, outcomes[4].reason, outcomes[4].evidence) == (Verdict.UNASKABLE, "no name", None)
-    assert read_config(tmp_path) == CONFIGURED
+    assert read_config(tmp_path, "measurement") == CONFIGURED
 
 
 @pytest.mark.parametrize("torn", ["", '{"place": 3, "fa', '{"whole": 1}'])
@@ -116,7 +117,7 @@ def test_versions_of_libraries_are_kept_and_tell_nothing_apart(tmp_path: Path) -
     assert differences(old, new) == []
     ask_each(WrittenProbe(), KEYS, 1, tmp_path, old)
     ask_each(WrittenProbe(), KEYS, 1, tmp_path, new)
-    assert read_config(tmp_path)["versions"] == {"torch": "1"}
+    assert read_config(tmp_path, "measurement")["versions"] == {"torch": "1"}
 
 
 def test_damaged_answers_are_named(tmp_path: Path) -> None:
@@ -130,7 +131,7 @@ def test_damaged_answers_are_named(tmp_path: Path) -> None:
         outcomes_in(tmp_path)
     (tmp_path / CONFIG).write_text("{")
     with pytest.raises(KgprobeError, match="holds no measurement"):
-        read_config(tmp_path)
+        read_config(tmp_path, "measurement")
 
 
 def test_more_answers_than_facts_are_not_taken(tmp_path: Path) -> None:

@@ -9,20 +9,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from kgprobe.graph.client import Graph, Row
+from kgprobe.graph.client import Graph
 from kgprobe.intervals import first_day
-from kgprobe.sampling.facts import AskedFact, askable_relations, describe_facts
+from kgprobe.probes.statements.words import StatementWords, asked_relations
+from kgprobe.sampling.facts import AskedFact, describe_facts
 from kgprobe.sampling.false_facts import OBJECT, FalseFact, FalseFacts
 from kgprobe.sampling.keys import FactKey
 from kgprobe.sampling.pool_draws import generator_of
 from kgprobe.verbalize.sentences import fill
-from kgprobe.verbalize.tense import has_ended, templates_of
+from kgprobe.verbalize.tense import has_ended
 
 # Sets the choice of templates apart from all others that follow from the same seed.
 _STATEMENTS = 15
-
-# What a statement is made of, as the graph calls it: the first that a relation has.
-_TEMPLATES = ("statements", "clozes")
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,20 +76,16 @@ class StatementItems:
             UnknownNameError: a relation that was named is not active or has neither.
             KgprobeError: no relation has any.
         """
-        self.relations: Sequence[str] = list(askable_relations(graph, _TEMPLATES, relations))
-        others = askable_relations(graph, _TEMPLATES)
-        self._present = {relation: _present(row) for relation, row in others.items()}
-        self._past = {relation: [_completed(each) for each in row["past_clozes"]] for relation, row in others.items()}
+        self.relations: Sequence[str] = asked_relations(graph, relations)
+        self._words = StatementWords.of(graph)
         self._graph = graph
         self._as_of = as_of
         self._count = negatives
         self._replaced = "any of its parts" if replace == "any" else f"its {replace}"
-        words = {relation: self._words(row) for relation, row in others.items()}
+        said = self._words.said()
         # What has ended needs words in the past, and so does what stands in a relation's place there.
         self._false_facts = {
-            ended: FalseFacts(
-                graph, words, [one for one in others if self._templates(one, ended)], replace=replace, any_type=any_type
-            )
+            ended: FalseFacts(graph, said, self._words.that_say(ended), replace=replace, any_type=any_type)
             for ended in (False, True)
         }
 
@@ -100,8 +94,8 @@ class StatementItems:
         return {
             "as_of": self._as_of,
             "relations": self.relations,
-            "statements": self._present,
-            "past_statements": self._past,
+            "statements": self._words.present,
+            "past_statements": self._words.past,
         }
 
     def of(self, facts: Sequence[FactKey], seed: Sequence[int]) -> list[StatementItem]:
@@ -134,7 +128,7 @@ class StatementItems:
             return "its object's label is white space"
         if fact.start is not None and first_day(fact.start) > self._as_of:
             return f"it begins in {fact.start}, after {self._as_of}"
-        if not self._templates(fact.relation, self._has_ended(fact)):
+        if not self._words.templates(fact.relation, self._has_ended(fact)):
             return f"it has ended, and the relation {fact.relation} has no statement in the past tense"
         return None
 
@@ -145,7 +139,7 @@ class StatementItems:
         generator = generator_of(fact.key, [*seed, _STATEMENTS])
 
         def drawn(relation: str) -> str:
-            templates = self._templates(relation, self._has_ended(fact))
+            templates = self._words.templates(relation, self._has_ended(fact))
             return templates[generator.integers(len(templates))]
 
         own = drawn(fact.relation)
@@ -157,19 +151,3 @@ class StatementItems:
 
     def _has_ended(self, fact: AskedFact) -> bool:
         return has_ended(fact.end, self._as_of)
-
-    def _templates(self, relation: str, ended: bool) -> list[str]:
-        return templates_of(self._present[relation], self._past[relation], ended)
-
-    def _words(self, row: Row) -> set[str]:
-        """What says a relation, in either tense, and its label; without capitals."""
-        templates = (*self._templates(row["id"], False), *self._templates(row["id"], True))
-        return {words.casefold() for words in (row["label"], *templates) if words.strip()}
-
-
-def _completed(cloze: str) -> str:
-    return f"{cloze.removesuffix('.')}."
-
-
-def _present(row: Row) -> list[str]:
-    return list(row["statements"]) or [_completed(each) for each in row["clozes"]]

@@ -1,0 +1,135 @@
+"""A sweep on many GPUs or machines: shards judged by workers of a Ray cluster, each with a model of its own.
+
+Shards are handed out by Ray Data's ``map_batches``; each worker writes those that it makes where the sweep lies, on a
+disk that all of them share. What a worker that dies had in hand is made by another one.
+"""
+
+import importlib.util
+import logging
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kgprobe.asking.sweep import Shards, Share, Swept, claim_sweep, how_far, missing_shards, write_shard
+from kgprobe.asking.watch import NOBODY, Batch, Start, Stop, Watch
+from kgprobe.errors import KgprobeError
+from kgprobe.judge.sweep_plan import SweepPlan
+
+
+class ShardWorker:
+    """What a worker does: it loads the plan once, and then makes one shard after the other."""
+
+    def __init__(self, plan: SweepPlan, folder: Path, facts: int) -> None:
+        """Load the model and map the columns."""
+        self._graph_judge = plan.open()
+        if len(self._graph_judge.facts) != facts:
+            raise KgprobeError(f"{plan.columns} has other facts on this machine than where the sweep was begun.")
+        self._folder, self._shards = folder, Shards(facts)
+
+    def __call__(self, batch: dict[str, NDArray[np.int64]]) -> dict[str, NDArray[np.int64]]:
+        """Make the shards of these numbers."""
+        for number in batch["shard"].tolist():
+            write_shard(self._folder, number, self._graph_judge.judged(self._shards.places(number)))
+        return batch
+
+
+def check_ray() -> None:
+    """See that Ray is installed.
+
+    Raises:
+        KgprobeError: it is not.
+    """
+    if importlib.util.find_spec("ray") is None:
+        raise KgprobeError("Ray is not installed: pip install 'kgprobe[ray]'.")
+
+
+def sweep_on_ray(
+    folder: Path,
+    config: Mapping[str, Any],
+    facts: int,
+    plan: SweepPlan,
+    workers: int,
+    *,
+    share: Share | None = None,
+    watch: Watch = NOBODY,
+) -> Swept:
+    """As :func:`kgprobe.asking.sweep.sweep`, by workers of the cluster that ``RAY_ADDRESS`` names, or on this machine.
+
+    Each worker has one CPU, and one GPU where the cluster has any.
+
+    Args:
+        workers: how many there are at a time.
+
+    Raises:
+        KgprobeError: Ray is not installed, or the model cannot be loaded again by others; or as of ``sweep``.
+    """
+    check_ray()
+    if plan.local is None:
+        raise KgprobeError("Workers load the model by its name; one that was handed over as an object they cannot.")
+    chosen, shards = share or Share(), Shards(facts)
+    claim_sweep(folder, config)
+    missing = missing_shards(folder, shards, chosen)
+    own = sum(len(shards.places(number)) for number in range(chosen.number - 1, shards.count, chosen.of))
+    done = own - sum(len(shards.places(number)) for number in missing)
+    watch.on_start(Start(facts, done, own))
+    stopped = Stop.DONE
+    if missing:
+        with _cluster(workers) as ray:
+            try:
+                for number in _made(ray, missing, (plan, folder, facts), workers):
+                    done += len(shards.places(number))
+                    watch.on_batch(Batch((), done))
+                    if watch.should_stop() and done < own:
+                        stopped = Stop.ASKED_TO
+                        break
+            except (ray.exceptions.RayTaskError, ray.exceptions.RayError) as error:
+                cause = getattr(error, "cause", None) or error
+                raise KgprobeError(f"A worker failed: {cause}") from error
+    return how_far(folder, shards, stopped)
+
+
+@contextmanager
+def _cluster(workers: int) -> Iterator[Any]:
+    import ray
+
+    mine = not ray.is_initialized()
+    if mine:
+        # A cluster that is there already has CPUs of its own.
+        here = not os.environ.get("RAY_ADDRESS")
+        ray.init(
+            num_cpus=workers + 1 if here else None,
+            include_dashboard=False if here else None,
+            log_to_driver=False,
+            logging_level=logging.ERROR,
+        )
+    try:
+        yield ray
+    finally:
+        if mine:
+            ray.shutdown()
+
+
+def _made(ray: Any, missing: list[int], given: tuple[Any, ...], workers: int) -> Iterator[int]:
+    """The numbers of shards as they are made."""
+    import ray.data
+
+    context = ray.data.DataContext.get_current()
+    context.enable_progress_bars = False
+    context.execution_options.verbose_progress = False
+    on_gpu = ray.cluster_resources().get("GPU", 0) > 0
+    shards = ray.data.from_items([{"shard": number} for number in missing], override_num_blocks=len(missing))
+    made = shards.map_batches(
+        ShardWorker,
+        fn_constructor_args=given,
+        batch_size=1,
+        concurrency=min(workers, len(missing)),
+        num_cpus=1,
+        num_gpus=1 if on_gpu else 0,
+    )
+    for row in made.iter_rows():
+        yield int(row["shard"])

@@ -1,0 +1,46 @@
+"""All that a process needs to judge a graph's facts, on whichever machine: paths, names, and the judge."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from kgprobe.judge.files import Judge
+from kgprobe.judge.whole_graph import GraphJudge, SweepSettings
+from kgprobe.models.local_options import LocalOptions
+from kgprobe.models.model import Models
+from kgprobe.probes.statements.words import StatementWords
+from kgprobe.sampling.columns import columns_of
+from kgprobe.sampling.said import said_of
+
+if TYPE_CHECKING:
+    from kgprobe.models.scoring.scorer import Scorer
+
+
+@dataclass(frozen=True, slots=True)
+class SweepPlan:
+    """What is judged, by whom, and out of which files.
+
+    Attributes:
+        model: the spec of the model whose states are read.
+        local: how it is loaded; None for one that was handed over and cannot be loaded anew.
+        columns, said: folders of the graph's columns.
+    """
+
+    judge: Judge
+    model: str
+    local: LocalOptions | None
+    columns: Path
+    said: Path
+    words: StatementWords
+    settings: SweepSettings
+
+    def open(self, scorer: "Scorer | None" = None) -> GraphJudge:
+        """What judges; it loads the model, unless that is given.
+
+        Raises:
+            KgprobeError: the model cannot be loaded, or the judge has not learned to read it.
+        """
+        if scorer is None:
+            scorer = Models().open(self.model, self.local).local_scorer()
+        columns, said = columns_of(self.columns), said_of(self.said)
+        return GraphJudge(self.judge, scorer, columns, said, self.words, self.settings)

@@ -1,0 +1,264 @@
+"""A judge over many facts at once: their statements and negatives, what it says of each, and what that comes to.
+
+docs/methods.md, 4. What comes out is a table of columns, one row a fact (:mod:`.judged_facts`); nothing is asked of the
+graph any more, whose columns are all that is needed.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from kgprobe.judge.files import Judge
+from kgprobe.judge.judged_facts import SCHEMA
+from kgprobe.probes.statements.metrics import JUDGEMENTS, NONE, Judgements, metrics_of
+from kgprobe.probes.statements.words import StatementWords
+from kgprobe.progress import share_counter
+from kgprobe.sampling.column_negatives import ColumnNegatives, Negatives
+from kgprobe.sampling.columns import GraphColumns, Int64s
+from kgprobe.sampling.false_facts import ENDS
+from kgprobe.sampling.list_draws import below
+from kgprobe.sampling.said import Said, mixed
+from kgprobe.sampling.seeded_order import seeded_number
+from kgprobe.verbalize.sentences import fill
+
+if TYPE_CHECKING:
+    from kgprobe.models.scoring.scorer import Scorer
+
+Floats = NDArray[np.float32]
+
+# Statements whose hidden states are in memory at a time.
+_STATEMENTS = 4096
+# Sets the choice of a template apart from all else that follows from a fact's number.
+_TEMPLATE = 5
+
+
+@dataclass(frozen=True, slots=True)
+class SweepSettings:
+    """Which statements of a graph are judged.
+
+    Attributes:
+        relations: ids of those whose facts are judged, sorted.
+        as_of: facts that are current at this date (``yyyymmdd``).
+        negatives: how many are made of each fact.
+        replace, any_type: as of :class:`~kgprobe.probes.statements.NegativeOptions`.
+        seed: what is random follows from it and from a fact's id.
+    """
+
+    relations: Sequence[str]
+    as_of: int
+    negatives: int
+    replace: str
+    any_type: bool
+    seed: int
+
+
+class GraphJudge:
+    """A judge with all it needs to judge the facts of a graph.
+
+    Attributes:
+        facts: places in the columns of those that are judged, in their order there, so that a subject's are together.
+    """
+
+    def __init__(
+        self,
+        judge: Judge,
+        scorer: "Scorer",
+        columns: GraphColumns,
+        said: Said,
+        words: StatementWords,
+        settings: SweepSettings,
+    ) -> None:
+        """Judge facts of these columns.
+
+        Raises:
+            KgprobeError: the judge has not learned to read this model.
+        """
+        judge.check(scorer.describe())
+        self._judge, self._columns, self._settings = judge, columns, settings
+        self._states = scorer.states([judge.layer])
+        # What is current has not ended.
+        self._templates = {relation: words.templates(relation, False) for relation in words.that_say(False)}
+        self._negatives = ColumnNegatives(
+            columns,
+            said,
+            words.said(),
+            list(self._templates),
+            replace=settings.replace,
+            any_type=settings.any_type,
+        )
+        self.facts = columns.askable(settings.relations, settings.as_of)
+
+    def judged(self, places: range) -> pa.Table:
+        """What the judge says of the facts in some places of ``facts``, with what that comes to; ``SCHEMA``.
+
+        Cost: see :class:`~kgprobe.models.states.reader.StateReader`; statements that begin alike are read together.
+        """
+        facts = self.facts[places.start : places.stop]
+        columns, count = self._columns, self._settings.negatives
+        ids = columns.fact_ids.take(pa.array(facts)).to_pylist()
+        bases = np.array([seeded_number(self._settings.seed, "negatives", id_) for id_ in ids], dtype=np.uint64)
+        negatives = self._negatives.draw(facts, bases, count)
+        texts, reasons = self._worded(facts, bases, negatives)
+        asked = np.array([text is not None for text in texts])
+        said = np.full((len(facts) * (count + 1), len(JUDGEMENTS)), np.nan, dtype=np.float32)
+        said[asked], wrong = self._told([text for text in texts if text is not None])
+        numbers = np.flatnonzero(asked)
+        for place, why in wrong.items():
+            row, column = divmod(int(numbers[place]), count + 1)
+            if column == 0:
+                reasons[row] = f"the model cannot take its statement: {why}"
+        judgements = np.full(len(said), NONE, dtype=np.int8)
+        answered = ~np.isnan(said[:, 0])
+        judgements[answered] = said[answered].argmax(axis=1)
+        return self._table(
+            facts,
+            ids,
+            negatives,
+            texts,
+            reasons,
+            said.reshape(len(facts), count + 1, -1),
+            judgements.reshape(-1, count + 1),
+        )
+
+    def _worded(
+        self, facts: Int64s, bases: NDArray[np.uint64], negatives: Negatives
+    ) -> tuple[list[str | None], list[str | None]]:
+        """Each fact's statement and its negatives, fact by fact; and why a fact has none."""
+        columns, count = self._columns, self._settings.negatives
+        own = (columns.subjects[facts], columns.relations[facts], columns.objects[facts])
+        ends = np.concatenate([own[0], own[2], negatives.subjects.ravel(), negatives.objects.ravel()])
+        named, where = np.unique(ends, return_inverse=True)
+        labels = columns.labels_of(named)
+        subjects, objects, other_subjects, other_objects = (
+            [labels[place] for place in part.tolist()]
+            for part in np.split(where, np.cumsum([len(facts), len(facts), negatives.subjects.size]))
+        )
+        draws = [mixed(bases, number, _TEMPLATE) for number in range(count + 1)]
+        texts: list[str | None] = []
+        reasons: list[str | None] = []
+        for row in range(len(facts)):
+            relation = columns.relation_ids[own[1][row]]
+            reason = self._why_not(subjects[row], objects[row], negatives.replaced[row])
+            reasons.append(reason)
+            if reason:
+                texts += [None] * (count + 1)
+                continue
+            template = self._template(relation, draws[0][row])
+            texts.append(fill(template, subjects[row], objects[row]))
+            for number in range(count):
+                if negatives.replaced[row, number] < 0:
+                    texts.append(None)
+                    continue
+                other = columns.relation_ids[negatives.relations[row, number]]
+                # In the same words, where it is of the same relation.
+                words = template if other == relation else self._template(other, draws[number + 1][row])
+                place = row * count + number
+                texts.append(fill(words, other_subjects[place], other_objects[place]))
+        return texts, reasons
+
+    def _template(self, relation: str, drawn: np.uint64) -> str:
+        templates = self._templates[relation]
+        return templates[int(below(np.asarray(len(templates)), np.asarray(drawn)))]
+
+    def _why_not(self, subject: str, object_: str, replaced: NDArray[np.int8]) -> str | None:
+        """Why a fact is not judged."""
+        if not subject.strip():
+            return "its subject's label is white space"
+        if not object_.strip():
+            return "its object's label is white space"
+        if replaced[0] < 0:
+            part = "any of its parts" if self._settings.replace == "any" else f"its {self._settings.replace}"
+            return f"the graph has nothing that makes it false in place of {part}"
+        return None
+
+    def _told(self, texts: Sequence[str]) -> tuple[Floats, Mapping[int, str]]:
+        """The probabilities of the answers to statements, shape (statements, 3); NaN for those with a reason."""
+        told = np.full((len(texts), len(JUDGEMENTS)), np.nan, dtype=np.float32)
+        reasons: dict[int, str] = {}
+        order = sorted(range(len(texts)), key=texts.__getitem__)
+        progress = share_counter(len(texts))
+        prompt = self._judge.prompt
+        for first in range(0, len(order), _STATEMENTS):
+            part = order[first : first + _STATEMENTS]
+            read = self._states.read(
+                [f"{texts[place]}{prompt.after}" for place in part], beginning=prompt.before, progress=progress
+            )
+            kept = [number for number in range(len(part)) if number not in read.reasons]
+            told[[part[number] for number in kept]] = self._judge.classifier.probabilities(read.values[kept, 0])
+            reasons.update((part[number], reason) for number, reason in read.reasons.items())
+        return told, reasons
+
+    def _table(
+        self,
+        facts: Int64s,
+        ids: Sequence[str],
+        negatives: Negatives,
+        texts: Sequence[str | None],
+        reasons: Sequence[str | None],
+        said: Floats,
+        judgements: Judgements,
+    ) -> pa.Table:
+        columns = self._columns
+        subjects, objects = columns.subjects[facts], columns.objects[facts]
+        metrics = metrics_of(judgements[:, 0], judgements[:, 1:])
+        wide = self._settings.negatives + 1
+        # Behind each fact's own statement those of its negatives; one that is not judged has none.
+        places = np.flatnonzero([place % wide > 0 and text is not None for place, text in enumerate(texts)])
+        rows, numbers = np.divmod(places, wide)
+        struct = pa.StructArray.from_arrays(
+            [
+                pa.array([texts[place] for place in places.tolist()], pa.string()),
+                pa.array([ENDS[one] for one in negatives.replaced[rows, numbers - 1]], pa.string()),
+                self._entity_ids(negatives.subjects[rows, numbers - 1]),
+                self._relation_ids(negatives.relations[rows, numbers - 1]),
+                self._entity_ids(negatives.objects[rows, numbers - 1]),
+                pa.array(judgements[rows, numbers]),
+                _triples(said[rows, numbers]),
+            ],
+            fields=list(SCHEMA.field("negatives").type.value_type),
+        )
+        starts = np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=len(facts)))])
+        values: dict[str, Any] = {
+            "fact": pa.array(ids, pa.string()),
+            "subject": self._entity_ids(subjects),
+            "relation": self._relation_ids(columns.relations[facts]),
+            "object": self._entity_ids(objects),
+            "subject_types": self._types(subjects),
+            "object_types": self._types(objects),
+            "subject_degree": pa.array(columns.degrees[subjects]),
+            "object_degree": pa.array(columns.degrees[objects]),
+            "subject_popularity": pa.array(columns.popularities[subjects], from_pandas=True),
+            "object_popularity": pa.array(columns.popularities[objects], from_pandas=True),
+            "text": pa.array(texts[::wide], pa.string()),
+            "reason": pa.array(reasons, pa.string()),
+            "judgement": pa.array(judgements[:, 0]),
+            "probabilities": _triples(said[:, 0]),
+            "negatives": pa.ListArray.from_arrays(pa.array(starts, pa.int32()), struct),
+            **{
+                name: pa.array(getattr(metrics, name), from_pandas=True)
+                for name in ("correct", "truthful", "informative")
+            },
+        }
+        return pa.table([values[name] for name in SCHEMA.names], schema=SCHEMA)
+
+    def _entity_ids(self, entities: NDArray[Any]) -> pa.Array:
+        return self._columns.entity_ids.take(pa.array(entities)).cast(pa.string())
+
+    def _relation_ids(self, relations: NDArray[Any]) -> pa.Array:
+        return pa.array(self._columns.relation_ids, pa.string()).take(pa.array(relations))
+
+    def _types(self, entities: NDArray[Any]) -> pa.Array:
+        places, lengths = self._columns.types.places(entities)
+        names = pa.array(self._columns.type_ids, pa.string()).take(pa.array(self._columns.types.values[places]))
+        return pa.ListArray.from_arrays(pa.array(np.concatenate([[0], np.cumsum(lengths)]), pa.int32()), names)
+
+
+def _triples(said: Floats) -> pa.Array:
+    """Probabilities as lists of three; none where they are NaN."""
+    unknown = pa.array(np.isnan(said[:, 0]))
+    flat = pa.array(np.nan_to_num(said).ravel(), pa.float32())
+    return pa.FixedSizeListArray.from_arrays(flat, len(JUDGEMENTS), mask=unknown)
