@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from kgprobe.library.sampling_study import study_sampling
     from kgprobe.library.statement_samples import sample_statements
     from kgprobe.library.studies import study_distractors, study_sentences, study_sizes, study_strategies
+    from kgprobe.library.sweeps import judge_graph
     from kgprobe.library.templates import check_templates, convert_patterns, list_templates, write_templates
     from kgprobe.library.training import TrainerCallback
     from kgprobe.models.model import Models, load_model, wrap_model
@@ -106,6 +107,7 @@ _DOOR = {
         "study_sizes",
         "study_strategies",
     ),
+    "kgprobe.library.sweeps": ("judge_graph",),
     "kgprobe.library.templates": (
         "check_templates",
         "convert_patterns",
@@ -160,6 +162,7 @@ __all__ = [  # noqa: RUF022 (as one meets them)
     "train_judge",
     "open_judge",
     "evaluate_judge",
+    "judge_graph",
     "study_strategies",
     "study_distractors",
     "study_sentences",

@@ -6,7 +6,8 @@ each make their share of them.
 """
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -58,16 +59,17 @@ class Share:
 class Shards:
     """Into which parts facts are cut: the same number of facts each, but for the last.
 
-    >>> Shards(1200).count, Shards(1200).places(2)
+    >>> shards = shards_of(1200)
+    >>> shards.count, shards.places(2)
     (3, range(1000, 1200))
+
+    Attributes:
+        facts: how many there are.
+        size: how many of them are in a shard.
     """
 
     facts: int
-
-    @property
-    def size(self) -> int:
-        """Facts in a shard."""
-        return min(_MOST, max(_FEWEST, math.ceil(self.facts / _SHARDS)))
+    size: int
 
     @property
     def count(self) -> int:
@@ -77,6 +79,19 @@ class Shards:
     def places(self, number: int) -> range:
         """The places of a shard's facts."""
         return range(number * self.size, min(self.facts, (number + 1) * self.size))
+
+    def numbers_of(self, share: Share) -> range:
+        """Those of a share."""
+        return range(share.number - 1, self.count, share.of)
+
+    def facts_of(self, share: Share) -> int:
+        """How many facts a share has."""
+        return sum(len(self.places(number)) for number in self.numbers_of(share))
+
+
+def shards_of(facts: int) -> Shards:
+    """So large that some of them are soon done, and so few that a folder can hold them: about a thousand."""
+    return Shards(facts, min(_MOST, max(_FEWEST, math.ceil(facts / _SHARDS))))
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +125,7 @@ def shard_path(folder: Path, number: int) -> Path:
 def sweep(
     folder: Path,
     config: Mapping[str, Any],
-    facts: int,
+    shards: Shards,
     make: Callable[[range], pa.Table],
     *,
     share: Share | None = None,
@@ -122,7 +137,7 @@ def sweep(
 
     Args:
         config: what the answers depend on; kept with them.
-        facts: how many there are, in an order that is always the same.
+        shards: of facts in an order that is always the same.
         make: gives the rows of the facts in some places, in this order.
         share: of the shards; None makes all.
         watch: its ``on_batch`` is called after each shard, its ``on_part`` while one is made, where ``make`` counts.
@@ -131,24 +146,25 @@ def sweep(
         KgprobeError: the folder belongs to another sweep, somebody else makes this share, or it cannot be written.
     """
     chosen = share or Share()
-    shards = Shards(facts)
-    claim_sweep(folder, config)
-    try:
-        with filelock.FileLock(folder / f"lock-{chosen.number}-of-{chosen.of}", timeout=0):
-            return _sweep(folder, shards, make, chosen, watch)
-    except filelock.Timeout as error:
-        raise KgprobeError(f"Another process makes the share {chosen} of {folder} already.") from error
+    with claimed(folder, config, chosen):
+        return _sweep(folder, shards, make, chosen, watch)
 
 
-def claim_sweep(folder: Path, config: Mapping[str, Any]) -> None:
-    """Make the folder of a sweep, or see that it is of the same.
+@contextmanager
+def claimed(folder: Path, config: Mapping[str, Any], share: Share) -> Iterator[None]:
+    """Make the folder of a sweep, or see that it is of the same; a share of it is one process's alone meanwhile.
 
     Raises:
-        KgprobeError: it belongs to another one, or it cannot be written.
+        KgprobeError: it belongs to another sweep, somebody else makes this share, or it cannot be written.
     """
     make_folder(folder / FOLDER)
     with filelock.FileLock(folder / "lock", timeout=_CLAIM_SECONDS):
         claim(folder, config, SWEEP)
+    try:
+        with filelock.FileLock(folder / f"lock-{share.number}-of-{share.of}", timeout=0):
+            yield
+    except filelock.Timeout as error:
+        raise KgprobeError(f"Another process makes the share {share} of {folder} already.") from error
 
 
 def write_shard(folder: Path, number: int, table: pa.Table) -> None:
@@ -159,8 +175,7 @@ def write_shard(folder: Path, number: int, table: pa.Table) -> None:
 
 def missing_shards(folder: Path, shards: Shards, share: Share) -> list[int]:
     """The shards of a share that are not there."""
-    own = range(share.number - 1, shards.count, share.of)
-    return [number for number in own if not shard_path(folder, number).exists()]
+    return [number for number in shards.numbers_of(share) if not shard_path(folder, number).exists()]
 
 
 def how_far(folder: Path, shards: Shards, stopped: Stop) -> Swept:
@@ -171,7 +186,7 @@ def how_far(folder: Path, shards: Shards, stopped: Stop) -> Swept:
 
 
 def _sweep(folder: Path, shards: Shards, make: Callable[[range], pa.Table], share: Share, watch: Watch) -> Swept:
-    own = sum(len(shards.places(number)) for number in range(share.number - 1, shards.count, share.of))
+    own = shards.facts_of(share)
     missing = missing_shards(folder, shards, share)
     done = own - sum(len(shards.places(number)) for number in missing)
     watch.on_start(Start(shards.facts, done, own))

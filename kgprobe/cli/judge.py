@@ -10,11 +10,21 @@ import cloup
 from kgprobe.cli.from_options import OptionsFirst, given_options
 from kgprobe.cli.groups import Group
 from kgprobe.cli.looks import show_notes, show_tables
-from kgprobe.cli.options import debug_option, explain_option, json_option, local_options, seed_option
+from kgprobe.cli.options import (
+    as_of_or,
+    ask_password,
+    debug_option,
+    explain_option,
+    graph_option,
+    json_option,
+    local_options,
+    relations_option,
+    seed_option,
+)
 from kgprobe.cli.probe import probe_command
 from kgprobe.cli.running import open_asked, open_models
-from kgprobe.cli.watching import counting_bar
-from kgprobe.judge import JudgeOptions
+from kgprobe.cli.watching import counting_bar, sweeping, tell_end
+from kgprobe.judge import JudgeOptions, SweepOptions
 from kgprobe.probes.register import PROBES
 
 if TYPE_CHECKING:
@@ -124,6 +134,69 @@ def evaluate(judge_name: str, labels: str, model: str | None, words: str, everyt
         opened.scorer()
         result = evaluate_judge(made, measured, model=opened, words=words, everything=everything)
     _show(result, result.as_json(), as_json)
+
+
+@judge.command(cls=OptionsFirst)
+@cloup.argument("judge_name", metavar="JUDGE", help="What `kgprobe judge train` has made: its folder, or its name.")
+@_reader_option
+@given_options((None, SweepOptions))
+@relations_option("Judge facts of this relation only, by its id or a name; repeatable.")
+@cloup.option("--name", metavar="NAME", help="The sweep's folder.  [default: made from the settings]")
+@explain_option
+@local_options
+@seed_option
+@as_of_or(None, "that of the labels")
+@graph_option
+@json_option
+@debug_option
+def run(
+    judge_name: str,
+    model: str | None,
+    given: dict[str, Any],
+    relations: tuple[str, ...],
+    name: str | None,
+    seed: int,
+    as_of: int | None,
+    graph: str | None,
+    as_json: bool,
+) -> None:
+    """Judge every fact of the graph, and false statements made of it.
+
+    How correct, truthful and informative would the model be? The graph is read once, into columns. Facts are judged in
+    shards, each a Parquet file that is there whole or not at all; the same command goes on with those that are missing,
+    also in several processes at once, each with its share. Ends in what `kgprobe judge show` shows.
+
+    \b
+    kgprobe judge run JUDGE
+    kgprobe judge run JUDGE --shard 1/4 --name whole
+    kgprobe judge run JUDGE --ray 8
+    """  # noqa: D301
+    from kgprobe.library.judging import open_judge
+    from kgprobe.library.sweeps import judge_graph
+    from kgprobe.servers.opening import open_graph
+
+    made = open_judge(judge_name)
+    with open_models({}) as models, open_graph(graph, ask_password=ask_password) as opened_graph:
+        opened = open_asked(models, made.reader["name"] if model is None else model)
+        opened.scorer()
+        with sweeping(f"Judging with {judge_name}") as watch:
+            folder, swept = judge_graph(
+                opened_graph,
+                made,
+                model=opened,
+                relations=relations,
+                seed=seed,
+                as_of=as_of,
+                name=name,
+                models=models,
+                watch=watch,
+                **given,
+            )
+    if not swept.complete:
+        where = f"{swept.done:,} of {swept.facts:,} facts"
+        tell_end(swept.stopped, None, where, f"The same command goes on. They lie in {folder}.")
+    told = {"folder": str(folder), "facts": swept.facts, "done": swept.done, "stopped": swept.stopped.value}
+    click.echo(json.dumps(told) if as_json else str(folder))
 
 
 def _show(result: "Look", told: dict[str, Any], as_json: bool) -> None:

@@ -93,13 +93,18 @@ def seed_option(command: F) -> F:
 
 def as_of_option(command: F) -> F:
     """``--as-of``: the reference date, as ``yyyymmdd``."""
+    return as_of_or(today, "today")(command)
+
+
+def as_of_or(default: Callable[[], int] | None, shown_default: str) -> Callable[[F], F]:
+    """``--as-of`` with another default; None is left to whoever is called."""
     return cloup.option(
         "--as-of",
         type=_AsOf(),
-        default=today,
-        show_default="today",
+        default=default,
+        show_default=shown_default,
         help="Facts count as current at this date: 2010-06-30 or 20100630; 2010-06 and 2010 stand for their last days.",
-    )(command)
+    )
 
 
 def json_option(command: F) -> F:

@@ -32,13 +32,13 @@ def watched(title: str, began: Callable[["Start"], str], unit: str, things: str)
     from kgprobe.asking.watch import Watch
 
     interrupted: Callable[[], bool]
-    right = answered = 0
+    right = answered = done = 0
     with _Bars(title, things) as bars:
 
         def on_start(start: "Start") -> None:
-            nonlocal interrupted, right, answered
+            nonlocal interrupted, right, answered, done
             bars.end()
-            right = answered = 0
+            right, answered, done = 0, 0, start.done
             click.echo(began(start), err=True)
             if start.changed:
                 click.echo(_CHANGED, err=True)
@@ -47,11 +47,12 @@ def watched(title: str, began: Callable[["Start"], str], unit: str, things: str)
             interrupted = bars.enter(interruptible(unit))
 
         def on_batch(batch: "Batch") -> None:
-            nonlocal right, answered
+            nonlocal right, answered, done
             verdicts = [outcome.verdict for outcome in batch.outcomes]
             right += sum(verdict.value == "right" for verdict in verdicts)
             answered += sum(verdict.counts for verdict in verdicts)
-            bars.end_batch(batch.done, len(verdicts), f"{right / answered:.0%} right" if answered else "")
+            things, done = len(verdicts) or batch.done - done, batch.done
+            bars.end_batch(batch.done, things, f"{right / answered:.0%} right" if answered else "")
 
         yield Watch(on_start, bars.move_within_batch, on_batch, lambda: interrupted())
 
@@ -151,6 +152,18 @@ def counting(title: str, things: str) -> Iterator["Watch"]:
             done = batch.done
 
         yield Watch(on_start, bars.move_within_batch, on_batch)
+
+
+@contextmanager
+def sweeping(title: str) -> Iterator["Watch"]:
+    """:func:`watched` for a whole graph, of which a shard at a time is kept."""
+
+    def began(start: "Start") -> str:
+        own = "" if start.total == start.facts else f" {start.total:,} of them in this share,"
+        return f"{title}: {start.facts:,} facts,{own} {start.done:,} of them judged before."
+
+    with watched(title, began, "shard", "facts") as watch:
+        yield watch
 
 
 @contextmanager

@@ -8,6 +8,7 @@ compared on statements of other entities and relations (:mod:`.training`); the b
 from dataclasses import dataclass
 
 from kgprobe.options import option
+from kgprobe.sampling.false_facts import REPLACED
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,4 +42,33 @@ class JudgeOptions(NetworkOptions):
     )
     words: str = option(
         "True/False/Unknown", "The words whose probabilities the judge is compared with.", metavar="T/F/U"
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class SweepOptions:
+    """How a judge goes through a graph."""
+
+    negatives: int = option(1, "False statements beside each fact's own, made of the fact.", minimum=1)
+    replace: str | None = option(
+        None,
+        "What is replaced in a negative; any draws it anew for each.",
+        choices=REPLACED,
+        shown_default="as for the labels",
+    )
+    any_type: bool = option(
+        False,
+        "Replace by any entity or relation, not only by an entity that shares a type, or a relation between such.",
+    )
+    all_relations: bool = option(False, "Judge facts of all relations, not only of those that the labels are of.")
+    shard: str | None = option(
+        None,
+        "Make a share of the graph only, such as 1/4: each process or machine another one, in the same folder.",
+        metavar="I/N",
+    )
+    ray: int | None = option(
+        None,
+        "Judge with so many workers of the Ray cluster that RAY_ADDRESS names, or of one on this machine.",
+        metavar="N",
+        minimum=1,
     )

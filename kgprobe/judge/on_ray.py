@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kgprobe.asking.sweep import Shards, Share, Swept, claim_sweep, how_far, missing_shards, write_shard
+from kgprobe.asking.sweep import Shards, Share, Swept, claimed, how_far, missing_shards, write_shard
 from kgprobe.asking.watch import NOBODY, Batch, Start, Stop, Watch
 from kgprobe.errors import KgprobeError
 from kgprobe.judge.sweep_plan import SweepPlan
@@ -24,12 +24,12 @@ from kgprobe.judge.sweep_plan import SweepPlan
 class ShardWorker:
     """What a worker does: it loads the plan once, and then makes one shard after the other."""
 
-    def __init__(self, plan: SweepPlan, folder: Path, facts: int) -> None:
+    def __init__(self, plan: SweepPlan, folder: Path, shards: Shards) -> None:
         """Load the model and map the columns."""
         self._graph_judge = plan.open()
-        if len(self._graph_judge.facts) != facts:
+        if len(self._graph_judge.facts) != shards.facts:
             raise KgprobeError(f"{plan.columns} has other facts on this machine than where the sweep was begun.")
-        self._folder, self._shards = folder, Shards(facts)
+        self._folder, self._shards = folder, shards
 
     def __call__(self, batch: dict[str, NDArray[np.int64]]) -> dict[str, NDArray[np.int64]]:
         """Make the shards of these numbers."""
@@ -51,7 +51,7 @@ def check_ray() -> None:
 def sweep_on_ray(
     folder: Path,
     config: Mapping[str, Any],
-    facts: int,
+    shards: Shards,
     plan: SweepPlan,
     workers: int,
     *,
@@ -71,30 +71,37 @@ def sweep_on_ray(
     check_ray()
     if plan.local is None:
         raise KgprobeError("Workers load the model by its name; one that was handed over as an object they cannot.")
-    chosen, shards = share or Share(), Shards(facts)
-    claim_sweep(folder, config)
-    missing = missing_shards(folder, shards, chosen)
-    own = sum(len(shards.places(number)) for number in range(chosen.number - 1, shards.count, chosen.of))
-    done = own - sum(len(shards.places(number)) for number in missing)
-    watch.on_start(Start(facts, done, own))
-    stopped = Stop.DONE
-    if missing:
-        with _cluster(workers) as ray:
-            try:
-                for number in _made(ray, missing, (plan, folder, facts), workers):
-                    done += len(shards.places(number))
-                    watch.on_batch(Batch((), done))
-                    if watch.should_stop() and done < own:
-                        stopped = Stop.ASKED_TO
-                        break
-            except (ray.exceptions.RayTaskError, ray.exceptions.RayError) as error:
-                cause = getattr(error, "cause", None) or error
-                raise KgprobeError(f"A worker failed: {cause}") from error
+    chosen = share or Share()
+    with claimed(folder, config, chosen):
+        stopped = _sweep(folder, shards, plan, workers, chosen, watch)
     return how_far(folder, shards, stopped)
+
+
+def _sweep(folder: Path, shards: Shards, plan: SweepPlan, workers: int, share: Share, watch: Watch) -> Stop:
+    missing = missing_shards(folder, shards, share)
+    own = shards.facts_of(share)
+    done = own - sum(len(shards.places(number)) for number in missing)
+    watch.on_start(Start(shards.facts, done, own))
+    if not missing:
+        return Stop.DONE
+    with _cluster(workers) as ray:
+        try:
+            for number in _made(ray, missing, (plan, folder, shards), workers):
+                done += len(shards.places(number))
+                watch.on_batch(Batch((), done))
+                if watch.should_stop() and done < own:
+                    return Stop.ASKED_TO
+        except ray.exceptions.RayError as error:
+            raise KgprobeError(f"A worker failed: {_reason(error)}") from error
+    return Stop.DONE
 
 
 @contextmanager
 def _cluster(workers: int) -> Iterator[Any]:
+    # A message of Ray's own about actors that are started again, which is what is wanted.
+    os.environ.setdefault("RAY_BACKEND_LOG_LEVEL", "fatal")
+    # Nobody hears of it.
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     import ray
 
     mine = not ray.is_initialized()
@@ -118,6 +125,7 @@ def _made(ray: Any, missing: list[int], given: tuple[Any, ...], workers: int) ->
     """The numbers of shards as they are made."""
     import ray.data
 
+    logging.getLogger("ray.data").setLevel(logging.CRITICAL)
     context = ray.data.DataContext.get_current()
     context.enable_progress_bars = False
     context.execution_options.verbose_progress = False
@@ -127,9 +135,18 @@ def _made(ray: Any, missing: list[int], given: tuple[Any, ...], workers: int) ->
         ShardWorker,
         fn_constructor_args=given,
         batch_size=1,
-        concurrency=min(workers, len(missing)),
+        compute=ray.data.ActorPoolStrategy(size=min(workers, len(missing))),
         num_cpus=1,
         num_gpus=1 if on_gpu else 0,
     )
     for row in made.iter_rows():
         yield int(row["shard"])
+
+
+def _reason(error: BaseException) -> BaseException:
+    """What went wrong in a worker, out of what Ray wraps around it."""
+    while (inner := getattr(error, "cause", None) or error.__cause__) is not None and inner is not error:
+        if isinstance(inner, KgprobeError):
+            return inner
+        error = inner
+    return error

@@ -8,15 +8,16 @@ from typing import Any
 
 from kgprobe.arguments import folder_name, several, whole_number
 from kgprobe.asking.identity import digest_of, versions
-from kgprobe.asking.sweep import Shards, Share, Swept, sweep
+from kgprobe.asking.sweep import Shards, Share, Swept, shards_of, sweep
 from kgprobe.asking.watch import NOBODY, Watch
-from kgprobe.errors import ArgumentError, KgprobeError
+from kgprobe.errors import KgprobeError
 from kgprobe.files import home
 from kgprobe.graph.client import Graph
 from kgprobe.graph.names import relation_ids
 from kgprobe.graph.reversal import reversal_of
 from kgprobe.graph.state import graph_state
 from kgprobe.intervals import as_of_day
+from kgprobe.judge import SweepOptions
 from kgprobe.judge.files import Judge
 from kgprobe.judge.on_ray import check_ray, sweep_on_ray
 from kgprobe.judge.sweep_plan import SweepPlan
@@ -24,9 +25,9 @@ from kgprobe.judge.whole_graph import SweepSettings
 from kgprobe.library.judging import open_judge
 from kgprobe.models.model import Model, Models
 from kgprobe.models.spec_forms import short_name
+from kgprobe.options import make_options
 from kgprobe.probes.statements.words import StatementWords, asked_relations
 from kgprobe.sampling.columns import columns_of, kept_columns
-from kgprobe.sampling.false_facts import REPLACED
 from kgprobe.sampling.said import kept_said
 
 
@@ -36,17 +37,12 @@ def judge_graph(
     *,
     model: Model | str | None = None,
     relations: Sequence[str] = (),
-    everything: bool = False,
-    as_of: int | str | date | None = None,
-    negatives: int = 1,
-    replace_part: str | None = None,
-    any_type: bool | None = None,
     seed: int = 0,
-    shard: str | None = None,
-    workers: int | None = None,
+    as_of: int | str | date | None = None,
     name: str | None = None,
     models: Models | None = None,
     watch: Watch = NOBODY,
+    **options: Any,
 ) -> tuple[Path, Swept]:
     """Let a judge say of every fact, and of negatives made of it, what the model would answer.
 
@@ -62,16 +58,13 @@ def judge_graph(
         judge: as of :func:`~kgprobe.library.judging.train_judge`, or its name.
         model: that is read; None opens the one that the judge has learned to read.
         relations: the only ones, each by its id or a name; none means those that the labels are of, or if these are of
-            another graph, or with ``everything``, all that statements can be made of.
-        as_of: facts that are current at this date; None is that of the labels.
-        negatives: how many are made of each fact.
-        replace_part, any_type: what is replaced in negatives, and by what; None is as for the labels.
+            another graph, or with ``all_relations``, all that statements can be made of.
         seed: what is random follows from it.
-        shard: makes a share of it, such as ``"1/4"``: each process, or machine, another one. None makes all.
-        workers: so many workers of a Ray cluster judge; None judges in this process.
+        as_of: facts that are current at this date; None is that of the labels.
         name: of the folder; None makes one from the settings.
         models: opens the model by its spec; None opens it as needed.
         watch: told, and asked, after each shard.
+        options: see :class:`~kgprobe.judge.SweepOptions`.
 
     Returns:
         the folder, and how far it came.
@@ -82,25 +75,23 @@ def judge_graph(
         KgprobeError: the graph has no fact to judge; the model is not the one that the judge reads; the folder belongs
             to another sweep, somebody else makes that share, or it cannot be written.
     """
-    share = None if shard is None else Share.read(shard)
-    if replace_part is not None and replace_part not in REPLACED:
-        raise ArgumentError("replace_part", f"is {replace_part!r}; one of {', '.join(REPLACED)} is expected.")
-    if workers is not None:
-        workers = whole_number("workers", workers, 1)
+    chosen = make_options(SweepOptions, options, "judge_graph")
+    share = None if chosen.shard is None else Share.read(chosen.shard)
+    if chosen.ray is not None:
         check_ray()
     name = None if name is None else folder_name("name", name)
     made = judge if isinstance(judge, Judge) else open_judge(judge)
     asked = made.labels
     state = graph_state(graph)
     named = relation_ids(graph, several("relations", relations))
-    if not named and not everything and asked["graph"] == state:
+    if not named and not chosen.all_relations and asked["graph"] == state:
         named = asked["relations"]
     settings = SweepSettings(
         relations=asked_relations(graph, named),
         as_of=asked["as_of"] if as_of is None else as_of_day(as_of),
-        negatives=whole_number("negatives", negatives, 1),
-        replace=asked["options"]["replace"] if replace_part is None else replace_part,
-        any_type=asked["options"]["any_type"] if any_type is None else any_type,
+        negatives=chosen.negatives,
+        replace=chosen.replace or asked["options"]["replace"],
+        any_type=chosen.any_type or (chosen.replace is None and asked["options"]["any_type"]),
         seed=whole_number("seed", seed, 0),
     )
     words = StatementWords.of(graph)
@@ -116,24 +107,26 @@ def judge_graph(
             f"The graph has no fact to judge: none of {', '.join(settings.relations)} is current at {settings.as_of}"
             " with a name at both ends."
         )
-    config = _config(made, scorer.describe(), settings, words, facts) | {
+    shards = shards_of(facts)
+    config = _config(made, scorer.describe(), settings, words, shards) | {
         "graph": state,
         "reversed": reversal_of(graph) is not None,
     }
     folder = home() / "sweeps" / (name or f"{short_name(made.answers_of)}-{digest_of(config)}")
-    if workers is None:
+    if chosen.ray is None:
         graph_judge = plan.open(scorer)
-        return folder, sweep(folder, config, facts, graph_judge.judged, share=share, watch=watch)
-    return folder, sweep_on_ray(folder, config, facts, plan, workers, share=share, watch=watch)
+        return folder, sweep(folder, config, shards, graph_judge.judged, share=share, watch=watch)
+    return folder, sweep_on_ray(folder, config, shards, plan, chosen.ray, share=share, watch=watch)
 
 
 def _config(
-    judge: Judge, reader: Mapping[str, Any], settings: SweepSettings, words: StatementWords, facts: int
+    judge: Judge, reader: Mapping[str, Any], settings: SweepSettings, words: StatementWords, shards: Shards
 ) -> dict[str, Any]:
     """What answers depend on, the graph aside."""
     return {
-        "facts": facts,
-        "shards": Shards(facts).count,
+        "facts": shards.facts,
+        "shards": shards.count,
+        "shard_size": shards.size,
         "settings": asdict(settings),
         "statements": words.present,
         "judge": {

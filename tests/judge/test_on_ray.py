@@ -1,0 +1,67 @@
+"""A sweep by workers of a Ray cluster on this machine: the same shards, also where a worker is killed."""
+
+import os
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+
+import psutil
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import kgprobe
+from kgprobe.asking import sweep as sweeping
+from kgprobe.asking.watch import Watch
+from kgprobe.errors import KgprobeError
+from kgprobe.graph.ingest import load
+from kgprobe.models.model import wrap_model
+from kgprobe.servers.opening import open_graph
+from tests.library.swept_world import small_shards, world, write_judge, write_model
+
+pytest.importorskip("ray")
+
+
+@pytest.fixture(autouse=True)
+def own_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    monkeypatch.setenv("KGPROBE_HOME", str(tmp_path / "home"))
+    monkeypatch.delenv("RAY_ADDRESS", raising=False)
+    with small_shards():
+        yield
+
+
+def rows_of(folder: Path) -> pa.Table:
+    return pa.concat_tables([pq.read_table(path) for path in sorted((folder / "shards").glob("*.parquet"))])
+
+
+def test_workers_make_the_same_shards(tmp_path: Path) -> None:
+    killed: list[int] = []
+
+    def kill_a_worker() -> None:
+        workers = [
+            one for one in psutil.process_iter(["cmdline"]) if "MapBatches" in " ".join(one.info["cmdline"] or [])
+        ]
+        if workers and not killed:
+            killed.append(workers[0].pid)
+            os.kill(workers[0].pid, signal.SIGKILL)
+
+    with open_graph(tmp_path / "graph") as graph:
+        load(graph, world())
+        judge = write_judge(graph, write_model(tmp_path / "model"), tmp_path / "judge")
+        whole, swept = kgprobe.judge_graph(graph, judge, name="whole")
+        watch = Watch(on_batch=lambda _: kill_a_worker())
+        folder, by_workers = kgprobe.judge_graph(graph, judge, name="workers", ray=2, watch=watch)
+        assert killed
+        assert by_workers == swept
+        assert rows_of(folder).equals(rows_of(whole))
+        # Nothing is left: no cluster is begun.
+        assert kgprobe.judge_graph(graph, judge, name="workers", ray=2)[1].complete
+        handed = wrap_model(*_opened(judge.answers_of))
+        with pytest.raises(KgprobeError, match="handed over as an object"):
+            kgprobe.judge_graph(graph, judge, name="other", model=handed, ray=2)
+    assert sweeping.shard_path(folder, 0).exists()
+
+
+def _opened(spec: str):  # type: ignore[no-untyped-def]
+    scorer = kgprobe.load_model(spec).local_scorer()
+    return scorer.model, scorer.tokenizer
