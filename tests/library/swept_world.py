@@ -8,14 +8,12 @@ from pathlib import Path
 from typing import Any
 from unittest import mock
 
-import numpy as np
 import pyarrow as pa
 
 import kgprobe
+from benchmarks.sweeping import random_judge
 from kgprobe.asking import sweep as sweeping
 from kgprobe.graph.client import Graph
-from kgprobe.graph.state import graph_state
-from kgprobe.judge.classifiers import LinearProbe
 from kgprobe.judge.files import Judge, StatePrompt, save_judge
 from kgprobe.models.model import Models
 from kgprobe.records import Entity, Fact, Relation
@@ -70,25 +68,7 @@ def write_model(folder: Path, positions: int = 1024) -> str:
 def write_judge(graph: Graph, spec: str, folder: Path) -> Judge:
     """A judge with random weights, which tells all three answers."""
     scorer = Models().open(spec).local_scorer()
-    random = np.random.default_rng(1)
-    size = scorer.model.config.hidden_size
-    states = scorer.states([1]).read([f"{BEFORE}Country {n} loves Town {n}.{AFTER}" for n in range(20)]).values[:, 0]
-    weights = random.normal(size=(3, size)).astype(np.float32) * 8
-    mean, scale = states.mean(axis=0), states.std(axis=0) + 1e-6
-    judge = Judge(
-        LinearProbe(mean, scale.astype(np.float32), weights, np.zeros(3, dtype=np.float32)),
-        1,
-        StatePrompt(BEFORE, AFTER),
-        scorer.describe(),
-        {
-            "graph": graph_state(graph),
-            "relations": ["r0", "r1"],
-            "as_of": AS_OF,
-            "options": {"replace": "object", "any_type": False},
-            "described": {"model": spec},
-        },
-        {"labels": "mine", "options": {"aside": 0.3}, "seed": 0},
-    )
+    judge = random_judge(graph, scorer, ["r0", "r1"], StatePrompt(BEFORE, AFTER), AS_OF)
     folder.mkdir(parents=True, exist_ok=True)
     save_judge(judge, folder)
     return judge

@@ -1,0 +1,198 @@
+"""``python -m benchmarks.sweeping``: a whole made-up graph is judged, killed on the way, and comes to the same.
+
+A tiny model with random weights and a judge that knows nothing: what is measured is everything but the model. The
+sweep is `kgprobe judge run` in a process of its own, as a user would begin it.
+"""
+
+import hashlib
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+import numpy as np
+import psutil
+import pyarrow.parquet as pq
+
+from benchmarks.report import Report, Row, describe_machine, show, versions_of
+from benchmarks.synthetic import SyntheticSource
+from kgprobe.cli.options import json_option, seed_option
+from kgprobe.graph.client import Graph
+from kgprobe.graph.ingest import load
+from kgprobe.graph.state import graph_state
+from kgprobe.judge.classifiers import LinearProbe
+from kgprobe.judge.files import Judge, StatePrompt, save_judge
+from kgprobe.servers.opening import open_graph
+
+if TYPE_CHECKING:
+    from kgprobe.models.scoring.scorer import Scorer
+
+AS_OF = 20260101
+_SECONDS = 0.2
+
+
+def random_judge(graph: Graph, scorer: "Scorer", relations: list[str], prompt: StatePrompt, as_of: int) -> Judge:
+    """A judge with random weights that tells all three answers about alike often."""
+    random = np.random.default_rng(1)
+    texts = [f"{prompt.before}Entity {number} is related to entity {number + 1}.{prompt.after}" for number in range(20)]
+    states = scorer.states([1]).read(texts).values[:, 0]
+    scale = states.std(axis=0) + 1e-6
+    weights = random.normal(size=(3, states.shape[1])).astype(np.float32) * 8
+    return Judge(
+        LinearProbe(states.mean(axis=0), scale.astype(np.float32), weights, np.zeros(3, dtype=np.float32)),
+        1,
+        prompt,
+        scorer.describe(),
+        {
+            "graph": graph_state(graph),
+            "relations": relations,
+            "as_of": as_of,
+            "options": {"replace": "object", "any_type": False},
+            "described": {"model": scorer.describe()["name"]},
+        },
+        {"labels": "made-up", "options": {"aside": 0.3}, "seed": 0},
+    )
+
+
+def write_tiny_model(folder: Path) -> str:
+    """A Llama of two layers with random weights, and a tokenizer that knows the words of made-up graphs; its spec."""
+    import torch
+    from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
+    from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
+
+    tokenizer = Tokenizer(models.BPE())
+    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    tokenizer.decoder = decoders.ByteLevel()
+    trainer = trainers.BpeTrainer(
+        vocab_size=2000,
+        special_tokens=["<s>", "</s>"],
+        initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
+        show_progress=False,
+    )
+    tokenizer.train_from_iterator(
+        (f"Entity number {n} is related to entity number {n * 7}." for n in range(999)), trainer
+    )
+    torch.manual_seed(0)
+    sizes: dict[str, Any] = {"hidden_size": 64, "intermediate_size": 128, "num_attention_heads": 4}
+    model = LlamaForCausalLM(LlamaConfig(vocab_size=2000, bos_token_id=0, eos_token_id=1, num_hidden_layers=2, **sizes))
+    model.save_pretrained(folder)
+    ends = {"bos_token": "<s>", "eos_token": "</s>"}
+    wrapped = PreTrainedTokenizerFast(tokenizer_object=tokenizer, **ends)  # type: ignore[no-untyped-call]
+    wrapped.save_pretrained(folder)
+    return f"hf:{folder}"
+
+
+@dataclass
+class Peak:
+    """The most memory that a process had, in bytes.
+
+    Attributes:
+        own: what it wrote itself.
+        whole: with the files that are mapped into it, as far as they were in memory.
+    """
+
+    own: int = 0
+    whole: int = 0
+
+    def look(self, process: psutil.Process) -> None:
+        """See how much it has now."""
+        with suppress(psutil.Error):
+            memory = process.memory_info()
+            self.own = max(self.own, memory.rss - memory.shared)
+            self.whole = max(self.whole, memory.rss)
+
+
+def run_sweep(place: Path, name: str, kill_at: float | None, peak: Peak) -> float:
+    """Judge the graph in a process of its own; seconds. It is killed once that share of the shards is there."""
+    command = [sys.executable, "-m", "kgprobe", "judge", "run", str(place / "judge"), "--name", name]
+    began = time.monotonic()
+    process = subprocess.Popen([*command, "--graph", str(place / "graph")], stdout=subprocess.DEVNULL)
+    shards = place / "home" / "sweeps" / name / "shards"
+    wanted = None
+    while process.poll() is None:
+        time.sleep(_SECONDS)
+        peak.look(psutil.Process(process.pid))
+        if kill_at is None or not shards.exists():
+            continue
+        if wanted is None:
+            config = shards.parent / "config.json"
+            wanted = kill_at * json.loads(config.read_text())["shards"] if config.exists() else None
+        if wanted is not None and sum(1 for _ in shards.glob("*.parquet")) >= wanted:
+            process.send_signal(signal.SIGKILL)
+    if kill_at is None and process.wait():
+        raise click.ClickException("The sweep failed.")
+    return time.monotonic() - began
+
+
+def digest_of(shards: Path) -> str:
+    """A text that is the same for the same rows."""
+    digest = hashlib.sha256()
+    for path in sorted(shards.glob("*.parquet")):
+        for batch in pq.ParquetFile(path).iter_batches():
+            digest.update(str(batch.to_pylist()).encode())
+    return digest.hexdigest()[:16]
+
+
+def measure(place: Path, facts: int, degree: int, kills: int, seed: int) -> list[Row]:
+    """Load, judge, kill, and compare."""
+    from kgprobe.models.model import Models
+
+    case, rows = f"{facts:,} facts", []
+    began = time.monotonic()
+    with open_graph(place / "graph", memory=4096) as graph:
+        source = SyntheticSource(facts, degree, seed)
+        load(graph, source)
+        rows.append(Row(case, "load", facts / (time.monotonic() - began), "facts/s"))
+        scorer = Models().open(write_tiny_model(place / "model")).local_scorer()
+        relations = [f"P{number}" for number in range(5)]
+        judge = random_judge(graph, scorer, relations, StatePrompt("Is this true? ", "\nAnswer:"), AS_OF)
+        (place / "judge").mkdir()
+        save_judge(judge, place / "judge")
+        peak = Peak()
+        for number in range(kills):
+            run_sweep(place, "killed", (number + 1) / (kills + 1), peak)
+        run_sweep(place, "killed", None, peak)
+        # The columns are there by now.
+        seconds = run_sweep(place, "whole", None, peak)
+    sweeps = place / "home" / "sweeps"
+    same = digest_of(sweeps / "killed" / "shards") == digest_of(sweeps / "whole" / "shards")
+    size = sum(path.stat().st_size for path in (sweeps / "whole" / "shards").iterdir())
+    columns = sum(path.stat().st_size for path in (place / "home" / "columns").rglob("*") if path.is_file())
+    rows += [
+        Row(case, "facts judged, a negative each", facts / seconds, "facts/s"),
+        Row(case, f"the same after {kills} kills", float(same), "1 is yes"),
+        Row(case, "peak memory, its own", peak.own / 2**20, "MiB", less_is_better=True),
+        Row(case, "peak memory, with mapped files", peak.whole / 2**20, "MiB", less_is_better=True),
+        Row(case, "shards on disk", size / 2**20, "MiB", less_is_better=True),
+        Row(case, "columns on disk", columns / 2**20, "MiB", less_is_better=True),
+    ]
+    return rows
+
+
+@click.command(context_settings={"max_content_width": 100})
+@click.option("--facts", "sizes", type=int, multiple=True, default=(2_000_000,), show_default=True, help="Facts.")
+@click.option("--degree", default=8, show_default=True, help="Facts at an entity, on average.")
+@click.option("--kills", default=2, show_default=True, help="How often the sweep is killed.")
+@seed_option
+@json_option
+def main(sizes: tuple[int, ...], degree: int, kills: int, seed: int, as_json: bool) -> None:
+    """What judging a whole graph costs apart from the model, and whether being killed changes anything."""
+    rows: list[Row] = []
+    for facts in sizes:
+        print(f"{facts:,} facts", file=sys.stderr)
+        with tempfile.TemporaryDirectory(prefix="kgprobe-") as temporary:
+            os.environ["KGPROBE_HOME"] = str(Path(temporary) / "home")
+            rows += measure(Path(temporary), facts, degree, kills, seed)
+    show(Report("sweeping", rows, seed, versions_of("neo4j", "pyarrow", "torch"), describe_machine()), as_json=as_json)
+
+
+if __name__ == "__main__":
+    main()
