@@ -1,39 +1,182 @@
-"""What a sweep keeps of each fact: columns in Parquet files."""
+"""Judged facts on disk: a folder of shards of Parquet, one row a fact, with a configuration that says what they are of.
 
+Whoever judges a whole graph writes one shard for each range of facts, whole or not at all, so that a shard that is
+there is done; whoever tells figures of the graph reads them here, as a stream. docs/methods.md, 4.
+"""
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import msgspec
 import pyarrow as pa
+import pyarrow.parquet as pq
+
+from kgprobe.errors import KgprobeError
+
+CONFIG = "config.json"
+SHARDS = "shards"
+# Rows of a batch that is read: some MiB of numbers, some tens of MiB where texts are wanted, too.
+ROWS = 65_536
 
 _PROBABILITIES = pa.list_(pa.float32(), 3)
-_NEGATIVE = pa.struct(
-    [
-        ("text", pa.string()),
-        ("replaced", pa.string()),
-        ("subject", pa.string()),
-        ("relation", pa.string()),
-        ("object", pa.string()),
-        ("judgement", pa.int8()),
-        ("probabilities", _PROBABILITIES),
-    ]
-)
 
+# Judgements are places in ``JUDGEMENTS`` (kgprobe.probes.statements.metrics), -1 where a statement was not judged;
+# probabilities are those of true, false and unknown. Either ``text`` or ``reason`` can be null, and metrics are where a
+# fact, or all of its negatives, were not judged.
 SCHEMA = pa.schema(
     [
         pa.field("fact", pa.string(), nullable=False),
         pa.field("subject", pa.string(), nullable=False),
         pa.field("relation", pa.string(), nullable=False),
         pa.field("object", pa.string(), nullable=False),
-        ("subject_types", pa.list_(pa.string())),
-        ("object_types", pa.list_(pa.string())),
-        ("subject_degree", pa.int32()),
-        ("object_degree", pa.int32()),
-        ("subject_popularity", pa.float64()),
-        ("object_popularity", pa.float64()),
-        ("text", pa.string()),
-        ("reason", pa.string()),
-        ("judgement", pa.int8()),
-        ("probabilities", _PROBABILITIES),
-        ("negatives", pa.list_(_NEGATIVE)),
-        ("correct", pa.float64()),
-        ("truthful", pa.float64()),
-        ("informative", pa.float64()),
+        pa.field("subject_types", pa.list_(pa.string())),
+        pa.field("object_types", pa.list_(pa.string())),
+        pa.field("subject_degree", pa.int32()),
+        pa.field("object_degree", pa.int32()),
+        pa.field("subject_popularity", pa.float64()),
+        pa.field("object_popularity", pa.float64()),
+        pa.field("text", pa.string()),
+        pa.field("reason", pa.string()),
+        pa.field("judgement", pa.int8()),
+        pa.field("probabilities", _PROBABILITIES),
+        pa.field(
+            "negatives",
+            pa.list_(
+                pa.struct(
+                    [
+                        pa.field("text", pa.string()),
+                        pa.field("replaced", pa.string()),
+                        pa.field("subject", pa.string()),
+                        pa.field("relation", pa.string()),
+                        pa.field("object", pa.string()),
+                        pa.field("judgement", pa.int8()),
+                        pa.field("probabilities", _PROBABILITIES),
+                    ]
+                )
+            ),
+        ),
+        pa.field("correct", pa.float64()),
+        pa.field("truthful", pa.float64()),
+        pa.field("informative", pa.float64()),
     ]
 )
+
+
+class SweepSettings(msgspec.Struct, frozen=True):
+    """What statements and negatives were made of.
+
+    Attributes:
+        replace: what is replaced in negatives: ``subject``, ``relation``, ``object`` or ``any``.
+        any_type: whether it gives way to what is of any type.
+        negatives: how many of them a fact was to have.
+        relations: ids of those whose facts were judged.
+        as_of: the day that facts are of, ``yyyymmdd``.
+        seed: what all random choices follow from.
+    """
+
+    replace: str
+    any_type: bool
+    negatives: int
+    relations: tuple[str, ...]
+    as_of: int
+    seed: int
+
+
+class SweepJudge(msgspec.Struct, frozen=True):
+    """The judge that judged, and what it has learned from.
+
+    Attributes:
+        digest: see :meth:`kgprobe.judge.files.Judge.digest`.
+        answers_of: the model whose answers it tells.
+        layer: whose hidden states it reads.
+        kind: of its classifier.
+        reader: the model whose hidden states these are; as whoever judged describes it.
+        aside: the share of its labels' facts that it has not learned from.
+        seed: by which these are known, see :func:`kgprobe.judge.labelled.set_aside`.
+        labels: the name of the measurement's folder that it has learned from.
+    """
+
+    digest: str
+    answers_of: str
+    layer: int
+    kind: str
+    reader: msgspec.Raw
+    aside: float
+    seed: int
+    labels: str
+
+
+class SweepConfig(msgspec.Struct, frozen=True):
+    """What judged facts are of; a sweep keeps more, which figures do not ask for.
+
+    Attributes:
+        facts: how many there are when all shards are there.
+        shards: how many shards there will be.
+        graph: the state of the graph, see :func:`kgprobe.graph.state.graph_state`.
+    """
+
+    facts: int
+    shards: int
+    graph: str
+    settings: SweepSettings
+    judge: SweepJudge
+
+
+def read_sweep(folder: Path) -> SweepConfig:
+    """What the judged facts of a folder are of.
+
+    Raises:
+        KgprobeError: the folder holds none.
+    """
+    try:
+        return msgspec.json.decode((folder / CONFIG).read_bytes(), type=SweepConfig)
+    except (OSError, msgspec.DecodeError) as error:
+        raise KgprobeError(f"{folder} holds no judged graph: {error}.") from error
+
+
+def shard_path(folder: Path, shard: int) -> Path:
+    """Where a shard of a folder is, by its number from 0."""
+    return folder / SHARDS / f"{shard:05}.parquet"
+
+
+def missing_shards(folder: Path, shards: int) -> list[int]:
+    """The numbers of those that are not there yet, of so many. Cost: one look at each."""
+    return [shard for shard in range(shards) if not shard_path(folder, shard).exists()]
+
+
+def stream_judged_facts(
+    folder: Path, shards: Sequence[int], columns: Sequence[str], *, rows: int = ROWS
+) -> Iterator[pa.RecordBatch]:
+    """The rows of some shards, in their order and by batches; with these columns alone, in this order.
+
+    Memory: one batch, and what Parquet needs of one row group.
+
+    Args:
+        shards: their numbers; they are there.
+        columns: names of ``SCHEMA``.
+        rows: the most of a batch.
+
+    Raises:
+        KgprobeError: a shard cannot be read, or its columns are others than those of ``SCHEMA``.
+    """
+    wanted = pa.schema([SCHEMA.field(name) for name in columns])
+    for shard in shards:
+        path = shard_path(folder, shard)
+        try:
+            with pq.ParquetFile(path) as file:
+                _check(path, file.schema_arrow, wanted)
+                for batch in file.iter_batches(batch_size=rows, columns=list(columns)):
+                    yield batch.select(list(columns))
+        except (OSError, pa.ArrowException) as error:
+            raise KgprobeError(f"{path} cannot be read: {error}. Delete it, and judge its facts anew.") from error
+
+
+def _check(path: Path, found: pa.Schema, wanted: pa.Schema) -> None:
+    for field in wanted:
+        place = found.get_field_index(field.name)
+        if place < 0 or found.field(place).type != field.type:
+            kind = "none" if place < 0 else found.field(place).type
+            raise KgprobeError(
+                f"{path}: the column {field.name} is {kind} where {field.type} is expected; another version of kgprobe"
+                " has written it."
+            )

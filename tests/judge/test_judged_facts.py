@@ -1,0 +1,50 @@
+"""Shards are read as they were written: all rows, in order, whatever the size of a batch."""
+
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from kgprobe.errors import KgprobeError
+from kgprobe.judge.judged_facts import SCHEMA, missing_shards, read_sweep, shard_path, stream_judged_facts
+from tests.judge.sweeps import judged, write_sweep
+
+
+def rows_of(count: int) -> list[dict[str, Any]]:
+    return [judged(f"f{number}", number % 3, [(number + 1) % 3, 1][: number % 3]) for number in range(count)]
+
+
+@pytest.mark.parametrize("batch", [1, 3, 7, 100])
+def test_rows_come_as_they_were_written(tmp_path: Path, batch: int) -> None:
+    rows = rows_of(20)
+    write_sweep(tmp_path, rows, shards=3)
+    config = read_sweep(tmp_path)
+    assert (config.facts, config.shards, missing_shards(tmp_path, config.shards)) == (20, 3, [])
+    read = [batch.to_pylist() for batch in stream_judged_facts(tmp_path, range(3), SCHEMA.names, rows=batch)]
+    assert [row for part in read for row in part] == rows
+    assert max(map(len, read)) <= batch
+    some = list(stream_judged_facts(tmp_path, range(3), ["judgement", "fact"], rows=batch))
+    assert {tuple(batch.schema.names) for batch in some} == {("judgement", "fact")}
+
+
+def test_what_is_not_there_is_said(tmp_path: Path) -> None:
+    write_sweep(tmp_path, rows_of(10), shards=4)
+    shard_path(tmp_path, 1).unlink()
+    shard_path(tmp_path, 3).unlink()
+    assert missing_shards(tmp_path, 4) == [1, 3]
+
+
+def test_what_cannot_be_read_is_said(tmp_path: Path) -> None:
+    with pytest.raises(KgprobeError, match="holds no judged graph"):
+        read_sweep(tmp_path)
+    write_sweep(tmp_path, rows_of(4), shards=2)
+    shard_path(tmp_path, 0).write_bytes(b"PAR1 and no more")
+    with pytest.raises(KgprobeError, match=r"00000\.parquet cannot be read"):
+        list(stream_judged_facts(tmp_path, [0], ["fact"]))
+    pq.write_table(pa.table({"fact": ["f"], "judgement": pa.array([0], pa.int64())}), shard_path(tmp_path, 1))
+    with pytest.raises(KgprobeError, match="judgement is int64 where int8 is expected"):
+        list(stream_judged_facts(tmp_path, [1], ["fact", "judgement"]))
+    with pytest.raises(KgprobeError, match="text is none where string"):
+        list(stream_judged_facts(tmp_path, [1], ["text"]))
