@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from kgprobe.library.datasets import build_dataset, export_dataset, open_dataset, probe_dataset
     from kgprobe.library.demo import run_demo
     from kgprobe.library.example_studies import study_examples, study_noise, study_prompting
+    from kgprobe.library.judged_graphs import judged_graph
     from kgprobe.library.judging import evaluate_judge, open_judge, train_judge
     from kgprobe.library.loading import load
     from kgprobe.library.measure_studies import study_calibration, study_robustness
@@ -71,6 +72,7 @@ _DOOR = {
         "study_noise",
         "study_prompting",
     ),
+    "kgprobe.library.judged_graphs": ("judged_graph",),
     "kgprobe.library.judging": (
         "evaluate_judge",
         "open_judge",
@@ -163,6 +165,7 @@ __all__ = [  # noqa: RUF022 (as one meets them)
     "open_judge",
     "evaluate_judge",
     "judge_graph",
+    "judged_graph",
     "study_strategies",
     "study_distractors",
     "study_sentences",

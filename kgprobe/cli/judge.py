@@ -36,7 +36,7 @@ _LABELLED = 2000
 
 @click.group(cls=Group)
 def judge() -> None:
-    """A whole graph by a few thousand answers: label, train, evaluate.
+    """A whole graph by a few thousand answers: label, train, evaluate, show.
 
     A judge reads a model's hidden states and tells what the model would say of a statement: that it is true, that it is
     false, or that it does not know.
@@ -197,6 +197,39 @@ def run(
         tell_end(swept.stopped, None, where, f"The same command goes on. They lie in {folder}.")
     told = {"folder": str(folder), "facts": swept.facts, "done": swept.done, "stopped": swept.stopped.value}
     click.echo(json.dumps(told) if as_json else str(folder))
+
+
+@judge.command(cls=OptionsFirst)
+@cloup.argument("sweep", help="The folder of a judged graph, or its name.")
+@cloup.option(
+    "--labels",
+    metavar="LABELS",
+    help="What `kgprobe judge label` has kept: figures are corrected by it.  [default: the judge's own]",
+)
+@cloup.option("--raw", is_flag=True, help="The judge's figures alone, not corrected.")
+@cloup.option(
+    "--types",
+    type=click.IntRange(min=1),
+    default=20,
+    show_default=True,
+    metavar="N",
+    help="How many types of subjects, and of objects, are shown; --json has all.",
+)
+@json_option
+@debug_option
+def show(sweep: str, labels: str | None, raw: bool, types: int, as_json: bool) -> None:
+    """The figures of a whole judged graph: correct, truthful and informative, by relation, type and popularity.
+
+    The judge's own figures are as biased as it is; beside them stand those that labels correct, with intervals.
+
+    \b
+    kgprobe judge show SWEEP
+    kgprobe judge show SWEEP --labels LABELS --json
+    """  # noqa: D301
+    from kgprobe.library.judged_graphs import judged_graph
+
+    result = judged_graph(sweep, labels, raw=raw, types=types)
+    _show(result, result.as_json(), as_json)
 
 
 def _show(result: "Look", told: dict[str, Any], as_json: bool) -> None:

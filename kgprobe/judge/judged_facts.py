@@ -6,6 +6,7 @@ there is done; whoever tells figures of the graph reads them here, as a stream. 
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pyarrow as pa
@@ -100,7 +101,7 @@ class SweepJudge(msgspec.Struct, frozen=True):
     answers_of: str
     layer: int
     kind: str
-    reader: msgspec.Raw
+    reader: Any
     aside: float
     seed: int
     labels: str

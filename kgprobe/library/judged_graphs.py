@@ -1,0 +1,145 @@
+"""``kgprobe.judged_graph``: the figures of a whole graph that a judge has judged, corrected by labels."""
+
+from pathlib import Path
+
+from kgprobe.analysis.label_correction import LabelledMetrics, correct_by_labels, labelled_metrics
+from kgprobe.analysis.whole_graph import COLUMNS, whole_graph
+from kgprobe.arguments import whole_number
+from kgprobe.asking.measurement import CONFIG as MEASUREMENT
+from kgprobe.errors import ArgumentError, KgprobeError
+from kgprobe.files import home
+from kgprobe.judge.judged_facts import SweepConfig, missing_shards, read_sweep, stream_judged_facts
+from kgprobe.judge.labelled import labelled_statements, set_aside
+from kgprobe.library.judged_graph_result import TYPES, JudgedGraph
+from kgprobe.library.measuring import Measurement, open_measurement
+
+_UNCORRECTED = "Figures are the judge's own, not corrected by labels, and as biased as it is"
+# Characters of a value in a message.
+_SHOWN = 120
+
+
+def judged_graph(
+    sweep: str | Path, labels: Measurement | str | Path | None = None, *, raw: bool = False, types: int = TYPES
+) -> JudgedGraph:
+    """The figures of a judged graph: by relation, type and popularity, corrected by the model's own answers to a few.
+
+    >>> kgprobe.judged_graph("everything", "my-labels").summary()  # doctest: +SKIP
+
+    Cost: one reading of all judged facts. Memory: what grows with relations, types, distinct degrees and popularities,
+    and with the labelled facts.
+
+    Args:
+        sweep: the folder of the judged graph, or its name below kgprobe's own.
+        labels: a measurement of the probe ``labels`` of the same graph, or its name; None takes the judge's own where
+            they are there.
+        raw: leave the correction out.
+        types: how many types of subjects, and of objects, tables show; all are in the rows and in JSON.
+
+    Raises:
+        ArgumentError: the labels are of another probe, graph, model, choice of facts, or of other negatives.
+        KgprobeError: there is no judged graph, or a file of it cannot be read.
+    """
+    types = whole_number("types", types)
+    if raw and labels is not None:
+        raise ArgumentError("labels", "are told beside `raw`, which leaves the correction out.")
+    folder = Path(sweep)
+    folder = folder if folder.is_dir() else home() / "sweeps" / str(sweep)
+    config = read_sweep(folder)
+    missing = missing_shards(folder, config.shards)
+    own = home() / "probes" / config.judge.labels
+    measured = _labels(config, labels, own) if not raw else None
+    notes = []
+    facts: list[LabelledMetrics] = []
+    if missing:
+        notes.append(
+            f"{len(missing):,} of {config.shards:,} shards are not there yet: figures are of those that are, not of the"
+            " graph, and nothing can be estimated."
+        )
+    elif measured is None:
+        why = "`raw` leaves the correction out" if raw else f"the judge's labels, {own}, are not there"
+        notes.append(f"{_UNCORRECTED}: {why}.")
+    else:
+        facts = labelled_metrics(measured.outcomes)
+        _refuse_incomplete(config, measured, len(facts))
+    present = sorted(set(range(config.shards)) - set(missing))
+    told = whole_graph(stream_judged_facts(folder, present, COLUMNS), [one.fact for one in facts])
+    if not missing and told.facts != config.facts:
+        raise KgprobeError(f"{folder} has {told.facts:,} facts where {config.facts:,} are expected; judge them anew.")
+    correction = None
+    if measured is not None and not missing:
+        learned = _learned(config, measured, own)
+        if learned is None:
+            notes.append(
+                f"The judge's own labels, {own}, are not there: facts of {measured.folder.name} that the judge has"
+                " learned from, if there are any, count too, and flatter it."
+            )
+        correction = correct_by_labels(told, measured.folder.name, facts, learned or frozenset())
+    return JudgedGraph(
+        folder=folder,
+        config=config,
+        missing=missing,
+        graph=told,
+        correction=correction,
+        types=types,
+        notes=notes,
+    )
+
+
+def _labels(config: SweepConfig, labels: Measurement | str | Path | None, own: Path) -> Measurement | None:
+    if labels is None and not (own / MEASUREMENT).exists():
+        return None
+    measured = labels if isinstance(labels, Measurement) else open_measurement(own if labels is None else labels)
+    name = measured.folder.name
+    if measured.kind.name != "labels":
+        raise ArgumentError("labels", f"is a measurement of {measured.kind.name}; one of the probe labels is expected.")
+    if "sha256" in measured.config["facts"]:
+        raise ArgumentError(
+            "labels", f"are of a list of facts in {name}, which is no random sample of the graph: measure with a limit."
+        )
+    options = measured.config["options"]
+    compared = {
+        "the answers of": (measured.model, config.judge.answers_of),
+        "the graph": (measured.config["graph"], config.graph),
+        "the relations": (sorted(measured.config["relations"]), sorted(config.settings.relations)),
+        "the date": (measured.config["as_of"], config.settings.as_of),
+        "negatives with another": (options["replace"], config.settings.replace),
+        "any type": (options["any_type"], config.settings.any_type),
+    }
+    for what, (theirs, ours) in compared.items():
+        if theirs != ours:
+            raise ArgumentError(
+                "labels",
+                f"of {name} have {what} {_short(theirs)}; the judged graph has {_short(ours)}. They are no sample of what was judged:"
+                " choose others, or `raw`.",
+            )
+    return measured
+
+
+def _short(value: object) -> str:
+    text = str(value)
+    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
+
+
+def _refuse_incomplete(config: SweepConfig, measured: Measurement, asked: int) -> None:
+    """Facts are asked in the graph's order, so that the first of a sample are no sample."""
+    limit = measured.config["facts"]["limit"]
+    expected = config.facts if limit is None else min(limit, config.facts)
+    if asked < expected:
+        raise ArgumentError(
+            "labels",
+            f"are not complete: {asked:,} of {expected:,} facts of {measured.folder.name} were asked, and those are no"
+            " random sample of the graph. Go on with it first.",
+        )
+
+
+def _learned(config: SweepConfig, measured: Measurement, own: Path) -> frozenset[str] | None:
+    """Ids of the facts that the judge has learned from; None where its labels are not there."""
+    if measured.folder.name == config.judge.labels:
+        trained = measured
+    elif (own / MEASUREMENT).exists():
+        trained = open_measurement(own)
+    else:
+        return None
+    facts = labelled_statements(trained.outcomes).facts
+    aside = set_aside(facts, config.judge.aside, config.judge.seed)
+    return frozenset(fact for fact, out in zip(facts, aside, strict=True) if not out)
