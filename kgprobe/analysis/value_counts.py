@@ -109,7 +109,8 @@ class ValueCounts:
     def _merged(self, parts: Sequence[pd.DataFrame]) -> pd.DataFrame:
         keys = [self._feature, *self._metrics]
         counts: pd.Series[Any] = pd.concat(parts).groupby(keys, dropna=False)[_COUNT].sum()
-        return counts.reset_index()
+        merged: pd.DataFrame = counts.reset_index()
+        return merged
 
 
 def _midranks(values: "pd.Series[Any]", counts: Floats) -> Floats:

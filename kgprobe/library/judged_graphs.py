@@ -94,7 +94,9 @@ def _labels(config: SweepConfig, labels: Measurement | str | Path | None, own: P
         raise ArgumentError("labels", f"is a measurement of {measured.kind.name}; one of the probe labels is expected.")
     if "sha256" in measured.config["facts"]:
         raise ArgumentError(
-            "labels", f"are of a list of facts in {name}, which is no random sample of the graph: measure with a limit."
+            "labels",
+            f"are of a list of facts in {name}, which is no random sample of the graph: measure with a limit, or leave"
+            " the correction out (`raw`).",
         )
     options = measured.config["options"]
     compared = {
@@ -109,8 +111,8 @@ def _labels(config: SweepConfig, labels: Measurement | str | Path | None, own: P
         if theirs != ours:
             raise ArgumentError(
                 "labels",
-                f"of {name} have {what} {_short(theirs)}; the judged graph has {_short(ours)}. They are no sample of what was judged:"
-                " choose others, or `raw`.",
+                f"of {name} have {what} {_short(theirs)}; the judged graph has {_short(ours)}. They are no"
+                " sample of what was judged: choose others, or `raw`.",
             )
     return measured
 
@@ -128,7 +130,7 @@ def _refuse_incomplete(config: SweepConfig, measured: Measurement, asked: int) -
         raise ArgumentError(
             "labels",
             f"are not complete: {asked:,} of {expected:,} facts of {measured.folder.name} were asked, and those are no"
-            " random sample of the graph. Go on with it first.",
+            " random sample of the graph. Go on with it first, or leave the correction out (`raw`).",
         )
 
 

@@ -1,12 +1,14 @@
 """`kgprobe judge` as a user types it; what it computes is tested in tests/judge and tests/library."""
 
 import json
+from pathlib import Path
 
 import pytest
 
 import kgprobe
 from kgprobe.models.model import Model
 from tests.cli.inprocess import run
+from tests.judge.sweeps import judged, said, write_labels, write_sweep
 from tests.probes.labels.test_probe import Rule
 
 pytestmark = pytest.mark.usefixtures("example")
@@ -51,8 +53,33 @@ def test_labels_are_asked_for(home: dict[str, str], talker: str) -> None:
     assert "no label" in none.stderr
 
 
+def test_figures_of_a_judged_graph(home: dict[str, str]) -> None:
+    folder = Path(home["KGPROBE_HOME"])
+    rows = [judged(f"f{n}", n % 3 % 2, [1], subject_types=[f"t{n % 4}"]) for n in range(200)]
+    write_sweep(folder / "sweeps" / "whole", rows, shards=2)
+    write_labels(folder / "probes" / "asked", [said(f"f{n}", n % 2, [1]) for n in range(100)])
+    bare = run("judge", "show", "whole", **home)
+    assert bare.returncode == 0, bare.stderr
+    assert "not corrected by labels" in bare.stderr
+    assert "By type of the subject" in bare.stdout
+    shown = run("judge", "show", "whole", "--labels", "asked", "--types", "1", "--json", **home)
+    assert shown.returncode == 0, shown.stderr
+    told = json.loads(shown.stdout)
+    assert told["labels"]["used"] == 100
+    assert {row["group"] for row in told["figures"] if row["by"] == "subject type"} == {"t0", "t1", "t2", "t3"}
+    whole = told["figures"][0]
+    assert whole["low"] <= whole["estimate"] <= whole["high"]
+    raw = json.loads(run("judge", "show", str(folder / "sweeps" / "whole"), "--raw", "--json", **home).stdout)
+    assert (raw["labels"], raw["figures"][0]["raw"]) == (None, whole["raw"])
+    both = run("judge", "show", "whole", "--raw", "--labels", "asked", **home)
+    assert (both.returncode, "Traceback" in both.stderr) == (2, False)
+    assert "--labels" in both.stderr
+    none = run("judge", "show", "nowhere", **home)
+    assert (none.returncode, "holds no judged graph" in " ".join(none.stderr.split())) == (1, True)
+
+
 @pytest.mark.parametrize(
-    ("arguments", "code", "said"),
+    ("arguments", "code", "message"),
     [
         (("train", "nowhere"), 1, "holds no measurement"),
         (("train", "ruled", "--aside", "1"), 2, "--aside is 1.0; a share between 0 and 1"),
@@ -67,8 +94,8 @@ def test_what_cannot_be_is_told(
     talker: str,
     arguments: tuple[str, ...],
     code: int,
-    said: str,
+    message: str,
 ) -> None:
     done = run("judge", *arguments, "--model", talker, **home)
     assert (done.returncode, "Traceback" in done.stderr) == (code, False), done.stderr
-    assert said in " ".join(done.stderr.split())
+    assert message in " ".join(done.stderr.split())

@@ -1,4 +1,4 @@
-"""Judged graphs as tests make them: rows by the schema, in shards."""
+"""Judged graphs and labels as tests make them: rows by the schema, in shards; answers, in a folder."""
 
 import json
 from collections.abc import Sequence
@@ -9,8 +9,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from kgprobe.asking.store import FILE, encode_line
 from kgprobe.judge.judged_facts import CONFIG, SCHEMA, SHARDS, shard_path
+from kgprobe.probes.labels.evidence import LabelEvidence, SaidNegative, SaidStatement
+from kgprobe.probes.outcome import Outcome, Verdict
 from kgprobe.probes.statements.metrics import NONE, metrics_of
+from kgprobe.sampling.keys import FactKey
 
 GRAPH = '{"id":"made up"}'
 SETTINGS = {"replace": "object", "any_type": False, "negatives": 2, "relations": ["r0"], "as_of": 20250101, "seed": 3}
@@ -72,4 +76,38 @@ def write_sweep(folder: Path, rows: Sequence[dict[str, Any]], shards: int = 1, *
     for shard, part in enumerate(np.array_split(np.arange(len(rows)), shards)):
         table = pa.Table.from_pylist([rows[place] for place in part], schema=SCHEMA)
         pq.write_table(table, shard_path(folder, shard), compression="zstd", row_group_size=5)
+    return folder
+
+
+def said(fact: str, judgement: int, negatives: Sequence[int], relation: str = "r0") -> Outcome:
+    """What a model said of the same fact; -1 where nothing can be read from it."""
+    verdicts = {0: Verdict.RIGHT, 1: Verdict.WRONG, 2: Verdict.REFUSED, NONE: Verdict.OFF_FORMAT}
+    evidence = LabelEvidence(
+        SaidStatement(f"It is {fact}.", ("…",), (judgement,)),
+        f"o {fact}",
+        tuple(
+            SaidNegative("It is not.", ("…",), (negative,), "object", f"s {fact}", relation, f"o{number}")
+            for number, negative in enumerate(negatives)
+        ),
+        len(negatives),
+    )
+    return Outcome(FactKey(f"s {fact}", fact), verdicts[judgement], relation, "prompt", evidence=evidence)
+
+
+def write_labels(folder: Path, outcomes: Sequence[Outcome], **config: Any) -> Path:
+    """Write a measurement of these labels, as one of the graph that :func:`write_sweep` has."""
+    folder.mkdir(parents=True)
+    told = {
+        "probe": "labels",
+        "options": {"replace": "object", "any_type": False},
+        "described": {"model": "demo"},
+        "relations": ["r0"],
+        "facts": {"limit": len(outcomes)},
+        "as_of": 20250101,
+        "graph": GRAPH,
+        **config,
+    }
+    (folder / "config.json").write_text(json.dumps(told), encoding="utf-8")
+    lines = b"".join(encode_line(place, outcome) for place, outcome in enumerate(outcomes))
+    (folder / FILE).write_bytes(lines)
     return folder
