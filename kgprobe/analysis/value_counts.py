@@ -98,7 +98,8 @@ class ValueCounts:
         return number, float(np.clip((counts @ (x * y)) / scale, -1, 1)) if scale > 0 else None
 
     def _known(self) -> pd.DataFrame:
-        return self._table().dropna(subset=[self._feature])
+        known: pd.DataFrame = self._table().dropna(subset=[self._feature])
+        return known
 
     def _table(self) -> pd.DataFrame:
         if len(self._waiting) != 1:

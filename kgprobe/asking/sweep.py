@@ -6,7 +6,7 @@ each make their share of them.
 """
 
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,9 +22,9 @@ from kgprobe.errors import ArgumentError, KgprobeError
 from kgprobe.files import make_folder, replacing
 from kgprobe.progress import hearing_shares
 
-# What a folder of a sweep holds, in messages.
+# What such a folder holds, in messages.
 SWEEP = "sweep"
-FOLDER = "shards"
+SHARDS = "shards"
 # About so many shards, whatever the graph; a killed sweep loses one.
 _SHARDS = 1000
 _FEWEST, _MOST = 500, 50_000
@@ -119,7 +119,7 @@ class Swept:
 
 def shard_path(folder: Path, number: int) -> Path:
     """Where a shard lies."""
-    return folder / FOLDER / f"{number:05}.parquet"
+    return folder / SHARDS / f"{number:05}.parquet"
 
 
 def sweep(
@@ -157,7 +157,7 @@ def claimed(folder: Path, config: Mapping[str, Any], share: Share) -> Iterator[N
     Raises:
         KgprobeError: it belongs to another sweep, somebody else makes this share, or it cannot be written.
     """
-    make_folder(folder / FOLDER)
+    make_folder(folder / SHARDS)
     with filelock.FileLock(folder / "lock", timeout=_CLAIM_SECONDS):
         claim(folder, config, SWEEP)
     try:
@@ -173,9 +173,9 @@ def write_shard(folder: Path, number: int, table: pa.Table) -> None:
         pq.write_table(table, unfinished, compression="zstd")
 
 
-def missing_shards(folder: Path, shards: Shards, share: Share) -> list[int]:
-    """The shards of a share that are not there."""
-    return [number for number in shards.numbers_of(share) if not shard_path(folder, number).exists()]
+def missing_shards(folder: Path, numbers: Iterable[int]) -> list[int]:
+    """Those of some shards that are not there. Cost: one look at each."""
+    return [number for number in numbers if not shard_path(folder, number).exists()]
 
 
 def how_far(folder: Path, shards: Shards, stopped: Stop) -> Swept:
@@ -187,7 +187,7 @@ def how_far(folder: Path, shards: Shards, stopped: Stop) -> Swept:
 
 def _sweep(folder: Path, shards: Shards, make: Callable[[range], pa.Table], share: Share, watch: Watch) -> Swept:
     own = shards.facts_of(share)
-    missing = missing_shards(folder, shards, share)
+    missing = missing_shards(folder, shards.numbers_of(share))
     done = own - sum(len(shards.places(number)) for number in missing)
     watch.on_start(Start(shards.facts, done, own))
     stopped = Stop.DONE

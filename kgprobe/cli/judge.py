@@ -164,7 +164,8 @@ def run(
 
     How correct, truthful and informative would the model be? The graph is read once, into columns. Facts are judged in
     shards, each a Parquet file that is there whole or not at all; the same command goes on with those that are missing,
-    also in several processes at once, each with its share. Ends in what `kgprobe judge show` shows.
+    also in several processes at once, each with its share. Ends in what `kgprobe judge show` shows; the graph keeps a
+    summary for `kgprobe graph query explore/judged`.
 
     \b
     kgprobe judge run JUDGE
@@ -180,7 +181,7 @@ def run(
         opened = open_asked(models, made.reader["name"] if model is None else model)
         opened.scorer()
         with sweeping(f"Judging with {judge_name}") as watch:
-            folder, swept = judge_graph(
+            sweep = judge_graph(
                 opened_graph,
                 made,
                 model=opened,
@@ -192,11 +193,14 @@ def run(
                 watch=watch,
                 **given,
             )
-    if not swept.complete:
+    swept = sweep.swept
+    if sweep.judged is None:
         where = f"{swept.done:,} of {swept.facts:,} facts"
-        tell_end(swept.stopped, None, where, f"The same command goes on. They lie in {folder}.")
-    told = {"folder": str(folder), "facts": swept.facts, "done": swept.done, "stopped": swept.stopped.value}
-    click.echo(json.dumps(told) if as_json else str(folder))
+        tell_end(swept.stopped, None, where, "The same command goes on.")
+        told = {"folder": str(sweep.folder), "facts": swept.facts, "done": swept.done, "complete": False}
+        click.echo(json.dumps(told) if as_json else f"{where} are judged. They lie in {sweep.folder}.")
+    else:
+        _show(sweep.judged, sweep.judged.as_json(), as_json)
 
 
 @judge.command(cls=OptionsFirst)

@@ -12,10 +12,12 @@ import msgspec
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from kgprobe.asking.claims import CONFIG
+from kgprobe.asking.sweep import shard_path
 from kgprobe.errors import KgprobeError
 
-CONFIG = "config.json"
-SHARDS = "shards"
+# What ids of relations and types are called, beside the shards.
+NAMES = "names.json"
 # Rows of a batch that is read: some MiB of numbers, some tens of MiB where texts are wanted, too.
 ROWS = 65_536
 
@@ -135,14 +137,12 @@ def read_sweep(folder: Path) -> SweepConfig:
         raise KgprobeError(f"{folder} holds no judged graph: {error}.") from error
 
 
-def shard_path(folder: Path, shard: int) -> Path:
-    """Where a shard of a folder is, by its number from 0."""
-    return folder / SHARDS / f"{shard:05}.parquet"
-
-
-def missing_shards(folder: Path, shards: int) -> list[int]:
-    """The numbers of those that are not there yet, of so many. Cost: one look at each."""
-    return [shard for shard in range(shards) if not shard_path(folder, shard).exists()]
+def read_names(folder: Path) -> dict[str, str]:
+    """What ids of relations and types are called; nothing where whoever judged has not told."""
+    try:
+        return msgspec.json.decode((folder / NAMES).read_bytes(), type=dict[str, str])
+    except FileNotFoundError:
+        return {}
 
 
 def stream_judged_facts(

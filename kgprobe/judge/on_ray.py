@@ -78,7 +78,7 @@ def sweep_on_ray(
 
 
 def _sweep(folder: Path, shards: Shards, plan: SweepPlan, workers: int, share: Share, watch: Watch) -> Stop:
-    missing = missing_shards(folder, shards, share)
+    missing = missing_shards(folder, shards.numbers_of(share))
     own = shards.facts_of(share)
     done = own - sum(len(shards.places(number)) for number in missing)
     watch.on_start(Start(shards.facts, done, own))

@@ -5,7 +5,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kgprobe.judge.files import Judge
-from kgprobe.judge.whole_graph import GraphJudge, SweepSettings
+from kgprobe.judge.judged_facts import SweepSettings
+from kgprobe.judge.whole_graph import GraphJudge
 from kgprobe.models.local_options import LocalOptions
 from kgprobe.models.model import Models
 from kgprobe.probes.statements.words import StatementWords

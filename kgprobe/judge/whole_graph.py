@@ -5,7 +5,6 @@ graph any more, whose columns are all that is needed.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,7 +12,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from kgprobe.judge.files import Judge
-from kgprobe.judge.judged_facts import SCHEMA
+from kgprobe.judge.judged_facts import SCHEMA, SweepSettings
 from kgprobe.probes.statements.metrics import JUDGEMENTS, NONE, Judgements, metrics_of
 from kgprobe.probes.statements.words import StatementWords
 from kgprobe.progress import share_counter
@@ -34,26 +33,6 @@ Floats = NDArray[np.float32]
 _STATEMENTS = 4096
 # Sets the choice of a template apart from all else that follows from a fact's number.
 _TEMPLATE = 5
-
-
-@dataclass(frozen=True, slots=True)
-class SweepSettings:
-    """Which statements of a graph are judged.
-
-    Attributes:
-        relations: ids of those whose facts are judged, sorted.
-        as_of: facts that are current at this date (``yyyymmdd``).
-        negatives: how many are made of each fact.
-        replace, any_type: as of :class:`~kgprobe.probes.statements.NegativeOptions`.
-        seed: what is random follows from it and from a fact's id.
-    """
-
-    relations: Sequence[str]
-    as_of: int
-    negatives: int
-    replace: str
-    any_type: bool
-    seed: int
 
 
 class GraphJudge:

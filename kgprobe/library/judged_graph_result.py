@@ -1,7 +1,7 @@
 """What :mod:`.judged_graphs` gives back: figures of a judged graph, the judge's own and corrected ones."""
 
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -43,6 +43,7 @@ class JudgedGraph(Look):
         graph: the judge's figures.
         correction: what labels make of them; None where there are none, or shards are missing.
         types: how many types of subjects, and of objects, tables show.
+        names: what ids of relations and types are called.
     """
 
     folder: Path
@@ -51,9 +52,10 @@ class JudgedGraph(Look):
     graph: WholeGraph
     correction: Correction | None
     types: int = TYPES
+    names: Mapping[str, str] = field(default_factory=dict)
 
     columns: ClassVar[Sequence[str]] = (
-        *("by", "group", "metric", "facts", "measured", "raw", "estimate", "low", "high"),
+        *("by", "group", "name", "metric", "facts", "measured", "raw", "estimate", "low", "high"),
         *("standard_error", "weight", "labelled", "labels_worth"),
     )
 
@@ -69,6 +71,7 @@ class JudgedGraph(Look):
                     {
                         "by": group.by,
                         "group": group.name,
+                        "name": self._name(group),
                         "metric": metric,
                         "facts": group.facts,
                         "measured": sums.count,
@@ -145,6 +148,13 @@ class JudgedGraph(Look):
             "notes": list(self.notes),
         }
 
+    def estimate(self, group: GroupSums, metric: str) -> Estimate | None:
+        """A group's figure as labels correct it; None where there are too few."""
+        return self._estimates().get((group.by, group.name, metric))
+
+    def _name(self, group: GroupSums) -> str | None:
+        return None if group.name is None else self.names.get(group.name, group.name)
+
     def _estimates(self) -> dict[tuple[str, str | None, str], Estimate]:
         groups = self.correction.estimates if self.correction else ()
         return {
@@ -156,7 +166,7 @@ class JudgedGraph(Look):
         groups = [group for group in self.graph.groups if group.by == by]
         rows = []
         for group in groups[:most]:
-            name = group.name or (_UNKNOWN if by == THIRD else _NO_TYPE)
+            name = self._name(group) or (_UNKNOWN if by == THIRD else _NO_TYPE)
             first: dict[str, Any] = {by if by != OVERALL else "of": name}
             rows.append({**first, "told by": "judge", "facts": group.sums[METRICS[0]].count, **_means(group)})
             its = {metric: estimates.get((group.by, group.name, metric)) for metric in METRICS}

@@ -5,10 +5,11 @@ from pathlib import Path
 from kgprobe.analysis.label_correction import LabelledMetrics, correct_by_labels, labelled_metrics
 from kgprobe.analysis.whole_graph import COLUMNS, whole_graph
 from kgprobe.arguments import whole_number
-from kgprobe.asking.measurement import CONFIG as MEASUREMENT
+from kgprobe.asking.claims import CONFIG
+from kgprobe.asking.sweep import missing_shards
 from kgprobe.errors import ArgumentError, KgprobeError
 from kgprobe.files import home
-from kgprobe.judge.judged_facts import SweepConfig, missing_shards, read_sweep, stream_judged_facts
+from kgprobe.judge.judged_facts import SweepConfig, read_names, read_sweep, stream_judged_facts
 from kgprobe.judge.labelled import labelled_statements, set_aside
 from kgprobe.library.judged_graph_result import TYPES, JudgedGraph
 from kgprobe.library.measuring import Measurement, open_measurement
@@ -45,7 +46,7 @@ def judged_graph(
     folder = Path(sweep)
     folder = folder if folder.is_dir() else home() / "sweeps" / str(sweep)
     config = read_sweep(folder)
-    missing = missing_shards(folder, config.shards)
+    missing = missing_shards(folder, range(config.shards))
     own = home() / "probes" / config.judge.labels
     measured = _labels(config, labels, own) if not raw else None
     notes = []
@@ -81,12 +82,13 @@ def judged_graph(
         graph=told,
         correction=correction,
         types=types,
+        names=read_names(folder),
         notes=notes,
     )
 
 
 def _labels(config: SweepConfig, labels: Measurement | str | Path | None, own: Path) -> Measurement | None:
-    if labels is None and not (own / MEASUREMENT).exists():
+    if labels is None and not (own / CONFIG).exists():
         return None
     measured = labels if isinstance(labels, Measurement) else open_measurement(own if labels is None else labels)
     name = measured.folder.name
@@ -138,7 +140,7 @@ def _learned(config: SweepConfig, measured: Measurement, own: Path) -> frozenset
     """Ids of the facts that the judge has learned from; None where its labels are not there."""
     if measured.folder.name == config.judge.labels:
         trained = measured
-    elif (own / MEASUREMENT).exists():
+    elif (own / CONFIG).exists():
         trained = open_measurement(own)
     else:
         return None

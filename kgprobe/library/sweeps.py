@@ -1,17 +1,22 @@
 """``kgprobe.judge_graph``: what a model would say of every fact of a graph, as a judge tells it."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, replace
-from datetime import date
+from dataclasses import asdict, dataclass
+from datetime import date, datetime, timezone
 from pathlib import Path
 from typing import Any
 
+import msgspec
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from kgprobe.analysis.whole_graph import METRICS, RELATION, GroupSums
 from kgprobe.arguments import folder_name, several, whole_number
 from kgprobe.asking.identity import digest_of, versions
 from kgprobe.asking.sweep import Shards, Share, Swept, shards_of, sweep
 from kgprobe.asking.watch import NOBODY, Watch
 from kgprobe.errors import KgprobeError
-from kgprobe.files import home
+from kgprobe.files import home, replacing
 from kgprobe.graph.client import Graph
 from kgprobe.graph.names import relation_ids
 from kgprobe.graph.reversal import reversal_of
@@ -19,16 +24,33 @@ from kgprobe.graph.state import graph_state
 from kgprobe.intervals import as_of_day
 from kgprobe.judge import SweepOptions
 from kgprobe.judge.files import Judge
+from kgprobe.judge.judged_facts import NAMES, SweepJudge, SweepSettings
 from kgprobe.judge.on_ray import check_ray, sweep_on_ray
 from kgprobe.judge.sweep_plan import SweepPlan
-from kgprobe.judge.whole_graph import SweepSettings
+from kgprobe.library.judged_graph_result import JudgedGraph
+from kgprobe.library.judged_graphs import judged_graph
 from kgprobe.library.judging import open_judge
 from kgprobe.models.model import Model, Models
 from kgprobe.models.spec_forms import short_name
 from kgprobe.options import make_options
 from kgprobe.probes.statements.words import StatementWords, asked_relations
-from kgprobe.sampling.columns import columns_of, kept_columns
+from kgprobe.sampling.columns import GraphColumns, columns_of, kept_columns
 from kgprobe.sampling.said import kept_said
+
+
+@dataclass(frozen=True, slots=True)
+class Sweep:
+    """A sweep: how far it came, and what it comes to.
+
+    Attributes:
+        folder: where its shards lie.
+        swept: how far it is, with what others made of it.
+        judged: its figures; None before all facts are judged.
+    """
+
+    folder: Path
+    swept: Swept
+    judged: JudgedGraph | None
 
 
 def judge_graph(
@@ -43,7 +65,7 @@ def judge_graph(
     models: Models | None = None,
     watch: Watch = NOBODY,
     **options: Any,
-) -> tuple[Path, Swept]:
+) -> "Sweep":
     """Let a judge say of every fact, and of negatives made of it, what the model would answer.
 
     >>> kgprobe.judge_graph(graph, "my-judge")  # doctest: +SKIP
@@ -67,7 +89,8 @@ def judge_graph(
         options: see :class:`~kgprobe.judge.SweepOptions`.
 
     Returns:
-        the folder, and how far it came.
+        how far it came; once all facts are judged, what that comes to, of which the graph keeps a summary: a
+        ``(:Sweep)`` with ``JUDGED`` edges to relations.
 
     Raises:
         UnknownNameError: there is no such relation, or it has no words.
@@ -87,7 +110,7 @@ def judge_graph(
     if not named and not chosen.all_relations and asked["graph"] == state:
         named = asked["relations"]
     settings = SweepSettings(
-        relations=asked_relations(graph, named),
+        relations=tuple(asked_relations(graph, named)),
         as_of=asked["as_of"] if as_of is None else as_of_day(as_of),
         negatives=chosen.negatives,
         replace=chosen.replace or asked["options"]["replace"],
@@ -95,7 +118,8 @@ def judge_graph(
         seed=whole_number("seed", seed, 0),
     )
     words = StatementWords.of(graph)
-    settings = replace(settings, relations=[one for one in settings.relations if words.templates(one, False)])
+    said_now = tuple(relation for relation in settings.relations if words.templates(relation, False))
+    settings = msgspec.structs.replace(settings, relations=said_now)
     opened = (models or Models()).open(made.reader["name"] if model is None else model)
     scorer = opened.local_scorer()
     opened.refresh()
@@ -114,9 +138,56 @@ def judge_graph(
     }
     folder = home() / "sweeps" / (name or f"{short_name(made.answers_of)}-{digest_of(config)}")
     if chosen.ray is None:
-        graph_judge = plan.open(scorer)
-        return folder, sweep(folder, config, shards, graph_judge.judged, share=share, watch=watch)
-    return folder, sweep_on_ray(folder, config, shards, plan, chosen.ray, share=share, watch=watch)
+        swept = sweep(folder, config, shards, plan.open(scorer).judged, share=share, watch=watch)
+    else:
+        swept = sweep_on_ray(folder, config, shards, plan, chosen.ray, share=share, watch=watch)
+    _keep_names(folder, columns_of(plan.columns), words)
+    if not swept.complete:
+        return Sweep(folder, swept, None)
+    judged = judged_graph(folder)
+    _keep_in_graph(graph, judged)
+    return Sweep(folder, swept, judged)
+
+
+def _keep_names(folder: Path, columns: GraphColumns, words: StatementWords) -> None:
+    """Write what relations are called, and the types that are entities of the graph."""
+    places = pc.index_in(pa.array(columns.type_ids, pa.large_string()), columns.entity_ids)
+    known = pc.is_valid(places)
+    types = pa.array(columns.type_ids, pa.large_string()).filter(known).to_pylist()
+    names = dict(zip(types, columns.labels_of(places.filter(known)), strict=True)) | dict(words.labels)
+    with replacing(folder / NAMES) as unfinished:
+        unfinished.write_bytes(msgspec.json.encode({id_: name for id_, name in names.items() if name}))
+
+
+def _keep_in_graph(graph: Graph, judged: JudgedGraph) -> None:
+    """Write the figures of the whole and of each relation into the graph."""
+    config = judged.config
+    overall, *groups = judged.graph.groups
+    properties = {
+        "model": config.judge.answers_of,
+        "judge": config.judge.digest,
+        "as_of": config.settings.as_of,
+        "seed": config.settings.seed,
+        "labels": None if judged.correction is None else judged.correction.labels,
+        "kept": datetime.now(tz=timezone.utc).isoformat(timespec="seconds"),
+        **_kept(judged, overall),
+    }
+    rows = [{"relation": group.name, "properties": _kept(judged, group)} for group in groups if group.by == RELATION]
+    graph.write("judge/keep", id=judged.folder.name, properties=properties, rows=rows)
+
+
+def _kept(judged: JudgedGraph, group: GroupSums) -> dict[str, Any]:
+    kept: dict[str, Any] = {"facts": group.facts, "measured": group.sums[METRICS[0]].count}
+    for metric in METRICS:
+        estimate, sums = judged.estimate(group, metric), group.sums[metric]
+        raw = sums.mean if sums.count else None
+        kept |= {
+            metric: raw if estimate is None else estimate.value,
+            f"{metric}_raw": raw,
+            f"{metric}_low": None if estimate is None else estimate.low,
+            f"{metric}_high": None if estimate is None else estimate.high,
+        }
+    return kept
 
 
 def _config(
@@ -127,18 +198,20 @@ def _config(
         "facts": shards.facts,
         "shards": shards.count,
         "shard_size": shards.size,
-        "settings": asdict(settings),
+        "settings": msgspec.to_builtins(settings),
         "statements": words.present,
-        "judge": {
-            "digest": judge.digest(),
-            "answers_of": judge.answers_of,
-            "layer": judge.layer,
-            "kind": judge.classifier.kind,
-            "reader": reader["name"],
-            "aside": judge.training["options"]["aside"],
-            "seed": judge.training["seed"],
-            "labels": judge.training["labels"],
-        },
+        "judge": msgspec.to_builtins(
+            SweepJudge(
+                digest=judge.digest(),
+                answers_of=judge.answers_of,
+                layer=judge.layer,
+                kind=judge.classifier.kind,
+                reader=reader["name"],
+                aside=judge.training["options"]["aside"],
+                seed=judge.training["seed"],
+                labels=judge.training["labels"],
+            )
+        ),
         "reader": reader,
         "prompt": asdict(judge.prompt),
         "versions": versions(),

@@ -9,8 +9,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from kgprobe.asking.claims import CONFIG
 from kgprobe.asking.store import FILE, encode_line
-from kgprobe.judge.judged_facts import CONFIG, SCHEMA, SHARDS, shard_path
+from kgprobe.asking.sweep import SHARDS, shard_path
+from kgprobe.judge.judged_facts import SCHEMA
 from kgprobe.probes.labels.evidence import LabelEvidence, SaidNegative, SaidStatement
 from kgprobe.probes.outcome import Outcome, Verdict
 from kgprobe.probes.statements.metrics import NONE, metrics_of

@@ -7,8 +7,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from kgprobe.asking.sweep import missing_shards, shard_path
 from kgprobe.errors import KgprobeError
-from kgprobe.judge.judged_facts import SCHEMA, missing_shards, read_sweep, shard_path, stream_judged_facts
+from kgprobe.judge.judged_facts import SCHEMA, read_sweep, stream_judged_facts
 from tests.judge.sweeps import judged, write_sweep
 
 
@@ -21,7 +22,7 @@ def test_rows_come_as_they_were_written(tmp_path: Path, batch: int) -> None:
     rows = rows_of(20)
     write_sweep(tmp_path, rows, shards=3)
     config = read_sweep(tmp_path)
-    assert (config.facts, config.shards, missing_shards(tmp_path, config.shards)) == (20, 3, [])
+    assert (config.facts, config.shards, missing_shards(tmp_path, range(config.shards))) == (20, 3, [])
     read = [batch.to_pylist() for batch in stream_judged_facts(tmp_path, range(3), SCHEMA.names, rows=batch)]
     assert [row for part in read for row in part] == rows
     assert max(map(len, read)) <= batch
@@ -33,7 +34,7 @@ def test_what_is_not_there_is_said(tmp_path: Path) -> None:
     write_sweep(tmp_path, rows_of(10), shards=4)
     shard_path(tmp_path, 1).unlink()
     shard_path(tmp_path, 3).unlink()
-    assert missing_shards(tmp_path, 4) == [1, 3]
+    assert missing_shards(tmp_path, range(4)) == [1, 3]
 
 
 def test_what_cannot_be_read_is_said(tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ from kgprobe.errors import KgprobeError
 from kgprobe.graph.ingest import load
 from kgprobe.models.model import wrap_model
 from kgprobe.servers.opening import open_graph
-from tests.library.swept_world import small_shards, world, write_judge, write_model
+from tests.library.swept_world import small_shards, sweep_of, world, write_judge, write_model
 
 pytest.importorskip("ray")
 
@@ -48,14 +48,14 @@ def test_workers_make_the_same_shards(tmp_path: Path) -> None:
     with open_graph(tmp_path / "graph") as graph:
         load(graph, world())
         judge = write_judge(graph, write_model(tmp_path / "model"), tmp_path / "judge")
-        whole, swept = kgprobe.judge_graph(graph, judge, name="whole")
+        whole, swept = sweep_of(graph, judge, name="whole")
         watch = Watch(on_batch=lambda _: kill_a_worker())
-        folder, by_workers = kgprobe.judge_graph(graph, judge, name="workers", ray=2, watch=watch)
+        folder, by_workers = sweep_of(graph, judge, name="workers", ray=2, watch=watch)
         assert killed
         assert by_workers == swept
         assert rows_of(folder).equals(rows_of(whole))
         # Nothing is left: no cluster is begun.
-        assert kgprobe.judge_graph(graph, judge, name="workers", ray=2)[1].complete
+        assert sweep_of(graph, judge, name="workers", ray=2)[1].complete
         handed = wrap_model(*_opened(judge.answers_of))
         with pytest.raises(KgprobeError, match="handed over as an object"):
             kgprobe.judge_graph(graph, judge, name="other", model=handed, ray=2)

@@ -79,6 +79,13 @@ def small_shards() -> Any:
     return mock.patch.multiple(sweeping, _FEWEST=16)
 
 
+def sweep_of(graph: Graph, judge: Judge | Path, **how: Any) -> tuple[Path, sweeping.Swept]:
+    """A sweep's folder, and how far it came."""
+    done = kgprobe.judge_graph(graph, judge, **how)
+    assert (done.judged is not None) == done.swept.complete
+    return done.folder, done.swept
+
+
 def killed_while_writing(write: Callable[..., None], which: int) -> Callable[..., None]:
     """Half of a shard's file, and then the end of the process, at the so-manieth."""
     left = which

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 import kgprobe
+from kgprobe.asking.sweep import shard_path
 from kgprobe.errors import ArgumentError, KgprobeError
-from kgprobe.judge.judged_facts import shard_path
 from kgprobe.judge.labelled import set_aside
 from tests.judge.sweeps import JUDGE, judged, said, write_labels, write_sweep
 

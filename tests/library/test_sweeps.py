@@ -21,7 +21,17 @@ from kgprobe.judge.files import Judge, load_judge
 from kgprobe.judge.judged_facts import SCHEMA
 from kgprobe.models.model import Models
 from kgprobe.servers.opening import open_graph
-from tests.library.swept_world import AFTER, AS_OF, BEFORE, parts, small_shards, world, write_judge, write_model
+from tests.library.swept_world import (
+    AFTER,
+    AS_OF,
+    BEFORE,
+    parts,
+    small_shards,
+    sweep_of,
+    world,
+    write_judge,
+    write_model,
+)
 from tests.sampling.naive_negatives import Naive
 
 
@@ -45,7 +55,7 @@ def rows_of(folder: Path) -> pa.Table:
 
 @pytest.mark.parametrize("replaced", ["object", "any"])
 def test_every_fact_is_judged_as_it_would_be_by_itself(graph: Graph, judge: Judge, replaced: str) -> None:
-    folder, swept = kgprobe.judge_graph(graph, judge, negatives=2, replace=replaced)
+    folder, swept = sweep_of(graph, judge, negatives=2, replace=replaced)
     table = rows_of(folder)
     assert table.schema.equals(SCHEMA)
     entities, loaded, _ = parts()
@@ -115,16 +125,36 @@ def test_every_fact_is_judged_as_it_would_be_by_itself(graph: Graph, judge: Judg
     assert len({row["judgement"] for row in rows.values()}) == 4
 
 
+def test_what_a_sweep_comes_to_is_told_and_kept_in_the_graph(graph: Graph, judge: Judge) -> None:
+    done = kgprobe.judge_graph(graph, judge, name="told")
+    assert done.judged is not None
+    frame = rows_of(done.folder).to_pandas()
+    told = done.judged.frame().set_index(["by", "group", "metric"]).raw
+    assert told["all", "all", "correct"] == pytest.approx(frame.correct.mean())
+    assert {row["name"] for row in done.judged.rows() if row["by"] == "relation"} == {"loves", "hates"}
+    kept = {row["relation"]: row for row in graph.query("explore/judged", sweep="told")}
+    assert kept.keys() == {"r0", "r1"}
+    for relation, facts in frame.groupby("relation"):
+        row = kept[relation]
+        assert (row["relation_label"], row["model"]) == (done.judged.names[relation], judge.answers_of)
+        assert (row["facts"], row["correct_low"]) == (len(facts), None)
+        for metric in ("correct", "truthful", "informative"):
+            assert row[metric] == pytest.approx(facts[metric].mean())
+    # Told again, it is the same one.
+    kgprobe.judge_graph(graph, judge, name="told")
+    assert len(graph.query("explore/judged")) == 2
+
+
 @pytest.mark.parametrize("endpoint", ["arcadedb"], indirect=True)
 def test_what_was_stopped_goes_on(graph: Graph, judge: Judge) -> None:
-    whole, _ = kgprobe.judge_graph(graph, judge, name="whole")
+    whole, _ = sweep_of(graph, judge, name="whole")
     started: list[Any] = []
     done: list[int] = []
 
     def once() -> Watch:
         return Watch(on_start=started.append, on_batch=lambda batch: done.append(batch.done), should_stop=lambda: True)
 
-    folder, swept = kgprobe.judge_graph(graph, judge, name="parts", watch=once())
+    folder, swept = sweep_of(graph, judge, name="parts", watch=once())
     assert (swept.stopped, swept.done, swept.shards_done) == (Stop.ASKED_TO, 16, 1)
     # Two others, each with its share.
     for shard in ("1/2", "2/2"):
@@ -133,15 +163,13 @@ def test_what_was_stopped_goes_on(graph: Graph, judge: Judge) -> None:
     assert len(kept) == 3
     assert started[1].done == 16
     assert started[1].total + started[2].total == swept.facts
-    _, swept = kgprobe.judge_graph(graph, judge, name="parts")
+    _, swept = sweep_of(graph, judge, name="parts")
     assert swept.complete
     assert swept.stopped is Stop.DONE
     assert {path: path.stat().st_mtime_ns for path in kept} == kept
     assert rows_of(folder).equals(rows_of(whole))
     # Nothing is left to do, and nothing is done.
-    assert kgprobe.judge_graph(graph, judge, name="parts", watch=Watch(on_batch=lambda _: pytest.fail("asked")))[
-        1
-    ].complete
+    assert sweep_of(graph, judge, name="parts", watch=Watch(on_batch=lambda _: pytest.fail("asked")))[1].complete
 
 
 def test_a_killed_sweep_goes_on_to_the_same(tmp_path: Path) -> None:
@@ -149,7 +177,7 @@ def test_a_killed_sweep_goes_on_to_the_same(tmp_path: Path) -> None:
     with open_graph(place) as graph:
         load(graph, world())
         write_judge(graph, write_model(tmp_path / "model"), tmp_path / "judge")
-        whole, swept = kgprobe.judge_graph(graph, tmp_path / "judge", name="whole")
+        whole, swept = sweep_of(graph, tmp_path / "judge", name="whole")
         folder = whole.with_name("killed")
         for killed_at, there in ((2, 1), (3, 3)):
             module = "tests.library.swept_world"
@@ -157,7 +185,7 @@ def test_a_killed_sweep_goes_on_to_the_same(tmp_path: Path) -> None:
             result = subprocess.run(command, cwd=Path(__file__).parents[2], capture_output=True, check=False)
             assert result.returncode == -9, result.stderr.decode()
             assert len(list((folder / "shards").glob("*.parquet"))) == there
-        _, after = kgprobe.judge_graph(graph, tmp_path / "judge", name="killed")
+        _, after = sweep_of(graph, tmp_path / "judge", name="killed")
     assert after == swept
     assert rows_of(folder).equals(rows_of(whole))
 

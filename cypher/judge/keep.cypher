@@ -1,0 +1,9 @@
+// Keep what a sweep came to: of the whole graph at its node, and of each relation at an edge to it.
+// $id, $properties, $rows: [{relation, properties}] -> no rows
+MERGE (sweep:Sweep {id: $id})
+SET sweep += $properties
+WITH sweep
+UNWIND $rows AS row
+MATCH (relation:Relation {id: row.relation})
+MERGE (sweep)-[judged:JUDGED]->(relation)
+SET judged += row.properties
