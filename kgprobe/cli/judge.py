@@ -25,6 +25,7 @@ from kgprobe.cli.probe import probe_command
 from kgprobe.cli.running import open_asked, open_models
 from kgprobe.cli.watching import counting_bar, sweeping, tell_end
 from kgprobe.judge import JudgeOptions, SweepOptions
+from kgprobe.models.spec_forms import is_api
 from kgprobe.probes.register import PROBES
 
 if TYPE_CHECKING:
@@ -84,14 +85,16 @@ def train(labels: str, model: str | None, given: dict[str, Any], name: str | Non
 
     with ExitStack() as stack:
         measured = open_measurement(labels)
-        opened = open_asked(stack.enter_context(open_models({})), measured.model if model is None else model)
-        # Now, because loading says on its own what it does.
-        opened.scorer()
+        models = stack.enter_context(open_models({}))
+        if model is not None or not is_api(measured.model):
+            # In the revision that was asked for; it is loaded once all else is known to be right.
+            open_asked(models, measured.model if model is None else model)
         result = train_judge(
             measured,
-            model=opened,
+            model=model,
             name=name,
             seed=seed,
+            models=models,
             on_states=counting_bar("Reading hidden states", "statements", stack),
             on_training=counting_bar("Training judges", "steps", stack),
             **given,
@@ -131,7 +134,6 @@ def evaluate(judge_name: str, labels: str, model: str | None, words: str, everyt
     with ExitStack() as stack:
         made, measured = open_judge(judge_name), open_measurement(labels)
         opened = open_asked(stack.enter_context(open_models({})), made.reader["name"] if model is None else model)
-        opened.scorer()
         result = evaluate_judge(made, measured, model=opened, words=words, everything=everything)
     _show(result, result.as_json(), as_json)
 

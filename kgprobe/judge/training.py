@@ -108,8 +108,7 @@ def train_judge(
         KgprobeError: the statements that are learned from have too few of all answers but one, or of too few subjects.
     """
     train = splits.train
-    _check(answers[train])
-    folds = _folds(np.array([subjects[place] for place in train], dtype=object), answers[train], seed)
+    folds = choose_folds(answers, subjects, train, seed)
     steps = len(layers) + 2
     judged = []
     for number, layer in enumerate(layers):
@@ -175,7 +174,24 @@ def _out_of_fold(
     return told
 
 
-def _folds(subjects: NDArray[np.object_], answers: Integers, seed: int) -> NDArray[np.int64]:
+def choose_folds(answers: Integers, subjects: Sequence[str], train: Integers, seed: int) -> Integers:
+    """In which fold each statement is that is learned from; those of one subject are in one.
+
+    Args:
+        answers, subjects, seed: as of :func:`train_judge`.
+        train: places of the statements that are learned from.
+
+    Returns:
+        numbers of folds, shape (statements learned from,).
+
+    Raises:
+        KgprobeError: as of :func:`train_judge`.
+    """
+    _check(answers[train])
+    return _folds(np.array([subjects[place] for place in train], dtype=object), answers[train], seed)
+
+
+def _folds(subjects: NDArray[np.object_], answers: Integers, seed: int) -> Integers:
     from sklearn.model_selection import StratifiedGroupKFold
 
     names = len(set(subjects.tolist()))

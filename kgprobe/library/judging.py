@@ -16,7 +16,9 @@ from kgprobe.judge.files import FILE, Judge, StatePrompt, load_judge, save_judge
 from kgprobe.judge.labelled import LabelledStatements, labelled_statements, set_aside
 from kgprobe.judge.quality import Quality, quality_of
 from kgprobe.judge.splits import Splits, split_statements
+from kgprobe.judge.training import choose_folds
 from kgprobe.judge.training import train_judge as choose_judge
+from kgprobe.library.judge_checks import check_labels, check_name, check_reader, check_weights
 from kgprobe.library.judge_results import JudgeQuality, TrainedJudge
 from kgprobe.library.measuring import Measurement, open_measurement
 from kgprobe.models.model import Model, Models
@@ -59,15 +61,17 @@ def train_judge(
     Args:
         labels: a measurement of the probe ``labels``, or its name.
         model: whose hidden states are read; None for the model that was asked. A smaller one of its family may do.
-        name: of the judge's folder; None makes one from the settings.
+        name: of the judge's folder; None makes one from the settings. Another judge's is not taken.
         seed: what is random follows from it.
         models: opens models by their specs; None opens them as needed.
         on_states, on_training: called with how many statements were read, or steps of training done, and of how many.
         options: see :class:`~kgprobe.judge.JudgeOptions`.
 
     Raises:
-        ArgumentError: an argument cannot be what it is, or ``labels`` is a measurement of another probe.
-        KgprobeError: there are too few labels, or the model's hidden states cannot be read.
+        ArgumentError: an argument cannot be what it is, ``labels`` is a measurement of another probe, or the model that
+            was asked is behind an API and no other is named.
+        KgprobeError: there are too few labels, another judge has the name, the model's weights are no longer those
+            that were asked, or its hidden states cannot be read.
     """
     chosen = make_options(JudgeOptions, options, "train_judge")
     for share in ("aside", "apart"):
@@ -78,16 +82,27 @@ def train_judge(
     name = None if name is None else folder_name("name", name)
     measured = labels if isinstance(labels, Measurement) else open_measurement(labels)
     statements = _statements(measured)
+    check_reader(model if model is None or isinstance(model, str) else model.name, measured)
+    settings = {"labels": measured.config, "labelled": len(statements.texts), "options": asdict(chosen), "seed": seed}
+    if name is not None:
+        check_name(home() / "judges" / name, settings)
+    aside = set_aside(statements.facts, chosen.aside, seed)
+    learned = statements.part(np.flatnonzero(~aside))
+    # Labels that nothing can be learned from are told before a model is loaded.
+    choose_folds(learned.answers, learned.heads, _splits(learned, chosen, seed).train, seed)
     opened = (models or Models()).open(measured.model if model is None else model)
     scorer = opened.local_scorer()
     opened.refresh()
+    described = scorer.describe()
+    if model is None:
+        check_weights(described, measured)
+    if name is not None:
+        check_name(home() / "judges" / name, {"reader": {key: described[key] for key in ("weights", "dtype")}})
     layers = chosen.layers or tuple(range(1, layer_count(scorer.model) + 1))
     prompt = _prompt(measured)
-    aside = set_aside(statements.facts, chosen.aside, seed)
-    learned = statements.part(np.flatnonzero(~aside))
     states, kept = _states(scorer, prompt, learned, layers, on_states)
     learned = learned.part(kept)
-    splits = split_statements(learned.heads, learned.relations, learned.tails, share=chosen.apart, seed=seed)
+    splits = _splits(learned, chosen, seed)
     trained = choose_judge(
         states,
         learned.answers,
@@ -104,13 +119,14 @@ def train_judge(
         "options": asdict(chosen),
         "seed": seed,
         "statements": {field: len(getattr(splits, field)) for field in Splits.__dataclass_fields__},
+        "labelled": len(statements.texts),
         "unlabelled": statements.unlabelled,
         "layers": [asdict(one) for one in trained.layers],
         "kinds": [asdict(one) for one in trained.kinds],
         "baseline": {kind: None if quality is None else asdict(quality) for kind, quality in baseline.items()},
         "versions": versions(),
     }
-    judge = Judge(trained.classifier, trained.layer, prompt, scorer.describe(), dict(measured.config), training)
+    judge = Judge(trained.classifier, trained.layer, prompt, described, dict(measured.config), training)
     folder = home() / "judges" / (name or f"{short_name(measured.model)}-{digest_of({'judge': judge.digest()})}")
     make_folder(folder)
     save_judge(judge, folder)
@@ -150,15 +166,13 @@ def evaluate_judge(
         models: opens models by their specs; None opens them as needed.
 
     Raises:
-        KgprobeError: the model is not the one that the judge reads, or no label is left.
+        KgprobeError: the model is not the one that the judge reads, the labels are answers of another model or were
+            asked for in another way, or no label is left.
     """
     answers = _answer_words(words)
     made = judge if isinstance(judge, Judge) else open_judge(judge)
     measured = labels if isinstance(labels, Measurement) else open_measurement(labels)
-    if measured.model != made.answers_of:
-        raise KgprobeError(
-            f"The judge tells the answers of {made.answers_of}; {measured.folder.name} has those of {measured.model}."
-        )
+    check_labels(made, measured)
     statements = _statements(measured)
     options = made.training["options"]
     if not everything:
@@ -182,6 +196,10 @@ def _statements(measured: Measurement) -> LabelledStatements:
             " cannot be read."
         )
     return statements
+
+
+def _splits(statements: LabelledStatements, options: JudgeOptions, seed: int) -> Splits:
+    return split_statements(statements.heads, statements.relations, statements.tails, share=options.apart, seed=seed)
 
 
 def _prompt(measured: Measurement) -> StatePrompt:
