@@ -2,6 +2,7 @@
 
 import json
 from contextlib import ExitStack
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -29,7 +30,8 @@ from kgprobe.models.spec_forms import is_api
 from kgprobe.probes.register import PROBES
 
 if TYPE_CHECKING:
-    from kgprobe.library.looks import Look
+    from kgprobe.library.judge_results import JudgeQuality, TrainedJudge
+    from kgprobe.library.judged_graph_result import JudgedGraph
 
 # Facts that are labelled, as many as in the paper.
 _LABELLED = 2000
@@ -58,18 +60,35 @@ _reader_option = cloup.option(
     " the family may do.  [default: the one that was asked]",
 )
 
+_page_option = cloup.option(
+    "--out",
+    "page",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="PAGE.html",
+    help="Write a page with plots and tables, and the script that draws them beside it.",
+)
+
 
 @judge.command(cls=OptionsFirst)
 @_labels_argument
 @_reader_option
 @given_options((None, JudgeOptions))
 @cloup.option("--name", metavar="NAME", help="The judge's folder.  [default: made from the settings]")
+@_page_option
 @explain_option
 @local_options
 @seed_option
 @json_option
 @debug_option
-def train(labels: str, model: str | None, given: dict[str, Any], name: str | None, seed: int, as_json: bool) -> None:
+def train(
+    labels: str,
+    model: str | None,
+    given: dict[str, Any],
+    name: str | None,
+    page: Path | None,
+    seed: int,
+    as_json: bool,
+) -> None:
     """Make a judge of labels: choose the layer that says most, and learn from it.
 
     Linear probes of all layers are compared, fold by fold, and at the best one with the network of the paper. How good
@@ -78,7 +97,7 @@ def train(labels: str, model: str | None, given: dict[str, Any], name: str | Non
 
     \b
     kgprobe judge train LABELS
-    kgprobe judge train LABELS --layers 12 --layers 18 --name small
+    kgprobe judge train LABELS --layers 12 --layers 18 --name small --out small.html
     """  # noqa: D301
     from kgprobe.library.judging import train_judge
     from kgprobe.library.measuring import open_measurement
@@ -99,7 +118,7 @@ def train(labels: str, model: str | None, given: dict[str, Any], name: str | Non
             on_training=counting_bar("Training judges", "steps", stack),
             **given,
         )
-    _show(result, result.as_json(), as_json)
+    _show(result, page, as_json)
 
 
 @judge.command(cls=OptionsFirst)
@@ -116,11 +135,20 @@ def train(labels: str, model: str | None, given: dict[str, Any], name: str | Non
 @cloup.option(
     "--everything", is_flag=True, help="The labels are others than the judge's own, and all of their facts count."
 )
+@_page_option
 @explain_option
 @local_options
 @json_option
 @debug_option
-def evaluate(judge_name: str, labels: str, model: str | None, words: str, everything: bool, as_json: bool) -> None:
+def evaluate(
+    judge_name: str,
+    labels: str,
+    model: str | None,
+    words: str,
+    everything: bool,
+    page: Path | None,
+    as_json: bool,
+) -> None:
     """How well a judge tells the model's answers: by answer, beside the words' probabilities, and how sure it is.
 
     Of the labels that the judge was made of, the facts set aside count.
@@ -135,7 +163,7 @@ def evaluate(judge_name: str, labels: str, model: str | None, words: str, everyt
         made, measured = open_judge(judge_name), open_measurement(labels)
         opened = open_asked(stack.enter_context(open_models({})), made.reader["name"] if model is None else model)
         result = evaluate_judge(made, measured, model=opened, words=words, everything=everything)
-    _show(result, result.as_json(), as_json)
+    _show(result, page, as_json)
 
 
 @judge.command(cls=OptionsFirst)
@@ -202,7 +230,7 @@ def run(
         told = {"folder": str(sweep.folder), "facts": swept.facts, "done": swept.done, "complete": False}
         click.echo(json.dumps(told) if as_json else f"{where} are judged. They lie in {sweep.folder}.")
     else:
-        _show(sweep.judged, sweep.judged.as_json(), as_json)
+        _show_figures(sweep.judged, as_json)
 
 
 @judge.command(cls=OptionsFirst)
@@ -234,14 +262,26 @@ def show(sweep: str, labels: str | None, raw: bool, types: int, as_json: bool) -
     """  # noqa: D301
     from kgprobe.library.judged_graphs import judged_graph
 
-    result = judged_graph(sweep, labels, raw=raw, types=types)
-    _show(result, result.as_json(), as_json)
+    _show_figures(judged_graph(sweep, labels, raw=raw, types=types), as_json)
 
 
-def _show(result: "Look", told: dict[str, Any], as_json: bool) -> None:
+def _show_figures(judged: "JudgedGraph", as_json: bool) -> None:
+    show_notes(judged)
+    if as_json:
+        click.echo(json.dumps(judged.as_json(), ensure_ascii=False))
+        return
+    show_tables(judged)
+    click.echo(judged.summary())
+
+
+def _show(result: "JudgeQuality | TrainedJudge", page: Path | None, as_json: bool) -> None:
+    written = None if page is None else result.page(page).resolve()
     show_notes(result)
     if as_json:
-        click.echo(json.dumps(told, ensure_ascii=False))
-    else:
-        show_tables(result)
-        click.echo(result.summary())
+        told = result.as_json()
+        click.echo(json.dumps(told if written is None else {**told, "page": str(written)}, ensure_ascii=False))
+        return
+    show_tables(result)
+    click.echo(result.summary())
+    if written is not None:
+        click.echo(f"Page: {written.as_uri()}")

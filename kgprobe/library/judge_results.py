@@ -11,10 +11,11 @@ from kgprobe.judge.splits import Splits
 from kgprobe.judge.training import Trained
 from kgprobe.library.looks import Look
 from kgprobe.probes.statements.metrics import JUDGEMENTS
+from kgprobe.report.judge_plots import SIDES, NamedQuality, layer_plots, quality_plots
+from kgprobe.report.study_page import write_plots_page
+from kgprobe.studies.study import HeatMap, Plot
 from kgprobe.tables import Table, flat_row
 
-# Over which statements.
-_SIDES = {"folds": "folds", "other_entities": "entities", "other_relations": "relations"}
 _MEANINGS = (
     "*folds* are statements to learn from, each judged by what did not learn from its fold; *entities* are statements"
     " of other entities, *relations* those of other relations, than any that is learned from."
@@ -93,6 +94,19 @@ class JudgeQuality(Look):
             "baseline": asdict(self.baseline),
         }
 
+    def plots(self) -> list[Plot | HeatMap]:
+        """How sure and how often right, what is told for each answer, and figures by answer, beside the words'."""
+        return quality_plots([NamedQuality(name, quality) for name, quality in self._both()])
+
+    def page(self, path: str | Path) -> Path:
+        """Write a page with plots and tables, and the script that draws them beside it; the page's path.
+
+        Raises:
+            KgprobeError: it cannot be written.
+        """
+        title = f"A judge of {self.judge.answers_of}, evaluated"
+        return _page(path, title, self, self.plots(), self.judge)
+
     def _both(self) -> list[tuple[str, Quality]]:
         return [(f"layer {self.judge.layer}, {self.judge.classifier.kind}", self.quality), (_WORDS, self.baseline)]
 
@@ -127,7 +141,7 @@ class TrainedJudge(Look):
         return [
             {"layer": one.layer, "statements": side, **flat_row(_numbers(quality))}
             for one in self.trained.layers
-            for side in _SIDES
+            for side in SIDES
             if (quality := getattr(one, side)) is not None
         ]
 
@@ -141,7 +155,7 @@ class TrainedJudge(Look):
         kinds = [
             _row({"judge": one.kind, "statements": name}, quality)
             for one in self.trained.kinds
-            for side, name in _SIDES.items()
+            for side, name in SIDES.items()
             if (quality := getattr(one, side)) is not None
         ]
         counts = ", ".join(
@@ -168,6 +182,15 @@ class TrainedJudge(Look):
         what = f"A {self.judge.classifier.kind} judge of layer {self.judge.layer} is kept in {self.folder / FILE}."
         return f"{self.aside.summary()}\n{what}" if self.aside else what
 
+    def page(self, path: str | Path) -> Path:
+        """Write a page with plots and tables, and the script that draws them beside it; the page's path.
+
+        Raises:
+            KgprobeError: it cannot be written.
+        """
+        plots = [*layer_plots(self.trained.layers, self.baseline), *(self.aside.plots() if self.aside else [])]
+        return _page(path, f"A judge of {self.judge.answers_of}", self, plots, self.judge)
+
     def as_json(self) -> dict[str, Any]:
         """Everything, with stable keys."""
         return {
@@ -180,10 +203,15 @@ class TrainedJudge(Look):
         }
 
 
+def _page(path: str | Path, title: str, look: Look, plots: Sequence[Plot | HeatMap], judge: Judge) -> Path:
+    config = {"reader": judge.reader, "options": judge.training["options"], "seed": judge.training["seed"]}
+    return write_plots_page(Path(path), title, look.summary(), plots, look.tables(), look.notes, config, alone=True)
+
+
 def _sides(judged: Any) -> dict[str, Any]:
     """Accuracies, then AUROC over each side, of what has a quality for each."""
     by_side = {
-        name: judged[side] if isinstance(judged, Mapping) else getattr(judged, side) for side, name in _SIDES.items()
+        name: judged[side] if isinstance(judged, Mapping) else getattr(judged, side) for side, name in SIDES.items()
     }
     accuracies = {name: None if one is None else f"{one.accuracy.value:.0%}" for name, one in by_side.items()}
     areas = {

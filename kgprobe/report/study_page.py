@@ -50,23 +50,31 @@ def write_plots_page(
     tables: Sequence[Table],
     notes: Sequence[str],
     config: Mapping[str, Any],
+    *,
+    alone: bool = False,
 ) -> Path:
     """Write a page of plots and tables into a folder, which is made, and give its path.
 
-    The script goes into the folder above, if it is not there yet: 5 MB, which all pages beside this one share.
-    Whatever names and notes hold shows as text.
+    The script, 5 MB, goes into the folder above, if it is not there yet, and all pages beside this one share it; that
+    of a page alone goes beside the page. Whatever names and notes hold shows as text.
+
+    Args:
+        path: of the page.
+        title, verdict, plots, tables, notes: what it shows, in this order.
+        config: what all of it depends on, as JSON has it.
+        alone: whether it is a page where a user wants one, not in a folder of its own.
 
     Raises:
         KgprobeError: it cannot be written.
     """
     make_folder(path.parent)
-    script = _shared_script(path.parent)
+    script = _shared_script(path.parent if alone else path.parent.parent)
     page = render_page(
         "study.html",
         {"shown": shown},
         title=title,
         verdict=verdict,
-        script=script,
+        script=script if alone else f"../{script}",
         plots=[(plot.title, _drawn(plot, place)) for place, plot in enumerate(plots)],
         tables=tables,
         numeric=numeric_columns,
@@ -79,10 +87,10 @@ def write_plots_page(
 
 
 def _shared_script(folder: Path) -> str:
-    """The script's name, which is its version's; it is above this folder from then on."""
+    """The script's name, which is its version's; it is in this folder from then on."""
     import plotly.offline
 
-    script = folder.parent / f"plotly-{plotly.offline.get_plotlyjs_version()}.min.js"
+    script = folder / f"plotly-{plotly.offline.get_plotlyjs_version()}.min.js"
     if not script.exists():
         # Other processes may be at it, too: each writes a file of its own, and the last one stays.
         own = script.with_name(f"{script.name}.{os.getpid()}")

@@ -28,8 +28,9 @@ def labels(home: dict[str, str], example: None) -> str:  # noqa: ARG001
             return str(kgprobe.measure(graph, model, "labels", **options).folder.name)
 
 
-def test_from_labels_to_figures(home: dict[str, str], labels: str, talker: str) -> None:
-    made = run("judge", "train", labels, "--model", talker, "--name", "mine", *QUICK, "--json", **home)
+def test_from_labels_to_figures(home: dict[str, str], labels: str, talker: str, tmp_path: Path) -> None:
+    page = str(tmp_path / "trained.html")
+    made = run("judge", "train", labels, "--model", talker, "--name", "mine", *QUICK, "--out", page, "--json", **home)
     assert made.returncode == 0, made.stderr
     told = json.loads(made.stdout)
     assert told["judge"].endswith("mine/judge.safetensors")
@@ -37,7 +38,12 @@ def test_from_labels_to_figures(home: dict[str, str], labels: str, talker: str) 
     seen = run("judge", "evaluate", "mine", labels, "--model", talker, "--json", **home)
     assert seen.returncode == 0, seen.stderr
     assert json.loads(seen.stdout) == told["aside"]
-    shown = run("judge", "evaluate", "mine", labels, "--model", talker, "--everything", **home)
+    text = Path(page).read_text(encoding="utf-8")
+    assert text.count("Plotly.newPlot") == 7
+    assert "AUROC by layer" in text
+    evaluated = ("--everything", "--out", str(tmp_path / "evaluated.html"))
+    shown = run("judge", "evaluate", "mine", labels, "--model", talker, *evaluated, **home)
+    assert (tmp_path / "evaluated.html").as_uri() in shown.stdout
     assert "Answers told right" in shown.stdout
     assert "that no judge has seen" in " ".join(shown.stdout.split())
 
