@@ -2,7 +2,7 @@
 
 import hashlib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -12,22 +12,11 @@ import numpy as np
 from kgprobe.errors import KgprobeError
 from kgprobe.files import replacing
 from kgprobe.judge.classifiers import KINDS, Classifier
+from kgprobe.judge.prompts import StatePrompt
 
 FILE = "judge.safetensors"
 _KEY = "kgprobe"
 _FORMAT = 1
-
-
-@dataclass(frozen=True, slots=True)
-class StatePrompt:
-    """What stands around a statement when its hidden state is read: behind its last token.
-
-    Attributes:
-        before, after: texts; a statement is put between them as it is.
-    """
-
-    before: str
-    after: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +79,7 @@ def save_judge(judge: Judge, folder: Path) -> Path:
         "format": _FORMAT,
         "kind": judge.classifier.kind,
         "layer": judge.layer,
-        "prompt": {"before": judge.prompt.before, "after": judge.prompt.after},
+        "prompt": asdict(judge.prompt),
         "reader": judge.reader,
         "labels": judge.labels,
         "training": judge.training,

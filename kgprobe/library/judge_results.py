@@ -205,7 +205,8 @@ class TrainedJudge(Look):
 
 def _page(path: str | Path, title: str, look: Look, plots: Sequence[Plot | HeatMap], judge: Judge) -> Path:
     config = {"reader": judge.reader, "options": judge.training["options"], "seed": judge.training["seed"]}
-    return write_plots_page(Path(path), title, look.summary(), plots, look.tables(), look.notes, config, alone=True)
+    verdict = " ".join(look.summary().splitlines())
+    return write_plots_page(Path(path), title, verdict, plots, look.tables(), look.notes, config, alone=True)
 
 
 def _sides(judged: Any) -> dict[str, Any]:

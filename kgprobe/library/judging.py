@@ -12,8 +12,9 @@ from kgprobe.asking.identity import digest_of, versions
 from kgprobe.errors import ArgumentError, KgprobeError
 from kgprobe.files import home, make_folder
 from kgprobe.judge import JudgeOptions, NetworkOptions
-from kgprobe.judge.files import FILE, Judge, StatePrompt, load_judge, save_judge
+from kgprobe.judge.files import FILE, Judge, load_judge, save_judge
 from kgprobe.judge.labelled import LabelledStatements, labelled_statements, set_aside
+from kgprobe.judge.prompts import StatePrompt, prompt_for, words_told
 from kgprobe.judge.quality import Quality, quality_of
 from kgprobe.judge.splits import Splits, split_statements
 from kgprobe.judge.training import choose_folds
@@ -25,8 +26,6 @@ from kgprobe.models.model import Model, Models
 from kgprobe.models.spec_forms import short_name
 from kgprobe.models.states.layers import layer_count
 from kgprobe.options import make_options
-from kgprobe.probes.confidence import normalized
-from kgprobe.probes.labels import STATEMENT
 from kgprobe.probes.statements.metrics import JUDGEMENTS
 
 if TYPE_CHECKING:
@@ -99,7 +98,7 @@ def train_judge(
     if name is not None:
         check_name(home() / "judges" / name, {"reader": {key: described[key] for key in ("weights", "dtype")}})
     layers = chosen.layers or tuple(range(1, layer_count(scorer.model) + 1))
-    prompt = _prompt(measured)
+    prompt = prompt_for(measured.config["described"], scorer)
     states, kept = _states(scorer, prompt, learned, layers, on_states)
     learned = learned.part(kept)
     splits = _splits(learned, chosen, seed)
@@ -202,11 +201,6 @@ def _splits(statements: LabelledStatements, options: JudgeOptions, seed: int) ->
     return split_statements(statements.heads, statements.relations, statements.tails, share=options.apart, seed=seed)
 
 
-def _prompt(measured: Measurement) -> StatePrompt:
-    before, after = str(measured.config["described"]["instruction"]).split(STATEMENT)
-    return StatePrompt(before, after)
-
-
 def _states(
     scorer: "Scorer",
     prompt: StatePrompt,
@@ -223,7 +217,7 @@ def _states(
         on_progress(done, len(statements.texts))
 
     texts = [f"{text}{prompt.after}" for text in statements.texts]
-    read = scorer.states(layers).read(texts, beginning=prompt.before, progress=progress)
+    read = scorer.states(layers).read(texts, beginning=prompt.before, chat=prompt.chat, progress=progress)
     kept = np.array([place for place in range(len(texts)) if place not in read.reasons], dtype=np.int64)
     return (read.values if len(kept) == len(texts) else read.values[kept]), kept
 
@@ -232,7 +226,7 @@ def _baseline(
     scorer: "Scorer", prompt: StatePrompt, statements: LabelledStatements, splits: Splits, words: Sequence[str]
 ) -> dict[str, Quality | None]:
     """What the probabilities of the answers' words at the last token tell, for each side of the statements."""
-    told = _words_told(scorer, prompt, statements.texts, words)
+    told = words_told(scorer, prompt, statements.texts, words)
     places = {
         "folds": splits.train,
         "other_entities": splits.other_entities,
@@ -250,16 +244,6 @@ def _answer_words(words: str) -> list[str]:
     return answers
 
 
-def _words_told(
-    scorer: "Scorer", prompt: StatePrompt, texts: Sequence[str], words: Sequence[str]
-) -> "np.ndarray[Any, np.dtype[np.float64]]":
-    """The probabilities of the answers' words, normalised among them, shape (statements, 3)."""
-    prompts = [f"{prompt.before}{text}{prompt.after}" for text in texts]
-    scored = scorer.score(prompts, [words] * len(prompts), beginnings=[prompt.before.rstrip()] * len(prompts))
-    # A text that is just too long for its answer tells nothing.
-    return np.stack([normalized(np.nan_to_num(one.values, nan=0.0)) for one in scored])
-
-
 def _quality(judge: Judge, scorer: "Scorer", statements: LabelledStatements, words: Sequence[str]) -> JudgeQuality:
     states, kept = _states(scorer, judge.prompt, statements, [judge.layer])
     statements = statements.part(kept)
@@ -267,6 +251,6 @@ def _quality(judge: Judge, scorer: "Scorer", statements: LabelledStatements, wor
     return JudgeQuality(
         judge=judge,
         quality=quality_of(statements.answers, told),
-        baseline=quality_of(statements.answers, _words_told(scorer, judge.prompt, statements.texts, words)),
+        baseline=quality_of(statements.answers, words_told(scorer, judge.prompt, statements.texts, words)),
         facts=len(set(statements.facts)),
     )

@@ -95,11 +95,11 @@ def _confusion(judged: NamedQuality) -> HeatMap:
         if sum(counts)
     }
     return HeatMap(
-        f"What is told for each answer: {judged.name}",
+        f"What is told, as shares of each answer's statements: {judged.name}",
         list(rows),
         [f"told {name}" for name in JUDGEMENTS],
         list(rows.values()),
-        "share of the answer's statements",
+        "share",
     )
 
 

@@ -7,7 +7,8 @@ from safetensors.numpy import save_file
 from kgprobe.errors import KgprobeError
 from kgprobe.judge import NetworkOptions
 from kgprobe.judge.classifiers import KINDS, fit_linear_probe, fit_network
-from kgprobe.judge.files import FILE, Judge, StatePrompt, load_judge, save_judge
+from kgprobe.judge.files import FILE, Judge, load_judge, save_judge
+from kgprobe.judge.prompts import StatePrompt
 
 READER = {"name": "hf:tiny", "weights": "abc", "dtype": "float32"}
 
@@ -21,7 +22,7 @@ def judge(kind: str = "linear") -> Judge:
         else fit_network(states, answers, NetworkOptions(units=4, epochs=1), seed=0)
     )
     labels = {"described": {"model": "hf:large"}, "seed": 3}
-    return Judge(classifier, 7, StatePrompt("Is it? ", "\nAnswer:"), READER, labels, {"accuracy": 0.5})
+    return Judge(classifier, 7, StatePrompt("Is it? ", "\nAnswer:", chat=True), READER, labels, {"accuracy": 0.5})
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -18,6 +18,7 @@ import numpy as np
 import torch
 
 from kgprobe.errors import KgprobeError
+from kgprobe.models.generating.chat import CHAT, chat_text, chat_tokens
 from kgprobe.models.generating.decoding import context_tokens, left_padded, no_room, own_settings, prompts_at_once
 from kgprobe.models.generating.generator import Answer, Request, Unanswered
 from kgprobe.models.scoring.batching import compute_in_batches
@@ -57,7 +58,7 @@ class LocalGenerator:
 
     def describe(self) -> dict[str, object]:
         """The scorer's description, and how answers are made."""
-        kind = "chat template" if self._chats else "text to go on with, to the end of its line"
+        kind = CHAT if self._chats else "text to go on with, to the end of its line"
         return self._scorer.describe() | {"prompt": kind, "top_p": TOP_P, "end_tokens": self._ends}
 
     @torch.inference_mode()
@@ -176,7 +177,8 @@ class LocalGenerator:
         (prompt,) = self._scorer.tokenize([request.prompt], [[]])
         if prompt.reason is not None:
             return Unanswered(prompt.reason)
-        tokens = _chat_tokens(self._scorer, [("user", request.prompt)], answering=True)
+        tokenizer = self._scorer.tokenizer
+        (tokens,) = chat_tokens(tokenizer, [chat_text(tokenizer, [("user", request.prompt)])])
         return no_room(self._scorer, request.prompt, len(tokens), request.max_tokens) or tokens
 
 
@@ -269,7 +271,8 @@ def _turn_end(scorer: Scorer) -> int | None:
     if not scorer.tokenizer.chat_template:
         return None
     try:
-        tokens = _chat_tokens(scorer, [("user", "How?"), ("assistant", _TRIAL)], answering=False)
+        text = chat_text(scorer.tokenizer, [("user", "How?"), ("assistant", _TRIAL)], answering=False)
+        (tokens,) = chat_tokens(scorer.tokenizer, [text])
     # A template may refuse whatever its author did not think of, in whatever way.
     except Exception:
         return None
@@ -284,20 +287,6 @@ def _turn_end(scorer: Scorer) -> int | None:
         return None
     behind = [token for token in tokens[place:] if token in special]
     return behind[0] if behind else None
-
-
-def _chat_tokens(scorer: Scorer, messages: Sequence[tuple[str, str]], *, answering: bool) -> list[int]:
-    tokenizer = scorer.tokenizer
-    text = tokenizer.apply_chat_template(
-        [{"role": role, "content": content} for role, content in messages],
-        tokenize=False,
-        add_generation_prompt=answering,
-        # Models that think first, and let one say so, are asked not to: answers are short.
-        enable_thinking=False,
-    )
-    # The template writes its special tokens as text, and here they are what they look like.
-    tokens: list[int] = tokenizer(text, add_special_tokens=False, split_special_tokens=False)["input_ids"]
-    return tokens
 
 
 def _tell(progress: Callable[[int], None] | None, count: int) -> None:

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from kgprobe.errors import ArgumentError, KgprobeError
 from kgprobe.models.eval_mode import in_eval_mode
+from kgprobe.models.generating.chat import chat_tokens
 from kgprobe.models.scoring.batching import BatchLimits, compute_if_it_fits
 from kgprobe.models.scoring.forward import PLACES_A_TOKEN, Prefix, Way, extend, length_of, packed_states, run_way
 from kgprobe.models.scoring.plan import batches
@@ -94,7 +95,12 @@ class StateReader:
         self._max_tokens = max_tokens
 
     def read(
-        self, texts: Sequence[str], *, beginning: str = "", progress: Callable[[int], None] | None = None
+        self,
+        texts: Sequence[str],
+        *,
+        beginning: str = "",
+        chat: bool = False,
+        progress: Callable[[int], None] | None = None,
     ) -> States:
         """The states of the texts' last tokens.
 
@@ -104,6 +110,8 @@ class StateReader:
         Args:
             texts: any texts.
             beginning: what all of them are put behind, such as an instruction; computed once for this and later calls.
+            chat: whether beginning and texts are what a chat template wrote: special tokens in them are what they look
+                like, and the tokenizer's own are not put in front once more.
             progress: called now and then with the number of texts done since the last call.
 
         Raises:
@@ -114,11 +122,12 @@ class StateReader:
         reasons: dict[int, str] = {}
         for first in range(0, len(texts), _TEXTS):
             part = texts[first : first + _TEXTS]
-            tokens, wrong = self._tokenized(part, beginning)
+            tokens, wrong = self._tokenized(part, beginning, chat)
             reasons.update((first + place, reason) for place, reason in wrong.items())
             takable = np.array([place for place in range(len(part)) if place not in wrong], dtype=np.int64)
             if len(takable):
-                values[first + takable] = self._read([tokens[place] for place in takable], beginning)
+                (alone,) = self._ids([beginning], chat)
+                values[first + takable] = self._read([tokens[place] for place in takable], alone)
             if progress is not None:
                 progress(len(part))
         broken = np.flatnonzero(np.isnan(values).any(axis=(1, 2)))
@@ -126,11 +135,17 @@ class StateReader:
             raise KgprobeError("The model's hidden states are not numbers; its weights are broken.")
         return States(values, reasons)
 
-    def _tokenized(self, texts: Sequence[str], beginning: str) -> tuple[list[tuple[int, ...]], dict[int, str]]:
+    def _ids(self, texts: Sequence[str], chat: bool) -> list[tuple[int, ...]]:
+        if chat:
+            return [tuple(ids) for ids in chat_tokens(self._tokenizer, texts)]
+        return [(*self._leading, *ids) for ids in encode(self._tokenizer, texts)]
+
+    def _tokenized(
+        self, texts: Sequence[str], beginning: str, chat: bool
+    ) -> tuple[list[tuple[int, ...]], dict[int, str]]:
         whole = [beginning + text for text in texts]
         reasons = {place: no_unicode(texts[place]) for place in not_unicode(whole)}
-        encoded = encode(self._tokenizer, ["" if place in reasons else text for place, text in enumerate(whole)])
-        tokens = [(*self._leading, *ids) for ids in encoded]
+        tokens = self._ids(["" if place in reasons else text for place, text in enumerate(whole)], chat)
         for place, ids in enumerate(tokens):
             if place in reasons:
                 continue
@@ -143,7 +158,7 @@ class StateReader:
         return tokens, reasons
 
     @torch.inference_mode()
-    def _read(self, tokens: Sequence[Sequence[int]], beginning: str) -> Floats:
+    def _read(self, tokens: Sequence[tuple[int, ...]], beginning: tuple[int, ...]) -> Floats:
         with in_eval_mode(self._model):
             if self._way in ("rows", "plain"):
                 return self._read_apart(tokens, None)
@@ -152,14 +167,12 @@ class StateReader:
                 return self._read_apart(tokens, prefix)
             return self._read_packed(tokens, prefix)
 
-    def _prefix(self, tokens: Sequence[Sequence[int]], beginning: str) -> Prefix | None:
+    def _prefix(self, tokens: Sequence[tuple[int, ...]], beginning: tuple[int, ...]) -> Prefix | None:
         """The keys and values of what all texts begin with; of every text, the last token is left."""
-        (own,) = encode(self._tokenizer, [beginning])
-        alone = (*self._leading, *own)
-        length = min(min(common_prefix(alone, ids), len(ids) - 1) for ids in tokens)
+        length = min(min(common_prefix(beginning, ids), len(ids) - 1) for ids in tokens)
         if length < _SHORTEST:
             return None
-        first = np.array(alone[:length], dtype=np.int64)
+        first = np.array(beginning[:length], dtype=np.int64)
         return self._prefixes.get(first, partial(self._extended, first))
 
     def _extended(self, tokens: Integers) -> Prefix:
