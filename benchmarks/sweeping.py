@@ -29,7 +29,8 @@ from kgprobe.graph.client import Graph
 from kgprobe.graph.ingest import load
 from kgprobe.graph.state import graph_state
 from kgprobe.judge.classifiers import LinearProbe
-from kgprobe.judge.files import Judge, StatePrompt, save_judge
+from kgprobe.judge.files import Judge, save_judge
+from kgprobe.judge.prompts import StatePrompt
 from kgprobe.servers.opening import open_graph
 
 if TYPE_CHECKING:

@@ -1,6 +1,6 @@
-"""Behind which prompt a statement's hidden state is read: where it can be, the very one that its model was asked with."""
+"""Behind which prompt a statement's hidden state is read: where it can be, the one that its model was asked with."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +15,7 @@ from kgprobe.probes.labels import STATEMENT
 
 if TYPE_CHECKING:
     from kgprobe.models.scoring.scorer import Scorer
+    from kgprobe.models.states.reader import StateReader, States
 
 Doubles = NDArray[np.float64]
 
@@ -63,6 +64,17 @@ def prompt_for(described: Mapping[str, Any], scorer: "Scorer") -> StatePrompt:
         )
     before, after = parts
     return StatePrompt(before, after, chat=True)
+
+
+def read_statements(
+    reader: "StateReader",
+    prompt: StatePrompt,
+    statements: Sequence[str],
+    progress: Callable[[int], None] | None = None,
+) -> "States":
+    """The hidden states behind statements, each with the prompt around it; as of ``reader.read``."""
+    texts = [f"{statement}{prompt.after}" for statement in statements]
+    return reader.read(texts, beginning=prompt.before, chat=prompt.chat, progress=progress)
 
 
 def words_told(scorer: "Scorer", prompt: StatePrompt, statements: Sequence[str], words: Sequence[str]) -> Doubles:

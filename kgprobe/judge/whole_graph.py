@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from kgprobe.judge.files import Judge
 from kgprobe.judge.judged_facts import SCHEMA, SweepSettings
+from kgprobe.judge.prompts import read_statements
 from kgprobe.probes.statements.metrics import JUDGEMENTS, NONE, Judgements, metrics_of
 from kgprobe.probes.statements.words import StatementWords
 from kgprobe.progress import share_counter
@@ -160,12 +161,9 @@ class GraphJudge:
         reasons: dict[int, str] = {}
         order = sorted(range(len(texts)), key=texts.__getitem__)
         progress = share_counter(len(texts))
-        prompt = self._judge.prompt
         for first in range(0, len(order), _STATEMENTS):
             part = order[first : first + _STATEMENTS]
-            read = self._states.read(
-                [f"{texts[place]}{prompt.after}" for place in part], beginning=prompt.before, progress=progress
-            )
+            read = read_statements(self._states, self._judge.prompt, [texts[place] for place in part], progress)
             kept = [number for number in range(len(part)) if number not in read.reasons]
             told[[part[number] for number in kept]] = self._judge.classifier.probabilities(read.values[kept, 0])
             reasons.update((part[number], reason) for number, reason in read.reasons.items())

@@ -14,7 +14,7 @@ from kgprobe.files import home, make_folder
 from kgprobe.judge import JudgeOptions, NetworkOptions
 from kgprobe.judge.files import FILE, Judge, load_judge, save_judge
 from kgprobe.judge.labelled import LabelledStatements, labelled_statements, set_aside
-from kgprobe.judge.prompts import StatePrompt, prompt_for, words_told
+from kgprobe.judge.prompts import StatePrompt, prompt_for, read_statements, words_told
 from kgprobe.judge.quality import Quality, quality_of
 from kgprobe.judge.splits import Splits, split_statements
 from kgprobe.judge.training import choose_folds
@@ -216,10 +216,10 @@ def _states(
         done += more
         on_progress(done, len(statements.texts))
 
-    texts = [f"{text}{prompt.after}" for text in statements.texts]
-    read = scorer.states(layers).read(texts, beginning=prompt.before, chat=prompt.chat, progress=progress)
-    kept = np.array([place for place in range(len(texts)) if place not in read.reasons], dtype=np.int64)
-    return (read.values if len(kept) == len(texts) else read.values[kept]), kept
+    read = read_statements(scorer.states(layers), prompt, statements.texts, progress)
+    count = len(statements.texts)
+    kept = np.array([place for place in range(count) if place not in read.reasons], dtype=np.int64)
+    return (read.values if len(kept) == count else read.values[kept]), kept
 
 
 def _baseline(

@@ -14,7 +14,8 @@ import kgprobe
 from benchmarks.sweeping import random_judge
 from kgprobe.asking import sweep as sweeping
 from kgprobe.graph.client import Graph
-from kgprobe.judge.files import Judge, StatePrompt, save_judge
+from kgprobe.judge.files import Judge, save_judge
+from kgprobe.judge.prompts import StatePrompt
 from kgprobe.models.model import Models
 from kgprobe.records import Entity, Fact, Relation
 from kgprobe.servers.opening import open_graph
