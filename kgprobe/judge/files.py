@@ -16,7 +16,7 @@ from kgprobe.judge.prompts import StatePrompt
 
 FILE = "judge.safetensors"
 _KEY = "kgprobe"
-_FORMAT = 1
+_FORMAT = 2
 
 
 @dataclass(frozen=True, slots=True)
