@@ -10,8 +10,8 @@ from kgprobe.judge.whole_graph import GraphJudge
 from kgprobe.models.local_options import LocalOptions
 from kgprobe.models.model import Models
 from kgprobe.probes.statements.words import StatementWords
-from kgprobe.sampling.columns import columns_of
-from kgprobe.sampling.said import said_of
+from kgprobe.sampling.columns.graph_columns import columns_of
+from kgprobe.sampling.columns.said import said_of
 
 if TYPE_CHECKING:
     from kgprobe.models.scoring.scorer import Scorer

@@ -17,11 +17,11 @@ from kgprobe.judge.prompts import read_statements
 from kgprobe.probes.statements.metrics import JUDGEMENTS, NONE, Judgements, metrics_of
 from kgprobe.probes.statements.words import StatementWords
 from kgprobe.progress import share_counter
-from kgprobe.sampling.column_negatives import ColumnNegatives, Negatives
-from kgprobe.sampling.columns import GraphColumns, Int64s
+from kgprobe.sampling.columns.graph_columns import GraphColumns, Int64s
+from kgprobe.sampling.columns.negatives import ColumnNegatives, Negatives
+from kgprobe.sampling.columns.said import Said, mixed
+from kgprobe.sampling.columns.unions import below
 from kgprobe.sampling.false_facts import ENDS
-from kgprobe.sampling.list_draws import below
-from kgprobe.sampling.said import Said, mixed
 from kgprobe.sampling.seeded_order import seeded_number
 from kgprobe.verbalize.sentences import fill
 

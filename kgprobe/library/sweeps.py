@@ -34,8 +34,8 @@ from kgprobe.models.model import Model, Models
 from kgprobe.models.spec_forms import short_name
 from kgprobe.options import make_options
 from kgprobe.probes.statements.words import StatementWords, asked_relations
-from kgprobe.sampling.columns import GraphColumns, columns_of, kept_columns
-from kgprobe.sampling.said import kept_said
+from kgprobe.sampling.columns.graph_columns import GraphColumns, columns_of, kept_columns
+from kgprobe.sampling.columns.said import kept_said
 
 
 @dataclass(frozen=True, slots=True)

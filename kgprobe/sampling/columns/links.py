@@ -1,6 +1,6 @@
 """Which relations link entities of a kind with entities of another, by all facts of a graph.
 
-What :mod:`.linked_relations` learns from a sample, out of columns.
+What :mod:`kgprobe.sampling.linked_relations` learns from a sample, out of columns.
 """
 
 from functools import cached_property
@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kgprobe.sampling.columns import GraphColumns, Int32s, Int64s
+from kgprobe.sampling.columns.graph_columns import GraphColumns, Int32s, Int64s
 from kgprobe.sampling.lists import Lists, lists_of
 
 # Facts that are gone through at a time.

@@ -10,11 +10,11 @@ from scipy import stats
 from kgprobe.graph.client import Graph
 from kgprobe.graph.ingest import load
 from kgprobe.records import Entity, Fact
-from kgprobe.sampling import list_draws
-from kgprobe.sampling.column_negatives import ColumnNegatives, Negatives
-from kgprobe.sampling.columns import GraphColumns, open_columns
+from kgprobe.sampling.columns import unions
+from kgprobe.sampling.columns.graph_columns import GraphColumns, open_columns
+from kgprobe.sampling.columns.negatives import ColumnNegatives, Negatives
+from kgprobe.sampling.columns.said import open_said
 from kgprobe.sampling.false_facts import ENDS
-from kgprobe.sampling.said import open_said
 from kgprobe.sampling.seeded_order import seeded_number
 from tests.sampling.naive_negatives import RELATIONS, Naive, Triple, graph_of
 from tests.written_source import WrittenSource
@@ -51,7 +51,7 @@ def drawn(
 def test_all_negatives_are_found_and_nothing_else(
     graph: Graph, monkeypatch: pytest.MonkeyPatch, draws: int, seed: int, any_type: bool
 ) -> None:
-    monkeypatch.setattr(list_draws, "DRAWS", draws)
+    monkeypatch.setattr(unions, "DRAWS", draws)
     people, facts = graph_of(seed)
     load(graph, WrittenSource(people, facts))
     naive = Naive(people, facts, 10**9)

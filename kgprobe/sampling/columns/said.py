@@ -1,7 +1,7 @@
 """Whether a graph says a statement, at any time, for millions of statements: by keys that are looked up.
 
-As :mod:`.false_facts` asks it: of a subject, of what it is a fact of by the same relation, of another object that
-shares a name with the statement's, or of another subject that shares a name with its subject.
+As :mod:`kgprobe.sampling.false_facts` asks it: of a subject, of what it is a fact of by the same relation, of another
+object that shares a name with the statement's, or of another subject that shares a name with its subject.
 """
 
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kgprobe.graph.client import Graph
-from kgprobe.sampling.columns import FORMAT, GraphColumns, UInt64s, open_columns
+from kgprobe.sampling.columns.graph_columns import FORMAT, GraphColumns, UInt64s, open_columns
 from kgprobe.sampling.lists import Lists, mapped_array
 from kgprobe.sampling.shelf import kept_for
 
@@ -67,7 +67,7 @@ class Said:
 
 
 def kept_said(graph: Graph) -> Path:
-    """The folder of what the graph says as it is now, made beside its columns; see :func:`.columns.open_columns`."""
+    """The folder of what the graph says as it is now, made beside its columns; as :func:`.open_columns` does."""
     title = "Reading what the graph says"
     return kept_for(
         graph, "columns", "said", FORMAT, title, lambda folder, _: said_in(open_columns(graph)).save(folder)

@@ -1,7 +1,7 @@
 """Random members of unions of lists, each as probable as any other, for many facts at once.
 
 Members are drawn by numbers that follow from the fact alone, and tested; what few draws do not find is looked for among
-all members, in random order. :mod:`.pool_draws` does the same with pools that lie in the graph.
+all members, in random order. :mod:`kgprobe.sampling.pool_draws` does the same with pools that lie in the graph.
 """
 
 from collections.abc import Callable
@@ -10,9 +10,9 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from kgprobe.sampling.columns import Int32s, Int64s, UInt64s
+from kgprobe.sampling.columns.graph_columns import Int32s, Int64s, UInt64s
+from kgprobe.sampling.columns.said import mixed
 from kgprobe.sampling.lists import Lists
-from kgprobe.sampling.said import mixed
 
 Bools = NDArray[np.bool_]
 

@@ -1,9 +1,9 @@
-"""Negatives of many facts at once, out of columns: what :class:`.false_facts.FalseFacts` draws from the graph itself.
+"""Negatives of many facts at once, out of columns.
 
-The same definition (docs/methods.md, 4), drawn by numbers that follow from the seed and a fact's id: neither what
-stands beside a fact nor the engine has a say. Two things differ, since columns make them cheap: namesakes of the
-subject are looked for at any object, however many facts it has, and the relations that the graph has between two kinds
-are those of all their members, not of a sample.
+The same definition (docs/methods.md, 4) as :mod:`kgprobe.sampling.false_facts` has in the graph itself, drawn by
+numbers that follow from the seed and a fact's id: neither what stands beside a fact nor the engine has a say. Two
+things differ, since columns make them cheap: namesakes of the subject are looked for at any object, however many facts
+it has, and the relations that the graph has between two kinds are those of all their members, not of a sample.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -14,12 +14,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kgprobe.sampling.columns import GraphColumns, Int32s, Int64s, UInt64s, members_by
+from kgprobe.sampling.columns.graph_columns import GraphColumns, Int32s, Int64s, UInt64s, members_by
+from kgprobe.sampling.columns.links import LinkedColumns
+from kgprobe.sampling.columns.said import Said, mixed
+from kgprobe.sampling.columns.unions import Bools, Unions, below, draw_members
 from kgprobe.sampling.false_facts import ENDS, OBJECT, RELATION
-from kgprobe.sampling.linked_columns import LinkedColumns
-from kgprobe.sampling.list_draws import Bools, Unions, below, draw_members
 from kgprobe.sampling.lists import Lists, lists_of_rows
-from kgprobe.sampling.said import Said, mixed
 
 # Sets the drawing of a place apart from those of what stands in it.
 _PLACE = 4
@@ -59,7 +59,7 @@ class ColumnNegatives:
             words: what says each relation; those that share words say the same.
             relations: ids of those that may stand in a relation's place.
             replace: one of ``REPLACED``.
-            any_type: as of :class:`.false_facts.FalseFacts`.
+            any_type: as of :class:`kgprobe.sampling.false_facts.FalseFacts`.
         """
         self._columns, self._said = columns, said
         self._places = ENDS if replace == "any" else (replace,)
@@ -75,7 +75,7 @@ class ColumnNegatives:
 
         Args:
             facts: their places in the columns, shape (facts,).
-            bases: a random number for each, see :func:`.seeded_order.seeded_number`.
+            bases: a random number for each, see :func:`kgprobe.sampling.seeded_order.seeded_number`.
             count: how many are wanted.
 
         Cost: some passes over the facts, and for each candidate as many look-ups as both ends have names. Those of a
