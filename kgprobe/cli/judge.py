@@ -209,7 +209,6 @@ def run(
     made = open_judge(judge_name)
     with open_models({}) as models, open_graph(graph, ask_password=ask_password) as opened_graph:
         opened = open_asked(models, made.reader["name"] if model is None else model)
-        opened.scorer()
         with sweeping(f"Judging with {judge_name}") as watch:
             sweep = judge_graph(
                 opened_graph,

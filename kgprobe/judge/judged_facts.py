@@ -133,6 +133,8 @@ def read_sweep(folder: Path) -> SweepConfig:
     """
     try:
         return msgspec.json.decode((folder / CONFIG).read_bytes(), type=SweepConfig)
+    except FileNotFoundError as error:
+        raise KgprobeError(f"There is no judged graph in {folder}; `kgprobe judge run` makes one.") from error
     except (OSError, msgspec.DecodeError) as error:
         raise KgprobeError(f"{folder} holds no judged graph: {error}.") from error
 

@@ -1,5 +1,6 @@
 """``kgprobe.judged_graph``: the figures of a whole graph that a judge has judged, corrected by labels."""
 
+import math
 from pathlib import Path
 
 from kgprobe.analysis.label_correction import LabelledMetrics, correct_by_labels, labelled_metrics
@@ -48,8 +49,8 @@ def judged_graph(
     config = read_sweep(folder)
     missing = missing_shards(folder, range(config.shards))
     own = home() / "probes" / config.judge.labels
-    measured = _labels(config, labels, own) if not raw else None
-    notes = []
+    notes: list[str] = []
+    measured, why = (None, "`raw` leaves the correction out") if raw else _labels_or_why(config, labels, own)
     facts: list[LabelledMetrics] = []
     if missing:
         notes.append(
@@ -57,11 +58,9 @@ def judged_graph(
             " graph, and nothing can be estimated."
         )
     elif measured is None:
-        why = "`raw` leaves the correction out" if raw else f"the judge's labels, {own}, are not there"
-        notes.append(f"{_UNCORRECTED}: {why}.")
+        notes.append(f"{_UNCORRECTED}: {why}")
     else:
         facts = labelled_metrics(measured.outcomes)
-        _refuse_incomplete(config, measured, len(facts))
     present = sorted(set(range(config.shards)) - set(missing))
     told = whole_graph(stream_judged_facts(folder, present, COLUMNS), [one.fact for one in facts])
     if not missing and told.facts != config.facts:
@@ -87,10 +86,30 @@ def judged_graph(
     )
 
 
-def _labels(config: SweepConfig, labels: Measurement | str | Path | None, own: Path) -> Measurement | None:
-    if labels is None and not (own / CONFIG).exists():
-        return None
-    measured = labels if isinstance(labels, Measurement) else open_measurement(own if labels is None else labels)
+def _labels_or_why(
+    config: SweepConfig, labels: Measurement | str | Path | None, own: Path
+) -> tuple[Measurement | None, str]:
+    """Labels that correct the figures, or why there are none.
+
+    Raises:
+        ArgumentError: labels that were named cannot.
+    """
+    if labels is not None:
+        measured = labels if isinstance(labels, Measurement) else open_measurement(labels)
+        _refuse(config, measured)
+        return measured, ""
+    if not (own / CONFIG).exists():
+        return None, f"the judge's labels, {own}, are not there."
+    measured = open_measurement(own)
+    try:
+        _refuse(config, measured)
+    except ArgumentError as error:
+        return None, f"the judge's {error}"
+    return measured, ""
+
+
+def _refuse(config: SweepConfig, measured: Measurement) -> None:
+    """See that labels are a sample of what was judged."""
     name = measured.folder.name
     if measured.kind.name != "labels":
         raise ArgumentError("labels", f"is a measurement of {measured.kind.name}; one of the probe labels is expected.")
@@ -104,11 +123,18 @@ def _labels(config: SweepConfig, labels: Measurement | str | Path | None, own: P
     compared = {
         "the answers of": (measured.model, config.judge.answers_of),
         "the graph": (measured.config["graph"], config.graph),
-        "the relations": (sorted(measured.config["relations"]), sorted(config.settings.relations)),
         "the date": (measured.config["as_of"], config.settings.as_of),
         "negatives with another": (options["replace"], config.settings.replace),
         "any type": (options["any_type"], config.settings.any_type),
     }
+    # Of a uniform sample, what is of some relations is a uniform sample of these.
+    missing = sorted(set(config.settings.relations) - set(measured.config["relations"]))
+    if missing:
+        raise ArgumentError(
+            "labels",
+            f"of {name} are of other relations: none is of {_short(missing)}, of which facts were judged. They are no"
+            " sample of what was judged: choose others, or `raw`.",
+        )
     for what, (theirs, ours) in compared.items():
         if theirs != ours:
             raise ArgumentError(
@@ -116,7 +142,7 @@ def _labels(config: SweepConfig, labels: Measurement | str | Path | None, own: P
                 f"of {name} have {what} {_short(theirs)}; the judged graph has {_short(ours)}. They are no"
                 " sample of what was judged: choose others, or `raw`.",
             )
-    return measured
+    _refuse_incomplete(config, measured)
 
 
 def _short(value: object) -> str:
@@ -124,15 +150,19 @@ def _short(value: object) -> str:
     return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
 
 
-def _refuse_incomplete(config: SweepConfig, measured: Measurement, asked: int) -> None:
+def _refuse_incomplete(config: SweepConfig, measured: Measurement) -> None:
     """Facts are asked in the graph's order, so that the first of a sample are no sample."""
-    limit = measured.config["facts"]["limit"]
-    expected = config.facts if limit is None else min(limit, config.facts)
+    limit, asked = measured.config["facts"]["limit"], len(measured.outcomes)
+    same = set(measured.config["relations"]) == set(config.settings.relations)
+    # Of more relations than were judged, there are more facts than were judged; nobody here knows how many.
+    expected = min(math.inf if limit is None else limit, config.facts if same else math.inf)
     if asked < expected:
+        of = "" if expected == math.inf else f" of {expected:,}"
         raise ArgumentError(
             "labels",
-            f"are not complete: {asked:,} of {expected:,} facts of {measured.folder.name} were asked, and those are no"
-            " random sample of the graph. Go on with it first, or leave the correction out (`raw`).",
+            f"are not complete, as far as can be seen: {asked:,}{of} facts of {measured.folder.name} were asked, and"
+            " the first ones are no random sample of the graph. Go on with it first, or leave the correction out"
+            " (`raw`).",
         )
 
 

@@ -104,7 +104,8 @@ def test_types_are_shown_as_far_as_is_asked_for() -> None:
     ("config", "message"),
     [
         ({"graph": "another"}, "have the graph another"),
-        ({"relations": ["r0", "r1"]}, "have the relations"),
+        ({"relations": ["r1"]}, "of other relations"),
+        ({"relations": ["r0", "r1"], "facts": {"limit": None}}, "not complete"),
         ({"as_of": 20240101}, "have the date 20240101"),
         ({"options": {"replace": "subject", "any_type": False}}, "negatives with another subject"),
         ({"options": {"replace": "object", "any_type": True}}, "any type True"),
@@ -121,8 +122,23 @@ def test_labels_of_something_else_are_refused(own: Path, config: dict[str, Any],
     assert kgprobe.judged_graph("everything", raw=True).correction is None
 
 
+def test_labels_of_more_relations_are_a_sample_of_those_that_were_judged(own: Path) -> None:
+    write_labels(own / "probes" / "wide", [said(f"f{n}", 0, [1]) for n in range(1, 101, 2)], relations=["r0", "r1"])
+    assert kgprobe.judged_graph("everything", "wide").correction.used == 50
+
+
+def test_where_the_judges_own_labels_do_not_fit_it_is_said(own: Path) -> None:
+    config = own / "probes" / "labelled" / "config.json"
+    config.write_text(config.read_text().replace("20250101", "20240101"))
+    result = kgprobe.judged_graph("everything")
+    assert result.correction is None
+    assert "have the date 20240101" in result.notes[0]
+    with pytest.raises(ArgumentError, match="have the date 20240101"):
+        kgprobe.judged_graph("everything", "labelled")
+
+
 def test_what_cannot_be_is_told(own: Path) -> None:
-    with pytest.raises(KgprobeError, match="holds no judged graph"):
+    with pytest.raises(KgprobeError, match="There is no judged graph"):
         kgprobe.judged_graph("nothing")
     with pytest.raises(ArgumentError, match="leaves the correction out"):
         kgprobe.judged_graph("everything", "labelled", raw=True)
