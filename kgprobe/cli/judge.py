@@ -97,7 +97,8 @@ def train(
 
     \b
     kgprobe judge train LABELS
-    kgprobe judge train LABELS --layers 12 --layers 18 --name small --out small.html
+    kgprobe judge train LABELS --layers 12 --layers 18 --name small
+    kgprobe judge train LABELS --out judge.html
     """  # noqa: D301
     from kgprobe.library.judging import train_judge
     from kgprobe.library.measuring import open_measurement

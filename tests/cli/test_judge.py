@@ -6,9 +6,12 @@ from pathlib import Path
 import pytest
 
 import kgprobe
+from kgprobe.graph.ingest import load
 from kgprobe.models.model import Model
+from kgprobe.servers.opening import open_graph
 from tests.cli.inprocess import run
 from tests.judge.sweeps import judged, said, write_labels, write_sweep
+from tests.library.swept_world import world, write_judge, write_model
 from tests.probes.labels.test_probe import Rule
 
 pytestmark = pytest.mark.usefixtures("example")
@@ -105,3 +108,24 @@ def test_what_cannot_be_is_told(
     done = run("judge", *arguments, "--model", talker, **home)
     assert (done.returncode, "Traceback" in done.stderr) == (code, False), done.stderr
     assert message in " ".join(done.stderr.split())
+
+
+def test_a_graph_is_judged_share_by_share(tmp_path: Path) -> None:
+    home = {"KGPROBE_HOME": str(tmp_path / "home")}
+    place = tmp_path / "graph"
+    with open_graph(place) as graph:
+        load(graph, world())
+        write_judge(graph, write_model(tmp_path / "model"), tmp_path / "judge")
+        command = ("judge", "run", str(tmp_path / "judge"), "--graph", str(place), "--name", "mine")
+        wrong = run(*command, "--shard", "3/2", **home)
+        assert (wrong.returncode, "--shard is '3/2'" in wrong.stderr) == (2, True)
+        done = run(*command, "--shard", "1/2", "--json", **home)
+        assert done.returncode == 0, done.stderr
+        assert "facts" in done.stderr
+        told = json.loads(done.stdout)
+        assert told["complete"]
+        again = run(*command, "--replace", "any", **home)
+        assert (again.returncode, "made with other settings" in " ".join(again.stderr.split())) == (1, True)
+        (row,) = [row for row in graph.query("explore/judged", sweep="mine") if row["relation"] == "r0"]
+    figures = json.loads(run("judge", "show", "mine", "--json", **home).stdout)["figures"]
+    assert row["correct"] == next(one["raw"] for one in figures if (one["group"], one["metric"]) == ("r0", "correct"))
