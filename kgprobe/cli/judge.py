@@ -115,6 +115,7 @@ def train(
             name=name,
             seed=seed,
             models=models,
+            on_encoder=counting_bar("Learning virtual tokens", "statements", stack),
             on_states=counting_bar("Reading hidden states", "statements", stack),
             on_training=counting_bar("Training judges", "steps", stack),
             **given,

@@ -43,6 +43,14 @@ class JudgeOptions(NetworkOptions):
     words: str = option(
         "True/False/Unknown", "The words whose probabilities the judge is compared with.", metavar="T/F/U"
     )
+    prompt_encoder: bool = option(
+        False, "Learn virtual tokens that stand in place of the instruction, and read states behind these."
+    )
+    virtual_tokens: int = option(20, "Virtual tokens.", minimum=1)
+    encoder_units: int = option(4096, "Units of the layers that virtual tokens come from.", minimum=1)
+    encoder_epochs: int = option(5, "How often virtual tokens see each statement.", minimum=1)
+    encoder_rate: float = option(2e-5, "How far a step of their learning goes (AdamW).", minimum=0.0)
+    encoder_batch: int = option(8, "Statements that such a step is about.", minimum=1)
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ from typing import Any
 
 import msgspec
 import numpy as np
+from numpy.typing import NDArray
 
 from kgprobe.errors import KgprobeError
 from kgprobe.files import replacing
@@ -17,6 +18,7 @@ from kgprobe.judge.prompts import StatePrompt
 FILE = "judge.safetensors"
 _KEY = "kgprobe"
 _FORMAT = 2
+_VIRTUAL = "virtual_tokens"
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +29,8 @@ class Judge:
         classifier: tells answers from states.
         layer: whose states these are.
         prompt: behind which they are read.
+        virtual: the embeddings that stand in place of what the prompt has in front, if any; fp32, shape (virtual
+            tokens, hidden size).
         reader: the scorer's description of the model that is read, as :meth:`Scorer.describe` gives it.
         labels: what the labels are of: model, prompts, graph, seed, as their measurement has it.
         training: how it was made, and its figures.
@@ -38,6 +42,7 @@ class Judge:
     reader: Mapping[str, Any]
     labels: Mapping[str, Any]
     training: Mapping[str, Any]
+    virtual: NDArray[np.float32] | None = None
 
     @property
     def answers_of(self) -> str:
@@ -64,7 +69,7 @@ class Judge:
     def digest(self) -> str:
         """A short text that is another for every other judge."""
         digest = hashlib.sha256()
-        for name, tensor in sorted(self.classifier.tensors().items()):
+        for name, tensor in sorted(_tensors(self).items()):
             digest.update(f"{name} {tensor.shape}".encode() + np.ascontiguousarray(tensor).tobytes())
         about = [self.classifier.kind, self.layer, self.prompt, self.reader["weights"], self.reader["dtype"]]
         digest.update(msgspec.json.encode(about))
@@ -85,7 +90,7 @@ def save_judge(judge: Judge, folder: Path) -> Path:
         "training": judge.training,
     }
     path = folder / FILE
-    tensors = {name: np.ascontiguousarray(tensor) for name, tensor in judge.classifier.tensors().items()}
+    tensors = {name: np.ascontiguousarray(tensor) for name, tensor in _tensors(judge).items()}
     with replacing(path) as unfinished:
         save_file(tensors, unfinished, metadata={_KEY: msgspec.json.encode(about, order="sorted").decode()})
     return path
@@ -108,7 +113,9 @@ def load_judge(path: Path) -> Judge:
                     f"{path} is a judge of format {about['format']}, which another version of kgprobe reads; this one"
                     f" reads {_FORMAT}."
                 )
-            classifier = KINDS[about["kind"]](**{name: file.get_tensor(name) for name in file.keys()})  # noqa: SIM118
+            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+            virtual = tensors.pop(_VIRTUAL, None)
+            classifier = KINDS[about["kind"]](**tensors)
     except FileNotFoundError as error:
         raise KgprobeError(f"{path} is not there; `kgprobe judge train` makes a judge.") from error
     except (OSError, SafetensorError, msgspec.DecodeError, KeyError, TypeError) as error:
@@ -120,4 +127,10 @@ def load_judge(path: Path) -> Judge:
         reader=about["reader"],
         labels=about["labels"],
         training=about["training"],
+        virtual=virtual,
     )
+
+
+def _tensors(judge: Judge) -> dict[str, NDArray[np.float32]]:
+    tensors = judge.classifier.tensors()
+    return tensors if judge.virtual is None else tensors | {_VIRTUAL: judge.virtual}

@@ -71,10 +71,16 @@ def read_statements(
     prompt: StatePrompt,
     statements: Sequence[str],
     progress: Callable[[int], None] | None = None,
+    virtual: NDArray[np.float32] | None = None,
 ) -> "States":
-    """The hidden states behind statements, each with the prompt around it; as of ``reader.read``."""
+    """The hidden states behind statements, each with the prompt around it; as of ``reader.read``.
+
+    Args:
+        virtual: embeddings that stand in place of what the prompt has in front.
+    """
     texts = [f"{statement}{prompt.after}" for statement in statements]
-    return reader.read(texts, beginning=prompt.before, chat=prompt.chat, progress=progress)
+    before = prompt.before if virtual is None else ""
+    return reader.read(texts, beginning=before, chat=prompt.chat, virtual=virtual, progress=progress)
 
 
 def words_told(scorer: "Scorer", prompt: StatePrompt, statements: Sequence[str], words: Sequence[str]) -> Doubles:
@@ -91,11 +97,20 @@ def words_told(scorer: "Scorer", prompt: StatePrompt, statements: Sequence[str],
     """
     prompts = [f"{prompt.before}{text}{prompt.after}" for text in statements]
     if prompt.chat:
-        scored = scorer.score_tokenized(_chat_prompts(scorer, prompts, words))
+        scored = scorer.score_tokenized(tokenized_answers(scorer, prompt, prompts, words))
     else:
         scored = scorer.score(prompts, [words] * len(prompts), beginnings=[prompt.before.rstrip()] * len(prompts))
     # A text that is just too long for its answer tells nothing.
     return np.stack([normalized(np.nan_to_num(one.values, nan=0.0)) for one in scored])
+
+
+def tokenized_answers(
+    scorer: "Scorer", prompt: StatePrompt, texts: Sequence[str], words: Sequence[str]
+) -> list[TokenizedPrompt]:
+    """Texts in tokens, with each of the words as what the model would answer, where it would."""
+    if prompt.chat:
+        return _chat_prompts(scorer, texts, words)
+    return scorer.tokenize(texts, [words] * len(texts))
 
 
 def _chat_prompts(scorer: "Scorer", prompts: Sequence[str], words: Sequence[str]) -> list[TokenizedPrompt]:

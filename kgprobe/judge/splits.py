@@ -31,6 +31,15 @@ class Splits:
     other_relations: Integers
     between: Integers
 
+    def kept(self, places: Integers) -> "Splits":
+        """The same sides of those statements that are kept, by their places among these, ascending."""
+        return Splits(
+            *(
+                np.flatnonzero(np.isin(places, side))
+                for side in (self.train, self.other_entities, self.other_relations, self.between)
+            )
+        )
+
 
 def split_statements(
     heads: Sequence[str], relations: Sequence[str], tails: Sequence[str], *, share: float, seed: int

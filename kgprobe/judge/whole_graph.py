@@ -163,7 +163,8 @@ class GraphJudge:
         progress = share_counter(len(texts))
         for first in range(0, len(order), _STATEMENTS):
             part = order[first : first + _STATEMENTS]
-            read = read_statements(self._states, self._judge.prompt, [texts[place] for place in part], progress)
+            chosen, judge = [texts[place] for place in part], self._judge
+            read = read_statements(self._states, judge.prompt, chosen, progress, judge.virtual)
             kept = [number for number in range(len(part)) if number not in read.reasons]
             told[[part[number] for number in kept]] = self._judge.classifier.probabilities(read.values[kept, 0])
             reasons.update((part[number], reason) for number, reason in read.reasons.items())

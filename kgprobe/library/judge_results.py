@@ -171,6 +171,15 @@ class TrainedJudge(Look):
             f"Shares of answers told right; {_MEANINGS} The last row is of the words' probabilities at the last token.",
             f"Statements: {counts}. The layer with the least log loss over folds is read.",
         ]
+        encoded = self.judge.training["prompt_encoder"]
+        if encoded is not None and self.judge.virtual is not None:
+            notes.append(
+                f"States are read behind {len(self.judge.virtual):,} virtual tokens in place of the"
+                f" {encoded['instruction_tokens']:,} tokens of the instruction, learned from {encoded['learned']:,}"
+                f" statements; the answers' mean loss was {encoded['instruction_loss']:.2f} behind the instruction, and"
+                f" {encoded['losses'][0]:.2f} to {encoded['losses'][-1]:.2f} from the first to the last epoch. The"
+                " words' probabilities are those behind the instruction."
+            )
         return [
             Table("layers", "Linear probes of the layers", layers, notes),
             Table("kinds", f"At layer {self.judge.layer}", kinds, groups_by="judge"),

@@ -14,6 +14,7 @@ from kgprobe.files import home, make_folder
 from kgprobe.judge import JudgeOptions, NetworkOptions
 from kgprobe.judge.files import FILE, Judge, load_judge, save_judge
 from kgprobe.judge.labelled import LabelledStatements, labelled_statements, set_aside
+from kgprobe.judge.prompt_encoder import VirtualPrompt, check_peft, learn_virtual_prompt
 from kgprobe.judge.prompts import StatePrompt, prompt_for, read_statements, words_told
 from kgprobe.judge.quality import Quality, quality_of
 from kgprobe.judge.splits import Splits, split_statements
@@ -45,6 +46,7 @@ def train_judge(
     name: str | None = None,
     seed: int = 0,
     models: Models | None = None,
+    on_encoder: OnProgress = _nobody,
     on_states: OnProgress = _nobody,
     on_training: OnProgress = _nobody,
     **options: Any,
@@ -63,14 +65,15 @@ def train_judge(
         name: of the judge's folder; None makes one from the settings. Another judge's is not taken.
         seed: what is random follows from it.
         models: opens models by their specs; None opens them as needed.
-        on_states, on_training: called with how many statements were read, or steps of training done, and of how many.
+        on_encoder, on_states, on_training: called with how many statements virtual tokens were learned from, how many
+            were read, or steps of training done, and of how many.
         options: see :class:`~kgprobe.judge.JudgeOptions`.
 
     Raises:
         ArgumentError: an argument cannot be what it is, ``labels`` is a measurement of another probe, or the model that
             was asked is behind an API and no other is named.
         KgprobeError: there are too few labels, another judge has the name, the model's weights are no longer those
-            that were asked, or its hidden states cannot be read.
+            that were asked, its hidden states cannot be read, or a prompt encoder is asked for and cannot be made.
     """
     chosen = make_options(JudgeOptions, options, "train_judge")
     for share in ("aside", "apart"):
@@ -88,7 +91,10 @@ def train_judge(
     aside = set_aside(statements.facts, chosen.aside, seed)
     learned = statements.part(np.flatnonzero(~aside))
     # Labels that nothing can be learned from are told before a model is loaded.
-    choose_folds(learned.answers, learned.heads, _splits(learned, chosen, seed).train, seed)
+    splits = _splits(learned, chosen, seed)
+    choose_folds(learned.answers, learned.heads, splits.train, seed)
+    if chosen.prompt_encoder:
+        check_peft()
     opened = (models or Models()).open(measured.model if model is None else model)
     scorer = opened.local_scorer()
     opened.refresh()
@@ -99,9 +105,16 @@ def train_judge(
         check_name(home() / "judges" / name, {"reader": {key: described[key] for key in ("weights", "dtype")}})
     layers = chosen.layers or tuple(range(1, layer_count(scorer.model) + 1))
     prompt = prompt_for(measured.config["described"], scorer)
-    states, kept = _states(scorer, prompt, learned, layers, on_states)
-    learned = learned.part(kept)
-    splits = _splits(learned, chosen, seed)
+    encoded = None
+    if chosen.prompt_encoder:
+        # Of the statements alone that classifiers learn from, too, so that other sides tell of both.
+        own = learned.part(splits.train)
+        encoded = learn_virtual_prompt(
+            scorer, prompt, own.texts, own.answers, words, chosen, seed=seed, on_progress=on_encoder
+        )
+    virtual = None if encoded is None else encoded.virtual
+    states, kept = _states(scorer, prompt, learned, layers, on_states, virtual)
+    learned, splits = learned.part(kept), splits.kept(kept)
     trained = choose_judge(
         states,
         learned.answers,
@@ -123,9 +136,12 @@ def train_judge(
         "layers": [asdict(one) for one in trained.layers],
         "kinds": [asdict(one) for one in trained.kinds],
         "baseline": {kind: None if quality is None else asdict(quality) for kind, quality in baseline.items()},
+        "prompt_encoder": None
+        if encoded is None
+        else {name: getattr(encoded, name) for name in VirtualPrompt.__dataclass_fields__ if name != "virtual"},
         "versions": versions(),
     }
-    judge = Judge(trained.classifier, trained.layer, prompt, described, dict(measured.config), training)
+    judge = Judge(trained.classifier, trained.layer, prompt, described, dict(measured.config), training, virtual)
     folder = home() / "judges" / (name or f"{short_name(measured.model)}-{digest_of({'judge': judge.digest()})}")
     make_folder(folder)
     save_judge(judge, folder)
@@ -207,6 +223,7 @@ def _states(
     statements: LabelledStatements,
     layers: Sequence[int],
     on_progress: OnProgress = _nobody,
+    virtual: "np.ndarray[Any, np.dtype[np.float32]] | None" = None,
 ) -> "tuple[np.ndarray[Any, np.dtype[np.float32]], np.ndarray[Any, np.dtype[np.int64]]]":
     """Hidden states of those statements that the model takes, (statements, layers, size); and which these are."""
     done = 0
@@ -216,7 +233,7 @@ def _states(
         done += more
         on_progress(done, len(statements.texts))
 
-    read = read_statements(scorer.states(layers), prompt, statements.texts, progress)
+    read = read_statements(scorer.states(layers), prompt, statements.texts, progress, virtual)
     count = len(statements.texts)
     kept = np.array([place for place in range(count) if place not in read.reasons], dtype=np.int64)
     return (read.values if len(kept) == count else read.values[kept]), kept
@@ -245,7 +262,7 @@ def _answer_words(words: str) -> list[str]:
 
 
 def _quality(judge: Judge, scorer: "Scorer", statements: LabelledStatements, words: Sequence[str]) -> JudgeQuality:
-    states, kept = _states(scorer, judge.prompt, statements, [judge.layer])
+    states, kept = _states(scorer, judge.prompt, statements, [judge.layer], virtual=judge.virtual)
     statements = statements.part(kept)
     told = judge.classifier.probabilities(states[:, 0])
     return JudgeQuality(

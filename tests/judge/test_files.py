@@ -1,5 +1,7 @@
 """A judge that is read back is the judge that was written, and is refused for another model's states."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from safetensors.numpy import save_file
@@ -36,6 +38,14 @@ def test_there_and_back(kind, tmp_path):
         assert after.digest() == before.digest()
         states = np.random.default_rng(1).normal(size=(9, 6)).astype(np.float32)
         np.testing.assert_array_equal(after.classifier.probabilities(states), before.classifier.probabilities(states))
+
+
+def test_virtual_tokens_are_kept(tmp_path):
+    virtual = np.random.default_rng(2).normal(size=(4, 6)).astype(np.float32)
+    before = replace(judge(), virtual=virtual)
+    after = load_judge(save_judge(before, tmp_path))
+    np.testing.assert_array_equal(after.virtual, virtual)
+    assert after.digest() == before.digest() != judge().digest()
 
 
 @pytest.mark.parametrize("other", [{"weights": "other"}, {"dtype": "bfloat16"}])

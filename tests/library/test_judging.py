@@ -132,6 +132,41 @@ def test_one_layer_is_read_where_one_is_asked_for(labels: Measurement, tiny: Mod
     assert {row["layer"] for row in result.rows()} == {1}
 
 
+def test_a_judge_reads_behind_virtual_tokens(labels: Measurement, tiny: Model) -> None:
+    plain = trained(labels, tiny)
+    few = {"virtual_tokens": 4, "encoder_units": 8, "encoder_epochs": 2, "encoder_rate": 1e-3}
+    steps: list[tuple[int, int]] = []
+    result = trained(labels, tiny, prompt_encoder=True, on_encoder=lambda *done: steps.append(done), **few)
+    learned = len(result.splits.train)
+    assert steps[-1] == (2 * learned, 2 * learned)
+    assert result.judge.training["prompt_encoder"]["learned"] == learned
+    assert result.folder != plain.folder
+    assert "4 virtual tokens" in str(result.tables()[0].notes)
+    judge = kgprobe.open_judge(result.folder.name)
+    assert judge.virtual is not None
+    again = kgprobe.evaluate_judge(judge, labels, model=tiny)
+    assert result.aside is not None
+    assert again.quality == result.aside.quality
+    # The words are asked for behind the instruction, whatever states are read behind.
+    assert plain.aside is not None
+    assert again.baseline == plain.aside.baseline
+    scorer = tiny.local_scorer()
+    statements = labelled_statements(labels.outcomes)
+    aside = np.flatnonzero(set_aside(statements.facts, 0.3, 0))
+    _, after = INSTRUCTION.split("{statement}")
+    embed = scorer.model.get_input_embeddings()
+    right = 0
+    for place in aside:
+        tokens = scorer.tokenizer(f"{statements.texts[place]}{after}", add_special_tokens=False)["input_ids"]
+        with torch.inference_mode():
+            leading = embed(torch.tensor(scorer.leading))
+            rows = torch.cat([leading, torch.from_numpy(judge.virtual), embed(torch.tensor(tokens))])
+            hidden = scorer.model.base_model(inputs_embeds=rows[None], output_hidden_states=True).hidden_states
+        told = judge.classifier.probabilities(hidden[judge.layer][0, -1:].numpy())
+        right += int(told.argmax()) == statements.answers[place]
+    assert again.quality.accuracy.value == pytest.approx(right / len(aside))
+
+
 def test_mistakes_are_told(labels: Measurement, tiny: Model, graph: Graph) -> None:
     result = trained(labels, tiny)
     tokenizer = byte_level(bos=True)

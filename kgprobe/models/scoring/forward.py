@@ -83,6 +83,28 @@ def extend(model: "PreTrainedModel", prefix: Prefix | None, tokens: Integers, at
     return longer
 
 
+def virtual_prefix(model: "PreTrainedModel", leading: Sequence[int], virtual: torch.Tensor) -> Prefix:
+    """A prefix of tokens, and behind them of embeddings that are no token's.
+
+    Args:
+        model: a causal language model whose body takes embeddings.
+        leading: ids of the tokens in front.
+        virtual: the embeddings, shape (virtual tokens, hidden size).
+    """
+    growing: Any = DynamicCache()
+    model.base_model(inputs_embeds=embedded(model, leading, virtual)[None], past_key_values=growing, use_cache=True)
+    longer = Prefix()
+    longer.layers = growing.layers
+    return longer
+
+
+def embedded(model: "PreTrainedModel", leading: Sequence[int], virtual: torch.Tensor) -> torch.Tensor:
+    """The embeddings of tokens, with virtual ones behind them; shape (tokens + virtual tokens, hidden size)."""
+    embedding: Any = model.get_input_embeddings()
+    first = embedding(torch.tensor(leading, dtype=torch.int64, device=model.device))
+    return torch.cat([first, virtual.to(first)]) if len(virtual) else first
+
+
 def run_way(
     model: "PreTrainedModel", way: Way, forests: Sequence[Forest], prefix: Prefix | None
 ) -> tuple[torch.Tensor, Integers]:

@@ -62,7 +62,8 @@ class VocabularyProjection:
         if self.scale != 1.0:
             logits *= self.scale
         if self.soft_cap is not None:
-            logits = logits.div_(self.soft_cap).tanh_().mul_(self.soft_cap)
+            # Not in place, where gradients need what the tangent gave.
+            logits = logits.div_(self.soft_cap).tanh_() * self.soft_cap
         return logits
 
     def log_probabilities(

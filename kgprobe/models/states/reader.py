@@ -19,7 +19,17 @@ from kgprobe.errors import ArgumentError, KgprobeError
 from kgprobe.models.eval_mode import in_eval_mode
 from kgprobe.models.generating.chat import chat_tokens
 from kgprobe.models.scoring.batching import BatchLimits, compute_if_it_fits
-from kgprobe.models.scoring.forward import PLACES_A_TOKEN, Prefix, Way, extend, length_of, packed_states, run_way
+from kgprobe.models.scoring.check import WAY_MEANINGS
+from kgprobe.models.scoring.forward import (
+    PLACES_A_TOKEN,
+    Prefix,
+    Way,
+    extend,
+    length_of,
+    packed_states,
+    run_way,
+    virtual_prefix,
+)
 from kgprobe.models.scoring.plan import batches
 from kgprobe.models.scoring.prefixes import Prefixes
 from kgprobe.models.scoring.tokens import TokenizedPrompt, common_prefix, encode, no_unicode, not_unicode
@@ -100,6 +110,7 @@ class StateReader:
         *,
         beginning: str = "",
         chat: bool = False,
+        virtual: Floats | None = None,
         progress: Callable[[int], None] | None = None,
     ) -> States:
         """The states of the texts' last tokens.
@@ -112,22 +123,26 @@ class StateReader:
             beginning: what all of them are put behind, such as an instruction; computed once for this and later calls.
             chat: whether beginning and texts are what a chat template wrote: special tokens in them are what they look
                 like, and the tokenizer's own are not put in front once more.
+            virtual: embeddings that stand in place of a beginning, behind the tokenizer's own special tokens; shape
+                (virtual tokens, hidden size).
             progress: called now and then with the number of texts done since the last call.
 
         Raises:
-            KgprobeError: one text alone does not fit into memory, or the model's states are no numbers.
+            KgprobeError: one text alone does not fit into memory, the model's states are no numbers, or it cannot be
+                read behind virtual tokens.
         """
+        given = None if virtual is None else self._virtual_prefix(virtual)
         size = int(self._model.config.get_text_config().hidden_size)
         values = np.full((len(texts), len(self.layers), size), np.nan, dtype=np.float32)
         reasons: dict[int, str] = {}
         for first in range(0, len(texts), _TEXTS):
             part = texts[first : first + _TEXTS]
-            tokens, wrong = self._tokenized(part, beginning, chat)
+            tokens, wrong = self._tokenized(part, beginning, chat, length_of(given))
             reasons.update((first + place, reason) for place, reason in wrong.items())
             takable = np.array([place for place in range(len(part)) if place not in wrong], dtype=np.int64)
             if len(takable):
                 (alone,) = self._ids([beginning], chat)
-                values[first + takable] = self._read([tokens[place] for place in takable], alone)
+                values[first + takable] = self._read([tokens[place] for place in takable], alone, given)
             if progress is not None:
                 progress(len(part))
         broken = np.flatnonzero(np.isnan(values).any(axis=(1, 2)))
@@ -140,17 +155,32 @@ class StateReader:
             return [tuple(ids) for ids in chat_tokens(self._tokenizer, texts)]
         return [(*self._leading, *ids) for ids in encode(self._tokenizer, texts)]
 
+    @torch.inference_mode()
+    def _virtual_prefix(self, virtual: Floats) -> Prefix:
+        if self._way in ("rows", "plain"):
+            raise KgprobeError(
+                f"{type(self._model).__name__} goes {WAY_MEANINGS[self._way]}, so that it cannot be read behind virtual"
+                " tokens. Its instruction can stand in front."
+            )
+        with in_eval_mode(self._model):
+            return virtual_prefix(self._model, self._leading, torch.from_numpy(virtual))
+
     def _tokenized(
-        self, texts: Sequence[str], beginning: str, chat: bool
+        self, texts: Sequence[str], beginning: str, chat: bool, before: int
     ) -> tuple[list[tuple[int, ...]], dict[int, str]]:
+        """The texts' tokens behind a beginning, or behind so many that no token stands for, and why some have none."""
         whole = [beginning + text for text in texts]
         reasons = {place: no_unicode(texts[place]) for place in not_unicode(whole)}
         tokens = self._ids(["" if place in reasons else text for place, text in enumerate(whole)], chat)
+        if before:
+            # What stands in front is given; any token keeps its place.
+            leading = 0 if chat else len(self._leading)
+            tokens = [(0,) * before + ids[leading:] for ids in tokens]
         for place, ids in enumerate(tokens):
             if place in reasons:
                 continue
-            if not ids:
-                reasons[place] = "the text is empty, and nothing stands in front of it"
+            if len(ids) <= before:
+                reasons[place] = "the text is empty, and no token stands in front of it"
             elif self._max_tokens is not None and len(ids) > self._max_tokens:
                 reasons[place] = (
                     f"the text has {len(ids)} tokens, more than the {self._max_tokens} that the model takes in"
@@ -158,11 +188,11 @@ class StateReader:
         return tokens, reasons
 
     @torch.inference_mode()
-    def _read(self, tokens: Sequence[tuple[int, ...]], beginning: tuple[int, ...]) -> Floats:
+    def _read(self, tokens: Sequence[tuple[int, ...]], beginning: tuple[int, ...], given: Prefix | None) -> Floats:
         with in_eval_mode(self._model):
             if self._way in ("rows", "plain"):
                 return self._read_apart(tokens, None)
-            prefix = self._prefix(tokens, beginning)
+            prefix = self._prefix(tokens, beginning) if given is None else given
             if self._way == "branches":
                 return self._read_apart(tokens, prefix)
             return self._read_packed(tokens, prefix)

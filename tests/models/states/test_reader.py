@@ -85,6 +85,33 @@ def test_states_are_those_of_plain_forward_passes(name, beginning, tokenizer, ti
     assert relative_error(states.values, wanted) < 1e-4
 
 
+@pytest.mark.parametrize("chat", [False, True])
+@pytest.mark.parametrize("name", ["gpt2", "llama", "gemma3, narrow window", "bloom", "gpt_neox"])
+def test_virtual_tokens_stand_in_front_as_embeddings_do(name, chat, tokenizer, tiny_models):
+    model = tiny_models[name]
+    scorer = Scorer(model, tokenizer, name=name)
+    virtual = np.random.default_rng(3).normal(size=(11, model.config.hidden_size)).astype(np.float32)
+    layers = range(model.config.num_hidden_layers + 1)
+    texts = TEXTS[:-1]
+    states = scorer.states(layers).read([*texts, ""], virtual=virtual, chat=chat)
+    assert list(states.reasons) == [len(texts)]
+    embed = model.get_input_embeddings()
+    for text, found in zip(texts, states.values, strict=False):
+        ids = [*scorer.leading, *tokens_of(tokenizer, text)]
+        with torch.inference_mode():
+            before = embed(torch.tensor(scorer.leading))
+            behind = embed(torch.tensor(ids[len(scorer.leading) :]))
+            rows = torch.cat([before, torch.from_numpy(virtual), behind])[None]
+            told = model.base_model(inputs_embeds=rows, output_hidden_states=True, use_cache=False).hidden_states
+        assert relative_error(found, torch.stack([layer[0, -1] for layer in told]).numpy()) < 1e-4
+
+
+def test_a_model_without_keys_and_values_is_not_read_behind_virtual_tokens(tokenizer, tiny_models):
+    reader = Scorer(tiny_models["mamba"], tokenizer, name="mamba").states([1])
+    with pytest.raises(KgprobeError, match="cannot be read behind virtual tokens"):
+        reader.read(TEXTS, virtual=np.zeros((2, 32), dtype=np.float32))
+
+
 def test_plain_forward_passes_are_a_way_too(tokenizer, tiny_models):
     model = tiny_models["llama"]
     quick, plain = (Scorer(model, tokenizer, name="a", ways=(way,)).states([0, 1]) for way in ("packed", "plain"))
