@@ -16,8 +16,9 @@ from kgprobe.library.judged_graph_result import TYPES, JudgedGraph
 from kgprobe.library.measuring import Measurement, open_measurement
 
 _UNCORRECTED = "Figures are the judge's own, not corrected by labels, and as biased as it is"
-# Characters of a value in a message.
+# Characters of a value in a message, and relations.
 _SHOWN = 120
+_NAMED = 5
 
 
 def judged_graph(
@@ -130,10 +131,11 @@ def _refuse(config: SweepConfig, measured: Measurement) -> None:
     # Of a uniform sample, what is of some relations is a uniform sample of these.
     missing = sorted(set(config.settings.relations) - set(measured.config["relations"]))
     if missing:
+        named = ", ".join(missing[:_NAMED]) + (f" and {len(missing) - _NAMED} more" if len(missing) > _NAMED else "")
         raise ArgumentError(
             "labels",
-            f"of {name} are of other relations: none is of {_short(missing)}, of which facts were judged. They are no"
-            " sample of what was judged: choose others, or `raw`.",
+            f"of {name} are of other relations: none is of {named}, of which facts were judged. They are no sample of"
+            " what was judged: choose others, or `raw`.",
         )
     for what, (theirs, ours) in compared.items():
         if theirs != ours:

@@ -1,5 +1,6 @@
 """Cells of a table as people read them."""
 
+import math
 from typing import Any
 
 from kgprobe.estimates import Mean, Share
@@ -17,6 +18,17 @@ def shown(value: Any) -> str:
         return f"{value:.3f}"
     if isinstance(value, int) and not isinstance(value, bool):
         return f"{value:,}"
+    return cell(value)
+
+
+def rounded(value: Any) -> str:
+    """A value as it is, but for the digits of a number that nobody reads; very small ones keep two that say something.
+
+    >>> rounded(0.00588235), rounded(0.000012345), rounded(1990), rounded(None)
+    ('0.006', '1.2e-05', '1990', '')
+    """
+    if isinstance(value, float) and math.isfinite(value):
+        return f"{value:.2g}" if 0 < abs(value) < 0.0005 else f"{value:,.3f}"
     return cell(value)
 
 

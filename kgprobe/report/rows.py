@@ -1,7 +1,7 @@
 """Rows of a query as a table for people, as JSON lines or CSV for programs."""
 
 import csv
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
 from typing import Any, TextIO
 
@@ -20,18 +20,23 @@ _BORDERS = 3
 
 
 def table(
-    columns: Sequence[str], rows: Iterable[Row], limit: int | None, width: int | None = None
+    columns: Sequence[str],
+    rows: Iterable[Row],
+    limit: int | None,
+    width: int | None = None,
+    tell: Callable[[Any], str] = cell,
 ) -> tuple[RenderableType, int]:
     """A table of the first rows, all where there is no limit, and how many there were in all; every row is read.
 
     Args:
         width: of the terminal, in characters: where the columns would be too narrow to be read, a row is shown as a
             list of its values, one a line. None folds them however narrow they are.
+        tell: makes a cell of a value; as it is, in the manner of Cypher.
     """
     remaining = iter(rows)
     shown = [[row[column] for column in columns] for row in islice(remaining, limit)]
     names = [visible(column) for column in columns]
-    told = [[cell(value) for value in values] for values in shown]
+    told = [[tell(value) for value in values] for values in shown]
     drawn = _records(names, told) if width is not None and not _fits(names, told, width) else _grid(names, shown, told)
     return drawn, len(shown) + sum(1 for _ in remaining)
 

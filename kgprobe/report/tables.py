@@ -7,7 +7,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table as RichTable
 from rich.text import Text
 
-from kgprobe.report.cells import numeric_columns, shown
+from kgprobe.report.cells import numeric_columns, rounded, shown
 from kgprobe.report.rows import table as rows_table
 from kgprobe.tables import Table
 from kgprobe.texts import visible
@@ -42,7 +42,7 @@ def rich_table(table: Table) -> RichTable:
 
 def lined_table(table: Table) -> RenderableType:
     """A table of single things, say of distractors: all of its rows, with lines around them."""
-    drawn, _ = rows_table(table.columns, map(dict, table.rows), len(table.rows))
+    drawn, _ = rows_table(table.columns, map(dict, table.rows), len(table.rows), tell=rounded)
     return Group(Text(visible(table.title), style="bold"), drawn) if table.title else drawn
 
 
