@@ -1,8 +1,9 @@
 """Sampling strategies replayed against a reference: how soon each finds out how hard the facts are.
 
-Section 3.2 of the parameterized-graph paper (KGLens); docs/methods.md, 2. A replay chooses facts as rounds do, draws
-each answer from theta of the reference, and learns, with propagation or without. The n-th answer about a fact is the
-same whatever strategy asks, so that strategies differ in what they ask and not in luck.
+Section 3.2 of the parameterized-graph paper (KGLens); docs/methods.md, Study: sampling strategies. A replay chooses
+facts as rounds do, draws each answer from theta of the reference, and learns: by counting answers, with propagation or
+without, or by the model of :mod:`.learner`. The n-th answer about a fact is the same whatever strategy asks, so that
+strategies differ in what they ask and not in luck.
 """
 
 from collections.abc import Callable, Sequence
@@ -12,7 +13,10 @@ from itertools import takewhile
 import numpy as np
 from numpy.typing import NDArray
 
-from kgprobe.beliefs.draw import Beliefs
+from kgprobe.beliefs.choosing import choose
+from kgprobe.beliefs.draw import Beliefs, credible_interval
+from kgprobe.beliefs.effects import effects_of
+from kgprobe.beliefs.learner import Learner, beta_parameters
 from kgprobe.beliefs.propagation import Ends, received
 from kgprobe.beliefs.reference import Reference, highest
 
@@ -28,24 +32,35 @@ LATELY = 10
 
 @dataclass(frozen=True, slots=True)
 class SamplingStrategy:
-    """How facts are chosen, and whether they learn from those around them."""
+    """How facts are chosen, and what is made of their answers.
+
+    Attributes:
+        sampling: one of :data:`kgprobe.beliefs.SAMPLING`, or ``information`` with the learner ``graph``.
+        learner: one of :data:`kgprobe.beliefs.LEARNERS`.
+    """
 
     sampling: str
-    propagation: bool
+    learner: str
 
     @property
     def name(self) -> str:
         """As tables and plots call it."""
-        return f"{self.sampling} + propagation" if self.propagation else self.sampling
+        return self.sampling if self.learner == "own" else f"{self.sampling} + {self.learner}"
 
 
-SAMPLING_STRATEGIES = (
-    SamplingStrategy("thompson", True),
-    SamplingStrategy("thompson", False),
-    SamplingStrategy("monte-carlo", True),
-    SamplingStrategy("monte-carlo", False),
-    SamplingStrategy("iteration", False),
+PAPER_STRATEGIES = (
+    SamplingStrategy("thompson", "propagation"),
+    SamplingStrategy("thompson", "own"),
+    SamplingStrategy("monte-carlo", "propagation"),
+    SamplingStrategy("monte-carlo", "own"),
+    SamplingStrategy("iteration", "own"),
 )
+LEARNED_STRATEGIES = (
+    SamplingStrategy("information", "graph"),
+    SamplingStrategy("thompson", "graph"),
+    SamplingStrategy("monte-carlo", "graph"),
+)
+SAMPLING_STRATEGIES = PAPER_STRATEGIES + LEARNED_STRATEGIES
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +79,10 @@ class Standing:
         hardest_mse, hardest_mse_own: ``mse`` and ``mse_own`` over the examined ones of the hardest facts.
         hardest_found: share of the hardest facts that are among as many with the highest E[theta], examined or not,
             equals by position.
+        mse_all: ``mse`` over all facts, examined or not.
+        coverage, coverage_examined: share of all facts, and of the examined ones, whose theta is in the central 90% of
+            its Beta(alpha, beta).
+        mean_error: the mean of E[theta] over all facts less that of theta.
     """
 
     requests: int
@@ -79,6 +98,10 @@ class Standing:
     hardest_mse: float
     hardest_mse_own: float
     hardest_found: float
+    mse_all: float
+    coverage: float
+    coverage_examined: float
+    mean_error: float
 
 
 class Answers:
@@ -103,6 +126,54 @@ class Answers:
         return np.array([self._wrong[time][position] for time, position in asked], dtype=np.bool_)
 
 
+class _Counted:
+    """Beliefs as rounds have them: answers are counted."""
+
+    def __init__(self, reference: Reference, strategy: SamplingStrategy, max_degree: int | None) -> None:
+        count = len(reference.theta)
+        self._ends = Ends.of(reference.subjects, reference.objects, max_degree)
+        self._strategy = strategy
+        self._right, self._wrong = np.zeros(count), np.zeros(count)
+        self._alpha, self._beta = np.ones(count), np.ones(count)
+
+    def choose(self, batch: int, number: int, generator: np.random.Generator) -> Positions:
+        touched = np.flatnonzero(self._alpha + self._beta > 2)
+        parameters = self._alpha[touched], self._beta[touched]
+        beliefs = Beliefs(len(self._alpha), touched, *parameters, np.ones(len(touched), np.bool_))
+        return beliefs.choose(self._strategy.sampling, batch, number, generator)
+
+    def learn(self, asked: Positions, failed: NDArray[np.bool_]) -> None:
+        self._wrong[asked] += failed
+        self._right[asked] += ~failed
+        propagation = self._strategy.learner == "propagation"
+        self._alpha, self._beta = (
+            1 + (received(self._ends, own) if propagation else own) for own in (self._wrong, self._right)
+        )
+
+    def parameters(self) -> tuple[Floats, Floats]:
+        return self._alpha, self._beta
+
+
+class _Learned:
+    """Beliefs of the learner."""
+
+    def __init__(self, reference: Reference, strategy: SamplingStrategy, max_degree: int | None) -> None:
+        count = len(reference.theta)
+        effects = effects_of(reference.subjects, reference.objects)
+        self._learner = Learner.of(effects, count if max_degree is None else max_degree)
+        self._sampling = strategy.sampling
+        self._all = np.arange(count)
+
+    def choose(self, batch: int, _number: int, generator: np.random.Generator) -> Positions:
+        return choose(self._learner.messages, self._sampling, batch, generator).positions
+
+    def learn(self, asked: Positions, failed: NDArray[np.bool_]) -> None:
+        self._learner.learn(asked, failed)
+
+    def parameters(self) -> tuple[Floats, Floats]:
+        return beta_parameters(self._learner.posterior(self._all))
+
+
 def replay(
     reference: Reference,
     strategy: SamplingStrategy,
@@ -125,27 +196,23 @@ def replay(
     Cost: each round is linear in the facts.
     """
     count = len(reference.theta)
-    ends = Ends.of(reference.subjects, reference.objects, max_degree)
     hardest_facts = reference.hardest(hardest)
     answers = Answers(reference.theta, seed)
     right, wrong = np.zeros(count), np.zeros(count)
-    alpha, beta = np.ones(count), np.ones(count)
     last_asked = np.full(count, -LATELY, dtype=np.int64)
+    known = (_Learned if strategy.learner == "graph" else _Counted)(reference, strategy, max_degree)
     standings = []
     for number in range(1, max(checkpoints, default=0) + 1):
-        touched = np.flatnonzero(alpha + beta > 2)
-        beliefs = Beliefs(count, touched, alpha[touched], beta[touched], np.ones(len(touched), np.bool_))
-        asked = beliefs.choose(strategy.sampling, batch, number, np.random.default_rng([*seed, number]))
+        asked = known.choose(batch, number, np.random.default_rng([*seed, number]))
         failed = answers.wrong(asked, (right + wrong)[asked].astype(np.int64))
         # A round asks a fact once at most.
         wrong[asked] += failed
         right[asked] += ~failed
         last_asked[asked] = number
-        alpha, beta = (1 + (received(ends, own) if strategy.propagation else own) for own in (wrong, right))
+        known.learn(asked, failed)
         if number in checkpoints:
             lately = last_asked > number - LATELY
-            expected = alpha / (alpha + beta)
-            standings.append(_standing(reference.theta, hardest_facts, right, wrong, expected, lately))
+            standings.append(_standing(reference.theta, hardest_facts, right, wrong, *known.parameters(), lately))
     return standings
 
 
@@ -157,6 +224,7 @@ def replay_all(
     batch: int = 64,
     hardest: int = 100,
     max_degree: int | None = None,
+    strategies: Sequence[SamplingStrategy] = SAMPLING_STRATEGIES,
     on_replay: Callable[[], None] = lambda: None,
 ) -> dict[str, list[list[Standing]]]:
     """Every strategy once on each reference: by its name, for each reference, where it stands at the checkpoints.
@@ -164,11 +232,12 @@ def replay_all(
     Args:
         references: one a repetition, all of them the same or not.
         seed: with the number of the repetition it gives the seed of its choices and answers.
+        strategies: which; all of them.
         on_replay: called after each replay.
     """
-    replays: dict[str, list[list[Standing]]] = {strategy.name: [] for strategy in SAMPLING_STRATEGIES}
+    replays: dict[str, list[list[Standing]]] = {strategy.name: [] for strategy in strategies}
     for repetition, reference in enumerate(references):
-        for strategy in SAMPLING_STRATEGIES:
+        for strategy in strategies:
             standings = replay(
                 reference,
                 strategy,
@@ -184,9 +253,18 @@ def replay_all(
 
 
 def _standing(
-    theta: Floats, hardest: Positions, right: Floats, wrong: Floats, expected: Floats, lately: NDArray[np.bool_]
+    theta: Floats,
+    hardest: Positions,
+    right: Floats,
+    wrong: Floats,
+    alpha: Floats,
+    beta: Floats,
+    lately: NDArray[np.bool_],
 ) -> Standing:
     own = right + wrong
+    expected = alpha / (alpha + beta)
+    low, high = credible_interval(alpha, beta)
+    covered = ((low <= theta) & (theta <= high)).astype(np.float64)
     examined = own > 0
     squares = (expected - theta) ** 2
     squares_own = ((1 + wrong) / (2 + own) - theta) ** 2
@@ -206,6 +284,10 @@ def _standing(
         hardest_mse=_mean(squares[seen]),
         hardest_mse_own=_mean(squares_own[seen]),
         hardest_found=float(np.isin(hardest, highest(expected, len(hardest))).mean()),
+        mse_all=_mean(squares),
+        coverage=_mean(covered),
+        coverage_examined=_mean(covered[examined]),
+        mean_error=_mean(expected) - _mean(theta),
     )
 
 

@@ -244,7 +244,7 @@ def calibration(scores: Path, model: str, given: dict[str, Any], common: Common,
     "--run",
     metavar="NAME",
     help="Take a run for the truth: θ of a fact is the share of its own answers that were wrong. Best is one made by"
-    " `kgprobe rounds run --sampling iteration --no-propagation`, with 20 answers a fact.  [default: made-up facts]",
+    " `kgprobe rounds run --sampling iteration`, with 20 answers a fact.  [default: made-up facts]",
 )
 @given_options((None, SyntheticOptions), (None, ReplayOptions))
 @seed_option
@@ -255,8 +255,9 @@ def calibration(scores: Path, model: str, given: dict[str, Any], common: Common,
 def sampling(run: str | None, given: dict[str, Any], seed: int, full: bool, graph: str | None, as_json: bool) -> None:
     """Which strategy of sampling learns most from as many requests: replays, no model is asked.
 
-    Thompson sampling and Monte Carlo, each with propagation and without, and iteration are replayed against facts of
-    which it is known how hard they are: those of a run, or made-up ones, new ones for each repetition.
+    Thompson sampling and Monte Carlo, each with propagation and without, iteration, and the ways of the learner are
+    replayed against facts of which it is known how hard they are: those of a run, or made-up ones, new ones for each
+    repetition.
     """
     from kgprobe.library.sampling_study import study_sampling
     from kgprobe.servers.opening import open_graph

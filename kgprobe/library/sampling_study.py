@@ -22,19 +22,20 @@ def study_sampling(
 ) -> StudyResult:
     """Which strategy of sampling learns most from as many requests: replays, no model is asked.
 
-    Thompson sampling and Monte Carlo, each with propagation and without, and iteration are replayed against facts of
-    which it is known how hard they are: those of a run, or made-up ones, new ones for each repetition.
+    Thompson sampling and Monte Carlo, each with propagation and without, iteration, and the ways of the learner are
+    replayed against facts of which it is known how hard they are: those of a run, or made-up ones, new ones for each
+    repetition.
 
     >>> result = kgprobe.study_sampling(size=60, requests=240, batch=10, repetitions=2, hardest=5)
     >>> sorted(set(result.frame()["strategy"]))[:2]
     ['iteration', 'monte-carlo']
 
-    Cost: five strategies times repetitions, each a pass over the facts for each round.
+    Cost: eight strategies times repetitions, each a pass over the facts for each round.
 
     Args:
         graph: that the run is in; made-up facts need none.
         run: take this run for the truth: θ of a fact is the share of its own answers that were wrong. Best is one made
-            with ``sampling="iteration"`` and ``propagation=False``, with 20 answers a fact. None makes facts up.
+            with ``sampling="iteration"``, with 20 answers a fact. None makes facts up.
         seed: what all random choices follow from.
         watch: told, and asked, after each replay.
         options: of :class:`~kgprobe.library.options.ReplayOptions`; without a run, also those of

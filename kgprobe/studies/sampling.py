@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from kgprobe.beliefs.reference import Reference
-from kgprobe.beliefs.simulation import LATELY, Standing
+from kgprobe.beliefs.simulation import LATELY, LEARNED_STRATEGIES, PAPER_STRATEGIES, Standing
 from kgprobe.studies.run_reference import AnsweredRun
 from kgprobe.studies.study import Line, Plot, Study
 
@@ -35,6 +35,9 @@ _SHOWN = {
     "hardest_examined": "hardest examined",
     "hardest_mse": "MSE, hardest",
     "hardest_found": "hardest found",
+    "mse_all": "MSE, all facts",
+    "coverage": "covered",
+    "mean_error": "error of the mean",
 }
 
 # Below so many answers a fact, the share of wrong ones is no good measure of theta.
@@ -165,6 +168,9 @@ def sampling_study(
         plots=[
             _plot(replays, "mse", "The whole graph: all facts asked so far", "MSE of E[θ]"),
             _plot(replays, "mse_lately", f"The whole graph: facts asked in the last {LATELY} rounds", "MSE of E[θ]"),
+            _plot(replays, "mse_all", "The whole graph: all facts, asked or not", "MSE of E[θ]"),
+            _plot(replays, "coverage", "Facts whose θ is in the 90% interval", "share of all facts"),
+            _plot(replays, "mean_error", "Error of the mean θ of all facts", "mean E[θ] − mean θ"),
             _plot(replays, "hardest_mse", f"The {hardest} hardest facts", "MSE of E[θ] over those examined"),
             _plot(replays, "hardest_found", found, "share that is among the highest E[θ]"),
         ],
@@ -173,9 +179,11 @@ def sampling_study(
             _described(references),
             "MSE: of E[θ] = α/(α + β) over the facts with an answer of their own; lately: over those asked in the last "
             f"{LATELY} rounds; own answers: without what was propagated. Hardest: the {hardest} facts with the highest "
-            f"θ, equals by position; found: among the {hardest} with the highest E[θ]. Brackets and bands: 95% t "
-            "intervals over repetitions. In each, the n-th answer about a fact is the same for all strategies, and "
-            "differences are taken repetition by repetition.",
+            f"θ, equals by position; found: among the {hardest} with the highest E[θ]. Over all facts, asked or not: "
+            "their MSE; covered, the share whose θ is in the central 90% of its belief; and how far the mean of E[θ] "
+            "is from that of θ. Brackets and bands: 95% t intervals over repetitions. In each, the n-th answer about a "
+            "fact is the same for all strategies, and differences are taken repetition by repetition.",
+            _learned(replays),
             *(_order(replays, name, order, field) for field in _READINGS for name, order in _ORDERS.items()),
             *_earlier(replays, hardest),
             *_why(replays),
@@ -185,14 +193,15 @@ def sampling_study(
 
 
 def _verdict(replays: Replays, facts: int, hardest: int) -> str:
-    """Who is best at the end of the replays, by either reading, and in finding the hardest facts."""
+    """Who is best at the end of the replays, by each reading, and in finding the hardest facts."""
     last = replays.shown[-1]
 
     def best(field: str, sign: int) -> tuple[str, float]:
         means = {strategy: float(replays.band(strategy, field).mean[last]) for strategy in replays.values}
         return min(means.items(), key=lambda one: sign * one[1])
 
-    readings = [(best(field, 1), what) for field, what in _READINGS.items()]
+    read = {**_READINGS, "mse_all": "over all facts, asked or not"}
+    readings = [(best(field, 1), what) for field, what in read.items()]
     told = ", ".join(f"{what} with {strategy} ({error:.4f})" for (strategy, error), what in readings)
     finder, share = best("hardest_found", -1)
     return (
@@ -212,10 +221,10 @@ def about_run(answered: AnsweredRun) -> list[str]:
         notes.append(
             "So few answers make θ coarse, and facts look more surely known or unknown than they are: the paper has 20."
         )
-    if run["sampling"] != "iteration" or run["propagation"]:
+    if run["sampling"] != "iteration":
         notes.append(
-            "That run did not go through all facts alike (`sampling` by iteration without `propagation` does): facts "
-            "that it asked more often are known better, and those that it did not ask are missing."
+            "That run did not go through all facts alike (`sampling` by iteration does): facts that it asked more "
+            "often are known better, and those that it did not ask are missing."
         )
     return notes
 
@@ -292,6 +301,25 @@ def _order(replays: Replays, name: str, order: Sequence[str], field: str) -> str
         f"Whole graph, {_READINGS[field]}, {name}: Thompson below Monte Carlo below iteration is there "
         f"{replays.spans(holds)} (each number of requests judged by itself). {told}"
     )
+
+
+def _learned(replays: Replays) -> str:
+    """Where the learner errs less over all facts than every way of the paper, and what its intervals hold."""
+    paper = [strategy.name for strategy in PAPER_STRATEGIES]
+    least = np.min([replays.band(name, "mse_all").mean for name in paper], axis=0)
+    most = np.max([replays.band(name, "hardest_found").mean for name in paper], axis=0)
+    last = replays.shown[-1]
+    told = []
+    for strategy in LEARNED_STRATEGIES:
+        its = {name: replays.band(strategy.name, name).mean for name in ("mse_all", "hardest_found", "coverage")}
+        told.append(
+            f"{strategy.name} errs less over all facts than the best of the paper's five "
+            f"{replays.spans(its['mse_all'] < least)} and finds as many of the hardest as the best of them "
+            f"{replays.spans(its['hardest_found'] >= most)}; at the end its 90% intervals hold θ of "
+            f"{its['coverage'][last]:.0%} of all facts"
+        )
+    others = ", ".join(f"{replays.band(name, 'coverage').mean[last]:.0%} by {name}" for name in paper)
+    return f"The learner: {'; '.join(told)} (those of the paper's ways: {others}). Means over the repetitions."
 
 
 def _earlier(replays: Replays, hardest: int) -> list[str]:

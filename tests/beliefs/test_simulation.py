@@ -6,11 +6,17 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy import stats
 
-from kgprobe.beliefs.draw import Beliefs
+from kgprobe.beliefs.choosing import choose
+from kgprobe.beliefs.draw import Beliefs, credible_interval
+from kgprobe.beliefs.effects import effects_of
+from kgprobe.beliefs.learner import Learner, beta_parameters
 from kgprobe.beliefs.reference import Reference, Synthetic, synthetic
 from kgprobe.beliefs.simulation import (
     LATELY,
+    LEARNED_STRATEGIES,
+    PAPER_STRATEGIES,
     SAMPLING_STRATEGIES,
     Answers,
     SamplingStrategy,
@@ -20,8 +26,9 @@ from kgprobe.beliefs.simulation import (
     shown_rounds,
 )
 
-ITERATION = SAMPLING_STRATEGIES[-1]
-MONTE_CARLO = SamplingStrategy("monte-carlo", propagation=False)
+_READ = ("mse_all", "coverage", "mean_error")
+ITERATION = SamplingStrategy("iteration", "own")
+MONTE_CARLO = SamplingStrategy("monte-carlo", "own")
 
 
 def small_reference(facts: int = 30, entities: int = 9, seed: int = 0) -> Reference:
@@ -64,7 +71,7 @@ def naive_replay(
             own["alpha" if wrong else "beta"] += 1
             shared = {entity for entity in facts[fact] if degree[entity] <= max_degree}
             for other in range(len(facts)):
-                if strategy.propagation and other != fact and facts[other] & shared:
+                if strategy.learner == "propagation" and other != fact and facts[other] & shared:
                     beliefs[other]["alpha" if wrong else "beta"] += 1
     expected = {fact: its["alpha"] / (its["alpha"] + its["beta"]) for fact, its in beliefs.items()}
     own_expected = {fact: (1 + its["wrong"]) / (2 + its["wrong"] + its["right"]) for fact, its in beliefs.items()}
@@ -77,6 +84,10 @@ def naive_replay(
 
     def mse(estimate: dict[int, float], among: list[int]) -> float:
         return mean([(estimate[fact] - theta[fact]) ** 2 for fact in among if times[fact]])
+
+    def covers(fact: int) -> bool:
+        low, high = stats.beta.ppf([0.05, 0.95], beliefs[fact]["alpha"], beliefs[fact]["beta"])
+        return bool(low <= theta[fact] <= high)
 
     easy = [fact for fact in beliefs if theta[fact] < 0.5]
     hard = [fact for fact in beliefs if theta[fact] >= 0.5]
@@ -94,10 +105,14 @@ def naive_replay(
         "hardest_mse": mse(expected, by_theta),
         "hardest_mse_own": mse(own_expected, by_theta),
         "hardest_found": len(set(by_theta) & set(by_belief)) / hardest,
+        "mse_all": mean([(expected[fact] - theta[fact]) ** 2 for fact in beliefs]),
+        "coverage": mean([float(covers(fact)) for fact in beliefs]),
+        "coverage_examined": mean([float(covers(fact)) for fact in beliefs if times[fact]]),
+        "mean_error": mean(list(expected.values())) - mean(theta),
     }
 
 
-@pytest.mark.parametrize("strategy", SAMPLING_STRATEGIES, ids=lambda strategy: strategy.name)
+@pytest.mark.parametrize("strategy", PAPER_STRATEGIES, ids=lambda strategy: strategy.name)
 @pytest.mark.parametrize("max_degree", [6, 1000])
 def test_a_replay_is_its_definition(strategy: SamplingStrategy, max_degree: int) -> None:
     reference = small_reference()
@@ -108,11 +123,44 @@ def test_a_replay_is_its_definition(strategy: SamplingStrategy, max_degree: int)
         assert dataclasses.asdict(standing) == pytest.approx(expected, nan_ok=True), number
 
 
+@pytest.mark.parametrize("strategy", LEARNED_STRATEGIES, ids=lambda strategy: strategy.name)
+def test_a_replay_that_learns_is_what_the_learner_makes_of_what_it_chose(strategy: SamplingStrategy) -> None:
+    reference = synthetic(Synthetic(150, likeness=0.8), [1])
+    learner, answers = Learner.of(effects_of(reference.subjects, reference.objects)), Answers(reference.theta, [3])
+    times = np.zeros(150, np.int64)
+    for number in range(1, 13):
+        asked = choose(learner.messages, strategy.sampling, 16, np.random.default_rng([3, number])).positions
+        learner.learn(asked, answers.wrong(asked, times[asked]))
+        times[asked] += 1
+    known = learner.posterior(np.arange(150))
+    low, high = credible_interval(*beta_parameters(known))
+    standing = replay(reference, strategy, [3], checkpoints=[12], batch=16)[0]
+    assert standing.mse_all == pytest.approx(((known.theta - reference.theta) ** 2).mean())
+    assert standing.coverage == pytest.approx(((low <= reference.theta) & (reference.theta <= high)).mean())
+    assert standing.mean_error == pytest.approx(known.theta.mean() - reference.theta.mean())
+    assert (standing.requests, standing.examined) == (192, (times > 0).mean())
+
+
+def test_where_neighbours_are_alike_the_learner_errs_less_and_says_how_much() -> None:
+    references = [synthetic(Synthetic(800, hard=0.3, spread=6, likeness=0.9), [seed]) for seed in range(2)]
+    found = replay_all(references, 5, checkpoints=[13, 50], batch=64)
+    means = {
+        strategy: {name: np.mean([[getattr(one, name) for one in run] for run in runs], axis=0) for name in _READ}
+        for strategy, runs in found.items()
+    }
+    best = np.min([means[strategy.name]["mse_all"] for strategy in PAPER_STRATEGIES], axis=0)
+    assert (means["information + graph"]["mse_all"] < 0.8 * best).all()
+    assert (np.abs(means["information + graph"]["coverage"] - 0.9) < 0.06).all()
+    assert (means["thompson + propagation"]["coverage"] < 0.4).all()
+    assert (np.abs(means["information + graph"]["mean_error"]) < 0.03).all()
+
+
 def test_the_same_seed_gives_the_same_replay_and_another_does_not() -> None:
     reference = small_reference()
 
     def replayed(seed: int) -> Any:
-        return [replay(reference, strategy, [seed], checkpoints=[20], batch=4) for strategy in SAMPLING_STRATEGIES[:-1]]
+        drawing = [strategy for strategy in SAMPLING_STRATEGIES if strategy.sampling != "iteration"]
+        return [replay(reference, strategy, [seed], checkpoints=[20], batch=4) for strategy in drawing]
 
     assert replayed(1) == replayed(1)
     assert all(one != other for one, other in zip(replayed(1), replayed(2), strict=True))
@@ -157,7 +205,7 @@ def test_all_strategies_are_replayed_on_each_reference() -> None:
     found = replay_all(
         references, 7, checkpoints=[1, 9], batch=4, hardest=5, max_degree=6, on_replay=lambda: replayed.append(1)
     )
-    assert (list(found), len(replayed)) == ([strategy.name for strategy in SAMPLING_STRATEGIES], 10)
+    assert (list(found), len(replayed)) == ([strategy.name for strategy in SAMPLING_STRATEGIES], 16)
     for strategy in SAMPLING_STRATEGIES:
         for repetition, reference in enumerate(references):
             alone = replay(reference, strategy, [7, repetition], checkpoints=[1, 9], batch=4, hardest=5, max_degree=6)

@@ -11,7 +11,7 @@ import pytest
 from scipy import stats
 
 from kgprobe.beliefs.reference import Reference, Synthetic, synthetic
-from kgprobe.beliefs.simulation import SAMPLING_STRATEGIES, Standing, replay_all
+from kgprobe.beliefs.simulation import LEARNED_STRATEGIES, SAMPLING_STRATEGIES, Standing, replay_all
 from kgprobe.report.study_files import DATA, WHOLE, write_study
 from kgprobe.report.study_page import write_study_page
 from kgprobe.studies.run_reference import AnsweredRun
@@ -39,6 +39,30 @@ def note(study: Study, beginning: str) -> str:
     return next(each for each in study.notes if each.startswith(beginning))
 
 
+def test_where_the_learner_errs_less_is_told() -> None:
+    values = dict.fromkeys(NAMES, (0.2, 0.3, 0.6)) | {
+        "iteration": (0.1, 0.4, 0.7),
+        "information + graph": (0.05, 0.5, 0.9),
+        "thompson + graph": (0.15, 0.3, 0.88),
+    }
+    replays = {
+        name: [
+            [standing(100 * place, mse_all=error, hardest_found=found, coverage=covered) for place in (1, 2)]
+            for _ in range(2)
+        ]
+        for name, (error, found, covered) in values.items()
+    }
+    told = note(study_of(replays, [0, 1]), "The learner")
+    both = "errs less over all facts than the best of the paper's five"
+    finds = "finds as many of the hardest as the best of them"
+    assert (
+        f"information + graph {both} throughout and {finds} throughout; at the end its 90% intervals hold θ of 90%"
+        in told
+    )
+    assert f"thompson + graph {both} nowhere and {finds} nowhere; at the end its 90% intervals hold θ of 88%" in told
+    assert "70% by iteration" in told
+
+
 def test_bands_are_t_intervals_over_the_repetitions_that_have_a_value() -> None:
     values = np.array([[1.0, 2.0, np.nan, 4.0], [2.0, np.nan, np.nan, 4.0], [4.0, 5.0, np.nan, np.nan]])
     band = Band.of(values)
@@ -60,6 +84,7 @@ def test_the_papers_order_is_told_where_it_is_there() -> None:
         "monte-carlo + propagation": [0.2] * 5,
         "monte-carlo": [0.2] * 5,
         "iteration": [0.1, 0.3, 0.3, 0.3, 0.3],
+        **{strategy.name: [0.4] * 5 for strategy in LEARNED_STRATEGIES},
     }
     replays = {
         name: [
@@ -116,13 +141,13 @@ def test_when_half_of_the_hardest_are_examined_is_told(shares: tuple[float, ...]
         assert "half of them are examined earlier, -75 [-75, -75] requests" in compared
 
 
-def test_the_study_is_two_tables_of_the_same_numbers_and_four_plots(tmp_path: Path) -> None:
+def test_the_study_is_two_tables_of_the_same_numbers_and_its_plots(tmp_path: Path) -> None:
     replays = real_replays()
     study = study_of(replays, [1, 4])
     assert [(row["requests"], row["strategy"]) for row in study.table] == [
         (n, name) for n in (32, 608) for name in NAMES
     ]
-    assert len(study.data) == 5 * 5
+    assert len(study.data) == 5 * len(NAMES)
     for row in study.table:
         runs = [run[1 if row["requests"] == 32 else 4] for run in replays[row["strategy"]]]
         assert row["MSE"] == pytest.approx(np.mean([run.mse for run in runs]))
@@ -132,9 +157,8 @@ def test_the_study_is_two_tables_of_the_same_numbers_and_four_plots(tmp_path: Pa
             each for each in study.data if (each["requests"], each["strategy"]) == (row["requests"], row["strategy"])
         )
         assert data["mse_low"] < data["mse"] == row["MSE"] < data["mse_high"]
-    assert [plot.title for plot in study.plots[:3]] == [
+    assert [plot.title for plot in study.plots[:6:5]] == [
         "The whole graph: all facts asked so far",
-        "The whole graph: facts asked in the last 10 rounds",
         "The 20 hardest facts",
     ]
     for plot in study.plots:
@@ -145,13 +169,13 @@ def test_the_study_is_two_tables_of_the_same_numbers_and_four_plots(tmp_path: Pa
 
     write_study(study, tmp_path)
     whole = json.loads((tmp_path / WHOLE).read_text(), parse_constant=lambda name: pytest.fail(name))
-    assert len(whole["data"]) == 25
+    assert len(whole["data"]) == 5 * len(NAMES)
     with (tmp_path / DATA).open() as file:
         assert {row["strategy"] for row in csv.DictReader(file)} == set(NAMES)
     page = write_study_page(study, tmp_path / "study").read_text()
     assert re.findall("<h2>(.*?)</h2>", page) == [plot.title for plot in study.plots]
     # Each plot has a place of its own; the script that all of them need is asked for once.
-    assert [page.count(f'id="plot-{place}"') for place in range(5)] == [1, 1, 1, 1, 0]
+    assert [page.count(f'id="plot-{place}"') for place in range(8)] == [1] * 7 + [0]
     assert page.count('<script src="../plotly-') == 1
 
 
@@ -188,17 +212,17 @@ def test_what_a_reference_is_like_is_told() -> None:
     replays = Replays.of(real_replays(), [4])
     same = sampling_study(replays, [REFERENCES[0]] * 3, "a run", {}, hardest=1_000)
     assert note(same, "The reference has 300 facts")
-    assert same.plots[2].title == "The 300 hardest facts"
+    assert same.plots[5].title == "The 300 hardest facts"
 
 
 def test_what_a_run_is_worth_as_a_reference_is_told() -> None:
     reference = Reference(np.array([0, 1]), np.array([1, 2]), np.array([0.5, 1.0]))
-    even = AnsweredRun(reference, {"id": "r", "sampling": "iteration", "propagation": False}, 3, 19, 19.5)
+    even = AnsweredRun(reference, {"id": "r", "sampling": "iteration"}, 3, 19, 19.5)
     assert about_run(even) == [
         "θ is the share of a fact's own answers in run r that were wrong: 19.5 answers a fact, 19 at least; 3 facts "
         "that it could not ask are left out."
     ]
-    chosen = dataclasses.replace(even, run={"id": "r", "sampling": "thompson", "propagation": False})
+    chosen = dataclasses.replace(even, run={"id": "r", "sampling": "thompson"})
     assert ["did not go through all facts alike" in told for told in about_run(chosen)] == [False, True]
     few = dataclasses.replace(even, least=1, mean=2.5)
     assert ["So few answers make θ coarse" in told for told in about_run(few)] == [False, True]

@@ -1,0 +1,133 @@
+"""The learner beside the paper's strategies on made-up references, and what learning a round costs.
+
+`references` counts on how many of 45 kinds of references (hard 10 to 90%, spread 1, 3, 6, likeness 0, 0.5, 0.9) the
+learner is better than the best of the paper's five: in the error over all facts, in finding the hardest ones, and in
+whether its intervals hold. Means are over the repetitions; each of these has a reference of its own.
+
+`rounds` takes the time of learning a round of 64 answers, between the rounds in which variances are learned, in graphs
+in which as many facts have been asked before.
+"""
+
+import dataclasses
+import itertools
+import json
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+import numpy as np
+from numpy.typing import NDArray
+
+from benchmarks.report import Report, Row, show, versions_of
+from kgprobe.beliefs.effects import effects_of
+from kgprobe.beliefs.learner import Learner
+from kgprobe.beliefs.reference import Synthetic, synthetic
+from kgprobe.beliefs.simulation import (
+    LEARNED_STRATEGIES,
+    PAPER_STRATEGIES,
+    Standing,
+    replay_all,
+    shown_rounds,
+)
+from kgprobe.cli.options import json_option, seed_option
+
+FACTS, BATCH, REQUESTS = 2_500, 64, 8
+KINDS = tuple(itertools.product((0.1, 0.3, 0.5, 0.7, 0.9), (1.0, 3.0, 6.0), (0.0, 0.5, 0.9)))
+TIMES = ("¼", "½", "1", "2", "4", "8")
+
+Floats = NDArray[np.float64]
+
+
+def standings_of(kind: tuple[float, float, float], seed: int, repetitions: int) -> dict[str, dict[str, list[float]]]:
+    """By strategy, the mean of each field of its standings over the repetitions, at 1/4, 1/2, ... 8 requests a fact."""
+    references = [synthetic(Synthetic(FACTS, *kind), [seed, repetition]) for repetition in range(repetitions)]
+    rounds = shown_rounds(FACTS, -(-REQUESTS * FACTS // BATCH), BATCH)
+    replays = replay_all(references, seed, checkpoints=rounds, batch=BATCH)
+    return {
+        strategy: {
+            field.name: np.mean([[getattr(one, field.name) for one in run] for run in runs], axis=0).tolist()
+            for field in dataclasses.fields(Standing)
+        }
+        for strategy, runs in replays.items()
+    }
+
+
+def counts(found: list[dict[str, dict[str, list[float]]]]) -> Iterator[Row]:
+    """On how many kinds the learner is better, and its intervals hold."""
+
+    def values(name: str, field: str) -> Floats:
+        return np.array([kind[name][field] for kind in found])
+
+    paper = [strategy.name for strategy in PAPER_STRATEGIES]
+    least = np.min([values(name, "mse_all") for name in paper], axis=0)
+    most = np.max([values(name, "hardest_found") for name in paper], axis=0)
+    for strategy in LEARNED_STRATEGIES:
+        held = {
+            "error below all five": values(strategy.name, "mse_all") < least,
+            "hardest found as soon": values(strategy.name, "hardest_found") >= most,
+            "85 to 95% covered": np.abs(values(strategy.name, "coverage") - 0.9) <= 0.05,
+            "85% covered": values(strategy.name, "coverage") >= 0.85,
+        }
+        for what, holds in held.items():
+            for place, requests in enumerate(TIMES):
+                yield Row(f"{strategy.name}, {requests} requests a fact", what, int(holds[:, place].sum()), "of 45")
+            yield Row(f"{strategy.name}, throughout", what, int(holds.all(axis=1).sum()), "of 45")
+
+
+def learning(facts: int, seed: int) -> Row:
+    """Milliseconds of learning a round, the median of 40, behind as many answers as a fifth of the facts."""
+    generator = np.random.default_rng(seed)
+    ends = generator.integers(facts // 2, size=(2, facts))
+    learner = Learner.of(effects_of(*ends))
+    theta = generator.random(facts)
+    before = generator.choice(facts, facts // 5, replace=False)
+    learner.learn(before, generator.random(len(before)) < theta[before])
+    took = []
+    for _ in range(40):
+        asked = generator.choice(facts, BATCH, replace=False)
+        failed = generator.random(BATCH) < theta[asked]
+        started = time.perf_counter()
+        learner.learn(asked, failed)
+        took.append(time.perf_counter() - started)
+    return Row(f"{facts:,} facts", "learning a round of 64", 1_000 * float(np.median(took)), "ms", less_is_better=True)
+
+
+@click.group(context_settings={"max_content_width": 100})
+def main() -> None:
+    """The learner on made-up references, and what it costs."""
+
+
+@main.command()
+@click.option("--repetitions", default=5, show_default=True, help="References of each kind.")
+@click.option("--keep", type=click.Path(path_type=Path, file_okay=False), help="Folder of the means, one file a kind.")
+@click.option("--part", default=0, help="Of two processes at once, the second begins at the other end.")
+@seed_option
+@json_option
+def references(repetitions: int, keep: Path | None, part: int, seed: int, as_json: bool) -> None:
+    """On how many of 45 kinds of references the learner is better."""
+    found = []
+    for kind in KINDS[:: -1 if part else 1]:
+        file = keep / f"{kind[0]}-{kind[1]}-{kind[2]}-{seed}-{repetitions}.json" if keep else None
+        if file and file.exists():
+            found.append(json.loads(file.read_text()))
+            continue
+        found.append(standings_of(kind, seed, repetitions))
+        if file:
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(json.dumps(found[-1]))
+    show(Report("learner", list(counts(found)), seed, versions_of("numpy", "scipy")), as_json=as_json)
+
+
+@main.command()
+@click.option("--facts", multiple=True, default=(10_000, 100_000, 1_000_000), show_default=True, help="In the graph.")
+@seed_option
+@json_option
+def rounds(facts: tuple[int, ...], seed: int, as_json: bool) -> None:
+    """What learning a round costs, by the size of the graph."""
+    rows = [learning(count, seed) for count in facts]
+    show(Report("learner", rows, seed, versions_of("numpy", "scipy")), as_json=as_json)
+
+
+if __name__ == "__main__":
+    main()
