@@ -23,9 +23,10 @@ def caveat_of(sampling: str | None) -> str | None:
     Args:
         sampling: how the run chose its facts; None of a measurement.
     """
-    if sampling != "thompson":
+    chosen = {"thompson": "that the model probably fails on", "information": "whose answers tell most"}
+    if sampling not in chosen:
         return None
-    return "Rates are over facts that the model probably fails on, not over the graph."
+    return f"Rates are over facts {chosen[sampling]}, not over the graph."
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,35 +3,32 @@
 docs/methods.md, 2. Each round is one transaction guarded by ``Run.round``, and everything random in it follows from the
 seed and the round's number: a run that was killed at any moment goes on to the same beliefs as one that was not.
 
-A round costs its batch and the batch's neighbours: drawing is linear in the touched facts, applying in the batch,
-propagating in the facts around it.
+What is made of answers is the learner's: :mod:`.learned` or :mod:`.counted`. A round costs its batch and the batch's
+neighbours, whichever it is.
 """
 
 import dataclasses
+import math
 import time
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import msgspec
-import numpy as np
 
+from kgprobe.asking.applying import COUNTS, RoundTakenError, counted_as
+from kgprobe.asking.counted import CountedKnowledge
 from kgprobe.asking.identity import differences
+from kgprobe.asking.knowledge import Applied, Knowledge
+from kgprobe.asking.learned import LearnedKnowledge
 from kgprobe.asking.runs import Plan, get_run, locked
 from kgprobe.asking.store import OutcomeStore
 from kgprobe.asking.watch import NOBODY, Batch, Start, Stop, Watch, ask_watched, why_silent
-from kgprobe.beliefs.draw import Beliefs
-from kgprobe.beliefs.summary import interval_rows
 from kgprobe.errors import KgprobeError
-from kgprobe.graph.client import Graph, Row, Transaction
+from kgprobe.graph.client import Graph, Row
 from kgprobe.graph.state import graph_state
 from kgprobe.models.api.spending import BudgetSpentError
-from kgprobe.probes.outcome import Outcome, Probe, Verdict
-from kgprobe.sampling.facts import askable_facts
-from kgprobe.sampling.keys import FactKeys
-
-# What a run counts of its outcomes; each is counted as one of these.
-_COUNTS = ("asked", "unaskable", "unanswered")
+from kgprobe.probes.outcome import Outcome, Probe
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,10 +76,6 @@ class RunReport:
     hubs: dict[str, str] = field(default_factory=dict)
 
 
-class RoundTakenError(KgprobeError):
-    """A round was applied, or its run was forgotten, by somebody else in the meantime."""
-
-
 def go_on(graph: Graph, probe: Probe, plan: Plan, watch: Watch = NOBODY) -> RunReport:
     """Go on with a run from where it stands to the last round of the plan, which may be later than it was begun with.
 
@@ -105,42 +98,44 @@ def go_on(graph: Graph, probe: Probe, plan: Plan, watch: Watch = NOBODY) -> RunR
         if plan.rounds != run["rounds"]:
             graph.write("beliefs/extend_run", id=plan.run, rounds=plan.rounds)
         with OutcomeStore(folder) as store:
-            store.cut_to(sum(run[name] for name in _COUNTS), run["round"])
-            keys = askable_facts(graph, run["relations"], plan.as_of)
-            beliefs = read_beliefs(graph, plan.run, keys)
+            store.cut_to(sum(run[name] for name in COUNTS), run["round"])
+            labels = _labels(graph, run["relations"])
+            knowledge: Knowledge = (
+                LearnedKnowledge(graph, plan, run, labels, store.path)
+                if plan.learner == "graph"
+                else CountedKnowledge(graph, plan, run, labels)
+            )
             changed = graph_state(graph) != run["graph"]
-            watch.on_start(Start(len(keys), run["round"], plan.rounds, changed, batch=plan.batch))
-            report = _Rounds(graph, probe, plan, run, _labels(graph, run["relations"]), store, keys, beliefs).do(watch)
+            watch.on_start(Start(len(knowledge.keys), run["round"], plan.rounds, changed, batch=plan.batch))
+            report = _Rounds(probe, plan, run, store, knowledge).do(watch)
+            knowledge.finish(report.rounds)
     return dataclasses.replace(report, seconds=time.monotonic() - started)
 
 
 @dataclass(slots=True)
 class _Rounds:
-    """A run at work: what its rounds share; ``labels`` are those of the relations that it asks, by their ids."""
+    """A run at work: what its rounds share."""
 
-    graph: Graph
     probe: Probe
     plan: Plan
     run: Row
-    labels: Mapping[str, str]
     store: OutcomeStore
-    keys: FactKeys
-    beliefs: Beliefs
+    knowledge: Knowledge
 
     def do(self, watch: Watch) -> RunReport:
-        counts = Counter({name: self.run[name] for name in _COUNTS})
+        counts = Counter({name: self.run[name] for name in COUNTS})
         done, stopped, reason = self.run["round"], Stop.DONE, None
         hubs: dict[str, str] = {}
         while done < self.plan.rounds:
-            if self.plan.width and self.beliefs.width() <= self.plan.width:
+            if self.plan.width and self.knowledge.width() <= self.plan.width:
                 stopped = Stop.SURE_ENOUGH
                 break
-            if not self.beliefs.has_askable():
+            if not self.knowledge.has_askable():
                 stopped = Stop.NOTHING_LEFT
                 break
             number, seconds = done + 1, dict[str, float]()
             try:
-                outcomes = self._ask(number, seconds, watch)
+                outcomes, inclusions = self._ask(number, seconds, watch)
             except BudgetSpentError as error:
                 stopped, reason = Stop.BUDGET_SPENT, str(error)
                 break
@@ -149,45 +144,47 @@ class _Rounds:
                 stopped, reason = Stop.NO_ANSWERS, f"{reason} The round was not counted."
                 break
             before = counts.total()
-            self.store.append(range(before, before + len(outcomes)), outcomes, number)
-            touched, round_hubs = self._learn(number, outcomes, seconds, before)
+            self.store.append(range(before, before + len(outcomes)), outcomes, number, inclusions)
+            applied = self._apply(number, outcomes, before)
             done = number
-            counts += Counter(_counted_as(outcome) for outcome in outcomes)
-            hubs |= round_hubs
-            watch.on_batch(Round(outcomes, done, number, touched, round_hubs, self.beliefs.width(), seconds))
+            counts += Counter(map(counted_as, outcomes))
+            hubs |= applied.hubs
+            width = self.knowledge.width()
+            watch.on_batch(
+                Round(outcomes, done, number, applied.touched, applied.hubs, width, seconds | applied.seconds)
+            )
             if watch.should_stop() and done < self.plan.rounds:
                 stopped = Stop.ASKED_TO
                 break
-        counted = {name: counts[name] for name in _COUNTS}
+        counted = {name: counts[name] for name in COUNTS}
         return RunReport(
-            self.plan.run, len(self.keys), done, **counted, seconds=0.0, stopped=stopped, reason=reason, hubs=hubs
+            self.plan.run,
+            len(self.knowledge.keys),
+            done,
+            **counted,
+            seconds=0.0,
+            stopped=stopped,
+            reason=reason,
+            hubs=hubs,
         )
 
-    def _ask(self, number: int, seconds: dict[str, float], watch: Watch) -> list[Outcome]:
-        plan = self.plan
+    def _ask(self, number: int, seconds: dict[str, float], watch: Watch) -> tuple[list[Outcome], list[float | None]]:
+        """The outcomes of a round, and with which probability each fact was drawn, where that is known."""
         clock = time.monotonic()
-        positions = self.beliefs.choose(plan.sampling, plan.batch, number, np.random.default_rng([plan.seed, number]))
+        chosen = self.knowledge.choose(number)
         seconds["draw"] = time.monotonic() - clock
         clock = time.monotonic()
-        facts = [self.keys[position] for position in positions]
-        outcomes = ask_watched(self.probe, facts, [plan.seed, number], watch)
+        facts = [self.knowledge.keys[int(position)] for position in chosen.positions]
+        outcomes = ask_watched(self.probe, facts, [self.plan.seed, number], watch)
         seconds["ask"] = time.monotonic() - clock
-        return outcomes
+        return outcomes, [None if math.isnan(one) else one for one in chosen.probabilities.tolist()]
 
-    def _learn(
-        self, number: int, outcomes: Sequence[Outcome], seconds: dict[str, float], before: int
-    ) -> tuple[int, dict[str, str]]:
-        """How many facts the round touched, and the hubs that were left out."""
+    def _apply(self, number: int, outcomes: Sequence[Outcome], before: int) -> Applied:
         try:
-            rows, parts, hubs = apply_round(self.graph, self.plan, self.run["model"], self.labels, number, outcomes)
+            return self.knowledge.apply(number, outcomes)
         except RoundTakenError:
             self.store.cut_to(before, number - 1)
             raise
-        clock = time.monotonic()
-        _take_over(self.beliefs, self.keys, rows)
-        seconds |= parts
-        seconds["update"] = time.monotonic() - clock
-        return len(rows), hubs
 
 
 def _refuse_another_probe(run: Row, probe: Probe) -> None:
@@ -201,85 +198,3 @@ def _labels(graph: Graph, relations: Sequence[str]) -> dict[str, str]:
     """What relations are called, by their ids; a relation without a label by its id."""
     labels = {row["id"]: row["label"] for row in graph.read("sample/relations")}
     return {relation: labels.get(relation) or relation for relation in relations}
-
-
-def _counted_as(outcome: Outcome) -> str:
-    return "asked" if outcome.verdict.counts else outcome.verdict.value
-
-
-def read_beliefs(graph: Graph, run: str, keys: FactKeys) -> Beliefs:
-    """What a run has learned so far. Cost: one scan of the graph's beliefs."""
-    beliefs = Beliefs.untouched(len(keys))
-    _take_over(beliefs, keys, list(graph.stream("beliefs/touched", run=run)))
-    return beliefs
-
-
-def _take_over(beliefs: Beliefs, keys: FactKeys, rows: Sequence[Row]) -> None:
-    beliefs.update(
-        keys.positions([row["fact"] for row in rows]),
-        np.array([row["alpha"] for row in rows], dtype=np.float64),
-        np.array([row["beta"] for row in rows], dtype=np.float64),
-        np.array([not row["unaskable"] for row in rows], dtype=np.bool_),
-    )
-
-
-def apply_round(
-    graph: Graph, plan: Plan, model: str, relations: Mapping[str, str], number: int, outcomes: Sequence[Outcome]
-) -> tuple[list[Row], dict[str, float], dict[str, str]]:
-    """Count a round's answers, propagate them, and write what people read of the beliefs, in one transaction.
-
-    Args:
-        relations: labels of the relations that can be asked, by their ids. A belief keeps the one that it is made
-            with: a relation that gets another label is found by its id.
-
-    Returns:
-        the touched facts with their new parameters (each once), the seconds of each part, and the hubs left out.
-
-    Raises:
-        RoundTakenError: the round was applied already, by another process, or the run was forgotten.
-    """
-    rows = [_row(outcome) for outcome in outcomes]
-    answered = [row for row in rows if row["right"] + row["wrong"]]
-    counts = Counter(map(_counted_as, outcomes))
-    shared = {"run": plan.run, "model": model, "labels": dict(relations)}
-    seconds: dict[str, float] = {}
-
-    def work(transaction: Transaction) -> tuple[list[Row], list[Row]]:
-        clock = time.monotonic()
-        guard = transaction.run(
-            "beliefs/guard_round", id=plan.run, round=number, **{name: counts[name] for name in _COUNTS}
-        )
-        if not guard:
-            gone = not transaction.run("beliefs/run", id=plan.run)
-            what = "was forgotten" if gone else f"has round {number} already: is somebody else at it?"
-            raise RoundTakenError(f"The run {plan.run!r} {what}")
-        touched = {row["fact"]: row for row in transaction.run("beliefs/apply", rows=rows, **shared)}
-        seconds["apply"] = time.monotonic() - clock
-        hubs: list[Row] = []
-        if plan.propagation:
-            clock = time.monotonic()
-            scope = {"relations": list(relations), "as_of": plan.as_of, "max_degree": plan.max_degree}
-            reached = transaction.run("beliefs/propagate", rows=answered, **scope, **shared)
-            touched |= {row["fact"]: row for row in reached}
-            hubs = transaction.run("beliefs/hubs", rows=answered, max_degree=plan.max_degree)
-            seconds["propagate"] = time.monotonic() - clock
-        clock = time.monotonic()
-        for part in interval_rows(list(touched.values())):
-            transaction.run("beliefs/summarize", run=plan.run, rows=part)
-        seconds["summarize"] = time.monotonic() - clock
-        return list(touched.values()), hubs
-
-    touched, hubs = graph.transaction(work)
-    return touched, seconds, {row["id"]: row["label"] for row in hubs}
-
-
-def _row(outcome: Outcome) -> Row:
-    return {
-        **outcome.fact._asdict(),
-        "right": int(outcome.verdict is Verdict.RIGHT),
-        "wrong": int(outcome.verdict.is_failure),
-        "refused": int(outcome.verdict is Verdict.REFUSED),
-        "off_format": int(outcome.verdict is Verdict.OFF_FORMAT),
-        "unaskable": outcome.reason if outcome.verdict is Verdict.UNASKABLE else None,
-        "question": outcome.evidence.question if outcome.evidence else None,
-    }

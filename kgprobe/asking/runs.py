@@ -29,7 +29,7 @@ from kgprobe.probes.outcome import Probe
 _PROPERTIES = frozenset(
     {
         *("id", "uid", "model", "probe", "config", "options", "local", "round", "rounds", "batch", "seed", "as_of"),
-        *("max_degree", "sampling", "propagation", "width", "relations", "graph", "versions"),
+        *("max_degree", "sampling", "learner", "width", "relations", "graph", "versions"),
         *("asked", "unaskable", "unanswered", "reversed"),
     }
 )
@@ -46,9 +46,10 @@ class Plan:
         as_of: reference date, ``yyyymmdd``: facts are asked and propagated that are current at it.
         rounds: how many rounds in all.
         batch: facts asked a round.
-        max_degree: entities with more facts do not propagate.
-        sampling: how facts are chosen, see :data:`~kgprobe.beliefs.draw.SAMPLING`.
-        propagation: whether facts learn from the answers of those around them.
+        max_degree: entities with more facts do not pass on what is learned; with the learner ``graph``, with more
+            answered ones, until variances are learned anew.
+        sampling: how facts are chosen, one of :data:`~kgprobe.beliefs.SAMPLING`.
+        learner: what is made of answers, one of :data:`~kgprobe.beliefs.LEARNERS`.
         width: the run ends as soon as the mean 90% credible interval of theta is no broader; 0 has no say.
     """
 
@@ -59,7 +60,7 @@ class Plan:
     seed: int = 0
     max_degree: int = 1000
     sampling: str = "thompson"
-    propagation: bool = True
+    learner: str = "graph"
     width: float = 0.0
 
 
@@ -96,7 +97,7 @@ def begin_run(graph: Graph, probe: Probe, plan: Plan, kind: str, options: str = 
         "as_of": plan.as_of,
         "max_degree": plan.max_degree,
         "sampling": plan.sampling,
-        "propagation": plan.propagation,
+        "learner": plan.learner,
         "width": plan.width,
         "relations": list(probe.relations),
         "graph": graph_state(graph),
@@ -127,6 +128,9 @@ def get_run(graph: Graph, run: str) -> Row:
         KgprobeError: another version of kgprobe began it.
     """
     properties = find_run(graph, run)
+    # Runs that were begun before there were learners propagate or do not.
+    if "propagation" in properties:
+        properties.setdefault("learner", "propagation" if properties["propagation"] else "own")
     missing = sorted(name for name in _PROPERTIES if properties.get(name) is None)
     if missing:
         raise KgprobeError(
@@ -198,8 +202,9 @@ def forget_run(graph: Graph, run: str) -> None:
 
 
 def _forget_beliefs(graph: Graph, run: str) -> None:
-    while graph.write("beliefs/forget_beliefs", run=run, size=10_000)[0]["deleted"]:
-        pass
+    for query in ("beliefs/forget_beliefs", "beliefs/forget_effects"):
+        while graph.write(query, run=run, size=10_000)[0]["deleted"]:
+            pass
 
 
 @contextmanager

@@ -29,6 +29,22 @@ class _Place(msgspec.Struct, frozen=True):
     round: int = 0
 
 
+class Draw(msgspec.Struct, frozen=True):
+    """As much of a line of a run as learning from it again needs.
+
+    Attributes:
+        inclusion: the probability with which the fact was drawn in its round, given all that was known before; None
+            where nobody can say.
+    """
+
+    subject: str
+    fact: str
+    relation: str
+    verdict: Verdict
+    round: int
+    inclusion: float | None = None
+
+
 class _Line(msgspec.Struct, frozen=True):
     place: int
     subject: str
@@ -42,6 +58,7 @@ class _Line(msgspec.Struct, frozen=True):
 
 
 _decode_place = msgspec.json.Decoder(_Place).decode
+_decode_draw = msgspec.json.Decoder(Draw).decode
 _decode_line = msgspec.json.Decoder(_Line).decode
 
 
@@ -106,9 +123,20 @@ class OutcomeStore:
             end += len(line)
         self._file.truncate(end)
 
-    def append(self, places: Sequence[int], outcomes: Sequence[Outcome], round_: int = 0) -> None:
-        """Write outcomes; they are on disk when this returns."""
-        lines = [encode_line(place, outcome, round_) for place, outcome in zip(places, outcomes, strict=True)]
+    def append(
+        self,
+        places: Sequence[int],
+        outcomes: Sequence[Outcome],
+        round_: int = 0,
+        inclusions: Sequence[float | None] | None = None,
+    ) -> None:
+        """Write outcomes; they are on disk when this returns.
+
+        Args:
+            inclusions: with which probability each fact was drawn in the round, where that is known.
+        """
+        known = [None] * len(outcomes) if inclusions is None else inclusions
+        lines = [encode_line(*line, round_) for line in zip(places, outcomes, known, strict=True)]
         self._file.write(b"".join(lines))
         self._file.flush()
         os.fsync(self._file.fileno())
@@ -149,11 +177,33 @@ def read_outcomes(path: Path, evidence: type[msgspec.Struct]) -> Iterator[Outcom
             yield _outcome(path, number, its, decoder)
 
 
-def encode_line(place: int, outcome: Outcome, round_: int = 0) -> bytes:
+def read_rounds(path: Path) -> Iterator[list[Draw]]:
+    """What was asked in each round of a run, in their order. Memory: one round.
+
+    Raises:
+        KgprobeError: a line is damaged; the message names file and line.
+    """
+    draws: list[Draw] = []
+    with open(path, "rb") as file:
+        for number, line in enumerate(file, start=1):
+            try:
+                draw = _decode_draw(line)
+            except (msgspec.DecodeError, UnicodeDecodeError) as error:
+                raise _damaged(path, number, error) from error
+            if draws and draw.round != draws[0].round:
+                yield draws
+                draws = []
+            draws.append(draw)
+    if draws:
+        yield draws
+
+
+def encode_line(place: int, outcome: Outcome, inclusion: float | None = None, round_: int = 0) -> bytes:
     """An outcome as a line with its line break."""
     line = {
         "place": place,
         **({"round": round_} if round_ else {}),
+        **({} if inclusion is None else {"inclusion": inclusion}),
         "subject": outcome.fact.subject,
         "fact": outcome.fact.fact,
         "relation": outcome.relation,

@@ -19,6 +19,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from kgprobe.beliefs.draw import turn_of
 from kgprobe.beliefs.messages import Messages
 
 Floats = NDArray[np.float64]
@@ -56,19 +57,28 @@ def choose(
     sampling: str,
     size: int,
     generator: np.random.Generator,
+    *,
     left_out: NDArray[np.bool_] | None = None,
+    number: int = 1,
     candidates: int = CANDIDATES,
 ) -> Chosen:
     """The facts that a round asks.
 
     Args:
-        sampling: ``thompson``, ``information``, or ``monte-carlo``, which draws all of the round uniformly.
+        sampling: ``thompson``, ``information``, ``monte-carlo``, which draws all of the round uniformly, or
+            ``iteration``, which goes round through all facts in turn.
         size: how many, or all facts where there are fewer.
         left_out: True of facts that cannot be asked, shape (facts,).
+        number: of the round, from 1 on.
         candidates: how many facts are looked at, at most.
 
     Cost: linear in the candidates, and one pass over ``left_out``.
     """
+    if sampling == "iteration":
+        count = messages.effects.count
+        positions = turn_of(count, min(size, count), number)
+        positions = positions if left_out is None else positions[~left_out[positions]]
+        return Chosen(positions, np.full(len(positions), np.nan))
     looked_at, share = _candidates(messages.effects.count, left_out, max(candidates, size), generator)
     size = min(size, len(looked_at))
     if not size:

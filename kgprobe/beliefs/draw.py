@@ -14,7 +14,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
-from kgprobe.beliefs import SAMPLING
 from kgprobe.errors import UnknownNameError
 
 # The central posterior mass that a credible interval of theta holds.
@@ -69,7 +68,7 @@ class Beliefs:
         """The positions of the facts that a round asks.
 
         Args:
-            sampling: one of ``SAMPLING``.
+            sampling: ``thompson``, ``monte-carlo`` or ``iteration``.
             size: how many.
             number: of the round, from 1 on.
 
@@ -86,11 +85,15 @@ class Beliefs:
             return self._random(size, generator)
         if sampling == "iteration":
             return self._next(size, number)
-        raise UnknownNameError(f"There is no sampling {sampling!r}; there are {', '.join(SAMPLING)}.")
+        raise UnknownNameError(f"There is no such sampling of counted beliefs: {sampling!r}.")
 
     def has_askable(self) -> bool:
         """Whether there is a fact left to ask."""
         return self.count > len(self.positions) or bool(self.askable.any())
+
+    def count_askable(self) -> int:
+        """How many facts there are to ask, as far as is known."""
+        return self.count - int((~self.askable).sum())
 
     def width(self) -> float:
         """How broad the 90% credible interval of theta is, in [0, 1]: the mean over all facts that can be asked.
@@ -125,8 +128,7 @@ class Beliefs:
 
     def _next(self, size: int, number: int) -> Positions:
         """The facts whose turn it is: going round through all, each once before any is asked again."""
-        step = min(size, self.count)
-        turn = ((number - 1) * step + np.arange(step, dtype=np.int64)) % max(1, self.count)
+        turn = turn_of(self.count, min(size, self.count), number)
         return turn[~np.isin(turn, self.positions[~self.askable])]
 
     def _outside(self, left_out: Positions, size: int, generator: np.random.Generator) -> Positions:
@@ -142,6 +144,11 @@ class Beliefs:
             hit = left_out[places] == tried if len(left_out) else np.zeros(len(tried), np.bool_)
             chosen |= dict.fromkeys(tried[~hit].tolist())
         return np.array(list(chosen)[:size], dtype=np.int64)
+
+
+def turn_of(count: int, size: int, number: int) -> Positions:
+    """The positions of the facts whose turn it is in a round of an iteration: going round through all of ``count``."""
+    return ((number - 1) * size + np.arange(size, dtype=np.int64)) % max(1, count)
 
 
 def credible_interval(alpha: Floats, beta: Floats) -> tuple[Floats, Floats]:

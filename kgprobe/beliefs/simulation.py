@@ -35,7 +35,7 @@ class SamplingStrategy:
     """How facts are chosen, and what is made of their answers.
 
     Attributes:
-        sampling: one of :data:`kgprobe.beliefs.SAMPLING`, or ``information`` with the learner ``graph``.
+        sampling: one of :data:`kgprobe.beliefs.SAMPLING`.
         learner: one of :data:`kgprobe.beliefs.LEARNERS`.
     """
 

@@ -290,7 +290,7 @@ def _settings(result: Stored) -> dict[str, Any]:
         its = result.properties
         kept = msgspec.json.decode(its["options"])["options"]
         described = msgspec.json.decode(its["config"])
-        ways = {name: its[name] for name in ("sampling", "propagation", "max_degree", "batch", "width")}
+        ways = {name: its[name] for name in ("sampling", "learner", "max_degree", "batch", "width")}
         asked = {"asked": "in rounds", **ways}
     else:
         its = result.config

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import date
 from typing import TYPE_CHECKING, TypedDict
 
-from kgprobe.beliefs import SAMPLING
+from kgprobe.beliefs import LEARNERS, SAMPLING
 from kgprobe.options import option
 from kgprobe.search.strategies import STRATEGIES
 from kgprobe.studies.measure_names import measure_names
@@ -48,12 +48,24 @@ class RoundsOptions:
 
     rounds: int = option(60, "Rounds to run.", minimum=1)
     batch: int = option(64, "Facts asked a round.", minimum=1)
-    sampling: str = option(
-        "thompson",
-        "Which facts are asked: those that the model most probably fails on, any, or one after the other.",
-        choices=SAMPLING,
+    aim: str = option(
+        "failures",
+        "What the run is for: finding facts that the model fails on, or estimating how much of the graph it knows.",
+        choices=("failures", "estimate"),
     )
-    propagation: bool = option(True, "Learn about facts from those around them.")
+    learner: str = option(
+        "graph",
+        "What is made of answers. graph: what they say of relations, entities and popularity, and so of other facts;"
+        " propagation: an answer counts for the facts around it, too, as in the paper; own: for its fact alone.",
+        choices=LEARNERS,
+    )
+    sampling: str | None = option(
+        None,
+        "Which facts are asked: those that the model most probably fails on; those whose answers tell most, which needs"
+        " the learner graph; any; or one after the other.",
+        choices=SAMPLING,
+        shown_default="thompson for failures; for an estimate information, or monte-carlo where that cannot be",
+    )
     max_degree: int = option(1000, "Entities with more facts than this do not pass on what is learned.", minimum=1)
     width: float = option(
         0.0,

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
 _COLUMNS = (
     *("id", "model", "probe", "round", "rounds", "batch", "asked", "unaskable", "unanswered"),
-    *("sampling", "propagation", "width", "seed", "as_of", "started"),
+    *("sampling", "learner", "width", "seed", "as_of", "started"),
 )
 
 
@@ -185,7 +185,7 @@ def run_rounds(
         name or new_run_name(asked.name, asked_by(probe, reversal_of(graph) is not None)),
         day,
         seed=seed,
-        **dataclasses.asdict(how),
+        **_planned(how),
     )
     local = None if asked.local is None else dataclasses.asdict(asked.local)
     kept = {"options": dataclasses.asdict(chosen), "relations": list(relations)}
@@ -198,6 +198,22 @@ def run_rounds(
             "both ends. Load facts, or name another date: `as_of`."
         )
     return result
+
+
+def _planned(how: RoundsOptions) -> dict[str, Any]:
+    """The fields of a plan that options say.
+
+    Raises:
+        ArgumentError: that learner cannot tell which answers tell most.
+    """
+    fields = dataclasses.asdict(how)
+    aim, learner, sampling = fields.pop("aim"), fields["learner"], fields["sampling"]
+    if sampling == "information" and learner != "graph":
+        raise ArgumentError("sampling", f"is 'information', which needs `learner` graph; it is {learner!r}.")
+    if sampling is None:
+        estimating = "information" if learner == "graph" else "monte-carlo"
+        sampling = "thompson" if aim == "failures" else estimating
+    return {**fields, "sampling": sampling}
 
 
 def resume_rounds(

@@ -28,7 +28,7 @@ def study_sampling(
 
     >>> result = kgprobe.study_sampling(size=60, requests=240, batch=10, repetitions=2, hardest=5)
     >>> sorted(set(result.frame()["strategy"]))[:2]
-    ['iteration', 'monte-carlo']
+    ['information + graph', 'iteration']
 
     Cost: eight strategies times repetitions, each a pass over the facts for each round.
 

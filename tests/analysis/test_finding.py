@@ -14,7 +14,7 @@ from hypothesis import strategies as some
 from scipy import integrate
 
 from kgprobe.analysis.finding import About, Finding, find_in_outcomes, find_in_run, year_of
-from kgprobe.asking.rounds import apply_round
+from kgprobe.asking.counted import CountedKnowledge
 from kgprobe.asking.runs import Plan
 from kgprobe.beliefs.draw import credible_interval
 from kgprobe.errors import KgprobeError, UnknownNameError
@@ -52,6 +52,14 @@ ENTITIES = [Entity(f"e{n}", f"name {n}", types=("t",)) for n in range(12)]
 FACTS = [Fact(f"f{n}", f"e{2 * n}", f"r{n % 2}", f"e{2 * n + 1}") for n in range(6)]
 RELATIONS = [Relation("r0", "first"), Relation("r1", "second <b>")]
 LABELS = {relation.id: relation.label for relation in RELATIONS}
+
+
+def apply(
+    graph: Graph, labels: dict[str, str], number: int, outcomes: list[Outcome], learner: str = "propagation"
+) -> None:
+    plan = Plan("run", as_of=20250101, learner=learner)
+    run = {"id": "run", "model": "m", "relations": list(labels)}
+    CountedKnowledge(graph, plan, run, labels).apply(number, outcomes)
 
 
 def question_of(number: int) -> str:
@@ -92,7 +100,7 @@ PROPERTIES = {
     "rounds": 1,
     "batch": 4,
     "max_degree": 1000,
-    "propagation": True,
+    "learner": "propagation",
     "width": 0.0,
     "relations": ["r0", "r1"],
     "graph": "{}",
@@ -113,7 +121,7 @@ def asked(graph: Graph) -> Graph:
     load(graph, WrittenSource(ENTITIES, FACTS, RELATIONS))
     graph.write("beliefs/begin_run", id="run", properties=PROPERTIES)
     for number, round_ in enumerate(ROUNDS, start=1):
-        apply_round(graph, Plan("run", as_of=20250101), "m", LABELS, number, round_)
+        apply(graph, LABELS, number, round_)
     return graph
 
 
@@ -177,7 +185,7 @@ def test_facts_are_grouped_by_what_they_are_about(graph: Graph) -> None:
     graph.write("beliefs/begin_run", id="run", properties=PROPERTIES)
     answers = ((facts[0], RIGHT), (facts[1], Verdict.REFUSED), (facts[2], WRONG))
     outcomes = [Outcome(FactKey(fact.subject, fact.id), verdict, fact.relation) for fact, verdict in answers]
-    apply_round(graph, Plan("run", as_of=20250101), "m", LABELS, 1, outcomes)
+    apply(graph, LABELS, 1, outcomes)
 
     def groups(**options: Any) -> dict[str, list[tuple[str, int, float]]]:
         finding = find_in_run(graph, "run", list, **options)
@@ -237,7 +245,7 @@ def test_queries_for_people_tell_what_a_finding_tells(asked: Graph) -> None:
 
 
 def test_a_fact_is_shown_by_a_question_that_went_as_it_is_listed(asked: Graph) -> None:
-    apply_round(asked, Plan("run", as_of=20250101), "m", LABELS, 4, [outcome(0, WRONG), outcome(1, RIGHT)])
+    apply(asked, LABELS, 4, [outcome(0, WRONG), outcome(1, RIGHT)])
     later = [
         outcome(0, RIGHT, "nobody to show", when=" Some won?"),
         outcome(0, WRONG, "Kyoto", when=" Lost?"),
@@ -273,7 +281,7 @@ def test_a_fact_that_its_neighbours_speak_against_is_not_surely_anything(
     load(graph, WrittenSource(ENTITIES, facts, RELATIONS))
     graph.write("beliefs/begin_run", id="run", properties=PROPERTIES)
     outcomes = [Outcome(FactKey("e0", fact.id), neighbours if fact.id != "g1" else own, "r0") for fact in facts]
-    apply_round(graph, Plan("run", as_of=20250101), "m", {"r0": "r0"}, 1, outcomes)
+    apply(graph, {"r0": "r0"}, 1, outcomes)
     finding = find_in_run(graph, "run", list)
     assert finding.overall.facts == 4
     listed = {"known": {fact.fact for fact in finding.known}, "unknown": {fact.fact for fact in finding.unknown}}
@@ -374,7 +382,7 @@ def test_a_measurement_says_nothing_of_rounds_and_finds_as_a_run_without_propaga
     load(graph, WrittenSource(ENTITIES, FACTS, RELATIONS))
     graph.write("beliefs/begin_run", id="run", properties=PROPERTIES | {"sampling": "iteration"})
     made = [outcome(number, verdict) for number, verdict in enumerate((RIGHT, WRONG, Verdict.REFUSED, UNASKABLE))]
-    apply_round(graph, Plan("run", as_of=20250101, propagation=False), "m", LABELS, 1, made)
+    apply(graph, LABELS, 1, made, learner="own")
     run, measured = find_in_run(graph, "run", lambda: made), find_in_outcomes(graph, ABOUT, lambda: made)
     assert (measured.about.rounds, measured.about.sampling, measured.about.caveat) == (None, None, None)
     assert without_origin(run) == without_origin(measured)

@@ -1,4 +1,4 @@
-"""A run in a process of its own, for tests that kill it: `python killed_run.py GRAPH RUN ROUNDS`.
+"""A run in a process of its own, for tests that kill it: `python killed_run.py GRAPH RUN ROUNDS LEARNER`.
 
 The probe draws real distractors from the graph; in a model's place, it hashes what a model would be given.
 """
@@ -55,16 +55,16 @@ class HashProbe:
         return outcomes
 
 
-def begin_or_go_on(graph: Graph, run: str, rounds: int, watch: Watch = NOBODY) -> str:
+def begin_or_go_on(graph: Graph, run: str, rounds: int, watch: Watch = NOBODY, learner: str = "propagation") -> str:
     """Begin the run if it is new, and go on with it; why it ended."""
     probe = HashProbe(graph)
-    plan = Plan(run, rounds=rounds, batch=8, seed=SEED, as_of=AS_OF)
+    plan = Plan(run, rounds=rounds, batch=8, seed=SEED, as_of=AS_OF, learner=learner)
     if not graph.read("beliefs/run", id=run):
         begin_run(graph, probe, plan, "hash")
     return go_on(graph, probe, plan, watch).stopped.value
 
 
-def main(graph_name: str, run: str, rounds: int) -> None:
+def main(graph_name: str, run: str, rounds: int, learner: str) -> None:
     """Do so, and print each round."""
 
     def on_batch(batch: Batch) -> None:
@@ -72,8 +72,8 @@ def main(graph_name: str, run: str, rounds: int) -> None:
         print(batch.number, flush=True)
 
     with open_graph(graph_name) as graph:
-        print(begin_or_go_on(graph, run, rounds, Watch(on_batch=on_batch)), flush=True)
+        print(begin_or_go_on(graph, run, rounds, Watch(on_batch=on_batch), learner), flush=True)
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], sys.argv[2], int(sys.argv[3]))
+    main(sys.argv[1], sys.argv[2], int(sys.argv[3]), sys.argv[4])

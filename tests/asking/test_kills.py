@@ -12,7 +12,7 @@ from kgprobe.graph import driver
 from kgprobe.graph.client import Graph
 from kgprobe.servers.opening import open_graph
 from tests.asking.killed_run import begin_or_go_on
-from tests.asking.test_rounds import answers_of, load_graph
+from tests.asking.test_rounds import answers_of, effects_in, load_graph
 from tests.beliefs.test_propagation import beliefs_in
 from tests.conftest import require_engine
 from tests.kills import Moment, ending_at, kill_child, kill_server
@@ -20,7 +20,7 @@ from tests.kills import Moment, ending_at, kill_child, kill_server
 ROUNDS = 14
 
 # In the second round of each process: the first is what it goes on from.
-PHASES = [
+SHARED = [
     Moment("before", "beliefs/begin_run"),
     Moment("committed", "beliefs/begin_run"),
     Moment("unasked", times=2),
@@ -30,10 +30,22 @@ PHASES = [
     Moment("before", "beliefs/guard_round", times=2),
     Moment("after", "beliefs/guard_round", times=2),
     Moment("after", "beliefs/apply", times=2),
-    Moment("after", "beliefs/propagate", times=2),
-    Moment("after", "beliefs/hubs", times=2),
-    Moment("committed", "beliefs/apply", times=2),
 ]
+COMMITTED = Moment("committed", "beliefs/apply", times=2)
+PHASES = {
+    "propagation": [
+        *SHARED,
+        Moment("after", "beliefs/propagate", times=2),
+        Moment("after", "beliefs/hubs", times=2),
+        COMMITTED,
+    ],
+    "graph": [
+        *SHARED,
+        Moment("after", "beliefs/learned", times=2),
+        Moment("after", "beliefs/effects", times=2),
+        COMMITTED,
+    ],
+}
 
 
 @pytest.fixture(autouse=True)
@@ -46,20 +58,38 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def of_run(graph: Graph, run: str) -> dict[str, Any]:
     """All that is kept of a run, in the graph and in its folder."""
     counts = {name: get_run(graph, run)[name] for name in ("round", "rounds", "asked", "unaskable", "unanswered")}
-    return {"counts": counts, "beliefs": beliefs_in(graph, run), "answers": answers_of(graph, run)}
+    return {
+        "counts": counts,
+        "beliefs": beliefs_in(graph, run),
+        "effects": effects_in(graph, run),
+        "answers": answers_of(graph, run),
+    }
 
 
-def test_a_run_killed_in_each_of_its_phases_counts_each_answer_once(graph: Graph, home: Path) -> None:
+@pytest.mark.parametrize("learner", list(PHASES))
+def test_a_run_killed_in_each_of_its_phases_counts_each_answer_once(graph: Graph, home: Path, learner: str) -> None:
     load_graph(graph)
-    begin_or_go_on(graph, "undisturbed", ROUNDS)
+    begin_or_go_on(graph, "undisturbed", ROUNDS, learner=learner)
     reached = []
-    for phase in PHASES:
-        kill_child(graph.endpoint, home, partial(begin_or_go_on, run="killed", rounds=ROUNDS), phase)
+    for phase in PHASES[learner]:
+        killed = partial(begin_or_go_on, run="killed", rounds=ROUNDS, learner=learner)
+        kill_child(graph.endpoint, home, killed, phase)
         runs = graph.read("beliefs/run", id="killed")
         reached.append(runs[0]["run"]["round"] if runs else None)
     # One round a process, and two where the second had been committed.
     assert reached == [None, 0, *range(1, 10), 11]
-    assert begin_or_go_on(graph, "killed", ROUNDS) == "done"
+    assert begin_or_go_on(graph, "killed", ROUNDS, learner=learner) == "done"
+    assert of_run(graph, "killed") == of_run(graph, "undisturbed")
+    assert bool(of_run(graph, "killed")["effects"]) == (learner == "graph")
+
+
+def test_a_run_killed_while_it_writes_its_last_beliefs_writes_them_when_it_goes_on(graph: Graph, home: Path) -> None:
+    load_graph(graph)
+    begin_or_go_on(graph, "undisturbed", 3, learner="graph")
+    # The first three were written with the rounds.
+    for phase in (Moment("before", "beliefs/summarize", times=4), Moment("committed", "beliefs/effects", times=1)):
+        kill_child(graph.endpoint, home, partial(begin_or_go_on, run="killed", rounds=3, learner="graph"), phase)
+    assert begin_or_go_on(graph, "killed", 3, learner="graph") == "done"
     assert of_run(graph, "killed") == of_run(graph, "undisturbed")
 
 
@@ -70,17 +100,18 @@ def test_a_run_killed_in_each_of_its_phases_counts_each_answer_once(graph: Graph
         Moment("committed", "beliefs/forget_run"),
         Moment("after", "beliefs/forget_beliefs"),
         Moment("committed", "beliefs/forget_beliefs"),
+        Moment("committed", "beliefs/forget_effects"),
     ],
     ids=str,
 )
 def test_a_run_that_was_being_forgotten_leaves_nothing_to_the_next(graph: Graph, home: Path, moment: Moment) -> None:
     load_graph(graph)
-    begin_or_go_on(graph, "undisturbed", 2)
-    begin_or_go_on(graph, "forgotten", 3)
+    begin_or_go_on(graph, "undisturbed", 2, learner="graph")
+    begin_or_go_on(graph, "forgotten", 3, learner="graph")
     kill_child(graph.endpoint, home, partial(forget_run, run="forgotten"), moment)
     if graph.read("beliefs/run", id="forgotten"):
         forget_run(graph, "forgotten")
-    begin_or_go_on(graph, "forgotten", 2)
+    begin_or_go_on(graph, "forgotten", 2, learner="graph")
     assert of_run(graph, "forgotten") == of_run(graph, "undisturbed")
 
 

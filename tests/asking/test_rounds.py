@@ -16,11 +16,12 @@ import numpy as np
 import pytest
 
 from kgprobe.analysis.finding import find_in_run
-from kgprobe.asking.rounds import RunReport, go_on, read_beliefs
+from kgprobe.asking.counted import read_beliefs
+from kgprobe.asking.rounds import RunReport, go_on
 from kgprobe.asking.runs import Plan, begin_run, forget_run, get_run, plan_of, run_folder
 from kgprobe.asking.store import FILE
 from kgprobe.asking.watch import Stop, Watch
-from kgprobe.beliefs.draw import SAMPLING
+from kgprobe.beliefs import LEARNERS, SAMPLING
 from kgprobe.errors import KgprobeError, UnknownNameError
 from kgprobe.graph.client import Graph
 from kgprobe.graph.ingest import load
@@ -34,6 +35,8 @@ from tests.beliefs.test_propagation import beliefs_in
 from tests.written_source import WrittenSource
 
 ROUNDS = 12
+# Which answers tell most, only the learner `graph` can say.
+NO_PAIR = ("own", "information")
 
 
 def load_graph(graph: Graph, entities: int = 40, facts: int = 300) -> None:
@@ -61,6 +64,12 @@ def answers_of(graph: Graph, run: str) -> list[dict[str, Any]]:
     return lines_in(run_folder(get_run(graph, run)))
 
 
+def effects_in(graph: Graph, run: str) -> dict[str, tuple[float, float]]:
+    """What the parts of facts have heard of a run's answers, by kind and id."""
+    text = "MATCH (e:Effect {run: $run}) RETURN e.kind + ' ' + e.of AS of, e.precision AS precision, e.shift AS shift"
+    return {row["of"]: (row["precision"], row["shift"]) for row in graph.run_text(text, {"run": run})[1]}
+
+
 def run_rounds(graph: Graph, probe: HashProbe, plan: Plan, **watch: Any) -> RunReport:
     return go_on(graph, probe, plan, Watch(**watch))
 
@@ -72,19 +81,22 @@ def whole_run(graph: Graph, run: str, **changes: Any) -> None:
     run_rounds(graph, probe, plan)
 
 
-def test_the_same_seed_gives_the_same_run_and_another_does_not(graph: Graph) -> None:
+@pytest.mark.parametrize("learner", LEARNERS)
+def test_the_same_seed_gives_the_same_run_and_another_does_not(graph: Graph, learner: str) -> None:
     load_graph(graph)
-    whole_run(graph, "one")
-    whole_run(graph, "two")
-    whole_run(graph, "three", seed=SEED + 1)
+    whole_run(graph, "one", learner=learner)
+    whole_run(graph, "two", learner=learner)
+    whole_run(graph, "three", learner=learner, seed=SEED + 1)
     assert beliefs_in(graph, "one") == beliefs_in(graph, "two")
+    assert effects_in(graph, "one") == effects_in(graph, "two")
     assert beliefs_in(graph, "one") != beliefs_in(graph, "three")
     assert (answers_of(graph, "one")) == (answers_of(graph, "two"))
 
 
-def test_own_answers_add_up_to_what_was_asked(graph: Graph) -> None:
+@pytest.mark.parametrize("learner", LEARNERS)
+def test_own_answers_add_up_to_what_was_asked(graph: Graph, learner: str) -> None:
     load_graph(graph)
-    whole_run(graph, "run")
+    whole_run(graph, "run", learner=learner)
     found = beliefs_in(graph, "run")
     assert sum(right + wrong for _, _, right, wrong in found.values()) == ROUNDS * 8 == get_run(graph, "run")["asked"]
     answers = [(outcome["fact"], outcome["verdict"]) for outcome in answers_of(graph, "run")]
@@ -95,7 +107,7 @@ def test_own_answers_add_up_to_what_was_asked(graph: Graph) -> None:
 
 def test_what_is_remembered_in_a_run_is_what_the_graph_holds(graph: Graph) -> None:
     load_graph(graph)
-    whole_run(graph, "run")
+    whole_run(graph, "run", learner="propagation")
     keys = askable_facts(graph, ["r0", "r1"], AS_OF)
     read = read_beliefs(graph, "run", keys)
     assert {
@@ -104,11 +116,12 @@ def test_what_is_remembered_in_a_run_is_what_the_graph_holds(graph: Graph) -> No
     } == {fact: values[:2] for fact, values in beliefs_in(graph, "run").items()}
 
 
-def test_a_run_in_two_parts_is_a_run_in_one(graph: Graph) -> None:
+@pytest.mark.parametrize("learner", LEARNERS)
+def test_a_run_in_two_parts_is_a_run_in_one(graph: Graph, learner: str) -> None:
     load_graph(graph)
-    whole_run(graph, "whole")
+    whole_run(graph, "whole", learner=learner)
     probe = HashProbe(graph)
-    plan = plan_for("parts")
+    plan = plan_for("parts", learner=learner)
     begin_run(graph, probe, plan, "hash")
     done = []
     report = run_rounds(graph, probe, plan, on_batch=done.append, should_stop=lambda: len(done) == 5)
@@ -116,6 +129,7 @@ def test_a_run_in_two_parts_is_a_run_in_one(graph: Graph) -> None:
     report = run_rounds(graph, HashProbe(graph), plan)
     assert (report.stopped, report.rounds) == (Stop.DONE, ROUNDS)
     assert beliefs_in(graph, "parts") == beliefs_in(graph, "whole")
+    assert effects_in(graph, "parts") == effects_in(graph, "whole")
     assert (answers_of(graph, "parts")) == (answers_of(graph, "whole"))
 
 
@@ -129,10 +143,11 @@ class UnaskableProbe(HashProbe):
         ]
 
 
-def test_what_cannot_be_asked_is_neither_right_nor_wrong_and_not_asked_again(graph: Graph) -> None:
+@pytest.mark.parametrize("learner", ["graph", "own"])
+def test_what_cannot_be_asked_is_neither_right_nor_wrong_and_not_asked_again(graph: Graph, learner: str) -> None:
     load_graph(graph, facts=60)
     probe = UnaskableProbe(graph)
-    plan = plan_for("run", rounds=40)
+    plan = plan_for("run", rounds=40, learner=learner)
     begin_run(graph, probe, plan, "hash")
     report = run_rounds(graph, probe, plan)
     outcomes = answers_of(graph, "run")
@@ -156,9 +171,11 @@ class FailingProbe(HashProbe):
         return [*lost, *outcomes[self.failing :]]
 
 
-def test_what_got_no_answer_counts_neither_way_and_may_be_asked_again(graph: Graph) -> None:
+@pytest.mark.parametrize("learner", ["graph", "own"])
+def test_what_got_no_answer_counts_neither_way_and_may_be_asked_again(graph: Graph, learner: str) -> None:
     load_graph(graph, facts=12)
-    probe, plan = FailingProbe(graph, failing=3), plan_for("run", rounds=4, sampling="iteration", batch=100)
+    changes = {"rounds": 4, "sampling": "iteration", "batch": 100, "learner": learner}
+    probe, plan = FailingProbe(graph, failing=3), plan_for("run", **changes)
     begin_run(graph, probe, plan, "hash")
     report = run_rounds(graph, probe, plan)
     lost = [outcome["fact"] for outcome in answers_of(graph, "run") if outcome["verdict"] == "unanswered"]
@@ -169,9 +186,10 @@ def test_what_got_no_answer_counts_neither_way_and_may_be_asked_again(graph: Gra
     assert report.asked == 4 * (report.facts - 3) == sum(right + wrong for _, _, right, wrong in found.values())
 
 
-def test_a_round_without_any_answer_does_not_take_place(graph: Graph) -> None:
+@pytest.mark.parametrize("learner", ["graph", "own"])
+def test_a_round_without_any_answer_does_not_take_place(graph: Graph, learner: str) -> None:
     load_graph(graph, facts=12)
-    probe, plan = FailingProbe(graph, failing=8), plan_for("run", propagation=False)
+    probe, plan = FailingProbe(graph, failing=8), plan_for("run", learner=learner)
     begin_run(graph, probe, plan, "hash")
     report = run_rounds(graph, probe, plan)
     assert (report.stopped, report.rounds) == (Stop.NO_ANSWERS, 0)
@@ -181,9 +199,10 @@ def test_a_round_without_any_answer_does_not_take_place(graph: Graph) -> None:
     assert run_rounds(graph, probe, plan).rounds == ROUNDS
 
 
-def test_a_run_ends_when_it_is_sure_enough(graph: Graph) -> None:
+@pytest.mark.parametrize("learner", ["graph", "propagation"])
+def test_a_run_ends_when_it_is_sure_enough(graph: Graph, learner: str) -> None:
     load_graph(graph, facts=40)
-    probe, plan = HashProbe(graph), plan_for("run", rounds=100, width=0.3)
+    probe, plan = HashProbe(graph), plan_for("run", rounds=100, width=0.3, learner=learner)
     begin_run(graph, probe, plan, "hash")
     widths: list[float] = []
     report = run_rounds(graph, probe, plan, on_batch=lambda round_: widths.append(round_.width))
@@ -192,16 +211,20 @@ def test_a_run_ends_when_it_is_sure_enough(graph: Graph) -> None:
     assert report.rounds == len(widths) < 100
     # It would be so again.
     assert run_rounds(graph, probe, plan).rounds == report.rounds
-    keys = askable_facts(graph, ["r0", "r1"], AS_OF)
-    assert read_beliefs(graph, "run", keys).width() == pytest.approx(widths[-1])
+    if learner == "propagation":
+        keys = askable_facts(graph, ["r0", "r1"], AS_OF)
+        assert read_beliefs(graph, "run", keys).width() == pytest.approx(widths[-1])
 
 
-@pytest.mark.parametrize("sampling", SAMPLING)
-def test_every_sampling_makes_a_run_that_goes_on_where_it_stood(graph: Graph, sampling: str) -> None:
+@pytest.mark.parametrize(
+    ("learner", "sampling"),
+    [(learner, sampling) for learner in ("graph", "own") for sampling in SAMPLING if (learner, sampling) != NO_PAIR],
+)
+def test_every_sampling_makes_a_run_that_goes_on_where_it_stood(graph: Graph, learner: str, sampling: str) -> None:
     load_graph(graph, facts=100)
     probe = HashProbe(graph)
     for run, stops in (("whole", ROUNDS), ("parts", 4)):
-        plan = plan_for(run, sampling=sampling, propagation=sampling != "monte-carlo")
+        plan = plan_for(run, sampling=sampling, learner=learner)
         begin_run(graph, probe, plan, "hash")
         done: list[Any] = []
         run_rounds(graph, probe, plan, on_batch=done.append, should_stop=lambda: len(done) == stops)  # noqa: B023
@@ -210,6 +233,15 @@ def test_every_sampling_makes_a_run_that_goes_on_where_it_stood(graph: Graph, sa
     assert beliefs_in(graph, "parts") == beliefs_in(graph, "whole")
     asked = [outcome["fact"] for outcome in answers_of(graph, "whole")]
     assert asked == [outcome["fact"] for outcome in answers_of(graph, "parts")]
+    inclusions = [outcome.get("inclusion") for outcome in answers_of(graph, "whole")]
+    if sampling == "monte-carlo":
+        assert inclusions == pytest.approx([8 / len(askable_facts(graph, ["r0", "r1"], AS_OF))] * len(inclusions))
+    elif sampling == "information":
+        assert all(0 < one <= 1 for one in inclusions)
+    elif learner == "graph" and sampling == "thompson":
+        assert inclusions.count(None) == 7 * ROUNDS
+    else:
+        assert inclusions == [None] * len(inclusions)
     if sampling == "iteration":
         assert max(map(asked.count, asked)) - min(map(asked.count, asked)) <= 1
 
@@ -295,7 +327,7 @@ def test_a_forgotten_run_leaves_nothing_to_the_next_of_its_name(graph: Graph) ->
     whole_run(graph, "run")
     first = beliefs_in(graph, "run")
     forget_run(graph, "run")
-    assert beliefs_in(graph, "run") == {}
+    assert (beliefs_in(graph, "run"), effects_in(graph, "run")) == ({}, {})
     # As if the process had been killed after the run and before its beliefs were gone.
     whole_run(graph, "run")
     graph.write("beliefs/forget_run", id="run")
@@ -358,17 +390,17 @@ def own_graph(tmp_path: Path) -> Iterator[tuple[Graph, str]]:
         yield graph, str(folder)
 
 
-@pytest.mark.parametrize("kills", [4, pytest.param(20, marks=pytest.mark.slow)])
-def test_killed_again_and_again_each_answer_counts_once(own_graph: tuple[Graph, str], kills: int) -> None:
+@pytest.mark.parametrize(("kills", "learner"), [(4, "graph"), pytest.param(20, "propagation", marks=pytest.mark.slow)])
+def test_killed_again_and_again_each_answer_counts_once(own_graph: tuple[Graph, str], kills: int, learner: str) -> None:
     graph, folder = own_graph
     rounds = 3 * kills
-    whole_run(graph, "undisturbed", rounds=rounds)
+    whole_run(graph, "undisturbed", rounds=rounds, learner=learner)
     script = Path(__file__).parent / "killed_run.py"
     generator = random.Random(4)
     reached = []
     for _ in range(kills):
         process = subprocess.Popen(
-            [sys.executable, str(script), folder, "killed", str(rounds)],
+            [sys.executable, str(script), folder, "killed", str(rounds), learner],
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
             env=os.environ | {"OMP_NUM_THREADS": "1"},
@@ -385,10 +417,14 @@ def test_killed_again_and_again_each_answer_counts_once(own_graph: tuple[Graph, 
         reached.append(int(first) if first.strip().isdigit() else rounds)
     assert np.ptp(reached) > 0
     finished = subprocess.run(
-        [sys.executable, str(script), folder, "killed", str(rounds)], capture_output=True, text=True, check=True
+        [sys.executable, str(script), folder, "killed", str(rounds), learner],
+        capture_output=True,
+        text=True,
+        check=True,
     )
     assert finished.stdout.splitlines()[-1] == "done"
     assert beliefs_in(graph, "killed") == beliefs_in(graph, "undisturbed")
+    assert effects_in(graph, "killed") == effects_in(graph, "undisturbed")
     assert (answers_of(graph, "killed")) == (answers_of(graph, "undisturbed"))
     run = get_run(graph, "killed")
     assert (run["round"], run["asked"]) == (rounds, rounds * 8)

@@ -42,13 +42,13 @@ def test_a_round_has_as_many_different_facts_as_it_shall(sampling: str, rounds: 
     left_out = np.zeros(FACTS, np.bool_)
     left_out[::3] = True
     for size, expected in ((1, 1), (16, 16), (79, 79), (500, 80)):
-        chosen = choose(messages, sampling, size, np.random.default_rng(size), left_out)
+        chosen = choose(messages, sampling, size, np.random.default_rng(size), left_out=left_out)
         assert len(chosen.positions) == len(np.unique(chosen.positions)) == expected
         assert not left_out[chosen.positions].any()
         known = chosen.probabilities[~np.isnan(chosen.probabilities)]
         assert ((known > 0) & (known <= 1 + 1e-12)).all()
     everything = np.ones(FACTS, np.bool_)
-    assert not len(choose(messages, sampling, 5, np.random.default_rng(0), everything).positions)
+    assert not len(choose(messages, sampling, 5, np.random.default_rng(0), left_out=everything).positions)
 
 
 @pytest.mark.parametrize("candidates", [FACTS, 50])

@@ -10,8 +10,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as some
 from scipy import stats
 
-from kgprobe.asking.rounds import Plan, apply_round
-from kgprobe.beliefs.summary import interval_rows
+from kgprobe.asking.counted import CountedKnowledge
+from kgprobe.asking.knowledge import Applied
+from kgprobe.asking.runs import Plan
+from kgprobe.beliefs.summary import belief_rows
 from kgprobe.errors import KgprobeError
 from kgprobe.graph.client import Graph
 from kgprobe.graph.ingest import load
@@ -87,6 +89,11 @@ def outcomes_of(facts: Sequence[Fact], answers: dict[str, Verdict]) -> list[Outc
     ]
 
 
+def apply(graph: Graph, plan: Plan, number: int, outcomes: Sequence[Outcome]) -> Applied:
+    run = {"id": plan.run, "model": "m", "relations": list(ASKABLE)}
+    return CountedKnowledge(graph, plan, run, ASKABLE).apply(number, outcomes)
+
+
 def begin(graph: Graph, run: str) -> None:
     graph.write("beliefs/begin_run", id=run, properties={"model": "m"})
 
@@ -105,14 +112,13 @@ def test_rounds_are_the_definition(graph: Graph, entities: int, facts: int, max_
     rounds = data.draw(some.lists(answers, min_size=1, max_size=3))
     begin(graph, "run")
     for number, answered in enumerate(rounds, start=1):
-        plan = Plan("run", as_of=AS_OF, max_degree=max_degree)
+        plan = Plan("run", as_of=AS_OF, max_degree=max_degree, learner="propagation")
         outcomes = outcomes_of(edges, answered)
-        touched, _, _ = apply_round(graph, plan, "m", ASKABLE, number, outcomes)
-        so_far = naive(edges, rounds[:number], max_degree)
-        # What a round returns is what its facts have come to.
-        assert {row["fact"]: (row["alpha"], row["beta"]) for row in touched}.items() <= {
-            fact: values[:2] for fact, values in so_far.items()
-        }.items()
+        before = beliefs_in(graph, "run")
+        touched = apply(graph, plan, number, outcomes).touched
+        assert beliefs_in(graph, "run") == naive(edges, rounds[:number], max_degree)
+        changed = beliefs_in(graph, "run").items() - before.items()
+        assert len(changed) <= touched
     assert beliefs_in(graph, "run") == naive(edges, rounds, max_degree)
 
 
@@ -122,7 +128,7 @@ def test_counters_at_entities_are_an_independent_way_to_the_same_beliefs(graph: 
     askable = askable_of(edges)
     answers = {fact.id: (Verdict.RIGHT, Verdict.WRONG)[index % 3 == 0] for index, fact in enumerate(askable[:20])}
     begin(graph, "run")
-    apply_round(graph, Plan("run", as_of=AS_OF), "m", ASKABLE, 1, outcomes_of(edges, answers))
+    apply(graph, Plan("run", as_of=AS_OF, learner="propagation"), 1, outcomes_of(edges, answers))
     found = beliefs_in(graph, "run")
     for fact in askable:
         for place, verdict in ((0, Verdict.WRONG), (1, Verdict.RIGHT)):
@@ -143,12 +149,13 @@ def test_without_propagation_facts_learn_from_their_own_answers_alone(graph: Gra
     asked = [fact.id for fact in askable_of(edges)[:4]]
     answers = dict(zip(asked, (Verdict.WRONG, Verdict.RIGHT, Verdict.UNANSWERED, Verdict.UNASKABLE), strict=True))
     begin(graph, "run")
-    plan = Plan("run", as_of=AS_OF, propagation=False)
-    touched, _, hubs = apply_round(graph, plan, "m", ASKABLE, 1, outcomes_of(edges, answers))
+    plan = Plan("run", as_of=AS_OF, learner="own")
+    applied = apply(graph, plan, 1, outcomes_of(edges, answers))
     expected = {asked[0]: (2, 1, 0, 1), asked[1]: (1, 2, 1, 0), asked[2]: (1, 1, 0, 0), asked[3]: (1, 1, 0, 0)}
     assert beliefs_in(graph, "run") == expected
-    assert {row["fact"]: row["unaskable"] for row in touched} == {fact: fact == asked[3] for fact in asked}
-    assert not hubs
+    touched = {row["fact"]: row["unaskable"] for row in graph.read("beliefs/touched", run="run")}
+    assert touched == {fact: fact == asked[3] for fact in asked}
+    assert (applied.touched, applied.hubs) == (4, {})
 
 
 def test_refusals_and_answers_off_the_format_are_counted_apart(graph: Graph) -> None:
@@ -158,7 +165,7 @@ def test_refusals_and_answers_off_the_format_are_counted_apart(graph: Graph) -> 
     begin(graph, "run")
     given = (Verdict.REFUSED, Verdict.OFF_FORMAT, Verdict.WRONG, Verdict.REFUSED, Verdict.UNANSWERED, Verdict.RIGHT)
     for number, verdict in enumerate(given, start=1):
-        apply_round(graph, Plan("run", as_of=AS_OF), "m", ASKABLE, number, outcomes_of(edges, {asked: verdict}))
+        apply(graph, Plan("run", as_of=AS_OF, learner="propagation"), number, outcomes_of(edges, {asked: verdict}))
     text = "MATCH ()-[b:BELIEF {fact: $fact}]->() RETURN b.wrong AS wrong, b.refused AS refused, b.off_format AS off"
     assert list(graph.run_text(text, {"fact": asked})[1]) == [{"wrong": 4, "refused": 2, "off": 1}]
     run = graph.read("beliefs/run", id="run")[0]["run"]
@@ -171,11 +178,11 @@ def test_a_round_counts_once(graph: Graph) -> None:
     asked = askable_of(edges)[0].id
     outcomes = outcomes_of(edges, {asked: Verdict.WRONG})
     begin(graph, "run")
-    plan = Plan("run", as_of=AS_OF)
-    apply_round(graph, plan, "m", ASKABLE, 1, outcomes)
+    plan = Plan("run", as_of=AS_OF, learner="propagation")
+    apply(graph, plan, 1, outcomes)
     before = beliefs_in(graph, "run")
     with pytest.raises(KgprobeError, match="has round 1 already"):
-        apply_round(graph, plan, "m", ASKABLE, 1, outcomes)
+        apply(graph, plan, 1, outcomes)
     assert beliefs_in(graph, "run") == before
 
 
@@ -185,7 +192,7 @@ def test_runs_do_not_mix(graph: Graph) -> None:
     asked = askable_of(edges)[0].id
     for run, verdict in (("one", Verdict.WRONG), ("two", Verdict.RIGHT)):
         begin(graph, run)
-        apply_round(graph, Plan(run, as_of=AS_OF), "m", ASKABLE, 1, outcomes_of(edges, {asked: verdict}))
+        apply(graph, Plan(run, as_of=AS_OF, learner="propagation"), 1, outcomes_of(edges, {asked: verdict}))
     assert beliefs_in(graph, "one")[asked] == (2, 1, 0, 1)
     assert beliefs_in(graph, "two")[asked] == (1, 2, 1, 0)
 
@@ -207,7 +214,7 @@ def test_a_belief_tells_what_it_is_about_and_what_was_asked_last(graph: Graph) -
         evidence = HashEvidence((), question=question) if question else None
         outcome = Outcome(FactKey(asked.subject, asked.id), verdict, asked.relation, evidence=evidence)
         others = outcomes_of(edges, {untold.id: Verdict.UNASKABLE})
-        apply_round(graph, Plan("run", as_of=AS_OF), "m", ASKABLE, number, [outcome, *others])
+        apply(graph, Plan("run", as_of=AS_OF, learner="propagation"), number, [outcome, *others])
     text = (
         "MATCH ()-[b:BELIEF]->() "
         "RETURN b.fact AS fact, b.relation AS id, b.relation_label AS label, b.question AS question"
@@ -227,17 +234,20 @@ def test_a_belief_tells_what_it_is_about_and_what_was_asked_last(graph: Graph) -
     ),
     some.integers(1, 200),
 )
-def test_intervals_are_sent_in_parts_each_fact_once(facts: dict[str, tuple[int, int, int]], most_bytes: int) -> None:
+def test_beliefs_are_sent_in_parts_each_fact_once(facts: dict[str, tuple[int, int, int]], most_bytes: int) -> None:
     touched = [
         {"subject": f"s{subject}", "fact": fact, "alpha": float(alpha), "beta": float(beta)}
         for fact, (subject, alpha, beta) in facts.items()
     ]
     sent = []
-    for part in interval_rows(touched, most_bytes):
+    for part in belief_rows(touched, most_bytes):
         assert len({row["subject"] for row in part}) == len(part)
         size = sum(encoded_bytes(row) for row in part)
-        assert size <= most_bytes + 100 or sum(len(row["intervals"]) for row in part) == 1
-        sent += [(row["subject"], fact, *bounds) for row in part for fact, bounds in row["intervals"].items()]
-    expected = [(row["subject"], row["fact"], *stats.beta(row["alpha"], row["beta"]).interval(0.9)) for row in touched]
+        assert size <= most_bytes + 100 or sum(len(row["beliefs"]) for row in part) == 1
+        sent += [(row["subject"], fact, *values) for row in part for fact, values in row["beliefs"].items()]
+    expected = [
+        (row["subject"], row["fact"], row["alpha"], row["beta"], *stats.beta(row["alpha"], row["beta"]).interval(0.9))
+        for row in touched
+    ]
     assert sorted(row[:2] for row in sent) == sorted(row[:2] for row in expected)
     assert np.allclose([row[2:] for row in sorted(sent)], [row[2:] for row in sorted(expected)]) if sent else True

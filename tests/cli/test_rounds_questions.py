@@ -111,7 +111,7 @@ def test_several_models_are_asked_one_after_the_other_and_compared(home: dict[st
 def test_facts_are_asked_one_after_the_other_and_learn_nothing_from_others(home: dict[str, str]) -> None:
     with FaultProxy(upstream=lambda _: "Yes.") as proxy:
         model = ["--model", f"openai:m@{proxy.url}", "--probe", "questions", "--difficulty", "easy", "--as-of", "2024"]
-        options = ["--sampling", "iteration", "--no-propagation", "--follow-ups", "0", "--relation", "P36", "--json"]
+        options = ["--sampling", "iteration", "--learner", "own", "--follow-ups", "0", "--relation", "P36", "--json"]
         done = kgprobe("rounds", "run", *model, *options, "--rounds", "3", "--batch", "9", "--name", "in-turn", **home)
         found = json.loads(done.stdout)
         outcomes = assert_beliefs_are_the_trail("in-turn", found, home)
@@ -161,7 +161,7 @@ def test_a_killed_run_behind_faults_loses_nothing(
     home: dict[str, str], server: str, request: pytest.FixtureRequest
 ) -> None:
     name, url = request.getfixturevalue("api_model") if server == "real" else ("fast", says_no)
-    with FaultProxy(upstream=url, faults=at_random(0.1, seed=1), hang=1.0) as proxy:
+    with FaultProxy(upstream=url, faults=at_random(0.25, seed=1), hang=1.0) as proxy:
         killed, undisturbed = f"killed-{server}", f"undisturbed-{server}"
         model = ["--model", f"openai:{name}@{proxy.url}", "--probe", "questions", "--concurrency", "4"]
         options = ["--relation", "P30", "--as-of", "2024", "--rounds", "3", "--batch", "4", "--follow-ups", "0"]

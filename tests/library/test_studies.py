@@ -241,11 +241,11 @@ def test_sampling_is_replayed_on_made_up_facts() -> None:
     result = kgprobe.study_sampling(seed=3, watch=listening(starts), **MADE_UP)
     assert [row["requests"] for row in result.study.table[::8]] == [40, 100, 200, 400, 800]
     assert "200 facts between 100 entities, 100% of the facts in one connected part" in result.summary()
-    assert [(start.facts, start.total) for start in starts] == [(200, 10)]
+    assert [(start.facts, start.total) for start in starts] == [(200, 16)]
     assert kgprobe.study_sampling(seed=3, **MADE_UP).study == result.study
     other = kgprobe.study_sampling(seed=3, **MADE_UP, likeness=0)
     assert (other.folder != result.folder, other.study.table != result.study.table) == (True, True)
-    with pytest.raises(kgprobe.KgprobeError, match="Stopped after 1 of 10 replays"):
+    with pytest.raises(kgprobe.KgprobeError, match="Stopped after 1 of 16 replays"):
         kgprobe.study_sampling(watch=listening([], True), **MADE_UP)
     for wrong in ({"repetitions": 1}, {"hard": 1.0}, {"sise": 3}):
         with pytest.raises(kgprobe.ArgumentError, match=f"`{next(iter(wrong))}`"):
@@ -262,7 +262,7 @@ def test_sampling_is_replayed_on_what_a_run_found(example_graph: Graph, tiny: Mo
         batch=20,
         distractors=3,
         sampling="iteration",
-        propagation=False,
+        learner="own",
         **AS_OF,
     )
     try:

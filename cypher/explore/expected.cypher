@@ -1,0 +1,61 @@
+// What a run expects of the facts that an entity is in, asked or not; those that the model most probably fails on first. Of a fact
+// that was asked, theta is what the run believes of it; of any other, E[theta] from what answers about other facts say of its
+// relation, its subject, its object and their popularity, which the learner `graph` keeps: x is normal with the sums of their means
+// and variances, and E[theta] the mean of the logistic function of it, by the trapezoidal rule. Runs of other learners expect
+// nothing of facts that they did not ask.
+// For Neo4j Browser: :params {entity: 'France', run: null, limit: 25}
+// Unless given: {run: null, limit: 25}
+// Scans the entities for the label, and reads all facts of the entity. $entity: id or label, $run: id of a run, null for the one
+// begun last, $limit
+//   -> run, relation, subject, object, theta, asked: whether it was, fact
+OPTIONAL MATCH (begun:Run)
+WHERE $run IS NULL OR begun.id = $run
+WITH begun
+ORDER BY begun.started DESC, begun.id DESC
+LIMIT 1
+CALL {
+  MATCH (e:Entity {id: $entity})
+  RETURN e
+  UNION
+  MATCH (e:Entity)
+  WHERE e.label = $entity
+  RETURN e
+}
+MATCH (e)-[f:FACT]-(:Entity)
+WITH DISTINCT begun, f
+WITH begun, f, startNode(f) AS s, endNode(f) AS o
+OPTIONAL MATCH (s)-[belief:BELIEF {run: begun.id, fact: f.id}]->(o)
+OPTIONAL MATCH (mean:Effect {id: begun.id + '/mean/'})
+OPTIONAL MATCH (weight:Effect {id: begun.id + '/popularity/'})
+OPTIONAL MATCH (related:Effect {id: begun.id + '/relation/' + f.relation})
+OPTIONAL MATCH (subjects:Effect {id: begun.id + '/entity/' + s.id})
+OPTIONAL MATCH (objects:Effect {id: begun.id + '/entity/' + o.id})
+WITH begun, f, s, o, belief, [p IN [s.popularity, o.popularity] WHERE p IS NOT NULL | log(1.0 + p)] AS popular,
+     1 / begun.variance_mean + coalesce(mean.precision, 0.0) AS mean_precision, coalesce(mean.shift, 0.0) AS mean_shift,
+     1 / begun.variance_popularity + coalesce(weight.precision, 0.0) AS weight_precision,
+     coalesce(weight.shift, 0.0) AS weight_shift,
+     1 / begun.variance_relation + coalesce(related.precision, 0.0) AS relation_precision,
+     coalesce(related.shift, 0.0) AS relation_shift,
+     1 / begun.variance_entity + coalesce(subjects.precision, 0.0) AS s_precision, coalesce(subjects.shift, 0.0) AS s_shift,
+     1 / begun.variance_entity + coalesce(objects.precision, 0.0) AS o_precision, coalesce(objects.shift, 0.0) AS o_shift,
+     CASE WHEN s.id = o.id THEN 2.0 ELSE 1.0 END AS s_times, CASE WHEN s.id = o.id THEN 0.0 ELSE 1.0 END AS o_times
+WITH begun, f, s, o, belief, mean_precision, mean_shift, weight_precision, weight_shift, relation_precision, relation_shift,
+     s_precision, s_shift, o_precision, o_shift, s_times, o_times,
+     CASE WHEN begun.popularity_spread IS NULL OR size(popular) = 0 THEN 0.0
+          ELSE (reduce(sum = 0.0, p IN popular | sum + p) / size(popular) - begun.popularity_mean) / begun.popularity_spread
+     END AS z
+WITH begun, f, s, o, belief,
+     mean_shift / mean_precision + coalesce(z * weight_shift / weight_precision, 0.0) + relation_shift / relation_precision
+     + s_times * s_shift / s_precision + o_times * o_shift / o_precision AS x,
+     1 / mean_precision + coalesce(z * z / weight_precision, 0.0) + 1 / relation_precision
+     + s_times * s_times / s_precision + o_times * o_times / o_precision + begun.variance_fact AS variance
+WITH begun, f, s, o, belief,
+     reduce(sum = 0.0, i IN range(-20, 20) | sum + exp(-i * i / 32.0) / (1.0 + exp(-(x + sqrt(variance) * i / 4.0))))
+     / reduce(sum = 0.0, i IN range(-20, 20) | sum + exp(-i * i / 32.0)) AS expected
+WITH begun, f, s, o, coalesce(belief.theta, expected) AS theta, coalesce(belief.right + belief.wrong > 0, false) AS asked
+ORDER BY coalesce(theta, -1.0) DESC, f.id
+LIMIT toInteger($limit)
+OPTIONAL MATCH (r:Relation {id: f.relation})
+RETURN begun.id AS run, coalesce(r.label, f.relation) AS relation, s.label AS subject, o.label AS object, theta, asked,
+       f.id AS fact
+ORDER BY coalesce(theta, -1.0) DESC, fact

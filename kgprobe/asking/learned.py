@@ -1,0 +1,199 @@
+"""The learner ``graph``: what answers say of relations and entities, and so of facts that were not asked.
+
+docs/methods.md, Beliefs that hold. What was learned is in memory, and follows from the answers alone: a run that goes
+on learns them again, round by round, from the file that holds them. The graph gets, with each round, the beliefs of the
+facts that it asked and the effects of what these share; and when a run ends for now, all other beliefs and effects as
+they are then. A round costs its batch and the ends of it, whatever the size of the graph; going on with a run, its
+answers.
+"""
+
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import special, stats
+
+from kgprobe.asking.applying import apply_round
+from kgprobe.asking.knowledge import Applied
+from kgprobe.asking.runs import Plan
+from kgprobe.asking.store import read_rounds
+from kgprobe.beliefs.choosing import Chosen, choose
+from kgprobe.beliefs.draw import CREDIBILITY
+from kgprobe.beliefs.effects import Effects, effects_of, standardised_popularity
+from kgprobe.beliefs.learner import Learner, beta_parameters
+from kgprobe.beliefs.summary import belief_rows
+from kgprobe.graph.client import Graph, Row, Transaction
+from kgprobe.probes.outcome import Outcome, Verdict
+from kgprobe.sampling.columns.askable import AskableFacts
+from kgprobe.sampling.columns.graph_columns import open_columns
+
+Positions = NDArray[np.int64]
+
+# Facts that the width of intervals is told of, in graphs of more.
+_WIDTH_OF = 4_096
+# Rows of effects in a statement.
+_EFFECTS = 5_000
+# Facts in a statement's beliefs at most; messages are bounded in bytes, too.
+_BELIEFS = 20_000
+
+
+class GraphLearning:
+    """The learner on the facts that a run can ask, and which of them turned out not to be askable."""
+
+    def __init__(self, facts: AskableFacts, max_degree: int) -> None:
+        """Before any answer. Cost: some passes over all facts."""
+        self.facts = facts
+        columns = facts.columns
+        ends = facts.subjects, facts.objects
+        self.popularity = standardised_popularity(*(columns.popularities[end] for end in ends))
+        of_facts = None if self.popularity is None else self.popularity.of_facts
+        self.effects: Effects = effects_of(*ends, relations=facts.relations, popularity=of_facts)
+        self.learner = Learner.of(self.effects, max_degree)
+        self.asked, self.unaskable = np.zeros(len(facts), np.bool_), np.zeros(len(facts), np.bool_)
+
+    def learn(self, facts: Sequence[str], verdicts: Sequence[Verdict]) -> Positions:
+        """Take over a round; gives the positions of its facts, answered or not.
+
+        Args:
+            facts: their ids, all different; those that the graph has no more are left out.
+        """
+        positions = self.facts.positions(facts)
+        there = positions >= 0
+        counts, wrong, unaskable = (
+            np.array([test(verdict) for verdict in verdicts], np.bool_) & there
+            for test in (_counts, _is_failure, _is_unaskable)
+        )
+        self.asked[positions[there]] = True
+        self.unaskable[positions[unaskable]] = True
+        self.learner.learn(positions[counts], wrong[counts])
+        return positions[there]
+
+    def beliefs(self, positions: Positions) -> list[Row]:
+        """``{subject, fact, alpha, beta}`` of facts."""
+        alpha, beta = (values.tolist() for values in beta_parameters(self.learner.posterior(positions)))
+        keys = [self.facts[int(position)] for position in positions]
+        return [
+            {"subject": key.subject, "fact": key.fact, "alpha": a, "beta": b}
+            for key, a, b in zip(keys, alpha, beta, strict=True)
+        ]
+
+    def effects_rows(self, run: str, parts: Positions) -> list[Row]:
+        """What ``beliefs/effects`` takes of some parts."""
+        columns, effects = self.facts.columns, self.effects
+        starts = dict(zip(effects.kinds, effects.starts, strict=False))
+        rows = []
+        for part, kind_number, (precision, shift) in zip(
+            parts.tolist(), effects.kinds_of(parts).tolist(), self.learner.messages.heard[parts].tolist(), strict=True
+        ):
+            kind = effects.kinds[kind_number]
+            within = part - starts[kind]
+            of = {"relation": columns.relation_ids, "entity": columns.entity_ids}.get(kind)
+            name = "" if of is None else str(of[within])
+            rows.append(
+                {"id": f"{run}/{kind}/{name}", "kind": kind, "of": name, "precision": precision, "shift": shift}
+            )
+        return rows
+
+    def described(self) -> Row:
+        """What ``beliefs/learned`` takes."""
+        variances = self.learner.messages.variances
+        its = {
+            f"variance_{kind}": float(value) for kind, value in zip(self.effects.kinds, variances.kinds, strict=True)
+        }
+        its["variance_fact"] = variances.own
+        if self.popularity is not None:
+            its |= {"popularity_mean": self.popularity.mean, "popularity_spread": self.popularity.spread}
+        return its
+
+
+def _counts(verdict: Verdict) -> bool:
+    return verdict.counts
+
+
+def _is_failure(verdict: Verdict) -> bool:
+    return verdict.is_failure
+
+
+def _is_unaskable(verdict: Verdict) -> bool:
+    return verdict is Verdict.UNASKABLE
+
+
+class LearnedKnowledge:
+    """A run's learner, and what of it the graph has."""
+
+    def __init__(self, graph: Graph, plan: Plan, run: Row, labels: Mapping[str, str], answers: Path) -> None:
+        """Learn what a run has been told so far.
+
+        Args:
+            answers: the file that holds them.
+
+        Cost: the graph's columns, made once for each state of the graph; and the answers.
+        """
+        self._graph, self._plan, self._run, self._labels = graph, plan, run, labels
+        self.keys = AskableFacts(open_columns(graph), run["relations"], plan.as_of)
+        self.learning = GraphLearning(self.keys, plan.max_degree)
+        for draws in read_rounds(answers):
+            self.learning.learn([draw.fact for draw in draws], [draw.verdict for draw in draws])
+        generator = np.random.default_rng([plan.seed, 0])
+        several = min(_WIDTH_OF, len(self.keys))
+        self._looked_at = np.sort(generator.choice(len(self.keys), several, replace=False))
+
+    def choose(self, number: int) -> Chosen:
+        """See :func:`kgprobe.beliefs.choosing.choose`; an iteration asks all facts in turn."""
+        plan = self._plan
+        generator = np.random.default_rng([plan.seed, number])
+        messages, left_out = self.learning.learner.messages, self.learning.unaskable
+        return choose(messages, plan.sampling, plan.batch, generator, left_out=left_out, number=number)
+
+    def has_askable(self) -> bool:
+        """Whether there is a fact left to ask."""
+        return not bool(self.learning.unaskable.all())
+
+    def width(self) -> float:
+        """The mean over 4,096 facts, always the same, where there are more."""
+        looked_at = self._looked_at[~self.learning.unaskable[self._looked_at]]
+        if not len(looked_at):
+            return float("nan")
+        mean, variance = self.learning.learner.messages.marginals(looked_at)
+        reach = stats.norm.ppf(0.5 + CREDIBILITY / 2) * np.sqrt(variance)
+        return float((special.expit(mean + reach) - special.expit(mean - reach)).mean())
+
+    def apply(self, number: int, outcomes: Sequence[Outcome]) -> Applied:
+        """Learn from a round's answers, and write what that makes of the facts asked and of what they share."""
+        clock = time.monotonic()
+        asked = self.learning.learn(
+            [outcome.fact.fact for outcome in outcomes], [outcome.verdict for outcome in outcomes]
+        )
+        touched = self.learning.beliefs(asked)
+        parts = self._parts_of(asked)
+        learning = time.monotonic() - clock
+
+        effects, learned = self.learning.effects_rows(self._plan.run, parts), self.learning.described()
+
+        def follow(transaction: Transaction, _applied: list[Row], _answered: list[Row]) -> list[Row]:
+            transaction.run("beliefs/learned", id=self._plan.run, learned=learned)
+            transaction.run("beliefs/effects", run=self._plan.run, rows=effects)
+            return touched
+
+        rows, seconds = apply_round(self._graph, self._run, self._labels, number, outcomes, follow)
+        return Applied(len(rows), {"learn": learning, **seconds})
+
+    def finish(self, number: int) -> None:
+        """Write the beliefs of all facts that were asked, and all effects. Cost: linear in these facts."""
+        if self._run.get("settled") == number:
+            return
+        run, positions = self._plan.run, np.flatnonzero(self.learning.asked)
+        for start in range(0, len(positions), _BELIEFS):
+            for part in belief_rows(self.learning.beliefs(positions[start : start + _BELIEFS])):
+                self._graph.write("beliefs/summarize", run=run, rows=part)
+        parts = self._parts_of(positions)
+        for start in range(0, len(parts), _EFFECTS):
+            rows = self.learning.effects_rows(run, parts[start : start + _EFFECTS])
+            self._graph.write("beliefs/effects", run=run, rows=rows)
+        self._graph.write("beliefs/learned", id=run, learned={**self.learning.described(), "settled": number})
+
+    def _parts_of(self, positions: Positions) -> Positions:
+        """The parts of facts, each once."""
+        return np.unique(self.learning.effects.of(positions)[0])
