@@ -23,7 +23,11 @@ def caveat_of(sampling: str | None) -> str | None:
     Args:
         sampling: how the run chose its facts; None of a measurement.
     """
-    chosen = {"thompson": "that the model probably fails on", "information": "whose answers tell most"}
+    chosen = {
+        "hardest": "that the model probably fails on",
+        "thompson": "that the model probably fails on",
+        "information": "whose answers tell most",
+    }
     if sampling not in chosen:
         return None
     return f"Rates are over facts {chosen[sampling]}, not over the graph."

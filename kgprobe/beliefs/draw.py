@@ -85,7 +85,9 @@ class Beliefs:
             return self._random(size, generator)
         if sampling == "iteration":
             return self._next(size, number)
-        raise UnknownNameError(f"There is no such sampling of counted beliefs: {sampling!r}.")
+        raise UnknownNameError(
+            f"Beliefs that count answers know no sampling {sampling!r}; there are thompson, monte-carlo, iteration."
+        )
 
     def has_askable(self) -> bool:
         """Whether there is a fact left to ask."""

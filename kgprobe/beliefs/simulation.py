@@ -57,6 +57,7 @@ PAPER_STRATEGIES = (
 )
 LEARNED_STRATEGIES = (
     SamplingStrategy("information", "graph"),
+    SamplingStrategy("hardest", "graph"),
     SamplingStrategy("thompson", "graph"),
     SamplingStrategy("monte-carlo", "graph"),
 )

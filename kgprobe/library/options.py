@@ -61,10 +61,12 @@ class RoundsOptions:
     )
     sampling: str | None = option(
         None,
-        "Which facts are asked: those that the model most probably fails on; those whose answers tell most, which needs"
-        " the learner graph; any; or one after the other.",
+        "Which facts are asked. hardest: those whose answers tell most of which facts the model fails on most;"
+        " information: those whose answers tell most of all facts; thompson: those that the model fails on most, by a"
+        " draw from what is believed of each; monte-carlo: any; iteration: one after the other.",
         choices=SAMPLING,
-        shown_default="thompson for failures; for an estimate information, or monte-carlo where that cannot be",
+        shown_default="hardest for failures, information for an estimate; with another learner, which has neither,"
+        " thompson and monte-carlo",
     )
     max_degree: int = option(1000, "Entities with more facts than this do not pass on what is learned.", minimum=1)
     width: float = option(

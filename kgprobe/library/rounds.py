@@ -208,11 +208,11 @@ def _planned(how: RoundsOptions) -> dict[str, Any]:
     """
     fields = dataclasses.asdict(how)
     aim, learner, sampling = fields.pop("aim"), fields["learner"], fields["sampling"]
-    if sampling == "information" and learner != "graph":
-        raise ArgumentError("sampling", f"is 'information', which needs `learner` graph; it is {learner!r}.")
+    if sampling in ("hardest", "information") and learner != "graph":
+        raise ArgumentError("sampling", f"is {sampling!r}, which needs `learner` graph; it is {learner!r}.")
     if sampling is None:
-        estimating = "information" if learner == "graph" else "monte-carlo"
-        sampling = "thompson" if aim == "failures" else estimating
+        graph, without = ("hardest", "thompson") if aim == "failures" else ("information", "monte-carlo")
+        sampling = graph if learner == "graph" else without
     return {**fields, "sampling": sampling}
 
 

@@ -28,9 +28,9 @@ def study_sampling(
 
     >>> result = kgprobe.study_sampling(size=60, requests=240, batch=10, repetitions=2, hardest=5)
     >>> sorted(set(result.frame()["strategy"]))[:2]
-    ['information + graph', 'iteration']
+    ['hardest + graph', 'information + graph']
 
-    Cost: eight strategies times repetitions, each a pass over the facts for each round.
+    Cost: nine strategies times repetitions, each a pass over the facts for each round.
 
     Args:
         graph: that the run is in; made-up facts need none.

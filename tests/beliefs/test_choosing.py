@@ -4,9 +4,11 @@ import copy
 
 import numpy as np
 import pytest
+from scipy import special, stats
 
-from kgprobe.beliefs.choosing import choose, expected_gain
+from kgprobe.beliefs.choosing import choose
 from kgprobe.beliefs.effects import effects_of
+from kgprobe.beliefs.gains import expected_gain, hardest_gain
 from kgprobe.beliefs.learner import Learner
 from kgprobe.beliefs.messages import Messages, settle
 
@@ -35,7 +37,7 @@ def tallied(messages: Messages, sampling: str, size: int, times: int, **more: ob
     return often / times, np.divide(told, often, out=np.zeros(FACTS), where=often > 0)
 
 
-@pytest.mark.parametrize("sampling", ["thompson", "information", "monte-carlo"])
+@pytest.mark.parametrize("sampling", ["hardest", "thompson", "information", "monte-carlo"])
 @pytest.mark.parametrize("rounds", [0, 4])
 def test_a_round_has_as_many_different_facts_as_it_shall(sampling: str, rounds: int) -> None:
     messages = learner(rounds).messages
@@ -52,7 +54,9 @@ def test_a_round_has_as_many_different_facts_as_it_shall(sampling: str, rounds: 
 
 
 @pytest.mark.parametrize("candidates", [FACTS, 50])
-@pytest.mark.parametrize(("sampling", "size"), [("information", 12), ("information", 40), ("monte-carlo", 12)])
+@pytest.mark.parametrize(
+    ("sampling", "size"), [("hardest", 12), ("information", 12), ("information", 40), ("monte-carlo", 12)]
+)
 def test_facts_are_drawn_as_often_as_is_told(sampling: str, size: int, candidates: int) -> None:
     messages = learner().messages
     often, told = tallied(messages, sampling, size, 3_000, candidates=candidates)
@@ -108,6 +112,44 @@ def test_the_gain_is_what_the_next_answer_takes_from_the_variance() -> None:
         taken.append(before.theta_variance.sum() - left)
     assert np.corrcoef(taken, gain[::6])[0, 1] > 0.9
     assert np.median(gain[::6] / taken) == pytest.approx(1, abs=0.35)
+
+
+@pytest.mark.parametrize("hardest", [3, 30.0, 90])
+def test_the_gain_about_the_hardest_is_what_the_next_answer_takes_from_the_variance(hardest: float) -> None:
+    # Against sums over a fine grid of x, by Bayes' theorem for either answer.
+    messages = learner().messages
+    facts = np.arange(FACTS)
+    mean, variance = messages.marginals(facts)
+    deviation = np.sqrt(variance)
+    grid = mean[:, None] + deviation[:, None] * np.linspace(-9, 9, 40_001)
+    density = stats.norm.pdf(np.linspace(-9, 9, 40_001))
+    density /= density.sum()
+    bound = next(
+        bound
+        for bound in np.linspace(grid.max(), grid.min(), 20_000)
+        if stats.norm.sf(bound, mean, deviation).sum() >= hardest
+    )
+    hard, wrong = grid > bound, special.expit(grid)
+    before = (density * hard).sum(axis=1)
+    left = 0.0
+    for likelihood in (wrong, 1 - wrong):
+        chance = (density * likelihood).sum(axis=1)
+        after = (density * likelihood * hard).sum(axis=1) / chance
+        left += chance * after * (1 - after)
+    taken = before * (1 - before) - left
+    assert hardest_gain(messages, facts, hardest) == pytest.approx(taken, rel=0.06, abs=1e-3 * taken.max())
+
+
+def test_the_hardest_are_asked_where_it_is_open_which_they_are() -> None:
+    # Of 120 facts 12 are looked for: those of one entity that fails always, or those of another that does nearly.
+    subjects = np.repeat(np.arange(12), 10)
+    its = Learner.of(effects_of(subjects, np.arange(12, 132)))
+    generator = np.random.default_rng(1)
+    for _ in range(12):
+        facts = generator.choice(FACTS, 60, replace=False)
+        its.learn(facts, generator.random(60) < np.select([subjects[facts] < 2], [0.9], 0.1))
+    often, _ = tallied(its.messages, "hardest", 12, 400)
+    assert often[:20].sum() > 8 > 4 > often[20:].sum()
 
 
 def test_facts_that_have_had_one_answer_are_asked_again_at_first() -> None:

@@ -55,7 +55,7 @@ def test_counters_say_what_a_run_in_the_graph_has_come_to(
     monkeypatch.setenv("KGPROBE_HOME", str(tmp_path))
     people, edges, relations = random_graph(30, 200, seed=11)
     load(graph, WrittenSource(people, edges, relations))
-    plan = Plan("run", rounds=10, batch=8, seed=2, as_of=AS_OF)
+    plan = Plan("run", rounds=10, batch=8, seed=2, as_of=AS_OF, sampling="thompson", learner="propagation")
     begin_run(graph, HashProbe(graph), plan, "hash")
     go_on(graph, HashProbe(graph), plan)
     beliefs = beliefs_in(graph, "run")

@@ -239,13 +239,13 @@ MADE_UP = {"size": 200, "requests": 800, "batch": 20, "hardest": 10, "repetition
 def test_sampling_is_replayed_on_made_up_facts() -> None:
     starts: list[Start] = []
     result = kgprobe.study_sampling(seed=3, watch=listening(starts), **MADE_UP)
-    assert [row["requests"] for row in result.study.table[::8]] == [40, 100, 200, 400, 800]
+    assert [row["requests"] for row in result.study.table[::9]] == [40, 100, 200, 400, 800]
     assert "200 facts between 100 entities, 100% of the facts in one connected part" in result.summary()
-    assert [(start.facts, start.total) for start in starts] == [(200, 16)]
+    assert [(start.facts, start.total) for start in starts] == [(200, 18)]
     assert kgprobe.study_sampling(seed=3, **MADE_UP).study == result.study
     other = kgprobe.study_sampling(seed=3, **MADE_UP, likeness=0)
     assert (other.folder != result.folder, other.study.table != result.study.table) == (True, True)
-    with pytest.raises(kgprobe.KgprobeError, match="Stopped after 1 of 16 replays"):
+    with pytest.raises(kgprobe.KgprobeError, match="Stopped after 1 of 18 replays"):
         kgprobe.study_sampling(watch=listening([], True), **MADE_UP)
     for wrong in ({"repetitions": 1}, {"hard": 1.0}, {"sise": 3}):
         with pytest.raises(kgprobe.ArgumentError, match=f"`{next(iter(wrong))}`"):
