@@ -9,25 +9,21 @@ estimator of survey sampling: Särndal, Swensson and Wretman (1992), 6.3.
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
-from scipy import special
 
+from kgprobe.drawn_estimates import Drawn, Estimate, sum_of_draws
 from kgprobe.errors import ArgumentError
 from kgprobe.estimates import CONFIDENCE
 from kgprobe.predicted_facts import LabelledFacts, PredictionSums, numbers_of, sum_predictions
-from kgprobe.summed_draws import Clusters, Floats, clustered_variance, clusters_of, distances
+from kgprobe.summed_draws import Floats
 
 # Of what an estimate speaks: of this graph, of which all predictions are known; or of what its facts are a sample of.
 Speaks = Literal["graph", "source"]
 # Of the range of labels.
 NO_ERROR = 1e-12
-# Labels as far from their predictions as can be, that may have stayed unseen. With 1, the bounds are those of Fay and
-# Feuer, which never miss more often than they say and are up to a tenth wider; with half, 90% can be 85%. With this,
-# without predictions and at whatever rate, it is 88% at least, and below 89% for one rate in 300.
-UNSEEN = 0.75
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,37 +63,6 @@ class Manner:
             raise ArgumentError("highest", f"is {self.highest:g}; more than `lowest`, {self.lowest:g}, is expected.")
         if self.speaks_of == "source" and not self.levelled and self.cross_fitted:
             raise ArgumentError("levelled", "is False, as in active inference, which is not `cross_fitted`.")
-
-
-@dataclass(frozen=True, slots=True)
-class Estimate:
-    """A figure with its interval, and what it was made of.
-
-    Attributes:
-        value: within what labels can be.
-        low: the lower end of the interval.
-        high: the upper one.
-        standard_error: with clusters, where there are any.
-        plain_error: the standard error if facts that share a subject or an object were independent.
-        weight: λ, what predictions count; in the first of several parts or rounds.
-        raw: the mean of all predictions, uncorrected: how far it is from ``value`` is the predictions' bias.
-        labelled: the number of labels.
-        labels_worth: so many labels of facts drawn with equal probability, without predictions, would have had this
-            standard error; None where it is 0, and of ratios.
-    """
-
-    value: float
-    low: float
-    high: float
-    standard_error: float
-    plain_error: float
-    weight: float
-    raw: float
-    labelled: int
-    labels_worth: float | None
-
-    def __str__(self) -> str:
-        return f"{self.value:.3f} [{self.low:.3f}, {self.high:.3f}]"
 
 
 PREDICTION_POWERED = Manner()
@@ -206,30 +171,7 @@ def estimate_ratio(
     return _summed([joined], [1.0], manner)
 
 
-@dataclass(frozen=True, slots=True)
-class _Drawn:
-    """An estimate as a sum over what was drawn.
-
-    Attributes:
-        terms: about mean 0, shape (labelled,); their squares add up to what the draw adds to the variance.
-        outside: what else adds to it.
-        most: what a term can be at most.
-        least: what it can be at least.
-        uniform_variance: of the mean of one label, drawn with equal probability.
-    """
-
-    facts: LabelledFacts
-    value: float
-    terms: Floats
-    outside: float
-    most: float
-    least: float
-    weight: float
-    raw: float
-    uniform_variance: float | None = field(default=None)
-
-
-def _drawn(facts: LabelledFacts, predictions: PredictionSums, manner: Manner) -> _Drawn:
+def _drawn(facts: LabelledFacts, predictions: PredictionSums, manner: Manner) -> Drawn:
     y, m = facts.labels, facts.predictions
     of_graph = manner.speaks_of == "graph"
     apart = not of_graph and facts.probabilities is None
@@ -260,7 +202,7 @@ def _drawn(facts: LabelledFacts, predictions: PredictionSums, manner: Manner) ->
     scale = float((w * np.sqrt(kept)).max()) / count
     shares = w / w.sum()
     spread = float(shares @ (y - shares @ y) ** 2) * n / (n - 1)
-    return _Drawn(
+    return Drawn(
         facts,
         value,
         terms,
@@ -329,54 +271,8 @@ def _rectified_variance(
     return squares / (predictions.count * (predictions.count - 1))
 
 
-def _summed(parts: Sequence[_Drawn], shares: Sequence[float], manner: Manner) -> Estimate:
-    """The sum of what was drawn, each times its share, with its interval."""
-    value = sum(share * part.value for part, share in zip(parts, shares, strict=True))
-    terms = np.concatenate([share * part.terms for part, share in zip(parts, shares, strict=True)])
-    ends = [sorted((share * part.least, share * part.most)) for part, share in zip(parts, shares, strict=True)]
-    squared = [share * share for share in shares]
-    outside = sum(square * part.outside for part, square in zip(parts, squared, strict=True))
-    plain = max(0.0, float(terms @ terms) + outside)
-    clusters = _clusters([part.facts for part in parts])
-    variance, freedom, alike = plain, len(terms) - 1.0, 1.0
-    if clusters is not None:
-        variance = max(plain, clustered_variance(terms, clusters))
-        freedom = max(1.0, min(freedom, clusters.effective - 1))
-        alike = clusters.likeness if not terms.any() else 1.0
-    # What a variable of Student's t exceeds as often as a normal one exceeds what it is asked for.
-    miss = float(special.ndtr(-special.stdtrit(freedom, 0.5 + manner.confidence / 2)))
-    most, least = alike * max(high for _, high in ends), alike * min(low for low, _ in ends)
-    below = above = math.inf
-    if variance < math.inf:
-        below, above = distances(terms, variance, most, least, miss, UNSEEN)
-    uniform = [
-        square * part.uniform_variance / len(part.terms)
-        for part, square in zip(parts, squared, strict=True)
-        if part.uniform_variance is not None
-    ]
-    low, middle, high = (min(max(end, manner.lowest), manner.highest) for end in (value - below, value, value + above))
-    return Estimate(
-        middle,
-        low,
-        high,
-        standard_error=math.sqrt(variance),
-        plain_error=math.sqrt(plain),
-        weight=parts[0].weight,
-        raw=sum(share * part.raw for part, share in zip(parts, shares, strict=True)),
-        labelled=len(terms),
-        labels_worth=len(terms) * sum(uniform) / variance if variance > 0 and len(uniform) == len(parts) else None,
-    )
-
-
-def _clusters(parts: Sequence[LabelledFacts]) -> Clusters | None:
-    ways = []
-    for name in ("subjects", "objects"):
-        names = [getattr(part, name) for part in parts]
-        told = [column for column in names if column is not None]
-        if told and len(told) < len(names):
-            raise ArgumentError(name, "are told of some facts and not of others.")
-        ways.append(np.concatenate(told) if told else None)
-    return clusters_of(*ways)
+def _summed(parts: Sequence[Drawn], shares: Sequence[float], manner: Manner) -> Estimate:
+    return sum_of_draws(parts, shares, manner.confidence, manner.lowest, manner.highest)
 
 
 def _refuse(facts: LabelledFacts, predictions: PredictionSums, manner: Manner) -> None:

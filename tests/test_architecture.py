@@ -32,6 +32,7 @@ ORDER = [
 # Words that all rooms share.
 WORDS = {
     "errors",
+    "drawn_estimates",
     "estimates",
     "paired_shares",
     "predicted_facts",

@@ -11,8 +11,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from kgprobe.analysis.whole_graph import METRICS, THIRD, PickedFact, WholeGraph
+from kgprobe.drawn_estimates import Estimate
 from kgprobe.predicted_facts import LabelledFacts
-from kgprobe.prediction_powered import Estimate, estimate_mean
+from kgprobe.prediction_powered import estimate_mean
 from kgprobe.probes.labels.evidence import LabelEvidence
 from kgprobe.probes.outcome import Outcome
 from kgprobe.probes.statements.metrics import NONE, metrics_of

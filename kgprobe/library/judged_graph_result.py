@@ -19,10 +19,10 @@ from kgprobe.analysis.whole_graph import (
     GroupSums,
     WholeGraph,
 )
+from kgprobe.drawn_estimates import Estimate
 from kgprobe.estimates import Mean
 from kgprobe.judge.judged_facts import SweepConfig
 from kgprobe.library.looks import Look
-from kgprobe.prediction_powered import Estimate
 from kgprobe.probes.statements.metrics import JUDGEMENTS
 from kgprobe.tables import Table
 

@@ -9,6 +9,7 @@ from kgprobe.asking.watch import NOBODY, Batch, Start, Watch
 from kgprobe.beliefs.reference import Synthetic, synthetic
 from kgprobe.beliefs.simulation import SAMPLING_STRATEGIES, checkpoint_rounds, replay_all, shown_rounds
 from kgprobe.errors import ArgumentError, KgprobeError
+from kgprobe.files import home, make_folder
 from kgprobe.graph.client import Graph
 from kgprobe.library.options import ReplayOptions, SyntheticOptions
 from kgprobe.library.study_result import StudyResult, kept
@@ -66,6 +67,8 @@ def study_sampling(
     count = len(references[0].theta)
     requests = 8 * count if how.requests is None else how.requests
     checkpoints = checkpoint_rounds(count, requests, how.batch)
+    # Replays take minutes; where their result cannot be kept, that is told before.
+    make_folder(home() / "studies")
     standings = replay_all(
         references,
         seed,

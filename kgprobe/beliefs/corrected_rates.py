@@ -1,0 +1,159 @@
+"""How often a model is right over a whole graph: what was predicted of all facts, corrected by what rounds drew.
+
+docs/methods.md, How much of the graph. Before each round there are predictions of all facts, made from the answers
+that came before; the round draws facts with known probabilities. Its answers tell how far the predictions are off,
+each weighted by how seldom its fact is drawn. Whatever the predictions are, the errors of rounds that follow from one
+another are a martingale: each has mean 0 given all that came before it, and their variances add. Active inference:
+Zrnic and Candès (2024), arXiv 2403.03208; a round counts as many times as facts were drawn in it.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kgprobe.drawn_estimates import Drawn, Estimate, sum_of_draws
+from kgprobe.errors import ArgumentError
+from kgprobe.estimates import CONFIDENCE
+from kgprobe.predicted_facts import LabelledFacts
+
+Bools = NDArray[np.bool_]
+Floats = NDArray[np.float64]
+Positions = NDArray[np.int64]
+
+# Fewer draws tell nothing of how far they spread.
+_LEAST = 3
+
+
+@dataclass(frozen=True, slots=True)
+class RoundDraws:
+    """What was drawn in a round, each fact once at most.
+
+    Attributes:
+        positions: of the facts, shape (drawn,).
+        chances: with which each was drawn, given all that was known before; in (0, 1].
+        right: whether it was answered right.
+        answered: False where no answer came. Which questions those are must not depend on the facts.
+        askable: False of a fact that turned out not to be askable; it is no part of the graph's rate, and is not drawn
+            again.
+    """
+
+    positions: Positions
+    chances: Floats
+    right: Bools
+    answered: Bools
+    askable: Bools
+
+
+class CorrectedRates:
+    """Predictions of all facts and draws, round by round, and what they come to.
+
+    >>> import numpy as np
+    >>> random = np.random.default_rng(0)
+    >>> rates = CorrectedRates(10_000)
+    >>> rates.predict(np.full(10_000, 0.4))
+    >>> drawn, yes = random.choice(10_000, 500, replace=False), np.ones(500, np.bool_)
+    >>> rates.add(RoundDraws(drawn, np.full(500, 0.05), random.random(500) < 0.6, yes, yes))
+    >>> print(rates.rate())
+    0.616 [0.573, 0.659]
+
+    Memory: 16 bytes for each fact, 40 for each draw.
+    """
+
+    def __init__(self, count: int) -> None:
+        """Nothing is predicted, nothing drawn.
+
+        Args:
+            count: of facts.
+        """
+        self.count, self.draws = count, 0
+        # Sums over rounds, each as often as it drew: of what was predicted, and of whether a fact may be askable.
+        self._predicted, self._askable = np.zeros(count), np.zeros(count)
+        self._now = np.zeros(count)
+        self._gone: Positions = np.empty(0, np.int64)
+        self._since = 0
+        self._rounds: list[tuple[Positions, Floats, Floats, Floats]] = []
+        self._heaviest = 0.0
+
+    def predict(self, right: Floats) -> None:
+        """Predictions that hold until the next ones: how probably each fact is answered right, shape (facts,).
+
+        Cost: some passes over all facts.
+        """
+        self._settle()
+        self._now = right.copy()
+        self._now[self._gone] = 0.0
+
+    def add(self, draws: RoundDraws) -> None:
+        """Take over a round. Cost: linear in its draws."""
+        drawn = len(draws.positions)
+        if not drawn:
+            return
+        known = ~draws.askable | draws.answered
+        if known.any():
+            positions = draws.positions[known]
+            weights = drawn * drawn / known.sum() / draws.chances[known]
+            askable = draws.askable[known].astype(np.float64)
+            errors = draws.right[known] * askable - self._now[positions]
+            self._rounds.append((positions, weights, errors, askable - 1))
+            self._heaviest = max(self._heaviest, float(weights.max()))
+            self.draws += drawn
+            self._since += drawn
+        gone = draws.positions[~draws.askable]
+        # From the next round on they are not drawn, so nothing is predicted of them either.
+        self._predicted[gone] += self._since * self._now[gone]
+        self._askable[gone] += self._since
+        self._now[gone] = 0.0
+        self._gone = np.union1d(self._gone, gone)
+
+    def rate(self, members: Bools | None = None, confidence: float = CONFIDENCE) -> Estimate | None:
+        """How often the model is right, the mean over all facts that can be asked, or over some of them.
+
+        Args:
+            members: which, shape (facts,).
+
+        Returns:
+            None where fewer than 3 of them were drawn, or they may all not be askable. Its ``labels_worth`` is how many
+            questions about facts drawn uniformly, without predictions, would have had its standard error.
+
+        Raises:
+            ArgumentError: ``members`` are not as many as there are facts.
+
+        Cost: a pass over the facts, and some over the draws.
+        """
+        if members is not None and len(members) != self.count:
+            raise ArgumentError("members", f"are {len(members):,}; {self.count:,} are expected, one a fact.")
+        self._settle()
+        if not self._rounds:
+            return None
+        positions, weights, errors, lost = map(np.concatenate, zip(*self._rounds, strict=True))
+        predicted, askable, inside = self._predicted, self._askable, np.ones(len(positions), np.bool_)
+        if members is not None:
+            predicted, askable, inside = predicted[members], askable[members], members[positions]
+        forecast, population = float(predicted.sum()), float(askable.sum())
+        weights, errors, lost = weights[inside], errors[inside], lost[inside]
+        there = population + float(weights @ lost)
+        if len(weights) < _LEAST or there <= 0:
+            return None
+        value = (forecast + float(weights @ errors)) / there
+        drawn = Drawn(
+            LabelledFacts(errors, errors),
+            value,
+            weights * (errors - value * lost) / there,
+            0.0,
+            most=self._heaviest / there,
+            least=-self._heaviest / there,
+            weight=1.0,
+            raw=forecast / population,
+            uniform_variance=max(0.0, value * (1 - value)),
+        )
+        return sum_of_draws([drawn], [1.0], confidence, 0.0, 1.0)
+
+    def _settle(self) -> None:
+        """Count what was predicted since it was last counted."""
+        if self._since:
+            here = np.ones(self.count)
+            here[self._gone] = 0.0
+            self._predicted += self._since * self._now
+            self._askable += self._since * here
+            self._since = 0
