@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from kgprobe.library.datasets import build_dataset, export_dataset, open_dataset, probe_dataset
     from kgprobe.library.demo import run_demo
     from kgprobe.library.example_studies import study_examples, study_noise, study_prompting
+    from kgprobe.library.graph_rates import estimate_rates
     from kgprobe.library.judged_graphs import judged_graph
     from kgprobe.library.judging import evaluate_judge, open_judge, train_judge
     from kgprobe.library.loading import load
@@ -72,6 +73,7 @@ _DOOR = {
         "study_noise",
         "study_prompting",
     ),
+    "kgprobe.library.graph_rates": ("estimate_rates",),
     "kgprobe.library.judged_graphs": ("judged_graph",),
     "kgprobe.library.judging": (
         "evaluate_judge",
@@ -141,6 +143,7 @@ __all__ = [  # noqa: RUF022 (as one meets them)
     "run_rounds",
     "resume_rounds",
     "open_run",
+    "estimate_rates",
     "runs",
     "forget_run",
     "open_result",

@@ -6,13 +6,14 @@ drawn; :mod:`.prediction_powered` and :mod:`kgprobe.beliefs.corrected_rates` say
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import special
 
 from kgprobe.errors import ArgumentError
-from kgprobe.predicted_facts import LabelledFacts
 from kgprobe.summed_draws import Clusters, Floats, clustered_variance, clusters_of, distances
 
 # Labels as far from their predictions as can be, that may have stayed unseen. With 1, the bounds are those of Fay and
@@ -62,9 +63,10 @@ class Drawn:
         most: what a term can be at most.
         least: what it can be at least.
         uniform_variance: of the mean of one label, drawn with equal probability.
+        subjects: what was drawn together shares them, whatever names them; None where nothing was.
+        objects: likewise.
     """
 
-    facts: LabelledFacts
     value: float
     terms: Floats
     outside: float
@@ -72,7 +74,9 @@ class Drawn:
     least: float
     weight: float
     raw: float
-    uniform_variance: float | None = field(default=None)
+    uniform_variance: float | None = None
+    subjects: NDArray[Any] | None = None
+    objects: NDArray[Any] | None = None
 
 
 def sum_of_draws(
@@ -91,7 +95,7 @@ def sum_of_draws(
     squared = [share * share for share in shares]
     outside = sum(square * part.outside for part, square in zip(parts, squared, strict=True))
     plain = max(0.0, float(terms @ terms) + outside)
-    clusters = _clusters([part.facts for part in parts])
+    clusters = _clusters(parts)
     variance, freedom, alike = plain, len(terms) - 1.0, 1.0
     if clusters is not None:
         variance = max(plain, clustered_variance(terms, clusters))
@@ -122,7 +126,7 @@ def sum_of_draws(
     )
 
 
-def _clusters(parts: Sequence[LabelledFacts]) -> Clusters | None:
+def _clusters(parts: Sequence[Drawn]) -> Clusters | None:
     ways = []
     for name in ("subjects", "objects"):
         names = [getattr(part, name) for part in parts]

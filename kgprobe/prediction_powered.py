@@ -203,7 +203,6 @@ def _drawn(facts: LabelledFacts, predictions: PredictionSums, manner: Manner) ->
     shares = w / w.sum()
     spread = float(shares @ (y - shares @ y) ** 2) * n / (n - 1)
     return Drawn(
-        facts,
         value,
         terms,
         outside,
@@ -212,6 +211,8 @@ def _drawn(facts: LabelledFacts, predictions: PredictionSums, manner: Manner) ->
         weight=whole,
         raw=predictions.mean,
         uniform_variance=spread * (1 - n / count if of_graph else 1.0),
+        subjects=facts.subjects,
+        objects=facts.objects,
     )
 
 

@@ -19,6 +19,8 @@ from kgprobe.servers.opening import open_graph
 
 # Every module whose docstrings open with use.
 MODULES = (
+    "kgprobe.beliefs.choosing",
+    "kgprobe.beliefs.corrected_rates",
     "kgprobe.graph.client",
     "kgprobe.graph.reversal",
     "kgprobe.graph.rows",
@@ -26,6 +28,7 @@ MODULES = (
     "kgprobe.intervals",
     "kgprobe.library.comparing",
     "kgprobe.library.datasets",
+    "kgprobe.library.graph_rates",
     "kgprobe.library.measure_studies",
     "kgprobe.library.measuring",
     "kgprobe.library.models",

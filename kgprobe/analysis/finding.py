@@ -15,7 +15,7 @@ import msgspec
 import numpy as np
 import pandas as pd
 
-from kgprobe.analysis.rates import Group, Grouping, by_year, caveat_of, group_of, grouped
+from kgprobe.analysis.rates import Group, Grouping, OverGraph, by_year, caveat_of, group_of, grouped
 from kgprobe.asking.runs import get_run
 from kgprobe.beliefs.draw import credible_interval
 from kgprobe.errors import KgprobeError
@@ -123,6 +123,7 @@ class Finding:
         facts: every asked fact, one row each, ``FACT_COLUMNS``: ids and labels, its own answers, how probably a guesser
             would win it, and E[theta] with its 90% credible interval.
         unaskable, unanswered: how many facts could not be asked, and questions got no answer, by reason.
+        over_graph: how often the model is right over the whole graph; None where the facts asked do not tell.
     """
 
     about: About
@@ -137,6 +138,7 @@ class Finding:
     facts: pd.DataFrame = field(compare=False, repr=False)
     unaskable: Mapping[str, int] = field(default_factory=dict)
     unanswered: Mapping[str, int] = field(default_factory=dict)
+    over_graph: OverGraph | None = None
 
     @property
     def has_silence(self) -> bool:
@@ -160,6 +162,12 @@ class Finding:
             "zero_sense_rate": self.overall.zero_sense_rate.value,
             "zero_sense_rate_interval": [self.overall.zero_sense_rate.low, self.overall.zero_sense_rate.high],
             "chance": self.chance,
+            "over_graph": self.over_graph
+            and {
+                "facts": self.over_graph.facts,
+                "right": self.over_graph.right.value,
+                "right_interval": [self.over_graph.right.low, self.over_graph.right.high],
+            },
             "tables": {table.key: table.as_json() for table in self.tables},
         }
 
@@ -191,6 +199,7 @@ def find_in_run(
     run: str,
     outcomes: Callable[[], Iterable[Outcome]],
     *,
+    over_graph: OverGraph | None = None,
     year_relation: str | None = None,
     shown: int = 20,
 ) -> Finding:
@@ -199,6 +208,7 @@ def find_in_run(
     Args:
         run: its id.
         outcomes: gives its outcomes, in the order of asking.
+        over_graph: what its answers tell of the whole graph.
         year_relation: id of the relation whose date at the subject gives a fact's year; None takes the year in which
             the fact began.
         shown: how many facts to list as known and as unknown, at most each.
@@ -221,7 +231,7 @@ def find_in_run(
         sampling=properties["sampling"],
         reversed=properties["reversed"],
     )
-    return _find(graph, about, rows, outcomes, year_relation, shown)
+    return replace(_find(graph, about, rows, outcomes, year_relation, shown), over_graph=over_graph)
 
 
 def find_in_outcomes(

@@ -11,10 +11,11 @@ from typing import Any
 import pandas as pd
 
 from kgprobe.estimates import Share, share
+from kgprobe.texts import counted
 
 # Rows of a table of groups; those with most facts.
 SHOWN_GROUPS = 20
-_DECADE = 10
+DECADE = 10
 
 
 def caveat_of(sampling: str | None) -> str | None:
@@ -53,6 +54,22 @@ class Group:
     guessed: float
     heard: int
     heard_win_rate: Share | None
+
+
+@dataclass(frozen=True, slots=True)
+class OverGraph:
+    """How often a model is right over a whole graph, facts that nobody asked included.
+
+    Attributes:
+        facts: that can be asked.
+        right: the mean over all of them of how often it is right, with a 95% interval.
+    """
+
+    facts: int
+    right: Share
+
+    def __str__(self) -> str:
+        return f"right on {self.right} of the graph's {counted(self.facts, 'fact')}, asked or not"
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +139,7 @@ def by_year(examined: pd.DataFrame, years: "pd.Series[Any]") -> Grouping:
     """
     known = years.dropna().astype(int)
     if known.nunique() > SHOWN_GROUPS:
-        known = known // _DECADE * _DECADE
+        known = known // DECADE * DECADE
         called = [(year, f"{year}s") for year in known.unique()]
     else:
         called = [(year, str(year)) for year in known.unique()]

@@ -8,7 +8,7 @@ answers.
 """
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -18,7 +18,7 @@ from scipy import special, stats
 from kgprobe.asking.applying import apply_round
 from kgprobe.asking.knowledge import Applied
 from kgprobe.asking.runs import Plan
-from kgprobe.asking.store import read_rounds
+from kgprobe.asking.store import Draw, read_rounds
 from kgprobe.beliefs.choosing import Chosen, choose
 from kgprobe.beliefs.draw import CREDIBILITY
 from kgprobe.beliefs.effects import Effects, effects_of, standardised_popularity
@@ -29,6 +29,7 @@ from kgprobe.probes.outcome import Outcome, Verdict
 from kgprobe.sampling.columns.askable import AskableFacts
 from kgprobe.sampling.columns.graph_columns import open_columns
 
+Floats = NDArray[np.float64]
 Positions = NDArray[np.int64]
 
 # Facts that the width of intervals is told of, in graphs of more.
@@ -39,27 +40,48 @@ _EFFECTS = 5_000
 _BELIEFS = 20_000
 
 
+def positioned_rounds(facts: AskableFacts, answers: Path) -> Iterator[tuple[Positions, list[Draw]]]:
+    """What was asked in each round of a run, with the positions of the facts; -1 for one that is not among ``facts``.
+
+    Args:
+        answers: the file that holds them.
+
+    Raises:
+        KgprobeError: see :func:`kgprobe.asking.store.read_rounds`.
+
+    Cost: one pass over all facts of the graph, and two readings of the file. Memory: 100 bytes for each fact asked.
+    """
+    asked = list({draw.fact: None for draws in read_rounds(answers) for draw in draws})
+    position = dict(zip(asked, facts.positions(asked).tolist(), strict=True))
+    for draws in read_rounds(answers):
+        yield np.array([position[draw.fact] for draw in draws], np.int64), draws
+
+
 class GraphLearning:
     """The learner on the facts that a run can ask, and which of them turned out not to be askable."""
 
-    def __init__(self, facts: AskableFacts, max_degree: int) -> None:
-        """Before any answer. Cost: some passes over all facts."""
+    def __init__(self, facts: AskableFacts, max_degree: int, predictors: Sequence[Floats] = ()) -> None:
+        """Before any answer. Cost: some passes over all facts.
+
+        Args:
+            predictors: what else may tell which facts are hard, each standardised, shape (facts,).
+        """
         self.facts = facts
         columns = facts.columns
         ends = facts.subjects, facts.objects
         self.popularity = standardised_popularity(*(columns.popularities[end] for end in ends))
         of_facts = None if self.popularity is None else self.popularity.of_facts
-        self.effects: Effects = effects_of(*ends, relations=facts.relations, popularity=of_facts)
+        self.effects: Effects = effects_of(*ends, relations=facts.relations, popularity=of_facts, predictors=predictors)
         self.learner = Learner.of(self.effects, max_degree)
         self.asked, self.unaskable = np.zeros(len(facts), np.bool_), np.zeros(len(facts), np.bool_)
 
-    def learn(self, facts: Sequence[str], verdicts: Sequence[Verdict]) -> Positions:
-        """Take over a round; gives the positions of its facts, answered or not.
+    def learn(self, positions: Positions, verdicts: Sequence[Verdict]) -> None:
+        """Take over a round.
 
         Args:
-            facts: their ids, all different; those that the graph has no more are left out.
+            positions: of its facts, all different; -1 of those that the graph has no more, which are left out.
+            verdicts: one each.
         """
-        positions = self.facts.positions(facts)
         there = positions >= 0
         counts, wrong, unaskable = (
             np.array([test(verdict) for verdict in verdicts], np.bool_) & there
@@ -68,7 +90,6 @@ class GraphLearning:
         self.asked[positions[there]] = True
         self.unaskable[positions[unaskable]] = True
         self.learner.learn(positions[counts], wrong[counts])
-        return positions[there]
 
     def beliefs(self, positions: Positions) -> list[Row]:
         """``{subject, fact, alpha, beta}`` of facts."""
@@ -134,8 +155,9 @@ class LearnedKnowledge:
         self._graph, self._plan, self._run, self._labels = graph, plan, run, labels
         self.keys = AskableFacts(open_columns(graph), run["relations"], plan.as_of)
         self.learning = GraphLearning(self.keys, plan.max_degree)
-        for draws in read_rounds(answers):
-            self.learning.learn([draw.fact for draw in draws], [draw.verdict for draw in draws])
+        for positions, draws in positioned_rounds(self.keys, answers):
+            self.learning.learn(positions, [draw.verdict for draw in draws])
+        self._chosen: dict[str, int] = {}
         generator = np.random.default_rng([plan.seed, 0])
         several = min(_WIDTH_OF, len(self.keys))
         self._looked_at = np.sort(generator.choice(len(self.keys), several, replace=False))
@@ -145,7 +167,9 @@ class LearnedKnowledge:
         plan = self._plan
         generator = np.random.default_rng([plan.seed, number])
         messages, left_out = self.learning.learner.messages, self.learning.unaskable
-        return choose(messages, plan.sampling, plan.batch, generator, left_out=left_out, number=number)
+        chosen = choose(messages, plan.sampling, plan.batch, generator, left_out=left_out, number=number)
+        self._chosen = {self.keys[position].fact: position for position in chosen.positions.tolist()}
+        return chosen
 
     def has_askable(self) -> bool:
         """Whether there is a fact left to ask."""
@@ -163,9 +187,8 @@ class LearnedKnowledge:
     def apply(self, number: int, outcomes: Sequence[Outcome]) -> Applied:
         """Learn from a round's answers, and write what that makes of the facts asked and of what they share."""
         clock = time.monotonic()
-        asked = self.learning.learn(
-            [outcome.fact.fact for outcome in outcomes], [outcome.verdict for outcome in outcomes]
-        )
+        asked = np.array([self._chosen[outcome.fact.fact] for outcome in outcomes], np.int64)
+        self.learning.learn(asked, [outcome.verdict for outcome in outcomes])
         touched = self.learning.beliefs(asked)
         parts = self._parts_of(asked)
         learning = time.monotonic() - clock

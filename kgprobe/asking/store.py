@@ -161,7 +161,7 @@ def read_outcomes(path: Path, evidence: type[msgspec.Struct]) -> Iterator[Outcom
         KgprobeError: a line is damaged; the message names file and line.
     """
     if not path.exists():
-        raise KgprobeError(f"{path} is not there: the answers were kept on another machine, or deleted.")
+        raise _missing(path)
     later = _later_lines(path)
     decoder = msgspec.json.Decoder(evidence, dec_hook=_decode_array)
     with open(path, "rb") as file, open(path, "rb") as again:
@@ -178,14 +178,20 @@ def read_outcomes(path: Path, evidence: type[msgspec.Struct]) -> Iterator[Outcom
 
 
 def read_rounds(path: Path) -> Iterator[list[Draw]]:
-    """What was asked in each round of a run, in their order. Memory: one round.
+    """What was asked in each round of a run, in their order, but for a line that is still being written.
+
+    Memory: one round.
 
     Raises:
-        KgprobeError: a line is damaged; the message names file and line.
+        KgprobeError: the file is not there, or a line is damaged; the message names file and line.
     """
+    if not path.exists():
+        raise _missing(path)
     draws: list[Draw] = []
     with open(path, "rb") as file:
         for number, line in enumerate(file, start=1):
+            if not line.endswith(b"\n"):
+                break
             try:
                 draw = _decode_draw(line)
             except (msgspec.DecodeError, UnicodeDecodeError) as error:
@@ -246,6 +252,10 @@ def _outcome(path: Path, number: int, line: _Line, decoder: "msgspec.json.Decode
     except (msgspec.DecodeError, ValueError) as error:
         raise _damaged(path, number, error) from error
     return Outcome(FactKey(line.subject, line.fact), line.verdict, line.relation, line.prompt, line.reason, evidence)
+
+
+def _missing(path: Path) -> KgprobeError:
+    return KgprobeError(f"{path} is not there: the answers were kept on another machine, or deleted.")
 
 
 def _damaged(path: Path, number: int, error: Exception) -> KgprobeError:

@@ -2,10 +2,10 @@
 
 docs/methods.md, What to ask. Looking for what a model does not know and estimating how much that is are two aims:
 ``hardest`` draws facts with probabilities that grow with how much their next answers tell of which facts are the
-hardest, ``information`` with how much they lower the expected error over all facts; ``thompson`` draws every fact's x
-and takes the highest. Each gives a share of a round to facts drawn uniformly among all, so that no fact is out of
-reach; and as long as few facts have had two answers, ``information`` gives a fifth of a round to facts that have had
-one, since one answer cannot tell a fact's own part from luck.
+hardest, ``information`` with how much they lower the expected error over all facts and that of their mean;
+``thompson`` draws every fact's x and takes the highest. Each gives a share of a round to facts drawn uniformly among
+all, so that no fact is out of reach; and as long as few facts have had two answers, ``information`` gives a fifth of a
+round to facts that have had one, since one answer cannot tell a fact's own part from luck.
 
 Of each fact it is told with which probability it was drawn in this round, as far as that can be said: an estimate of
 the whole graph needs it. Which facts have the highest draws cannot be said; of those that ``thompson`` chose, it is
@@ -93,8 +93,8 @@ def choose(
         return Chosen(looked_at[places], np.full(size, share * size / len(looked_at)))
     if sampling in ("information", "hardest"):
         wanted = _informative if sampling == "information" else _probably_hardest
-        chances = _chances(wanted(messages, looked_at), size)
-        places = _drawn(chances, generator)
+        chances = chances_of(wanted(messages, looked_at), size)
+        places = draw_by(chances, generator)
         return Chosen(looked_at[places], share * chances[places])
     uniform = generator.choice(len(looked_at), max(1, round(_UNIFORM[sampling] * size)), replace=False)
     mean, variance = messages.marginals(looked_at)
@@ -116,9 +116,15 @@ def _candidates(
 
 
 def _informative(messages: Messages, facts: Positions) -> Floats:
-    """What share of a round each of some facts should have, shape (facts,): by what its answer tells of all facts."""
+    """What share of a round each of some facts should have, shape (facts,): by what its answer tells of all facts.
+
+    One half is for what is known of each fact. The other is for the mean of all: with predictions that say how
+    probably an answer is wrong, its variance is least where facts are drawn as often as their answers are uncertain.
+    """
     uniform = _UNIFORM["information"]
-    wanted = (1 - uniform) * _shares(expected_gain(messages, facts) ** _SHARPNESS) + uniform / len(facts)
+    theta = messages.posterior(facts).theta
+    of_facts, of_mean = _shares(expected_gain(messages, facts) ** _SHARPNESS), _shares(np.sqrt(theta * (1 - theta)))
+    wanted = (1 - uniform) * (of_facts + of_mean) / 2 + uniform / len(facts)
     if (messages.answers > 1).sum() < _ENOUGH_AGAIN:
         slots = messages.slots(facts)
         once = (slots >= 0) & (messages.answers[slots] == 1) if messages.answered else np.zeros(len(facts), np.bool_)
@@ -136,8 +142,16 @@ def _probably_hardest(messages: Messages, facts: Positions) -> Floats:
     return (1 - uniform) * _shares(gain**_SHARPNESS) + uniform / len(facts)
 
 
-def _chances(wanted: Floats, size: int) -> Floats:
-    """With which probability each fact is in a round, shape (facts,), given its share; they sum up to ``size``."""
+def chances_of(wanted: Floats, size: int) -> Floats:
+    """With which probability each fact is in a round, shape (facts,), given its share of it; they sum up to ``size``.
+
+    >>> chances_of(np.array([0.7, 0.2, 0.1]), 2).round(3)
+    array([1.   , 0.667, 0.333])
+
+    Args:
+        wanted: shares from 0, summing up to 1, shape (facts,).
+        size: how many facts the round asks, at most as many as have a share.
+    """
     # What would be drawn more often than always leaves its excess to the others.
     chances = np.minimum(1.0, size * wanted)
     for _ in range(len(chances)):
@@ -154,8 +168,15 @@ def _shares(values: Floats) -> Floats:
     return values / total if total > 0 else np.full(len(values), 1 / len(values))
 
 
-def _drawn(chances: Floats, generator: np.random.Generator) -> Positions:
-    """Places drawn with these probabilities, as many as their sum: systematically, in random order (Madow, 1949)."""
+def draw_by(chances: Floats, generator: np.random.Generator) -> Positions:
+    """Places drawn with these probabilities, as many as their sum: systematically, in random order (Madow, 1949).
+
+    Args:
+        chances: shape (facts,), in [0, 1], summing up to a whole number.
+
+    Returns:
+        ascending, all different.
+    """
     order = generator.permutation(len(chances))
     ends = np.cumsum(chances[order])
     # The sum is a whole number but for rounding.

@@ -2,9 +2,11 @@
 
 docs/methods.md, Beliefs that hold. theta = sigma(x), and x is the sum of a mean that all facts share, the popularity of
 the ends times a coefficient, an effect of the relation, one of the subject and one of the object, and a part of the
-fact's own. What is not known of a graph (its relations, its popularities) is left out.
+fact's own. What is not known of a graph (its relations, its popularities) is left out. Whatever else may tell hard
+facts from easy ones, such as how hard they were for another model, is a predictor: it counts as popularity does.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,15 +17,15 @@ Positions = NDArray[np.int64]
 # Columns of a graph come in whatever width they are kept in.
 Numbers = NDArray[np.integer]
 
-# The variances that are not learned: of what is one number each, the mean and the weight of popularity.
-_FIXED = {"mean": 5.0**2, "popularity": 1.0}
+# The variances that are not learned: of what is one number each, the mean and the weights of what is known of facts.
+_FIXED = {"mean": 5.0**2, "popularity": 1.0, "predictor": 3.0**2}
 
 
 @dataclass(frozen=True, slots=True)
 class Effects:
     """Which parts the facts have.
 
-    Parts are numbered: the mean, popularity, relations, entities, as far as there are any.
+    Parts are numbered: the mean, popularity, predictors, relations, entities, as far as there are any.
 
     Attributes:
         count: of facts.
@@ -32,6 +34,7 @@ class Effects:
         subjects, objects: of the facts, numbers of entities from 0 on, shape (facts,).
         relations: from 0 on, shape (facts,), or None.
         popularity: standardised, shape (facts,), or None.
+        predictors: each standardised, shape (facts,).
     """
 
     count: int
@@ -41,6 +44,7 @@ class Effects:
     objects: Numbers
     relations: Numbers | None
     popularity: Floats | None
+    predictors: Sequence[Floats] = ()
 
     @property
     def all_parts(self) -> int:
@@ -53,7 +57,8 @@ class Effects:
 
     def kinds_of_places(self) -> Positions:
         """The kind of each of the parts that :meth:`of` gives of a fact, shape (parts of a fact,)."""
-        return np.array([place for place, kind in enumerate(self.kinds) for _ in range(1 + (kind == "entity"))])
+        times = {"entity": 2, "predictor": len(self.predictors)}
+        return np.array([place for place, kind in enumerate(self.kinds) for _ in range(times.get(kind, 1))])
 
     def kinds_of(self, parts: Positions) -> Positions:
         """To which of the kinds parts belong, same shape."""
@@ -76,6 +81,9 @@ class Effects:
         if self.popularity is not None:
             parts.append(np.full(len(facts), first["popularity"]))
             weights.append(self.popularity[facts])
+        for number, predictor in enumerate(self.predictors):
+            parts.append(np.full(len(facts), first["predictor"] + number))
+            weights.append(predictor[facts])
         if self.relations is not None:
             parts.append(first["relation"] + self.relations[facts])
             weights.append(np.ones(len(facts)))
@@ -87,22 +95,30 @@ class Effects:
 
 
 def effects_of(
-    subjects: Numbers, objects: Numbers, *, relations: Numbers | None = None, popularity: Floats | None = None
+    subjects: Numbers,
+    objects: Numbers,
+    *,
+    relations: Numbers | None = None,
+    popularity: Floats | None = None,
+    predictors: Sequence[Floats] = (),
 ) -> Effects:
     """The effects of a graph. An entity has one effect, whether it is the subject of a fact or its object.
 
     Args:
         subjects, objects, relations: numbers from 0 on, shape (facts,).
         popularity: standardised, shape (facts,).
+        predictors: each standardised, shape (facts,).
     """
     sizes = {"mean": 1}
     if popularity is not None:
         sizes["popularity"] = 1
+    if predictors:
+        sizes["predictor"] = len(predictors)
     if relations is not None:
         sizes["relation"] = int(relations.max(initial=-1)) + 1
     sizes["entity"] = int(max(subjects.max(initial=-1), objects.max(initial=-1))) + 1
     starts = np.cumsum([0, *sizes.values()]).tolist()
-    return Effects(len(subjects), tuple(sizes), tuple(starts), subjects, objects, relations, popularity)
+    return Effects(len(subjects), tuple(sizes), tuple(starts), subjects, objects, relations, popularity, predictors)
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,6 +20,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     "compare": ("kgprobe.cli.compare:compare", "Models side by side, from answers that are kept."),
     "dataset": ("kgprobe.cli.dataset:dataset", "Multiple-choice data sets: build, look, ask, hand on."),
     "demo": ("kgprobe.cli.demo:demo", "The whole way: example graph, small model, rounds, finding."),
+    "estimate": ("kgprobe.cli.estimate:estimate", "How much of the whole graph a model knows, asked or not."),
     "graph": ("kgprobe.cli.graph:graph", "Start, stop and query the graph server."),
     "judge": ("kgprobe.cli.judge:judge", "What a model would say of a whole graph, from a few thousand answers."),
     "load": ("kgprobe.cli.load:load", "Load entities, relations and facts into the graph."),

@@ -62,8 +62,9 @@ class RoundsOptions:
     sampling: str | None = option(
         None,
         "Which facts are asked. hardest: those whose answers tell most of which facts the model fails on most;"
-        " information: those whose answers tell most of all facts; thompson: those that the model fails on most, by a"
-        " draw from what is believed of each; monte-carlo: any; iteration: one after the other.",
+        " information: those whose answers tell most of all facts and of how much of the graph is known; thompson:"
+        " those that the model fails on most, by a draw from what is believed of each; monte-carlo: any; iteration: one"
+        " after the other.",
         choices=SAMPLING,
         shown_default="hardest for failures, information for an estimate; with another learner, which has neither,"
         " thompson and monte-carlo",

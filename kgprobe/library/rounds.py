@@ -111,14 +111,21 @@ class Run:
         return tables_html(self.summary(), self.tables())
 
     def finding(self) -> "Finding":
-        """Rates by relation, entity, type and year, and the facts most surely known and unknown.
+        """Rates over the graph, by relation, entity, type and year, and the facts most surely known and unknown.
 
         Raises:
             KgprobeError: nothing was answered yet.
         """
         from kgprobe.analysis.finding import find_in_run
+        from kgprobe.analysis.graph_rates import estimate_run
 
-        return find_in_run(self.graph, self.name, lambda: self.outcomes, year_relation=self.year_relation)
+        return find_in_run(
+            self.graph,
+            self.name,
+            lambda: self.outcomes,
+            over_graph=estimate_run(self.graph, self.name, groups=False).over_graph,
+            year_relation=self.year_relation,
+        )
 
     def page(self, finding: "Finding | None" = None) -> Path:
         """Write the finding beside the answers, as a page, as JSON and as CSV; give the page's path.

@@ -7,8 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
-import pyarrow as pa
-import pyarrow.compute as pc
 
 from kgprobe.analysis.whole_graph import METRICS, RELATION, GroupSums
 from kgprobe.arguments import folder_name, several, whole_number
@@ -151,10 +149,7 @@ def judge_graph(
 
 def _keep_names(folder: Path, columns: GraphColumns, words: StatementWords) -> None:
     """Write what relations are called, and the types that are entities of the graph."""
-    places = pc.index_in(pa.array(columns.type_ids, pa.large_string()), columns.entity_ids)
-    known = pc.is_valid(places)
-    types = pa.array(columns.type_ids, pa.large_string()).filter(known).to_pylist()
-    names = dict(zip(types, columns.labels_of(places.filter(known)), strict=True)) | dict(words.labels)
+    names = columns.type_labels() | dict(words.labels)
     with replacing(folder / NAMES) as unfinished:
         unfinished.write_bytes(msgspec.json.encode({id_: name for id_, name in names.items() if name}))
 

@@ -29,7 +29,9 @@ def _lines(finding: Finding, width: int) -> Iterator[str]:
     questions = f"{counted(finding.asked, 'question')} about {counted(finding.overall.facts, 'fact')}{rounds}"
     # A measurement's name says again what it is made of.
     yield f"{about.called if about.rounds is None else about.name}: {about.asked_by}, {questions}"
-    if about.caveat is not None:
+    if finding.over_graph is not None:
+        yield f"Over the graph: {finding.over_graph}"
+    elif about.caveat is not None:
         yield about.caveat
     relations = next((grouping.groups for grouping in finding.groupings if grouping.by == "relation"), ())
     ranked = sorted((group for group in relations if group.facts >= _LEAST), key=_rate)

@@ -41,9 +41,10 @@ def rich_table(table: Table) -> RichTable:
 
 
 def lined_table(table: Table) -> RenderableType:
-    """A table of single things, say of distractors: all of its rows, with lines around them."""
+    """A table of single things, say of distractors: all of its rows, with lines around them, and its notes below."""
     drawn, _ = rows_table(table.columns, map(dict, table.rows), len(table.rows), tell=rounded)
-    return Group(Text(visible(table.title), style="bold"), drawn) if table.title else drawn
+    title = [Text(visible(table.title), style="bold")] if table.title else []
+    return Group(*title, drawn, *notes_of(table.notes))
 
 
 def reasons_note(reasons: Mapping[str, int], said: str = "Not askable", at_most: int = 8) -> str:

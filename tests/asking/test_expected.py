@@ -5,9 +5,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from kgprobe.asking.learned import GraphLearning
+from kgprobe.asking.learned import GraphLearning, positioned_rounds
 from kgprobe.asking.runs import begin_run, get_run, run_folder
-from kgprobe.asking.store import FILE, read_rounds
+from kgprobe.asking.store import FILE
 from kgprobe.graph.client import Graph
 from kgprobe.graph.ingest import load
 from kgprobe.records import Entity
@@ -39,8 +39,8 @@ def learned(graph: Graph, run: str) -> GraphLearning:
     """The learner of a run, from its answers."""
     properties = get_run(graph, run)
     learning = GraphLearning(AskableFacts(open_columns(graph), properties["relations"], AS_OF), 1000)
-    for draws in read_rounds(run_folder(properties) / FILE):
-        learning.learn([draw.fact for draw in draws], [draw.verdict for draw in draws])
+    for positions, draws in positioned_rounds(learning.facts, run_folder(properties) / FILE):
+        learning.learn(positions, [draw.verdict for draw in draws])
     return learning
 
 

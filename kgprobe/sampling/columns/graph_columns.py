@@ -76,6 +76,21 @@ class GraphColumns:
         labels: list[str] = self.labels.take(pa.array(entities)).to_pylist()
         return labels
 
+    def places_of(self, entities: Sequence[str]) -> Int64s:
+        """The places of entities by their ids, shape (entities,); -1 for one that the graph has not.
+
+        Cost: one pass over all entities.
+        """
+        wanted = pa.array(entities, type=self.entity_ids.type)
+        places = pc.index_in(wanted, value_set=self.entity_ids).fill_null(-1)
+        return np.asarray(places, dtype=np.int64)
+
+    def type_labels(self) -> dict[str, str]:
+        """What types are called that are entities of the graph, by their ids. Cost: one pass over all entities."""
+        places = self.places_of(self.type_ids)
+        known = [id_ for id_, place in zip(self.type_ids, places.tolist(), strict=True) if place >= 0]
+        return dict(zip(known, self.labels_of(places[places >= 0]), strict=True))
+
     def named(self) -> NDArray[np.bool_]:
         """Which entities have a label that is not white space, shape (entities,)."""
         return np.asarray(pc.not_equal(pc.utf8_trim_whitespace(self.labels), ""))

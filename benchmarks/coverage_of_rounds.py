@@ -1,0 +1,144 @@
+"""How often the interval of a whole graph's rate holds where rounds followed from one another, and how wide it is.
+
+The made-up graphs of :mod:`benchmarks.coverage`, whose figure is known, asked in rounds: before each there are
+predictions of all facts, which follow what was answered so far, and facts are drawn by what is predicted. Answers are
+random: a model is right on a known fact nineteen times in twenty, say. It is counted how often the interval holds the
+mean over all facts, and that over the facts of one hub, if it has enough draws to have a figure.
+"""
+
+import itertools
+import multiprocessing
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import click
+import numpy as np
+from numpy.typing import NDArray
+
+from benchmarks.coverage import CONFIDENCE, FACTS, GRAPHS, HUBS, PREDICTORS, RATES, MadeUpGraph, make_graph
+from benchmarks.report import Report, Row, show, versions_of
+from kgprobe.analysis.graph_rates import ENOUGH
+from kgprobe.beliefs.choosing import chances_of, draw_by
+from kgprobe.beliefs.corrected_rates import CorrectedRates, RoundDraws
+from kgprobe.cli.options import json_option, seed_option
+
+Floats = NDArray[np.float64]
+
+# Answers, and in how many rounds.
+SIZES = {50: 5, 200: 8, 2000: 10}
+# By what facts are drawn: all alike; as often as answers are uncertain; or mostly those that seem known, as a learner
+# would that is wrong on purpose. The share of a round that is drawn from all alike.
+DESIGNS = {"uniform": 1.0, "uncertain": 1 / 8, "surest": 1 / 16}
+# Facts that seem known are drawn so often.
+_SUREST = 9.0
+# How much of a prediction is the predictor's; the rest is the mean of the answers so far.
+_PREDICTED = 0.8
+# An answer about a known fact is right with 0.9 and a tenth of the rate, one about another with the latter.
+_CERTAIN = 0.9
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """What is repeated: answers, the true rate, the predictor, and by what facts are drawn."""
+
+    answers: int
+    rate: float
+    predictor: str
+    design: str
+
+
+@dataclass(frozen=True, slots=True)
+class Coverage:
+    """Of many repetitions: how often the interval held, its mean width, the mean error; of the hub, None without."""
+
+    case: Case
+    share: float
+    width: float
+    bias: float
+    of_hub: float | None
+    width_of_hub: float | None
+
+
+def measure(case: Case, repetitions: int, seed: int) -> Coverage:
+    """Repeat a case; the same seed gives the same twice.
+
+    Cost: about a millisecond for each round of each repetition.
+    """
+    place = (case.answers, round(1000 * case.rate), PREDICTORS.index(case.predictor), list(DESIGNS).index(case.design))
+    random = np.random.default_rng([seed, *place])
+    a_graph = max(1, repetitions // GRAPHS)
+    rows, hubs = [], []
+    for first in range(0, repetitions, a_graph):
+        graph = make_graph(case.rate, case.predictor, random)
+        theta = _CERTAIN * graph.labels + (1 - _CERTAIN) * case.rate
+        truth, hub = float(theta.mean()), graph.objects == 0
+        of_hub = float(theta[hub].mean())
+        for _ in range(min(a_graph, repetitions - first)):
+            rates = ask(graph, theta, case, random)
+            found, its = rates.rate(confidence=CONFIDENCE), rates.rate(hub, confidence=CONFIDENCE)
+            if found is None:
+                raise ValueError(f"{case} has too few draws")
+            rows.append((found.low <= truth <= found.high, found.high - found.low, found.value - truth))
+            if its is not None and its.labelled >= ENOUGH:
+                hubs.append((its.low <= of_hub <= its.high, its.high - its.low))
+    held, width, error = np.mean(rows, axis=0).tolist()
+    # Those with enough draws are few where the mean is just below that.
+    of_hubs = np.mean(hubs, axis=0).tolist() if len(hubs) > repetitions / 2 else (None, None)
+    return Coverage(case, held, width, error, *of_hubs)
+
+
+def ask(graph: MadeUpGraph, theta: Floats, case: Case, random: np.random.Generator) -> CorrectedRates:
+    """The rounds of a repetition."""
+    rounds, rates = SIZES[case.answers], CorrectedRates(FACTS)
+    batch, floor = case.answers // rounds, DESIGNS[case.design]
+    right = asked = 0
+    for _ in range(rounds):
+        level = (1 + right) / (2 + asked)
+        predictions = np.clip(_PREDICTED * graph.predictions + (1 - _PREDICTED) * level, 0.02, 0.98)
+        if case.design == "uniform":
+            chances = np.full(FACTS, batch / FACTS)
+            drawn = random.choice(FACTS, batch, replace=False)
+        else:
+            wanted = np.sqrt(predictions * (1 - predictions))
+            if case.design == "surest":
+                wanted = np.where(predictions > 0.5, _SUREST, 1.0)
+            chances = chances_of((1 - floor) * wanted / wanted.sum() + floor / FACTS, batch)
+            drawn = draw_by(chances, random)
+        answers, yes = random.random(len(drawn)) < theta[drawn], np.ones(len(drawn), np.bool_)
+        rates.predict(predictions)
+        rates.add(RoundDraws(drawn, chances[drawn], answers, yes, yes))
+        right, asked = right + int(answers.sum()), asked + len(drawn)
+    return rates
+
+
+def rows_of(coverage: Coverage) -> Iterator[Row]:
+    """What is shown of a case."""
+    case = coverage.case
+    name = f"{case.design}; {case.predictor}, {100 * case.rate:g}%, {case.answers:,} answers"
+    yield Row(name, "covered", 100 * coverage.share, "%")
+    yield Row(name, "width", coverage.width, "", less_is_better=True)
+    yield Row(name, "mean error", coverage.bias, "")
+    if coverage.of_hub is not None and coverage.width_of_hub is not None:
+        name = f"{name}; the hub's {HUBS[0]:,} facts"
+        yield Row(name, "covered", 100 * coverage.of_hub, "%")
+        yield Row(name, "width", coverage.width_of_hub, "", less_is_better=True)
+
+
+@click.command()
+@click.option("--repetitions", default=10_000, show_default=True, help="Of each case.")
+@click.option("--processes", default=2, show_default=True, help="Cases at once.")
+@click.option("--design", "designs", type=click.Choice(list(DESIGNS)), multiple=True, help="Only facts drawn by this.")
+@seed_option
+@json_option
+def main(repetitions: int, processes: int, designs: tuple[str, ...], seed: int, as_json: bool) -> None:
+    """Count how often 90% intervals of rounds hold, and how wide they are; about an hour on 2 idle cores."""
+    cases = itertools.product(designs or DESIGNS, PREDICTORS, RATES, SIZES)
+    work = [(Case(answers, rate, predictor, design), repetitions, seed) for design, predictor, rate, answers in cases]
+    with multiprocessing.get_context("spawn").Pool(processes) as pool:
+        coverages = pool.starmap(measure, work, chunksize=1)
+    rows = [row for coverage in coverages for row in rows_of(coverage)]
+    show(Report("coverage_of_rounds", rows, seed, versions_of("numpy", "scipy")), as_json=as_json)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,124 @@
+"""``kgprobe estimate``: how much of the whole graph a model knows."""
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import click
+import cloup
+
+from kgprobe.cli.from_options import OptionsFirst, given_options
+from kgprobe.cli.looks import show_notes, show_tables
+from kgprobe.cli.options import (
+    ask_password,
+    debug_option,
+    explain_option,
+    graph_option,
+    json_option,
+    year_relation_option,
+)
+from kgprobe.cli.running import open_models
+from kgprobe.cli.watching import running, tell_end
+from kgprobe.library.options import ApiLimits
+from kgprobe.progress import waiting
+
+if TYPE_CHECKING:
+    from kgprobe.asking.watch import Watch
+    from kgprobe.library.graph_rates import EstimatedRates
+
+
+@cloup.command(cls=OptionsFirst)
+@cloup.argument("run", required=False, help="The run's name.  [default: the one begun last]")
+@cloup.option(
+    "--from",
+    "predictors",
+    multiple=True,
+    metavar="RUN",
+    help="Expect facts to be hard that were hard in this run, of another model, say; repeatable.",
+)
+@cloup.option(
+    "--width",
+    type=click.FloatRange(min=0, max=1, min_open=True, max_open=True),
+    metavar="W",
+    help="Ask until the interval of all facts is no wider, such as 0.02.  [default: ask nothing]",
+)
+@cloup.option(
+    "--rounds", type=click.IntRange(min=1), help="With --width: rounds to come to at most.  [default: no limit]"
+)
+@year_relation_option
+@explain_option
+@given_options(("Models behind an API", ApiLimits), argument="api")
+@graph_option
+@json_option
+@debug_option
+def estimate(
+    run: str | None,
+    predictors: tuple[str, ...],
+    width: float | None,
+    rounds: int | None,
+    year_relation: str | None,
+    api: dict[str, Any],
+    graph: str | None,
+    as_json: bool,
+) -> None:
+    """How much of the whole graph a model knows, by the answers of RUN: of all facts, asked or not.
+
+    For all facts, and by relation, type, popularity and year: how often the model is right, with 95% intervals that
+    hold whatever facts were asked and whatever was believed of the others. A run that is begun with --aim estimate asks
+    what tells most of that.
+
+    \b
+    kgprobe rounds run --model demo --aim estimate --name of-all
+    kgprobe estimate of-all
+    kgprobe estimate of-all --width 0.02
+    """  # noqa: D301
+    from kgprobe.library.graph_rates import estimate_rates
+    from kgprobe.library.rounds import open_run
+    from kgprobe.servers.opening import open_graph
+
+    with open_models(api) as models, open_graph(graph, ask_password=ask_password) as connection:
+        run = open_run(connection, run).name
+        asking = running(run) if width is not None else _estimating()
+        with asking as watch:
+            found = estimate_rates(
+                connection,
+                run,
+                predictors=predictors,
+                width=width,
+                rounds=rounds,
+                year_relation=year_relation,
+                models=models,
+                watch=watch,
+            )
+    show_notes(found)
+    if as_json:
+        click.echo(json.dumps(found.as_json(), ensure_ascii=False))
+    else:
+        show_tables(found)
+        click.echo(found.summary())
+    _tell_end(found, width)
+
+
+@contextmanager
+def _estimating() -> Iterator["Watch"]:
+    """A sign of life where nothing is asked."""
+    from kgprobe.asking.watch import NOBODY
+
+    with waiting("Estimating"):
+        yield NOBODY
+
+
+def _tell_end(found: "EstimatedRates", width: float | None) -> None:
+    """Say on stderr why asking ended, and how to go on."""
+    from kgprobe.asking.watch import Stop
+
+    if found.stopped is None:
+        return
+    where = f"round {found.rates.run['round']}"
+    if found.stopped is Stop.DONE:
+        click.echo(str(found.reason), err=True)
+    else:
+        tell_end(
+            found.stopped, found.reason, where, f"Go on with: kgprobe estimate {found.rates.run['id']} --width {width}"
+        )

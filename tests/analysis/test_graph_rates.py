@@ -1,0 +1,260 @@
+"""How much of a graph a model knows, by a run's answers: on a graph of which everything is known, on both engines."""
+
+import random
+import zlib
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from kgprobe.analysis import graph_rates
+from kgprobe.analysis.graph_rates import GraphRates, RateGroup, estimate_run
+from kgprobe.asking.rounds import go_on
+from kgprobe.asking.runs import Plan, begin_run, get_run, run_folder
+from kgprobe.asking.store import FILE
+from kgprobe.errors import KgprobeError, UnknownNameError
+from kgprobe.graph.client import Graph
+from kgprobe.graph.ingest import load
+from kgprobe.probes.outcome import Outcome, Verdict, unaskable
+from kgprobe.records import Entity, Fact, Relation
+from kgprobe.sampling.keys import FactKey
+from tests.written_source import WrittenSource
+
+AS_OF = 20200101
+RELATIONS = [Relation(id_, f"name of {id_}", clozes=("[X] is [Y]",)) for id_ in ("r0", "r1", "r2")]
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where the runs of a test keep their answers."""
+    monkeypatch.setenv("KGPROBE_HOME", str(tmp_path / "home"))
+
+
+def made_up() -> list[Fact]:
+    """600 facts of 60 people: two thirds of the first relation, few of the last; a third has a begin."""
+    generator = random.Random(4)
+    facts = []
+    for number in range(600):
+        relation = "r2" if number % 50 == 0 else "r1" if number % 3 == 0 else "r0"
+        subject, object_ = (f"e{generator.randrange(60)}" for _ in range(2))
+        start = str(1990 + number % 4) if number % 2 else None
+        facts.append(Fact(f"{subject} {relation} {object_} {number}", subject, relation, object_, start=start))
+    return facts
+
+
+FACTS = made_up()
+PEOPLE = [
+    Entity(f"e{n}", f"person {n}", types=("t", "u") if n % 2 else ("t",), popularity=float(n) if n else None)
+    for n in range(60)
+]
+TYPES = [Entity("t", "town"), Entity("u", "")]
+
+
+def known(fact: str) -> bool:
+    """Most facts of the first relation, few of the others."""
+    return zlib.crc32(fact.encode()) % 10 < (8 if " r0 " in fact else 3)
+
+
+def always(fact: str) -> Verdict:
+    """An answer a fact, the same each time."""
+    return Verdict.RIGHT if known(fact) else Verdict.WRONG
+
+
+class KnowingProbe:
+    """Says of each fact what it is told to."""
+
+    relations = ("r0", "r1", "r2")
+
+    def __init__(self, knows: Callable[[str], Verdict] = always) -> None:
+        self._knows = knows
+
+    def describe(self) -> dict[str, Any]:
+        return {"model": "known"}
+
+    def ask(self, facts: Sequence[FactKey], seed: Sequence[int]) -> list[Outcome]:  # noqa: ARG002
+        return [self._answer(fact) for fact in facts]
+
+    def _answer(self, fact: FactKey) -> Outcome:
+        verdict, relation = self._knows(fact.fact), fact.fact.split()[1]
+        if verdict is Verdict.UNASKABLE:
+            return unaskable(fact, relation, "no type")
+        return Outcome(fact, verdict, relation)
+
+
+def load_facts(graph: Graph) -> None:
+    load(graph, WrittenSource([*PEOPLE, *TYPES], FACTS, RELATIONS))
+
+
+def ask(graph: Graph, run: str, knows: Callable[[str], Verdict] = always, **changes: Any) -> None:
+    plan = Plan(run, **{"rounds": 10, "batch": 32, "seed": 5, "as_of": AS_OF, "sampling": "information"} | changes)
+    probe = KnowingProbe(knows)
+    if not graph.read("beliefs/run", id=run):
+        begin_run(graph, probe, plan, "known")
+    go_on(graph, probe, plan)
+
+
+def share_known(chosen: Sequence[Fact]) -> float:
+    return float(np.mean([known(fact.id) for fact in chosen]))
+
+
+def by(rates: GraphRates) -> dict[str, dict[str, RateGroup]]:
+    return {one.by: {group.id: group for group in one.groups} for one in rates.groupings}
+
+
+@pytest.mark.parametrize("sampling", ["information", "hardest", "monte-carlo", "thompson"])
+def test_it_holds_the_rate_of_all_facts_and_of_each_group(graph: Graph, sampling: str) -> None:
+    load_facts(graph)
+    ask(graph, "run", sampling=sampling)
+    rates = estimate_run(graph, "run")
+    assert (rates.facts, rates.answers) == (600, 320)
+    # Of a round that goes after what may be hard, an eighth is drawn from all facts.
+    assert rates.drawn == 320 if sampling != "thompson" else 10 <= rates.drawn <= 80
+    assert rates.overall is not None
+    assert rates.overall.low < share_known(FACTS) < rates.overall.high
+    assert rates.over_graph is not None
+    assert str(rates.over_graph).startswith(f"right on {rates.overall.value:.0%} [")
+    groups = by(rates)
+    expected: dict[str, dict[str, list[Fact]]] = {
+        "relation": {one.id: [fact for fact in FACTS if fact.relation == one.id] for one in RELATIONS},
+        "type": {
+            "t": FACTS,
+            "u": [fact for fact in FACTS if int(fact.subject[1:]) % 2],
+        },
+        "year": {str(year): [fact for fact in FACTS if fact.start == str(year)] for year in range(1990, 1994)},
+    }
+    for kind, its in expected.items():
+        for id_, group in groups.get(kind, {}).items():
+            assert group.facts == len(its[id_])
+            assert group.rate.low <= share_known(its[id_]) <= group.rate.high, (kind, id_)
+            assert group.rate.labelled >= graph_rates.ENOUGH
+    if sampling == "thompson":
+        return
+    assert list(groups) == ["relation", "type", "popularity", "year"]
+    # Twelve facts are too few, however often they are asked; the graph names one of the types.
+    assert [group.name for group in rates.groupings[0].groups] == ["name of r0", "name of r1"]
+    assert rates.groupings[0].left_out == 1
+    assert [group.name for group in rates.groupings[1].groups] == ["town", "u"]
+    thirds = groups["popularity"]
+    assert list(thirds) == ["head", "torso", "tail"]
+    # A person whose popularity is not known is in none of them.
+    assert sum(group.facts for group in thirds.values()) == sum(fact.subject != "e0" for fact in FACTS)
+    assert list(groups["year"]) == ["1990", "1991", "1992", "1993"][1::2]
+
+
+def test_years_are_those_of_a_relation_where_one_is_told(graph: Graph) -> None:
+    dates = [Entity(f"+{year}-01-01", str(year), value=f"+{year}-01-01T00:00:00Z") for year in (1800, 1900)]
+    dates = [replace(one, datatype="time") for one in dates]
+    born = [
+        Fact(f"{person.id} born {number}", person.id, "born", dates[number % 2].id)
+        for number, person in enumerate(PEOPLE[:50])
+    ]
+    # Of two dates, the earlier.
+    born.append(Fact("e0 born again", "e0", "born", dates[1].id))
+    load(graph, WrittenSource([*PEOPLE, *TYPES, *dates], [*FACTS, *born], [*RELATIONS, Relation("born", "born")]))
+    assert {row["subject"]: row["date"][:5] for row in graph.read("sample/dates", relation="born")} == {
+        f"e{number}": ("+1800", "+1900")[number % 2] for number in range(50)
+    }
+    ask(graph, "run", sampling="monte-carlo")
+    years = by(estimate_run(graph, "run", year_relation="born"))["year"]
+    for year, odd in (("1800", 0), ("1900", 1)):
+        its = [fact for fact in FACTS if int(fact.subject[1:]) < 50 and int(fact.subject[1:]) % 2 == odd]
+        assert years[year].facts == len(its)
+        assert years[year].rate.low < share_known(its) < years[year].rate.high
+    assert "year" not in by(estimate_run(graph, "run", year_relation="nothing"))
+
+
+def test_another_run_tells_what_to_expect(graph: Graph) -> None:
+    load_facts(graph)
+    ask(graph, "few", sampling="monte-carlo", rounds=5)
+    ask(graph, "alike", sampling="iteration", rounds=38, seed=1)
+    alone, with_other = estimate_run(graph, "few").overall, estimate_run(graph, "few", predictors=["alike"])
+    other = with_other.overall
+    assert alone is not None
+    assert other is not None
+    assert with_other.predictors == ["alike"]
+    assert other.low < share_known(FACTS) < other.high
+    # It was asked all facts, and knows the same.
+    assert other.standard_error < 0.75 * alone.standard_error
+    assert other.labels_worth is not None
+    assert other.labels_worth > 1.8 * 160
+    # A run that says the opposite is read the other way round.
+    ask(
+        graph, "opposite", lambda fact: Verdict.WRONG if known(fact) else Verdict.RIGHT, sampling="iteration", rounds=38
+    )
+    opposite = estimate_run(graph, "few", predictors=["opposite"]).overall
+    assert opposite is not None
+    assert opposite.standard_error < 0.75 * alone.standard_error
+    begin_run(graph, KnowingProbe(), Plan("empty", as_of=AS_OF), "known")
+    with pytest.raises(KgprobeError, match="'empty' has no answer about a fact that is asked here"):
+        estimate_run(graph, "few", predictors=["empty"])
+    with pytest.raises(UnknownNameError, match="nobody"):
+        estimate_run(graph, "few", predictors=["nobody"])
+
+
+def test_facts_that_cannot_be_asked_and_answers_that_do_not_come(graph: Graph) -> None:
+    load_facts(graph)
+
+    def lost(fact: str) -> bool:
+        return zlib.crc32(fact[::-1].encode()) % 4 == 0
+
+    generator = random.Random(0)
+
+    def knows(fact: str) -> Verdict:
+        if lost(fact):
+            return Verdict.UNASKABLE
+        return Verdict.UNANSWERED if generator.random() < 0.3 else always(fact)
+
+    ask(graph, "run", knows, rounds=14)
+    rates = estimate_run(graph, "run")
+    assert rates.overall is not None
+    assert rates.answers < rates.overall.labelled < rates.drawn == 14 * 32
+    left = [fact for fact in FACTS if not lost(fact.id)]
+    assert rates.overall.low < share_known(left) < rates.overall.high
+
+
+def test_a_run_is_estimated_by_what_its_graph_has_counted(graph: Graph) -> None:
+    load_facts(graph)
+    ask(graph, "run", rounds=3)
+    before = estimate_run(graph, "run")
+    answers = run_folder(get_run(graph, "run")) / FILE
+    lines = answers.read_bytes().splitlines(keepends=True)
+    ask(graph, "run", rounds=5)
+    longer = answers.read_bytes()
+    assert estimate_run(graph, "run").answers == 5 * 32
+    # A program that was killed while it wrote has left half a line behind, and a round that the graph has not counted.
+    list(graph.run_text("MATCH (r:Run {id: 'run'}) SET r.round = 3", {})[1])
+    answers.write_bytes(longer[: len(b"".join(lines)) + 40 * (len(longer) - len(b"".join(lines))) // 64 + 7])
+    assert estimate_run(graph, "run") == replace(before, run=get_run(graph, "run"))
+
+
+def test_without_known_probabilities_nothing_is_said(graph: Graph) -> None:
+    load_facts(graph)
+    ask(graph, "run", sampling="iteration", rounds=2)
+    rates = estimate_run(graph, "run")
+    assert (rates.answers, rates.drawn, rates.overall, rates.over_graph) == (64, 0, None, None)
+    assert rates.groupings == []
+
+
+def test_the_answers_are_where_they_were_kept(graph: Graph) -> None:
+    load_facts(graph)
+    ask(graph, "run", rounds=1)
+    (run_folder(get_run(graph, "run")) / FILE).unlink()
+    with pytest.raises(KgprobeError, match="answers"):
+        estimate_run(graph, "run")
+
+
+def test_all_facts_are_looked_at_no_more_often_than_answers_grow(graph: Graph, monkeypatch: pytest.MonkeyPatch) -> None:
+    load_facts(graph)
+    ask(graph, "run", rounds=40, batch=16)
+    looks = []
+    predict = graph_rates.CorrectedRates.predict
+    monkeypatch.setattr(
+        graph_rates.CorrectedRates, "predict", lambda self, right: (looks.append(len(right)), predict(self, right))[1]
+    )
+    estimate_run(graph, "run", groups=False)
+    # 16 answers become 640 in 17 steps of a quarter; the first are of single rounds.
+    assert 10 < len(looks) < 20
+    assert set(looks) == {600}

@@ -1,0 +1,75 @@
+"""``kgprobe estimate`` as a user types it."""
+
+import json
+
+import pytest
+
+from tests.cli.inprocess import run as kgprobe
+
+ROUNDS = [
+    "--batch",
+    "32",
+    "--relation",
+    "P36",
+    "--relation",
+    "P37",
+    "--distractors",
+    "1",
+    "--as-of",
+    "2024",
+    "--aim",
+    "estimate",
+    "--json",
+]
+
+
+@pytest.mark.usefixtures("example")
+def test_a_run_is_estimated_and_asks_on(home: dict[str, str], model: str) -> None:
+    begun = kgprobe("rounds", "run", "--model", model, "--rounds", "2", "--name", "of-all", *ROUNDS, **home)
+    assert begun.returncode == 0, begun.stderr
+    shown = kgprobe("estimate", **home)
+    assert shown.returncode == 0, shown.stderr
+    assert "By relation" in shown.stdout
+    assert "more have fewer than 30 questions." in shown.stdout
+    said = " ".join(shown.stdout.split())
+    assert "of this graph's" in said
+    assert "asked or not, by 64 answers" in said
+    whole = json.loads(kgprobe("estimate", "of-all", "--json", **home).stdout)
+    assert whole["rates"][0]["drawn"] == 64
+    assert (whole["run"], whole["sampling"], whole["stopped"]) == ("of-all", "information", None)
+    row = whole["rates"][0]
+    width = row["high"] - row["low"]
+
+    more = kgprobe("estimate", "of-all", "--width", f"{0.75 * width:.3f}", "--json", **home)
+    assert more.returncode == 0, more.stderr
+    assert json.loads(more.stdout)["stopped"] == "sure enough"
+    rounds = json.loads(kgprobe("rounds", "status", "of-all", "--json", **home).stdout)["round"]
+    most = kgprobe("estimate", "of-all", "--width", "0.001", "--rounds", str(rounds + 1), **home)
+    assert most.returncode == 0, most.stderr
+    assert f"wide, and all {rounds + 1} rounds are done." in most.stderr
+
+    other = kgprobe("rounds", "run", "--model", model, "--rounds", "1", "--name", "other", *ROUNDS, **home)
+    assert other.returncode == 0, other.stderr
+    helped = kgprobe("estimate", "of-all", "--from", "other", "--json", **home)
+    assert json.loads(helped.stdout)["predictors"] == ["other"]
+
+
+@pytest.mark.usefixtures("example")
+@pytest.mark.parametrize(
+    ("options", "code", "said"),
+    [
+        (["nobody"], 2, "There is no run 'nobody'"),
+        (["in-turn"], 1, "`kgprobe rounds run --aim estimate` begins one that does"),
+        (["in-turn", "--rounds", "3"], 2, "which needs --width"),
+        (["in-turn", "--from", "in-turn"], 2, "the run itself"),
+        (["in-turn", "--width", "2"], 2, "0<x<1"),
+        (["in-turn", "--year-relation", "nothing"], 2, "nothing"),
+    ],
+)
+def test_what_cannot_be_is_said(home: dict[str, str], model: str, options: list[str], code: int, said: str) -> None:
+    if kgprobe("rounds", "status", "in-turn", **home).returncode:
+        begin = ["--rounds", "1", "--name", "in-turn", "--sampling", "iteration", "--batch", "4", "--relation", "P36"]
+        assert kgprobe("rounds", "run", "--model", model, *begin, **home).returncode == 0
+    refused = kgprobe("estimate", *options, **home)
+    assert (refused.returncode, said in refused.stderr) == (code, True), refused.stderr
+    assert "Traceback" not in refused.stderr
