@@ -22,6 +22,7 @@ _DAY = re.compile(r"[0-9]{8}")
 
 # Twelve digits reach past the age of the universe, and yyyymmdd then stays within 64 bits.
 _YEARS = 10**12
+_YEAR = re.compile(r"[+-]?\d{4,}")
 _BOUND = re.compile(r"([+-]?)([0-9]{1,12})(?:-([0-9]{2})(?:-([0-9]{2}))?)?")
 
 
@@ -111,3 +112,9 @@ def as_of_day(as_of: int | str | date | None) -> int:
         return last_day(as_of)
     except ValueError as error:
         raise ArgumentError("as_of", f"is no date: {error}.") from error
+
+
+def year_of(told: str | None) -> int | None:
+    """The year of a date in ISO 8601, such as ``2011-05``, ``-0044`` or ``+2011-05-01T00:00:00Z``; None without one."""
+    found = _YEAR.match(told) if isinstance(told, str) else None
+    return int(found[0]) if found else None

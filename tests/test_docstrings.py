@@ -19,6 +19,7 @@ from kgprobe.servers.opening import open_graph
 
 # Every module whose docstrings open with use.
 MODULES = (
+    "kgprobe.analysis.belief_words",
     "kgprobe.beliefs.choosing",
     "kgprobe.beliefs.corrected_rates",
     "kgprobe.graph.client",

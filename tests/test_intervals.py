@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as some
 
 from kgprobe.errors import ArgumentError
-from kgprobe.intervals import as_of_day, day_number, first_day, last_day, today
+from kgprobe.intervals import as_of_day, day_number, first_day, last_day, today, year_of
 
 days = some.dates(date(1, 1, 1), date(9998, 12, 31))
 
@@ -76,3 +76,18 @@ def test_a_reference_date_is_a_day_however_it_is_given() -> None:
 def test_what_is_no_reference_date_is_refused(wrong: int | str) -> None:
     with pytest.raises(ArgumentError, match="`as_of` is "):
         as_of_day(wrong)
+
+
+@pytest.mark.parametrize(
+    ("told", "year"),
+    [
+        ("2011-05", 2011),
+        ("-0044", -44),
+        ("+2011-05-01T00:00:00Z", 2011),
+        ("12011", 12011),
+        ("soon", None),
+        (None, None),
+    ],
+)
+def test_the_year_of_a_date(told: str | None, year: int | None) -> None:
+    assert year_of(told) == year

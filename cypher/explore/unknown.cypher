@@ -1,9 +1,10 @@
-// The facts that a model most surely does not know, by a run: answered wrong more often than right, and E[theta], the
-// probability that it fails, above one half; those with the highest lower bound of theta first, as findings list them.
+// The facts that a model does not know, by a run, the surest first: answered wrong more often than right, and E[theta], the
+// probability that it fails, above one half; those with the highest lower bound of theta first, as findings list them. Surely:
+// all of theta's interval is above one half.
 // For Neo4j Browser: :params {run: null, limit: 25}
 // Unless given: {run: null, limit: 25}
 // Scans the beliefs. $run: id of a run, null for the one begun last, $limit
-//   -> run, relation, subject, object, theta, low, high, right, wrong, question, fact
+//   -> run, relation, subject, object, theta, low, high, believed, right, wrong, question, fact
 MATCH (begun:Run)
 WHERE $run IS NULL OR begun.id = $run
 WITH begun.id AS run, begun.started AS started
@@ -16,6 +17,12 @@ ORDER BY belief.low DESC, belief.fact
 LIMIT toInteger($limit)
 OPTIONAL MATCH (r:Relation {id: belief.relation})
 RETURN run, coalesce(r.label, belief.relation_label) AS relation, s.label AS subject, o.label AS object,
-       belief.theta AS theta, belief.low AS low, belief.high AS high, belief.right AS right, belief.wrong AS wrong,
+       belief.theta AS theta, belief.low AS low, belief.high AS high,
+       CASE WHEN belief.right > belief.wrong AND belief.high < 0.5 THEN 'surely known'
+            WHEN belief.wrong > belief.right AND belief.low > 0.5 THEN 'surely unknown'
+            WHEN belief.theta < 0.5 THEN 'leans known'
+            WHEN belief.theta >= 0.5 THEN 'leans unknown'
+       END AS believed,
+       belief.right AS right, belief.wrong AS wrong,
        belief.question AS question, belief.fact AS fact
 ORDER BY low DESC, fact

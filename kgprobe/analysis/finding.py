@@ -4,7 +4,6 @@ docs/methods.md, 2. Metrics count a fact's own answers only; what neighbours pro
 which facts are ranked, but never the win rate or the zero-sense rate.
 """
 
-import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -15,6 +14,7 @@ import msgspec
 import numpy as np
 import pandas as pd
 
+from kgprobe.analysis.belief_words import BeliefWord, belief_words
 from kgprobe.analysis.rates import Group, Grouping, OverGraph, by_year, caveat_of, group_of, grouped
 from kgprobe.asking.runs import get_run
 from kgprobe.beliefs.draw import credible_interval
@@ -22,6 +22,7 @@ from kgprobe.errors import KgprobeError
 from kgprobe.estimates import more_than_half
 from kgprobe.graph.client import Graph, Row
 from kgprobe.graph.reversal import asked_by
+from kgprobe.intervals import year_of
 from kgprobe.probes.outcome import Outcome, Verdict
 from kgprobe.probes.register import PROBES
 from kgprobe.tables import Table
@@ -33,9 +34,8 @@ if TYPE_CHECKING:
 # Of what is told of every asked fact.
 FACT_COLUMNS = (
     *("fact", "subject", "subject_label", "relation", "relation_label", "object", "object_label"),
-    *("right", "wrong", "refused", "off_format", "guessed", "theta", "low", "high"),
+    *("right", "wrong", "refused", "off_format", "guessed", "theta", "low", "high", "belief"),
 )
-_YEAR = re.compile(r"[+-]?\d{4,}")
 _FACTS_AT_ONCE = 1_000
 
 
@@ -47,6 +47,7 @@ class ShownFact:
         answer: what is right, to ``question``.
         theta: E[theta], the probability that the model fails on the fact.
         low, high: 90% credible interval of theta.
+        belief: in words; see :mod:`kgprobe.analysis.belief_words`.
         question: the latest that went as the fact is listed: a known fact's that the model got right, an unknown one's
             that it got wrong.
         winner: of an unknown fact, what the model preferred in that question, or said.
@@ -61,6 +62,7 @@ class ShownFact:
     theta: float
     low: float
     high: float
+    belief: BeliefWord
     question: str
     winner: str | None
 
@@ -118,10 +120,11 @@ class Finding:
         groupings: the same by relation, by entity (a fact counts for its subject and its object), by the subject's
             types, and by year; without those in which no fact has a group.
         tables: what the probe has to tell beside.
-        unknown: facts most surely unknown, E[theta] above 0.5, the highest lower bound of theta first.
-        known: facts most surely known, E[theta] below 0.5, the lowest upper bound of theta first.
+        unknown: facts that are surely unknown and those that lean to it, the highest lower bound of theta first.
+        known: facts that are surely known, then those that lean to it, the lowest upper bound of theta first.
+        believed: how many of the asked facts are what, for each belief in words.
         facts: every asked fact, one row each, ``FACT_COLUMNS``: ids and labels, its own answers, how probably a guesser
-            would win it, and E[theta] with its 90% credible interval.
+            would win it, E[theta] with its 90% credible interval, and that in words.
         unaskable, unanswered: how many facts could not be asked, and questions got no answer, by reason.
         over_graph: how often the model is right over the whole graph; None where the facts asked do not tell.
     """
@@ -135,6 +138,7 @@ class Finding:
     tables: Sequence[Table]
     unknown: Sequence[ShownFact]
     known: Sequence[ShownFact]
+    believed: Mapping[BeliefWord, int]
     facts: pd.DataFrame = field(compare=False, repr=False)
     unaskable: Mapping[str, int] = field(default_factory=dict)
     unanswered: Mapping[str, int] = field(default_factory=dict)
@@ -162,6 +166,7 @@ class Finding:
             "zero_sense_rate": self.overall.zero_sense_rate.value,
             "zero_sense_rate_interval": [self.overall.zero_sense_rate.low, self.overall.zero_sense_rate.high],
             "chance": self.chance,
+            "believed": {word.value: count for word, count in self.believed.items()},
             "over_graph": self.over_graph
             and {
                 "facts": self.over_graph.facts,
@@ -285,9 +290,13 @@ def _find(
     chances = [chance for its in answers.chances.values() for chance in its]
     examined["theta"] = theta = examined["alpha"] / (examined["alpha"] + examined["beta"])
     own = examined["wrong"] - examined["right"]
+    by_guessing = [float(np.mean(answers.chances.get(fact, 0.0))) for fact in examined["fact"]]
+    words = belief_words(own, theta, examined["low"], examined["high"], by_guessing)
+    examined["belief"] = [word.value for word in words]
     # What neighbours propagated can outweigh a fact's own answers: of such a fact one is not sure either way.
     unknown = examined[(own > 0) & (theta > 0.5)].sort_values(["low", "fact"], ascending=[False, True])
-    known = examined[(own < 0) & (theta < 0.5)].sort_values(["high", "fact"])
+    known = examined[(own < 0) & (theta < 0.5)]
+    known = known.assign(leans=known["belief"] != BeliefWord.SURELY_KNOWN.value).sort_values(["leans", "high", "fact"])
     return Finding(
         about=about,
         chance=float(np.mean(chances)) if chances else None,
@@ -298,6 +307,7 @@ def _find(
         tables=[_with_caveat(table, about) for table in PROBES.get(about.probe).tables(outcomes(), about.described)],
         unknown=_shown_facts(unknown.head(shown), answers.wrong),
         known=_shown_facts(known.head(shown), answers.right),
+        believed={word: words.count(word) for word in BeliefWord},
         facts=examined[list(FACT_COLUMNS)].reset_index(drop=True),
         unaskable=_reasons(rows),
         unanswered=dict(answers.unanswered.most_common()),
@@ -336,12 +346,6 @@ def _groupings(examined: pd.DataFrame, relations: Mapping[str, str]) -> list[Gro
         grouped("type", examined, examined["types"].map(lambda its: [type_["id"] for type_ in its]), types),
         by_year(examined, examined["year"].map(year_of)),
     ]
-
-
-def year_of(date: str | None) -> int | None:
-    """The year of a date in ISO 8601, such as ``2011-05``, ``-0044`` or ``+2011-05-01T00:00:00Z``; None without one."""
-    found = _YEAR.match(date) if isinstance(date, str) else None
-    return int(found[0]) if found else None
 
 
 def relation_names(graph: Graph, relations: Iterable[str]) -> dict[str, str]:
@@ -383,6 +387,7 @@ def _shown_facts(examined: pd.DataFrame, asked: Mapping[str, _Shown]) -> list[Sh
                 theta=float(row["theta"]),
                 low=float(row["low"]),
                 high=float(row["high"]),
+                belief=BeliefWord(row["belief"]),
                 question=shown.question,
                 winner=shown.winner,
             )

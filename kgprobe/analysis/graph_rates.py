@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from kgprobe.analysis.finding import relation_names, year_of
+from kgprobe.analysis.finding import relation_names
 from kgprobe.analysis.rates import DECADE, SHOWN_GROUPS, OverGraph
 from kgprobe.analysis.value_counts import HEAD, TAIL, TORSO, ValueCounts
 from kgprobe.asking.learned import GraphLearning, positioned_rounds
@@ -24,6 +24,7 @@ from kgprobe.drawn_estimates import Estimate
 from kgprobe.errors import KgprobeError
 from kgprobe.estimates import Share
 from kgprobe.graph.client import Graph, Row
+from kgprobe.intervals import year_of
 from kgprobe.probes.outcome import Verdict
 from kgprobe.sampling.columns.askable import AskableFacts
 from kgprobe.sampling.columns.graph_columns import ALWAYS, open_columns

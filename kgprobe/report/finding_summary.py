@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
+from kgprobe.analysis.belief_words import BeliefWord
 from kgprobe.analysis.finding import Finding, ShownFact
 from kgprobe.analysis.rates import Group
 from kgprobe.texts import counted
@@ -23,6 +24,11 @@ def finding_summary(finding: Finding, width: int = 80) -> list[str]:
     return [*_lines(finding, width), finding.headline]
 
 
+def believed_title(finding: Finding, word: BeliefWord) -> str:
+    """What stands above a list of facts of which the same is believed, with how many there are."""
+    return f"{word.value.capitalize()}: {finding.believed[word]:,} of {counted(finding.overall.facts, 'fact')}"
+
+
 def _lines(finding: Finding, width: int) -> Iterator[str]:
     about = finding.about
     rounds = "" if about.rounds is None else f" in {counted(about.rounds, 'round')}"
@@ -39,9 +45,9 @@ def _lines(finding: Finding, width: int) -> Iterator[str]:
         yield f"Least known: {_told(ranked[: min(_RELATIONS, len(ranked) // 2)])}"
         yield f"Best known: {_told(ranked[::-1][: min(_RELATIONS, len(ranked) // 2)])}"
     for fact in finding.unknown[:_FACTS]:
-        yield _shortened("Unknown: ", fact, f"; won: {fact.winner}" if fact.winner else "", width)
+        yield _shortened(fact, f"; won: {fact.winner}" if fact.winner else "", width)
     for fact in finding.known[: _FACTS - 1]:
-        yield _shortened("Known: ", fact, "", width)
+        yield _shortened(fact, "", width)
     lost = [(finding.unaskable, "could not be asked"), (finding.unanswered, "got no answer")]
     told = [f"{sum(reasons.values()):,} {what} ({next(iter(reasons))})" for reasons, what in lost if reasons]
     if told:
@@ -56,8 +62,9 @@ def _told(groups: Sequence[Group]) -> str:
     return ", ".join(f"{group.name} {group.win_rate.value:.0%} of {group.facts:,}" for group in groups)
 
 
-def _shortened(begin: str, fact: ShownFact, end: str, width: int) -> str:
+def _shortened(fact: ShownFact, end: str, width: int) -> str:
     """A fact in a line: of what is too long, the question's end is left out first."""
+    begin = f"{fact.belief.value.capitalize()}: "
     end = f" → {fact.answer}{end}"
     question = " ".join(fact.question.removesuffix("…").split())
     room = max(width - len(begin) - len(end), _SHORTEST)

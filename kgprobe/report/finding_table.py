@@ -1,6 +1,7 @@
 """A finding on the terminal."""
 
 from collections.abc import Sequence
+from itertools import groupby
 
 from rich import box
 from rich import console as rich_console
@@ -12,7 +13,7 @@ from kgprobe.analysis.finding import Finding, ShownFact
 from kgprobe.analysis.rates import Grouping
 from kgprobe.beliefs.draw import CREDIBILITY
 from kgprobe.estimates import CONFIDENCE
-from kgprobe.report.finding_summary import finding_summary
+from kgprobe.report.finding_summary import believed_title, finding_summary
 from kgprobe.report.tables import reasons_note, rich_table
 from kgprobe.texts import counted, visible
 
@@ -21,7 +22,7 @@ SHOWN = 5
 
 
 def print_finding(finding: Finding, console: Console, shown: int = 10) -> None:
-    """Print a finding: rates overall and per relation, and the facts most surely unknown and known."""
+    """Print a finding: rates overall and per relation, and the facts that are unknown and known."""
     console.print(finding_table(finding, shown))
 
 
@@ -38,9 +39,9 @@ def finding_table(finding: Finding, shown: int) -> RenderableType:
     parts: list[RenderableType] = [head]
     parts += [_rates(finding, grouping) for grouping in finding.groupings]
     parts += [rich_table(table) for table in finding.tables]
-    for title, facts in (("Most surely unknown", finding.unknown), ("Most surely known", finding.known)):
-        if facts:
-            parts.append(_facts(title, facts[:shown]))
+    for listed in (finding.unknown, finding.known):
+        for word, facts in groupby(listed[:shown], key=lambda fact: fact.belief):
+            parts.append(_facts(believed_title(finding, word), list(facts)))
     if finding.unaskable:
         parts.append(Text(visible(reasons_note(finding.unaskable))))
     if finding.unanswered:

@@ -43,7 +43,7 @@ def test_a_run_is_begun_shown_extended_and_forgotten(home: dict[str, str], model
     assert max(map(len, lines[:-1])) <= 80
     assert " of the " in lines[-2]
     assert lines[-1] == f"Page: {Path(found['page']).as_uri()}"
-    assert "Most surely" not in more.stdout
+    assert "probability of failing" not in more.stdout
 
     # Again, and without the model: its folder is out of reach.
     moved = Path(model.removeprefix("hf:"))
@@ -57,7 +57,7 @@ def test_a_run_is_begun_shown_extended_and_forgotten(home: dict[str, str], model
     assert browser.with_suffix(".seen").read_text().strip() == Path(found["page"]).as_uri()
     full = kgprobe("rounds", "show", "first", "--full", **home)
     assert full.stdout.endswith(more.stdout)
-    assert "Most surely" in full.stdout
+    assert "probability of failing" in full.stdout
     assert "By relation" in full.stdout
     results = json.loads((Path(found["page"]).parent / "results.json").read_text())
     assert results["model"] == f"hf:{moved}"

@@ -130,18 +130,18 @@ def test_two_models_are_compared(believed: Graph) -> None:
     assert believed.read("explore/compare_models", one="d", other="e", limit=10) == []
 
 
-FACT_COLUMNS = (
-    *("run", "relation", "subject", "object", "theta", "low", "high", "right", "wrong", "question", "fact"),
-)
+BELIEF_COLUMNS = ("run", "relation", "subject", "object", "theta", "low", "high")
+FACT_COLUMNS = (*BELIEF_COLUMNS, "believed", "right", "wrong", "question", "fact")
 
 
 def test_what_a_model_most_surely_does_not_know(believed: Graph) -> None:
     # Of the run begun last, and of another; with the relation's label as it is now.
     latest = believed.query("explore/unknown")
     assert latest.columns == FACT_COLUMNS
+    leans = "leans unknown"
     assert rounded(latest) == [
-        ("b", "capital", "France", "Paris", 0.8, 0.473, 0.987, 0, 2, "The capital of France is …", "f1"),
-        ("b", "shares border with", "France", "Germany", 0.6, 0.249, 0.902, 1, 2, "France borders …", "f3"),
+        ("b", "capital", "France", "Paris", 0.8, 0.473, 0.987, leans, 0, 2, "The capital of France is …", "f1"),
+        ("b", "shares border with", "France", "Germany", 0.6, 0.249, 0.902, leans, 1, 2, "France borders …", "f3"),
     ]
     # As Neo4j Browser gives numbers.
     assert list(believed.query("explore/unknown", run="b", limit=1.0)) == list(latest)[:1]
@@ -151,20 +151,40 @@ def test_what_a_model_most_surely_does_not_know(believed: Graph) -> None:
     )
 
 
+def test_what_is_sure_is_called_so(believed: Graph) -> None:
+    def words(query: str, **parameters: Any) -> dict[str, str | None]:
+        return {row["fact"]: row["believed"] for row in believed.query(query, **parameters)}
+
+    believed.query("MATCH ()-[b:BELIEF {run: 'b', fact: 'f1'}]->() SET b.low = 0.51")
+    assert words("explore/unknown", run="b") == {"f1": "surely unknown", "f3": "leans unknown"}
+    assert words("explore/around", run="b", entity="Q142") == {
+        "f1": "surely unknown",
+        "f3": "leans unknown",
+        "f4": "leans known",
+        "f5": None,
+    }
+    believed.query("MATCH ()-[b:BELIEF {run: 'c', fact: 'f5'}]->() SET b.high = 0.5")
+    assert words("explore/known", run="c") == {"f1": "surely known", "f5": "leans known"}
+    # Others said so, and not its own answers.
+    believed.query("MATCH ()-[b:BELIEF {run: 'b', fact: 'f4'}]->() SET b.high = 0.4")
+    assert words("explore/around", run="b", entity="Q183")["f4"] == "leans known"
+
+
 def test_what_a_model_most_surely_knows(believed: Graph) -> None:
     assert list(believed.query("explore/known")) == []
     rows = believed.query("explore/known", run="c")
     assert rows.columns == FACT_COLUMNS
+    surely = "surely known"
     # A relation that nothing describes goes by what the belief calls it.
     assert rounded(rows) == [
-        ("c", "capital", "France", "Paris", 0.091, 0.005, 0.259, 9, 0, "The capital of France is …", "f1"),
-        ("c", "P99", "France", "France", 0.091, 0.005, 0.259, 9, 0, "Which?", "f5"),
+        ("c", "capital", "France", "Paris", 0.091, 0.005, 0.259, surely, 9, 0, "The capital of France is …", "f1"),
+        ("c", "P99", "France", "France", 0.091, 0.005, 0.259, surely, 9, 0, "Which?", "f5"),
     ]
 
 
 def test_what_a_run_is_least_sure_of(believed: Graph) -> None:
     rows = believed.query("explore/uncertain", run="b")
-    assert rows.columns == FACT_COLUMNS
+    assert rows.columns == (*BELIEF_COLUMNS, "right", "wrong", "question", "fact")
     # Not what could not be asked.
     assert [(row["fact"], round(row["high"] - row["low"], 3)) for row in rows] == [
         ("f2", 0.751),
@@ -193,7 +213,7 @@ def test_what_a_run_believes_around_an_entity(believed: Graph, entity: str) -> N
         ("f4", 0, 0, None),
         ("f5", None, None, None),
     ]
-    assert rounded(rows)[3] == ("b", "P99", "France", "France", None, None, None, None, None, None, "f5")
+    assert rounded(rows)[3] == ("b", "P99", "France", "France", *[None] * 7, "f5")
     assert [row["fact"] for row in believed.query("explore/around", entity=entity, run="c", limit=2.0)] == ["f1", "f5"]
     assert list(believed.query("explore/around", entity="Q142' OR true //")) == []
     # Where nothing was ever asked, there are the facts.
@@ -226,3 +246,76 @@ def test_a_query_for_people_shows_all_of_its_parameters_as_they_are_written(name
     assert sorted(parameters) == parameters_in(query.text)
     assert default_parameters(query).items() <= parameters.items()
     assert complete_parameters(query, parameters) == parameters
+
+
+def believe(graph: Graph, rows: Iterable[tuple[str, str, str, float]]) -> None:
+    """Runs of models believe facts: (run, model, fact, theta); the interval is 0.15 to each side."""
+    made = [
+        {
+            "run": run,
+            "model": model,
+            "fact": fact,
+            "theta": theta,
+            "right": 4 if theta < 0.5 else 1,
+            "wrong": 1 if theta < 0.5 else 4,
+        }
+        for run, model, fact, theta in rows
+    ]
+    text = """
+    UNWIND $rows AS row
+    MATCH (s:Entity)-[fact:FACT {id: row.fact}]->(o)
+    CREATE (s)-[:BELIEF {run: row.run, model: row.model, fact: row.fact, relation: fact.relation, relation_label: 'old',
+                         theta: row.theta, low: row.theta - 0.15, high: row.theta + 0.15, right: row.right,
+                         wrong: row.wrong, question: row.run + ' on ' + row.fact}]->(o)
+    """
+    graph.query(text, rows=made)
+    # As ingestion counts them.
+    graph.query("MATCH (e:Entity)-[f:FACT]-() WITH e, count(f) AS degree SET e.degree = degree")
+
+
+# The graph has five facts.
+FEW = {"around": 2}
+
+
+def test_what_several_models_deny_among_what_they_know_is_suspect(few_facts: Graph) -> None:
+    believe(few_facts, [("a", "first", "f1", 0.9), ("b", "second", "f1", 0.8)])
+    believe(few_facts, [("a", "first", "f3", 0.1), ("b", "second", "f3", 0.2), ("b", "second", "f4", 0.3)])
+    rows = few_facts.query("explore/suspects", **FEW)
+    assert rows.columns == (
+        *("relation", "subject", "object", "models", "theta", "around", "theta_around", "question", "fact"),
+    )
+    assert rounded(rows) == [("capital", "France", "Paris", 2, 0.85, 2, 0.2, "b on f1", "f1")]
+    assert list(few_facts.query("explore/suspects")) == []
+    assert list(few_facts.query("explore/suspects", **FEW, models=3.0)) == []
+    assert list(few_facts.query("explore/suspects", **FEW, runs=["a", "c"])) == []
+    assert len(list(few_facts.query("explore/suspects", **FEW, runs=["a", "b"]))) == 1
+    # One more fact, which stands out less; the first of the two first.
+    believe(few_facts, [("a", "first", "f2", 0.7), ("b", "second", "f2", 0.7), ("a", "first", "f4", 0.3)])
+    suspects = few_facts.query("explore/suspects", around=1)
+    assert rounded(suspects)[1] == ("capital", "Germany", "Bonn", 2, 0.7, 2, 0.225, "b on f2", "f2")
+    assert len(list(few_facts.query("explore/suspects", around=1, limit=1.0))) == 1
+    assert [row["fact"] for row in few_facts.query("explore/suspects", around=1, candidates=1)] == ["f1"]
+
+
+@pytest.mark.parametrize(
+    ("why", "rows"),
+    [
+        ("one model denies it, asked in two ways", [("b", "first", "f1", 0.9)]),
+        ("the other is not sure", [("b", "second", "f1", 0.6)]),
+        ("a third one knows it", [("b", "second", "f1", 0.9), ("c", "third", "f1", 0.2)]),
+        ("what is around it is denied, too", [("b", "second", fact, 0.9) for fact in ("f1", "f3", "f4")]),
+        ("only another run was asked what is around it", [("b", "second", "f1", 0.9)]),
+    ],
+)
+def test_what_is_not_suspect(few_facts: Graph, why: str, rows: list[tuple[str, str, str, float]]) -> None:
+    believe(few_facts, [("a", "first", "f1", 0.9), *rows])
+    who = ("c", "third") if "another run" in why else ("a", "first")
+    believe(few_facts, [(*who, "f3", 0.3), (*who, "f4", 0.3)])
+    assert list(few_facts.query("explore/suspects", **FEW)) == []
+
+
+def test_entities_of_many_facts_say_nothing_of_one(few_facts: Graph) -> None:
+    believe(few_facts, [("a", "first", "f1", 0.9), ("b", "second", "f1", 0.8)])
+    believe(few_facts, [("a", "first", "f3", 0.1), ("b", "second", "f3", 0.2), ("b", "second", "f4", 0.3)])
+    few_facts.query("MATCH (e:Entity {id: 'Q142'}) SET e.degree = 1001")
+    assert list(few_facts.query("explore/suspects", **FEW)) == []

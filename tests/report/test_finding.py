@@ -11,6 +11,7 @@ import pandas as pd
 import pytest
 from rich.console import Console
 
+from kgprobe.analysis.belief_words import BeliefWord
 from kgprobe.analysis.finding import FACT_COLUMNS, About, Finding, ShownFact
 from kgprobe.analysis.rates import Group, Grouping
 from kgprobe.errors import KgprobeError
@@ -24,9 +25,9 @@ from kgprobe.tables import Table
 EVIL = "<script>alert('x')</script> & \"quotes\" [bold]markup[/bold] \x1b[31mred\x1b[0m \u202eright to left\u202c"
 
 
-def shown_fact(name: str, winner: str | None) -> ShownFact:
+def shown_fact(name: str, winner: str | None, belief: BeliefWord) -> ShownFact:
     question = f"The capital of {name} is"
-    return ShownFact(f"fact {name}", "capital", "subject", name, 1, 2, 0.6, 0.25, 0.9, question, winner)
+    return ShownFact(f"fact {name}", "capital", "subject", name, 1, 2, 0.6, 0.25, 0.9, belief, question, winner)
 
 
 def facts_frame(answers: dict[str, tuple[int, int]]) -> pd.DataFrame:
@@ -34,7 +35,7 @@ def facts_frame(answers: dict[str, tuple[int, int]]) -> pd.DataFrame:
     rows = [
         dict.fromkeys(FACT_COLUMNS[:7], fact)
         | {"right": right, "wrong": wrong, "refused": 0, "off_format": 0, "guessed": 0.1}
-        | {"theta": (1 + wrong) / (2 + right + wrong), "low": 0.2, "high": 0.9}
+        | {"theta": (1 + wrong) / (2 + right + wrong), "low": 0.2, "high": 0.9, "belief": "leans known"}
         for fact, (right, wrong) in answers.items()
     ]
     return pd.DataFrame(rows, columns=FACT_COLUMNS)
@@ -78,8 +79,12 @@ def finding() -> Finding:
             Table("errors", f"Errors {EVIL}", errors, [EVIL], groups_by="class"),
             Table("curves", "By n", [{"n": 1, "Min@n": Mean(0.5, 0.25, 0.75)}]),
         ],
-        unknown=[shown_fact(EVIL, EVIL), shown_fact("שלום 🇯🇵", None)],
-        known=[shown_fact("x" * 300, None)],
+        unknown=[
+            shown_fact(EVIL, EVIL, BeliefWord.SURELY_UNKNOWN),
+            shown_fact("שלום 🇯🇵", None, BeliefWord.LEANS_UNKNOWN),
+        ],
+        known=[shown_fact("x" * 300, None, BeliefWord.LEANS_KNOWN)],
+        believed=dict(zip(BeliefWord, (0, 20, 1234, 1), strict=True)),
         facts=facts_frame({f"fact {number}": (1, 0) for number in range(20)} | {"=1+1": (0, 2)}),
         unaskable={EVIL: 7},
         unanswered={"the server hung up": 1234},
@@ -124,6 +129,35 @@ def test_a_page_shows_labels_as_text_and_needs_nothing_else(finding: Finding, tm
     assert '{"kgprobe":"1.2.3"}' in page.text
     assert "1,234: the server hung up" in page.text
     assert [item.name for item in path.parent.iterdir()] == ["finding.html"]
+
+
+def test_facts_are_listed_by_how_sure_one_is_of_them(finding: Finding, tmp_path: Path) -> None:
+    write_finding_page(finding, tmp_path / "finding.html")
+    page = Page((tmp_path / "finding.html").read_text(encoding="utf-8")).text
+    titles = [
+        "Surely unknown: 1 of 50 facts",
+        "Leans unknown: 1,234 of 50 facts",
+        "Surely known: 0 of 50 facts",
+        "Leans known: 20 of 50 facts",
+    ]
+    places = [page.index(title) for title in titles]
+    assert places == sorted(places)
+    # Of those that are surely known there is none, and the page says so; those that lean stand below.
+    assert "None is listed." in page[places[2] : places[3]]
+    assert page[places[1] : places[2]].count("שלום 🇯🇵") == 2
+    assert "x" * 300 in page[places[3] :]
+    out = io.StringIO()
+    print_finding(finding, Console(file=out, width=200, force_terminal=False))
+    assert [title for title in titles if title in out.getvalue()] == [titles[0], titles[1], titles[3]]
+    surely = replace(finding, unknown=finding.unknown[:1])
+    write_finding_page(surely, tmp_path / "surely.html")
+    assert titles[1] not in (tmp_path / "surely.html").read_text(encoding="utf-8")
+    assert finding.as_json()["believed"] == {
+        "surely known": 0,
+        "leans known": 20,
+        "leans unknown": 1234,
+        "surely unknown": 1,
+    }
 
 
 def test_the_intervals_of_a_page_are_where_they_say(finding: Finding, tmp_path: Path) -> None:
@@ -249,8 +283,8 @@ def test_a_summary_is_short_and_ends_with_what_is_known(finding: Finding, width:
     assert lines[-1] == "hf:org/model knows 40% [28, 54] of the 50 facts asked; a guesser, 25%"
     assert "\x1b" not in out.getvalue()
     assert "1,234 got no answer (the server hung up)" in lines[-2] or width == 80
-    named = [line for line in lines if line.startswith(("Unknown", "Known"))]
-    assert len(named) == 3
+    named = [line for line in lines if line.startswith(("Surely", "Leans"))]
+    assert [line.split(":")[0] for line in named] == ["Surely unknown", "Leans unknown", "Leans known"]
     # The answer is still there where the question is too long.
     assert "→ שלום 🇯🇵" in named[1]
 
@@ -261,7 +295,7 @@ def test_a_finding_is_kept_for_programs_and_spreadsheets(finding: Finding, tmp_p
     assert (found["model"], found["config"], found["win_rate"]) == ("hf:org/model", {"model": "</pre><script>"}, 0.4)
     assert found["headline"] == finding.headline
     assert len(found["facts"]) == 21
-    assert {"fact", "theta", "low", "high", "right", "wrong"} <= found["facts"][0].keys()
+    assert {"fact", "theta", "low", "high", "belief", "right", "wrong"} <= found["facts"][0].keys()
     assert [group["name"] for group in found["groups"]] == ["all", EVIL, "empty", EVIL]
     rows = pd.read_csv(facts)
     assert rows["theta"].tolist() == pytest.approx(finding.facts["theta"].tolist())
