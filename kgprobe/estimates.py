@@ -83,13 +83,24 @@ def more_than_half(chances: Sequence[float]) -> float:
 
     Cost: the square of the number of attempts.
     """
+    return at_least(len(chances) // 2 + 1, chances)
+
+
+def at_least(count: int, chances: Sequence[float]) -> float:
+    """How probably so many of independent attempts succeed, or more, each with a probability of its own.
+
+    >>> at_least(2, [0.5, 0.5]), at_least(1, [0.1]), at_least(0, [])
+    (0.25, 0.1, 1.0)
+
+    Cost: the square of the number of attempts.
+    """
     # Of k attempts so far, how probably each number of them succeeds.
     successes = [1.0]
     for chance in chances:
         successes = [
             missed * (1 - chance) + hit * chance for missed, hit in zip([*successes, 0], [0, *successes], strict=True)
         ]
-    return sum(successes[len(chances) // 2 + 1 :])
+    return sum(successes[count:])
 
 
 def unseen_share(total: int) -> float:

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
-from kgprobe.estimates import mean_share, more_than_half, share
+from kgprobe.estimates import at_least, mean_share, more_than_half, share
 
 
 @given(some.lists(some.floats(0, 1), max_size=7))
@@ -18,6 +18,16 @@ def test_more_than_half_counts_every_way_it_can_go(chances: list[float]) -> None
         if 2 * sum(way) > len(way)
     )
     assert more_than_half(chances) == pytest.approx(expected)
+
+
+@given(some.lists(some.floats(0, 1), max_size=7), some.integers(0, 8))
+def test_at_least_counts_every_way_it_can_go(chances: list[float], count: int) -> None:
+    expected = sum(
+        math.prod(chance if hit else 1 - chance for chance, hit in zip(chances, way, strict=True))
+        for way in product([True, False], repeat=len(chances))
+        if sum(way) >= count
+    )
+    assert at_least(count, chances) == pytest.approx(expected)
 
 
 @given(some.integers(1, 500), some.data())

@@ -1,6 +1,6 @@
 // The facts that a model knows, by a run, the surest first: answered right more often than wrong, and E[theta], the probability
 // that it fails, below one half; those with the lowest upper bound of theta first, as findings list them. Surely: all of theta's
-// interval is below one half (a finding asks, besides, that it be below how probably a guesser fails, which is seldom less).
+// interval is below one half (a finding asks, besides, that a guesser would hardly have had as many right answers).
 // For Neo4j Browser: :params {run: null, limit: 25}
 // Unless given: {run: null, limit: 25}
 // Scans the beliefs. $run: id of a run, null for the one begun last, $limit

@@ -19,7 +19,7 @@ from kgprobe.analysis.rates import Group, Grouping, OverGraph, by_year, caveat_o
 from kgprobe.asking.runs import get_run
 from kgprobe.beliefs.draw import credible_interval
 from kgprobe.errors import KgprobeError
-from kgprobe.estimates import more_than_half
+from kgprobe.estimates import at_least, more_than_half
 from kgprobe.graph.client import Graph, Row
 from kgprobe.graph.reversal import asked_by
 from kgprobe.intervals import year_of
@@ -290,8 +290,9 @@ def _find(
     chances = [chance for its in answers.chances.values() for chance in its]
     examined["theta"] = theta = examined["alpha"] / (examined["alpha"] + examined["beta"])
     own = examined["wrong"] - examined["right"]
-    by_guessing = [float(np.mean(answers.chances.get(fact, 0.0))) for fact in examined["fact"]]
-    words = belief_words(own, theta, examined["low"], examined["high"], by_guessing)
+    rights = zip(examined["fact"], examined["right"], strict=True)
+    by_luck = [at_least(right, answers.chances.get(fact, ())) for fact, right in rights]
+    words = belief_words(own, theta, examined["low"], examined["high"], by_luck)
     examined["belief"] = [word.value for word in words]
     # What neighbours propagated can outweigh a fact's own answers: of such a fact one is not sure either way.
     unknown = examined[(own > 0) & (theta > 0.5)].sort_values(["low", "fact"], ascending=[False, True])

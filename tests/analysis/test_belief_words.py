@@ -10,28 +10,28 @@ SURELY_KNOWN, LEANS_KNOWN, LEANS_UNKNOWN, SURELY_UNKNOWN = BeliefWord
 
 
 @pytest.mark.parametrize(
-    ("own", "theta", "low", "high", "chance", "expected"),
+    ("own", "theta", "low", "high", "luck", "expected"),
     [
-        (-5, 0.1, 0.01, 0.3, 0.1, SURELY_KNOWN),
+        (-5, 0.1, 0.01, 0.3, 0.001, SURELY_KNOWN),
         (5, 0.9, 0.7, 0.99, 0.1, SURELY_UNKNOWN),
         # An interval that has one half in it, be it at its end.
-        (-1, 0.33, 0.03, 0.78, 0.1, LEANS_KNOWN),
-        (-4, 0.2, 0.1, 0.5, 0.1, LEANS_KNOWN),
+        (-1, 0.33, 0.03, 0.78, 0.001, LEANS_KNOWN),
+        (-4, 0.2, 0.1, 0.5, 0.001, LEANS_KNOWN),
         (1, 0.67, 0.22, 0.97, 0.1, LEANS_UNKNOWN),
         (4, 0.8, 0.5, 0.9, 0.1, LEANS_UNKNOWN),
         (0, 0.5, 0.14, 0.86, 0.1, LEANS_UNKNOWN),
-        # A guesser fails with 0.4, or with 0.25: one who fails with up to 0.3 is surely better than the first alone.
-        (-9, 0.2, 0.1, 0.3, 0.6, SURELY_KNOWN),
-        (-9, 0.2, 0.1, 0.3, 0.75, LEANS_KNOWN),
+        # A guesser would have as many right answers once in twenty-five times, and more often.
+        (-1, 0.2, 0.1, 0.3, 0.04, SURELY_KNOWN),
+        (-1, 0.2, 0.1, 0.3, 0.09, LEANS_KNOWN),
         # Its own answers say otherwise, or nothing.
-        (1, 0.1, 0.01, 0.3, 0.1, LEANS_KNOWN),
-        (0, 0.1, 0.01, 0.3, 0.1, LEANS_KNOWN),
+        (1, 0.1, 0.01, 0.3, 0.001, LEANS_KNOWN),
+        (0, 0.1, 0.01, 0.3, 0.001, LEANS_KNOWN),
         (-1, 0.9, 0.7, 0.99, 0.1, LEANS_UNKNOWN),
         (0, 0.9, 0.7, 0.99, 0.1, LEANS_UNKNOWN),
     ],
 )
-def test_words_are_earned(own: int, theta: float, low: float, high: float, chance: float, expected: BeliefWord) -> None:
-    assert belief_words([own], [theta], [low], [high], [chance]) == [expected]
+def test_words_are_earned(own: int, theta: float, low: float, high: float, luck: float, expected: BeliefWord) -> None:
+    assert belief_words([own], [theta], [low], [high], [luck]) == [expected]
 
 
 @given(
@@ -44,7 +44,7 @@ def test_words_are_earned(own: int, theta: float, low: float, high: float, chanc
     )
 )
 def test_of_many_facts_each_has_its_own_word(facts: list[tuple[int, list[float], float]]) -> None:
-    columns = [(own, theta, low, high, chance) for own, (low, theta, high), chance in facts]
+    columns = [(own, theta, low, high, luck) for own, (low, theta, high), luck in facts]
     together = belief_words(*(list(values) for values in zip(*columns, strict=True))) if columns else []
     assert together == [belief_words(*([value] for value in one))[0] for one in columns]
     for word, (own, theta, low, high, _) in zip(together, columns, strict=True):

@@ -230,7 +230,7 @@ def test_what_is_believed_is_told_in_words_that_are_earned(asked: Graph) -> None
     everything = [*OUTCOMES, *(one for made in more(4) for one in made)]
     finding = find_in_run(asked, "run", lambda: everything)
     words = dict(zip(finding.facts["fact"], finding.facts["belief"], strict=True))
-    # A guesser is right on f4 nine times in ten, so that being right says little.
+    # A guesser is right on f4 nine times in ten, and on all four of its questions more often than not.
     assert words == {
         "f0": "surely known",
         "f1": "surely unknown",
@@ -241,7 +241,7 @@ def test_what_is_believed_is_told_in_words_that_are_earned(asked: Graph) -> None
     assert [word.value for word, count in finding.believed.items() for _ in range(count)] == sorted(
         words.values(), key=[word.value for word in BeliefWord].index
     )
-    # What is sure stands above what leans, though a guesser's facts have the narrower interval.
+    # What is sure stands above what leans, though that has the narrower interval.
     for number in range(8, 14):
         apply(asked, LABELS, number, [outcome(4, RIGHT, chance=0.9)])
         everything.append(outcome(4, RIGHT, chance=0.9))

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 import kgprobe
+from kgprobe.analysis.belief_words import BeliefWord
 from kgprobe.asking.watch import Stop, Watch
 from kgprobe.errors import ArgumentError, UnknownNameError
 from kgprobe.graph.client import Graph
@@ -79,3 +80,14 @@ def test_mistakes_are_told_before_anything_is_asked(example_graph: Graph, tiny: 
     with pytest.raises(ArgumentError, match="`difficulty` is no option of the probe distractors"):
         kgprobe.run_rounds(example_graph, tiny, name="never", difficulty="easy")
     assert "never" not in set(kgprobe.runs(example_graph)["id"])
+
+
+def test_of_a_model_with_random_weights_about_nothing_is_surely_known(example_graph: Graph, tiny: Model) -> None:
+    run = kgprobe.run_rounds(example_graph, tiny, name="random", rounds=20, as_of=20240101)
+    finding = run.finding()
+    assert finding.chance == pytest.approx(0.1, abs=0.01)
+    # Single facts are right, and some of their intervals narrow for what others say; none is known for it.
+    assert finding.overall.win_rate.value > 0.04
+    assert finding.believed[BeliefWord.SURELY_KNOWN] <= 0.005 * finding.overall.facts
+    assert finding.believed[BeliefWord.SURELY_UNKNOWN] > 0.5 * finding.overall.facts
+    kgprobe.forget_run(example_graph, "random")
