@@ -4,17 +4,24 @@ Section 3.2 of the parameterized-graph paper (KGLens); docs/methods.md, 2. A ref
 fact many times, or is made up, with as many hard facts, as different ones, and neighbours as alike as is wanted.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse, special
 
+from kgprobe.beliefs import DISTRIBUTIONS
 from kgprobe.beliefs.propagation import Ends, received
 from kgprobe.errors import KgprobeError
 
 Floats = NDArray[np.float64]
 Positions = NDArray[np.int64]
+
+# Degrees of Student's t, which the parts of entities and of facts have alike.
+_FREEDOM = 3
+# How far facts of one kind in a mixture differ, of how far the two kinds are from the middle.
+_WITHIN = 0.2
 
 # Facts for each entity, and which share of those between entities that are there already goes to the neighbour of a
 # neighbour.
@@ -29,11 +36,13 @@ class Reference:
     Attributes:
         subjects, objects: numbers of entities from 0 on, shape (facts,).
         theta: the probability that the model fails on each, in [0, 1], shape (facts,).
+        relations: numbers of relations from 0 on, shape (facts,); None where there are none.
     """
 
     subjects: Positions
     objects: Positions
     theta: Floats
+    relations: Positions | None = None
 
     def hardest(self, count: int) -> Positions:
         """The positions of the facts with the highest theta, equals by position, shape (count,) or all there are."""
@@ -61,6 +70,13 @@ class Reference:
         return float(np.bincount(parts[self.subjects]).max() / len(self.theta))
 
 
+def reference_of(subjects: Sequence[str], relations: Sequence[str], objects: Sequence[str], theta: Floats) -> Reference:
+    """A reference from ids; one each a fact."""
+    _, ends = np.unique([*subjects, *objects], return_inverse=True)
+    _, of_relations = np.unique(relations, return_inverse=True)
+    return Reference(ends[: len(theta)], ends[len(theta) :], theta, of_relations)
+
+
 def highest(values: Floats, count: int) -> Positions:
     """The positions of the highest values, highest first, equals by position."""
     return np.argsort(-values, kind="stable")[:count]
@@ -77,12 +93,16 @@ class Synthetic:
             almost surely known or unknown.
         likeness: which share of the variance of logit theta comes from a fact's two entities, and how much of an
             entity's part is that of the entity it came by, in [0, 1): 0 makes every fact as hard as it is by itself.
+        distribution: of logit theta, one of :data:`kgprobe.beliefs.DISTRIBUTIONS`. ``student``: Student's t with 3
+            degrees of freedom, so that some are far out. ``mixture``: facts are known or unknown, about as surely as
+            others of their kind.
     """
 
     facts: int
     hard: float = 0.5
     spread: float = 3.0
     likeness: float = 0.5
+    distribution: str = "normal"
 
 
 def synthetic(wanted: Synthetic, seed: list[int]) -> Reference:
@@ -98,6 +118,10 @@ def synthetic(wanted: Synthetic, seed: list[int]) -> Reference:
     Raises:
         KgprobeError: there is no such reference.
     """
+    if wanted.distribution not in DISTRIBUTIONS:
+        raise KgprobeError(
+            f"A made-up reference's distribution is one of {', '.join(DISTRIBUTIONS)}; this is {wanted}."
+        )
     if wanted.facts < 2 or not 0 < wanted.hard < 1 or not 0 <= wanted.likeness < 1 or not wanted.spread > 0:
         raise KgprobeError(
             "A made-up reference has at least 2 facts, a share of hard ones between 0 and 1, a spread above 0, and a "
@@ -105,7 +129,7 @@ def synthetic(wanted: Synthetic, seed: list[int]) -> Reference:
         )
     generator = np.random.default_rng([*seed, 0])
     entities = max(2, wanted.facts // _FACTS_AN_ENTITY)
-    noise = generator.normal(size=entities)
+    noise = _drawn(wanted, entities, generator)
     parts = [float(noise[0])]
     around: list[list[int]] = [[]]
     ends: list[int] = [0]
@@ -128,10 +152,20 @@ def synthetic(wanted: Synthetic, seed: list[int]) -> Reference:
     subjects, objects = generator.permutation(np.array(pairs, dtype=np.int64)).T
     of_entities = np.array(parts)
     shared = _standardised(of_entities[subjects] + of_entities[objects])
-    own = generator.normal(size=wanted.facts)
+    own = _drawn(wanted, wanted.facts, generator)
     differing = wanted.likeness**0.5 * shared + (1 - wanted.likeness) ** 0.5 * own
-    theta = special.expit(wanted.spread * (special.ndtri(wanted.hard) + differing))
-    return Reference(subjects, objects, theta)
+    logit = special.ndtri(wanted.hard) + differing
+    if wanted.distribution == "mixture":
+        logit = np.sign(logit) + _WITHIN * generator.normal(size=wanted.facts)
+    return Reference(subjects, objects, special.expit(wanted.spread * logit))
+
+
+def _drawn(wanted: Synthetic, size: int, generator: np.random.Generator) -> Floats:
+    """Parts with mean 0 and variance 1."""
+    if wanted.distribution == "student":
+        heavy: Floats = generator.standard_t(_FREEDOM, size) * ((_FREEDOM - 2) / _FREEDOM) ** 0.5
+        return heavy
+    return generator.normal(size=size)
 
 
 def _standardised(values: Floats) -> Floats:

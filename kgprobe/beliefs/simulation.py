@@ -160,7 +160,7 @@ class _Learned:
 
     def __init__(self, reference: Reference, strategy: SamplingStrategy, max_degree: int | None) -> None:
         count = len(reference.theta)
-        effects = effects_of(reference.subjects, reference.objects)
+        effects = effects_of(reference.subjects, reference.objects, relations=reference.relations)
         self._learner = Learner.of(effects, count if max_degree is None else max_degree)
         self._sampling = strategy.sampling
         self._all = np.arange(count)

@@ -246,25 +246,38 @@ def calibration(scores: Path, model: str, given: dict[str, Any], common: Common,
     help="Take a run for the truth: θ of a fact is the share of its own answers that were wrong. Best is one made by"
     " `kgprobe rounds run --sampling iteration`, with 20 answers a fact.  [default: made-up facts]",
 )
+@cloup.option(
+    "--reference",
+    type=click.Choice(["demo"]),
+    help="Take what comes with kgprobe: the 2,554 facts of the example graph, the demo model asked 8 times each.",
+)
 @given_options((None, SyntheticOptions), (None, ReplayOptions))
 @seed_option
 @full_option
 @graph_option
 @json_option
 @debug_option
-def sampling(run: str | None, given: dict[str, Any], seed: int, full: bool, graph: str | None, as_json: bool) -> None:
+def sampling(
+    run: str | None,
+    reference: str | None,
+    given: dict[str, Any],
+    seed: int,
+    full: bool,
+    graph: str | None,
+    as_json: bool,
+) -> None:
     """Which strategy of sampling learns most from as many requests: replays, no model is asked.
 
     Thompson sampling and Monte Carlo, each with propagation and without, iteration, and the ways of the learner are
-    replayed against facts of which it is known how hard they are: those of a run, or made-up ones, new ones for each
-    repetition.
+    replayed against facts of which it is known how hard they are: those of a run, those of the example graph for the
+    demo model, or made-up ones, new ones for each repetition.
     """
     from kgprobe.library.sampling_study import study_sampling
     from kgprobe.servers.opening import open_graph
 
     opened = open_graph(graph, ask_password=ask_password) if run is not None else nullcontext()
     with opened as connection, counting("Replaying", "replays") as watch:
-        result = study_sampling(connection, run, seed=seed, watch=watch, **given)
+        result = study_sampling(connection, run, reference=reference, seed=seed, watch=watch, **given)
     show(result, as_json, full)
 
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import date
 from typing import TYPE_CHECKING, TypedDict
 
-from kgprobe.beliefs import LEARNERS, SAMPLING
+from kgprobe.beliefs import DISTRIBUTIONS, LEARNERS, SAMPLING
 from kgprobe.options import option
 from kgprobe.search.strategies import STRATEGIES
 from kgprobe.studies.measure_names import measure_names
@@ -169,6 +169,12 @@ class SyntheticOptions:
     )
     likeness: float = option(
         0.5, "How far facts that share an entity are alike in θ: 0 not at all.", minimum=0, below=1
+    )
+    distribution: str = option(
+        "normal",
+        "Of logit θ. student: Student's t with 3 degrees of freedom, so that some facts are far out; mixture: facts are"
+        " known or unknown, hardly any in between.",
+        choices=DISTRIBUTIONS,
     )
 
 

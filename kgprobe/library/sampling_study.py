@@ -14,18 +14,28 @@ from kgprobe.graph.client import Graph
 from kgprobe.library.options import ReplayOptions, SyntheticOptions
 from kgprobe.library.study_result import StudyResult, kept
 from kgprobe.options import make_options
+from kgprobe.studies.demo_reference import ABOUT as ABOUT_DEMO
+from kgprobe.studies.demo_reference import demo_reference
 from kgprobe.studies.run_reference import reference_of_run
 from kgprobe.studies.sampling import Replays, about_run, sampling_study
 
+DEMO = "demo"
+
 
 def study_sampling(
-    graph: Graph | None = None, run: str | None = None, *, seed: int = 0, watch: Watch = NOBODY, **options: Any
+    graph: Graph | None = None,
+    run: str | None = None,
+    *,
+    reference: str | None = None,
+    seed: int = 0,
+    watch: Watch = NOBODY,
+    **options: Any,
 ) -> StudyResult:
     """Which strategy of sampling learns most from as many requests: replays, no model is asked.
 
     Thompson sampling and Monte Carlo, each with propagation and without, iteration, and the ways of the learner are
-    replayed against facts of which it is known how hard they are: those of a run, or made-up ones, new ones for each
-    repetition.
+    replayed against facts of which it is known how hard they are: those of a run, those of the example graph for the
+    demo model, or made-up ones, new ones for each repetition.
 
     >>> result = kgprobe.study_sampling(size=60, requests=240, batch=10, repetitions=2, hardest=5)
     >>> sorted(set(result.frame()["strategy"]))[:2]
@@ -37,27 +47,40 @@ def study_sampling(
         graph: that the run is in; made-up facts need none.
         run: take this run for the truth: θ of a fact is the share of its own answers that were wrong. Best is one made
             with ``sampling="iteration"``, with 20 answers a fact. None makes facts up.
+        reference: ``"demo"``, which comes with kgprobe: 2,554 facts, 8 answers each.
         seed: what all random choices follow from.
         watch: told, and asked, after each replay.
-        options: of :class:`~kgprobe.library.options.ReplayOptions`; without a run, also those of
+        options: of :class:`~kgprobe.library.options.ReplayOptions`; without a run or a reference, also those of
             :class:`~kgprobe.library.options.SyntheticOptions`.
 
     Raises:
         UnknownNameError: the graph has no such run.
-        ArgumentError: there is no such option, a value cannot be, or made-up facts are described beside a run.
+        ArgumentError: there is no such option, a value cannot be, or made-up facts are described beside others.
         KgprobeError: the run has too few answers, or the watch ended it.
     """
     of_facts = {name: options.pop(name) for name in [one.name for one in fields(SyntheticOptions)] if name in options}
     seed = whole_number("seed", seed, 0)
     how = make_options(ReplayOptions, options, "a study of sampling")
     about: list[str] = []
-    if run is None:
+    if of_facts and (run is not None or reference is not None):
+        which = "run" if reference is None else "reference"
+        raise ArgumentError(
+            next(iter(of_facts)), f"is about made-up facts; with `{which}`, they are those of the {which}."
+        )
+    if reference is not None:
+        if run is not None:
+            raise ArgumentError("reference", "is told beside a run; one of the two is expected.")
+        if reference != DEMO:
+            raise ArgumentError("reference", f"is {reference!r}; {DEMO!r} is expected.")
+        references = [demo_reference([seed, repetition]) for repetition in range(how.repetitions)]
+        origin = "the example graph, demo"
+        about = [ABOUT_DEMO]
+        its: dict[str, Any] = {"reference": reference}
+    elif run is None:
         wanted, origin = _made_up(of_facts), "made-up facts"
         references = [synthetic(wanted, [seed, repetition]) for repetition in range(how.repetitions)]
-        its: dict[str, Any] = asdict(wanted)
+        its = asdict(wanted)
     else:
-        if of_facts:
-            raise ArgumentError(next(iter(of_facts)), "is about made-up facts; with `run`, they are those of the run.")
         if graph is None:
             raise ArgumentError("graph", "is missing: the run is in one.")
         answered = reference_of_run(graph, run)
@@ -86,7 +109,7 @@ def study_sampling(
 
 def _made_up(given: Mapping[str, Any]) -> Synthetic:
     options = make_options(SyntheticOptions, given, "a study of sampling")
-    return Synthetic(options.size, options.hard, options.spread, options.likeness)
+    return Synthetic(options.size, options.hard, options.spread, options.likeness, options.distribution)
 
 
 def _told(watch: Watch, facts: int, replays: int) -> Callable[[], None]:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from kgprobe.asking.runs import get_run
-from kgprobe.beliefs.reference import Reference
+from kgprobe.beliefs.reference import Reference, reference_of
 from kgprobe.errors import KgprobeError
 from kgprobe.graph.client import Graph
 
@@ -48,15 +48,11 @@ def reference_of_run(graph: Graph, name: str) -> AnsweredRun:
             f"Run {name!r} has answers about {len(answered)} facts, and a reference needs two at least: go on with it "
             f"by `kgprobe rounds resume {name} --rounds N`."
         )
-    numbers: dict[str, int] = {}
-    ends = np.array(
-        [[numbers.setdefault(row[end], len(numbers)) for end in ("subject", "object")] for row in answered],
-        dtype=np.int64,
-    )
+    subjects, relations, objects = ([row[name] for row in answered] for name in ("subject", "relation", "object"))
     wrong = np.array([row["wrong"] for row in answered], dtype=np.float64)
     answers = wrong + np.array([row["right"] for row in answered], dtype=np.float64)
     return AnsweredRun(
-        reference=Reference(ends[:, 0], ends[:, 1], wrong / answers),
+        reference=reference_of(subjects, relations, objects, wrong / answers),
         run=run,
         unaskable=len(rows) - len(answered),
         least=int(answers.min()),

@@ -4,9 +4,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from scipy import special
+from scipy import special, stats
 
-from kgprobe.beliefs.reference import Reference, Synthetic, synthetic
+from kgprobe.beliefs.reference import Reference, Synthetic, reference_of, synthetic
 from kgprobe.errors import KgprobeError
 
 
@@ -44,6 +44,42 @@ def test_made_up_facts_are_as_hard_and_as_different_as_was_asked_for(hard: float
     assert np.mean([(reference.theta > 0.5).mean() for reference in references]) == pytest.approx(hard, abs=0.03)
     logits = [special.logit(np.clip(reference.theta, 1e-15, 1 - 1e-15)) for reference in references]
     assert np.mean([its.std() for its in logits]) == pytest.approx(spread, rel=0.05)
+
+
+def logits_of(distribution: str, **wanted: float) -> np.ndarray:
+    references = [synthetic(Synthetic(4_000, **wanted, distribution=distribution), [seed]) for seed in range(5)]
+    theta = np.concatenate([reference.theta for reference in references])
+    return special.logit(np.clip(theta, 1e-15, 1 - 1e-15))
+
+
+def test_students_t_has_heavier_tails() -> None:
+    normal, student = (logits_of(which, likeness=0.0, spread=1.0) for which in ("normal", "student"))
+    assert student.std() == pytest.approx(normal.std(), rel=0.1)
+    assert np.median(student) == pytest.approx(0, abs=0.05)
+    beyond = [(abs(logits) > 4).mean() for logits in (normal, student)]
+    # Of a normal variable 6 in 100,000 are four standard deviations out, of this one 6 in 1,000.
+    assert beyond[0] < 0.0005
+    assert beyond[1] == pytest.approx(2 * stats.t.sf(4 * 3**0.5, 3), rel=0.3)
+    # So have the parts of entities.
+    alike = [logits_of(which, likeness=0.9, spread=1.0) for which in ("normal", "student")]
+    assert (abs(alike[1]) > 4).mean() > 3 * (abs(alike[0]) > 4).mean()
+
+
+def test_a_mixture_has_facts_that_are_known_and_facts_that_are_not() -> None:
+    logits = logits_of("mixture", hard=0.3)
+    assert (logits > 0).mean() == pytest.approx(0.3, abs=0.03)
+    for kind in (logits[logits > 0] - 3, logits[logits < 0] + 3):
+        assert kind.mean() == pytest.approx(0, abs=0.05)
+        assert kind.std() == pytest.approx(0.6, abs=0.05)
+
+
+def test_a_reference_of_ids() -> None:
+    made = reference_of(["a", "b", "a"], ["r", "q", "q"], ["b", "c", "a"], np.array([0.1, 0.5, 0.9]))
+    ends = made.subjects.tolist() + made.objects.tolist()
+    assert ends == [0, 1, 0, 1, 2, 0]
+    assert made.relations is not None
+    assert made.relations.tolist() == [1, 0, 0]
+    assert made.theta.tolist() == [0.1, 0.5, 0.9]
 
 
 def test_likeness_is_a_choice() -> None:

@@ -124,9 +124,13 @@ def test_a_replay_is_its_definition(strategy: SamplingStrategy, max_degree: int)
 
 
 @pytest.mark.parametrize("strategy", LEARNED_STRATEGIES, ids=lambda strategy: strategy.name)
-def test_a_replay_that_learns_is_what_the_learner_makes_of_what_it_chose(strategy: SamplingStrategy) -> None:
-    reference = synthetic(Synthetic(150, likeness=0.8), [1])
-    learner, answers = Learner.of(effects_of(reference.subjects, reference.objects)), Answers(reference.theta, [3])
+@pytest.mark.parametrize("relations", [None, np.arange(150) % 4])
+def test_a_replay_that_learns_is_what_the_learner_makes_of_what_it_chose(
+    strategy: SamplingStrategy, relations: "np.ndarray | None"
+) -> None:
+    reference = dataclasses.replace(synthetic(Synthetic(150, likeness=0.8), [1]), relations=relations)
+    effects = effects_of(reference.subjects, reference.objects, relations=relations)
+    learner, answers = Learner.of(effects), Answers(reference.theta, [3])
     times = np.zeros(150, np.int64)
     for number in range(1, 13):
         asked = choose(learner.messages, strategy.sampling, 16, np.random.default_rng([3, number])).positions

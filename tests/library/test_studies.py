@@ -247,9 +247,26 @@ def test_sampling_is_replayed_on_made_up_facts() -> None:
     assert (other.folder != result.folder, other.study.table != result.study.table) == (True, True)
     with pytest.raises(kgprobe.KgprobeError, match="Stopped after 1 of 18 replays"):
         kgprobe.study_sampling(watch=listening([], True), **MADE_UP)
-    for wrong in ({"repetitions": 1}, {"hard": 1.0}, {"sise": 3}):
+    heavy = kgprobe.study_sampling(seed=3, **MADE_UP, distribution="student")
+    assert (heavy.folder != result.folder, heavy.study.table != result.study.table) == (True, True)
+    for wrong in ({"repetitions": 1}, {"hard": 1.0}, {"sise": 3}, {"distribution": "cauchy"}):
         with pytest.raises(kgprobe.ArgumentError, match=f"`{next(iter(wrong))}`"):
             kgprobe.study_sampling(**wrong)
+
+
+def test_sampling_is_replayed_on_the_demo_models_answers() -> None:
+    few = {"requests": 256, "repetitions": 2, "hardest": 20}
+    result = kgprobe.study_sampling(reference="demo", seed=3, **few)
+    assert "the example graph, demo · 2,554 facts" in result.study.title
+    assert "is drawn, anew for each repetition, from what 8 or 9 answers" in result.study.notes[0]
+    assert "mean θ 0.30" in result.summary()
+    assert kgprobe.study_sampling(reference="demo", seed=3, **few).study == result.study
+    with pytest.raises(kgprobe.ArgumentError, match="`spread` is about made-up facts; with `reference`, they are"):
+        kgprobe.study_sampling(reference="demo", spread=1.0)
+    with pytest.raises(kgprobe.ArgumentError, match="`reference` is 'dmeo'; 'demo' is expected"):
+        kgprobe.study_sampling(reference="dmeo")
+    with pytest.raises(kgprobe.ArgumentError, match="`reference` is told beside a run"):
+        kgprobe.study_sampling(run="truth", reference="demo")
 
 
 def test_sampling_is_replayed_on_what_a_run_found(example_graph: Graph, tiny: Model) -> None:

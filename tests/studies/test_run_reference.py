@@ -38,6 +38,8 @@ def test_a_run_gives_the_share_of_wrong_answers(graph: Graph, tmp_path: Path, mo
     numbers = list(zip(answered.reference.subjects.tolist(), answered.reference.objects.tolist(), strict=True))
     assert len(set(zip(sum(names, ()), sum(numbers, ()), strict=True))) == len(set(sum(names, ())))
     assert len(set(sum(names, ()))) == len(set(sum(numbers, ())))
+    assert answered.reference.relations is not None
+    assert answered.reference.relations.tolist() == [0] * len(asked)
 
     with pytest.raises(UnknownNameError, match="no run 'other'"):
         reference_of_run(graph, "other")
