@@ -7,6 +7,10 @@ whether its intervals hold. Means are over the repetitions; each of these has a 
 `demo` does the same on one reference, which is none of the kinds that the learner assumes: the demo model's answers
 about the example graph. `references --distribution` has made-up ones of other kinds.
 
+`worth` asks that reference in rounds and estimates how much of it is known: so many times the answers, drawn uniformly
+and without predictions, would have told as much. `--predictor` names the outcomes of a run on the same graph, of
+another model, say: what its answers make one expect is a predictor.
+
 `rounds` takes the time of learning a round of 64 answers, between the rounds in which variances are learned, in graphs
 in which as many facts have been asked before.
 """
@@ -15,7 +19,7 @@ import dataclasses
 import itertools
 import json
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TypeAlias
 
@@ -24,8 +28,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.report import Report, Row, show, versions_of
+from kgprobe.asking.store import read_rounds
 from kgprobe.beliefs import DISTRIBUTIONS
-from kgprobe.beliefs.effects import effects_of
+from kgprobe.beliefs.choosing import choose
+from kgprobe.beliefs.corrected_rates import CorrectedRates, RoundDraws
+from kgprobe.beliefs.effects import Effects, effects_of
 from kgprobe.beliefs.learner import Learner
 from kgprobe.beliefs.reference import Reference, Synthetic, synthetic
 from kgprobe.beliefs.simulation import (
@@ -36,7 +43,7 @@ from kgprobe.beliefs.simulation import (
     shown_rounds,
 )
 from kgprobe.cli.options import json_option, seed_option
-from kgprobe.studies.demo_reference import demo_reference
+from kgprobe.studies.demo_reference import demo_reference, facts_of_demo
 
 FACTS, BATCH, REQUESTS = 2_500, 64, 8
 KINDS = tuple(itertools.product((0.1, 0.3, 0.5, 0.7, 0.9), (1.0, 3.0, 6.0), (0.0, 0.5, 0.9)))
@@ -93,6 +100,44 @@ def figures(standings: Standings) -> Iterator[Row]:
         for name, values in standings.items():
             for requests, value in zip(TIMES, values[field], strict=True):
                 yield Row(f"{name}, {requests} requests a fact", what, value, "")
+
+
+def worths(reference: Reference, sampling: str, predictors: Sequence[Floats], seed: Sequence[int]) -> list[float]:
+    """Answers that each answer is worth, at 1/4, 1/2, 1, 2 requests a fact."""
+    facts = np.arange(len(reference.theta))
+    learner = Learner.of(_effects(reference, predictors))
+    rates, answers, looked_at, found = CorrectedRates(len(facts)), 0, 0.0, []
+    shown = shown_rounds(len(facts), 2 * len(facts) // BATCH, BATCH)
+    for number in range(1, shown[-1] + 1):
+        if answers >= looked_at:
+            rates.predict(1 - learner.posterior(facts).theta)
+            looked_at = 1.25 * answers
+        chosen = choose(learner.messages, sampling, BATCH, np.random.default_rng([*seed, number]))
+        failed = np.random.default_rng([*seed, number, 1]).random(BATCH) < reference.theta[chosen.positions]
+        yes = np.ones(BATCH, np.bool_)
+        rates.add(RoundDraws(chosen.positions, chosen.probabilities, ~failed, yes, yes))
+        learner.learn(chosen.positions, failed)
+        answers += BATCH
+        if number in shown:
+            rate = rates.rate()
+            found.append(float("nan") if rate is None or rate.labels_worth is None else rate.labels_worth / answers)
+    return found
+
+
+def expected_by(reference: Reference, places: Mapping[str, int], outcomes: Path) -> Floats:
+    """How hard a run's outcomes make each fact, standardised, shape (facts,)."""
+    learner = Learner.of(_effects(reference, ()))
+    for draws in read_rounds(outcomes):
+        heard = [draw for draw in draws if draw.verdict.counts and draw.fact in places]
+        positions = np.array([places[draw.fact] for draw in heard], np.int64)
+        learner.learn(positions, np.array([draw.verdict.is_failure for draw in heard], np.bool_))
+    mean, _ = learner.messages.marginals(np.arange(len(reference.theta)))
+    expected: Floats = (mean - mean.mean()) / mean.std()
+    return expected
+
+
+def _effects(reference: Reference, predictors: Sequence[Floats]) -> Effects:
+    return effects_of(reference.subjects, reference.objects, relations=reference.relations, predictors=predictors)
 
 
 def learning(facts: int, seed: int) -> Row:
@@ -152,6 +197,24 @@ def demo(repetitions: int, seed: int, as_json: bool) -> None:
     """What each strategy comes to on the demo model's answers about the example graph."""
     made = [demo_reference([seed, repetition]) for repetition in range(repetitions)]
     rows = list(figures(standings_of(made, seed)))
+    show(Report("learner", rows, seed, versions_of("numpy", "scipy")), as_json=as_json)
+
+
+@main.command()
+@click.option("--repetitions", default=20, show_default=True, help="Of each way.")
+@click.option("--predictor", type=click.Path(path_type=Path, exists=True), help="A run's outcomes.jsonl.")
+@seed_option
+@json_option
+def worth(repetitions: int, predictor: Path | None, seed: int, as_json: bool) -> None:
+    """What an answer is worth to an estimate of how much of the demo model's reference is known."""
+    references = [demo_reference([seed, repetition]) for repetition in range(repetitions)]
+    places = {fact: place for place, fact in enumerate(facts_of_demo())}
+    expected = [] if predictor is None else [expected_by(references[0], places, predictor)]
+    rows = []
+    for sampling in ("monte-carlo", "information"):
+        found = [worths(one, sampling, expected, [seed, number]) for number, one in enumerate(references)]
+        for requests, value in zip(TIMES, np.mean(found, axis=0).tolist(), strict=False):
+            rows.append(Row(f"{sampling}, {requests} requests a fact", "an answer is worth", value, "answers"))
     show(Report("learner", rows, seed, versions_of("numpy", "scipy")), as_json=as_json)
 
 

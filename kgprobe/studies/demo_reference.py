@@ -10,6 +10,7 @@ the run was: model, weights, sentences, seed, date. It was made, in 43 minutes o
 
 from collections.abc import Sequence
 from importlib.resources import files
+from typing import Any
 
 import numpy as np
 import pyarrow.parquet as pq
@@ -34,13 +35,24 @@ def demo_reference(seed: Sequence[int]) -> Reference:
     Args:
         seed: of theta.
     """
-    with files("kgprobe.studies").joinpath("demo_reference.parquet").open("rb") as file:
-        columns = pq.read_table(file).to_pydict()
+    columns = _columns()
     right, wrong = (np.array(columns[name], np.float64) for name in ("right", "wrong"))
     generator = np.random.default_rng([*seed, 0])
     a, b = _prior(right, wrong)
     theta = generator.beta(a + wrong, b + right)
     return reference_of(columns["subject"], columns["relation"], columns["object"], theta)
+
+
+def facts_of_demo() -> list[str]:
+    """The ids of the reference's facts, in its order."""
+    facts: list[str] = _columns()["fact"]
+    return facts
+
+
+def _columns() -> dict[str, list[Any]]:
+    with files("kgprobe.studies").joinpath("demo_reference.parquet").open("rb") as file:
+        columns: dict[str, list[Any]] = pq.read_table(file).to_pydict()
+    return columns
 
 
 def _prior(right: NDArray[np.float64], wrong: NDArray[np.float64]) -> tuple[float, float]:
