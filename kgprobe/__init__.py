@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from kgprobe.library.loading import load
     from kgprobe.library.measure_studies import study_calibration, study_robustness
     from kgprobe.library.measuring import measure, open_measurement
+    from kgprobe.library.painting import clear_paint, paint_beliefs
     from kgprobe.library.reversing import reverse_graph
     from kgprobe.library.rounds import forget_run, open_run, resume_rounds, run_rounds, runs
     from kgprobe.library.samples import sample_distractors, sample_facts, sample_negatives, sample_questions
@@ -89,6 +90,10 @@ _DOOR = {
         "measure",
         "open_measurement",
     ),
+    "kgprobe.library.painting": (
+        "clear_paint",
+        "paint_beliefs",
+    ),
     "kgprobe.library.reversing": ("reverse_graph",),
     "kgprobe.library.rounds": (
         "forget_run",
@@ -146,6 +151,8 @@ __all__ = [  # noqa: RUF022 (as one meets them)
     "estimate_rates",
     "runs",
     "forget_run",
+    "paint_beliefs",
+    "clear_paint",
     "open_result",
     "compare",
     "check_forgetting",

@@ -33,6 +33,7 @@ MODULES = (
     "kgprobe.library.measure_studies",
     "kgprobe.library.measuring",
     "kgprobe.library.models",
+    "kgprobe.library.painting",
     "kgprobe.library.reversing",
     "kgprobe.library.rounds",
     "kgprobe.library.samples",

@@ -17,6 +17,7 @@ from kgprobe.texts import visible_lines
 
 # name -> (module:command, summary). The summaries stand here so that --help imports none of the modules.
 COMMANDS: Mapping[str, tuple[str, str]] = {
+    "beliefs": ("kgprobe.cli.beliefs:beliefs", "What runs believe of facts, to look at in the graph."),
     "compare": ("kgprobe.cli.compare:compare", "Models side by side, from answers that are kept."),
     "dataset": ("kgprobe.cli.dataset:dataset", "Multiple-choice data sets: build, look, ask, hand on."),
     "demo": ("kgprobe.cli.demo:demo", "The whole way: example graph, small model, rounds, finding."),

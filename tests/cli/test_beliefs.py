@@ -1,0 +1,28 @@
+"""``kgprobe beliefs`` as a user types it."""
+
+import json
+
+import pytest
+
+from tests.cli.inprocess import run as kgprobe
+
+
+@pytest.mark.usefixtures("example")
+def test_beliefs_are_painted_and_cleared(home: dict[str, str], model: str) -> None:
+    begin = ["--rounds", "1", "--batch", "4", "--relation", "P36", "--distractors", "1", "--name"]
+    for name in ("base", "tuned"):
+        assert kgprobe("rounds", "run", "--model", model, *begin, name, **home).returncode == 0
+    painted = kgprobe("beliefs", "paint", "--run", "base", **home)
+    assert painted.returncode == 0, painted.stderr
+    assert painted.stdout.startswith("Painted what run base believes: ")
+    assert "MATCH path = (:Entity {label: 'France'})-[:KNOWN|UNSURE|UNKNOWN|LEARNED|FORGOT]-()" in painted.stdout
+    told = json.loads(kgprobe("beliefs", "paint", "--against", "base", "--json", **home).stdout)
+    assert (told["run"], told["against"]) == ("tuned", "base")
+    assert sum(told[kind] for kind in ("known", "unsure", "unknown", "learned", "forgot")) == 4
+    assert json.loads(kgprobe("beliefs", "paint", "--clear", "--json", **home).stdout) == {"deleted": 4}
+    both = kgprobe("beliefs", "paint", "--clear", "--run", "base", **home)
+    assert (both.returncode, "leave out --run and --against" in both.stderr) == (2, True), both.stderr
+    same = kgprobe("beliefs", "paint", "--run", "base", "--against", "base", **home)
+    assert (same.returncode, "--against is 'base', the run itself" in same.stderr) == (2, True), same.stderr
+    nobody = kgprobe("beliefs", "paint", "--run", "nobody", **home)
+    assert (nobody.returncode, "There is no run 'nobody'" in nobody.stderr) == (2, True), nobody.stderr
