@@ -1,15 +1,21 @@
 // Where perhaps the graph is wrong, and not the models: facts that several models surely deny, answered wrong more often than right
-// and all of theta's interval above one half, that none of them surely knows, among facts that they know. Around a fact are those
-// with its subject or its object that a run has asked which denies it; their mean theta, by these runs, is below one half. Those
-// first that stand out most: the mean theta of the fact, less that of those around it.
+// and all of theta's interval above one half, that none of them surely knows, of relations and among facts that they know. Of a
+// relation, the mean theta of all facts that were asked is below one half. Around a fact are those with its subject or its object
+// that a run has asked which denies it; their mean theta, by these runs, is below one half. Those first that stand out most: the
+// mean theta of the fact, less that of those around it.
 // For Neo4j Browser: :params {runs: null, models: 2, around: 3, candidates: 1000, limit: 25}
 // Unless given: {runs: null, models: 2, around: 3, candidates: 1000, limit: 25}
-// Scans the beliefs, and reads those around so many candidates, denied by most models and most surely, at entities of 1,000 facts or
-// fewer. $runs: ids of runs, null for all, $models: how many models deny it at least, $around: how many facts were asked around it
-// at least, $candidates, $limit
+// Scans the beliefs twice, and reads those around so many candidates, denied by most models and most surely, at entities of 1,000
+// facts or fewer. $runs: ids of runs, null for all, $models: how many models deny it at least, $around: how many facts were asked
+// around it at least, $candidates, $limit
 //   -> relation, subject, object, models: that deny it, theta, around: how many facts were asked, theta_around, question, fact
+MATCH (:Entity)-[asked:BELIEF]->(:Entity)
+WHERE ($runs IS NULL OR asked.run IN $runs) AND asked.right + asked.wrong > 0
+WITH asked.relation AS id, avg(asked.theta) AS of_relation
+WHERE of_relation < 0.5
+WITH collect(id) AS known
 MATCH (s:Entity)-[belief:BELIEF]->(o:Entity)
-WHERE ($runs IS NULL OR belief.run IN $runs)
+WHERE belief.relation IN known AND ($runs IS NULL OR belief.run IN $runs)
   AND (belief.wrong > belief.right AND belief.low > 0.5 OR belief.right > belief.wrong AND belief.high < 0.5)
 WITH s, o, belief.fact AS fact, belief.relation AS relation, belief.relation_label AS relation_label,
      count(DISTINCT belief.model) AS models, collect(DISTINCT belief.run) AS runs, avg(belief.theta) AS theta,
