@@ -258,3 +258,8 @@ def test_all_facts_are_looked_at_no_more_often_than_answers_grow(graph: Graph, m
     # 16 answers become 640 in 17 steps of a quarter; the first are of single rounds.
     assert 10 < len(looks) < 20
     assert set(looks) == {600}
+    # In graphs of many facts a look takes seconds.
+    looks.clear()
+    monkeypatch.setattr(graph_rates, "_MANY", 500)
+    estimate_run(graph, "run", groups=False)
+    assert 5 <= len(looks) <= 7
