@@ -24,7 +24,8 @@ from benchmarks.report import Report, Row, show, versions_of
 from benchmarks.synthetic import SyntheticSource
 from kgprobe.cli.options import json_option, seed_option
 from kgprobe.graph import client
-from kgprobe.graph.client import Endpoint, Graph, Transaction
+from kgprobe.graph.client import Graph, Transaction
+from kgprobe.graph.endpoint import Endpoint
 from kgprobe.graph.ingest import load
 from kgprobe.graph.queries import get_query
 from kgprobe.graph.schema import apply_schema

@@ -12,7 +12,8 @@ from typing import Any
 from unittest import mock
 
 from kgprobe.asking.store import OutcomeStore
-from kgprobe.graph.client import Endpoint, Graph, Transaction
+from kgprobe.graph.client import Graph, Transaction
+from kgprobe.graph.endpoint import Endpoint
 from tests.asking.killed_run import HashProbe
 from tests.servers.servers import servers_on
 

@@ -1,24 +1,20 @@
 """One Bolt client for every engine: reads, streams, and writes that are always explicit transactions."""
 
-import os
-import re
 import threading
 import weakref
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from functools import partial
 from itertools import islice
-from pathlib import Path
 from typing import Any, TypeVar
 
 from neo4j import READ_ACCESS, WRITE_ACCESS, ManagedTransaction, Record, Result, ResultSummary, Session
 from neo4j.exceptions import ConstraintError
 
-from kgprobe.errors import ArgumentError, KgprobeError
-from kgprobe.files import home
+from kgprobe.errors import KgprobeError
 from kgprobe.graph.driver import answers, explained, make_driver
+from kgprobe.graph.endpoint import Endpoint
 from kgprobe.graph.messages import MESSAGE_BYTES, encoded_bytes
 from kgprobe.graph.parameters import complete_parameters
 from kgprobe.graph.places import showing_the_place
@@ -30,9 +26,6 @@ from kgprobe.graph.watchdog import Watchdog
 Row = dict[str, Any]
 T = TypeVar("T")
 
-# A password may hold whatever it likes, another @ too; the scheme may be mistyped.
-_CREDENTIALS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/+.*@(?P<host>.*)", re.DOTALL)
-
 # As many as the driver asks for at once.
 _ROWS_AT_ONCE = 1000
 
@@ -42,53 +35,8 @@ _ORDERLY_SECONDS = 2.0
 # In what the embedded engine says that it is.
 _EMBEDDED = "ArcadeDB"
 
-_ADDRESS = re.compile(r"(?:bolt|neo4j)(?:\+s|\+ssc)?://")
-
 # How often a transaction may find that another one was faster to make what has to be unique.
 _OVERTAKEN = 5
-
-
-@dataclass(frozen=True, slots=True)
-class Endpoint:
-    """A graph server that answers.
-
-    Attributes:
-        address: ``bolt://…``, ``neo4j://…``, with ``+s`` or ``+ssc`` for encryption.
-        user, password: as the server knows them; the password never shows in ``repr``.
-        database: its name on the server; None is the server's default.
-        folder: where the data lies, of a server that kgprobe started itself; None for any other.
-    """
-
-    address: str
-    user: str
-    password: str = field(repr=False)
-    database: str | None = None
-    folder: Path | None = None
-
-
-def is_address(graph: str) -> bool:
-    """Whether a graph is named by a server's address rather than by a folder."""
-    return _ADDRESS.match(graph) is not None
-
-
-def refuse_credentials(graph: str) -> None:
-    """See that an address holds no user or password: it is shown in messages, and seen by whoever lists processes.
-
-    Raises:
-        ArgumentError: it does; the message shows what stands behind them alone.
-    """
-    found = _CREDENTIALS.match(graph)
-    if found:
-        raise ArgumentError(
-            "graph",
-            f"names a user or a password before {found['host']!r}; set KGPROBE_GRAPH_USER and "
-            "KGPROBE_GRAPH_PASSWORD instead.",
-        )
-
-
-def default_folder() -> Path:
-    """Where the embedded engine keeps its data when nobody names a folder."""
-    return home() / "graph"
 
 
 class Transaction:
@@ -362,26 +310,3 @@ class Graph:
 def _release_aside(release: Callable[[], None]) -> None:
     # The collector comes at any moment, also while this thread holds a lock that the release waits for.
     threading.Thread(target=release, name="kgprobe-release").start()
-
-
-def endpoint_of(address: str, ask_password: Callable[[str], str] | None = None) -> Endpoint:
-    """A server that somebody else runs: user, password and database from the environment.
-
-    Args:
-        address: ``bolt://…`` or ``neo4j://…``.
-        ask_password: called with the prompt when ``KGPROBE_GRAPH_PASSWORD`` is not set.
-
-    Raises:
-        ArgumentError: the address holds a user or a password.
-        KgprobeError: there is no password, and nobody to ask.
-    """
-    refuse_credentials(address)
-    user = os.environ.get("KGPROBE_GRAPH_USER", "neo4j")
-    password = os.environ.get("KGPROBE_GRAPH_PASSWORD")
-    if password is None:
-        if ask_password is None:
-            raise KgprobeError(
-                f"{address} needs the password of {user}. Set KGPROBE_GRAPH_PASSWORD, or give `ask_password`."
-            )
-        password = ask_password(f"Password of {user} at {address}")
-    return Endpoint(address, user, password, os.environ.get("KGPROBE_GRAPH_DATABASE"))

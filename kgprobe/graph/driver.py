@@ -3,23 +3,20 @@
 import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
 
 from neo4j import Driver, GraphDatabase
 from neo4j import exceptions as bolt
 
 from kgprobe.errors import KgprobeError
 from kgprobe.files import disk_is_full
-
-if TYPE_CHECKING:
-    from kgprobe.graph.client import Endpoint
+from kgprobe.graph.endpoint import Endpoint
 
 # How long the driver tries a transaction anew, with growing pauses, before the failure is the user's to see.
 RETRY_SECONDS = 15.0
 CONNECTION_SECONDS = 10.0
 
 
-def answers(endpoint: "Endpoint") -> bool:
+def answers(endpoint: Endpoint) -> bool:
     """Whether the server takes a new connection; what it says then is no matter."""
     try:
         with make_driver(endpoint) as driver:
@@ -31,7 +28,7 @@ def answers(endpoint: "Endpoint") -> bool:
     return True
 
 
-def make_driver(endpoint: "Endpoint") -> Driver:
+def make_driver(endpoint: Endpoint) -> Driver:
     """The driver of a server, with all of its waits bounded that it bounds itself; nothing is asked yet."""
     # A program that has set up no logging gets warnings on stderr, each time a transaction is tried anew; what fails
     # in the end is raised.
@@ -52,7 +49,7 @@ def make_driver(endpoint: "Endpoint") -> Driver:
 
 
 @contextmanager
-def explained(endpoint: "Endpoint") -> Iterator[None]:
+def explained(endpoint: Endpoint) -> Iterator[None]:
     """What the driver raises becomes a message.
 
     Raises:
@@ -90,7 +87,7 @@ def _unsendable(error: Exception) -> str:
     return "it is nested too deeply"
 
 
-def _full_disk(endpoint: "Endpoint") -> str | None:
+def _full_disk(endpoint: Endpoint) -> str | None:
     return disk_is_full(endpoint.folder) if endpoint.folder else None
 
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kgprobe.errors import KgprobeError
-from kgprobe.graph.client import Endpoint
+from kgprobe.graph.endpoint import Endpoint
 from kgprobe.servers.folder import Folder, Server, User
 from kgprobe.servers.processes import key_of
 from kgprobe.servers.server import Wishes, endpoint_on, ensure_server, running, stop_server

@@ -8,7 +8,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 from kgprobe.errors import ArgumentError, KgprobeError
-from kgprobe.graph.client import Graph, default_folder, endpoint_of, is_address, refuse_credentials
+from kgprobe.graph.client import Graph
+from kgprobe.graph.endpoint import default_folder, endpoint_of, is_address, refuse_credentials
 from kgprobe.servers.folder import Folder
 from kgprobe.servers.leases import take_lease
 

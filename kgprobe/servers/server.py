@@ -15,7 +15,8 @@ from neo4j.exceptions import AuthError
 
 from kgprobe.errors import ArgumentError, KgprobeError
 from kgprobe.files import disk_is_full
-from kgprobe.graph.client import Endpoint, Graph
+from kgprobe.graph.client import Graph
+from kgprobe.graph.endpoint import Endpoint
 from kgprobe.progress import tell, waiting
 from kgprobe.servers.engine import LEAST_MEMORY, Engine, Launch
 from kgprobe.servers.engines import DEFAULT, ENGINES

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from kgprobe.graph.client import Endpoint
+from kgprobe.graph.endpoint import Endpoint
 from kgprobe.graph.queries import explore_names
 from tests.cli.inprocess import run as kgprobe
 from tests.servers.servers import servers_on

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import click
 import pytest
 
-from kgprobe.graph.client import Endpoint
+from kgprobe.graph.endpoint import Endpoint
 from tests.servers.servers import clean_environment, kgprobe
 
 HEAVY = ("torch", "transformers", "neo4j", "pandas", "scipy", "sklearn", "networkx", "openai", "rich", "numpy")

@@ -20,7 +20,8 @@ from hypothesis import strategies as st
 from kgprobe.cli.completion import LABELS, PROPERTIES, TYPES, Vocabulary, candidates, vocabulary_of
 from kgprobe.cli.shell import HELP, is_complete, pieces
 from kgprobe.errors import KgprobeError
-from kgprobe.graph.client import Endpoint, Graph
+from kgprobe.graph.client import Graph
+from kgprobe.graph.endpoint import Endpoint
 from kgprobe.graph.literals import parse_literal
 from kgprobe.graph.parameters import parse_assignment, parse_map, parse_parameters
 from kgprobe.graph.queries import QueryError

@@ -13,7 +13,8 @@ import pytest
 
 from kgprobe.errors import KgprobeError
 from kgprobe.graph import driver, watchdog
-from kgprobe.graph.client import Endpoint, Graph
+from kgprobe.graph.client import Graph
+from kgprobe.graph.endpoint import Endpoint
 from kgprobe.graph.watchdog import Watchdog
 from kgprobe.servers.opening import open_graph
 from tests.servers.servers import clean_environment, servers_on, wait_for
@@ -22,7 +23,8 @@ from tests.servers.servers import clean_environment, servers_on, wait_for
 RETRIED = """
 import logging, sys
 from neo4j.exceptions import TransientError
-from kgprobe.graph.client import Endpoint, Graph
+from kgprobe.graph.client import Graph
+from kgprobe.graph.endpoint import Endpoint
 
 if "--debug" in sys.argv:
     logging.basicConfig()

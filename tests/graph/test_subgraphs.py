@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 
 from kgprobe.errors import ArgumentError, UnknownNameError
-from kgprobe.graph.client import Endpoint, Graph
+from kgprobe.graph.client import Graph
+from kgprobe.graph.endpoint import Endpoint
 from kgprobe.graph.ingest import load
 from kgprobe.graph.subgraphs import Subgraph, facts_of, neighbourhood
 from kgprobe.records import Entity, Fact, Relation

@@ -12,7 +12,8 @@ from tests.models.tiny import byte_level, random_model
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from kgprobe.graph.client import Endpoint, Graph
+    from kgprobe.graph.client import Graph
+    from kgprobe.graph.endpoint import Endpoint
     from kgprobe.models.model import Model
 
 

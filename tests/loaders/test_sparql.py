@@ -12,7 +12,8 @@ import numpy as np
 import pytest
 
 from kgprobe.errors import KgprobeError
-from kgprobe.graph.client import Endpoint, Graph
+from kgprobe.graph.client import Graph
+from kgprobe.graph.endpoint import Endpoint
 from kgprobe.graph.ingest import load
 from kgprobe.loaders.example import FOLDER
 from kgprobe.loaders.inactive_relations import read_inactive_relations

@@ -13,7 +13,8 @@ from pathlib import Path
 import pytest
 
 from kgprobe.errors import ArgumentError, KgprobeError
-from kgprobe.graph.client import Endpoint, Graph
+from kgprobe.graph.client import Graph
+from kgprobe.graph.endpoint import Endpoint
 from kgprobe.servers.folder import Folder
 from kgprobe.servers.leases import start, stop
 from kgprobe.servers.opening import folder_of, open_graph

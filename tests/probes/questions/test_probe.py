@@ -6,7 +6,8 @@ from collections.abc import Callable, Sequence
 import pytest
 
 from kgprobe.asking.store import encode_line
-from kgprobe.graph.client import Endpoint, Graph
+from kgprobe.graph.client import Graph
+from kgprobe.graph.endpoint import Endpoint
 from kgprobe.graph.ingest import load
 from kgprobe.intervals import today
 from kgprobe.models.generating.generator import Answer, Unanswered
