@@ -202,7 +202,7 @@ def forget_run(graph: Graph, run: str) -> None:
 
 
 def _forget_beliefs(graph: Graph, run: str) -> None:
-    for query in ("beliefs/forget_beliefs", "beliefs/forget_effects"):
+    for query in ("beliefs/forget_beliefs", "beliefs/forget_effects", "paint/clear"):
         while graph.write(query, run=run, size=10_000)[0]["deleted"]:
             pass
 

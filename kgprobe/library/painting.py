@@ -91,7 +91,7 @@ def paint_beliefs(graph: Graph, run: str | None = None, *, against: str | None =
 def clear_paint(graph: Graph) -> int:
     """Delete what was painted, in transactions of bounded size; how many relationships there were."""
     deleted = 0
-    while now := graph.write("paint/clear", size=10_000)[0]["deleted"]:
+    while now := graph.write("paint/clear", run=None, size=10_000)[0]["deleted"]:
         deleted += now
     return deleted
 

@@ -105,6 +105,14 @@ def test_a_graph_shows_one_picture_at_a_time(painted: Graph) -> None:
     assert Counter(row["type"] for row in kept) == {"FACT": 8, "BELIEF": 14}
 
 
+def test_a_run_that_is_forgotten_takes_its_picture_along(painted: Graph) -> None:
+    kgprobe.paint_beliefs(painted, "new", against="old")
+    kgprobe.forget_run(painted, "old")
+    assert len(seen(painted)) == 6
+    kgprobe.forget_run(painted, "new")
+    assert seen(painted) == {}
+
+
 def test_against_an_earlier_run_what_changed_is_seen(painted: Graph) -> None:
     found = kgprobe.paint_beliefs(painted, "new", against="old")
     assert seen(painted) == {
