@@ -7,7 +7,6 @@ which facts are ranked, but never the win rate or the zero-sense rate.
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
@@ -15,7 +14,7 @@ import numpy as np
 import pandas as pd
 
 from kgprobe.analysis.belief_words import BeliefWord, belief_words
-from kgprobe.analysis.rates import Group, Grouping, OverGraph, by_year, caveat_of, group_of, grouped
+from kgprobe.analysis.rates import Group, Grouping, OverGraph, by_popularity, by_year, caveat_of, group_of, grouped
 from kgprobe.asking.runs import get_run
 from kgprobe.beliefs.draw import credible_interval
 from kgprobe.errors import KgprobeError
@@ -23,6 +22,7 @@ from kgprobe.estimates import at_least, more_than_half
 from kgprobe.graph.client import Graph, Row
 from kgprobe.graph.reversal import asked_by
 from kgprobe.intervals import year_of
+from kgprobe.models.spec_forms import model_name
 from kgprobe.probes.outcome import Outcome, Verdict
 from kgprobe.probes.register import PROBES
 from kgprobe.tables import Table
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 FACT_COLUMNS = (
     *("fact", "subject", "subject_label", "relation", "relation_label", "object", "object_label"),
     *("right", "wrong", "refused", "off_format", "guessed", "theta", "low", "high", "belief"),
+    *("popularity", "year"),
 )
 _FACTS_AT_ONCE = 1_000
 
@@ -98,8 +99,8 @@ class About:
 
     @property
     def called(self) -> str:
-        """What people call the model: its spec, or of a folder its name."""
-        return model_called(self.model)
+        """What people call the model."""
+        return model_name(self.model)
 
     @property
     def caveat(self) -> str | None:
@@ -118,13 +119,14 @@ class Finding:
         theta: the mean of E[theta] over the asked facts.
         overall: all asked facts.
         groupings: the same by relation, by entity (a fact counts for its subject and its object), by the subject's
-            types, and by year; without those in which no fact has a group.
+            types, by thirds of its popularity, and by year; without those in which no fact has a group.
         tables: what the probe has to tell beside.
         unknown: facts that are surely unknown and those that lean to it, the highest lower bound of theta first.
         known: facts that are surely known, then those that lean to it, the lowest upper bound of theta first.
         believed: how many of the asked facts are what, for each belief in words.
         facts: every asked fact, one row each, ``FACT_COLUMNS``: ids and labels, its own answers, how probably a guesser
-            would win it, E[theta] with its 90% credible interval, and that in words.
+            would win it, E[theta] with its 90% credible interval, and that in words, the subject's popularity (NaN
+            where it is not known), and the year (None where there is none).
         unaskable, unanswered: how many facts could not be asked, and questions got no answer, by reason.
         over_graph: how often the model is right over the whole graph; None where the facts asked do not tell.
     """
@@ -192,11 +194,6 @@ class _Answers(NamedTuple):
     wrong: dict[str, _Shown]
     chances: dict[str, list[float]]
     unanswered: Counter[str]
-
-
-def model_called(model: str) -> str:
-    """What people call a model: its spec, or of a folder its name."""
-    return PurePath(model).name if model.startswith("hf:/") else model
 
 
 def find_in_run(
@@ -281,6 +278,8 @@ def _find(
     examined = _described(graph, answered, year_relation)
     names = relation_names(graph, examined["relation"].unique())
     examined["relation_label"] = examined["relation"].map(names)
+    examined["year"] = examined["year"].map(year_of)
+    examined["popularity"] = examined["popularity"].astype(np.float64)
     examined["low"], examined["high"] = credible_interval(
         examined["alpha"].to_numpy(np.float64), examined["beta"].to_numpy(np.float64)
     )
@@ -345,7 +344,8 @@ def _groupings(examined: pd.DataFrame, relations: Mapping[str, str]) -> list[Gro
         # One fact says nothing of an entity.
         grouped("entity", examined, entities, labels, least=2),
         grouped("type", examined, examined["types"].map(lambda its: [type_["id"] for type_ in its]), types),
-        by_year(examined, examined["year"].map(year_of)),
+        by_popularity(examined),
+        by_year(examined, examined["year"]),
     ]
 
 

@@ -10,12 +10,11 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
 from kgprobe.analysis.finding import relation_names
 from kgprobe.analysis.rates import DECADE, SHOWN_GROUPS, OverGraph
-from kgprobe.analysis.value_counts import HEAD, TAIL, TORSO, ValueCounts
+from kgprobe.analysis.value_counts import HEAD, TAIL, TORSO, thirds_of
 from kgprobe.asking.learned import GraphLearning, positioned_rounds
 from kgprobe.asking.runs import get_run, run_folder
 from kgprobe.asking.store import FILE, Draw
@@ -247,9 +246,7 @@ def _by_type(facts: AskableFacts, rates: CorrectedRates) -> RateGrouping:
 def _by_popularity(facts: AskableFacts, rates: CorrectedRates) -> RateGrouping:
     """By thirds of the subjects' popularity."""
     values = facts.columns.popularities[facts.subjects]
-    counts = ValueCounts("popularity", ())
-    counts.add(values, pd.DataFrame(index=range(len(values))))
-    thirds = counts.thirds()
+    thirds = thirds_of(values)
     members = {
         HEAD: values >= thirds.head,
         TORSO: (values >= thirds.torso) & (values < thirds.head),
@@ -266,7 +263,7 @@ def _years(graph: Graph, facts: AskableFacts, relation: str | None) -> Floats:
     if relation is None:
         begins = columns.begins[facts.places]
         return np.where(begins == ALWAYS, np.nan, (begins // _DAYS).astype(np.float64))
-    dated = [(row["subject"], year_of(row["date"])) for row in graph.read("sample/dates", relation=relation)]
+    dated = [(row["subject"], year_of(row["date"])) for row in graph.stream("sample/dates", relation=relation)]
     of_entities = np.full(len(columns.entity_ids), np.nan)
     places = columns.places_of([subject for subject, _ in dated])
     told = np.array([np.nan if year is None else year for _, year in dated], np.float64)

@@ -8,8 +8,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
+from kgprobe.analysis.value_counts import HEAD, TAIL, TORSO, thirds_of
 from kgprobe.estimates import Share, share
 from kgprobe.texts import counted
 
@@ -129,6 +131,14 @@ def grouped(
     largest = sorted(large, key=lambda key: (-sizes[key], str(key)))[:SHOWN_GROUPS]
     groups = [group_of(told.get(key, str(key)), examined.loc[pairs.index[pairs == key]]) for key in largest]
     return Grouping(by, groups, len(sizes) - len(largest))
+
+
+def by_popularity(examined: pd.DataFrame) -> Grouping:
+    """The facts by thirds of their subjects' popularity, the most popular first; without it a fact is left out."""
+    known = examined["popularity"].dropna()
+    thirds = thirds_of(known.to_numpy(np.float64))
+    found = grouped("popularity", examined, known.map(lambda value: [thirds.of(value)]), ())
+    return Grouping(found.by, sorted(found.groups, key=lambda group: (HEAD, TORSO, TAIL).index(group.name)), 0)
 
 
 def by_year(examined: pd.DataFrame, years: "pd.Series[Any]") -> Grouping:

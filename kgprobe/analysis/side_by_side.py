@@ -13,10 +13,10 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from kgprobe.analysis.finding import model_called
 from kgprobe.analysis.rates import Group, caveat_of, group_of
 from kgprobe.errors import KgprobeError
 from kgprobe.estimates import more_than_half
+from kgprobe.models.spec_forms import model_name
 from kgprobe.probes.outcome import Outcome, Verdict
 
 Bools = NDArray[np.bool_]
@@ -200,7 +200,7 @@ _COUNTS = {
 
 def _labels(answered: Sequence[AnsweredFacts]) -> list[str]:
     """What each is called, no two alike: by its model, its direction where they differ in it, its name, its place."""
-    called = [model_called(one.model) for one in answered]
+    called = [model_name(one.model) for one in answered]
     if len({one.reversed for one in answered}) == 2:
         called = [f"{model} {one.direction}" for model, one in zip(called, answered, strict=True)]
     often = Counter(called)

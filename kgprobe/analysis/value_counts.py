@@ -37,6 +37,17 @@ class Thirds:
         return HEAD if value >= self.head else TORSO if value >= self.torso else TAIL
 
 
+def thirds_of(values: Floats) -> Thirds:
+    """Where the thirds of some facts are.
+
+    Args:
+        values: of each fact; NaN where it is not known.
+    """
+    counts = ValueCounts("value", ())
+    counts.add(values, pd.DataFrame(index=range(len(values))))
+    return counts.thirds()
+
+
 class ValueCounts:
     """How many facts have each combination of a number and of metrics."""
 

@@ -180,9 +180,9 @@ def find_gap(stored: Stored, said: Stored) -> "KnowledgeGap":
         ArgumentError: the models differ, the probes are the same, or the graph or the date differs.
         KgprobeError: one has no answer yet, or no fact was asked in both ways.
     """
-    from kgprobe.analysis.finding import model_called
     from kgprobe.analysis.knowledge_gap import find_knowledge_gap
     from kgprobe.library.comparison_results import KnowledgeGap
+    from kgprobe.models.spec_forms import model_name
 
     if stored.kind.name == said.kind.name:
         raise ArgumentError("said", f"is by the probe {said.kind.name}, as is the first; another probe is expected.")
@@ -196,7 +196,7 @@ def find_gap(stored: Stored, said: Stored) -> "KnowledgeGap":
             raise ArgumentError("said", f"is no match for the first: {what} is another. Measure both in the same way.")
     answered = [answers_of(stored), answers_of(said)]
     names = _relation_names([stored, said], {relation for one in answered for relation in one.facts["relation"]})
-    found = find_knowledge_gap(answered[0], answered[1], model_called(stored.model), names)
+    found = find_knowledge_gap(answered[0], answered[1], model_name(stored.model), names)
     config = {"stored": str(stored.folder), "said": str(said.folder)}
     return KnowledgeGap(found=found, config=config, folder=_folder(config))
 

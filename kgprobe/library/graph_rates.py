@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from kgprobe.analysis.finding import model_called
 from kgprobe.analysis.graph_rates import ENOUGH, GraphRates, estimate_run, share_of
 from kgprobe.arguments import several, whole_number
 from kgprobe.asking.watch import NOBODY, Stop, Watch
@@ -17,6 +16,7 @@ from kgprobe.graph.names import relation_ids
 from kgprobe.library.looks import Look
 from kgprobe.library.rounds import open_run, resume_rounds
 from kgprobe.models.model import Model, Models
+from kgprobe.models.spec_forms import model_name
 from kgprobe.tables import Table
 from kgprobe.texts import counted
 
@@ -55,7 +55,7 @@ class EstimatedRates(Look):
     @property
     def model(self) -> str:
         """What people call the model."""
-        return model_called(self.rates.run["model"])
+        return model_name(self.rates.run["model"])
 
     def rows(self) -> list[dict[str, Any]]:
         """All facts first, then the groups of each kind."""

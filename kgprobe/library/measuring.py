@@ -162,7 +162,7 @@ class Measurement:
         Args:
             finding: where it was made before, it need not be made again.
         """
-        return write_finding(finding or self.finding(), self.folder)
+        return write_finding(finding or self.finding(), self.folder, self.outcomes, self.kind, self.graph)
 
     def export(self) -> list[Path]:
         """Write what the probe offers as tables of their own, such as every plausibility as Parquet; what there is."""
@@ -312,19 +312,22 @@ def _folder_name(kind: ProbeKind, config: Mapping[str, Any]) -> str:
     return f"{slug[-60:]}-{digest_of(config)}"
 
 
-def write_finding(finding: "Finding", folder: Path) -> Path:
+def write_finding(finding: "Finding", folder: Path, outcomes: Outcomes, kind: ProbeKind, graph: Graph | None) -> Path:
     """Write a finding into a folder: a page, whose path is given, ``results.json``, ``facts.csv`` and ``groups.csv``.
+
+    Args:
+        outcomes, kind, graph: of the result, for the list of what was asked.
 
     Raises:
         KgprobeError: a file cannot be written.
     """
+    from kgprobe.analysis.examined import examine
     from kgprobe.report.finding_files import write_finding_files
-    from kgprobe.report.finding_page import write_finding_page
+    from kgprobe.report.result_page import write_result_page
 
     write_finding_files(finding, folder)
-    path = folder / PAGE
-    write_finding_page(finding, path)
-    return path
+    examined = examine(graph, finding.about.name, finding, outcomes, kind.considered)
+    return write_result_page(examined, folder / PAGE)
 
 
 def outcomes_frame(outcomes: "Outcomes") -> "pd.DataFrame":

@@ -133,7 +133,7 @@ class Run:
         Args:
             finding: where it was made before, it need not be made again.
         """
-        return write_finding(finding or self.finding(), self.folder)
+        return write_finding(finding or self.finding(), self.folder, self.outcomes, self.kind, self.graph)
 
 
 def run_rounds(

@@ -56,6 +56,22 @@ def short_name(spec: str) -> str:
     return (re.sub(r"[^A-Za-z0-9]+", "-", bare).strip("-").lower() or "model")[:40]
 
 
+def model_name(spec: str) -> str:
+    """What people call a model: its name, without what says where it comes from.
+
+    >>> model_name("demo"), model_name("hf:EleutherAI/pythia-160m"), model_name("hf:/models/tuned")
+    ('Gemma 3 270M', 'EleutherAI/pythia-160m', 'tuned')
+    >>> model_name("openai:gpt-4o@http://host:8000/v1")
+    'gpt-4o'
+    """
+    if spec == "demo":
+        return "Gemma 3 270M"
+    if is_api(spec):
+        return spec.removeprefix("openai:").partition("@")[0]
+    bare = spec.removeprefix("hf:")
+    return Path(bare).name if bare.startswith("/") else bare
+
+
 def check_local(spec: str, revision: str | None = None) -> None:
     """See that a spec is of a form that a model on this machine has.
 

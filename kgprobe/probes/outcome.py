@@ -7,7 +7,7 @@ report read them all.
 
 from collections.abc import Sequence
 from enum import Enum
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import msgspec
 
@@ -67,6 +67,20 @@ class Evidence(Protocol):
     def chance(self) -> float | None:
         """How often guessing at random is right; None where nothing says so."""
         ...
+
+
+class Considered(NamedTuple):
+    """What stood beside the right answer in one ask.
+
+    Attributes:
+        names: what the model could have preferred, as people read it, each with how probable it was, in [0, 1].
+        text: what it wrote, whole; None where it chose, and wrote nothing.
+        former: what it preferred or said that was right before and is no more; None where it did not.
+    """
+
+    names: Sequence[tuple[str, float]] = ()
+    text: str | None = None
+    former: str | None = None
 
 
 class Outcome(msgspec.Struct, frozen=True, eq=False):

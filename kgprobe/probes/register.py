@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from kgprobe.graph.client import Graph
     from kgprobe.models.model import Model, Models
-    from kgprobe.probes.outcome import Outcome, Probe
+    from kgprobe.probes.outcome import Considered, Outcome, Probe
     from kgprobe.tables import Table
 
 
@@ -49,6 +49,12 @@ def _no_values(evidence: Any) -> Mapping[str, float]:  # noqa: ARG001
     return {}
 
 
+def _nothing_beside(evidence: Any) -> "Considered":  # noqa: ARG001
+    from kgprobe.probes.outcome import Considered
+
+    return Considered()
+
+
 def _no_exports() -> "Mapping[str, Callable[[Iterable[Outcome], Path], None]]":
     return {}
 
@@ -67,6 +73,7 @@ class ProbeKind:
         tables: what is to be told of its outcomes beside what is told of every probe's, given what it described.
         values: what it measures of an outcome's evidence beside right and wrong, by name in snake_case, each a number
             whose mean over facts says something; models are compared by these means, too.
+        considered: what stood beside the right answer in an outcome's evidence, for whoever looks at a single fact.
         exports: gives what else can be written of its outcomes, by file name.
         measured: options that are others where facts are measured once, by name.
         batch: how many facts a measurement asks together.
@@ -80,6 +87,7 @@ class ProbeKind:
     make: "Callable[[Setting, Any], Probe]"
     tables: "Callable[[Iterable[Outcome], Mapping[str, Any]], list[Table]]" = _no_tables
     values: "Callable[[Any], Mapping[str, float]]" = _no_values
+    considered: "Callable[[Any], Considered]" = _nothing_beside
     exports: "Callable[[], Mapping[str, Callable[[Iterable[Outcome], Path], None]]]" = _no_exports
     details: str = ""
     measured: Mapping[str, Any] = field(default_factory=dict)

@@ -1,57 +1,200 @@
-"""A finding as one self-contained HTML page: no script, nothing loaded from elsewhere."""
+"""A finding as parts of a page: what is unknown first, then how much is known, then the rest."""
 
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 
 import msgspec
 
 from kgprobe.analysis.belief_words import BeliefWord
+from kgprobe.analysis.dotted_map import dotted_map
 from kgprobe.analysis.finding import Finding, ShownFact
+from kgprobe.analysis.rates import Grouping
 from kgprobe.beliefs.draw import CREDIBILITY
 from kgprobe.estimates import CONFIDENCE, Share
-from kgprobe.files import make_folder, replacing
-from kgprobe.report.cells import is_number, numeric_columns, share_columns, shown
-from kgprobe.report.finding_summary import believed_title
-from kgprobe.report.page import render_page
+from kgprobe.report.finding_summary import believed_title, ranked_relations
+from kgprobe.report.sections import Card, Section, groups_section, table_section
+from kgprobe.texts import counted
+
+_BY = {
+    "entity": "A fact counts for its subject and for its object.",
+    "type": "A fact counts for each type of its subject.",
+    "popularity": "Thirds of about as many asked facts each: head, torso and tail of their subjects' popularity.",
+}
 
 
-def write_finding_page(finding: Finding, path: Path) -> None:
-    """Write the page of a finding. Labels are data: whatever they hold shows as text.
+def finding_title(finding: Finding) -> str:
+    """What the page of a finding is about."""
+    return f"What {finding.about.called} does not know{' backwards' if finding.about.reversed else ''}"
 
-    Raises:
-        KgprobeError: the file cannot be written.
-    """
-    page = render_page(
-        "finding.html",
-        {"percent": str, "shown": shown},
-        finding=finding,
-        about=finding.about,
-        is_share=lambda value: isinstance(value, Share),
-        is_number=is_number,
-        numeric_columns=numeric_columns,
-        share_columns=share_columns,
-        believed=[(word, [fact for fact in listed if fact.belief is word]) for word, listed in _lists(finding)],
-        believed_title=believed_title,
-        confidence=CONFIDENCE,
-        credibility=CREDIBILITY,
-        as_of=_date(finding.about.as_of),
-        config=msgspec.json.encode(finding.about.described, order="sorted").decode(),
-        versions=msgspec.json.encode(finding.about.versions, order="sorted").decode(),
+
+def finding_lead(finding: Finding) -> list[str]:
+    """The answer, in two or three sentences: what is not known, and then how much is."""
+    unknown = finding.believed[BeliefWord.SURELY_UNKNOWN]
+    asked = f"{unknown:,} of {counted(finding.overall.facts, 'fact')} asked"
+    lead = [f"{asked} {'is' if unknown == 1 else 'are'} surely unknown to it."]
+    least, best = ranked_relations(finding)
+    if least:
+        lead[0] += f" Least known: {least}. Best known: {best}."
+    lead.append(f"{finding.headline}.")
+    return lead
+
+
+def finding_sections(finding: Finding) -> list[Section]:
+    """All parts of a page on one finding, but for the list of asked facts and the picture."""
+    return [
+        *believed_sections(finding, unknown=True),
+        knowledge_section(finding),
+        *group_sections(finding),
+        *detail_sections(finding),
+        *believed_sections(finding, unknown=False),
+        *(Section("reasons", "Not askable", {"reasons": finding.unaskable}) for _ in range(bool(finding.unaskable))),
+        *(
+            Section("reasons", "No answer came", {"reasons": finding.unanswered})
+            for _ in range(bool(finding.unanswered))
+        ),
+    ]
+
+
+def believed_sections(finding: Finding, *, unknown: bool) -> list[Section]:
+    """The facts that are surely unknown (or known), and below those that lean to it."""
+    listed = finding.unknown if unknown else finding.known
+    words = (
+        (BeliefWord.SURELY_UNKNOWN, BeliefWord.LEANS_UNKNOWN)
+        if unknown
+        else (BeliefWord.SURELY_KNOWN, BeliefWord.LEANS_KNOWN)
     )
-    make_folder(path.parent)
-    with replacing(path) as unfinished:
-        unfinished.write_text(page, encoding="utf-8")
+    sections = []
+    for word in words:
+        rows = [fact for fact in listed if fact.belief is word]
+        if rows or word is words[0]:
+            sections.append(_believed(finding, word, rows, told=unknown and word is words[0]))
+    return sections
 
 
-def _lists(finding: Finding) -> Iterator[tuple[BeliefWord, Sequence[ShownFact]]]:
-    """The surest first; those that lean where there is room for some."""
-    for surely, leans, listed in (
-        (BeliefWord.SURELY_UNKNOWN, BeliefWord.LEANS_UNKNOWN, finding.unknown),
-        (BeliefWord.SURELY_KNOWN, BeliefWord.LEANS_KNOWN, finding.known),
+def knowledge_section(finding: Finding) -> Section:
+    """How much is known, in figures that stand out, and what is believed of how many facts."""
+    overall, graph = finding.overall, finding.over_graph
+    cards = []
+    if graph is not None:
+        says = "of the whole graph [{}, {}]: how often it is right, over all " + f"{graph.facts:,} facts, asked or not"
+        cards.append(_share_card(graph.right, says))
+    for rate, says in (
+        (overall.win_rate, "win rate [{}, {}]: facts answered right more often than wrong"),
+        (overall.zero_sense_rate, "zero-sense rate [{}, {}]: facts never answered right"),
     ):
-        yield surely, listed
-        if any(fact.belief is leans for fact in listed):
-            yield leans, listed
+        cards.append(_share_card(rate, says))
+    if finding.chance is not None:
+        cards.append(Card(f"{finding.chance:.1%}", "of the questions would be right by guessing", finding.chance))
+    believed = {word.value: finding.believed[word] for word in reversed(BeliefWord)}
+    return Section(
+        "cards",
+        "How much it knows" + (" backwards" if finding.about.reversed else ""),
+        {"cards": cards, "believed": believed},
+        [_asked(finding), *_caveat(finding)],
+        short="How much it knows",
+    )
+
+
+def group_sections(finding: Finding) -> Iterator[Section]:
+    """Rates by relation, entity, type, popularity and year, and relations against entities."""
+    for place, grouping in enumerate(finding.groupings):
+        notes = [] if place else [_rates_note(finding)]
+        notes += [_BY[grouping.by]] if grouping.by in _BY else []
+        notes += _caveat(finding)
+        if grouping.left_out:
+            notes.append(f"{grouping.left_out:,} more, with fewer facts, are not shown.")
+        if grouping.by == "year" and len(grouping.groups) > 1:
+            yield _years(finding, grouping)
+        yield groups_section(
+            grouping,
+            overall=None if place else finding.overall,
+            chance=finding.chance,
+            silent=finding.has_silence,
+            notes=notes,
+        )
+        if grouping.by == "relation":
+            yield from _dots(finding)
+
+
+def detail_sections(finding: Finding) -> list[Section]:
+    """What the probe has to tell beside."""
+    return [table_section(table) for table in finding.tables]
+
+
+def origin_lines(finding: Finding) -> list[str]:
+    """What the figures depend on."""
+    about = finding.about
+    config = msgspec.json.encode(about.described, order="sorted").decode()
+    versions = msgspec.json.encode(about.versions, order="sorted").decode()
+    return [
+        f"name      {about.name}",
+        f"model     {about.model}",
+        f"seed      {about.seed}",
+        f"as of     {_date(about.as_of)}",
+        f"versions  {versions}",
+        f"probe     {config}",
+    ]
+
+
+def _believed(finding: Finding, word: BeliefWord, rows: Sequence[ShownFact], *, told: bool) -> Section:
+    around = "" if finding.about.rounds is None else " and those on facts around it"
+    luck = "" if finding.chance is None else ", and a guesser would hardly have had as many right answers"
+    note = (
+        f"θ is the probability that the model fails on the fact, learned from its own answers{around}. Surely: the"
+        f" {CREDIBILITY:.0%} interval of θ is above one half; or it is below one half{luck}."
+    )
+    return Section(
+        "believed",
+        believed_title(finding, word),
+        {"rows": rows, "credibility": CREDIBILITY},
+        [note] if told else [],
+        short=word.value.capitalize(),
+    )
+
+
+def _share_card(share: Share, says: str) -> Card:
+    ends = (f"{100 * share.low:.0f}", f"{100 * share.high:.0f}")
+    return Card(f"{share.value:.0%}", says.format(*ends), share.value, share.low, share.high)
+
+
+def _asked(finding: Finding) -> str:
+    about = finding.about
+    rounds = "" if about.rounds is None else f", in {counted(about.rounds, 'round')}"
+    sampling = f" (sampling: {about.sampling})" if about.sampling else ""
+    return (
+        f"{counted(finding.asked, 'question')} about {counted(finding.overall.facts, 'fact')}{rounds} by the probe"
+        f" “{about.asked_by}”{sampling}; facts as of {_date(about.as_of)}."
+    )
+
+
+def _rates_note(finding: Finding) -> str:
+    note = f"Share of facts, with {CONFIDENCE:.0%} Wilson intervals"
+    if finding.chance is not None:
+        note += "; dashed: the win rate of a guesser who is asked the same questions"
+    note += "."
+    if finding.has_silence:
+        note += " Refusals and answers off the format count as wrong; the last column leaves them out."
+    return note
+
+
+def _dots(finding: Finding) -> Iterator[Section]:
+    found = dotted_map(finding.facts)
+    if len(found.entities) > 1:
+        note = (
+            f"{found.shown:,} of {counted(found.facts, 'fact')} stand at these relations and entities, which have most."
+        )
+        yield Section("dots", "Relations at entities", {"map": found}, [note, *_caveat(finding)])
+
+
+def _years(finding: Finding, grouping: Grouping) -> Section:
+    note = f"Win rate by the year of a fact, with {CONFIDENCE:.0%} Wilson intervals"
+    note += "; dashed: a guesser's." if finding.chance is not None else "."
+    return Section(
+        "years", "Over time", {"groups": grouping.groups, "chance": finding.chance}, [note, *_caveat(finding)]
+    )
+
+
+def _caveat(finding: Finding) -> list[str]:
+    return [finding.about.caveat] if finding.about.caveat else []
 
 
 def _date(day: int) -> str:

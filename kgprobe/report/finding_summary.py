@@ -29,6 +29,16 @@ def believed_title(finding: Finding, word: BeliefWord) -> str:
     return f"{word.value.capitalize()}: {finding.believed[word]:,} of {counted(finding.overall.facts, 'fact')}"
 
 
+def ranked_relations(finding: Finding) -> tuple[str, str]:
+    """The relations that are known least and best, in words; empty where fewer than two have facts enough."""
+    relations = next((grouping.groups for grouping in finding.groupings if grouping.by == "relation"), ())
+    ranked = sorted((group for group in relations if group.facts >= _LEAST), key=_rate)
+    if len(ranked) < 2:
+        return "", ""
+    count = min(_RELATIONS, len(ranked) // 2)
+    return _told(ranked[:count]), _told(ranked[::-1][:count])
+
+
 def _lines(finding: Finding, width: int) -> Iterator[str]:
     about = finding.about
     rounds = "" if about.rounds is None else f" in {counted(about.rounds, 'round')}"
@@ -39,11 +49,10 @@ def _lines(finding: Finding, width: int) -> Iterator[str]:
         yield f"Over the graph: {finding.over_graph}"
     elif about.caveat is not None:
         yield about.caveat
-    relations = next((grouping.groups for grouping in finding.groupings if grouping.by == "relation"), ())
-    ranked = sorted((group for group in relations if group.facts >= _LEAST), key=_rate)
-    if len(ranked) > 1:
-        yield f"Least known: {_told(ranked[: min(_RELATIONS, len(ranked) // 2)])}"
-        yield f"Best known: {_told(ranked[::-1][: min(_RELATIONS, len(ranked) // 2)])}"
+    least, best = ranked_relations(finding)
+    if least:
+        yield f"Least known: {least}"
+        yield f"Best known: {best}"
     for fact in finding.unknown[:_FACTS]:
         yield _shortened(fact, f"; won: {fact.winner}" if fact.winner else "", width)
     for fact in finding.known[: _FACTS - 1]:

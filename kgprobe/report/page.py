@@ -1,26 +1,98 @@
 """Pages from the templates beside this file. Whatever is put into one shows as text."""
 
-from collections.abc import Callable, Mapping
+import base64
+import hashlib
+from collections.abc import Mapping, Sequence
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
 from typing import Any
 
 import jinja2
 
+from kgprobe import __version__
+from kgprobe.estimates import Share
+from kgprobe.files import make_folder, replacing
+from kgprobe.report.cells import is_number, numeric_columns, share_columns, shown
+from kgprobe.report.sections import Section
 from kgprobe.texts import visible
 
+_SCRIPT = "page.js"
 
-def render_page(template: str, filters: Mapping[str, Callable[..., str]], **values: Any) -> str:
-    """A page with these values in it.
+
+def write_page(
+    path: Path,
+    title: str,
+    lead: Sequence[str],
+    sections: Sequence[Section],
+    *,
+    data: str | None = None,
+    plotly: str | None = None,
+) -> Path:
+    """Write a page into a folder, which is made, and give its path. Whatever names and notes hold shows as text.
 
     Args:
-        template: the file's name.
-        filters: what it uses besides ``visible``.
+        lead: the first sentences.
+        data: asked facts for the list and the picture, see :func:`kgprobe.report.packed_facts.pack_facts`.
+        plotly: where the script lies that draws plots, as the page names it; a page without needs nothing else.
+
+    Raises:
+        KgprobeError: it cannot be written.
     """
+    policy = None
+    script = _text(_SCRIPT) if data else ""
+    if plotly is None:
+        # Only this script runs, and nothing is loaded, whatever a label holds.
+        digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+        allowed = f"script-src 'sha256-{digest}'; " if data else ""
+        policy = f"default-src 'none'; {allowed}style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
+    page = render_page(
+        "page.html",
+        title=title,
+        lead=lead,
+        sections=sections,
+        style=_text("page.css"),
+        script=script,
+        data=data,
+        plotly=plotly,
+        policy=policy,
+        version=__version__,
+    )
+    make_folder(path.parent)
+    with replacing(path) as unfinished:
+        unfinished.write_text(page, encoding="utf-8")
+    return path
+
+
+def render_page(template: str, **values: Any) -> str:
+    """A template with these values in it.
+
+    Args:
+        template: the file's name, in the folder ``pages``.
+    """
+    return _environment().get_template(template).render(**values)
+
+
+@cache
+def _environment() -> jinja2.Environment:
     environment = jinja2.Environment(
-        loader=jinja2.PackageLoader("kgprobe.report", "."),
+        loader=jinja2.PackageLoader("kgprobe.report", "pages"),
         autoescape=True,
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= {"visible": visible, **filters}
-    return environment.get_template(template).render(**values)
+    environment.filters |= {"visible": visible, "shown": shown, "percent": str}
+    helpers: Mapping[str, Any] = {
+        "is_share": lambda value: isinstance(value, Share),
+        "is_number": is_number,
+        "numeric_columns": numeric_columns,
+        "share_columns": share_columns,
+    }
+    environment.globals.update(helpers)
+    return environment
+
+
+@cache
+def _text(name: str) -> str:
+    return (files("kgprobe.report") / "pages" / name).read_text(encoding="utf-8")

@@ -12,8 +12,8 @@ from typing import Any
 import msgspec
 
 from kgprobe.files import make_folder, replacing
-from kgprobe.report.cells import numeric_columns, shown
-from kgprobe.report.page import render_page
+from kgprobe.report.page import write_page
+from kgprobe.report.sections import Section, table_section
 from kgprobe.studies.study import CategoryPlot, HeatMap, Line, Plot, Study
 from kgprobe.tables import Table
 from kgprobe.texts import visible
@@ -69,21 +69,18 @@ def write_plots_page(
     """
     make_folder(path.parent)
     script = _shared_script(path.parent if alone else path.parent.parent)
-    page = render_page(
-        "study.html",
-        {"shown": shown},
-        title=title,
-        verdict=verdict,
-        script=script if alone else f"../{script}",
-        plots=[(plot.title, _drawn(plot, place)) for place, plot in enumerate(plots)],
-        tables=tables,
-        numeric=numeric_columns,
-        notes=notes,
-        config=msgspec.json.format(msgspec.json.encode(config), indent=2).decode(),
-    )
-    with replacing(path) as unfinished:
-        unfinished.write_text(page, encoding="utf-8")
-    return path
+    sections = [
+        *(Section("plot", plot.title, {"plot": _drawn(plot, place)}) for place, plot in enumerate(plots)),
+        *(table_section(table) for table in tables),
+        *(Section("text", "Notes", {"paragraphs": notes}) for _ in range(bool(notes))),
+        Section("how", values={"parts": {"What the numbers depend on": config_lines(config)}}),
+    ]
+    return write_page(path, title, [verdict], sections, plotly=script if alone else f"../{script}")
+
+
+def config_lines(config: Mapping[str, Any]) -> list[str]:
+    """A configuration as JSON, line by line."""
+    return msgspec.json.format(msgspec.json.encode(config), indent=2).decode().splitlines()
 
 
 def _shared_script(folder: Path) -> str:

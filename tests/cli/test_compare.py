@@ -72,7 +72,7 @@ def test_several_stand_side_by_side_without_a_server(probes: Path) -> None:
 def test_what_is_known_and_not_said(probes: Path) -> None:
     done = compare(probes, "--gap", "base", "words")
     assert done.returncode == 0, done.stderr
-    assert "Of 600 facts that hf:base knows by distractors, it misses 10% [8, 13] by questions." in done.stdout
+    assert "Of 600 facts that base knows by distractors, it misses 10% [8, 13] by questions." in done.stdout
 
 
 @pytest.mark.parametrize(

@@ -327,3 +327,22 @@ def test_what_it_tells_beside_is_tables_and_files(name: str, setting: Setting, t
     for file, write in kind.exports().items():
         write(iter(outcomes), tmp_path / file)
         assert (tmp_path / file).stat().st_size > 0
+
+
+def test_what_stood_beside_an_answer_can_be_looked_at(name: str, setting: Setting) -> None:
+    kind = PROBES.get(name)
+    told = []
+    for outcome in made(name, setting).ask(KEYS, [7]):
+        if outcome.evidence is None:
+            continue
+        beside = kind.considered(outcome.evidence)
+        told.append(bool(beside.names) or beside.text is not None)
+        for text, probability in beside.names:
+            assert isinstance(text, str)
+            assert 0 <= probability <= 1 + 1e-6
+        # What is listed beside a wrong answer has what the model preferred.
+        if beside.names and outcome.verdict is Verdict.WRONG and beside.text is None:
+            assert outcome.evidence.winner in [text for text, _ in beside.names]
+        if beside.former is not None:
+            assert outcome.verdict.is_failure
+    assert any(told), "nothing is shown of any ask"

@@ -26,7 +26,7 @@ def test_runs_stand_side_by_side_the_best_first() -> None:
     better = answered("hf:/models/better", {**dict.fromkeys(facts, True), "another": True}, sampling="thompson")
     told = printed(worse, better)
     lines = [line for line in told if "%" in line]
-    assert [line.split()[:3] for line in lines] == [["better", "16", "15"], ["hf:org/model", "15", "15"]]
+    assert [line.split()[:3] for line in lines] == [["better", "16", "15"], ["org/model", "15", "15"]]
     assert "100% [80, 100]" in lines[0]
     assert "67% [42, 85]" in lines[1]
     caveat = "Rates are over the 15 facts that all of them were asked; these were asked because a model"

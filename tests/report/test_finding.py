@@ -1,5 +1,7 @@
 """The finding as a person sees it: on a terminal and on a page."""
 
+import base64
+import hashlib
 import io
 import json
 import re
@@ -12,14 +14,16 @@ import pytest
 from rich.console import Console
 
 from kgprobe.analysis.belief_words import BeliefWord
+from kgprobe.analysis.examined import examine
 from kgprobe.analysis.finding import FACT_COLUMNS, About, Finding, ShownFact
 from kgprobe.analysis.rates import Group, Grouping
 from kgprobe.errors import KgprobeError
 from kgprobe.estimates import Mean, share
+from kgprobe.probes.outcome import Considered
 from kgprobe.report.finding_files import write_finding_files
-from kgprobe.report.finding_page import write_finding_page
 from kgprobe.report.finding_summary import finding_summary
 from kgprobe.report.finding_table import print_finding, print_summary
+from kgprobe.report.result_page import write_result_page
 from kgprobe.tables import Table
 
 EVIL = "<script>alert('x')</script> & \"quotes\" [bold]markup[/bold] \x1b[31mred\x1b[0m \u202eright to left\u202c"
@@ -36,6 +40,7 @@ def facts_frame(answers: dict[str, tuple[int, int]]) -> pd.DataFrame:
         dict.fromkeys(FACT_COLUMNS[:7], fact)
         | {"right": right, "wrong": wrong, "refused": 0, "off_format": 0, "guessed": 0.1}
         | {"theta": (1 + wrong) / (2 + right + wrong), "low": 0.2, "high": 0.9, "belief": "leans known"}
+        | {"popularity": None, "year": None}
         for fact, (right, wrong) in answers.items()
     ]
     return pd.DataFrame(rows, columns=FACT_COLUMNS)
@@ -91,6 +96,11 @@ def finding() -> Finding:
     )
 
 
+def write_finding_page(finding: Finding, path: Path) -> Path:
+    """The page of a finding whose outcomes are not there any more."""
+    return write_result_page(examine(None, finding.about.name, finding, [], lambda _: Considered()), path)
+
+
 class Page(HTMLParser):
     """What a browser would make of a page: its elements, their attributes, and its text."""
 
@@ -113,12 +123,18 @@ def test_a_page_shows_labels_as_text_and_needs_nothing_else(finding: Finding, tm
     text = path.read_text(encoding="utf-8")
     page = Page(text)
     names = [tag for tag, _ in page.tags]
-    assert "script" not in names
+    assert names.count("script") == 2, "the facts, and what shows them"
     assert "b" in names, "the parser sees tags at all"
+    policy = next(its["content"] for tag, its in page.tags if its.get("http-equiv") == "Content-Security-Policy")
+    script = text[text.rindex("<script>") + len("<script>") : text.rindex("</script>")]
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    assert policy is not None
+    assert policy.startswith(f"default-src 'none'; script-src 'sha256-{digest}'; "), "only this script may run"
     assert page.text.count("<script>alert('x')</script> & \"quotes\" [bold]markup[/bold]") >= 8
     for tag, attributes in page.tags:
-        assert not {name for name in attributes if name.startswith("on") or name in ("src", "href")}, (tag, attributes)
-    assert not re.search(r"https?:|url\(|@import", text)
+        assert not {name for name in attributes if name.startswith("on") or name == "src"}, (tag, attributes)
+        assert (attributes.get("href") or "#").startswith("#"), (tag, attributes)
+    assert not re.search(r"https?:|url\(|@import", text.replace("http://www.w3.org/2000/svg", ""))
     # Neither a terminal's nor a text's direction can be steered by data.
     assert "\x1b" not in text
     assert "\u202e" not in text
@@ -141,6 +157,8 @@ def test_facts_are_listed_by_how_sure_one_is_of_them(finding: Finding, tmp_path:
         "Leans known: 20 of 50 facts",
     ]
     places = [page.index(title) for title in titles]
+    # What is unknown stands first.
+    assert places[0] < page.index("The graph around what is unknown") < page.index("How much it knows", places[0])
     assert places == sorted(places)
     # Of those that are surely known there is none, and the page says so; those that lean stand below.
     assert "None is listed." in page[places[2] : places[3]]
@@ -163,7 +181,7 @@ def test_facts_are_listed_by_how_sure_one_is_of_them(finding: Finding, tmp_path:
 def test_the_intervals_of_a_page_are_where_they_say(finding: Finding, tmp_path: Path) -> None:
     write_finding_page(finding, tmp_path / "finding.html")
     page = Page((tmp_path / "finding.html").read_text(encoding="utf-8"))
-    drawings = [index for index, (tag, _) in enumerate(page.tags) if tag == "svg"]
+    drawings = [index for index, (tag, its) in enumerate(page.tags) if tag == "svg" and its.get("class") == "interval"]
     # Two rates of four groups, a share of the probe's tables, three facts.
     assert len(drawings) == 2 * 4 + 1 + 3
     last = page.tags[drawings[-1] :]
@@ -174,7 +192,7 @@ def test_the_intervals_of_a_page_are_where_they_say(finding: Finding, tmp_path: 
 
 def rows_of(page: str, title: str) -> list[list[str]]:
     """The cells of a table, its headers first."""
-    table = page[page.index(f"<h2>{title}</h2>") :]
+    table = page[page.rindex(f"<h2>{title}</h2>") :]
     rows = re.findall(r"<tr>(.*?)</tr>", table[: table.index("</table>")], re.DOTALL)
     return [re.findall(r"<t[hd][^>]*>(.*?)</t[hd]>", row, re.DOTALL) for row in rows]
 
@@ -250,7 +268,7 @@ def test_a_terminal_shows_everything_within_its_width(finding: Finding) -> None:
     assert "3 more have fewer facts" in text
     assert "50% [40, 65]" not in text
     assert "50% [35, 65]" in text, "the win rate of what was heard"
-    assert "hf:org/model · distractors · run: 64 questions about 50 facts in 4 rounds" in " ".join(text.split())
+    assert "org/model · distractors · run: 64 questions about 50 facts in 4 rounds" in " ".join(text.split())
     assert "45 of 60 questions are in the writer's words." in text
     assert re.search(r"yes/no\s+1,060\s+50% \[38, 62\]", text)
     assert "0.500 [0.250, 0.750]" in text
@@ -265,7 +283,8 @@ def test_the_caveat_stands_with_every_table(finding: Finding, tmp_path: Path) ->
     assert replace(ABOUT, sampling="iteration").caveat is None
     write_finding_page(finding, tmp_path / "page.html")
     page = (tmp_path / "page.html").read_text(encoding="utf-8")
-    assert page.count(caveat) == 1 + len(finding.groupings)
+    # Beside the rates of all, each grouping, and relations at entities.
+    assert page.count(caveat) == 2 + len(finding.groupings)
     out = io.StringIO()
     print_finding(finding, Console(file=out, width=200, force_terminal=False))
     assert " ".join(out.getvalue().split()).count(caveat) == len(finding.groupings)
@@ -280,7 +299,7 @@ def test_a_summary_is_short_and_ends_with_what_is_known(finding: Finding, width:
     lines = out.getvalue().splitlines()
     assert len(lines) <= 9
     assert max(map(len, lines)) <= width
-    assert lines[-1] == "hf:org/model knows 40% [28, 54] of the 50 facts asked; a guesser, 25%"
+    assert lines[-1] == "org/model knows 40% [28, 54] of the 50 facts asked; a guesser, 25%"
     assert "\x1b" not in out.getvalue()
     assert "1,234 got no answer (the server hung up)" in lines[-2] or width == 80
     named = [line for line in lines if line.startswith(("Surely", "Leans"))]

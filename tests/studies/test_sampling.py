@@ -173,7 +173,7 @@ def test_the_study_is_two_tables_of_the_same_numbers_and_its_plots(tmp_path: Pat
     with (tmp_path / DATA).open() as file:
         assert {row["strategy"] for row in csv.DictReader(file)} == set(NAMES)
     page = write_study_page(study, tmp_path / "study").read_text()
-    assert re.findall("<h2>(.*?)</h2>", page) == [plot.title for plot in study.plots]
+    assert re.findall("<h2>(.*?)</h2>", page) == [*(plot.title for plot in study.plots), "Notes"]
     # Each plot has a place of its own; the script that all of them need is asked for once.
     assert [page.count(f'id="plot-{place}"') for place in range(8)] == [1] * 7 + [0]
     assert page.count('<script src="../plotly-') == 1

@@ -260,7 +260,7 @@ def luminance(colour: str) -> float:
 
 
 def test_figures_stand_out_from_light_pages_and_from_dark_ones() -> None:
-    template = (Path(study_page.__file__).parent / "study.html").read_text()
+    template = (Path(study_page.__file__).parent / "pages" / "page.css").read_text()
     papers = re.findall(r"--paper: (#[0-9a-f]+)", template)
     assert "prefers-color-scheme: dark" in template
     assert len(papers) == 2

@@ -85,6 +85,7 @@ PROBE = ProbeKind(
     evidence=_evidence,
     make=_make,
     tables=_tables,
+    considered=lambda evidence: evidence.considered,
     values=_values,
     batch=16,
 )

@@ -5,6 +5,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kgprobe.probes.confidence import normalized
+from kgprobe.probes.outcome import Considered
 
 Floats = NDArray[np.float64]
 
@@ -44,6 +45,14 @@ class ChoiceEvidence(msgspec.Struct, frozen=True, eq=False, tag="choices", tag_f
     right: int
     apart: tuple[int, ...]
     sentences: tuple[ChoiceSentence, ...]
+
+    @property
+    def considered(self) -> Considered:
+        """The other answers of the sentence that decides, by the confidence in each."""
+        confidences = self.confidences(0).tolist()
+        apart = {self.right, *self.apart}
+        others = [(choice.label, confidences[place]) for place, choice in enumerate(self.choices) if place not in apart]
+        return Considered(sorted(others, key=lambda one: -one[1]))
 
     @property
     def question(self) -> str:

@@ -104,6 +104,7 @@ PROBE = ProbeKind(
     evidence=_evidence,
     make=_make,
     tables=_tables,
+    considered=lambda evidence: evidence.considered,
     values=_values,
     exports=_exports,
     measured={"distractors": 100, "sentences": None},

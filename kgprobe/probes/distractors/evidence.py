@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kgprobe.probes.distractors.measure import avg_at_n, chance_at_n, min_at_n
+from kgprobe.probes.outcome import Considered
 
 Floats = NDArray[np.float64]
 
@@ -84,6 +85,17 @@ class DistractorEvidence(msgspec.Struct, frozen=True, eq=False, tag="distractors
     sentences: tuple[Sentence, ...]
     shown: int
     chance: float
+
+    @property
+    def considered(self) -> Considered:
+        """The distractors of the sentence that is shown, by their plausibilities, the first one of all the highest."""
+        sentence = self.sentences[self.shown]
+        rivals = [self.rivals[place] for place in sentence.rivals]
+        plausibilities = np.exp(sentence.log_plausibilities[1:]).tolist()
+        ranked = sorted(zip(rivals, plausibilities, strict=True), key=lambda one: -one[1])
+        has_lost = bool(ranked) and ranked[0][1] >= self.probability
+        former = ranked[0][0].label if has_lost and ranked[0][0].former else None
+        return Considered([(rival.label, plausibility) for rival, plausibility in ranked], former=former)
 
     @property
     def question(self) -> str:

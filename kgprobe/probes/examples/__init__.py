@@ -102,6 +102,7 @@ PROBE = ProbeKind(
     evidence=_evidence,
     make=_make,
     tables=_tables,
+    considered=lambda evidence: evidence.considered,
     values=_values,
     batch=64,
 )

@@ -6,6 +6,7 @@ from numpy.typing import NDArray
 
 from kgprobe.probes.confidence import normalized
 from kgprobe.probes.distractors.evidence import LeftOut, Named
+from kgprobe.probes.outcome import Considered
 
 Floats = NDArray[np.float64]
 
@@ -30,6 +31,12 @@ class ExampleEvidence(msgspec.Struct, frozen=True, eq=False, tag="examples", tag
     others: tuple[Named, ...]
     log_probabilities: Floats
     left_out: tuple[LeftOut, ...] = ()
+
+    @property
+    def considered(self) -> Considered:
+        """The other choices, by their probabilities among all."""
+        others = zip((one.label for one in self.others), self.confidences[1:].tolist(), strict=True)
+        return Considered(sorted(others, key=lambda one: -one[1]))
 
     @property
     def question(self) -> str:

@@ -73,6 +73,7 @@ PROBE = ProbeKind(
     evidence=_evidence,
     make=_make,
     tables=_tables,
+    considered=lambda evidence: evidence.considered,
     values=_values,
     batch=64,
     asks="answers",

@@ -3,6 +3,7 @@
 import msgspec
 
 from kgprobe.probes.distractors.evidence import Named
+from kgprobe.probes.outcome import Considered
 
 # Characters of a text where it stands for an answer in a table.
 _SHOWN = 80
@@ -48,6 +49,12 @@ class GenerationEvidence(msgspec.Struct, frozen=True, tag="generation", tag_fiel
     former: tuple[NameInText, ...] = ()
     beside: tuple[NameInText, ...] = ()
     other: NameInText | None = None
+
+    @property
+    def considered(self) -> Considered:
+        """The text, and what was right before if that is named in place of the object."""
+        former = self.former[0].name if self.former and not self.named else None
+        return Considered(text=self.text, former=former)
 
     @property
     def question(self) -> str:

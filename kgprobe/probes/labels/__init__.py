@@ -86,6 +86,7 @@ PROBE = ProbeKind(
     evidence=_evidence,
     make=_make,
     tables=_tables,
+    considered=lambda evidence: evidence.considered,
     batch=64,
     asks="answers",
 )

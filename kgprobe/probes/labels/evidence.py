@@ -4,6 +4,7 @@ from collections import Counter
 
 import msgspec
 
+from kgprobe.probes.outcome import Considered
 from kgprobe.probes.statements.metrics import JUDGEMENTS, NONE, TRUE
 
 
@@ -53,6 +54,13 @@ class LabelEvidence(msgspec.Struct, frozen=True, tag="labels", tag_field="probe"
     object: str
     negatives: tuple[SaidNegative, ...]
     wanted: int
+
+    @property
+    def considered(self) -> Considered:
+        """What was said of the fact's statement, and of each negative."""
+        said = [" / ".join(self.fact.answers)]
+        said += [f"{negative.text} {' / '.join(negative.answers)}" for negative in self.negatives]
+        return Considered(text="\n".join(said))
 
     @property
     def question(self) -> str:

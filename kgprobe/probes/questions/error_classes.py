@@ -17,6 +17,7 @@ from enum import Enum
 
 from kgprobe.models.generating.generator import Answer
 from kgprobe.probes.outcome import Verdict
+from kgprobe.probes.questions.evidence import OBSOLETE
 from kgprobe.probes.questions.grading import Verified
 from kgprobe.probes.questions.items import Kind, Question
 from kgprobe.verbalize.answers import named_in, names_anything, normalized, read_yes_no, sentences
@@ -30,7 +31,7 @@ class ErrorClass(str, Enum):
 
     REFUSED = "refused"
     OFF_FORMAT = "off-format"
-    OBSOLETE = "obsolete"
+    OBSOLETE = OBSOLETE
     INCOMPLETE = "incomplete"
     SELF_CONTRADICTION = "self-contradiction"
     INCONSISTENT = "inconsistent"

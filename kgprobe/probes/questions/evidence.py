@@ -2,8 +2,11 @@
 
 import msgspec
 
+from kgprobe.probes.outcome import Considered
 from kgprobe.verbalize.answers import sentences
 
+# The class of mistakes that were right before.
+OBSOLETE = "obsolete"
 # Characters of an answer where it stands in a table.
 _SHOWN = 80
 
@@ -61,6 +64,12 @@ class QuestionEvidence(msgspec.Struct, frozen=True, tag="questions", tag_field="
     fell_back: tuple[str, ...] = ()
     error: str | None = None
     follow_ups: tuple[FollowUp, ...] = ()
+
+    @property
+    def considered(self) -> Considered:
+        """The answer; where the mistake is to name what was right before, the answer or the yes/no question has it."""
+        told = self.answer if self.expected is None else self.text
+        return Considered(text=self.answer, former=told if self.error == OBSOLETE else None)
 
     @property
     def question(self) -> str:

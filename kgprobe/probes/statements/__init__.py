@@ -101,5 +101,6 @@ PROBE = ProbeKind(
     evidence=_evidence,
     make=_make,
     tables=_tables,
+    considered=lambda evidence: evidence.considered,
     values=_values,
 )

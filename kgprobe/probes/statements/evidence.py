@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kgprobe.probes.confidence import normalized
+from kgprobe.probes.outcome import Considered
 from kgprobe.probes.statements.metrics import JUDGEMENTS, TRUE, UNKNOWN, metrics_of
 
 Floats = NDArray[np.float64]
@@ -58,6 +59,17 @@ class StatementEvidence(msgspec.Struct, frozen=True, eq=False, tag="statements",
     answers: tuple[str, str, str]
     wanted: int
     left_out: tuple[str, ...] = ()
+
+    @property
+    def considered(self) -> Considered:
+        """The other answers to the fact's statement; then each negative, by how probably it is judged to be true."""
+        its = normalized(self.fact.log_probabilities).tolist()
+        others = [(self.answers[place], its[place]) for place in range(len(JUDGEMENTS)) if place != TRUE]
+        negatives = [
+            (f"{self.answers[TRUE]}: {one.text}", float(normalized(one.log_probabilities)[TRUE]))
+            for one in self.negatives
+        ]
+        return Considered([*others, *negatives])
 
     @property
     def question(self) -> str:

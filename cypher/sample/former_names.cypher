@@ -1,0 +1,10 @@
+// What was true of a fact's subject and relation until a day that is known, by what it is called: what an outdated answer names.
+// Walks the facts of each subject.
+// $rows: [{subject, fact}], $as_of: yyyymmdd -> fact, label, aliases, until: yyyymmdd
+UNWIND $rows AS row
+MATCH (subject:Entity {id: row.subject})-[fact:FACT {id: row.fact}]->(object:Entity)
+USING INDEX SEEK subject:Entity(id)
+MATCH (subject)-[past:FACT]->(former:Entity)
+WHERE past.relation = fact.relation AND past.until < $as_of AND past.end <> 'unknown' AND former.id <> object.id
+RETURN fact.id AS fact, former.label AS label, coalesce(former.aliases, []) AS aliases, past.until AS until
+ORDER BY fact, until DESC, label

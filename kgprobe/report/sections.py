@@ -1,0 +1,75 @@
+"""Parts of which all pages are made: a finding's, a study's, a comparison's and a report's."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from kgprobe.analysis.rates import Group, Grouping
+from kgprobe.tables import Table
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A part of a page.
+
+    Attributes:
+        kind: the template that draws it, of the folder ``pages/parts``.
+        title: its heading; empty for none.
+        values: what the template needs.
+        notes: sentences below.
+        short: what the list of contents calls it; empty for its title.
+        of: the label of the result that it tells of; empty where it is of several.
+    """
+
+    kind: str
+    title: str = ""
+    values: Mapping[str, Any] = field(default_factory=dict)
+    notes: Sequence[str] = ()
+    short: str = ""
+    of: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Card:
+    """A figure that stands out, and what it says.
+
+    Attributes:
+        figure: as people read it.
+        value: as it is, with the ends of its interval where it has one.
+    """
+
+    figure: str
+    says: str
+    value: float
+    low: float | None = None
+    high: float | None = None
+
+
+def table_section(table: Table, shaded: Sequence[str] = ()) -> Section:
+    """A table under its title.
+
+    Args:
+        shaded: columns of shares whose cells are the darker, the higher they are; those with intervals are in any case.
+    """
+    return Section("table", table.title, {"table": table, "shaded": shaded})
+
+
+def groups_section(
+    grouping: Grouping,
+    *,
+    chance: float | None,
+    silent: bool,
+    overall: Group | None = None,
+    title: str = "",
+    notes: Sequence[str] = (),
+) -> Section:
+    """Rates of groups with their intervals.
+
+    Args:
+        chance: how often guessing is right; None where nothing says so.
+        silent: whether some answers say nothing, so that rates without these are told beside.
+        overall: all facts, for the first row.
+        title: None takes what groups are by.
+    """
+    values = {"grouping": grouping, "overall": overall, "chance": chance, "silent": silent}
+    return Section("groups", title or f"By {grouping.by}", values, notes)
