@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from kgprobe.library.measure_studies import study_calibration, study_robustness
     from kgprobe.library.measuring import measure, open_measurement
     from kgprobe.library.painting import clear_paint, paint_beliefs
+    from kgprobe.library.reports import make_report
     from kgprobe.library.reversing import reverse_graph
     from kgprobe.library.rounds import forget_run, open_run, resume_rounds, run_rounds, runs
     from kgprobe.library.samples import sample_distractors, sample_facts, sample_negatives, sample_questions
@@ -94,6 +95,7 @@ _DOOR = {
         "clear_paint",
         "paint_beliefs",
     ),
+    "kgprobe.library.reports": ("make_report",),
     "kgprobe.library.reversing": ("reverse_graph",),
     "kgprobe.library.rounds": (
         "forget_run",
@@ -158,6 +160,7 @@ __all__ = [  # noqa: RUF022 (as one meets them)
     "check_forgetting",
     "find_gap",
     "compare_runs",
+    "make_report",
     "sample_facts",
     "sample_distractors",
     "sample_negatives",

@@ -175,7 +175,7 @@ def set_side_by_side(answered: Sequence[AnsweredFacts]) -> SideBySide:
             len(one.facts),
             group_of("shared", its) if shared else None,
         )
-        for label, one, its in zip(_labels(answered), answered, common, strict=True)
+        for label, one, its in zip(labels_of(answered), answered, common, strict=True)
     ]
     values = [one.values.loc[shared].dropna(axis="columns") for one in answered]
     measured = [str(name) for name in values[0].columns if all(name in its.columns for its in values)]
@@ -198,17 +198,20 @@ _COUNTS = {
 }
 
 
-def _labels(answered: Sequence[AnsweredFacts]) -> list[str]:
-    """What each is called, no two alike: by its model, its direction where they differ in it, its name, its place."""
+def labels_of(answered: Sequence[AnsweredFacts]) -> list[str]:
+    """What each is called, no two alike: its model, and what it takes of direction, probe, name and place."""
     called = [model_name(one.model) for one in answered]
     if len({one.reversed for one in answered}) == 2:
         called = [f"{model} {one.direction}" for model, one in zip(called, answered, strict=True)]
-    often = Counter(called)
-    named = [
-        f"{model} ({one.name})" if often[model] > 1 else model for model, one in zip(called, answered, strict=True)
-    ]
-    often = Counter(named)
-    return [f"{label} #{place}" if often[label] > 1 else label for place, label in enumerate(named, start=1)]
+    often, asked = Counter(called), Counter(zip(called, (one.probe for one in answered), strict=True))
+    told = []
+    for model, one in zip(called, answered, strict=True):
+        if often[model] == 1:
+            told.append(model)
+        else:
+            told.append(f"{model} by {one.probe}" if asked[model, one.probe] == 1 else f"{model} ({one.name})")
+    often = Counter(told)
+    return [f"{label} #{place}" if often[label] > 1 else label for place, label in enumerate(told, start=1)]
 
 
 def _caveat(answered: Sequence[AnsweredFacts], shared: int) -> str:

@@ -1,5 +1,6 @@
 """What a model was found to know, on the terminal: a summary that ends with the headline and the page."""
 
+import webbrowser
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -24,3 +25,9 @@ def print_found(finding: "Finding", page: Path, full: bool) -> None:
         print_finding(finding, console)
     print_summary(finding, console)
     click.echo(f"Page: {page.as_uri()}")
+
+
+def open_in_browser(page: Path) -> None:
+    """Show a page in the web browser, or say that there is none."""
+    if not webbrowser.open(page.as_uri()):
+        click.echo(f"No browser could be opened; the page is {page}.", err=True)

@@ -26,6 +26,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     "judge": ("kgprobe.cli.judge:judge", "What a model would say of a whole graph, from a few thousand answers."),
     "load": ("kgprobe.cli.load:load", "Load entities, relations and facts into the graph."),
     "probe": ("kgprobe.cli.probe:probe", "Ask a model about a sample of facts by one method."),
+    "report": ("kgprobe.cli.report:report", "A page of what stored results say: unknown, known, why, where."),
     "rounds": ("kgprobe.cli.rounds:rounds", "Ask a model about the graph, round by round."),
     "sample": ("kgprobe.cli.sample:sample", "Look at what would be asked, and why."),
     "templates": ("kgprobe.cli.templates:templates", "Look at, check and write the sentences that facts are put in."),

@@ -2,14 +2,13 @@
 
 import json
 import shlex
-import webbrowser
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
 import cloup
 
-from kgprobe.cli.found import print_found
+from kgprobe.cli.found import open_in_browser, print_found
 from kgprobe.cli.from_options import OptionsFirst, flag_of, given_options
 from kgprobe.cli.groups import Group
 from kgprobe.cli.options import (
@@ -221,8 +220,8 @@ def show_runs(
             opened = [open_run(connection, run, year_relation=year_relation) for run in dict.fromkeys(runs or [None])]
         for run in opened:
             page = print_run(run, as_json, graph, full)
-            if in_browser and page is not None and not webbrowser.open(page.as_uri()):
-                click.echo(f"No browser could be opened; the page is {page}.", err=True)
+            if in_browser and page is not None:
+                open_in_browser(page)
         if len(opened) > 1 and not as_json:
             print_beside([run for run in opened if run.report.asked])
 

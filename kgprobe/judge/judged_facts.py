@@ -139,6 +139,15 @@ def read_sweep(folder: Path) -> SweepConfig:
         raise KgprobeError(f"{folder} holds no judged graph: {error}.") from error
 
 
+def is_sweep(folder: Path) -> bool:
+    """Whether a folder holds the facts of a judged graph."""
+    try:
+        read_sweep(folder)
+    except KgprobeError:
+        return False
+    return True
+
+
 def read_names(folder: Path) -> dict[str, str]:
     """What ids of relations and types are called; nothing where whoever judged has not told."""
     try:

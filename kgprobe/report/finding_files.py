@@ -7,10 +7,10 @@ import msgspec
 import pandas as pd
 
 from kgprobe.analysis.finding import Finding
-from kgprobe.analysis.rates import Group
 from kgprobe.errors import KgprobeError
 from kgprobe.estimates import CONFIDENCE
 from kgprobe.files import make_folder, replacing
+from kgprobe.report.section_rows import group_row
 from kgprobe.texts import spreadsheet_cell
 
 RESULTS = "results.json"
@@ -29,7 +29,7 @@ def write_finding_files(finding: Finding, folder: Path) -> list[Path]:
     """
     make_folder(folder)
     groups = [
-        {"by": grouping.by, **_row(group)}
+        {"by": grouping.by, **group_row(group)}
         for grouping in finding.groupings
         for group in ((finding.overall, *grouping.groups) if grouping is finding.groupings[0] else grouping.groups)
     ]
@@ -76,20 +76,3 @@ def read_relation_names(folder: Path) -> dict[str, str]:
     except (OSError, msgspec.DecodeError) as error:
         raise KgprobeError(f"{path}: damaged ({error}). Delete it; it is written again with the next page.") from error
     return {fact.relation: fact.relation_label for fact in written.facts}
-
-
-def _row(group: Group) -> dict[str, object]:
-    heard = group.heard_win_rate
-    return {
-        "name": group.name,
-        "facts": group.facts,
-        "win_rate": group.win_rate.value,
-        "win_rate_low": group.win_rate.low,
-        "win_rate_high": group.win_rate.high,
-        "zero_sense_rate": group.zero_sense_rate.value,
-        "zero_sense_rate_low": group.zero_sense_rate.low,
-        "zero_sense_rate_high": group.zero_sense_rate.high,
-        "guessed": group.guessed,
-        "heard": group.heard,
-        "heard_win_rate": None if heard is None else heard.value,
-    }

@@ -82,7 +82,7 @@ def _environment() -> jinja2.Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= {"visible": visible, "shown": shown, "percent": str}
+    environment.filters |= {"visible": visible, "shown": shown, "percent": str, "headed": _headed}
     helpers: Mapping[str, Any] = {
         "is_share": lambda value: isinstance(value, Share),
         "is_number": is_number,
@@ -91,6 +91,11 @@ def _environment() -> jinja2.Environment:
     }
     environment.globals.update(helpers)
     return environment
+
+
+def _headed(name: str) -> str:
+    """A column's name above it: only its first letter changes, so that names of models stay."""
+    return name[:1].upper() + name[1:]
 
 
 @cache

@@ -1,5 +1,6 @@
 """Parts of which all pages are made: a finding's, a study's, a comparison's and a report's."""
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -19,6 +20,7 @@ class Section:
         notes: sentences below.
         short: what the list of contents calls it; empty for its title.
         of: the label of the result that it tells of; empty where it is of several.
+        listed: whether it stands in the list of contents.
     """
 
     kind: str
@@ -27,6 +29,7 @@ class Section:
     notes: Sequence[str] = ()
     short: str = ""
     of: str = ""
+    listed: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +54,7 @@ def table_section(table: Table, shaded: Sequence[str] = ()) -> Section:
     Args:
         shaded: columns of shares whose cells are the darker, the higher they are; those with intervals are in any case.
     """
-    return Section("table", table.title, {"table": table, "shaded": shaded})
+    return Section("table", table.title, {"table": table, "shaded": shaded}, short=re.split("[:,(]", table.title)[0])
 
 
 def groups_section(

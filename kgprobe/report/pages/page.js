@@ -34,14 +34,18 @@
   const text = (place) => (place < 0 ? "" : strings[place]);
   const called = (entity) => text(data.entities[entity]);
   // 1234 is 2.34e-1: an exponent, and three digits.
-  const probability = (code) => (code < 0 ? "" : code === 0 ? "0" : `${Number(((code % 1000) / 100).toFixed(2) + "e-" + Math.floor(code / 1000))}`);
+  const probability = (code) => {
+    if (code <= 0) return code < 0 ? "" : "0";
+    const value = (code % 1000) / 100 / 10 ** Math.floor(code / 1000);
+    return value < 0.001 ? value.toExponential(2) : String(Number(value.toPrecision(3)));
+  };
   const thousandth = (value) => (value / 1000).toFixed(2);
   const beliefClass = (row) => BELIEFS[columns.belief[row]].replace(" ", "-");
 
   // The list.
   const HEADS = [
     ["Question", "question", "words"], ["Right answer", "answer", "words answer"], ["Preferred or said", "preferred", "words winner"],
-    ["Relation", "relation", "words"], ["Subject", "subject", "words"], ["Right", "right", "number"], ["Wrong", "wrong", "number"],
+    ["Relation", "relation", "words"], ["Right : wrong", "right", "number"],
     ["P(right)", "probability", "number"], ["E[θ]", "theta", "number"], ["Believed", "belief", "words"],
   ];
   if (data.results.length > 1) HEADS.splice(3, 0, ["Result", "result", "words"]);
@@ -82,6 +86,7 @@
     return rows;
   }
   const sortValue = (row) => {
+    if (sorting.column === "right") return columns.right[row] - columns.wrong[row];
     const value = columns[sorting.column][row];
     if (sorting.column !== "probability" || value <= 0) return value;
     return (value % 1000) / 10 ** Math.floor(value / 1000);
@@ -96,10 +101,9 @@
     switch (column) {
       case "result": return data.results[columns.result[row]].label;
       case "theta": return `${thousandth(columns.theta[row])} [${thousandth(columns.low[row])}, ${thousandth(columns.high[row])}]`;
-      case "subject": return called(columns.subject[row]);
       case "belief": return BELIEFS[columns.belief[row]];
       case "probability": return probability(columns.probability[row]);
-      case "right": case "wrong": return grouped(columns[column][row]);
+      case "right": return `${grouped(columns.right[row])} : ${grouped(columns.wrong[row])}`;
       default: return text(columns[column][row]);
     }
   }

@@ -1,0 +1,139 @@
+"""Several results on one page: what none of them knows, how they compare, where they disagree, what is suspect."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pandas as pd
+
+from kgprobe.analysis.belief_words import BeliefWord
+from kgprobe.analysis.examined import Examined
+from kgprobe.analysis.side_by_side import SideBySide
+from kgprobe.report.finding_summary import ranked_relations
+from kgprobe.report.sections import Section, table_section
+from kgprobe.tables import Table
+from kgprobe.texts import counted
+
+# Facts that a table lists; programs get all.
+SHOWN = 20
+# Tables of a comparison whose cells are shares of facts.
+_SHARES = ("accuracy", "subsumption")
+
+
+def results_title(examined: Sequence[Examined]) -> str:
+    """What a page of several results is about."""
+    models = list(dict.fromkeys(one.finding.about.called for one in examined))
+    if len(models) == 1:
+        return f"What {models[0]} does not know, asked in {len(examined)} ways"
+    if len(models) > 3:
+        return f"What {len(models)} models do not know"
+    return f"What {', '.join(models[:-1])} and {models[-1]} do not know"
+
+
+def results_lead(examined: Sequence[Examined]) -> list[str]:
+    """A sentence a result: what it does not know, and then how much it knows."""
+    lead = []
+    for one in examined:
+        finding = one.finding
+        unknown, (least, _) = finding.believed[BeliefWord.SURELY_UNKNOWN], ranked_relations(finding)
+        lead.append(
+            f"{one.label}: {unknown:,} of {counted(finding.overall.facts, 'fact')} asked surely unknown"
+            f"{least and f'; least known {least}'}; {finding.overall.win_rate} known."
+        )
+    return lead
+
+
+def unknown_to_all(examined: Sequence[Examined]) -> list[dict[str, Any]]:
+    """The facts that are surely unknown to every result, by their ids; none where no fact was asked of all."""
+    unknown = [_facts(one, BeliefWord.SURELY_UNKNOWN.value) for one in examined]
+    shared = sorted(set(unknown[0]).intersection(*unknown[1:]))
+    rows = []
+    for fact in shared:
+        first = unknown[0][fact]
+        preferred = {one.label: its[fact]["preferred"] for one, its in zip(examined, unknown, strict=True)}
+        rows.append({"fact": fact, "question": first["question"], "right answer": first["answer"], **preferred})
+    return rows
+
+
+def unknown_section(rows: Sequence[Mapping[str, Any]], shared: int) -> Section:
+    """What none of the results knows.
+
+    Args:
+        rows: as :func:`unknown_to_all` has them.
+        shared: how many facts all were asked.
+    """
+    title = f"Surely unknown to all: {len(rows):,} of {counted(shared, 'fact')} that all were asked"
+    shown = [{name: value for name, value in row.items() if name != "fact"} for row in rows[:SHOWN]]
+    more = len(rows) - len(shown)
+    notes = ["Below each result's name: what it preferred, or said."] if shown else ["There is none."]
+    notes += [f"{more:,} more are in the list of every asked fact."] if more else []
+    return table_section(Table("unknown_to_all", title, shown, notes))
+
+
+def comparison_sections(beside: SideBySide, tables: Sequence[Table]) -> list[Section]:
+    """A comparison's tables, the darker a cell the more is known."""
+    shaded = [*(side.label for side in beside.sides), "mean"]
+    return [table_section(table, shaded if table.key in _SHARES else ()) for table in tables]
+
+
+def disagreements(facts: pd.DataFrame, labels: Sequence[str]) -> list[dict[str, Any]]:
+    """The shared facts on which the results differ.
+
+    Args:
+        facts: of a comparison: whether each result had a fact right, and what it preferred.
+    """
+    rights = [f"{label}: right" for label in labels]
+    apart = facts[facts[rights].nunique(axis="columns") > 1]
+    rows: list[dict[str, Any]] = apart.to_dict("records")
+    return rows
+
+
+def disagreement_section(rows: Sequence[Mapping[str, Any]], labels: Sequence[str], shared: int) -> Section:
+    """Where results disagree.
+
+    Args:
+        rows: as :func:`disagreements` has them.
+        shared: how many facts they share.
+    """
+    shown = [
+        {
+            "question": row["question"],
+            "right answer": row["right_answer"],
+            **{label: "right" if row[f"{label}: right"] else row[f"{label}: preferred"] for label in labels},
+        }
+        for row in rows[:SHOWN]
+    ]
+    title = f"Where they disagree: {len(rows):,} of {counted(shared, 'shared fact')}"
+    notes = ["“right”, or what was preferred or said instead."] if shown else ["They agree on every one."]
+    if len(rows) > len(shown):
+        notes.append(f"{len(rows) - len(shown):,} more are in the rows that programs get.")
+    return table_section(Table("disagreements", title, shown, notes))
+
+
+def suspects_section(rows: Sequence[Mapping[str, Any]], models: int) -> Section:
+    """Facts that several models surely deny, among facts that they know: perhaps the graph is wrong."""
+    shown = [
+        {
+            "subject": row["subject"],
+            "relation": row["relation"],
+            "object": row["object"],
+            "models": row["models"],
+            "E[θ]": row["theta"],
+            "facts around it": row["around"],
+            "E[θ] around it": row["theta_around"],
+        }
+        for row in rows
+    ]
+    notes = [
+        "Two models at least surely deny these facts and none surely knows them, of relations and among facts that they"
+        f" know: perhaps the graph is wrong, not the {counted(models, 'model')}."
+        if shown
+        else "There is none: no fact that two models surely deny stands among facts that they know."
+    ]
+    return table_section(Table("suspects", "Suspects: perhaps the graph is wrong", shown, notes))
+
+
+def _facts(examined: Examined, belief: str) -> dict[str, dict[str, Any]]:
+    its = examined.asked
+    chosen = its[its["belief"] == belief]
+    rows: list[dict[str, Any]] = chosen[["fact", "question", "answer", "preferred"]].to_dict("records")
+    return {row["fact"]: row for row in rows}

@@ -1,0 +1,76 @@
+"""Parts of pages as rows for programs: whatever a page shows as a figure stands in one of them."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import asdict
+from typing import Any
+
+from kgprobe.analysis.rates import Group
+from kgprobe.report.sections import Section
+from kgprobe.tables import flat_row
+
+
+def section_as_json(section: Section) -> dict[str, Any]:
+    """A part of a page with its rows; JSON-compatible, the ends of intervals beside their values.
+
+    >>> section_as_json(Section("reasons", "Not askable", {"reasons": {"no name": 2}}))["rows"]
+    [{'reason': 'no name', 'number': 2}]
+    """
+    make = _ROWS.get(section.kind)
+    return {
+        "title": section.title,
+        "of": section.of or None,
+        "rows": [] if make is None else make(section.values),
+        "notes": list(section.notes),
+    }
+
+
+def group_row(group: Group) -> dict[str, Any]:
+    """A group's rates, the ends of their intervals beside them."""
+    rates = {"win_rate": group.win_rate, "zero_sense_rate": group.zero_sense_rate}
+    heard = group.heard_win_rate
+    return {
+        "name": group.name,
+        "facts": group.facts,
+        **flat_row(rates),
+        "guessed": group.guessed,
+        "heard": group.heard,
+        "heard_win_rate": None if heard is None else heard.value,
+    }
+
+
+def _cards(values: Mapping[str, Any]) -> list[dict[str, Any]]:
+    believed = values.get("believed") or {}
+    return [
+        *(asdict(card) for card in values["cards"]),
+        *({"figure": f"{count:,}", "says": word, "value": count} for word, count in believed.items()),
+    ]
+
+
+def _groups(values: Mapping[str, Any]) -> list[dict[str, Any]]:
+    overall = values["overall"]
+    return [group_row(group) for group in (*([overall] if overall else []), *values["grouping"].groups)]
+
+
+def _dots(values: Mapping[str, Any]) -> list[dict[str, Any]]:
+    found = values["map"]
+    return [
+        {
+            "relation": found.relations[dot.row],
+            "entity": found.entities[dot.column],
+            "facts": dot.facts,
+            "share": dot.share,
+            "zero_sense_rate": dot.zero_sense_rate,
+        }
+        for dot in found.dots
+    ]
+
+
+_ROWS: Mapping[str, Callable[[Mapping[str, Any]], list[dict[str, Any]]]] = {
+    "believed": lambda values: [{**asdict(fact), "belief": fact.belief.value} for fact in values["rows"]],
+    "cards": _cards,
+    "dots": _dots,
+    "groups": _groups,
+    "reasons": lambda values: [{"reason": reason, "number": count} for reason, count in values["reasons"].items()],
+    "table": lambda values: [flat_row(row) for row in values["table"].rows],
+    "years": lambda values: [group_row(group) for group in values["groups"]],
+}
