@@ -76,5 +76,5 @@ def outdated_sections(outdated: OutdatedAnswers) -> list[Section]:
     rows = [{"years ago": group.years, "answers": group.answers} for group in outdated.ages]
     return [
         Section("cards", "Outdated answers", {"cards": cards}),
-        table_section(Table("outdated_ages", "", rows)),
+        replace(table_section(Table("outdated_ages", "How long ago they ceased to be right", rows)), listed=False),
     ]
