@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from kgprobe.library.graph_rates import estimate_rates
     from kgprobe.library.judged_graphs import judged_graph
     from kgprobe.library.judging import evaluate_judge, open_judge, train_judge
+    from kgprobe.library.kept_results import kept_results
     from kgprobe.library.loading import load
     from kgprobe.library.measure_studies import study_calibration, study_robustness
     from kgprobe.library.measuring import measure, open_measurement
@@ -82,6 +83,7 @@ _DOOR = {
         "open_judge",
         "train_judge",
     ),
+    "kgprobe.library.kept_results": ("kept_results",),
     "kgprobe.library.loading": ("load",),
     "kgprobe.library.measure_studies": (
         "study_calibration",
@@ -161,6 +163,7 @@ __all__ = [  # noqa: RUF022 (as one meets them)
     "find_gap",
     "compare_runs",
     "make_report",
+    "kept_results",
     "sample_facts",
     "sample_distractors",
     "sample_negatives",

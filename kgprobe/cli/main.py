@@ -31,6 +31,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     "sample": ("kgprobe.cli.sample:sample", "Look at what would be asked, and why."),
     "templates": ("kgprobe.cli.templates:templates", "Look at, check and write the sentences that facts are put in."),
     "study": ("kgprobe.cli.study:study", "Analyses of the measures: tables, plots, data."),
+    "view": ("kgprobe.cli.view:view", "An index of all results on this machine."),
 }
 
 

@@ -5,7 +5,10 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import msgspec
+
 from kgprobe.analysis.examined import Examined
+from kgprobe.files import make_folder, replacing
 from kgprobe.library.judged_graph_result import JudgedGraph
 from kgprobe.report.section_rows import section_as_json
 from kgprobe.report.sections import Section
@@ -14,6 +17,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
 PAGE = "report.html"
+# What the report is of, and its first sentences.
+ABOUT = "report.json"
 
 
 @dataclass(frozen=True, slots=True, repr=False, kw_only=True)
@@ -88,6 +93,11 @@ class Report:
         from kgprobe.report.result_page import write_results_page
 
         target = self.folder / PAGE if path is None else Path(path)
+        if path is None:
+            make_folder(self.folder)
+            about = {"title": self.title, "lead": self.lead, **self.config}
+            with replacing(self.folder / ABOUT) as unfinished:
+                unfinished.write_bytes(msgspec.json.encode(about))
         if not self.examined:
             return write_page(target, self.title, self.lead, self.sections)
         return write_results_page(target, self.title, self.lead, self.sections, self.examined)

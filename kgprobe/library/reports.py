@@ -33,6 +33,8 @@ Reported: TypeAlias = Stored | JudgedGraph
 
 # Suspects that a report lists.
 _SUSPECTS = 25
+# Characters of names in a folder's.
+_LONGEST = 60
 
 
 def make_report(results: Sequence[Reported], *, seed: int = 0) -> "Report":
@@ -92,7 +94,7 @@ def make_report(results: Sequence[Reported], *, seed: int = 0) -> "Report":
         judged=judged,
         extra=extra,
         config=config,
-        folder=home() / "reports" / digest_of(config),
+        folder=home() / "reports" / f"{_called(results)}-{digest_of(config)}",
     )
 
 
@@ -133,6 +135,12 @@ def latest_result(graph: Graph) -> Stored:
             "There is no result of this graph yet; `kgprobe rounds run --model demo` or `kgprobe probe` makes one."
         )
     return max(answered, key=lambda one: (one.folder / FILE).stat().st_mtime)
+
+
+def _called(results: Sequence[Reported]) -> str:
+    """What a report's folder begins with: as many of the results' names as fit."""
+    names = [one.name if isinstance(one, Run) else one.folder.name for one in results]
+    return "-".join(names)[:_LONGEST].rstrip("-. ")
 
 
 def _refuse(results: Sequence[Reported]) -> None:

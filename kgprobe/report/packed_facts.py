@@ -1,6 +1,6 @@
 """Asked facts as a page carries them: columns of numbers and one list of texts, compressed.
 
-What the script of pages unpacks, ``pages/page.js``. Texts stand in the order in which people look them up, so that
+What the script of pages unpacks, ``pages/asked.js``. Texts stand in the order in which people look them up, so that
 places sort as texts do; entities are told apart by their ids, whatever they are called.
 """
 

@@ -17,8 +17,6 @@ from kgprobe.report.cells import is_number, numeric_columns, share_columns, show
 from kgprobe.report.sections import Section
 from kgprobe.texts import visible
 
-_SCRIPT = "page.js"
-
 
 def write_page(
     path: Path,
@@ -27,6 +25,7 @@ def write_page(
     sections: Sequence[Section],
     *,
     data: str | None = None,
+    script: str | None = None,
     plotly: str | None = None,
 ) -> Path:
     """Write a page into a folder, which is made, and give its path. Whatever names and notes hold shows as text.
@@ -34,17 +33,18 @@ def write_page(
     Args:
         lead: the first sentences.
         data: asked facts for the list and the picture, see :func:`kgprobe.report.packed_facts.pack_facts`.
+        script: what runs on the page, of the folder ``pages``; None for nothing.
         plotly: where the script lies that draws plots, as the page names it; a page without needs nothing else.
 
     Raises:
         KgprobeError: it cannot be written.
     """
     policy = None
-    script = _text(_SCRIPT) if data else ""
+    runs = "" if script is None else _text(script)
     if plotly is None:
         # Only this script runs, and nothing is loaded, whatever a label holds.
-        digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
-        allowed = f"script-src 'sha256-{digest}'; " if data else ""
+        digest = base64.b64encode(hashlib.sha256(runs.encode()).digest()).decode()
+        allowed = f"script-src 'sha256-{digest}'; " if runs else ""
         policy = f"default-src 'none'; {allowed}style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
     page = render_page(
         "page.html",
@@ -52,7 +52,7 @@ def write_page(
         lead=lead,
         sections=sections,
         style=_text("page.css"),
-        script=script,
+        script=runs,
         data=data,
         plotly=plotly,
         policy=policy,

@@ -44,7 +44,12 @@ def write_results_page(
         {"parts": {f"What {one.label} depends on": origin_lines(one.finding) for one in examined}},
     )
     return write_page(
-        path, title, lead, [*first, picture_section(labels["results"]), *rest, asked, how], data=packed.data
+        path,
+        title,
+        lead,
+        [*first, picture_section(labels["results"]), *rest, asked, how],
+        data=packed.data,
+        script="asked.js",
     )
 
 

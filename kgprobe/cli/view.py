@@ -1,0 +1,34 @@
+"""``kgprobe view``: an index of all results on this machine."""
+
+import click
+import cloup
+
+from kgprobe.cli.found import open_in_browser
+from kgprobe.cli.looks import show_look
+from kgprobe.cli.options import debug_option, json_option
+
+
+@cloup.command()
+@cloup.option("--open", "in_browser", is_flag=True, help="Show it in the web browser.")
+@json_option
+@debug_option
+def view(in_browser: bool, as_json: bool) -> None:
+    """List all results on this machine, and write a page that leads to theirs.
+
+    Runs, measurements, comparisons, studies, judges, judged graphs and reports, those that were written last first.
+    The page is a file: it can be searched, and needs no server.
+
+    \b
+    kgprobe view --open
+    """  # noqa: D301
+    from kgprobe.library.kept_results import kept_results
+
+    kept = kept_results()
+    page = kept.page()
+    show_look(kept, as_json)
+    if not as_json:
+        if not kept.results:
+            click.echo(kept.summary())
+        click.echo(f"Page: {page.as_uri()}")
+    if in_browser:
+        open_in_browser(page)

@@ -1,0 +1,68 @@
+"""``kgprobe report`` and ``kgprobe view`` as a user types them."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.cli.inprocess import run as kgprobe
+
+FEW = ["--limit", "8", "--distractors", "2", "--sentences", "1", "--as-of", "2024", "--json"]
+
+
+@pytest.mark.usefixtures("example")
+def test_results_become_a_page_and_rows(home: dict[str, str], model: str, tmp_path: Path) -> None:
+    for name, seed in (("first", "1"), ("second", "1")):
+        done = kgprobe(
+            *("probe", "distractors", "--model", model, "--name", name, "--seed", seed, *FEW),
+            *(["--distractors", "1"] if name == "second" else []),
+            **home,
+        )
+        assert done.returncode == 0, done.stderr
+    latest = kgprobe("report", **home)
+    assert latest.returncode == 0, latest.stderr
+    assert "of the 8 facts asked" in " ".join(latest.stdout.split())
+    out = tmp_path / "deep" / "both.html"
+    both = kgprobe("report", "first", "second", "--out", str(out), "--json", **home)
+    assert both.returncode == 0, both.stderr
+    told = json.loads(both.stdout)
+    assert told["page"] == str(out)
+    assert "Every asked fact" in out.read_text(encoding="utf-8")
+    assert {row["result"] for row in told["facts"]} == {result["label"] for result in told["results"]}
+    assert told["comparison"]["facts"] > 0
+    # The same, where the command is named; a result may be called like one.
+    again = kgprobe("report", "page", "first", "second", "--out", str(out), **home)
+    assert again.stdout.splitlines()[-1] == f"Page: {out.as_uri()}"
+    viewed = kgprobe("view", **home)
+    assert viewed.returncode == 0, viewed.stderr
+    assert "first" in viewed.stdout
+    rows = [json.loads(line) for line in kgprobe("view", "--json", **home).stdout.splitlines()]
+    assert {"first", "second"} <= {row["name"] for row in rows}
+    assert {row["kind"] for row in rows} >= {"measurement", "report"}
+
+
+@pytest.mark.usefixtures("example")
+@pytest.mark.parametrize(
+    ("arguments", "code", "said"),
+    [
+        (["nothing-of-it"], 2, "There is no measurement 'nothing-of-it'"),
+        (["first", "first"], 2, "the same result twice"),
+        (["--seed", "-1"], 2, "seed"),
+        (["--out", "/dev/null/page.html"], 1, "cannot be made"),
+        (["--nonsense"], 2, "No such option"),
+    ],
+)
+def test_what_cannot_be_reported_is_said(
+    home: dict[str, str], model: str, arguments: list[str], code: int, said: str
+) -> None:
+    kgprobe("probe", "distractors", "--model", model, "--name", "first", "--seed", "1", *FEW, **home)
+    done = kgprobe("report", *arguments, **home)
+    assert (done.returncode, done.stdout) == (code, "")
+    assert said in " ".join(done.stderr.split())
+
+
+def test_without_a_result_nothing_is_written(tmp_path: Path) -> None:
+    own = {"KGPROBE_HOME": str(tmp_path)}
+    viewed = kgprobe("view", **own)
+    assert viewed.returncode == 0
+    assert "There is no result" in viewed.stdout
