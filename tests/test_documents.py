@@ -15,6 +15,7 @@ import pytest
 
 import kgprobe
 from kgprobe.baselines.register import BASELINES
+from kgprobe.cli.groups import DefaultGroup
 from kgprobe.cli.main import kgprobe as command_line
 from kgprobe.options import make_options
 from kgprobe.probes.register import PROBES
@@ -139,7 +140,11 @@ def problems_of(arguments: Sequence[str]) -> list[str]:
     command: click.Command = command_line
     context = click.Context(command)
     rest = list(arguments)
-    while isinstance(command, click.Group) and rest and not rest[0].startswith("-"):
+    while isinstance(command, click.Group) and rest:
+        if isinstance(command, DefaultGroup) and rest[0] not in command.commands:
+            rest.insert(0, command.default)
+        if rest[0].startswith("-"):
+            break
         found = command.get_command(context, rest[0])
         if found is None:
             return [f"there is no command {' '.join(arguments)}"]

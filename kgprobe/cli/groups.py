@@ -23,9 +23,9 @@ class DefaultGroup(Group):
 
     def __init__(self, *arguments: Any, default: str, **options: Any) -> None:
         super().__init__(*arguments, **options)
-        self._default = default
+        self.default = default
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Put the default's name before arguments that name no command."""
         named = bool(args) and (args[0] in self.commands or args[0] in ctx.help_option_names)
-        return super().parse_args(ctx, args if named else [self._default, *args])
+        return super().parse_args(ctx, args if named else [self.default, *args])
