@@ -6,8 +6,9 @@
 UNWIND $rows AS row
 MATCH (subject:Entity {id: row.subject})-[fact:FACT {id: row.fact}]->(object:Entity)
 USING INDEX SEEK subject:Entity(id)
-MERGE (subject)-[belief:BELIEF {run: $run, fact: row.fact}]->(object)
-ON CREATE SET belief.model = $model, belief.relation = fact.relation, belief.relation_label = $labels[fact.relation],
+MERGE (belief:Belief {id: $run + '/' + row.fact})
+ON CREATE SET belief.run = $run, belief.model = $model, belief.fact = fact.id, belief.subject = subject.id,
+              belief.object = object.id, belief.relation = fact.relation, belief.relation_label = $labels[fact.relation],
               belief.alpha = 1.0, belief.beta = 1.0, belief.right = 0, belief.wrong = 0
 SET belief.alpha = belief.alpha + row.wrong, belief.wrong = belief.wrong + row.wrong,
     belief.beta = belief.beta + row.right, belief.right = belief.right + row.right,

@@ -16,8 +16,9 @@ WITH DISTINCT row, fact
 WITH fact, sum(row.wrong) AS wrong, sum(row.right) AS right
 WITH fact, wrong, right, startNode(fact) AS subject, endNode(fact) AS object
 WHERE subject.label <> '' AND object.label <> ''
-MERGE (subject)-[belief:BELIEF {run: $run, fact: fact.id}]->(object)
-ON CREATE SET belief.model = $model, belief.relation = fact.relation, belief.relation_label = $labels[fact.relation],
+MERGE (belief:Belief {id: $run + '/' + fact.id})
+ON CREATE SET belief.run = $run, belief.model = $model, belief.fact = fact.id, belief.subject = subject.id,
+              belief.object = object.id, belief.relation = fact.relation, belief.relation_label = $labels[fact.relation],
               belief.alpha = 1.0, belief.beta = 1.0, belief.right = 0, belief.wrong = 0
 SET belief.alpha = belief.alpha + wrong, belief.beta = belief.beta + right
 RETURN subject.id AS subject, fact.id AS fact, belief.alpha AS alpha, belief.beta AS beta,

@@ -1,5 +1,4 @@
-// All beliefs of a run, as its rounds need them. Scans the beliefs; read once when a run goes on.
+// All beliefs of a run, as its rounds need them; read once when a run goes on.
 // $run -> fact, alpha, beta, unaskable: whether the fact could not be asked
-MATCH (:Entity)-[belief:BELIEF]->(:Entity)
-WHERE belief.run = $run
+MATCH (belief:Belief {run: $run})
 RETURN belief.fact AS fact, belief.alpha AS alpha, belief.beta AS beta, belief.unaskable IS NOT NULL AS unaskable

@@ -21,7 +21,7 @@ CALL {
 MATCH (e)-[f:FACT]-(:Entity)
 WITH DISTINCT run, f
 WITH run, f, startNode(f) AS s, endNode(f) AS o
-OPTIONAL MATCH (s)-[belief:BELIEF {run: run, fact: f.id}]->(o)
+OPTIONAL MATCH (belief:Belief {id: run + '/' + f.id})
 WITH run, f, s, o, belief
 ORDER BY coalesce(belief.theta, -1.0) DESC, f.id
 LIMIT toInteger($limit)

@@ -23,7 +23,7 @@ MATCH (e)-[f:FACT]-(:Entity)
 WITH DISTINCT begun, f
 WHERE f.relation IN begun.relations AND coalesce(f.from, begun.as_of) <= begun.as_of AND coalesce(f.until, begun.as_of) >= begun.as_of
 WITH begun, f, startNode(f) AS s, endNode(f) AS o
-WHERE s.label <> '' AND o.label <> '' AND NOT EXISTS { MATCH (s)-[:BELIEF {run: begun.id, fact: f.id}]->(o) }
+WHERE s.label <> '' AND o.label <> '' AND NOT EXISTS { MATCH (:Belief {id: begun.id + '/' + f.id}) }
 OPTIONAL MATCH (mean:Effect {id: begun.id + '/mean/'})
 OPTIONAL MATCH (weight:Effect {id: begun.id + '/popularity/'})
 OPTIONAL MATCH (related:Effect {id: begun.id + '/relation/' + f.relation})

@@ -2,14 +2,14 @@
 // the share that the model knows, which is that of facts with more right answers than wrong ones (the win rate of findings).
 // For Neo4j Browser: :params {run: null}
 // Unless given: {run: null}
-// Scans the beliefs. $run: id of a run, null for the one begun last  ->  run, relation, relation_label, asked, theta, known
+// Reads the run's beliefs. $run: id of a run, null for the one begun last  ->  run, relation, relation_label, asked, theta, known
 MATCH (begun:Run)
 WHERE $run IS NULL OR begun.id = $run
 WITH begun.id AS run, begun.started AS started
 ORDER BY started DESC, run DESC
 LIMIT 1
-MATCH (:Entity)-[belief:BELIEF]->(:Entity)
-WHERE belief.run = run AND belief.right + belief.wrong > 0
+MATCH (belief:Belief {run: run})
+WHERE belief.right + belief.wrong > 0
 WITH run, belief.relation AS relation, max(belief.relation_label) AS called, count(*) AS asked, avg(belief.theta) AS theta,
      avg(CASE WHEN belief.right > belief.wrong THEN 1.0 ELSE 0.0 END) AS known
 OPTIONAL MATCH (r:Relation {id: relation})

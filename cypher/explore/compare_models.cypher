@@ -3,11 +3,11 @@
 // that never came near a fact believes 0.5).
 // For Neo4j Browser: :params {one: 'RUN', other: 'RUN', limit: 50}
 // Unless given: {limit: 50}
-// Scans the beliefs. $one, $other: ids of runs, $limit
+// Reads the beliefs of both runs. $one, $other: ids of runs, $limit
 //   -> relation, subject, object, one_right, one_wrong, one_theta, other_right, other_wrong, other_theta, difference, fact
-MATCH (s:Entity)-[belief:BELIEF]->(o:Entity)
-WHERE belief.run = $one OR belief.run = $other
-WITH s, o, belief.fact AS fact,
+MATCH (belief:Belief)
+WHERE belief.run IN [$one, $other]
+WITH belief.subject AS subject, belief.object AS object, belief.fact AS fact,
      sum(CASE WHEN belief.run = $one THEN belief.right ELSE 0 END) AS one_right,
      sum(CASE WHEN belief.run = $one THEN belief.wrong ELSE 0 END) AS one_wrong,
      max(CASE WHEN belief.run = $one THEN belief.theta ELSE null END) AS one_found,
@@ -15,13 +15,15 @@ WITH s, o, belief.fact AS fact,
      sum(CASE WHEN belief.run = $other THEN belief.wrong ELSE 0 END) AS other_wrong,
      max(CASE WHEN belief.run = $other THEN belief.theta ELSE null END) AS other_found
 WHERE one_right + one_wrong + other_right + other_wrong > 0
-WITH s, o, fact, one_right, one_wrong, coalesce(one_found, 0.5) AS one_theta,
+WITH subject, object, fact, one_right, one_wrong, coalesce(one_found, 0.5) AS one_theta,
      other_right, other_wrong, coalesce(other_found, 0.5) AS other_theta
-WITH s, o, fact, one_right, one_wrong, one_theta, other_right, other_wrong, other_theta,
+WITH subject, object, fact, one_right, one_wrong, one_theta, other_right, other_wrong, other_theta,
      abs(one_theta - other_theta) AS difference
 ORDER BY difference DESC, fact
 LIMIT toInteger($limit)
-MATCH (s)-[asked:FACT {id: fact}]->(o)
+MATCH (s:Entity {id: subject})
+USING INDEX SEEK s:Entity(id)
+MATCH (s)-[asked:FACT {id: fact}]->(o:Entity)
 OPTIONAL MATCH (r:Relation {id: asked.relation})
 RETURN coalesce(r.label, asked.relation) AS relation, s.label AS subject, o.label AS object,
        one_right, one_wrong, one_theta, other_right, other_wrong, other_theta, difference, fact

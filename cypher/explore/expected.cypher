@@ -24,7 +24,7 @@ CALL {
 MATCH (e)-[f:FACT]-(:Entity)
 WITH DISTINCT begun, f
 WITH begun, f, startNode(f) AS s, endNode(f) AS o
-OPTIONAL MATCH (s)-[belief:BELIEF {run: begun.id, fact: f.id}]->(o)
+OPTIONAL MATCH (belief:Belief {id: begun.id + '/' + f.id})
 OPTIONAL MATCH (mean:Effect {id: begun.id + '/mean/'})
 OPTIONAL MATCH (weight:Effect {id: begun.id + '/popularity/'})
 OPTIONAL MATCH (related:Effect {id: begun.id + '/relation/' + f.relation})

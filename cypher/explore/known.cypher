@@ -3,18 +3,22 @@
 // interval is below one half (a finding asks, besides, that a guesser would hardly have had as many right answers).
 // For Neo4j Browser: :params {run: null, limit: 25}
 // Unless given: {run: null, limit: 25}
-// Scans the beliefs. $run: id of a run, null for the one begun last, $limit
+// Reads the run's beliefs. $run: id of a run, null for the one begun last, $limit
 //   -> run, relation, subject, object, theta, low, high, believed, right, wrong, question, fact
 MATCH (begun:Run)
 WHERE $run IS NULL OR begun.id = $run
 WITH begun.id AS run, begun.started AS started
 ORDER BY started DESC, run DESC
 LIMIT 1
-MATCH (s:Entity)-[belief:BELIEF]->(o:Entity)
-WHERE belief.run = run AND belief.right > belief.wrong AND belief.theta < 0.5
-WITH run, s, belief, o
+MATCH (belief:Belief {run: run})
+WHERE belief.right > belief.wrong AND belief.theta < 0.5
+WITH run, belief
 ORDER BY belief.high, belief.fact
 LIMIT toInteger($limit)
+MATCH (s:Entity {id: belief.subject})
+USING INDEX SEEK s:Entity(id)
+MATCH (o:Entity {id: belief.object})
+USING INDEX SEEK o:Entity(id)
 OPTIONAL MATCH (r:Relation {id: belief.relation})
 RETURN run, coalesce(r.label, belief.relation_label) AS relation, s.label AS subject, o.label AS object,
        belief.theta AS theta, belief.low AS low, belief.high AS high,

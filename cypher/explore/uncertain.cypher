@@ -2,18 +2,22 @@
 // first, and of equals those whose E[theta] is nearest one half. Facts that could not be asked are left out.
 // For Neo4j Browser: :params {run: null, limit: 25}
 // Unless given: {run: null, limit: 25}
-// Scans the beliefs. $run: id of a run, null for the one begun last, $limit
+// Reads the run's beliefs. $run: id of a run, null for the one begun last, $limit
 //   -> run, relation, subject, object, theta, low, high, right, wrong, question, fact
 MATCH (begun:Run)
 WHERE $run IS NULL OR begun.id = $run
 WITH begun.id AS run, begun.started AS started
 ORDER BY started DESC, run DESC
 LIMIT 1
-MATCH (s:Entity)-[belief:BELIEF]->(o:Entity)
-WHERE belief.run = run AND belief.unaskable IS NULL
-WITH run, s, belief, o
+MATCH (belief:Belief {run: run})
+WHERE belief.unaskable IS NULL
+WITH run, belief
 ORDER BY belief.high - belief.low DESC, abs(belief.theta - 0.5), belief.fact
 LIMIT toInteger($limit)
+MATCH (s:Entity {id: belief.subject})
+USING INDEX SEEK s:Entity(id)
+MATCH (o:Entity {id: belief.object})
+USING INDEX SEEK o:Entity(id)
 OPTIONAL MATCH (r:Relation {id: belief.relation})
 RETURN run, coalesce(r.label, belief.relation_label) AS relation, s.label AS subject, o.label AS object,
        belief.theta AS theta, belief.low AS low, belief.high AS high, belief.right AS right, belief.wrong AS wrong,

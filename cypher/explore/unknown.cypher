@@ -3,18 +3,22 @@
 // all of theta's interval is above one half.
 // For Neo4j Browser: :params {run: null, limit: 25}
 // Unless given: {run: null, limit: 25}
-// Scans the beliefs. $run: id of a run, null for the one begun last, $limit
+// Reads the run's beliefs. $run: id of a run, null for the one begun last, $limit
 //   -> run, relation, subject, object, theta, low, high, believed, right, wrong, question, fact
 MATCH (begun:Run)
 WHERE $run IS NULL OR begun.id = $run
 WITH begun.id AS run, begun.started AS started
 ORDER BY started DESC, run DESC
 LIMIT 1
-MATCH (s:Entity)-[belief:BELIEF]->(o:Entity)
-WHERE belief.run = run AND belief.wrong > belief.right AND belief.theta > 0.5
-WITH run, s, belief, o
+MATCH (belief:Belief {run: run})
+WHERE belief.wrong > belief.right AND belief.theta > 0.5
+WITH run, belief
 ORDER BY belief.low DESC, belief.fact
 LIMIT toInteger($limit)
+MATCH (s:Entity {id: belief.subject})
+USING INDEX SEEK s:Entity(id)
+MATCH (o:Entity {id: belief.object})
+USING INDEX SEEK o:Entity(id)
 OPTIONAL MATCH (r:Relation {id: belief.relation})
 RETURN run, coalesce(r.label, belief.relation_label) AS relation, s.label AS subject, o.label AS object,
        belief.theta AS theta, belief.low AS low, belief.high AS high,

@@ -1,5 +1,5 @@
 // Write facts that are not in the graph, between entities that are. A fact whose subject or object is missing is left out.
-// $source, $load, $rows: [{subject, facts: {id: {object, relation, rank, start, end, from, until, line}}}]
+// $source, $load, $labels: {id of a relation: what it is called}, $rows: [{subject, facts: {id: {object, relation, rank, start, end, from, until, line}}}]
 //   -> created: the number of facts
 UNWIND $rows AS row
 MATCH (subject:Entity {id: row.subject})
@@ -8,6 +8,6 @@ UNWIND keys(row.facts) AS id
 WITH subject, id, row.facts[id] AS fact
 MATCH (object:Entity {id: fact.object})
 USING INDEX SEEK object:Entity(id)
-CREATE (subject)-[:FACT {id: id, relation: fact.relation, rank: fact.rank, start: fact.start, end: fact.`end`,
-  from: fact.from, until: fact.until, source: $source, load: $load, line: fact.line}]->(object)
+CREATE (subject)-[:FACT {id: id, relation: fact.relation, relation_label: $labels[fact.relation], rank: fact.rank,
+  start: fact.start, end: fact.`end`, from: fact.from, until: fact.until, source: $source, load: $load, line: fact.line}]->(object)
 RETURN count(*) AS created

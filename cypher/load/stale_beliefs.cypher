@@ -1,10 +1,10 @@
 // Remove beliefs about facts as they were before their object or relation changed: those were about another statement.
-// Walks the beliefs about the facts of each subject, once.
-// $rows: [{subject, facts: {id: true}}], each subject once -> no rows
+// One look-up a fact and run.
+// $rows: [{fact: id}] -> no rows
+MATCH (run:Run)
+WITH collect(run.id) AS runs
 UNWIND $rows AS row
-MATCH (subject:Entity {id: row.subject})-[belief:BELIEF]->()
-USING INDEX SEEK subject:Entity(id)
-WHERE row.facts[belief.fact] IS NOT NULL
-WITH collect(belief) AS stale
-UNWIND stale AS belief
+UNWIND runs AS run
+MATCH (belief:Belief {id: run + '/' + row.fact})
+USING INDEX SEEK belief:Belief(id)
 DELETE belief

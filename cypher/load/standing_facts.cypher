@@ -1,6 +1,6 @@
 // Which facts of a batch stand in the graph already. Those between the same entities are written anew; those that this load
 // wrote from another line are duplicates and change nothing. Walks the facts of each subject, once.
-// $source, $load, $rows: [{subject, facts: {id: {object, relation, rank, start, end, from, until, line}}}], each subject once
+// $source, $load, $labels: {id of a relation: what it is called}, $rows: [{subject, facts: {id: {object, relation, rank, start, end, from, until, line}}}], each subject once
 //   -> kept: [id] of those between the same entities; changed: [{id, subject, object, relation}], what was true before, of
 //      those that have another object or relation now; duplicates: [{id, before}] with the line that they stand on
 UNWIND $rows AS row
@@ -11,7 +11,7 @@ WHERE now IS NOT NULL
 WITH subject, fact, object, now, fact.relation AS relation, fact.line AS line, object.id = now.object AS same,
      coalesce(fact.load = $load AND fact.line <> now.line, false) AS duplicate
 SET fact += CASE WHEN duplicate OR NOT same THEN {} ELSE
-  {relation: now.relation, rank: now.rank, start: now.start, end: now.`end`, from: now.from, until: now.until,
+  {relation: now.relation, relation_label: $labels[now.relation], rank: now.rank, start: now.start, end: now.`end`, from: now.from, until: now.until,
    source: $source, load: $load, line: now.line} END
 RETURN collect(CASE WHEN same AND NOT duplicate THEN fact.id END) AS kept,
        collect(CASE WHEN NOT duplicate AND (NOT same OR relation <> now.relation)

@@ -1,9 +1,12 @@
 // Paint facts that a run surely does not know: a UNKNOWN beside each, with what is believed of it. A type cannot be a parameter, so each has a file.
-// Walks the beliefs about the facts of each subject, once.
-// $run, $rows: [{subject, facts: {fact: true}}], each subject once -> no rows
-UNWIND $rows AS row
-MATCH (subject:Entity {id: row.subject})-[belief:BELIEF]->(object:Entity)
+// Three look-ups a fact.
+// $beliefs: ['RUN/FACT'], each once -> no rows
+UNWIND $beliefs AS id
+MATCH (belief:Belief {id: id})
+USING INDEX SEEK belief:Belief(id)
+MATCH (subject:Entity {id: belief.subject})
 USING INDEX SEEK subject:Entity(id)
-WHERE belief.run = $run AND row.facts[belief.fact] IS NOT NULL
-CREATE (subject)-[:UNKNOWN {run: $run, fact: belief.fact, relation: belief.relation_label, theta: belief.theta, low: belief.low,
-                         high: belief.high, right: belief.right, wrong: belief.wrong}]->(object)
+MATCH (object:Entity {id: belief.object})
+USING INDEX SEEK object:Entity(id)
+CREATE (subject)-[:UNKNOWN {run: belief.run, fact: belief.fact, relation: belief.relation_label, theta: belief.theta,
+                   low: belief.low, high: belief.high, right: belief.right, wrong: belief.wrong}]->(object)

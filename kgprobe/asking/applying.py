@@ -61,8 +61,8 @@ def apply_round(
         touched = follow(transaction, applied, [row for row in rows if row["right"] + row["wrong"]])
         seconds["follow"] = time.monotonic() - clock
         clock = time.monotonic()
-        for part in belief_rows(touched):
-            transaction.run("beliefs/summarize", run=run["id"], rows=part)
+        for part in belief_rows(run["id"], touched):
+            transaction.run("beliefs/summarize", rows=part)
         seconds["summarize"] = time.monotonic() - clock
         return touched
 

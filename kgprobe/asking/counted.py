@@ -70,7 +70,7 @@ class CountedKnowledge:
 
 
 def read_beliefs(graph: Graph, run: str, keys: FactKeys) -> Beliefs:
-    """What a run has learned so far. Cost: one scan of the graph's beliefs."""
+    """What a run has learned so far. Cost: one read of the run's beliefs."""
     beliefs = Beliefs.untouched(len(keys))
     _take_over(beliefs, keys, list(graph.stream("beliefs/touched", run=run)))
     return beliefs

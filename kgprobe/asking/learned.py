@@ -209,8 +209,8 @@ class LearnedKnowledge:
             return
         run, positions = self._plan.run, np.flatnonzero(self.learning.asked)
         for start in range(0, len(positions), _BELIEFS):
-            for part in belief_rows(self.learning.beliefs(positions[start : start + _BELIEFS])):
-                self._graph.write("beliefs/summarize", run=run, rows=part)
+            for part in belief_rows(run, self.learning.beliefs(positions[start : start + _BELIEFS])):
+                self._graph.write("beliefs/summarize", rows=part)
         parts = self._parts_of(positions)
         for start in range(0, len(parts), _EFFECTS):
             rows = self.learning.effects_rows(run, parts[start : start + _EFFECTS])

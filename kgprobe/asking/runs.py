@@ -189,7 +189,7 @@ def run_folder(run: Row) -> Path:
 
 
 def forget_run(graph: Graph, run: str) -> None:
-    """Delete a run and its beliefs, in transactions of bounded size. Cost: scans of the graph's beliefs.
+    """Delete a run and its beliefs, in transactions of bounded size. Cost: the run's beliefs.
 
     Raises:
         UnknownNameError: the graph has no such run.

@@ -22,8 +22,8 @@ KEYWORDS = (
 )
 
 # What a graph of kgprobe has, for engines that do not tell; docs/guides/graph.md says what each is.
-LABELS = ("Entity", "Literal", "Relation", "Run", "Type")
-TYPES = ("BELIEF", "FACT", "INSTANCE_OF", "OBJECT_OF")
+LABELS = ("Belief", "Effect", "Entity", "Literal", "Relation", "Run", "Type")
+TYPES = ("FACT", "INSTANCE_OF", "KNOWN", "OBJECT_OF", "UNKNOWN", "UNSURE")
 PROPERTIES = (
     *("aliases", "alpha", "beta", "clozes", "datatype", "degree", "description", "end", "fact", "from", "high", "id"),
     *(

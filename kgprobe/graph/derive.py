@@ -77,7 +77,7 @@ def follow_changed_facts(
 
 def forget_beliefs(transaction: Transaction, changed: Sequence[Former]) -> None:
     """Remove what all runs believe about facts that say something else now."""
-    _run(transaction, "load/stale_beliefs", rows_by_subject(changed))
+    _run(transaction, "load/stale_beliefs", [{"fact": former.id} for former in changed])
 
 
 def follow_types(

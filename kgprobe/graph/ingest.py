@@ -20,6 +20,7 @@ from kgprobe.errors import KgprobeError
 from kgprobe.graph.client import Graph, Transaction
 from kgprobe.graph.messages import MESSAGE_BYTES, encoded_bytes
 from kgprobe.graph.record_rows import Problem, distinct, entity_rows, fact_rows, relation_rows
+from kgprobe.graph.relabelling import relabel
 from kgprobe.graph.schema import apply_schema
 from kgprobe.graph.write import Written, write_entities, write_facts, write_relations
 from kgprobe.records import Placed, Rejected
@@ -121,9 +122,12 @@ def _load(
     state = graph.write("load/begin", id=source.fingerprint, source=source.name, uid=secrets.token_hex(8))[0]
     report = LoadReport(resumed=state["stage"] != "relations" or state["position"] > 0)
     relations: set[str] = set()
+    labels: dict[str, str] = {}
     for stage in STAGES[STAGES.index(state["stage"]) :]:
         skip = state["position"] if stage == state["stage"] else 0
-        make_write = partial(_write_of, stage, source, relations)
+        if stage == "facts":
+            labels |= relabel(graph)
+        make_write = partial(_write_of, stage, source, relations, labels)
         waiting = partial(report_progress, stage, 0)
         for batch in _prefetched(_batches(source, stage, skip, make_write), waiting):
             if strict and batch.problems:
@@ -156,11 +160,14 @@ def _collecting_rarely() -> Iterator[None]:
             gc.set_threshold(*before)
 
 
-def _write_of(stage: str, source: Source, relations: Set[str], places: Mapping[str, Placed]) -> Write:
+def _write_of(
+    stage: str, source: Source, relations: Set[str], labels: Mapping[str, str], places: Mapping[str, Placed]
+) -> Write:
     """What writes these records; all that can be done without the graph is done here.
 
     Args:
         relations: ids of those that are in the graph, when it comes to writing.
+        labels: what relations are called, by id.
     """
     if not places:
         return lambda transaction: Written()
@@ -168,7 +175,7 @@ def _write_of(stage: str, source: Source, relations: Set[str], places: Mapping[s
         return partial(write_relations, batch=relation_rows(places, source.name))
     if stage == "entities":
         return partial(write_entities, batch=entity_rows(places, source.name, source.fingerprint), source=source)
-    return partial(write_facts, batch=fact_rows(places), source=source, known=relations)
+    return partial(write_facts, batch=fact_rows(places), source=source, known=relations, labels=labels)
 
 
 def _write_batch(batch: _Batch, stage: str, source: Source, strict: bool, transaction: Transaction) -> Written:

@@ -4,7 +4,7 @@ What is new is made without a search, and what stands is found with one walk thr
 is that of the rows and of the facts at their subjects.
 """
 
-from collections.abc import Iterable, Sequence, Set
+from collections.abc import Iterable, Mapping, Sequence, Set
 from typing import NamedTuple
 
 from kgprobe.graph.client import Transaction
@@ -60,13 +60,21 @@ def write_entities(transaction: Transaction, batch: EntityRows, source: Source) 
     return Written(len(batch.rows) - len(before), problems)
 
 
-def write_facts(transaction: Transaction, batch: FactRows, source: Source, known: Set[str]) -> Written:
+def write_facts(
+    transaction: Transaction, batch: FactRows, source: Source, known: Set[str], labels: Mapping[str, str]
+) -> Written:
     """Write facts between entities that are in the graph, and what follows from them.
 
     Args:
         known: ids of relations that are certainly in the graph.
+        labels: what relations are called, by id; others are called by their ids.
     """
-    standing = transaction.run("load/standing_facts", source=source.name, load=source.fingerprint, rows=batch.rows)[0]
+    its = {
+        "source": source.name,
+        "load": source.fingerprint,
+        "labels": {id_: labels.get(id_, id_) for id_ in batch.relations},
+    }
+    standing = transaction.run("load/standing_facts", rows=batch.rows, **its)[0]
     before = {row["id"]: row["before"] for row in standing["duplicates"]}
     relations = batch.relations
     if before:
@@ -83,7 +91,7 @@ def write_facts(transaction: Transaction, batch: FactRows, source: Source, known
 
     done = {*standing["kept"], *before}
     new = fact_rows({id_: place for id_, place in batch.places.items() if id_ not in done}) if done else batch
-    created, additions, problems, outside = _create(transaction, new, source)
+    created, additions, problems, outside = _create(transaction, new, source, its)
     follow_new_facts(transaction, additions)
     follow_changed_facts(transaction, moved, renamed, batch.facts)
     duplicates = [duplicate(id_, batch.places[id_], line) for id_, line in before.items()]
@@ -96,13 +104,17 @@ def _can_move(transaction: Transaction, batch: FactRows, changed: Sequence[Forme
     return [former for former in changed if batch.facts[former.id].object not in missing]
 
 
-def _create(transaction: Transaction, batch: FactRows, source: Source) -> tuple[int, Additions, list[Problem], int]:
-    """Make facts that are not in the graph: how many, what follows from them, which were left out, how many outside."""
+def _create(
+    transaction: Transaction, batch: FactRows, source: Source, its: Mapping[str, object]
+) -> tuple[int, Additions, list[Problem], int]:
+    """Make facts that are not in the graph: how many, what follows from them, which were left out, how many outside.
+
+    Args:
+        its: what is said of each, beside what stands in its row.
+    """
     if not batch.rows:
         return 0, batch.additions, [], 0
-    created: int = transaction.run("load/new_facts", source=source.name, load=source.fingerprint, rows=batch.rows)[0][
-        "created"
-    ]
+    created: int = transaction.run("load/new_facts", rows=batch.rows, **its)[0]["created"]
     if created == len(batch.facts):
         return created, batch.additions, [], 0
     ends = (entity for fact in batch.facts.values() for entity in (fact.subject, fact.object))

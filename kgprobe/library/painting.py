@@ -60,7 +60,7 @@ def paint_beliefs(graph: Graph, run: str | None = None, *, against: str | None =
         UnknownNameError: there is no such run.
         ArgumentError: a run is to be compared with itself.
 
-    Cost: a scan of the beliefs, of each run; a run's facts in transactions of bounded size. Memory: what the earlier
+    Cost: the run's beliefs, and those of the earlier one; in transactions of bounded size. Memory: what the earlier
     run is sure of.
     """
     run = open_run(graph, run).name
@@ -73,18 +73,18 @@ def paint_beliefs(graph: Graph, run: str | None = None, *, against: str | None =
         before = {row["fact"]: row["believed"] for row in rows if row["believed"] != "unsure"}
     clear_paint(graph)
     counts = dict.fromkeys(PAINTS, 0)
-    waiting: dict[str, dict[str, dict[str, bool]]] = {paint: {} for paint in PAINTS}
+    waiting: dict[str, list[str]] = {paint: [] for paint in PAINTS}
     held = 0
     for row in graph.stream("paint/beliefs", run=run):
         now: str = row["believed"]
         paint = _CHANGES.get((before.get(row["fact"], ""), now), now)
-        waiting[paint].setdefault(row["subject"], {})[row["fact"]] = True
+        waiting[paint].append(f"{run}/{row['fact']}")
         counts[paint] += 1
         held += 1
         if held == _AT_ONCE:
-            _paint(graph, run, waiting)
+            _paint(graph, waiting)
             held = 0
-    _paint(graph, run, waiting)
+    _paint(graph, waiting)
     return Painted(run, against, counts)
 
 
@@ -96,9 +96,8 @@ def clear_paint(graph: Graph) -> int:
     return deleted
 
 
-def _paint(graph: Graph, run: str, waiting: Mapping[str, dict[str, dict[str, bool]]]) -> None:
-    for paint, subjects in waiting.items():
-        if subjects:
-            rows = [{"subject": subject, "facts": facts} for subject, facts in subjects.items()]
-            graph.write(PAINTS[paint], run=run, rows=rows)
-            subjects.clear()
+def _paint(graph: Graph, waiting: Mapping[str, list[str]]) -> None:
+    for paint, beliefs in waiting.items():
+        if beliefs:
+            graph.write(PAINTS[paint], beliefs=beliefs)
+            beliefs.clear()

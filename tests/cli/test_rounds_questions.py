@@ -22,7 +22,7 @@ def assert_beliefs_are_the_trail(run: str, found: dict[str, Any], home: dict[str
     """Every answer of the trail is counted once in the graph, and nothing else is; gives the trail."""
     outcomes = [json.loads(line) for line in Path(found["outcomes"]).read_text().splitlines()]
     query = (
-        "MATCH ()-[b:BELIEF {run: $run}]->() WHERE b.right + b.wrong > 0 "
+        "MATCH (b:Belief {run: $run}) WHERE b.right + b.wrong > 0 "
         "RETURN b.fact AS fact, b.right AS right, b.wrong AS wrong, b.refused AS refused, b.off_format AS off_format"
     )
     asked = kgprobe("graph", "query", "-", "--param", f"run={run}", "--format", "jsonl", typed=query, **home)
@@ -115,7 +115,7 @@ def test_facts_are_asked_one_after_the_other_and_learn_nothing_from_others(home:
         found = json.loads(done.stdout)
         outcomes = assert_beliefs_are_the_trail("in-turn", found, home)
         assert len({outcome["fact"] for outcome in outcomes}) == len(outcomes) == 27
-        query = "MATCH ()-[b:BELIEF {run: 'in-turn'}]->() RETURN count(b) AS beliefs, max(b.alpha + b.beta) AS most"
+        query = "MATCH (b:Belief {run: 'in-turn'}) RETURN count(b) AS beliefs, max(b.alpha + b.beta) AS most"
         beliefs = kgprobe("graph", "query", "-", "--format", "jsonl", typed=query, **home)
         assert json.loads(beliefs.stdout) == {"beliefs": 27, "most": 3}
 

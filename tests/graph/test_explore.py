@@ -66,9 +66,10 @@ def test_relations(few_facts: Graph) -> None:
 BELIEFS = """
 UNWIND $rows AS row
 MATCH (s:Entity {id: row.subject})-[fact:FACT {id: row.fact}]->(o)
-CREATE (s)-[belief:BELIEF {run: row.run, fact: row.fact, model: row.run, relation: fact.relation,
-                           relation_label: row.label, theta: 1.0 * row.alpha / (row.alpha + row.beta),
-                           low: row.low, high: row.high, right: row.right, wrong: row.wrong}]->(o)
+CREATE (belief:Belief {id: row.run + '/' + row.fact, run: row.run, fact: row.fact, model: row.run, subject: s.id,
+                       object: o.id, relation: fact.relation, relation_label: row.label,
+                       theta: 1.0 * row.alpha / (row.alpha + row.beta), low: row.low, high: row.high,
+                       right: row.right, wrong: row.wrong})
 SET belief.question = row.question, belief.unaskable = row.unaskable
 """
 RUNS = """
@@ -155,7 +156,7 @@ def test_what_is_sure_is_called_so(believed: Graph) -> None:
     def words(query: str, **parameters: Any) -> dict[str, str | None]:
         return {row["fact"]: row["believed"] for row in believed.query(query, **parameters)}
 
-    believed.query("MATCH ()-[b:BELIEF {run: 'b', fact: 'f1'}]->() SET b.low = 0.51")
+    believed.query("MATCH (b:Belief {run: 'b', fact: 'f1'}) SET b.low = 0.51")
     assert words("explore/unknown", run="b") == {"f1": "surely unknown", "f3": "leans unknown"}
     assert words("explore/around", run="b", entity="Q142") == {
         "f1": "surely unknown",
@@ -163,10 +164,10 @@ def test_what_is_sure_is_called_so(believed: Graph) -> None:
         "f4": "leans known",
         "f5": None,
     }
-    believed.query("MATCH ()-[b:BELIEF {run: 'c', fact: 'f5'}]->() SET b.high = 0.5")
+    believed.query("MATCH (b:Belief {run: 'c', fact: 'f5'}) SET b.high = 0.5")
     assert words("explore/known", run="c") == {"f1": "surely known", "f5": "leans known"}
     # Others said so, and not its own answers.
-    believed.query("MATCH ()-[b:BELIEF {run: 'b', fact: 'f4'}]->() SET b.high = 0.4")
+    believed.query("MATCH (b:Belief {run: 'b', fact: 'f4'}) SET b.high = 0.4")
     assert words("explore/around", run="b", entity="Q183")["f4"] == "leans known"
 
 
@@ -191,7 +192,7 @@ def test_what_a_run_is_least_sure_of(believed: Graph) -> None:
         ("f3", 0.654),
         ("f1", 0.514),
     ]
-    believed.query("MATCH ()-[b:BELIEF]->() SET b.low = 0.25, b.high = 0.75")
+    believed.query("MATCH (b:Belief) SET b.low = 0.25, b.high = 0.75")
     assert [row["fact"] for row in believed.query("explore/uncertain", run="b")] == ["f3", "f2", "f1"]
 
 
@@ -264,9 +265,10 @@ def believe(graph: Graph, rows: Iterable[tuple[str, str, str, float]]) -> None:
     text = """
     UNWIND $rows AS row
     MATCH (s:Entity)-[fact:FACT {id: row.fact}]->(o)
-    CREATE (s)-[:BELIEF {run: row.run, model: row.model, fact: row.fact, relation: fact.relation, relation_label: 'old',
-                         theta: row.theta, low: row.theta - 0.15, high: row.theta + 0.15, right: row.right,
-                         wrong: row.wrong, question: row.run + ' on ' + row.fact}]->(o)
+    CREATE (:Belief {id: row.run + '/' + row.fact, run: row.run, model: row.model, fact: row.fact, subject: s.id,
+                     object: o.id, relation: fact.relation, relation_label: 'old', theta: row.theta,
+                     low: row.theta - 0.15, high: row.theta + 0.15, right: row.right, wrong: row.wrong,
+                     question: row.run + ' on ' + row.fact})
     """
     graph.query(text, rows=made)
     # As ingestion counts them.
@@ -294,7 +296,7 @@ def test_what_several_models_deny_among_what_they_know_is_suspect(few_facts: Gra
     assert list(few_facts.query("explore/suspects", **FEW, runs=["a", "c"])) == []
     assert len(list(few_facts.query("explore/suspects", **FEW, runs=["a", "b"]))) == 1
     # What models do not know of any subject is hard, and not wrong.
-    few_facts.query("MATCH ()-[b:BELIEF {fact: 'f2'}]->() SET b.theta = 0.5, b.high = 0.65")
+    few_facts.query("MATCH (b:Belief {fact: 'f2'}) SET b.theta = 0.5, b.high = 0.65")
     assert list(few_facts.query("explore/suspects", **FEW)) == []
 
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from neo4j.exceptions import TransientError
 
 from kgprobe.errors import KgprobeError
-from kgprobe.graph import derive, driver, ingest
+from kgprobe.graph import derive, driver, ingest, relabelling
 from kgprobe.graph.client import Graph, Transaction
 from kgprobe.records import Entity, Fact, Placed, Rejected, Relation
 from kgprobe.servers.folder import Folder
@@ -92,6 +92,7 @@ def test_what_is_loaded_is_there(graph: Graph) -> None:
             {
                 "id": "f3",
                 "relation": "P36",
+                "relation_label": "capital",
                 "rank": "preferred",
                 "source": "written",
                 "load": "written-1",
@@ -244,7 +245,11 @@ def test_what_the_driver_tries_anew_is_written_whole(graph: Graph, monkeypatch: 
 
 def test_a_changed_fact_leaves_nothing_behind(graph: Graph) -> None:
     ingest.load(graph, small())
-    belief = "MATCH (s)-[f:FACT {id: $id}]->(o) CREATE (s)-[:BELIEF {run: 'r', fact: $id, alpha: 2, beta: 1}]->(o)"
+    belief = """
+    MATCH ()-[f:FACT {id: $id}]->()
+    MERGE (run:Run {id: 'r'})
+    CREATE (:Belief {id: 'r/' + f.id, run: run.id, fact: f.id, alpha: 2, beta: 1})
+    """
     for fact in ("f1", "f4", "f5"):
         list(graph.run_text(belief, {"id": fact})[1])
     changed = [
@@ -259,7 +264,7 @@ def test_a_changed_fact_leaves_nothing_behind(graph: Graph) -> None:
     true = "MATCH ()-[f:FACT]->(o) RETURN DISTINCT f.relation, o.id ORDER BY f.relation, o.id"
     assert rows(graph, objects) == rows(graph, true)
     assert rows(graph, "MATCH (r:Relation) RETURN r.id, r.size ORDER BY r.id") == [("P36", 2), ("P47", 2), ("P530", 1)]
-    assert rows(graph, "MATCH ()-[b:BELIEF]->() RETURN b.fact") == [("f4",)]
+    assert rows(graph, "MATCH (b:Belief) RETURN b.fact") == [("f4",)]
 
 
 @pytest.mark.usefixtures("batches")
@@ -538,3 +543,45 @@ def test_garbage_is_collected_as_before_when_a_load_has_ended(graph: Graph, stri
     assert gc.get_threshold() == before
     assert all(threshold > before[0] for threshold in seen)
     assert seen
+
+
+CALLED = "MATCH ()-[f:FACT]->() RETURN DISTINCT f.relation, f.relation_label ORDER BY f.relation, f.relation_label"
+
+
+@pytest.mark.usefixtures("batches")
+def test_facts_carry_what_their_relation_is_called(graph: Graph, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(relabelling, "_FACTS_AT_ONCE", 2)
+    ingest.load(graph, small(relation_records=[Relation("P36", "capital")]))
+    assert rows(graph, CALLED) == [("P36", "capital"), ("P47", "P47")]
+    labelled = [Relation("P36", "seat of government"), Relation("P47", "borders")]
+    ingest.load(graph, WrittenSource([], [], labelled, fingerprint="labels"))
+    assert rows(graph, CALLED) == [("P36", "seat of government"), ("P47", "borders")]
+    # A fact that is loaded again, a new one, and one whose relation changes.
+    more = [Fact("f1", "Q142", "P36", "Q90"), Fact("f9", "Q142", "P47", "Q64"), Fact("f2", "Q183", "P47", "Q64")]
+    ingest.load(graph, WrittenSource([], more, [], fingerprint="more"))
+    assert rows(graph, CALLED) == [("P36", "seat of government"), ("P47", "borders")]
+    assert rows(graph, "MATCH (r:Relation) WHERE r.relabel IS NOT NULL RETURN r.id") == []
+
+
+def test_relabelling_that_was_interrupted_goes_on_with_the_next_load(
+    graph: Graph, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(relabelling, "_FACTS_AT_ONCE", 1)
+    ingest.load(graph, small())
+    write = Graph.write
+    written: list[str] = []
+
+    def fail(self: Graph, name: str, /, **parameters: Any) -> Any:
+        written.append(name)
+        if written.count("load/relabelled_facts") == 2:
+            raise KgprobeError("killed")
+        return write(self, name, **parameters)
+
+    monkeypatch.setattr(Graph, "write", fail)
+    renamed = WrittenSource([], [], [Relation("P36", "seat")], fingerprint="renamed")
+    with pytest.raises(KgprobeError, match="killed"):
+        ingest.load(graph, renamed)
+    monkeypatch.setattr(Graph, "write", write)
+    assert {label for relation, label in rows(graph, CALLED) if relation == "P36"} == {"capital", "seat"}
+    ingest.load(graph, renamed)
+    assert {label for relation, label in rows(graph, CALLED) if relation == "P36"} == {"seat"}

@@ -16,11 +16,11 @@ from kgprobe.servers.opening import open_graph
 from tests.conftest import require_engine
 from tests.written_source import WrittenSource
 
-BY_KEY = re.compile(r"MATCH \(\w*:Entity \{(id|number): (?!\$)")
+BY_KEY = re.compile(r"MATCH \((\w*:(?:Entity|Belief)) \{(?:id|number): (?!\$)")
 
 
 def statements_by_key() -> list[str]:
-    """Names of the statements that look entities up, one for each row that they are sent."""
+    """Names of the statements that look entities or beliefs up, one for each row that they are sent."""
     texts = {name: get_query(name).text for name in query_names()}
     return [name for name, text in texts.items() if BY_KEY.search(text)]
 
@@ -33,8 +33,11 @@ def scans(graph: Graph, name: str) -> list[tuple[str, str]]:
     assert not list(rows)
     plan = plan_of(summaries[0])
     assert plan is not None
+    by_key = set(BY_KEY.findall(text))
     return [
-        (step.operator, step.details) for step in plan.steps if "Scan" in step.operator and ":Entity" in step.details
+        (step.operator, step.details)
+        for step in plan.steps
+        if "Scan" in step.operator and by_key & set(re.findall(r"\w*:\w+", step.details))
     ]
 
 

@@ -18,11 +18,12 @@ FACTS = [Fact(f"f{n}", f"e{n % 3}", "r", f"e{(n + 1) % 4}") for n in range(8)]
 BELIEVED = """
 UNWIND $rows AS row
 MATCH (s:Entity)-[fact:FACT {id: row.fact}]->(o)
-CREATE (s)-[:BELIEF {run: row.run, fact: row.fact, relation: 'r', relation_label: 'likes', theta: row.theta,
-                     low: row.theta - 0.2, high: row.theta + 0.2, right: row.right, wrong: row.wrong}]->(o)
+CREATE (:Belief {id: row.run + '/' + row.fact, run: row.run, fact: row.fact, subject: s.id, object: o.id, relation: 'r',
+                 relation_label: 'likes', theta: row.theta, low: row.theta - 0.2, high: row.theta + 0.2,
+                 right: row.right, wrong: row.wrong})
 """
 PAINTED = """
-MATCH (s:Entity)-[p]->(o:Entity) WHERE NOT type(p) IN ['FACT', 'BELIEF']
+MATCH (s:Entity)-[p]->(o:Entity) WHERE type(p) <> 'FACT'
 RETURN type(p) AS type, s.id AS subject, p.fact AS fact, o.id AS object, p.run AS run, p.relation AS relation,
        p.theta AS theta, p.right AS right ORDER BY fact
 """
@@ -101,8 +102,8 @@ def test_a_graph_shows_one_picture_at_a_time(painted: Graph) -> None:
     assert kgprobe.clear_paint(painted) == 0
     assert seen(painted) == {}
     # Beliefs and facts are as they were.
-    kept = painted.query("MATCH ()-[r]->() WHERE type(r) IN ['FACT', 'BELIEF'] RETURN type(r) AS type")
-    assert Counter(row["type"] for row in kept) == {"FACT": 8, "BELIEF": 14}
+    kept = painted.query("MATCH ()-[r]->() RETURN type(r) AS kind UNION ALL MATCH (:Belief) RETURN 'Belief' AS kind")
+    assert Counter(row["kind"] for row in kept) == {"FACT": 8, "OBJECT_OF": 4, "Belief": 14}
 
 
 def test_a_run_that_is_forgotten_takes_its_picture_along(painted: Graph) -> None:

@@ -1,0 +1,7 @@
+// Give facts the label that their relation has now. Walks the facts of each subject, once.
+// $label, $rows: [{subject, facts: {id: true}}], each subject once -> no rows
+UNWIND $rows AS row
+MATCH (subject:Entity {id: row.subject})-[fact:FACT]->()
+USING INDEX SEEK subject:Entity(id)
+WHERE row.facts[fact.id] IS NOT NULL
+SET fact.relation_label = $label
