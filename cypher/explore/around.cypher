@@ -4,7 +4,7 @@
 // Unless given: {run: null, limit: 25}
 // Scans the entities for the label, and reads all facts of the entity. $entity: id or label, $run: id of a run, null for the one
 // begun last, $limit
-//   -> run, relation, subject, object, theta, low, high, believed, right, wrong, question, fact
+//   -> run, relation, subject, object, theta, low, high, believed, right, wrong, question, fact, path
 OPTIONAL MATCH (begun:Run)
 WHERE $run IS NULL OR begun.id = $run
 WITH begun.id AS run, begun.started AS started
@@ -26,6 +26,7 @@ WITH run, f, s, o, belief
 ORDER BY coalesce(belief.theta, -1.0) DESC, f.id
 LIMIT toInteger($limit)
 OPTIONAL MATCH (r:Relation {id: f.relation})
+OPTIONAL MATCH path = (s)-[:FACT {id: f.id}]->(o)
 RETURN run, coalesce(r.label, f.relation) AS relation, s.label AS subject, o.label AS object, belief.theta AS theta,
        belief.low AS low, belief.high AS high,
        CASE WHEN belief.right > belief.wrong AND belief.high < 0.5 THEN 'surely known'
@@ -33,5 +34,5 @@ RETURN run, coalesce(r.label, f.relation) AS relation, s.label AS subject, o.lab
             WHEN belief.theta < 0.5 THEN 'leans known'
             WHEN belief.theta >= 0.5 THEN 'leans unknown'
        END AS believed,
-       belief.right AS right, belief.wrong AS wrong, belief.question AS question, f.id AS fact
+       belief.right AS right, belief.wrong AS wrong, belief.question AS question, f.id AS fact, path
 ORDER BY coalesce(theta, -1.0) DESC, fact

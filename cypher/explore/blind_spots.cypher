@@ -5,7 +5,7 @@
 // Unless given: {run: null, entities: 50, limit: 25}
 // Scans the effects of all runs, and reads the facts of so many entities, those of 1,000 facts or fewer. $run: id of a run, null for
 // the one begun last, $entities, $limit
-//   -> run, relation, subject, object, theta, fact
+//   -> run, relation, subject, object, theta, fact, path
 MATCH (begun:Run)
 WHERE $run IS NULL OR begun.id = $run
 WITH begun
@@ -55,6 +55,7 @@ WITH begun, f, s, o, expected AS theta
 ORDER BY theta DESC, f.id
 LIMIT toInteger($limit)
 OPTIONAL MATCH (r:Relation {id: f.relation})
+OPTIONAL MATCH path = (s)-[:FACT {id: f.id}]->(o)
 RETURN begun.id AS run, coalesce(r.label, f.relation) AS relation, s.label AS subject, o.label AS object, theta,
-       f.id AS fact
+       f.id AS fact, path
 ORDER BY theta DESC, fact

@@ -4,7 +4,7 @@
 // For Neo4j Browser: :params {one: 'RUN', other: 'RUN', limit: 50}
 // Unless given: {limit: 50}
 // Reads the beliefs of both runs. $one, $other: ids of runs, $limit
-//   -> relation, subject, object, one_right, one_wrong, one_theta, other_right, other_wrong, other_theta, difference, fact
+//   -> relation, subject, object, one_right, one_wrong, one_theta, other_right, other_wrong, other_theta, difference, fact, path
 MATCH (belief:Belief)
 WHERE belief.run IN [$one, $other]
 WITH belief.subject AS subject, belief.object AS object, belief.fact AS fact,
@@ -23,8 +23,8 @@ ORDER BY difference DESC, fact
 LIMIT toInteger($limit)
 MATCH (s:Entity {id: subject})
 USING INDEX SEEK s:Entity(id)
-MATCH (s)-[asked:FACT {id: fact}]->(o:Entity)
+MATCH path = (s)-[asked:FACT {id: fact}]->(o:Entity)
 OPTIONAL MATCH (r:Relation {id: asked.relation})
 RETURN coalesce(r.label, asked.relation) AS relation, s.label AS subject, o.label AS object,
-       one_right, one_wrong, one_theta, other_right, other_wrong, other_theta, difference, fact
+       one_right, one_wrong, one_theta, other_right, other_wrong, other_theta, difference, fact, path
 ORDER BY difference DESC, fact

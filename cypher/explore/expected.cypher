@@ -7,7 +7,7 @@
 // Unless given: {run: null, limit: 25}
 // Scans the entities for the label, and reads all facts of the entity. $entity: id or label, $run: id of a run, null for the one
 // begun last, $limit
-//   -> run, relation, subject, object, theta, asked: whether it was, fact
+//   -> run, relation, subject, object, theta, asked: whether it was, fact, path
 OPTIONAL MATCH (begun:Run)
 WHERE $run IS NULL OR begun.id = $run
 WITH begun
@@ -56,6 +56,7 @@ WITH begun, f, s, o, coalesce(belief.theta, expected) AS theta, coalesce(belief.
 ORDER BY coalesce(theta, -1.0) DESC, f.id
 LIMIT toInteger($limit)
 OPTIONAL MATCH (r:Relation {id: f.relation})
+OPTIONAL MATCH path = (s)-[:FACT {id: f.id}]->(o)
 RETURN begun.id AS run, coalesce(r.label, f.relation) AS relation, s.label AS subject, o.label AS object, theta, asked,
-       f.id AS fact
+       f.id AS fact, path
 ORDER BY coalesce(theta, -1.0) DESC, fact

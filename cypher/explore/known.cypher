@@ -4,7 +4,7 @@
 // For Neo4j Browser: :params {run: null, limit: 25}
 // Unless given: {run: null, limit: 25}
 // Reads the run's beliefs. $run: id of a run, null for the one begun last, $limit
-//   -> run, relation, subject, object, theta, low, high, believed, right, wrong, question, fact
+//   -> run, relation, subject, object, theta, low, high, believed, right, wrong, question, fact, path
 MATCH (begun:Run)
 WHERE $run IS NULL OR begun.id = $run
 WITH begun.id AS run, begun.started AS started
@@ -20,6 +20,7 @@ USING INDEX SEEK s:Entity(id)
 MATCH (o:Entity {id: belief.object})
 USING INDEX SEEK o:Entity(id)
 OPTIONAL MATCH (r:Relation {id: belief.relation})
+OPTIONAL MATCH path = (s)-[:FACT {id: belief.fact}]->(o)
 RETURN run, coalesce(r.label, belief.relation_label) AS relation, s.label AS subject, o.label AS object,
        belief.theta AS theta, belief.low AS low, belief.high AS high,
        CASE WHEN belief.right > belief.wrong AND belief.high < 0.5 THEN 'surely known'
@@ -28,5 +29,5 @@ RETURN run, coalesce(r.label, belief.relation_label) AS relation, s.label AS sub
             WHEN belief.theta >= 0.5 THEN 'leans unknown'
        END AS believed,
        belief.right AS right, belief.wrong AS wrong,
-       belief.question AS question, belief.fact AS fact
+       belief.question AS question, belief.fact AS fact, path
 ORDER BY high, fact

@@ -8,7 +8,7 @@
 // Scans the beliefs twice, and reads those around so many candidates, denied by most models and most surely, at entities of 1,000
 // facts or fewer. $runs: ids of runs, null for all, $models: how many models deny it at least, $around: how many facts were asked
 // around it at least, $candidates, $limit
-//   -> relation, subject, object, models: that deny it, theta, around: how many facts were asked, theta_around, question, fact
+//   -> relation, subject, object, models: that deny it, theta, around: how many facts were asked, theta_around, question, fact, path
 MATCH (asked:Belief)
 WHERE ($runs IS NULL OR asked.run IN $runs) AND asked.right + asked.wrong > 0
 WITH asked.relation AS id, avg(asked.theta) AS of_relation
@@ -45,6 +45,7 @@ WITH s, o, fact, relation, relation_label, models, theta, question, around, thet
 ORDER BY theta - theta_around DESC, fact
 LIMIT toInteger($limit)
 OPTIONAL MATCH (r:Relation {id: relation})
+OPTIONAL MATCH path = (s)-[:FACT {id: fact}]->(o)
 RETURN coalesce(r.label, relation_label) AS relation, s.label AS subject, o.label AS object, models, theta, around,
-       theta_around, question, fact
+       theta_around, question, fact, path
 ORDER BY theta - theta_around DESC, fact

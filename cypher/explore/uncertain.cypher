@@ -3,7 +3,7 @@
 // For Neo4j Browser: :params {run: null, limit: 25}
 // Unless given: {run: null, limit: 25}
 // Reads the run's beliefs. $run: id of a run, null for the one begun last, $limit
-//   -> run, relation, subject, object, theta, low, high, right, wrong, question, fact
+//   -> run, relation, subject, object, theta, low, high, right, wrong, question, fact, path
 MATCH (begun:Run)
 WHERE $run IS NULL OR begun.id = $run
 WITH begun.id AS run, begun.started AS started
@@ -19,7 +19,8 @@ USING INDEX SEEK s:Entity(id)
 MATCH (o:Entity {id: belief.object})
 USING INDEX SEEK o:Entity(id)
 OPTIONAL MATCH (r:Relation {id: belief.relation})
+OPTIONAL MATCH path = (s)-[:FACT {id: belief.fact}]->(o)
 RETURN run, coalesce(r.label, belief.relation_label) AS relation, s.label AS subject, o.label AS object,
        belief.theta AS theta, belief.low AS low, belief.high AS high, belief.right AS right, belief.wrong AS wrong,
-       belief.question AS question, belief.fact AS fact
+       belief.question AS question, belief.fact AS fact, path
 ORDER BY high - low DESC, abs(theta - 0.5), fact

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from kgprobe.cli.browser import browser
 from kgprobe.cli.groups import Group
 from kgprobe.cli.options import ask_password, debug_option, graph_option, json_option
 from kgprobe.cli.reversing import reverse
@@ -205,6 +206,7 @@ def shell(graph: str | None) -> None:
         sys.exit(1)
 
 
+graph.add_command(browser)
 graph.add_command(reverse)
 
 

@@ -274,7 +274,8 @@ def _suspects(asked: Sequence[Stored]) -> list[dict[str, Any]] | None:
     if len({run.model for run in runs}) < 2 or len({id(run.graph) for run in runs}) > 1:
         return None
     wanted = {"runs": [run.name for run in runs], "models": 2, "around": 3, "candidates": 1_000, "limit": _SUSPECTS}
-    return runs[0].graph.read("explore/suspects", **wanted)
+    found = runs[0].graph.read("explore/suspects", **wanted)
+    return [{column: value for column, value in row.items() if column != "path"} for row in found]
 
 
 def _judged_sections(judged: JudgedGraph) -> "list[Section]":

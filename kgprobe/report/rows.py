@@ -6,6 +6,7 @@ from itertools import islice
 from typing import Any, TextIO
 
 import msgspec
+from neo4j.graph import Path
 from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
@@ -28,17 +29,27 @@ def table(
 ) -> tuple[RenderableType, int]:
     """A table of the first rows, all where there is no limit, and how many there were in all; every row is read.
 
+    A column of paths is left out where there are others, which tell the same: paths are to be drawn.
+
     Args:
         width: of the terminal, in characters: where the columns would be too narrow to be read, a row is shown as a
             list of its values, one a line. None folds them however narrow they are.
         tell: makes a cell of a value; as it is, in the manner of Cypher.
     """
     remaining = iter(rows)
-    shown = [[row[column] for column in columns] for row in islice(remaining, limit)]
+    first = list(islice(remaining, limit))
+    columns = [one for one in columns if not _drawn(row[one] for row in first)] or columns
+    shown = [[row[column] for column in columns] for row in first]
     names = [visible(column) for column in columns]
     told = [[tell(value) for value in values] for values in shown]
     drawn = _records(names, told) if width is not None and not _fits(names, told, width) else _grid(names, shown, told)
     return drawn, len(shown) + sum(1 for _ in remaining)
+
+
+def _drawn(column: Iterable[Any]) -> bool:
+    """Whether all values of a column that are there are paths, of one at least."""
+    values = [value for value in column if value is not None]
+    return bool(values) and all(isinstance(value, Path) for value in values)
 
 
 def _grid(names: Sequence[str], rows: Sequence[Sequence[Any]], told: Sequence[Sequence[str]]) -> Table:

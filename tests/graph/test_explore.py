@@ -110,11 +110,21 @@ def believed(few_facts: Graph) -> Graph:
 
 
 def rounded(rows: Iterable[Row]) -> list[tuple[Any, ...]]:
-    return [tuple(round(value, 3) if isinstance(value, float) else value for value in row.values()) for row in rows]
+    """The rows, without their paths, which are those of the facts that they tell of."""
+    told = []
+    for row in rows:
+        if path := row.get("path"):
+            (fact,) = path.relationships
+            assert (row["fact"], row["subject"], row["object"]) == (
+                *(fact.get("id"), path.start_node["label"], path.end_node["label"]),
+            )
+        values = [value for column, value in row.items() if column != "path"]
+        told.append(tuple(round(value, 3) if isinstance(value, float) else value for value in values))
+    return told
 
 
 def test_two_models_are_compared(believed: Graph) -> None:
-    rows = believed.read("explore/compare_models", one="a", other="b", limit=10)
+    rows = list(believed.query("explore/compare_models", one="a", other="b", limit=10))
     assert rounded(rows) == [
         ("capital", "France", "Paris", 3, 0, 0.2, 0, 2, 0.8, 0.6, "f1"),
         ("capital", "Germany", "Bonn", 0, 1, 0.667, 0, 0, 0.333, 0.333, "f2"),
@@ -122,17 +132,17 @@ def test_two_models_are_compared(believed: Graph) -> None:
     ]
     assert list(rows[0]) == [
         *("relation", "subject", "object", "one_right", "one_wrong", "one_theta"),
-        *("other_right", "other_wrong", "other_theta", "difference", "fact"),
+        *("other_right", "other_wrong", "other_theta", "difference", "fact", "path"),
     ]
     # As Neo4j Browser gives numbers.
-    assert believed.read("explore/compare_models", one="a", other="b", limit=1.0) == rows[:1]
+    assert rounded(believed.query("explore/compare_models", one="a", other="b", limit=1.0)) == rounded(rows[:1])
     turned = believed.read("explore/compare_models", one="b", other="a", limit=10)
     assert (turned[0]["fact"], turned[0]["one_theta"], turned[0]["other_right"]) == ("f1", 0.8, 3)
     assert believed.read("explore/compare_models", one="d", other="e", limit=10) == []
 
 
 BELIEF_COLUMNS = ("run", "relation", "subject", "object", "theta", "low", "high")
-FACT_COLUMNS = (*BELIEF_COLUMNS, "believed", "right", "wrong", "question", "fact")
+FACT_COLUMNS = (*BELIEF_COLUMNS, "believed", "right", "wrong", "question", "fact", "path")
 
 
 def test_what_a_model_most_surely_does_not_know(believed: Graph) -> None:
@@ -145,7 +155,7 @@ def test_what_a_model_most_surely_does_not_know(believed: Graph) -> None:
         ("b", "shares border with", "France", "Germany", 0.6, 0.249, 0.902, leans, 1, 2, "France borders …", "f3"),
     ]
     # As Neo4j Browser gives numbers.
-    assert list(believed.query("explore/unknown", run="b", limit=1.0)) == list(latest)[:1]
+    assert rounded(believed.query("explore/unknown", run="b", limit=1.0)) == rounded(list(latest)[:1])
     assert [row["fact"] for row in believed.query("explore/unknown", run="a")] == ["f2"]
     assert (
         list(believed.query("explore/unknown", run="c")) == list(believed.query("explore/unknown", run="no run")) == []
@@ -185,7 +195,7 @@ def test_what_a_model_most_surely_knows(believed: Graph) -> None:
 
 def test_what_a_run_is_least_sure_of(believed: Graph) -> None:
     rows = believed.query("explore/uncertain", run="b")
-    assert rows.columns == (*BELIEF_COLUMNS, "right", "wrong", "question", "fact")
+    assert rows.columns == (*BELIEF_COLUMNS, "right", "wrong", "question", "fact", "path")
     # Not what could not be asked.
     assert [(row["fact"], round(row["high"] - row["low"], 3)) for row in rows] == [
         ("f2", 0.751),
@@ -288,7 +298,7 @@ def test_what_several_models_deny_among_what_they_know_is_suspect(few_facts: Gra
     believe(few_facts, [("a", "first", "f3", 0.1), ("b", "second", "f3", 0.2), ("b", "second", "f4", 0.3)])
     rows = few_facts.query("explore/suspects", **FEW)
     assert rows.columns == (
-        *("relation", "subject", "object", "models", "theta", "around", "theta_around", "question", "fact"),
+        *("relation", "subject", "object", "models", "theta", "around", "theta_around", "question", "fact", "path"),
     )
     assert rounded(rows) == [("capital", "France", "Paris", 2, 0.85, 2, 0.2, "b on f1", "f1")]
     assert list(few_facts.query("explore/suspects")) == []

@@ -18,9 +18,9 @@ FACTS = [Fact(f"f{n}", f"e{n % 3}", "r", f"e{(n + 1) % 4}") for n in range(8)]
 BELIEVED = """
 UNWIND $rows AS row
 MATCH (s:Entity)-[fact:FACT {id: row.fact}]->(o)
-CREATE (:Belief {id: row.run + '/' + row.fact, run: row.run, fact: row.fact, subject: s.id, object: o.id, relation: 'r',
-                 relation_label: 'likes', theta: row.theta, low: row.theta - 0.2, high: row.theta + 0.2,
-                 right: row.right, wrong: row.wrong})
+CREATE (:Belief {id: row.run + '/' + row.fact, run: row.run, fact: row.fact, subject: s.id, object: o.id,
+                 relation: fact.relation, relation_label: fact.relation_label, theta: row.theta,
+                 low: row.theta - 0.2, high: row.theta + 0.2, right: row.right, wrong: row.wrong})
 """
 PAINTED = """
 MATCH (s:Entity)-[p]->(o:Entity) WHERE type(p) <> 'FACT'

@@ -1,0 +1,46 @@
+"""The pictures of docs/guides/browser.md: Neo4j Browser as a person sees it, in headless Chromium.
+
+The graph is in a folder of Neo4j whose server runs, with what a run believes painted in it.
+"""
+
+from pathlib import Path
+
+import click
+
+from kgprobe.report.browser_files import browser_files
+from kgprobe.servers.opening import folder_of
+from kgprobe.servers.status import status_of
+from tests.chromium import chromium
+from tests.neo4j_browser import WAIT, connect, run
+
+_WIDTH, _HEIGHT = 1200, 800
+_AROUND = "MATCH path = (:Entity {label: $entity})-[:KNOWN|UNSURE|UNKNOWN]-() RETURN path"
+
+
+@click.command(context_settings={"max_content_width": 100})
+@click.option("--graph", required=True, help="The folder; its server runs.")
+@click.option("--entity", default="North America", show_default=True, help="In the middle of the picture.")
+@click.option("--out", type=click.Path(path_type=Path), default=Path("docs/browser.png"), show_default=True)
+def main(graph: str, entity: str, out: Path) -> None:
+    """Draw what is believed around an entity, in Neo4j Browser."""
+    status = status_of(folder_of(graph))
+    style = browser_files("")["kgprobe.grass"].decode()
+    with chromium() as browser:
+        page = browser.new_page(viewport={"width": _WIDTH, "height": _HEIGHT})
+        connect(page, str(status.browser), Path(str(status.password_file)))
+        page.route("http://localhost/kgprobe.grass", lambda route: route.fulfill(body=style, headers=_ALLOWED))
+        run(page, ":style http://localhost/kgprobe.grass")
+        run(page, f":params {{entity: {entity!r}}}")
+        frame = run(page, _AROUND)
+        frame.locator("g.relationship").first.wait_for(timeout=WAIT)
+        frame.get_by_title("Fullscreen").first.click()
+        # It spreads for a while.
+        page.wait_for_timeout(6_000)
+        page.screenshot(path=out)
+    click.echo(f"Wrote {out}.")
+
+
+_ALLOWED = {"Access-Control-Allow-Origin": "*", "Access-Control-Allow-Headers": "*"}
+
+if __name__ == "__main__":
+    main()
