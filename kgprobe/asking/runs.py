@@ -25,9 +25,13 @@ from kgprobe.graph.schema import apply_schema
 from kgprobe.graph.state import graph_state
 from kgprobe.probes.outcome import Probe
 
+# How beliefs lie in the graph: as nodes. A run that was begun when they lay otherwise has none that are found.
+_FORM = 2
+
 # What a run made by this version has, as far as anything is made of it.
 _PROPERTIES = frozenset(
     {
+        "form",
         *("id", "uid", "model", "probe", "config", "options", "local", "round", "rounds", "batch", "seed", "as_of"),
         *("max_degree", "sampling", "learner", "width", "relations", "graph", "versions"),
         *("asked", "unaskable", "unanswered", "reversed"),
@@ -85,6 +89,7 @@ def begin_run(graph: Graph, probe: Probe, plan: Plan, kind: str, options: str = 
     described = probe.describe()
     reversal = reversal_of(graph)
     properties = {
+        "form": _FORM,
         "uid": uid,
         "model": described["model"],
         "probe": kind,
@@ -128,14 +133,12 @@ def get_run(graph: Graph, run: str) -> Row:
         KgprobeError: another version of kgprobe began it.
     """
     properties = find_run(graph, run)
-    # Runs that were begun before there were learners propagate or do not.
-    if "propagation" in properties:
-        properties.setdefault("learner", "propagation" if properties["propagation"] else "own")
     missing = sorted(name for name in _PROPERTIES if properties.get(name) is None)
-    if missing:
+    if missing or properties["form"] != _FORM:
+        why = f"it lacks {', '.join(missing)}" if missing else f"its form is {properties['form']}, not {_FORM}"
         raise KgprobeError(
-            f"Run {run!r} was begun by another version of kgprobe: it lacks {', '.join(missing)}. That version can go "
-            f"on with it; here, begin a new run, or delete this one by `kgprobe rounds forget {run}`."
+            f"Run {run!r} was begun by another version of kgprobe: {why}. That version can go on with it; here, begin a "
+            f"new run, or delete this one by `kgprobe rounds forget {run}`."
         )
     return properties
 

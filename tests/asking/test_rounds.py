@@ -457,17 +457,27 @@ def test_no_folder_is_taken_from_a_graph_unchecked(graph: Graph, home: Path, nam
     assert [path.name for path in victim.iterdir()] == [FILE]
 
 
-@pytest.mark.parametrize("name", ["width", "options", "asked", "local"])
-def test_a_run_of_another_version_is_told_listed_and_forgotten(graph: Graph, name: str) -> None:
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        ("REMOVE run.width", "it lacks width"),
+        ("REMOVE run.options", "it lacks options"),
+        ("REMOVE run.asked", "it lacks asked"),
+        ("REMOVE run.local", "it lacks local"),
+        ("REMOVE run.form", "it lacks form"),
+        ("SET run.form = 1", "its form is 1, not 2"),
+    ],
+)
+def test_a_run_of_another_version_is_told_listed_and_forgotten(graph: Graph, change: str, told: str) -> None:
     load_graph(graph, entities=10, facts=30)
     whole_run(graph, "old", rounds=1)
-    list(graph.run_text(f"MATCH (run:Run {{id: 'old'}}) REMOVE run.{name} RETURN run.id", {})[1])
+    list(graph.run_text(f"MATCH (run:Run {{id: 'old'}}) {change} RETURN run.id", {})[1])
     for use in (
         lambda: library.resume_rounds(graph, "old"),
         lambda: go_on(graph, HashProbe(graph), plan_for("old")),
         lambda: find_in_run(graph, "old", lambda: iter(())),
     ):
-        with pytest.raises(KgprobeError, match=f"'old' was begun by another version of kgprobe: it lacks {name}"):
+        with pytest.raises(KgprobeError, match=f"'old' was begun by another version of kgprobe: {told}"):
             use()
     assert [run["id"] for run in library.runs_of(graph)] == [run["id"] for run in library.runs_of(graph, "old")]
     library.forget_run(graph, "old")

@@ -44,7 +44,7 @@ def painted(graph: Graph, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Gr
 
 
 def begin(graph: Graph, run: str, started: str) -> None:
-    its = PROPERTIES | {"id": run, "uid": "0" * 8, "started": started}
+    its = PROPERTIES | {"form": 2, "id": run, "uid": "0" * 8, "started": started}
     graph.write("beliefs/begin_run", id=run, properties=its)
 
 
