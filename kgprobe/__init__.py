@@ -18,6 +18,7 @@ __version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from kgprobe.errors import ArgumentError, KgprobeError, UnknownNameError
+    from kgprobe.graph.copying import copy_graph
     from kgprobe.graph.reversal import reversal_of
     from kgprobe.graph.subgraphs import facts_of, neighbourhood
     from kgprobe.library.comparing import check_forgetting, compare, compare_runs, find_gap, open_result
@@ -52,6 +53,7 @@ _DOOR = {
         "KgprobeError",
         "UnknownNameError",
     ),
+    "kgprobe.graph.copying": ("copy_graph",),
     "kgprobe.graph.reversal": ("reversal_of",),
     "kgprobe.graph.subgraphs": (
         "facts_of",

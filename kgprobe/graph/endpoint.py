@@ -58,24 +58,25 @@ def default_folder() -> Path:
     return home() / "graph"
 
 
-def endpoint_of(address: str, ask_password: Callable[[str], str] | None = None) -> Endpoint:
+def endpoint_of(
+    address: str, ask_password: Callable[[str], str] | None = None, named: str = "KGPROBE_GRAPH"
+) -> Endpoint:
     """A server that somebody else runs: user, password and database from the environment.
 
     Args:
         address: ``bolt://…`` or ``neo4j://…``.
         ask_password: called with the prompt when ``KGPROBE_GRAPH_PASSWORD`` is not set.
+        named: what the names in the environment begin with, before ``_USER``, ``_PASSWORD`` and ``_DATABASE``.
 
     Raises:
         ArgumentError: the address holds a user or a password.
         KgprobeError: there is no password, and nobody to ask.
     """
     refuse_credentials(address)
-    user = os.environ.get("KGPROBE_GRAPH_USER", "neo4j")
-    password = os.environ.get("KGPROBE_GRAPH_PASSWORD")
+    user = os.environ.get(f"{named}_USER", "neo4j")
+    password = os.environ.get(f"{named}_PASSWORD")
     if password is None:
         if ask_password is None:
-            raise KgprobeError(
-                f"{address} needs the password of {user}. Set KGPROBE_GRAPH_PASSWORD, or give `ask_password`."
-            )
+            raise KgprobeError(f"{address} needs the password of {user}. Set {named}_PASSWORD, or give `ask_password`.")
         password = ask_password(f"Password of {user} at {address}")
-    return Endpoint(address, user, password, os.environ.get("KGPROBE_GRAPH_DATABASE"))
+    return Endpoint(address, user, password, os.environ.get(f"{named}_DATABASE"))

@@ -1,0 +1,4 @@
+// A copy is done.
+// no parameters -> no rows
+MATCH (copy:Copy)
+DELETE copy

@@ -1,0 +1,9 @@
+// Write relationships of a type as they are in another graph. A type cannot be a parameter, so each has a file.
+// $rows: [{from, to, properties}], the ends' ids -> written
+UNWIND $rows AS row
+MATCH (s:Entity {id: row.from})
+USING INDEX SEEK s:Entity(id)
+MATCH (o:Relation {id: row.to})
+CREATE (s)-[r:OBJECT_OF]->(o)
+SET r += row.properties
+RETURN count(*) AS written

@@ -1,0 +1,10 @@
+// Write relationships of a type as they are in another graph. A type cannot be a parameter, so each has a file.
+// $rows: [{from, to, properties}], the ends' ids -> written
+UNWIND $rows AS row
+MATCH (s:Entity {id: row.from})
+USING INDEX SEEK s:Entity(id)
+MATCH (o:Entity {id: row.to})
+USING INDEX SEEK o:Entity(id)
+CREATE (s)-[r:UNSURE]->(o)
+SET r += row.properties
+RETURN count(*) AS written

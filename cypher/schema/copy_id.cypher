@@ -1,0 +1,3 @@
+// One copy is at work in a graph.
+// no parameters -> no rows
+CREATE CONSTRAINT copy_id IF NOT EXISTS FOR (copy:Copy) REQUIRE copy.id IS UNIQUE

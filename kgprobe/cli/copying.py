@@ -1,0 +1,84 @@
+"""``kgprobe graph copy``: a graph into another folder or server, of whatever engine."""
+
+import json
+from typing import TYPE_CHECKING
+
+import click
+
+from kgprobe.cli.options import ask_password, debug_option, graph_option, json_option
+from kgprobe.servers.engines import ENGINES
+
+if TYPE_CHECKING:
+    from kgprobe.graph.client import Graph
+    from kgprobe.graph.copying import Copied
+
+
+@click.command()
+@click.option("--to", required=True, metavar="FOLDER|ADDRESS", help="Where the copy will be; it is empty at first.")
+@click.option(
+    "--engine",
+    type=click.Choice(list(ENGINES)),
+    help="Of the copy, where it is a folder.  [default: neo4j for a graph of arcadedb, and the other way round]",
+)
+@graph_option
+@json_option
+@debug_option
+def copy(to: str, engine: str | None, graph: str | None, as_json: bool) -> None:
+    """Copy the graph with its beliefs into another folder or server.
+
+    Entities, relations, facts, runs with their beliefs, judged graphs, and what is painted. Both graphs are compared
+    in the end, by counts and digests. A copy that was interrupted goes on when the same command is given again; one
+    that is there already is compared only. Runs and measurements lie beside the graphs, and stay where they are. User
+    and password of another server are KGPROBE_TO_USER and KGPROBE_TO_PASSWORD, its database KGPROBE_TO_DATABASE.
+
+    \b
+    kgprobe graph copy --to ./neo4j
+    kgprobe graph copy --graph ./neo4j --to bolt://host:7687
+    """  # noqa: D301
+    from kgprobe.errors import ArgumentError
+    from kgprobe.graph.copying import copy_graph
+    from kgprobe.progress import progress_bar
+    from kgprobe.servers.opening import open_graph
+
+    with open_graph(graph, ask_password=ask_password) as source, _target(to, engine, source) as target:
+        if source.endpoint.address == target.endpoint.address and source.endpoint.database == target.endpoint.database:
+            raise ArgumentError("to", "is the graph itself; name another place.")
+        counts = source.read("copy/counts")[0]
+        size = counts["nodes"] + counts["relationships"]
+        with progress_bar("Copying", 3 * size, "nodes and relationships", counted=False) as bar:
+
+            def on_progress(stage: str, done: int, total: int) -> None:  # noqa: ARG001
+                bar.move_to(done, done, stage)
+
+            copied = copy_graph(source, target, on_progress)
+    _show(copied, to, as_json)
+
+
+def _target(to: str, engine: str | None, source: "Graph") -> "Graph":
+    from kgprobe.errors import ArgumentError
+    from kgprobe.graph.client import Graph
+    from kgprobe.graph.endpoint import endpoint_of, is_address
+    from kgprobe.servers.opening import folder_of, open_graph
+
+    if is_address(to):
+        if engine is not None:
+            raise ArgumentError("engine", f"is for a folder; {to} is a server that somebody else runs.")
+        return Graph(endpoint_of(to, ask_password, "KGPROBE_TO"))
+    folder = folder_of(to)
+    if folder.path == source.endpoint.folder:
+        raise ArgumentError("to", "is the graph itself; name another place.")
+    if folder.engine is None and engine is None:
+        engine = "neo4j" if "ArcadeDB" in source.server else "arcadedb"
+    return open_graph(folder.path, engine=engine)
+
+
+def _show(copied: "Copied", to: str, as_json: bool) -> None:
+    kinds = copied.digest.kinds
+    if as_json:
+        rows = {kind: {"count": its.count, "digest": f"{its.total:032x}"} for kind, its in kinds.items()}
+        click.echo(json.dumps({"to": to, "resumed": copied.resumed, "was_there": copied.was_there, "kinds": rows}))
+        return
+    nodes = sum(its.count for kind, its in kinds.items() if kind.startswith(":"))
+    relationships = sum(its.count for kind, its in kinds.items() if kind.startswith("-"))
+    done = "Was there already" if copied.was_there else "Copied"
+    click.echo(f"{done}: {nodes:,} nodes and {relationships:,} relationships, the same in both graphs: {to}")

@@ -1,0 +1,133 @@
+"""Copies of graphs, from each engine to each, whole and interrupted."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import kgprobe
+from kgprobe.errors import ArgumentError, KgprobeError
+from kgprobe.graph import copying
+from kgprobe.graph.client import Graph, Transaction
+from kgprobe.graph.copying import copy_graph
+from kgprobe.graph.digest import digest_of
+from kgprobe.graph.ingest import load
+from kgprobe.records import Relation
+from kgprobe.servers.opening import open_graph
+from tests.conftest import require_engine, wipe
+from tests.graph.test_ingest import ENTITIES, FACTS, small
+from tests.library.test_painting import begin, believe
+from tests.written_source import WrittenSource
+
+HOSTILE = {
+    "text": "<b>\u202e" + "long " * 20_000,
+    "numbers": [1, -(2**62), 2**53 + 1],
+    "floats": [1.0, 0.1, -1e300, 5e-324],
+    "none": [],
+    "truths": [True, False],
+    "whole": 3.0,
+}
+
+
+@pytest.fixture(params=["arcadedb", "neo4j"])
+def empty(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Graph]:
+    """Another empty graph, of each engine."""
+    require_engine(request.param)
+    with open_graph(tmp_path / "copy", engine=request.param, memory=1024) as graph:
+        yield graph
+
+
+@pytest.fixture
+def full(graph: Graph) -> Graph:
+    """A graph of all kinds of things, as loads, rounds, judges and painting leave them."""
+    load(graph, small())
+    begin(graph, "old", "2026-01-01T00:00:00+00:00")
+    begin(graph, "new", "2026-01-02T00:00:00+00:00")
+    believe(graph, "old", {"f1": 0.1, "f2": 0.9, "f3": 0.9})
+    believe(graph, "new", {"f1": 0.9, "f2": 0.1, "f3": 0.9, "f4": 0.1, "f5": 0.5})
+    kgprobe.paint_beliefs(graph, "new", against="old")
+    graph.write(
+        "beliefs/effects",
+        run="new",
+        rows=[{"id": "new/mean/", "kind": "mean", "of": "", "precision": 1.5, "shift": -2.0}],
+    )
+    graph.write(
+        "judge/keep", id="sweep", properties={"judge": "j"}, rows=[{"relation": "P36", "properties": {"facts": 3}}]
+    )
+    list(graph.run_text("MATCH (e:Entity {id: 'Q90'}) SET e += $its", {"its": HOSTILE})[1])
+    return graph
+
+
+def test_a_copy_holds_what_the_graph_holds(full: Graph, empty: Graph) -> None:
+    told: list[tuple[str, int, int]] = []
+    before = digest_of(full)
+    copied = copy_graph(full, empty, lambda *now: told.append(now))
+    assert (copied.resumed, copied.was_there) == (False, False)
+    assert copied.digest == before == digest_of(full) == digest_of(empty)
+    kinds = {kind: its.count for kind, its in copied.digest.kinds.items()}
+    assert {kind: kinds[kind] for kind in (":Run", ":Belief", ":Effect", ":Sweep", ":Counter", ":Load")} == {
+        ":Run": 2, ":Belief": 8, ":Effect": 1, ":Sweep": 1, ":Counter": 1, ":Load": 1,
+    }  # fmt: skip
+    assert {"-FACT->", "-INSTANCE_OF->", "-OBJECT_OF->", "-JUDGED->", "-LEARNED->", "-FORGOT->"} <= set(kinds)
+    assert kinds["-FACT->"] == len(FACTS)
+    # As it reads there.
+    (row,) = empty.run_text("MATCH (e:Entity {id: 'Q90'}) RETURN properties(e) AS its", {})[1]
+    assert {name: row["its"].get(name) for name in HOSTILE} == HOSTILE
+    assert type(row["its"]["whole"]) is float
+    # It is a graph: more is loaded into it, and its numbers go on.
+    load(empty, WrittenSource([*ENTITIES], [], [Relation("P36", "seat")], fingerprint="more"))
+    assert empty.read("reverse/numbers") == full.read("reverse/numbers")
+    assert told
+    assert told[-1][1] <= told[-1][2]
+
+
+def test_a_copy_that_is_there_is_compared_and_another_graph_is_refused(full: Graph, empty: Graph) -> None:
+    copy_graph(full, empty)
+    assert copy_graph(full, empty).was_there
+    list(empty.run_text("MATCH (b:Belief {id: 'new/f1'}) SET b.alpha = 2.5", {})[1])
+    with pytest.raises(ArgumentError, match=r"holds another graph already.*:Belief: 8 in both, with other properties"):
+        copy_graph(full, empty)
+    list(empty.run_text("MATCH ()-[f:FACT {id: 'f1'}]->() DELETE f", {})[1])
+    with pytest.raises(ArgumentError, match=f"-FACT->: {len(FACTS)} here, {len(FACTS) - 1} there"):
+        copy_graph(full, empty)
+
+
+@pytest.mark.parametrize("statement", ["copy/entity", "copy/advance", "copy/fact", "copy/judged"])
+def test_a_copy_that_was_interrupted_goes_on(
+    full: Graph,
+    monkeypatch: pytest.MonkeyPatch,
+    statement: str,
+    tmp_path: Path,
+) -> None:
+    monkeypatch.setattr(copying, "_AT_ONCE", 3)
+    with open_graph(tmp_path / "copy", engine="arcadedb", memory=1024) as empty:
+        run, seen = Transaction.run, 0
+
+        def fail(self: Transaction, query: str, **parameters: Any) -> Any:
+            nonlocal seen
+            rows = run(self, query, **parameters)
+            seen += query == statement
+            if seen == 2 or (statement == "copy/judged" and seen):
+                raise KgprobeError("killed")
+            return rows
+
+        with monkeypatch.context() as patched:
+            patched.setattr(Transaction, "run", fail)
+            with pytest.raises(KgprobeError, match="killed"):
+                copy_graph(full, empty)
+        copied = copy_graph(full, empty)
+        assert copied.resumed
+        assert digest_of(empty) == digest_of(full) == copied.digest
+        assert empty.read("copy/begun") == []
+
+
+def test_what_kgprobe_does_not_know_is_refused(graph: Graph, tmp_path: Path) -> None:
+    load(graph, small())
+    list(graph.run_text("CREATE (:Person {id: 'p'})", {})[1])
+    with (
+        open_graph(tmp_path / "copy", engine="arcadedb", memory=1024) as empty,
+        pytest.raises(ArgumentError, match=r"labels \['Person'\], which kgprobe does not know"),
+    ):
+        copy_graph(graph, empty)
+    wipe(graph)
