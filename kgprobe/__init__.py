@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from kgprobe.library.datasets import build_dataset, export_dataset, open_dataset, probe_dataset
     from kgprobe.library.demo import run_demo
     from kgprobe.library.example_studies import study_examples, study_noise, study_prompting
+    from kgprobe.library.graph_pictures import draw_graph
     from kgprobe.library.graph_rates import estimate_rates
     from kgprobe.library.judged_graphs import judged_graph
     from kgprobe.library.judging import evaluate_judge, open_judge, train_judge
@@ -78,6 +79,7 @@ _DOOR = {
         "study_noise",
         "study_prompting",
     ),
+    "kgprobe.library.graph_pictures": ("draw_graph",),
     "kgprobe.library.graph_rates": ("estimate_rates",),
     "kgprobe.library.judged_graphs": ("judged_graph",),
     "kgprobe.library.judging": (
@@ -143,6 +145,7 @@ __all__ = [  # noqa: RUF022 (as one meets them)
     "open_graph",
     "load",
     "reverse_graph",
+    "copy_graph",
     "reversal_of",
     "facts_of",
     "neighbourhood",
@@ -159,6 +162,7 @@ __all__ = [  # noqa: RUF022 (as one meets them)
     "forget_run",
     "paint_beliefs",
     "clear_paint",
+    "draw_graph",
     "open_result",
     "compare",
     "check_forgetting",

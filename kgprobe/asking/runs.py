@@ -17,10 +17,11 @@ import msgspec
 
 from kgprobe.arguments import folder_name
 from kgprobe.asking.identity import versions
-from kgprobe.errors import ArgumentError, KgprobeError, UnknownNameError
+from kgprobe.errors import ArgumentError, KgprobeError
 from kgprobe.files import home, make_folder
 from kgprobe.graph.client import Graph, Row
 from kgprobe.graph.reversal import reversal_of
+from kgprobe.graph.run_nodes import find_run
 from kgprobe.graph.schema import apply_schema
 from kgprobe.graph.state import graph_state
 from kgprobe.probes.outcome import Probe
@@ -137,29 +138,10 @@ def get_run(graph: Graph, run: str) -> Row:
     if missing or properties["form"] != _FORM:
         why = f"it lacks {', '.join(missing)}" if missing else f"its form is {properties['form']}, not {_FORM}"
         raise KgprobeError(
-            f"Run {run!r} was begun by another version of kgprobe: {why}. That version can go on with it; here, begin a "
-            f"new run, or delete this one by `kgprobe rounds forget {run}`."
+            f"Run {run!r} was begun by another version of kgprobe: {why}. That version can go on with it; here, begin "
+            f"a new run, or delete this one by `kgprobe rounds forget {run}`."
         )
     return properties
-
-
-def find_run(graph: Graph, run: str) -> Row:
-    """The properties of a run, whoever began it.
-
-    Raises:
-        UnknownNameError: the graph has no such run.
-    """
-    rows = graph.read("beliefs/run", id=run)
-    if not rows:
-        known = [properties["id"] for properties in list_runs(graph)]
-        raise UnknownNameError(f"There is no run {run!r} in this graph; there are: {', '.join(known) or 'none'}.")
-    properties: Row = rows[0]["run"]
-    return properties
-
-
-def list_runs(graph: Graph) -> list[Row]:
-    """The properties of all runs, the latest last."""
-    return [row["run"] for row in graph.read("beliefs/runs")]
 
 
 def plan_of(run: Row) -> Plan:

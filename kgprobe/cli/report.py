@@ -9,7 +9,16 @@ import msgspec
 
 from kgprobe.cli.found import open_in_browser
 from kgprobe.cli.groups import DefaultGroup
-from kgprobe.cli.options import ask_password, debug_option, graph_option, json_option, seed_option
+from kgprobe.cli.options import (
+    as_of_or,
+    ask_password,
+    debug_option,
+    graph_option,
+    in_flags,
+    json_option,
+    relations_option,
+    seed_option,
+)
 from kgprobe.progress import waiting
 from kgprobe.texts import visible
 
@@ -23,6 +32,7 @@ def report() -> None:
     \b
     kgprobe report --open
     kgprobe report gpt2-capitals llama-capitals --out models.html
+    kgprobe report graph France --open
     """  # noqa: D301
 
 
@@ -67,6 +77,58 @@ def page(
     else:
         for line in made.lead:
             click.echo(visible(line))
+        click.echo(f"Page: {written.absolute().as_uri()}")
+    if in_browser:
+        open_in_browser(written.absolute())
+
+
+@report.command("graph")
+@cloup.argument("entity", required=False)
+@cloup.option("--run", metavar="NAME", help="Whose beliefs.  [default: the run begun last]")
+@cloup.option("--steps", type=click.IntRange(min=1), default=1, show_default=True, help="How far from the entity.")
+@relations_option("Draw facts of this relation only, by its id or a name; repeatable.")
+@as_of_or(None, "facts of any time")
+@cloup.option("--limit", type=click.IntRange(min=1), default=200, show_default=True, help="Facts at most.")
+@cloup.option("--out", type=click.Path(dir_okay=False, path_type=Path), help="The picture's file.")
+@cloup.option("--open", "in_browser", is_flag=True, help="Show it in the web browser.")
+@graph_option
+@json_option
+@debug_option
+def graph_picture(
+    entity: str | None,
+    run: str | None,
+    steps: int,
+    relations: tuple[str, ...],
+    as_of: int | None,
+    limit: int,
+    out: Path | None,
+    in_browser: bool,
+    graph: str | None,
+    as_json: bool,
+) -> None:
+    """Draw the facts around an entity, coloured by how probably the model fails on them.
+
+    ENTITY is an id or a name; without one it is the entity at which most facts are surely unknown. Blue is what the
+    model knows, orange what it does not, grey what the run never came near; what is sure is drawn wider. The picture
+    is one file, by neo4j-viz (`pip install "kgprobe[explore]"`): nodes can be moved, found and clicked. With --json its
+    facts are printed as rows.
+
+    \b
+    kgprobe report graph --open
+    kgprobe report graph France --run base --steps 2 --relation capital
+    """  # noqa: D301
+    from kgprobe.library.graph_pictures import draw_graph
+    from kgprobe.servers.opening import open_graph
+
+    with open_graph(graph, ask_password=ask_password) as connection, waiting("Drawing"):
+        drawn = draw_graph(connection, entity, run=run, steps=steps, relations=relations, as_of=as_of, limit=limit)
+        written = drawn.page(out)
+    if as_json:
+        facts = drawn.subgraph.frame().to_dict("records")
+        told = {"around": drawn.around, "run": drawn.run, "complete": drawn.subgraph.complete, "facts": facts}
+        click.echo(msgspec.json.encode({**told, "page": str(written)}))
+    else:
+        click.echo(in_flags(drawn.summary()))
         click.echo(f"Page: {written.absolute().as_uri()}")
     if in_browser:
         open_in_browser(written.absolute())

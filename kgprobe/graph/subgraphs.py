@@ -1,14 +1,17 @@
 """Parts of the graph as tables of pandas and graphs of networkx."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from datetime import date
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from kgprobe.arguments import several, whole_number
 from kgprobe.errors import UnknownNameError
 from kgprobe.graph.client import Graph, Row
+from kgprobe.graph.fact_beliefs import FactBelief, read_beliefs
 from kgprobe.graph.names import entity_ids, relation_ids
+from kgprobe.graph.run_nodes import find_run
 from kgprobe.intervals import as_of_day
 from kgprobe.records import Entity, Fact
 
@@ -23,6 +26,7 @@ _COLUMNS = (
     *("fact", "subject", "subject_label", "relation", "relation_label", "object", "object_label"),
     *("start", "end", "rank"),
 )
+_OF_BELIEFS = tuple(field.name for field in fields(FactBelief))
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -38,6 +42,8 @@ class Subgraph:
         relation_labels: by id, of the facts' relations; empty where one has none.
         limit: how many facts there could be at most.
         complete: whether these are all; if not, there are ``limit`` of them, and which is left to the engine.
+        run: whose beliefs stand beside the facts; None where nobody asked for any.
+        beliefs: by the facts' ids, of those that the run came near.
     """
 
     facts: tuple[Fact, ...]
@@ -45,6 +51,8 @@ class Subgraph:
     relation_labels: Mapping[str, str]
     limit: int
     complete: bool
+    run: str | None
+    beliefs: Mapping[str, FactBelief]
 
     @property
     def note(self) -> str | None:
@@ -67,7 +75,9 @@ class Subgraph:
         0        France        capital        Paris  normal
 
         Columns: fact, subject, subject_label, relation, relation_label, object, object_label, start, end, rank; a
-        label that is missing is empty, a bound that is missing is None. ``attrs["note"]`` is :attr:`note`.
+        label that is missing is empty, a bound that is missing is None. With a run there are also those of
+        :class:`~kgprobe.graph.fact_beliefs.FactBelief`, None for a fact that it never came near.
+        ``attrs["note"]`` is :attr:`note`.
         """
         import pandas as pd
 
@@ -76,10 +86,12 @@ class Subgraph:
                 *(fact.id, fact.subject, self.entities[fact.subject].label),
                 *(fact.relation, self.relation_labels[fact.relation]),
                 *(fact.object, self.entities[fact.object].label, fact.start, fact.end, fact.rank),
+                *self._believed(fact),
             )
             for fact in self.facts
         ]
-        frame: pd.DataFrame = pd.DataFrame(rows, columns=[*_COLUMNS], dtype=object)
+        columns = [*_COLUMNS, *(_OF_BELIEFS if self.run is not None else ())]
+        frame: pd.DataFrame = pd.DataFrame(rows, columns=columns, dtype=object)
         frame.attrs["note"] = self.note
         return frame
 
@@ -93,18 +105,27 @@ class Subgraph:
         [('Q142', 'Q90', 'capital')]
 
         Nodes are named by ids, and edges have the facts' ids as keys. Attributes are the fields of
-        :class:`~kgprobe.records.Entity` and :class:`~kgprobe.records.Fact`, and ``relation_label``; what is None is
-        left out. The graph's own attribute ``note`` is :attr:`note`.
+        :class:`~kgprobe.records.Entity` and :class:`~kgprobe.records.Fact`, and ``relation_label``; on edges also those
+        of :class:`~kgprobe.graph.fact_beliefs.FactBelief`, where a run came near the fact. What is None is left out.
+        The graph's own attributes are ``note``, which is :attr:`note`, and ``run``.
         """
         import networkx as nx
 
-        network: nx.MultiDiGraph[str] = nx.MultiDiGraph(note=self.note)
+        network: nx.MultiDiGraph[str] = nx.MultiDiGraph(note=self.note, run=self.run)
         for entity in self.entities.values():
             network.add_node(entity.id, **_attributes(entity))
         for fact in self.facts:
             label = self.relation_labels[fact.relation]
-            network.add_edge(fact.subject, fact.object, key=fact.id, relation_label=label, **_attributes(fact))
+            belief = self.beliefs.get(fact.id)
+            values = _attributes(fact) | ({} if belief is None else _attributes(belief))
+            network.add_edge(fact.subject, fact.object, key=fact.id, relation_label=label, **values)
         return network
+
+    def _believed(self, fact: Fact) -> Iterable[object]:
+        if self.run is None:
+            return ()
+        belief = self.beliefs.get(fact.id)
+        return (None if belief is None else getattr(belief, name) for name in _OF_BELIEFS)
 
 
 def facts_of(
@@ -114,6 +135,7 @@ def facts_of(
     *,
     as_of: int | str | date | None = None,
     limit: int = 10_000,
+    run: str | None = None,
 ) -> Subgraph:
     """Facts of the graph: of some entities, of some relations, of both, or any.
 
@@ -127,27 +149,30 @@ def facts_of(
         relations: each by its id or a name; none for all.
         as_of: a date at which the facts hold; None for facts of any time.
         limit: how many facts at most, from 1 on.
+        run: the name of a run, whose beliefs then stand beside the facts; of the facts of entities, those that it asked
+            come first.
 
     Raises:
         ArgumentError: an argument cannot be what it is.
-        UnknownNameError: the graph has no entity or relation that is called so.
+        UnknownNameError: the graph has no entity or relation that is called so, or no such run.
 
     Cost: a walk through the entities' facts; without entities, through the facts of the relations' objects; without
     either, a scan. None of them reads on when it has found more than ``limit``, but facts that are of other relations
-    or do not hold at ``as_of`` are read as well. Then a look-up for each subject and object.
+    or do not hold at ``as_of`` are read as well. Then a look-up for each subject and object. With a run and entities,
+    also that of reading the run's beliefs.
     """
-    _check(entities, relations, limit)
+    _check(graph, entities, relations, limit, run)
     day = None if as_of is None else as_of_day(as_of)
     entities, relations = entity_ids(graph, entities), relation_ids(graph, relations)
     if entities:
-        rows = _touching(graph, entities, relations, day, limit)
+        rows = _touching(graph, entities, relations, day, limit, run)
     elif relations:
         rows = graph.stream("explore/facts_of_relations", relations=_distinct(relations), as_of=day, limit=limit + 1)
     else:
         rows = graph.stream("explore/facts", as_of=day, limit=limit + 1)
     taken: dict[_Key, Row] = {}
     complete = _take(rows, taken, limit)
-    return _subgraph(graph, entities, taken, limit, complete)
+    return _subgraph(graph, entities, taken, limit, complete, run)
 
 
 def neighbourhood(
@@ -158,6 +183,7 @@ def neighbourhood(
     relations: Sequence[str] = (),
     as_of: int | str | date | None = None,
     limit: int = 1_000,
+    run: str | None = None,
 ) -> Subgraph:
     """The facts around an entity: its own, in a second step those of the entities that they lead to, and so on.
 
@@ -174,46 +200,57 @@ def neighbourhood(
         steps: how far, from 1 on.
         relations, as_of: which facts, as in :func:`facts_of`.
         limit: how many facts at most, from 1 on; those of fewer steps come first.
+        run: as in :func:`facts_of`; of the facts of a step, those that it asked come first.
 
     Raises:
         ArgumentError: an argument cannot be what it is.
-        UnknownNameError: the graph has no entity or relation that is called so.
+        UnknownNameError: the graph has no entity or relation that is called so, or no such run.
 
     Cost: as :func:`facts_of` of the entities of each step but the last. An entity of very many facts, such as a large
     country, soon fills the limit; ``relations`` keep away from it.
     """
-    _check([entity], relations, limit)
+    _check(graph, [entity], relations, limit, run)
     day = None if as_of is None else as_of_day(as_of)
     steps = whole_number("steps", steps)
     (entity,), relations = entity_ids(graph, [entity]), relation_ids(graph, relations)
     taken: dict[_Key, Row] = {}
     reached, frontier, complete = {entity}, {entity}, True
     for _ in range(steps):
-        complete = _take(_touching(graph, sorted(frontier), relations, day, limit), taken, limit)
+        complete = _take(_touching(graph, sorted(frontier), relations, day, limit, run), taken, limit)
         if not complete:
             break
         frontier = {end for row in taken.values() for end in (row["subject"], row["object"])} - reached
         reached |= frontier
-    return _subgraph(graph, [entity], taken, limit, complete)
+    return _subgraph(graph, [entity], taken, limit, complete, run)
 
 
-def _check(entities: Sequence[str], relations: Sequence[str], limit: int) -> None:
+def _check(graph: Graph, entities: Sequence[str], relations: Sequence[str], limit: int, run: str | None) -> None:
     several("entities", entities)
     several("relations", relations)
     whole_number("limit", limit)
+    if run is not None:
+        find_run(graph, run)
 
 
 def _touching(
-    graph: Graph, entities: Sequence[str], relations: Sequence[str], as_of: int | None, limit: int
+    graph: Graph,
+    entities: Sequence[str],
+    relations: Sequence[str],
+    as_of: int | None,
+    limit: int,
+    run: str | None,
 ) -> Iterator[Row]:
-    """Rows of facts at entities: all of them, or more than the limit."""
-    return graph.stream(
-        "explore/facts_of_entities",
-        entities=_distinct(entities),
-        relations=_distinct(relations),
-        as_of=as_of,
-        limit=limit + 1,
-    )
+    """Rows of facts at entities, some of them twice: all facts, or more than the limit."""
+    which = {
+        "entities": _distinct(entities),
+        "relations": _distinct(relations),
+        "as_of": as_of,
+        "limit": limit + 1,
+    }
+    asked: Iterator[Row] = iter(())
+    if run is not None:
+        asked = graph.stream("explore/asked_facts_of_entities", run=run, **which)
+    return chain(asked, graph.stream("explore/facts_of_entities", **which))
 
 
 def _distinct(ids: Sequence[str]) -> list[str]:
@@ -231,7 +268,9 @@ def _take(rows: Iterable[Row], taken: dict[_Key, Row], limit: int) -> bool:
     return True
 
 
-def _subgraph(graph: Graph, asked: Sequence[str], taken: Mapping[_Key, Row], limit: int, complete: bool) -> Subgraph:
+def _subgraph(
+    graph: Graph, asked: Sequence[str], taken: Mapping[_Key, Row], limit: int, complete: bool, run: str | None
+) -> Subgraph:
     facts = [
         Fact(row["fact"], row["subject"], row["relation"], row["object"], row["rank"], row["start"], row["end"])
         for row in taken.values()
@@ -243,7 +282,8 @@ def _subgraph(graph: Graph, asked: Sequence[str], taken: Mapping[_Key, Row], lim
     if missing:
         raise UnknownNameError(f"The graph has no entity {', '.join(missing)}.")
     labels = {row["relation"]: row["relation_label"] or "" for row in taken.values()}
-    return Subgraph(tuple(facts), {id_: entities[id_] for id_ in ids}, labels, limit, complete)
+    beliefs = {} if run is None else read_beliefs(graph, run, (fact.id for fact in facts))
+    return Subgraph(tuple(facts), {id_: entities[id_] for id_ in ids}, labels, limit, complete, run, beliefs)
 
 
 def _entity(row: Row) -> Entity:
@@ -259,7 +299,7 @@ def _entity(row: Row) -> Entity:
     )
 
 
-def _attributes(record: Entity | Fact) -> dict[str, Any]:
+def _attributes(record: Entity | Fact | FactBelief) -> dict[str, Any]:
     return {
         name: value
         for name, value in asdict(record).items()

@@ -10,11 +10,11 @@ from pathlib import Path
 import filelock
 import msgspec
 
-from kgprobe.asking.runs import list_runs
 from kgprobe.errors import ArgumentError, KgprobeError
 from kgprobe.files import home, make_folder
 from kgprobe.graph.client import Graph
 from kgprobe.graph.reversal import Reversal, mark_reversal, reversal_of
+from kgprobe.graph.run_nodes import list_runs
 from kgprobe.graph.schema import apply_schema
 from kgprobe.graph.state import graph_state
 from kgprobe.library.loading import LoadProgress, load_source

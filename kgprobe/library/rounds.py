@@ -14,7 +14,7 @@ import msgspec
 from kgprobe.analysis.rates import caveat_of
 from kgprobe.arguments import folder_name, several, whole_number
 from kgprobe.asking.rounds import RunReport, go_on
-from kgprobe.asking.runs import Plan, begin_run, find_run, get_run, list_runs, plan_of, run_folder
+from kgprobe.asking.runs import Plan, begin_run, get_run, plan_of, run_folder
 from kgprobe.asking.runs import forget_run as forget_beliefs
 from kgprobe.asking.store import FILE
 from kgprobe.asking.watch import NOBODY, Stop, Watch
@@ -22,6 +22,7 @@ from kgprobe.errors import ArgumentError, KgprobeError, UnknownNameError
 from kgprobe.graph.client import Graph, Row
 from kgprobe.graph.names import relation_ids
 from kgprobe.graph.reversal import asked_by, reversal_of
+from kgprobe.graph.run_nodes import find_run, list_runs
 from kgprobe.intervals import as_of_day
 from kgprobe.library.measuring import Outcomes, outcomes_frame, summary_of, write_finding
 from kgprobe.library.options import RoundsOptions

@@ -66,3 +66,24 @@ def test_without_a_result_nothing_is_written(tmp_path: Path) -> None:
     viewed = kgprobe("view", **own)
     assert viewed.returncode == 0
     assert "There is no result" in viewed.stdout
+
+
+@pytest.mark.usefixtures("example")
+def test_a_picture_of_the_graph_is_drawn_and_its_facts_are_printed(home: dict[str, str], tmp_path: Path) -> None:
+    pytest.importorskip("neo4j_viz", reason="needs the extra explore")
+    page = tmp_path / "france.html"
+    asked = ["report", "graph", "France", "--relation", "capital", "--steps", "2", "--out", str(page)]
+    done = kgprobe(*asked, "--json", **home)
+    assert done.returncode == 0, done.stderr
+    told = json.loads(done.stdout)
+    assert (told["around"], told["complete"], told["page"]) == ("Q142", True, str(page))
+    assert [fact["object_label"] for fact in told["facts"]] == ["Paris"]
+    assert "neo4j-viz-data" in page.read_text(encoding="utf-8")
+    assert f"Page: {page.as_uri()}" in kgprobe(*asked, **home).stdout
+    for wrong, message in (
+        (["Atlantis"], "Atlantis"),
+        (["France", "--run", "nobody"], "nobody"),
+        (["France", "--limit", "5000"], "--limit is 5000; a picture has 2,000 facts at most"),
+    ):
+        refused = kgprobe("report", "graph", *wrong, **home)
+        assert (refused.returncode, refused.stdout, message in refused.stderr) == (2, "", True), refused.stderr

@@ -1,0 +1,19 @@
+// The facts of entities that a run asked, those first that the model least probably knows; as facts_of_entities gives them.
+// For Neo4j Browser: :params {run: 'base', entities: ['Q142'], relations: [], as_of: null, limit: 100}
+// Unless given: {relations: [], as_of: null, limit: 100}
+// Reads the run's beliefs. $run: id of a run, $entities: [id], $relations: [id], none for all, $as_of: yyyymmdd, at which the facts
+// hold; null for facts of any time, $limit
+//   -> fact, subject, subject_label, relation, relation_label, object, object_label, start, end, rank
+MATCH (belief:Belief {run: $run})
+WHERE belief.right + belief.wrong > 0 AND (belief.subject IN $entities OR belief.object IN $entities)
+  AND (size($relations) = 0 OR belief.relation IN $relations)
+MATCH (s:Entity {id: belief.subject})-[f:FACT {id: belief.fact}]->(o:Entity)
+WHERE $as_of IS NULL OR coalesce(f.from, $as_of) <= $as_of AND coalesce(f.until, $as_of) >= $as_of
+WITH belief, s, f, o
+ORDER BY belief.low DESC, belief.fact
+LIMIT toInteger($limit)
+OPTIONAL MATCH (r:Relation {id: f.relation})
+RETURN f.id AS fact, s.id AS subject, s.label AS subject_label, f.relation AS relation, r.label AS relation_label,
+       o.id AS object, o.label AS object_label, f.start AS start, f.end AS end,
+       coalesce(f.rank, 'normal') AS rank
+ORDER BY belief.low DESC, belief.fact

@@ -1,0 +1,13 @@
+// What a run believes of facts, as far as it came near them.
+// For Neo4j Browser: :params {run: 'base', facts: ['Q142-P36-Q90']}
+// One look-up a fact. $run: id of a run, $facts: [id]  ->  fact, theta, low, high, right, wrong, believed, question
+UNWIND $facts AS fact
+MATCH (belief:Belief {id: $run + '/' + fact})
+USING INDEX SEEK belief:Belief(id)
+RETURN fact, belief.theta AS theta, belief.low AS low, belief.high AS high, belief.right AS right, belief.wrong AS wrong,
+       CASE WHEN belief.right > belief.wrong AND belief.high < 0.5 THEN 'surely known'
+            WHEN belief.wrong > belief.right AND belief.low > 0.5 THEN 'surely unknown'
+            WHEN belief.theta < 0.5 THEN 'leans known'
+            ELSE 'leans unknown'
+       END AS believed,
+       belief.question AS question

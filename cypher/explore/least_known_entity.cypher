@@ -1,0 +1,10 @@
+// The entity at which a run is sure of most facts that the model does not know them; where it is of none, that was asked most.
+// For Neo4j Browser: :params {run: 'base'}
+// Reads the run's beliefs. $run: id of a run  ->  entity: its id, unknown: how many are surely unknown, asked
+MATCH (belief:Belief {run: $run})
+WHERE belief.right + belief.wrong > 0
+WITH belief, CASE WHEN belief.subject = belief.object THEN [belief.subject] ELSE [belief.subject, belief.object] END AS ends
+UNWIND ends AS entity
+RETURN entity, sum(CASE WHEN belief.wrong > belief.right AND belief.low > 0.5 THEN 1 ELSE 0 END) AS unknown, count(*) AS asked
+ORDER BY unknown DESC, asked DESC, entity
+LIMIT 1
