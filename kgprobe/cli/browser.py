@@ -1,5 +1,6 @@
 """``kgprobe graph browser``: the graph in Neo4j Browser, with kgprobe's style sheet, guide and queries."""
 
+import re
 import webbrowser
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -9,10 +10,17 @@ from typing import TYPE_CHECKING
 import click
 
 from kgprobe.cli.options import debug_option, graph_option
+from kgprobe.errors import ArgumentError, KgprobeError
 
 if TYPE_CHECKING:
     from kgprobe.servers.folder import Folder
     from kgprobe.servers.status import Status
+
+_OPENED = (
+    "The guide opens by itself. For the colours, click its first line once it is connected, or type that of colours; "
+    "Browser keeps them.\n"
+)
+_TO_TYPE = "Type the lines of colours and queries there, once it is connected; Browser keeps the colours.\n"
 
 
 @click.command()
@@ -23,15 +31,29 @@ if TYPE_CHECKING:
     help="Write style sheet, guide and queries there, and do nothing else.",
 )
 @click.option("--port", type=click.IntRange(1, 65535), help="Where the files are served.  [default: a free port]")
+@click.option(
+    "--bind",
+    default="127.0.0.1",
+    show_default=True,
+    metavar="ADDRESS",
+    help="Of this machine, on which the files are served; 0.0.0.0 is every one.",
+)
+@click.option(
+    "--host",
+    default="localhost",
+    show_default=True,
+    metavar="NAME",
+    help="By which web browsers reach the files; Neo4j has to allow it.",
+)
 @click.option("--open/--no-open", "in_browser", default=True, show_default=True, help="Open the web browser.")
 @graph_option
 @debug_option
-def browser(files: Path | None, port: int | None, in_browser: bool, graph: str | None) -> None:
+def browser(files: Path | None, port: int | None, bind: str, host: str, in_browser: bool, graph: str | None) -> None:
     """Look at the graph in Neo4j Browser, with a style sheet and queries.
 
-    Starts Neo4j where the graph is a folder of it, opens its Browser, and serves what Browser is given: a style sheet
-    that colours what `kgprobe beliefs paint` has drawn, a guide whose queries can be clicked, and these as favourites.
-    It says what to type there. Ctrl-C ends serving; Neo4j stays until `kgprobe graph stop`.
+    Starts Neo4j where the graph is a folder of it, opens its Browser with the guide in it, and serves what Browser is
+    given: a style sheet that colours what `kgprobe beliefs paint` has drawn, the guide, whose queries can be clicked,
+    and these as favourites. It says what to type there. Ctrl-C ends serving; Neo4j stays until `kgprobe graph stop`.
 
     \b
     kgprobe graph browser --graph ./neo4j
@@ -46,9 +68,15 @@ def browser(files: Path | None, port: int | None, in_browser: bool, graph: str |
             f"Wrote {STYLE}, {GUIDE} and {FAVOURITES} to {files}. Drop {STYLE}, then {FAVOURITES}, on Neo4j Browser."
         )
         return
-    page, told = _address(graph)
-    with _served(port) as (base, contents):
+    if not re.fullmatch(r"[\w.-]+|\[[\da-fA-F:.]+\]", host, re.ASCII):
+        raise ArgumentError("host", f"is {host!r}; the name or address of this machine is expected.")
+    page, told, ours = _address(graph)
+    with _served(bind, port) as (taken, contents):
+        base = f"http://{host}:{taken}/"
         contents |= browser_files(base)
+        if ours:
+            # Browser runs one command that its address names; of others it takes files only from whom it is told to.
+            page += f"?cmd=play&arg={base}{GUIDE}"
         lines = {
             "browser": page,
             **told,
@@ -56,7 +84,7 @@ def browser(files: Path | None, port: int | None, in_browser: bool, graph: str |
             "queries": f":play {base}{GUIDE}",
             "favourites": f"drop {base}{FAVOURITES} on the page, once it is downloaded",
         }
-        click.echo("Type the lines of colours and queries there, once it is connected; Browser keeps the colours.\n")
+        click.echo(_OPENED if ours else _TO_TYPE)
         for name, value in lines.items():
             click.echo(f"{name:<10}  {value}")
         click.echo("\nCtrl-C ends this; the graph server stays.", err=True)
@@ -65,8 +93,8 @@ def browser(files: Path | None, port: int | None, in_browser: bool, graph: str |
         _wait()
 
 
-def _address(graph: str | None) -> tuple[str, dict[str, str]]:
-    """Browser's address, and how one connects in it."""
+def _address(graph: str | None) -> tuple[str, dict[str, str], bool]:
+    """Browser's address, how one connects in it, and whether its Neo4j is one of ours."""
     import os
     from urllib.parse import urlsplit
 
@@ -79,15 +107,14 @@ def _address(graph: str | None) -> tuple[str, dict[str, str]]:
         host = urlsplit(named).hostname or "localhost"
         user = os.environ.get("KGPROBE_GRAPH_USER", "neo4j")
         told = {"connect": f"{named}, user {user}; the page above is where a Neo4j has it, unless told otherwise"}
-        return f"http://{host}:7474/browser/", told
+        return f"http://{host}:7474/browser/", told, False
     status = _started(folder_of(graph))
     # Its addresses are there, as the server runs.
     told = {"connect": f"{status.address}, user {status.user}, password in {status.password_file}"}
-    return str(status.browser), told
+    return str(status.browser), told, True
 
 
 def _started(folder: "Folder") -> "Status":
-    from kgprobe.errors import KgprobeError
     from kgprobe.servers import leases
     from kgprobe.servers.server import Wishes
     from kgprobe.servers.status import status_of
@@ -115,12 +142,10 @@ def _write(folder: Path, contents: Mapping[str, bytes]) -> None:
 
 
 @contextmanager
-def _served(port: int | None) -> Iterator[tuple[str, dict[str, bytes]]]:
-    """Files that are served to this machine alone, and the address of their folder."""
+def _served(bind: str, port: int | None) -> Iterator[tuple[int, dict[str, bytes]]]:
+    """Files that are served on an address of this machine, and the port that was taken."""
     import http.server
     import threading
-
-    from kgprobe.errors import KgprobeError
 
     contents: dict[str, bytes] = {}
 
@@ -150,15 +175,15 @@ def _served(port: int | None) -> Iterator[tuple[str, dict[str, bytes]]]:
             """Nobody wants to read of each request."""
 
     try:
-        server = http.server.ThreadingHTTPServer(("127.0.0.1", port or 0), Handler)
+        server = http.server.ThreadingHTTPServer((bind, port or 0), Handler)
     except OSError as error:
         raise KgprobeError(
-            f"The files cannot be served on port {port}: {error.strerror}. --port names another."
+            f"The files cannot be served on {bind}, port {port or 'any'}: {error.strerror}. --bind and --port name"
+            " others."
         ) from error
     with server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
-        # By this name a Neo4j takes what it is given, unless it was set up otherwise.
-        yield f"http://localhost:{server.server_port}/", contents
+        yield server.server_port, contents
         server.shutdown()
 
 

@@ -3,25 +3,35 @@
 import click
 import cloup
 
-from kgprobe.cli.options import debug_option, full_option, in_flags, json_option, seed_option
+from kgprobe.cli.options import ask_password, debug_option, full_option, in_flags, json_option, seed_option
 
 
 @cloup.command()
 @cloup.option("--rounds", type=click.IntRange(min=1), default=8, show_default=True, help="Rounds to run.")
 @cloup.option("--batch", type=click.IntRange(min=1), default=32, show_default=True, help="Facts asked a round.")
+@cloup.option(
+    "--graph",
+    metavar="ADDRESS|FOLDER",
+    help="Ask in this graph, which is empty or has the example alone: a server's address, or a folder. KGPROBE_GRAPH"
+    " has no say here.  [default: a folder of the demo's own]",
+)
 @cloup.option("--again", is_flag=True, help="Ask anew, where it was done before.")
 @seed_option
 @full_option
 @json_option
 @debug_option
-def demo(rounds: int, batch: int, again: bool, seed: int, full: bool, as_json: bool) -> None:
+def demo(rounds: int, batch: int, graph: str | None, again: bool, seed: int, full: bool, as_json: bool) -> None:
     """The whole way: example graph, small model, rounds, finding.
 
     Loads a graph of countries into an embedded graph database, asks Gemma 3 270M about it in adaptive rounds, and shows
     which facts the model knows and which it does not. The first time, the model is converted, which takes a minute
     or so. Done before, it shows what was found; interrupted, it goes on. The graph stays in a folder of its own;
     `kgprobe graph shell --graph FOLDER` looks at it.
-    """
+
+    \b
+    kgprobe demo
+    kgprobe demo --graph bolt://host:7687
+    """  # noqa: D301
     from kgprobe.cli.rounds import print_run
     from kgprobe.cli.watching import running
     from kgprobe.library.demo import RUN, demo_graph, run_demo
@@ -30,6 +40,15 @@ def demo(rounds: int, batch: int, again: bool, seed: int, full: bool, as_json: b
         click.echo(in_flags(message), err=True)
 
     with running(RUN) as watch:
-        result = run_demo(rounds=rounds, batch=batch, seed=seed, again=again, watch=watch, say=say)
+        result = run_demo(
+            graph,
+            rounds=rounds,
+            batch=batch,
+            seed=seed,
+            again=again,
+            watch=watch,
+            say=say,
+            ask_password=ask_password,
+        )
     with result.graph:
-        print_run(result, as_json, str(demo_graph()), full)
+        print_run(result, as_json, graph or str(demo_graph()), full)

@@ -6,17 +6,20 @@ from pathlib import Path
 
 from kgprobe.asking.runs import get_run
 from kgprobe.asking.watch import NOBODY, Watch
-from kgprobe.errors import KgprobeError, UnknownNameError
+from kgprobe.errors import ArgumentError, KgprobeError, UnknownNameError
 from kgprobe.files import home
 from kgprobe.graph.client import Graph, Row
+from kgprobe.graph.endpoint import is_address
 from kgprobe.library.loading import load
 from kgprobe.library.rounds import Run, forget_run, open_run, resume_rounds, run_rounds
 from kgprobe.models.model import Model, load_model
 from kgprobe.progress import waiting
 from kgprobe.servers.opening import open_graph
+from kgprobe.texts import visible
 
 RUN = "demo"
 MODEL = "demo"
+EXAMPLE = "example"
 
 
 def demo_graph() -> Path:
@@ -25,6 +28,7 @@ def demo_graph() -> Path:
 
 
 def run_demo(
+    graph: str | Path | None = None,
     *,
     rounds: int = 8,
     batch: int = 32,
@@ -32,39 +36,58 @@ def run_demo(
     again: bool = False,
     watch: Watch = NOBODY,
     say: Callable[[str], None] = lambda message: None,
+    ask_password: Callable[[str], str] | None = None,
 ) -> Run:
-    """Load the example graph into a folder of its own, ask the demo model, and give the run.
+    """Load the example graph, ask the demo model, and give the run.
+
+    >>> run = kgprobe.run_demo("bolt://host:7687")  # doctest: +SKIP
 
     What was done before is given as it stands, without the model; what was interrupted goes on. The graph stays open:
     ``run.graph.close()`` ends that, or the end of the program.
 
     Args:
+        graph: a folder or an address, of a graph that is empty or has the example alone; None is a folder of the
+            demo's own. What ``KGPROBE_GRAPH`` names has no say: it is where a person works.
         again: whether the run starts afresh in any case, as it does with other settings.
         say: called with a sentence at each step.
+        ask_password: as in :func:`~kgprobe.servers.opening.open_graph`.
 
     Raises:
+        ArgumentError: that graph holds something else.
         KgprobeError: a part of the demo is not installed, or does not work here.
     """
-    say(f"Starting the graph in {demo_graph()}")
-    graph = open_graph(demo_graph())
+    named = str(graph or demo_graph())
+    say(f"Opening the graph at {named}" if is_address(named) else f"Starting the graph in {named}")
+    opened = open_graph(named, ask_password=ask_password)
     try:
-        before = _done_before(graph)
+        _refuse_others(opened)
+        before = _done_before(opened)
         wanted = {"rounds": rounds, "batch": batch, "seed": seed}
         if before is not None and not again and {name: before[name] for name in wanted} == wanted:
             if before["round"] == rounds:
                 say(f"The demo was done before, on {before['started'][:10]}; `again` asks anew.")
-                return open_run(graph, RUN)
+                return open_run(opened, RUN)
             say(f"The demo goes on after round {before['round']}.")
-            return resume_rounds(graph, RUN, _loaded(), watch=watch)
+            return resume_rounds(opened, RUN, _loaded(), watch=watch)
         model = _loaded()
-        report = load(graph, "example")
+        report = load(opened, EXAMPLE)
         say(f"The example graph has {report.facts:,} facts about {report.entities:,} entities.")
         with contextlib.suppress(UnknownNameError):
-            forget_run(graph, RUN)
-        return run_rounds(graph, model, name=RUN, rounds=rounds, batch=batch, seed=seed, watch=watch)
+            forget_run(opened, RUN)
+        return run_rounds(opened, model, name=RUN, rounds=rounds, batch=batch, seed=seed, watch=watch)
     except BaseException:
-        graph.close()
+        opened.close()
         raise
+
+
+def _refuse_others(graph: Graph) -> None:
+    """See that a graph has nothing but the example: what is loaded stays, and the demo asks all of it."""
+    sources = {row["source"] for row in graph.read("load/loads")}
+    if not sources and graph.read("load/any_node"):
+        raise ArgumentError("graph", "holds what kgprobe has not loaded; an empty graph is expected.")
+    if others := sorted(sources - {EXAMPLE}):
+        held = visible(", ".join(others))
+        raise ArgumentError("graph", f"holds {held}; one that is empty, or has the example alone, is expected.")
 
 
 def _done_before(graph: Graph) -> Row | None:

@@ -88,6 +88,7 @@ ROUNDS = [
 OUTCOMES = [made for round_ in ROUNDS for made in round_]
 
 PROPERTIES = {
+    "form": 2,
     "model": "m",
     "probe": "questions",
     "as_of": 20250101,

@@ -74,6 +74,7 @@ def test_neo4j_browser_draws_what_is_believed(tmp_path: Path) -> None:
                 said: list[str] = []
                 page.on("dialog", lambda dialog: (said.append(dialog.message), dialog.dismiss()))
                 connect(page, told["browser"], Path(told["connect"].partition("password in ")[2]))
+                page.get_by_text("What does a model know?").wait_for()
                 run(page, told["colours"])
                 guide = run(page, told["queries"])
                 guide.get_by_text("What does a model know?").wait_for()
