@@ -129,9 +129,10 @@ def commands_in(text: str) -> Iterator[list[str]]:
     """The arguments of each `kgprobe …` of a shell line."""
     words = shlex.split(text.replace("…", ""), comments=True)
     for place, word in enumerate(words):
-        if word == "kgprobe" and (place == 0 or "=" in words[place - 1] or words[place - 1] in ("|", "&&", ";")):
+        before = words[place - 1] if place else ";"
+        if word == "kgprobe" and ("=" in before or before in ("|", "||", "&&", ";", "exec")):
             rest = words[place + 1 :]
-            ends = [number for number, one in enumerate(rest) if one in ("|", "&&", ";", ">")]
+            ends = [number for number, one in enumerate(rest) if one in ("|", "||", "&&", ";", ">")]
             yield rest[: ends[0]] if ends else rest
 
 

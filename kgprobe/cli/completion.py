@@ -21,7 +21,7 @@ KEYWORDS = (
     *("WITH", "XOR", "YIELD"),
 )
 
-# What a graph of kgprobe has, for engines that do not tell; docs/guides/graph.md says what each is.
+# What a graph of kgprobe has, for engines that do not tell; docs/guides/data-model.md says what each is.
 LABELS = ("Belief", "Effect", "Entity", "Literal", "Relation", "Run", "Type")
 TYPES = ("FACT", "INSTANCE_OF", "KNOWN", "OBJECT_OF", "UNKNOWN", "UNSURE")
 PROPERTIES = (
