@@ -246,7 +246,7 @@ def test_the_demo_and_browser_outside_of_docker(
             script = script.replace('"$KGPROBE_GRAPH"', where.address)
             for arguments in (each for line in script.splitlines() for each in commands_in(line)):
                 # A few questions show as much as all of them.
-                few = ["--rounds", "2", "--batch", "12"] if arguments[0] == "demo" else []
+                few = ["--rounds", "1", "--batch", "12"] if arguments[0] == "demo" else []
                 done = typed(*arguments, *few, **variables)
                 assert done.returncode == 0, done.stderr
             assert healthy(services["browser-files"])
@@ -258,6 +258,6 @@ def test_the_demo_and_browser_outside_of_docker(
             page.get_by_text(f":style http://localhost:{port}/kgprobe.grass").first.wait_for(timeout=WAIT)
             picture = run(page, "MATCH path = (:Entity)-[:KNOWN|UNSURE|UNKNOWN]->(:Entity) RETURN path")
             painted = graph.query("MATCH ()-[r:KNOWN|UNSURE|UNKNOWN]->() RETURN count(r) AS n").frame()["n"][0]
-            assert sum(drawn(picture, colour) for colour in (BLUE, ORANGE, GREY)) == painted > 10
+            assert sum(drawn(picture, colour) for colour in (BLUE, ORANGE, GREY)) == painted > 5
     finally:
         stop(folder_of(folder), force=True)
