@@ -131,3 +131,10 @@ def test_a_graph_that_has_no_browser_is_refused(home: dict[str, str], tmp_path: 
     assert (empty.returncode, empty.stdout) == (1, "")
     assert "There is no graph in" in empty.stderr
     assert not (tmp_path / "nothing").exists()
+
+
+@pytest.mark.parametrize("host", ["two words", "localhost/x", "", "a:80", '"><script>'])
+def test_a_host_is_a_name(home: dict[str, str], host: str) -> None:
+    done = typed("graph", "browser", "--no-open", "--graph", "bolt://localhost:7687", "--host", host, **home)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "--host is" in done.stderr
