@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from kgprobe.library.judged_graphs import judged_graph
     from kgprobe.library.judging import evaluate_judge, open_judge, train_judge
     from kgprobe.library.kept_results import kept_results
-    from kgprobe.library.loading import load
+    from kgprobe.library.loading import load, propose_mapping
     from kgprobe.library.measure_studies import study_calibration, study_robustness
     from kgprobe.library.measuring import measure, open_measurement
     from kgprobe.library.painting import clear_paint, paint_beliefs
@@ -88,7 +88,7 @@ _DOOR = {
         "train_judge",
     ),
     "kgprobe.library.kept_results": ("kept_results",),
-    "kgprobe.library.loading": ("load",),
+    "kgprobe.library.loading": ("load", "propose_mapping"),
     "kgprobe.library.measure_studies": (
         "study_calibration",
         "study_robustness",
@@ -144,6 +144,7 @@ _MODULES = {name: module for module, names in _DOOR.items() for name in names}
 __all__ = [  # noqa: RUF022 (as one meets them)
     "open_graph",
     "load",
+    "propose_mapping",
     "reverse_graph",
     "copy_graph",
     "reversal_of",

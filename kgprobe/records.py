@@ -108,8 +108,10 @@ class Placed(NamedTuple):
     Attributes:
         line: counted from 1.
         file: the file's name; empty where the source has only one, its own name.
+        unit: what is counted, where it is no line: ``node`` of a graph.
     """
 
     line: int
     record: Entity | Relation | Fact | Rejected
     file: str = ""
+    unit: str = "line"

@@ -59,6 +59,15 @@ def _date(written: str, words: str) -> Entity:
         day = "00"
         month = "00" if month == "01" and not any(map(str.isalpha, words)) else month
     value, _ = bounds(f"{sign or '+'}{year}-{month}-{day}T", _DAY)
+    return date_literal(value)
+
+
+def date_literal(value: str) -> Entity:
+    """A date (``1999``, ``1999-03``, ``1999-03-31``) as a literal of its precision.
+
+    Raises:
+        ValueError: it is none.
+    """
     first_day(value)
     kind = _KINDS[value.removeprefix("-").count("-")]
     return Entity(value, _label(value), types=(kind,), value=value, datatype=kind)

@@ -63,7 +63,7 @@ def _target(to: str, engine: str | None, source: "Graph") -> "Graph":
     if is_address(to):
         if engine is not None:
             raise ArgumentError("engine", f"is for a folder; {to} is a server that somebody else runs.")
-        return Graph(endpoint_of(to, ask_password, "KGPROBE_TO"))
+        return Graph(endpoint_of(to, ask_password, "KGPROBE_TO", "to"))
     folder = folder_of(to)
     if folder.path == source.endpoint.folder:
         raise ArgumentError("to", "is the graph itself; name another place.")

@@ -12,7 +12,7 @@ from kgprobe.cli.from_options import given_options
 from kgprobe.cli.groups import Group
 from kgprobe.cli.options import ask_password, debug_option, graph_option, in_flags, json_option
 from kgprobe.errors import KgprobeError
-from kgprobe.sources.contract import LOADERS, ShownText, open_source
+from kgprobe.sources.contract import LOADERS, Loader, ShownText, open_source
 from kgprobe.texts import visible_lines
 
 if TYPE_CHECKING:
@@ -44,6 +44,7 @@ def _command(name: str) -> click.Command:
 
     @given_options((None, loader.options))
     @_show_options(loader.shows)
+    @_propose_option(loader)
     @graph_option
     @click.option("--strict", is_flag=True, help="Stop at the first record that cannot be used.")
     @click.option(
@@ -53,7 +54,17 @@ def _command(name: str) -> click.Command:
     )
     @json_option
     @debug_option
-    def run(graph: str | None, strict: bool, rejected: Path | None, as_json: bool, given: dict[str, Any]) -> None:
+    def run(
+        graph: str | None,
+        strict: bool,
+        rejected: Path | None,
+        as_json: bool,
+        given: dict[str, Any],
+        propose: bool = False,
+    ) -> None:
+        if propose:
+            _propose(name, given, as_json)
+            return
         from kgprobe.library.loading import load_source
         from kgprobe.progress import progress_bar
         from kgprobe.servers.opening import open_graph
@@ -79,6 +90,23 @@ def _command(name: str) -> click.Command:
         report.check()
 
     return click.command(name, help=loader.summary)(run)
+
+
+def _propose_option(loader: Loader[Any]) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """``--propose``, for a loader that can write a file to begin with."""
+    if loader.proposes is None:
+        return lambda command: command
+    return click.option("--propose", is_flag=True, help=f"{loader.proposes.help} Nothing is loaded.")
+
+
+def _propose(name: str, given: Mapping[str, Any], as_json: bool) -> None:
+    from kgprobe.library.loading import propose_mapping
+
+    path = propose_mapping(name, **given)
+    if as_json:
+        click.echo(json.dumps({"proposed": str(path)}))
+    else:
+        click.echo(visible_lines(f"{path} is proposed. Look through it; the same command without --propose loads it."))
 
 
 def _show_options(shows: Mapping[str, ShownText]) -> Callable[[Callable[..., None]], Callable[..., None]]:

@@ -60,7 +60,7 @@ def explained(endpoint: Endpoint) -> Iterator[None]:
     except bolt.AuthError as error:
         raise KgprobeError(
             f"{endpoint.address} refuses user {endpoint.user!r} with this password. "
-            "Set KGPROBE_GRAPH_USER and KGPROBE_GRAPH_PASSWORD."
+            f"Set {endpoint.named}_USER and {endpoint.named}_PASSWORD."
         ) from error
     except (bolt.ServiceUnavailable, bolt.SessionExpired, bolt.ConnectionAcquisitionTimeoutError) as error:
         if full := _full_disk(endpoint):

@@ -191,7 +191,7 @@ def _write_batch(batch: _Batch, stage: str, source: Source, strict: bool, transa
 
 def _message(problem: Problem, source: Source) -> str:
     file = problem.place.file or source.name
-    return visible(f"{file}, line {problem.place.line}: {problem.reason.rstrip('.')}.")
+    return visible(f"{file}, {problem.place.unit} {problem.place.line}: {problem.reason.rstrip('.')}.")
 
 
 def _batches(

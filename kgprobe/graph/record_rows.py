@@ -85,7 +85,7 @@ def distinct(records: Iterable[Placed]) -> tuple[dict[str, Placed], list[Problem
 
 def duplicate(id_: str, place: Placed, before: int) -> Problem:
     """The problem of a record whose id stands on the line ``before`` already."""
-    return Problem("duplicate", place, f"{id_} stands on line {before} already")
+    return Problem("duplicate", place, f"{id_} stands on {place.unit} {before} already")
 
 
 def relation_rows(places: Mapping[str, Placed], source: str) -> RelationRows:

@@ -2,12 +2,14 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
-from kgprobe.errors import KgprobeError
+from kgprobe.errors import ArgumentError, KgprobeError
 from kgprobe.graph.client import Graph
 from kgprobe.graph.ingest import load as ingest
-from kgprobe.sources.contract import Source, open_source
+from kgprobe.options import make_options
+from kgprobe.sources.contract import LOADERS, ReadsGraph, Source, open_source
 
 # Messages about skipped records that a report keeps; whoever wants all of them is told of each.
 KEPT_PROBLEMS = 20
@@ -119,6 +121,43 @@ def load(
     return load_source(graph, source, strict=strict, on_problem=on_problem, on_progress=on_progress)
 
 
+def propose_mapping(loader: str, **options: Any) -> Path:
+    """Write the file that a loader asks for, a first version of it, for you to look through.
+
+    >>> kgprobe.propose_mapping("graph", source="bolt://localhost:7687", mapping="mapping.toml")
+    PosixPath('mapping.toml')
+
+    The cost is that of counting what the input has, once.
+
+    Args:
+        loader: its name, such as ``graph``.
+        options: of the loader, by their names; one of them names the file.
+
+    Raises:
+        UnknownNameError: there is no such loader.
+        ArgumentError: the loader asks for no file, or the file is there already.
+        KgprobeError: the input cannot be read, or the file cannot be written.
+    """
+    chosen = LOADERS.get(loader)
+    if chosen.proposes is None:
+        raise ArgumentError("loader", f"is {loader}, which asks for no file; there is nothing to propose.")
+    made = make_options(chosen.options, options, f"the loader {loader}")
+    path: Path = getattr(made, chosen.proposes.option)
+    if path.exists():
+        raise ArgumentError(
+            chosen.proposes.option, f"is {path}, which is there already; it is not overwritten. Name another file."
+        )
+    text = chosen.proposes.make(made)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        # Nor is one that has come since.
+        with path.open("x", encoding="utf-8") as file:
+            file.write(text)
+    except OSError as error:
+        raise KgprobeError(f"{path} cannot be written: {error.strerror}.") from error
+    return path
+
+
 def load_source(
     graph: Graph,
     source: Source,
@@ -128,6 +167,8 @@ def load_source(
     on_progress: Callable[[LoadProgress], None] = lambda progress: None,
 ) -> LoadReport:
     """Load a source that is open, of whatever making; all else as in :func:`load`."""
+    if isinstance(source, ReadsGraph) and source.reads(graph.endpoint.address, graph.endpoint.database):
+        raise ArgumentError("graph", f"is {source.name} itself; a graph is loaded into another one, such as a folder.")
     problems: list[str] = []
 
     def tell_of(message: str) -> None:

@@ -7,7 +7,7 @@ loader, as the library does.
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Generic, Protocol, TypeVar, runtime_checkable
 
 from kgprobe.options import make_options
 from kgprobe.plugins import Register
@@ -69,6 +69,30 @@ class Source(Protocol):
         ...
 
 
+@runtime_checkable
+class ReadsGraph(Protocol):
+    """A source that is itself a graph on a server: it must not be loaded into itself."""
+
+    def reads(self, address: str, database: str | None) -> bool:
+        """Whether the graph at this address, in this database of the server, is the one that is read."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Proposal(Generic[T]):
+    """A file that a loader can write a first version of, for a user to look through before anything is loaded.
+
+    Attributes:
+        help: what it is, for people, a sentence.
+        option: which of the loader's options names the file.
+        make: gives its text; raises :class:`~kgprobe.errors.KgprobeError` for an input that cannot be read at all.
+    """
+
+    help: str
+    option: str
+    make: Callable[[T], str]
+
+
 @dataclass(frozen=True, slots=True)
 class ShownText:
     """A text that a loader shows in place of loading anything.
@@ -92,12 +116,14 @@ class Loader(Generic[T]):
             arguments of :func:`kgprobe.library.loading.load`, so none may be one that this has of its own.
         open: makes the source; raises :class:`~kgprobe.errors.KgprobeError` for an input that cannot be read at all.
         shows: texts to look at, by name: ``kgprobe load NAME --show-TEXT`` prints one.
+        proposes: a file to begin with: ``kgprobe load NAME --propose`` writes it.
     """
 
     summary: str
     options: type[T]
     open: Callable[[T], Source]
     shows: Mapping[str, ShownText] = field(default_factory=dict)
+    proposes: Proposal[T] | None = None
 
 
 LOADERS: Register[Loader[Any]] = Register("kgprobe.loaders", "loader")

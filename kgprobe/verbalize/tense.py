@@ -146,6 +146,27 @@ _SURE_PASTS = _PLAIN_PASTS | {_past(base) for base in _INTRANSITIVE}
 _PASTS = frozenset(_PRESENTS.values())
 
 
+_BASE_OF: dict[str, tuple[str, Tense]] = {
+    **{_past(base): (base, "past") for base in sorted(_INTRANSITIVE | _OTHERS)},
+    **{_third_person(base): (base, "present") for base in sorted(_INTRANSITIVE | _OTHERS)},
+    **{base: (base, "present") for base in sorted(_INTRANSITIVE | _OTHERS)},
+}
+
+
+def base_of(form: str) -> tuple[str, Tense] | None:
+    """The base of a verb that is known here, and the tense of its form, which may be another word as well.
+
+    >>> base_of("wrote"), base_of("supplies"), base_of("genre")
+    (('write', 'past'), ('supply', 'present'), None)
+    """
+    return _BASE_OF.get(form)
+
+
+def third_person(base: str) -> str:
+    """``supply``: *supplies*."""
+    return _third_person(base)
+
+
 class _Verb(NamedTuple):
     """A finite verb.
 

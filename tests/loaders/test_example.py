@@ -41,9 +41,9 @@ COMMON_TYPE = {
 def records() -> tuple[dict[str, Entity], dict[str, Relation], list[Fact]]:
     source = open_source("example")
     placed: list[Placed] = [*source.entities(), *source.relations(), *source.facts()]
-    entities = {record.id: record for _, record, _ in placed if isinstance(record, Entity)}
-    relations = {record.id: record for _, record, _ in placed if isinstance(record, Relation)}
-    facts = [record for _, record, _ in placed if isinstance(record, Fact)]
+    entities = {record.id: record for _, record, *_ in placed if isinstance(record, Entity)}
+    relations = {record.id: record for _, record, *_ in placed if isinstance(record, Relation)}
+    facts = [record for _, record, *_ in placed if isinstance(record, Fact)]
     assert len(placed) == len(entities) + len(relations) + len(facts), "a record is rejected, or an id occurs twice"
     return entities, relations, facts
 

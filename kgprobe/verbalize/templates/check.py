@@ -103,13 +103,13 @@ def check_file(path: Path, named: Sequence[str] = ()) -> Checked:
         KgprobeError: the file cannot be read at all.
     """
     placed = list(read_relations(open_input(path)))
-    relations = [record for _, record, _ in placed if isinstance(record, Relation)]
+    relations = [record for _, record, *_ in placed if isinstance(record, Relation)]
     unknown = set(named) - {name for relation in relations for name in (relation.id, relation.label)}
     if unknown:
         raise UnknownNameError(f"{path.name} has no relation {', '.join(sorted(unknown))}.")
     flaws = [
         Flaw("", "", "", "error", f"line {line}: {record.reason}")
-        for line, record, _ in placed
+        for line, record, *_ in placed
         if isinstance(record, Rejected) and not named
     ]
     relations = [relation for relation in relations if not named or {relation.id, relation.label} & set(named)]

@@ -22,7 +22,9 @@ from kgprobe.sources.values import check_id, tidy, tidy_all
 from kgprobe.verbalize.templates.kinds import SENTENCE, check_template
 
 
-class _RelationLine(Struct):
+class RelationLine(Struct):
+    """A relation as a file has it."""
+
     id: str
     label: str | None = None
     aliases: list[str] | None = None
@@ -44,7 +46,7 @@ class _RelationLine(Struct):
     pararel_patterns: list[str] | None = None
 
 
-_decode_relation = msgspec.json.Decoder(_RelationLine).decode
+_decode_relation = msgspec.json.Decoder(RelationLine).decode
 
 
 def read_relations(file: InputFile) -> Iterator[Placed]:
@@ -55,7 +57,7 @@ def read_relations(file: InputFile) -> Iterator[Placed]:
     Raises:
         KgprobeError: the file cannot be opened any more.
     """
-    return decoded_lines(file, _relation)
+    return decoded_lines(file, lambda line: checked_relation(_decode_relation(line)))
 
 
 def relations_in(path: Path) -> list[str]:
@@ -68,7 +70,7 @@ def relations_in(path: Path) -> list[str]:
         return []
     rejected: dict[int, Rejected] = {}
     ids = []
-    for line, record, _ in read_relations(open_input(path)):
+    for line, record, *_ in read_relations(open_input(path)):
         if isinstance(record, Rejected):
             rejected.setdefault(line, record)
         elif isinstance(record, Relation):
@@ -110,8 +112,12 @@ def relation_line(relation: Relation, notes: Mapping[str, Any] | None = None) ->
     return json.dumps({**fields, **(notes or {})}, ensure_ascii=False) + "\n"
 
 
-def _relation(line: bytes) -> Iterator[Relation | Rejected]:
-    read = _decode_relation(line)
+def checked_relation(read: RelationLine) -> Iterator[Relation | Rejected]:
+    """A relation with its templates; in front of it, each template that cannot be used, and why.
+
+    Raises:
+        ValueError: an id cannot be one.
+    """
     identifier, label = check_id(read.id), tidy(read.label or "")
     declarative = [*(read.bear_templates or ()), *(read.pararel_patterns or ())]
     kept: dict[str, tuple[str, ...]] = {}

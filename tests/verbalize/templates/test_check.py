@@ -127,7 +127,7 @@ def test_a_file_before_it_is_loaded(tmp_path: Path) -> None:
 
 
 def test_the_sample_has_no_errors() -> None:
-    relations = [record for _, record, _ in open_source("example").relations() if isinstance(record, Relation)]
+    relations = [record for _, record, *_ in open_source("example").relations() if isinstance(record, Relation)]
     flaws = [flaw for relation in relations for flaw in check_relation(relation)]
     assert {flaw.severity for flaw in flaws} <= {"warning"}
     assert {flaw.relation for flaw in flaws} <= {"P38", "P102"}

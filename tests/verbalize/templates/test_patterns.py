@@ -116,7 +116,7 @@ def test_a_file_is_read_as_it_was_written_and_gone_on_with(tmp_path: Path) -> No
     with open_for_relations(path, anew=False) as file:
         file.write(relation_line(Relation("P3")))
     assert json.loads(path.read_text().splitlines()[0])["written_by"] == "demo"
-    read = [record for _, record, _ in open_source("table", relations=path).relations()]
+    read = [record for _, record, *_ in open_source("table", relations=path).relations()]
     assert read == [relation, Relation("P2", active=False), Relation("P3")]
     with path.open("a") as file:
         file.write('{"id"')

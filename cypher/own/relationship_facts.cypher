@@ -1,0 +1,10 @@
+// The relationships of a type from nodes of some labels to nodes of others: reads all of them, once a kind. An end has
+// its labels and the values of $keys, one for each kind of entity.
+// $type, $from, $to, $keys, $start, $end, $rank, $fact_id
+//   ->  element, subject, object, start, end, rank, fact_id
+MATCH (s)-[r]->(o)
+WHERE type(r) = $type
+  AND any(label IN labels(s) WHERE label IN $from) AND any(label IN labels(o) WHERE label IN $to)
+RETURN elementId(r) AS element, r[$start] AS start, r[$end] AS end, r[$rank] AS rank, r[$fact_id] AS fact_id,
+       {element: elementId(s), labels: labels(s), values: [key IN $keys | s[key]]} AS subject,
+       {element: elementId(o), labels: labels(o), values: [key IN $keys | o[key]]} AS object

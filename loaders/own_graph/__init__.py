@@ -1,0 +1,95 @@
+"""``kgprobe load graph``: a property graph of any schema, read as a mapping says (:mod:`.mapping`).
+
+Which labels are entities and what they are called, which relationships, intermediate nodes and properties are facts,
+and when these held: a file says so, and ``--propose`` writes a first one. The graph is only read.
+"""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from kgprobe.errors import ArgumentError
+from kgprobe.options import option
+from kgprobe.progress import tell
+from kgprobe.sources.contract import Loader, Proposal
+
+if TYPE_CHECKING:
+    from kgprobe.graph.client import Graph
+
+    from .source import OwnGraph
+
+_NAMED = "KGPROBE_FROM"
+
+
+@dataclass(frozen=True, slots=True)
+class GraphOptions:
+    """Which graph is read, and how."""
+
+    source: str = option(
+        help="The graph: bolt://HOST:PORT or neo4j://HOST:PORT (+s or +ssc behind bolt or neo4j for encryption), or the"
+        f" folder of a graph that kgprobe serves. User, password and database are {_NAMED}_USER, {_NAMED}_PASSWORD and"
+        f" {_NAMED}_DATABASE.",
+        flag="from",
+        metavar="ADDRESS|FOLDER",
+    )
+    mapping: Path = option(
+        Path("mapping.toml"),
+        "What is an entity, what is a fact, and in which sentences facts are asked: TOML.",
+        metavar="FILE",
+    )
+
+
+def _connect(source: str) -> "Graph":
+    from kgprobe.graph.client import Graph
+    from kgprobe.graph.endpoint import endpoint_of, is_address, refuse_credentials
+    from kgprobe.servers.opening import folder_of, open_graph
+
+    refuse_credentials(source, "source", _NAMED)
+    if is_address(source):
+        return Graph(endpoint_of(source, named=_NAMED, argument="source"))
+    folder = folder_of(source)
+    if folder.engine is None:
+        raise ArgumentError(
+            "source",
+            f"is {source}, where there is no graph; the address of a server, such as bolt://localhost:7687, or the"
+            " folder of a graph is expected.",
+        )
+    return open_graph(folder.path)
+
+
+def _open(options: GraphOptions) -> "OwnGraph":
+    # Here, so that the help of a command need not load what speaks Bolt.
+    from .mapping import read_mapping
+    from .schema import check_fit, read_schema
+    from .source import OwnGraph
+
+    mapping = read_mapping(options.mapping)
+    graph = _connect(options.source)
+    schema = read_schema(graph)
+    for misfit in check_fit(mapping, schema, str(options.mapping), options.source):
+        tell(misfit)
+    return OwnGraph(options.source, graph, mapping, options.mapping.name, schema)
+
+
+def _propose(options: GraphOptions) -> str:
+    from .proposal import propose
+
+    with _connect(options.source) as graph:
+        return propose(graph, options.source)
+
+
+loader = Loader(
+    summary="""Load a property graph of any schema: Neo4j, or whatever answers Bolt.
+
+    A mapping says which labels are entities and what they are called, which relationships, intermediate nodes and
+    properties are facts, when these held, and how they are asked. --propose writes a first one, made of what the graph
+    has: look through it, then load. The graph is read, never written to.
+
+    \b
+    kgprobe load graph --from bolt://localhost:7687 --propose
+    kgprobe load graph --from bolt://localhost:7687 --mapping mapping.toml
+    """,
+    options=GraphOptions,
+    open=_open,
+    proposes=Proposal("Write a first mapping, made of what the graph has, to look through.", "mapping", _propose),
+)

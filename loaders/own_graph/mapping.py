@@ -1,0 +1,254 @@
+"""What of a property graph is an entity and what is a fact: a file in TOML, for people to read and to change.
+
+TOML because all texts stand in quotation marks there (``[X]`` and ``NO`` mean something else in YAML), and because it
+has comments, which a proposal is full of. Keys that are not known are refused.
+"""
+
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Literal, TypeAlias
+
+import msgspec
+from msgspec import Struct, field
+
+from kgprobe.errors import KgprobeError
+from kgprobe.records import Rejected, Relation
+from kgprobe.sources.decoding import mended
+from kgprobe.sources.values import check_id
+from kgprobe.verbalize.templates.file import RelationLine, checked_relation
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+
+class EntityKind(Struct, frozen=True, forbid_unknown_fields=True):
+    """Nodes of a label, as entities.
+
+    Attributes:
+        label: of the nodes. One that has the labels of several kinds is of the first in the file.
+        name: the property that an entity is called by.
+        id: the property that tells it from all others of its kind; None is the node's element id, which is another one
+            in a copy of the graph.
+        prefix: in front of the id, so that entities of different kinds have different ids; None is the label and a
+            colon.
+        aliases: properties with other names, each a text or a list of texts.
+        description, popularity: properties.
+        type_property: a property that is, or lists, what the entity is, beside the labels of its node.
+        type_relationship: relationships of this type lead to entities that are what it is.
+    """
+
+    label: str
+    name: str
+    id: str | None = None
+    prefix: str | None = None
+    aliases: tuple[str, ...] = ()
+    description: str | None = None
+    popularity: str | None = None
+    type_property: str | None = None
+    type_relationship: str | None = None
+
+
+class _Asked(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """A relation and its templates; as in a file of relations (:mod:`kgprobe.verbalize.templates.file`).
+
+    Attributes:
+        id: the relation's; None is made of what its facts are in the graph.
+    """
+
+    id: str | None = None
+    label: str | None = None
+    aliases: tuple[str, ...] = ()
+    description: str | None = None
+    active: bool = True
+    clozes: tuple[str, ...] = ()
+    past_clozes: tuple[str, ...] = ()
+    statements: tuple[str, ...] = ()
+    yes_no_questions: tuple[str, ...] = ()
+    wh_questions: tuple[str, ...] = ()
+    reverse_clozes: tuple[str, ...] = ()
+    reverse_past_clozes: tuple[str, ...] = ()
+    reverse_wh_questions: tuple[str, ...] = ()
+
+
+class _Dated(_Asked, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """Properties of what a fact is in the graph.
+
+    Attributes:
+        start, end: when it began and ended.
+        rank: ``preferred``, ``normal`` or ``deprecated``; facts of the last are left out.
+        fact_id: tells the fact from all others; None makes an id of subject, relation, object and start.
+    """
+
+    start: str | None = None
+    end: str | None = None
+    rank: str | None = None
+    fact_id: str | None = None
+
+
+class RelationshipFacts(_Dated, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """Relationships of a type, as facts.
+
+    Attributes:
+        from_, to: labels of entities at the arrow's tail and head; none means all.
+        backwards: whether the head is the subject.
+    """
+
+    type: str
+    from_: tuple[str, ...] = field(name="from", default=())
+    to: tuple[str, ...] = ()
+    backwards: bool = False
+
+
+class Side(Struct, frozen=True, forbid_unknown_fields=True):
+    """How an intermediate node is tied to a subject, or to an object.
+
+    Attributes:
+        type: of the relationship.
+        arrow: ``out`` leads from the node to the entity, ``in`` from the entity to the node.
+        labels: of the entity; none means all.
+    """
+
+    type: str
+    arrow: Literal["out", "in"] = "out"
+    labels: tuple[str, ...] = ()
+
+
+class NodeFacts(_Dated, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """Intermediate nodes of a label, as facts between what stands on their two sides."""
+
+    node: str
+    subject: Side
+    object: Side
+
+
+class PropertyFacts(_Asked, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """A property of entities, as facts whose objects are its values.
+
+    Attributes:
+        from_: labels of entities; none means all.
+        values: what they are: ``date`` takes a whole number for a year; None tells it by the value.
+    """
+
+    property: str
+    from_: tuple[str, ...] = field(name="from", default=())
+    values: Literal["date", "number", "text"] | None = None
+
+
+Facts: TypeAlias = RelationshipFacts | NodeFacts | PropertyFacts
+
+
+class Mapping(Struct, frozen=True, forbid_unknown_fields=True):
+    """A whole mapping."""
+
+    entities: tuple[EntityKind, ...]
+    relationship_facts: tuple[RelationshipFacts, ...] = ()
+    node_facts: tuple[NodeFacts, ...] = ()
+    property_facts: tuple[PropertyFacts, ...] = ()
+
+    @property
+    def facts(self) -> Sequence[Facts]:
+        """Whatever facts are made of, in the order in which they are read."""
+        return (*self.relationship_facts, *self.node_facts, *self.property_facts)
+
+    @property
+    def labels(self) -> list[str]:
+        """Those of entities."""
+        return [kind.label for kind in self.entities]
+
+
+def found_as(facts: Facts) -> str:
+    """What the facts are in the graph: a type, a label or a property."""
+    if isinstance(facts, RelationshipFacts):
+        return facts.type
+    return facts.node if isinstance(facts, NodeFacts) else facts.property
+
+
+def relation_id(facts: Facts) -> str:
+    """The id of the relation."""
+    return facts.id or found_as(facts)
+
+
+def relation_records(facts: Facts) -> Iterator[Relation | Rejected]:
+    """The relation, behind each of its templates that cannot be used.
+
+    Raises:
+        ValueError: its id cannot be one.
+    """
+    names = set(RelationLine.__struct_fields__) - {"id"}
+    given = {name: getattr(facts, name) for name in names if hasattr(facts, name)}
+    line = {name: list(value) if isinstance(value, tuple) else value for name, value in given.items()}
+    return checked_relation(msgspec.convert({"id": relation_id(facts), **line}, RelationLine))
+
+
+def read_mapping(path: Path) -> Mapping:
+    """A mapping of a file.
+
+    Raises:
+        KgprobeError: there is no such file, or it is no mapping; the message has the place.
+    """
+    try:
+        content = path.read_bytes().decode("utf-8-sig")
+    except FileNotFoundError as error:
+        raise KgprobeError(
+            f"There is no mapping {path}. `propose` writes a first one, made of what the graph has, to look through."
+        ) from error
+    except UnicodeDecodeError as error:
+        raise KgprobeError(f"{path} is not UTF-8: {error.reason} at byte {error.start + 1}.") from error
+    except OSError as error:
+        raise KgprobeError(f"The mapping {path} cannot be read: {error.strerror}.") from error
+    try:
+        mapping = msgspec.convert(tomllib.loads(content), Mapping)
+    except tomllib.TOMLDecodeError as error:
+        raise KgprobeError(f"{path} is not TOML: {error}.") from error
+    except (msgspec.ValidationError, RecursionError) as error:
+        raise KgprobeError(f"{path}: {mended(error)}.") from error
+    for problem in _problems(mapping):
+        raise KgprobeError(f"{path}: {problem}.")
+    return mapping
+
+
+def _problems(mapping: Mapping) -> Iterator[str]:
+    """What is wrong with a mapping that is one by its form."""
+    if not mapping.entities:
+        yield "it has no `entities`; each is a label and the property that names its nodes"
+    if not mapping.facts:
+        yield "it has no facts: `relationship_facts`, `node_facts` or `property_facts`"
+    yield from _repeated("entities", "label", mapping.entities, lambda kind: kind.label)
+    known = mapping.labels
+    for name in ("relationship_facts", "node_facts", "property_facts"):
+        for number, facts in enumerate(getattr(mapping, name)):
+            for where, labels in _ends(facts):
+                for label in labels:
+                    if label not in known:
+                        yield (
+                            f"`{name}[{number}].{where}` has {label!r}, which is the label of no entity of the mapping;"
+                            f" there are {', '.join(known)}"
+                        )
+    yield from _repeated("facts", "relation", mapping.facts, relation_id)
+    yield from (problem for facts in mapping.facts for problem in _problems_of_id(relation_id(facts)))
+
+
+def _problems_of_id(identifier: str) -> Iterator[str]:
+    try:
+        check_id(identifier, "id of a relation")
+    except ValueError as error:
+        yield f"{error}; `id` gives it another"
+
+
+def _ends(facts: Facts) -> list[tuple[str, Sequence[str]]]:
+    if isinstance(facts, NodeFacts):
+        return [("subject.labels", facts.subject.labels), ("object.labels", facts.object.labels)]
+    if isinstance(facts, RelationshipFacts):
+        return [("from", facts.from_), ("to", facts.to)]
+    return [("from", facts.from_)]
+
+
+def _repeated(name: str, what: str, of: Sequence[Struct], key: Callable[..., str]) -> Iterator[str]:
+    seen: set[str] = set()
+    for one in of:
+        if key(one) in seen:
+            yield f"two of the {name} have the {what} {key(one)!r}; each is there once"
+        seen.add(key(one))

@@ -1,0 +1,191 @@
+"""What a property graph has: labels and relationship types with their numbers, and where a mapping does not fit."""
+
+import difflib
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from kgprobe.errors import KgprobeError
+
+from .mapping import Facts, Mapping, NodeFacts, PropertyFacts, RelationshipFacts
+
+if TYPE_CHECKING:
+    from kgprobe.graph.client import Graph
+
+# Of what there is, this much stands in a message.
+_LISTED = 12
+_LONGEST = 60
+
+
+@dataclass(frozen=True, slots=True)
+class Nodes:
+    """Nodes that have exactly these labels, sorted."""
+
+    labels: tuple[str, ...]
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class Relationships:
+    """Relationships of a type between nodes that have exactly these labels."""
+
+    type: str
+    tails: tuple[str, ...]
+    heads: tuple[str, ...]
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class Schema:
+    """All nodes and relationships of a graph, counted; sorted, so that the same graph has the same one."""
+
+    nodes: Sequence[Nodes]
+    relationships: Sequence[Relationships]
+
+    def labels(self) -> Counter[str]:
+        """How many nodes have each label."""
+        counts: Counter[str] = Counter()
+        for nodes in self.nodes:
+            for label in nodes.labels:
+                counts[label] += nodes.count
+        return counts
+
+    def types(self) -> Counter[str]:
+        """How many relationships there are of each type."""
+        counts: Counter[str] = Counter()
+        for each in self.relationships:
+            counts[each.type] += each.count
+        return counts
+
+    def nodes_with(self, labels: Iterable[str]) -> int:
+        """How many nodes have one of the labels."""
+        wanted = set(labels)
+        return sum(nodes.count for nodes in self.nodes if wanted.intersection(nodes.labels))
+
+    def relationships_between(self, type_: str, tails: Iterable[str], heads: Iterable[str]) -> int:
+        """How many relationships of a type lead from nodes with one label of these to nodes with one of those."""
+        from_, to = set(tails), set(heads)
+        return sum(
+            each.count
+            for each in self.relationships
+            if each.type == type_ and from_.intersection(each.tails) and to.intersection(each.heads)
+        )
+
+
+def read_schema(graph: "Graph") -> Schema:
+    """Count a graph's nodes and relationships: it reads all of them once."""
+    nodes = [Nodes(tuple(sorted(row["labels"])), row["nodes"]) for row in graph.read("own/nodes")]
+    relationships = [
+        Relationships(
+            row["type"], tuple(sorted(row["from_labels"])), tuple(sorted(row["to_labels"])), row["relationships"]
+        )
+        for row in graph.read("own/relationships")
+    ]
+    return Schema(
+        sorted(nodes, key=lambda each: each.labels),
+        sorted(relationships, key=lambda each: (each.type, each.tails, each.heads)),
+    )
+
+
+def rows_of(facts: Facts, schema: Schema, mapping: Mapping) -> int:
+    """How many relationships or nodes a kind of facts is read from; how many have the property, nobody knows before."""
+    every = mapping.labels
+    if isinstance(facts, RelationshipFacts):
+        return schema.relationships_between(facts.type, facts.from_ or every, facts.to or every)
+    if isinstance(facts, NodeFacts):
+        sides = []
+        for side in (facts.subject, facts.object):
+            out = side.arrow == "out"
+            node, others = [facts.node], side.labels or every
+            sides.append(schema.relationships_between(side.type, *((node, others) if out else (others, node))))
+        return schema.nodes_with([facts.node]) if all(sides) else 0
+    return schema.nodes_with(facts.from_ or every)
+
+
+def check_fit(mapping: Mapping, schema: Schema, name: str, graph: str) -> list[str]:
+    """What of a mapping fits nothing in the graph, as sentences.
+
+    Raises:
+        KgprobeError: no entity does, or no fact.
+    """
+    entities = [kind for kind in mapping.entities if schema.nodes_with([kind.label])]
+    facts = [one for one in mapping.facts if rows_of(one, schema, mapping)]
+    misfits = list(_misfits(mapping, schema))
+    if entities and facts:
+        return [f"{name}: {misfit}" for misfit in misfits]
+    reached = "no entity" if not entities else "no fact"
+    raise KgprobeError(f"{name} reaches {reached} of {graph}. {' '.join(misfits)} {describe(schema)}")
+
+
+def _misfits(mapping: Mapping, schema: Schema) -> Iterator[str]:
+    labels, types = schema.labels(), schema.types()
+    for kind in mapping.entities:
+        if not labels[kind.label]:
+            yield f"It looks for nodes {_quoted(kind.label)} as entities; {_none(kind.label, labels)}."
+    for facts in mapping.facts:
+        if rows_of(facts, schema, mapping):
+            continue
+        if isinstance(facts, RelationshipFacts):
+            yield _misfit_of_type(facts.type, facts.from_ or mapping.labels, facts.to or mapping.labels, schema)
+        elif isinstance(facts, NodeFacts):
+            if not labels[facts.node]:
+                yield f"It looks for nodes {_quoted(facts.node)} between others; {_none(facts.node, labels)}."
+                continue
+            for side in (facts.subject, facts.object):
+                ends = [[facts.node], side.labels or mapping.labels]
+                tails, heads = ends if side.arrow == "out" else reversed(ends)
+                if not types[side.type] or not schema.relationships_between(side.type, tails, heads):
+                    yield _misfit_of_type(side.type, tails, heads, schema)
+        elif isinstance(facts, PropertyFacts):
+            wanted = ", ".join(map(_quoted, facts.from_ or mapping.labels))
+            yield f"It looks for the property {_quoted(facts.property)} of nodes {wanted}; there are none."
+
+
+def _misfit_of_type(type_: str, tails: Sequence[str], heads: Sequence[str], schema: Schema) -> str:
+    types = schema.types()
+    looked = f"It looks for relationships {_quoted(type_)} from {_either(tails)} to {_either(heads)}"
+    if not types[type_]:
+        return f"{looked}; {_none(type_, types)}."
+    there = [
+        f"{count:,} from {_together(tails)} to {_together(heads)}"
+        for (tails, heads), count in Counter(
+            {(each.tails, each.heads): each.count for each in schema.relationships if each.type == type_}
+        ).most_common(_LISTED)
+    ]
+    return f"{looked}; the graph has {', '.join(there)}."
+
+
+def describe(schema: Schema) -> str:
+    """What a graph has, in two sentences."""
+    labels, types = schema.labels(), schema.types()
+    if not schema.nodes:
+        return "The graph has no nodes at all; KGPROBE_FROM_DATABASE names another database of the server."
+    nodes = f"The graph has nodes {_counts(labels)}." if labels else "The graph has nodes without labels alone."
+    return f"{nodes} " + (f"Its relationships are {_counts(types)}." if types else "It has no relationships.")
+
+
+def _none(wanted: str, there: Counter[str]) -> str:
+    close = difflib.get_close_matches(wanted, there, n=1, cutoff=0.5)
+    if not close:
+        folded = {name.lower().replace("_", ""): name for name in sorted(there)}
+        close = [folded[key] for key in [wanted.lower().replace("_", "")] if key in folded]
+    return f"there are none (did you mean {_quoted(close[0])}?)" if close else "there are none"
+
+
+def _counts(of: Counter[str]) -> str:
+    first = sorted(of.items(), key=lambda each: (-each[1], each[0]))[:_LISTED]
+    more = f" and {len(of) - len(first):,} more" if len(of) > len(first) else ""
+    return ", ".join(f"{_quoted(name)} ({count:,})" for name, count in first) + more
+
+
+def _quoted(name: str) -> str:
+    return name if len(name) <= _LONGEST else f"{name[:_LONGEST]}…"
+
+
+def _either(labels: Sequence[str]) -> str:
+    return " or ".join(map(_quoted, labels))
+
+
+def _together(labels: Sequence[str]) -> str:
+    return ":".join(map(_quoted, labels)) or "nodes without a label"

@@ -1,0 +1,330 @@
+"""A property graph of any schema as a source: read over Bolt as a mapping says, and never written to.
+
+The order of a stream is that in which the engine reads what nobody writes to, which is the same each time. To sort by
+an id would have the engine hold all of them. So an interrupted load goes on rightly where the graph stayed as it was;
+the fingerprint has the numbers of nodes and relationships, and a graph that has grown or shrunk is loaded from the
+beginning.
+"""
+
+import hashlib
+from array import array
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from operator import itemgetter
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+import numpy as np
+
+from kgprobe.errors import KgprobeError
+from kgprobe.records import Entity, Fact, Placed, Rejected
+from kgprobe.sources.values import ID_LIMIT, check_id, check_interval, fact_id, tidy
+
+from .mapping import (
+    EntityKind,
+    Facts,
+    Mapping,
+    NodeFacts,
+    PropertyFacts,
+    RelationshipFacts,
+    found_as,
+    relation_id,
+    relation_records,
+)
+from .schema import Schema, describe, rows_of
+from .sentences import words_of
+from .values import bound_of, key_of, literal_of, name_of, popularity_of, rank_of, shown, text_of, texts_of
+
+if TYPE_CHECKING:
+    from kgprobe.graph.client import Graph, Row
+
+
+@dataclass(slots=True)
+class OwnGraph:
+    """A property graph as a source; see :class:`kgprobe.sources.contract.Source`.
+
+    Attributes:
+        mapping_name: what messages call the mapping.
+    """
+
+    name: str
+    graph: "Graph"
+    mapping: Mapping
+    mapping_name: str
+    schema: Schema
+    partial: bool = False
+    _read: dict[str, int] = field(default_factory=dict)
+    _shared: frozenset[int] | None = None
+
+    @property
+    def fingerprint(self) -> str:
+        """Changes with the address, the mapping, and the numbers of the nodes and relationships that it reads."""
+        labels = {*self.mapping.labels, *(facts.node for facts in self.mapping.node_facts)}
+        nodes = [each for each in self.schema.nodes if labels.intersection(each.labels)]
+        types = {facts.type for facts in self.mapping.relationship_facts}
+        types |= {side.type for facts in self.mapping.node_facts for side in (facts.subject, facts.object)}
+        types |= {kind.type_relationship for kind in self.mapping.entities if kind.type_relationship}
+        relationships = [each for each in self.schema.relationships if each.type in types]
+        content = [self.name, self.mapping, nodes, relationships]
+        return hashlib.blake2b(msgspec.json.encode(content), digest_size=16).hexdigest()
+
+    @property
+    def total(self) -> int:
+        """How many relations, nodes and relationships are read; those of several kinds count for each."""
+        entities = sum(self.schema.nodes_with([kind.label]) for kind in self.mapping.entities)
+        values = sum(rows_of(facts, self.schema, self.mapping) for facts in self.mapping.property_facts)
+        facts = sum(rows_of(facts, self.schema, self.mapping) for facts in self.mapping.facts)
+        return len(self.mapping.facts) + entities + values + facts
+
+    @property
+    def done(self) -> int:
+        """How many of ``total`` have been read so far."""
+        return min(sum(self._read.values()), self.total)
+
+    def reads(self, address: str, database: str | None) -> bool:
+        """Whether it is this graph that is read; see :class:`kgprobe.sources.contract.ReadsGraph`."""
+        from kgprobe.graph.endpoint import same_database
+
+        return same_database(self.graph.endpoint, address, database)
+
+    def relations(self) -> Iterator[Placed]:
+        """The relations of the mapping."""
+        for number, facts in enumerate(self.mapping.facts, start=1):
+            self._read["relations"] = number
+            for record in relation_records(facts):
+                yield Placed(number, record, self.mapping_name, "relation")
+
+    def entities(self) -> Iterator[Placed]:
+        """What labels mean as types, the nodes of each kind, and the values that are objects."""
+        number = 0
+        for label in sorted({label for each in self._mapped_nodes() for label in each}):
+            number += 1
+            yield Placed(number, Entity(_type_id(label), words_of(label)), self.name, "label")
+        for kind, row in self._rows_of_entities():
+            number += 1
+            try:
+                record: Entity | Rejected = self._entity(kind, row)
+            except ValueError as error:
+                record = Rejected(f"{_place(row)}: {error}")
+            yield Placed(number, record, self._file(kind.label), "node")
+        known: set[bytes] = set()
+        for facts in self.mapping.property_facts:
+            for row in self._counted("values", "own/property_facts", facts):
+                number += 1
+                for value in _listed(row["value"]):
+                    try:
+                        literal = literal_of(value, facts.property, facts.values)
+                    except ValueError:
+                        # The fact says so.
+                        continue
+                    digest = hashlib.blake2b(literal.id.encode(errors="replace"), digest_size=8).digest()
+                    if digest not in known:
+                        known.add(digest)
+                        yield Placed(number, literal, self._file(facts.property), "node")
+
+    def facts(self) -> Iterator[Placed]:
+        """The facts of each kind.
+
+        Raises:
+            KgprobeError: there is not one; the message says what there is instead.
+        """
+        number, good = 0, 0
+        first: Rejected | None = None
+        for facts in self.mapping.facts:
+            unit = "relationship" if isinstance(facts, RelationshipFacts) else "node"
+            for row in self._rows_of_facts(facts):
+                number += 1
+                for record in self._facts_of(facts, row):
+                    if isinstance(record, Rejected):
+                        first = first or record
+                    else:
+                        good += 1
+                    yield Placed(number, record, self._file(found_as(facts)), unit)
+        if not good:
+            why = f" The first of {number:,}: {first.reason}." if first else ""
+            raise KgprobeError(f"{self.mapping_name} reaches no fact of {self.name}.{why} {describe(self.schema)}")
+
+    def _file(self, what: str) -> str:
+        return f"{self.name}, {what[:60]}"
+
+    def _mapped_nodes(self) -> list[Sequence[str]]:
+        """The sets of labels of all entities."""
+        wanted = set(self.mapping.labels)
+        return [each.labels for each in self.schema.nodes if wanted.intersection(each.labels)]
+
+    def _keys(self) -> list[str]:
+        return [kind.id or "" for kind in self.mapping.entities]
+
+    def _rows_of_entities(self) -> Iterator[tuple[EntityKind, "Row"]]:
+        self._read["entities"] = 0
+        for place, kind in enumerate(self.mapping.entities):
+            given: dict[str, Any] = {
+                "label": kind.label,
+                "before": self.mapping.labels[:place],
+                "id": kind.id,
+                "name": kind.name,
+                "description": kind.description,
+                "popularity": kind.popularity,
+                "type_property": kind.type_property,
+                "aliases": list(kind.aliases),
+            }
+            query = "own/entities"
+            if kind.type_relationship is not None:
+                query = "own/typed_entities"
+                given |= {
+                    "type_relationship": kind.type_relationship,
+                    "labels": self.mapping.labels,
+                    "keys": self._keys(),
+                }
+            for row in self.graph.stream(query, **given):
+                self._read["entities"] += 1
+                yield kind, row
+
+    def _rows_of_facts(self, facts: Facts) -> Iterator["Row"]:
+        query = {
+            RelationshipFacts: "own/relationship_facts",
+            NodeFacts: "own/node_facts",
+            PropertyFacts: "own/property_facts",
+        }[type(facts)]
+        if facts is self.mapping.facts[0]:
+            self._read["facts"] = 0
+        return self._counted("facts", query, facts)
+
+    def _counted(self, stream: str, query: str, facts: Facts) -> Iterator["Row"]:
+        if isinstance(facts, PropertyFacts) and stream == "values" and facts is self.mapping.property_facts[0]:
+            self._read[stream] = 0
+        for row in self.graph.stream(query, keys=self._keys(), **_parameters(facts, self.mapping)):
+            self._read[stream] = self._read.get(stream, 0) + 1
+            yield row
+
+    def _entity(self, kind: EntityKind, row: "Row") -> Entity:
+        identifier = _identifier(kind, row["id"], row["element"])
+        if self._digest(identifier) in self._shared_ids():
+            raise ValueError(
+                f"another node has the id {shown(identifier)}, too; for 'id' take a property that tells all nodes"
+                " apart, or leave it away"
+            )
+        label = name_of(row["name"], kind.name)
+        types = [*map(_type_id, sorted(row["labels"]))]
+        types += [check_id(text, "type") for text in _texts(row["type"], kind.type_property or "")]
+        types += sorted(self._end(each) for each in row["types"])
+        return Entity(
+            id=identifier,
+            label=label,
+            aliases=tuple(each for each in texts_of(row["aliases"], kind.aliases) if each != label),
+            description=text_of(row["description"], kind.description or ""),
+            types=tuple(dict.fromkeys(types)),
+            popularity=popularity_of(row["popularity"], kind.popularity or ""),
+        )
+
+    def _facts_of(self, facts: Facts, row: "Row") -> Iterator[Fact | Rejected]:
+        """The facts of a row, or why there are none."""
+        relation = relation_id(facts)
+        try:
+            if isinstance(facts, PropertyFacts):
+                subject = self._end(row["subject"])
+                for value in _listed(row["value"]):
+                    object_ = literal_of(value, facts.property, facts.values).id
+                    yield Fact(fact_id(subject, relation, object_, None), subject, relation, object_)
+                return
+            start, end = bound_of(row["start"], facts.start or ""), bound_of(row["end"], facts.end or "")
+            check_interval(start, end)
+            rank = rank_of(row["rank"], facts.rank or "")
+            if rank == "deprecated":
+                return
+            given = None if facts.fact_id is None else check_id(key_of(row["fact_id"], facts.fact_id))
+            ends = [(row["subject"], row["object"])] if isinstance(facts, RelationshipFacts) else _pairs(facts, row)
+            for tail, head in ends:
+                backwards = isinstance(facts, RelationshipFacts) and facts.backwards
+                subject, object_ = map(self._end, (head, tail) if backwards else (tail, head))
+                made = fact_id(subject, relation, object_, start)
+                own = made if given is None else check_id(f"{relation} {given}" + (f" {made}" if len(ends) > 1 else ""))
+                yield Fact(own, subject, relation, object_, rank, start, end)
+        except ValueError as error:
+            yield Rejected(f"{_place(row)}: {error}")
+
+    def _end(self, end: "Row") -> str:
+        """The id of the entity that an end of a fact is."""
+        for kind, value in zip(self.mapping.entities, end["values"], strict=True):
+            if kind.label in end["labels"]:
+                try:
+                    return _identifier(kind, value, end["element"])
+                except ValueError as error:
+                    raise ValueError(f"of {kind.label[:60]} {end['element']}: {error}") from error
+        raise ValueError(f"{end['element']} is no entity of the mapping")
+
+    def _digest(self, identifier: str) -> int:
+        digest = hashlib.blake2b(identifier.encode(errors="replace"), digest_size=8).digest()
+        return int.from_bytes(digest, "little")
+
+    def _shared_ids(self) -> frozenset[int]:
+        """Digests of the ids that several nodes have; 8 bytes a node are held while it is found out.
+
+        Of such nodes none is an entity: facts of one would be taken for facts of the other.
+        """
+        if self._shared is None:
+            digests = array("Q")
+            for place, kind in enumerate(self.mapping.entities):
+                if kind.id is None:
+                    continue
+                before = self.mapping.labels[:place]
+                for row in self.graph.stream("own/keys", label=kind.label, before=before, id=kind.id):
+                    # What can be no id, the entity says itself.
+                    with suppress(ValueError):
+                        digests.append(self._digest(_identifier(kind, row["value"], "")))
+            values, counts = np.unique(np.array(digests, dtype=np.uint64), return_counts=True)
+            self._shared = frozenset(values[counts > 1].tolist())
+        return self._shared
+
+
+def _type_id(label: str) -> str:
+    # A label may have more characters than an id.
+    return tidy(label)[:ID_LIMIT].strip() or "node"
+
+
+def _identifier(kind: EntityKind, value: Any, element: str) -> str:
+    key = element if kind.id is None else key_of(value, kind.id)
+    prefix = f"{tidy(kind.label)}:" if kind.prefix is None else kind.prefix
+    return check_id(f"{prefix}{key}")
+
+
+def _parameters(facts: Facts, mapping: Mapping) -> dict[str, Any]:
+    every = mapping.labels
+    if isinstance(facts, PropertyFacts):
+        return {"property": facts.property, "from": list(facts.from_ or every)}
+    dated = {"start": facts.start, "end": facts.end, "rank": facts.rank, "fact_id": facts.fact_id}
+    if isinstance(facts, RelationshipFacts):
+        return {**dated, "type": facts.type, "from": list(facts.from_ or every), "to": list(facts.to or every)}
+    return {
+        **dated,
+        "label": facts.node,
+        "subject_type": facts.subject.type,
+        "subject_out": facts.subject.arrow == "out",
+        "subjects": list(facts.subject.labels or every),
+        "object_type": facts.object.type,
+        "object_out": facts.object.arrow == "out",
+        "objects": list(facts.object.labels or every),
+    }
+
+
+def _pairs(facts: NodeFacts, row: "Row") -> list[tuple["Row", "Row"]]:
+    for name, side in (("subject", facts.subject), ("object", facts.object)):
+        if not row[f"{name}s"]:
+            arrow = f"-[:{side.type[:60]}]->" if side.arrow == "out" else f"<-[:{side.type[:60]}]-"
+            raise ValueError(f"it has no {name}: there is no {arrow} to {' or '.join(side.labels) or 'an entity'}")
+    subjects, objects = (sorted(row[name], key=itemgetter("element")) for name in ("subjects", "objects"))
+    return [(subject, object_) for subject in subjects for object_ in objects]
+
+
+def _listed(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else [value]
+
+
+def _texts(value: Any, named: str) -> tuple[str, ...]:
+    return texts_of([value], (named,))
+
+
+def _place(row: "Row") -> str:
+    """Where a person finds a row's node or relationship: its element id."""
+    return str(row["element"] if "element" in row else row["subject"]["element"])
