@@ -22,10 +22,12 @@ from kgprobe.cli.from_options import flag_of
 from kgprobe.cli.load import load as load_command
 from kgprobe.errors import ArgumentError, UnknownNameError
 from kgprobe.graph.client import Graph
+from kgprobe.graph.endpoint import Endpoint
 from kgprobe.library.loading import load
 from kgprobe.options import Option, options_of
 from kgprobe.records import Entity, Fact, Placed, Rejected, Relation
 from kgprobe.sources.contract import LOADERS, Source, open_source
+from tests.conftest import wipe
 from tests.installed import install
 from tests.loaders.entities import dump, entity, item, statement, terms
 from tests.loaders.sparql_server import oxigraph, proxy
@@ -38,7 +40,7 @@ STREAMS: tuple[Callable[[Source], Iterator[Placed]], ...] = (
     lambda source: source.facts(),
 )
 # The arguments of kgprobe.library.loading.load itself, and what the command has beside a loader's options.
-TAKEN = {"graph", "loader", "strict", "on_problem", "on_progress", "rejected", "as_json", "debug", "given"}
+TAKEN = {"graph", "loader", "strict", "on_problem", "on_progress", "rejected", "as_json", "debug", "given", "propose"}
 
 
 @dataclass(frozen=True)
@@ -58,11 +60,12 @@ class Input:
 
 @dataclass(frozen=True)
 class Place:
-    """Where an input can be made: a folder, a SPARQL endpoint with ``WORLD`` behind it, and what is patched."""
+    """Where an input can be made: a folder, a SPARQL endpoint with ``WORLD`` behind it, what is patched, a server."""
 
     folder: Path
     endpoint: str
     patched: pytest.MonkeyPatch
+    start_server: Callable[[str], Endpoint]
 
 
 def table(place: Place) -> Input:
@@ -160,10 +163,32 @@ def dbpedia(place: Place) -> Input:
     )
 
 
+def own_graph(place: Place) -> Input:
+    endpoint = place.start_server("arcadedb")
+    for key, value in (("USER", endpoint.user), ("PASSWORD", endpoint.password), ("DATABASE", endpoint.database)):
+        place.patched.setenv(f"KGPROBE_FROM_{key}", str(value))
+
+    def create(what: str) -> None:
+        with Graph(endpoint) as connection:
+            list(connection.run_text(f"CREATE {what}", {})[1])
+
+    with Graph(endpoint) as connection:
+        wipe(connection)
+    create("(:Town {name: 'one'})-[:BORDERS]->(:Town {name: 'two'})")
+    mapping = place.folder / "mapping.toml"
+    mapping.write_text('[[entities]]\nlabel = "Town"\nname = "name"\n[[relationship_facts]]\ntype = "BORDERS"\n')
+    return Input(
+        {"source": endpoint.address, "mapping": mapping},
+        lambda: create("(:Town {name: 'three'})"),
+        lambda: create("(:Town {mayor: 'nobody'})"),
+    )
+
+
 INPUTS: dict[str, Callable[[Place], Input]] = {
     "bear": bear,
     "dbpedia": dbpedia,
     "example": example,
+    "graph": own_graph,
     "sparql": sparql,
     "table": table,
     "trex": trex,
@@ -193,11 +218,17 @@ def name(request: pytest.FixtureRequest) -> str:
 
 
 @pytest.fixture
-def given(name: str, tmp_path: Path, endpoint_of_wikidata: str, monkeypatch: pytest.MonkeyPatch) -> Input:
+def given(
+    name: str,
+    tmp_path: Path,
+    endpoint_of_wikidata: str,
+    monkeypatch: pytest.MonkeyPatch,
+    start_server: Callable[[str], Endpoint],
+) -> Input:
     """The loader's input, in folders of the test's own."""
     assert name in INPUTS, f"add a small input for the loader {name} to INPUTS"
     monkeypatch.setenv("KGPROBE_HOME", str(tmp_path / "home"))
-    return INPUTS[name](Place(tmp_path, endpoint_of_wikidata, monkeypatch))
+    return INPUTS[name](Place(tmp_path, endpoint_of_wikidata, monkeypatch, start_server))
 
 
 def everything(source: Source) -> list[list[Placed]]:

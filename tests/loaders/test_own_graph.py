@@ -1,0 +1,406 @@
+"""Property graphs of any schema: proposed, mapped, loaded; each engine reads what lies in the other."""
+
+import json
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+import kgprobe
+from kgprobe.cli.load import load as load_command
+from kgprobe.errors import ArgumentError, KgprobeError
+from kgprobe.graph import ingest
+from kgprobe.graph.client import Graph
+from kgprobe.graph.endpoint import Endpoint, same_database
+from kgprobe.library.loading import LoadProgress, load
+from kgprobe.loaders.own_graph.sentences import sentences_of, sentences_of_date, words_of
+from kgprobe.loaders.own_graph.values import bound_of, literal_of
+from kgprobe.records import Entity, Fact, Placed, Rejected
+from kgprobe.sources.contract import open_source
+from tests.conftest import require_engine, wipe
+
+DATA = Path(__file__).parent.parent / "data" / "own_graph"
+OTHER = {"arcadedb": "neo4j", "neo4j": "arcadedb"}
+
+
+@pytest.fixture
+def own(
+    request: pytest.FixtureRequest, start_server: Callable[[str], Endpoint], monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Graph]:
+    """An empty graph of somebody's own, on the engine that ``graph`` is not on, with its credentials set."""
+    engine = OTHER[request.node.callspec.params["endpoint"]]
+    require_engine(engine)
+    endpoint = start_server(engine)
+    for name, value in (("USER", endpoint.user), ("PASSWORD", endpoint.password), ("DATABASE", endpoint.database)):
+        monkeypatch.setenv(f"KGPROBE_FROM_{name}", value or "")
+    with Graph(endpoint) as connection:
+        wipe(connection)
+        yield connection
+
+
+def fill(graph: Graph, cypher: str, **parameters: Any) -> None:
+    list(graph.run_text(cypher, parameters)[1])
+
+
+def rows(graph: Graph, cypher: str) -> list[dict[str, Any]]:
+    return list(graph.run_text(cypher, {})[1])
+
+
+def loaded(graph: Graph) -> set[tuple[str, str, str, str | None]]:
+    facts = rows(
+        graph,
+        "MATCH (s:Entity)-[f:FACT]->(o:Entity)"
+        " RETURN s.label AS s, f.relation AS r, o.label AS o, f.start AS start, f.end AS end",
+    )
+    return {(row["s"], row["r"], row["o"], row["start"]) for row in facts}
+
+
+def write(path: Path, text: str) -> Path:
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def read(own: Graph, mapping: Path) -> tuple[list[Placed], list[Placed], list[Placed]]:
+    source = open_source("graph", source=own.endpoint.address, mapping=mapping)
+    return list(source.relations()), list(source.entities()), list(source.facts())
+
+
+def test_movies_are_loaded_as_proposed(own: Graph, graph: Graph, tmp_path: Path) -> None:
+    fill(own, (DATA / "movies.cypher").read_text())
+    address = own.endpoint.address
+    mapping = kgprobe.propose_mapping("graph", source=address, mapping=tmp_path / "movies.toml")
+    report = load(graph, "graph", source=address, mapping=mapping)
+    assert not sum(report.skipped.values())
+    ways = rows(
+        own,
+        "MATCH (s)-[r]->(o) RETURN s.name AS s, type(r) AS r, coalesce(o.title, o.name) AS o",
+    )
+    expected = {(row["s"], row["r"], row["o"], None) for row in ways}
+    for key, name in (("born", "name"), ("released", "title")):
+        of = rows(own, f"MATCH (n) WHERE n.{key} IS NOT NULL RETURN n.{name} AS s, n.{key} AS o")
+        expected |= {(row["s"], key, str(row["o"]), None) for row in of}
+    assert loaded(graph) == expected
+    assert ("Keanu Reeves", "ACTED_IN", "The Matrix", None) in expected
+    (acted,) = rows(graph, "MATCH (r:Relation {id: 'ACTED_IN'}) RETURN r.clozes AS c, r.wh_questions AS q")
+    assert acted == {"c": ["[X] acted in [Y]"], "q": ["Which movie did [X] act in?"]}
+    (keanu,) = rows(graph, "MATCH (e:Entity {label: 'Keanu Reeves'}) RETURN e.id AS id, e.types AS types")
+    assert keanu == {"id": "Person:Keanu Reeves", "types": ["Person"]}
+    assert rows(graph, "MATCH (e:Entity {id: 'Person'}) RETURN e.label AS label") == [{"label": "person"}]
+    assert not [flaw for flaw in kgprobe.check_templates(graph).flaws if flaw.severity == "error"]
+    # Nothing came into the graph that was read.
+    assert rows(own, "MATCH (n) WHERE n:Entity OR n:Load RETURN count(n) AS n") == [{"n": 0}]
+
+
+def test_orders_are_facts_with_dates(own: Graph, graph: Graph, tmp_path: Path) -> None:
+    fill(own, (DATA / "northwind.cypher").read_text())
+    address = own.endpoint.address
+    mapping = kgprobe.propose_mapping("graph", source=address, mapping=tmp_path / "northwind.toml")
+    load(graph, "graph", source=address, mapping=mapping)
+    orders = rows(
+        own,
+        "MATCH (c:Customer)-[:PURCHASED]->(o:Order)-[:ORDERS]->(p:Product)"
+        " RETURN c.companyName AS s, p.productName AS o, o.orderDate AS start",
+    )
+    facts = loaded(graph)
+    assert {fact for fact in facts if fact[1] == "PURCHASED"} == {
+        (row["s"], "PURCHASED", row["o"], row["start"]) for row in orders
+    }
+    assert ("Exotic Liquids", "SUPPLIES", "Chai", None) in facts
+    assert {relation for _, relation, _, _ in facts} == {"PURCHASED", "SUPPLIES", "PART_OF"}
+    assert rows(graph, "MATCH (e:Entity {id: 'Product:14'}) RETURN e.label AS label") == [{"label": "Tofu"}]
+
+
+def test_a_proposal_is_the_same_each_time_and_overwrites_nothing(
+    own: Graph, graph: Graph, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    texts = []
+    for number, where in enumerate((own, own, graph)):
+        if number != 1:
+            fill(where, (DATA / "northwind.cypher").read_text())
+        its = {"USER": where.endpoint.user, "PASSWORD": where.endpoint.password, "DATABASE": where.endpoint.database}
+        for name, value in its.items():
+            monkeypatch.setenv(f"KGPROBE_FROM_{name}", value or "")
+        address = where.endpoint.address
+        path = kgprobe.propose_mapping("graph", source=address, mapping=tmp_path / f"{number}.toml")
+        texts.append(path.read_text().replace(address, ""))
+    assert texts[0] == texts[1] == texts[2]
+    with pytest.raises(ArgumentError, match=r"^`mapping` is .*2\.toml, which is there already"):
+        kgprobe.propose_mapping("graph", source=graph.endpoint.address, mapping=tmp_path / "2.toml")
+
+
+MOVIES = """
+[[entities]]
+label = "Person"
+name = "name"
+id = "name"
+[[entities]]
+label = "Movie"
+name = "title"
+[[relationship_facts]]
+type = "ACTED_IN"
+"""
+
+
+def test_a_mapping_that_fits_nothing_says_what_there_is(own: Graph, graph: Graph, tmp_path: Path) -> None:  # noqa: ARG001
+    fill(own, (DATA / "movies.cypher").read_text())
+    mapping = write(tmp_path / "m.toml", MOVIES.replace('"ACTED_IN"', '"ACTEDIN"'))
+    with pytest.raises(KgprobeError) as wrong_type:
+        open_source("graph", source=own.endpoint.address, mapping=mapping)
+    assert "reaches no fact" in str(wrong_type.value)
+    assert "It looks for relationships ACTEDIN from Person or Movie to Person or Movie; there are none" in str(
+        wrong_type.value
+    )
+    assert "did you mean ACTED_IN?" in str(wrong_type.value)
+    assert "The graph has nodes Person (22), Movie (10)." in str(wrong_type.value)
+    write(mapping, MOVIES.replace('"Person"', '"person"').replace('"Movie"', '"Film"'))
+    with pytest.raises(KgprobeError, match=r"reaches no entity of .* nodes person .* \(did you mean Person\?\)"):
+        open_source("graph", source=own.endpoint.address, mapping=mapping)
+    # The relationships are there, and none of their ends can be read: the reason is told.
+    write(mapping, MOVIES.replace('id = "name"', 'id = "born"').replace('"ACTED_IN"', '"FOLLOWS"'))
+    with pytest.raises(KgprobeError, match=r"reaches no fact of .* it has no 'born', which is its id"):
+        read(own, mapping)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("[[entities]]\nlabel = 1", r"m\.toml: Expected `str`, got `int` - at `\$\.entities\[0\]\.label`"),
+        (MOVIES.replace("title", 't"', 1), r"m\.toml is not TOML: .*line 8"),
+        (MOVIES + 'colour = "red"\n', "unknown field `colour`"),
+        (MOVIES + 'from = ["Actor"]\n', r"`relationship_facts\[0\]\.from` has 'Actor'"),
+        (MOVIES + '[[relationship_facts]]\ntype = "ACTED_IN"\n', "two of the facts have the relation 'ACTED_IN'"),
+        (MOVIES.split("[[rel")[0], "it has no facts"),
+    ],
+)
+def test_a_mapping_that_is_none_says_where(text: str, said: str, tmp_path: Path) -> None:
+    mapping = write(tmp_path / "m.toml", text)
+    with pytest.raises(KgprobeError, match=said):
+        open_source("graph", source="bolt://127.0.0.1:1", mapping=mapping)
+
+
+INTERMEDIATE = """
+[[entities]]
+label = "Person"
+name = "name"
+id = "id"
+aliases = ["known_as"]
+popularity = "views"
+type_relationship = "IS"
+[[entities]]
+label = "Company"
+name = "name"
+id = "id"
+prefix = ""
+[[entities]]
+label = "Job"
+name = "name"
+id = "name"
+[[node_facts]]
+node = "Employment"
+id = "employer"
+subject = { type = "OF", labels = ["Person"] }
+object = { type = "AT", labels = ["Company"] }
+start = "begin"
+end = "stop"
+rank = "rank"
+clozes = ["[X] works for [Y]", "[X] works"]
+[[relationship_facts]]
+type = "OWNS"
+backwards = true
+"""
+
+
+def test_intermediate_nodes_dates_ranks_and_what_is_wrong_with_them(own: Graph, graph: Graph, tmp_path: Path) -> None:  # noqa: ARG001
+    fill(
+        own,
+        "CREATE (ada:Person {id: 1, name: 'Ada', known_as: ['A.', 'Ada L.'], views: 7})-[:IS]->(:Job {name: 'clerk'}),"
+        " (bob:Person {id: 2, name: 'Bob'}), (:Person {id: 3}), (x:Person {id: 4, name: 'X'}),"
+        " (:Person {id: 4, name: 'Y'}), (acme:Company {id: 'acme', name: 'Acme'}), (bob)-[:OWNS]->(acme),"
+        " (ada)<-[:OF]-(:Employment {begin: date('1999-03-31'), stop: 2004})-[:AT]->(acme),"
+        " (bob)<-[:OF]-(:Employment {begin: '2001-05', rank: 'deprecated'})-[:AT]->(acme),"
+        " (bob)<-[:OF]-(:Employment {begin: '2001-05', rank: 'preferred'})-[:AT]->(acme),"
+        " (bob)<-[:OF]-(:Employment {begin: 'soon'})-[:AT]->(acme), (bob)<-[:OF]-(:Employment),"
+        " (x)<-[:OF]-(:Employment {begin: 2010})-[:AT]->(acme)",
+    )
+    relations, entities, facts = read(own, write(tmp_path / "m.toml", INTERMEDIATE))
+    (bad,) = [placed for placed in relations if isinstance(placed.record, Rejected)]
+    # Facts of relationships are read first.
+    assert (bad.file, bad.unit, bad.line) == ("m.toml", "relation", 2)
+    people = {placed.record.id: placed.record for placed in entities if isinstance(placed.record, Entity)}
+    assert people["Person:1"] == Entity(
+        "Person:1", "Ada", ("A.", "Ada L."), types=("Person", "Job:clerk"), popularity=7.0
+    )
+    assert "acme" in people
+    reasons = [placed.record.reason for placed in entities if isinstance(placed.record, Rejected)]
+    assert len(reasons) == 3
+    assert sum("it has no 'name', which is its name" in reason for reason in reasons) == 1
+    assert sum("another node has the id 'Person:4', too" in reason for reason in reasons) == 2
+    assert {placed.record for placed in facts if isinstance(placed.record, Fact)} == {
+        Fact("acme OWNS Person:2", "acme", "OWNS", "Person:2"),
+        Fact("Person:1 employer acme @1999-03-31", "Person:1", "employer", "acme", "normal", "1999-03-31", "2004"),
+        Fact("Person:2 employer acme @2001-05", "Person:2", "employer", "acme", "preferred", "2001-05"),
+        # Of X or Y, nobody knows; neither is loaded, so that this is reported as missing.
+        Fact("Person:4 employer acme @2010", "Person:4", "employer", "acme", "normal", "2010"),
+    }
+    elements = {row["e"] for row in rows(own, "MATCH (n:Employment) RETURN elementId(n) AS e")}
+    wrong = [placed for placed in facts if isinstance(placed.record, Rejected)]
+    assert all(any(placed.record.reason.startswith(f"{e}: ") for e in elements) for placed in wrong)  # type: ignore[union-attr]
+    assert sorted(re.sub(r"^.*?: ", "", placed.record.reason)[:30] for placed in wrong) == [  # type: ignore[union-attr]
+        "it has no object: there is no ",
+        "its 'begin' is 'soon', which i",
+    ]
+
+
+def test_passwords_are_nowhere_and_the_command_tells_who_is_refused(
+    own: Graph, graph: Graph, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fill(own, (DATA / "movies.cypher").read_text())
+    mapping = write(tmp_path / "m.toml", MOVIES)
+    address = own.endpoint.address
+    command = ["graph", "--from", address, "--mapping", str(mapping), "--graph", graph.endpoint.address, "--json"]
+    for name, value in (("USER", graph.endpoint.user), ("PASSWORD", graph.endpoint.password)):
+        monkeypatch.setenv(f"KGPROBE_GRAPH_{name}", value)
+    monkeypatch.setenv("KGPROBE_GRAPH_DATABASE", graph.endpoint.database or "")
+    done = CliRunner().invoke(load_command, command, catch_exceptions=False)
+    assert json.loads(done.stdout)["facts"] == 21
+    kept = json.dumps(rows(graph, "MATCH (n) RETURN properties(n) AS p"), default=str)
+    for secret in (own.endpoint.password, graph.endpoint.password):
+        assert secret not in done.output + kept
+        assert secret not in repr(open_source("graph", source=address, mapping=mapping))
+    monkeypatch.setenv("KGPROBE_FROM_PASSWORD", "not-the-password")
+    with pytest.raises(KgprobeError, match=r"Set KGPROBE_FROM_USER and KGPROBE_FROM_PASSWORD") as refused:
+        open_source("graph", source=address, mapping=mapping)
+    assert "not-the-password" not in str(refused.value)
+    with pytest.raises(ArgumentError, match=r"^`source` names a user or a password before 'h'") as shown:
+        open_source("graph", source="bolt://me:secret@h", mapping=mapping)
+    assert "secret" not in str(shown.value)
+    monkeypatch.delenv("KGPROBE_FROM_PASSWORD")
+    with pytest.raises(KgprobeError, match=r"needs the password of .* Set KGPROBE_FROM_PASSWORD\.$"):
+        open_source("graph", source=address, mapping=mapping)
+
+
+def test_a_graph_is_not_loaded_into_itself(own: Graph, graph: Graph, tmp_path: Path) -> None:  # noqa: ARG001
+    fill(own, (DATA / "movies.cypher").read_text())
+    with pytest.raises(ArgumentError, match=r"^`graph` is bolt://.* itself"):
+        load(own, "graph", source=own.endpoint.address, mapping=write(tmp_path / "m.toml", MOVIES))
+    assert rows(own, "MATCH (n:Load) RETURN count(n) AS n") == [{"n": 0}]
+
+
+def test_the_same_database_by_other_names() -> None:
+    there = Endpoint("bolt://127.0.0.1:7687", "u", "p", "neo4j")
+    assert same_database(there, "neo4j://localhost", None)
+    assert not same_database(there, "bolt://localhost:7688", None)
+    assert not same_database(there, "bolt://localhost:7687", "films")
+
+
+def test_an_interrupted_load_goes_on(own: Graph, graph: Graph, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    fill(own, (DATA / "movies.cypher").read_text())
+    mapping = write(tmp_path / "m.toml", MOVIES)
+    monkeypatch.setattr(ingest, "BATCH_RECORDS", 5)
+
+    def interrupt(progress: LoadProgress) -> None:
+        if progress.stage == "facts" and progress.done > 40:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        load(graph, "graph", source=own.endpoint.address, mapping=mapping, on_progress=interrupt)
+    before = len(loaded(graph))
+    assert 0 < before < 21
+    report = load(graph, "graph", source=own.endpoint.address, mapping=mapping)
+    assert report.resumed
+    assert report.entities == 0
+    assert (report.facts, len(loaded(graph))) == (21 - before, 21)
+    again = load(graph, "graph", source=own.endpoint.address, mapping=mapping)
+    assert not again.resumed
+    assert len(loaded(graph)) == 21
+
+
+HOSTILE = "a`b\u202e<b>\n'$type'\\\x85"
+
+
+def test_hostile_names_are_only_names(own: Graph, graph: Graph, tmp_path: Path) -> None:
+    # A label of the embedded engine is a file as well.
+    label = "we``ird lab:el" if "ArcadeDB" in own.server else HOSTILE.replace("`", "``").replace("\\", "\\\\")
+    long = "x" * 100_000
+    fill(
+        own,
+        f"CREATE (:`{label}` {{name: $name}})-[:`{label}`]->(:Entity {{name: 'one', id: 'Q1', description: $long}}),"
+        " (:Entity {name: $long, id: $long}), (:Relation {name: 'two', id: 'P1'})",
+        name=f"<script>alert(1)</script>\u202e{HOSTILE}",
+        long=long,
+    )
+    address = own.endpoint.address
+    mapping = kgprobe.propose_mapping("graph", source=address, mapping=tmp_path / "hostile.toml")
+    assert not re.search("[\x7f-\x9f\u202a-\u202e]", mapping.read_text())
+    report = load(graph, "graph", source=address, mapping=mapping)
+    ((subject, relation, object_, _),) = loaded(graph)
+    assert (object_, report.facts, report.skipped["unreadable"]) == ("one", 1, 1)
+    assert subject.startswith("<script>alert(1)</script>")
+    assert "\n" not in subject + relation
+    assert "100,0" in report.problems[0]
+    assert len(report.problems[0]) < 1_000
+
+
+@pytest.mark.parametrize(
+    ("value", "bound"),
+    [
+        (1999, "1999"),
+        (-44, "-0044"),
+        (19990331, "1999-03-31"),
+        ("1999-03", "1999-03"),
+        ("1996-07-04 00:00:00.000", "1996-07-04"),
+        ("1996-07-04T10:00:00Z", "1996-07-04"),
+        (" 2011 ", "2011"),
+        ("unknown", "unknown"),
+        (None, None),
+        ("", None),
+    ],
+)
+def test_bounds(value: Any, bound: str | None) -> None:
+    assert bound_of(value, "p") == bound
+
+
+@pytest.mark.parametrize("value", ["soon", "31.3.1999", "1999-13", 922838400000, True, 0, 1.5, ["1999"], "1999-02-30"])
+def test_what_is_no_date(value: Any) -> None:
+    with pytest.raises(ValueError, match=r"^its 'p' is .*, which is no date; 2011, "):
+        bound_of(value, "p")
+
+
+def test_literals_by_their_kinds() -> None:
+    assert literal_of(1999, "p", "date") == Entity("1999", "1999", types=("year",), value="1999", datatype="year")
+    assert literal_of(18.5, "p", None).id == "18.5^^decimal"
+    assert literal_of(18.0, "p", "number").id == "18^^integer"
+    assert literal_of("red ", "p", None).id == "red^^string"
+
+
+@pytest.mark.parametrize(
+    ("type_", "cloze", "question"),
+    [
+        ("ACTED_IN", "[X] acted in [Y]", "Which film did [X] act in?"),
+        ("WROTE", "[X] wrote [Y]", "Which film did [X] write?"),
+        ("SUPPLIES", "[X] supplies [Y]", "Which film does [X] supply?"),
+        ("PART_OF", "[X] is part of [Y]", "Which film is [X] part of?"),
+        ("DIRECTED_BY", "[X] was directed by [Y]", "Which film was [X] directed by?"),
+        ("isLocatedIn", "[X] is located in [Y]", "Which film is [X] located in?"),
+        ("HAS_GENRE", "The genre of [X] is [Y]", "What is the genre of [X]?"),
+        ("LIKE", "[X] likes [Y]", "Which film does [X] like?"),
+        ("RATED", "[X] rated [Y]", None),
+    ],
+)
+def test_sentences_of_types(type_: str, cloze: str, question: str | None) -> None:
+    made = sentences_of(type_, "person", "film")
+    assert made is not None
+    assert (made.cloze, made.wh_question) == (cloze, question)
+
+
+def test_what_is_no_sentence() -> None:
+    assert sentences_of("2ND_[X]") is None
+    assert sentences_of("") is None
+    assert sentences_of_date("foo_7") is None
+    released = sentences_of_date("released")
+    assert released is not None
+    assert (released.cloze, released.wh_question) == ("[X] was released in [Y]", "When was [X] released?")
+    assert words_of("TVSeriesOf") == "TV series of"
