@@ -69,7 +69,7 @@ class Property:
         there: of how many it is a property.
         texts, dates: how many of its values are single texts, and years, dates or points in time.
         numbers, keys: how many are numbers that are not negative, and texts or whole numbers.
-        lengths: the sum of the lengths of its texts.
+        short: how many of its texts may be names by their lengths.
         values: digests of its values.
     """
 
@@ -79,7 +79,7 @@ class Property:
     dates: int = 0
     numbers: int = 0
     keys: int = 0
-    lengths: int = 0
+    short: int = 0
     values: set[int] = field(default_factory=set)
 
     def add(self, value: Any) -> None:
@@ -88,7 +88,7 @@ class Property:
         self.values.add(hash(repr(value)))
         if isinstance(value, str):
             self.texts += 1
-            self.lengths += len(value)
+            self.short += len(value) <= _LONGEST_NAME
         number = isinstance(value, (int, float)) and not isinstance(value, bool)
         self.numbers += number and value >= 0
         self.keys += isinstance(value, str) or (number and isinstance(value, int))
@@ -122,9 +122,8 @@ class Properties:
         def fits(one: Property) -> bool:
             listed = _bare(one.name) in wanted
             alike = _bare(one.name).endswith(("name", "title")) and one.distinct >= _MOSTLY
-            short = one.texts and one.lengths / one.texts <= _LONGEST_NAME
-            return bool(
-                short
+            return (
+                2 * one.short >= one.texts > 0
                 and one.texts >= _MOSTLY * one.there
                 and one.there >= self.size / 2
                 and (one.distinct >= 0.5 or self.size < 3)

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from kgprobe.errors import KgprobeError
+from kgprobe.sources.values import tidy
 
 from .mapping import EntityKind, NodeFacts, PropertyFacts, RelationshipFacts, Side, relation_id
 from .properties import SAMPLE, Properties, properties_of
@@ -24,6 +25,9 @@ from .writing import Proposed, written
 
 if TYPE_CHECKING:
     from kgprobe.graph.client import Graph
+
+
+_LONGEST_ID = 200
 
 
 def propose(graph: "Graph", name: str) -> str:
@@ -254,13 +258,15 @@ def _noun(labels: Sequence[str]) -> str | None:
 
 
 def _distinct(facts: Sequence[Proposed[Any]]) -> list[Proposed[Any]]:
-    """The same facts, where two of them would have one relation the later with an id of its own."""
+    """The same facts, each with an id that a relation can have and no other has."""
     taken: set[str] = set()
     kept = []
     for proposed in facts:
-        id_, number = relation_id(proposed.what), 2
+        # What a type is called may be no id: it may hold line breaks, or be too long.
+        own = tidy(relation_id(proposed.what))[:_LONGEST_ID].strip() or "fact"
+        id_, number = own, 2
         while id_ in taken:
-            id_ = f"{relation_id(proposed.what)} {number}"
+            id_ = f"{own} {number}"
             number += 1
         taken.add(id_)
         if id_ != relation_id(proposed.what):

@@ -26,7 +26,7 @@ def key_of(value: Any, named: str) -> str:
         raise ValueError(f"it has no {shown(named)}, which is its id")
     if isinstance(value, bool) or not isinstance(value, (str, int)):
         raise ValueError(f"its {shown(named)} is {shown(value)}, which is no id; a text or a whole number would be")
-    return str(value)
+    return tidy(str(value))
 
 
 def name_of(value: Any, named: str) -> str:
