@@ -5,43 +5,27 @@ While the engine writes one batch, the next is read and made into rows: nothing 
 """
 
 import gc
-import itertools
-import queue
 import secrets
-import threading
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, Set
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from typing import NamedTuple
 
 from kgprobe.errors import KgprobeError
+from kgprobe.graph.record_batches import STAGES, Batch, prefetched, problem_message, read_batches
 from kgprobe.graph.client import Graph, Transaction
-from kgprobe.graph.messages import MESSAGE_BYTES, encoded_bytes
-from kgprobe.graph.record_rows import Problem, distinct, entity_rows, fact_rows, relation_rows
+from kgprobe.graph.record_rows import Problem, entity_rows, fact_rows, relation_rows
 from kgprobe.graph.relabelling import relabel
 from kgprobe.graph.schema import apply_schema
 from kgprobe.graph.write import Written, write_entities, write_facts, write_relations
 from kgprobe.records import Placed, Rejected
 from kgprobe.sources.contract import Source
-from kgprobe.texts import visible
-
-STAGES = ("relations", "entities", "facts")
-
-# A batch ends at whichever limit comes first. A record is within the second, too: what a statement is sent of a batch
-# is less than the two together, and so less than a message may be.
-BATCH_RECORDS = 10_000
-BATCH_BYTES = RECORD_BYTES = MESSAGE_BYTES // 2
-
-# What stands beside a record's own fields in a row: names of columns, numbers.
-_ROW_BYTES = 100
 
 # A batch is some tens of thousands of objects, none of them in a cycle: to look for cycles as often as Python does
 # takes half as long as it takes to make them.
 _ALLOCATIONS_PER_COLLECTION = 100_000
-
-_WAIT_SECONDS = 1.0
 
 Write = Callable[[Transaction], Written]
 
@@ -66,23 +50,21 @@ class LoadReport:
     outside: int = 0
     resumed: bool = False
 
+    def leave_out(self, problems: Iterable[Problem], source: Source, report_problem: Callable[[str], None]) -> None:
+        """Count records that are left out, and tell of each."""
+        for problem in problems:
+            self.problems[problem.kind] += 1
+            message = problem_message(problem, source)
+            if isinstance(problem.place.record, Rejected) and problem.place.record.broken_off:
+                self.broken.append(message)
+            report_problem(f"{message} Skipped; `strict` stops here.")
 
-class _Batch(NamedTuple):
-    """Records that are ready to be written.
 
-    Attributes:
-        write: does so within a transaction.
-        problems: what was seen to be left out already.
-        records: how many were read.
-        position: in its stream, behind the last of them.
-        last: whether the stream ends there.
-    """
+class _Ready(NamedTuple):
+    """A batch, and what writes it within a transaction."""
 
+    batch: Batch
     write: Write
-    problems: list[Problem]
-    records: int
-    position: int
-    last: bool
 
 
 def load(
@@ -107,7 +89,7 @@ def load(
         KgprobeError: under ``strict``; or the graph failed for longer than the driver's retries, and then
             everything before the current batch is in the graph and the same call goes on.
     """
-    with _collecting_rarely():
+    with collecting_rarely():
         return _load(graph, source, strict, report_problem, report_progress)
 
 
@@ -128,27 +110,24 @@ def _load(
         if stage == "facts":
             labels |= relabel(graph)
         make_write = partial(_write_of, stage, source, relations, labels)
-        waiting = partial(report_progress, stage, 0)
-        for batch in _prefetched(_batches(source, stage, skip, make_write), waiting):
+        ready = (_Ready(batch, make_write(batch.places)) for batch in read_batches(source, stage, skip))
+        for batch, write in prefetched(ready, partial(report_progress, stage, 0)):
             if strict and batch.problems:
-                raise KgprobeError(_message(batch.problems[0], source))
-            written = graph.transaction(partial(_write_batch, batch, stage, source, strict))
+                raise KgprobeError(problem_message(batch.problems[0], source))
+            written = graph.transaction(partial(_write_batch, batch, write, stage, source, strict))
             # Remembered only now that the transaction stands: the driver may have run it more than once.
             relations |= written.relations
             report.written[stage] += written.written
             report.outside += written.outside
-            for problem in [*batch.problems, *written.problems]:
-                report.problems[problem.kind] += 1
-                if isinstance(problem.place.record, Rejected) and problem.place.record.broken_off:
-                    report.broken.append(_message(problem, source))
-                report_problem(f"{_message(problem, source)} Skipped; `strict` stops here.")
+            report.leave_out([*batch.problems, *written.problems], source, report_problem)
             report.records[stage] += batch.records
             report_progress(stage, batch.records)
     return report
 
 
 @contextmanager
-def _collecting_rarely() -> Iterator[None]:
+def collecting_rarely() -> Iterator[None]:
+    """Look for cycles less often than Python does: there are none in what a load makes."""
     before = gc.get_threshold()
     rarely = max(before[0], _ALLOCATIONS_PER_COLLECTION) if before[0] else 0
     gc.set_threshold(rarely, *before[1:])
@@ -178,111 +157,14 @@ def _write_of(
     return partial(write_facts, batch=fact_rows(places), source=source, known=relations, labels=labels)
 
 
-def _write_batch(batch: _Batch, stage: str, source: Source, strict: bool, transaction: Transaction) -> Written:
+def _write_batch(
+    batch: Batch, write: Write, stage: str, source: Source, strict: bool, transaction: Transaction
+) -> Written:
     finished = batch.last and stage == STAGES[-1]
     next_stage = STAGES[STAGES.index(stage) + 1] if batch.last and not finished else stage
     position = 0 if next_stage != stage else batch.position
     transaction.run("load/advance", id=source.fingerprint, stage=next_stage, position=position, finished=finished)
-    written = batch.write(transaction)
+    written = write(transaction)
     if strict and written.problems:
-        raise KgprobeError(_message(written.problems[0], source))
+        raise KgprobeError(problem_message(written.problems[0], source))
     return written
-
-
-def _message(problem: Problem, source: Source) -> str:
-    file = problem.place.file or source.name
-    return visible(f"{file}, {problem.place.unit} {problem.place.line}: {problem.reason.rstrip('.')}.")
-
-
-def _batches(
-    source: Source, stage: str, skip: int, make_write: Callable[[Mapping[str, Placed]], Write]
-) -> Iterator[_Batch]:
-    """The stage's batches, made ready to be written; the first ``skip`` records are left out."""
-    stream: Iterator[Placed] = getattr(source, stage)()
-    position = sum(1 for _ in itertools.islice(stream, skip))
-    beside = encoded_bytes([source.name, source.fingerprint]) + _ROW_BYTES
-    last = False
-    while not last:
-        records, last = _next_records(stream, beside)
-        position += len(records)
-        places, problems = distinct(records)
-        yield _Batch(make_write(places), problems, len(records), position, last)
-
-
-def _next_records(stream: Iterator[Placed], beside: int) -> tuple[list[Placed], bool]:
-    """Records up to a batch's limits, and whether the stream ended before them.
-
-    Args:
-        beside: how many bytes are sent with each record, whatever it is.
-    """
-    records: list[Placed] = []
-    size = 0
-    for placed in stream:
-        fitting, bytes_ = _fitting(placed, beside)
-        records.append(fitting)
-        size += bytes_
-        if len(records) >= BATCH_RECORDS or size >= BATCH_BYTES:
-            return records, False
-    return records, True
-
-
-def _fitting(placed: Placed, beside: int) -> tuple[Placed, int]:
-    """The record, or why the graph cannot be sent it, and its bytes on the way there."""
-    if isinstance(placed.record, Rejected):
-        return placed, 0
-    try:
-        size = encoded_bytes(placed.record) + beside
-    except UnicodeEncodeError:
-        return placed._replace(record=Rejected("a text of it has half a character (a lone surrogate)")), 0
-    if size > RECORD_BYTES:
-        reason = (
-            f"{placed.record.id[:80]} has {size / 1e6:,.1f} MB, more than the {RECORD_BYTES / 1e6:.1f} MB that a record"
-            " may have; shorten its texts"
-        )
-        return placed._replace(record=Rejected(reason)), 0
-    return placed, size
-
-
-def _prefetched(batches: Iterator[_Batch], waiting: Callable[[], None]) -> Iterator[_Batch]:
-    """The same batches, each read and made ready while the one before is being written.
-
-    Args:
-        waiting: called every ``_WAIT_SECONDS`` in which no batch comes: a source may read for long before its first.
-    """
-    ready: queue.Queue[_Batch | BaseException] = queue.Queue(maxsize=1)
-    abandoned = threading.Event()
-
-    def read() -> None:
-        try:
-            for batch in batches:
-                if not put(batch):
-                    return
-        except BaseException as error:
-            put(error)
-
-    def put(item: _Batch | BaseException) -> bool:
-        while not abandoned.is_set():
-            try:
-                ready.put(item, timeout=0.2)
-            except queue.Full:
-                continue
-            return True
-        return False
-
-    reader = threading.Thread(target=read, name="kgprobe-reader", daemon=True)
-    reader.start()
-    try:
-        while True:
-            try:
-                item = ready.get(timeout=_WAIT_SECONDS)
-            except queue.Empty:
-                waiting()
-                continue
-            if isinstance(item, BaseException):
-                raise item
-            yield item
-            if item.last:
-                return
-    finally:
-        abandoned.set()
-        reader.join()

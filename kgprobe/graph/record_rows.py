@@ -88,6 +88,13 @@ def duplicate(id_: str, place: Placed, before: int) -> Problem:
     return Problem("duplicate", place, f"{id_} stands on {place.unit} {before} already")
 
 
+def absent(place: Placed, end: str) -> Problem:
+    """The problem of a fact whose ``subject`` or ``object`` is not in the graph."""
+    fact = place.record
+    assert isinstance(fact, Fact)  # noqa: S101
+    return Problem("missing", place, f"the {end} {getattr(fact, end)} of {fact.id!r} is not in the graph")
+
+
 def relation_rows(places: Mapping[str, Placed], source: str) -> RelationRows:
     """The rows of relations, by id; ``source`` is the name of where they come from."""
     rows: list[Row] = []
@@ -129,6 +136,20 @@ def entity_rows(places: Mapping[str, Placed], source: str, load: str) -> EntityR
     return EntityRows(places, rows, types_of, type_ids, literals)
 
 
+def fact_row(fact: Fact, line: int) -> Row:
+    """What is kept of a fact, without its subject and its id; what is left out has no value.
+
+    Raises:
+        ValueError: its start or its end is no date.
+    """
+    row: Row = {"object": fact.object, "relation": fact.relation, "rank": fact.rank, "line": line}
+    if fact.start is not None:
+        row |= {"start": fact.start, "from": first_day(fact.start)}
+    if fact.end is not None:
+        row |= {"end": fact.end, "until": last_day(fact.end)}
+    return row
+
+
 def fact_rows(places: Mapping[str, Placed]) -> FactRows:
     """The rows of facts, by id.
 
@@ -142,13 +163,7 @@ def fact_rows(places: Mapping[str, Placed]) -> FactRows:
         if not isinstance(fact, Fact):
             continue
         facts[id_] = fact
-        # What is left out is null in the statement.
-        row: Row = {"object": fact.object, "relation": fact.relation, "rank": fact.rank, "line": place.line}
-        if fact.start is not None:
-            row |= {"start": fact.start, "from": first_day(fact.start)}
-        if fact.end is not None:
-            row |= {"end": fact.end, "until": last_day(fact.end)}
-        subjects.setdefault(fact.subject, {})[id_] = row
+        subjects.setdefault(fact.subject, {})[id_] = fact_row(fact, place.line)
     rows: list[Row] = [{"subject": subject, "facts": by_id} for subject, by_id in subjects.items()]
     relations = frozenset(fact.relation for fact in facts.values())
     return FactRows(places, facts, rows, relations, additions_of(facts.values()))

@@ -19,7 +19,7 @@ from kgprobe.graph.derive import (
     in_parts,
     rows_by_subject,
 )
-from kgprobe.graph.record_rows import EntityRows, FactRows, Problem, RelationRows, duplicate, fact_rows
+from kgprobe.graph.record_rows import EntityRows, FactRows, Problem, RelationRows, absent, duplicate, fact_rows
 from kgprobe.sources.contract import Source
 
 
@@ -123,13 +123,11 @@ def _create(
     outside = 0
     for id_, fact in batch.facts.items():
         if fact.subject in missing:
-            reason = f"the subject {fact.subject} of {id_!r} is not in the graph"
-            problems.append(Problem("missing", batch.places[id_], reason))
+            problems.append(absent(batch.places[id_], "subject"))
         elif fact.object in missing and source.partial:
             outside += 1
         elif fact.object in missing:
-            reason = f"the object {fact.object} of {id_!r} is not in the graph"
-            problems.append(Problem("missing", batch.places[id_], reason))
+            problems.append(absent(batch.places[id_], "object"))
     there = (fact for fact in batch.facts.values() if fact.subject not in missing and fact.object not in missing)
     return created, additions_of(there), problems, outside
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from neo4j.exceptions import TransientError
 
 from kgprobe.errors import KgprobeError
-from kgprobe.graph import derive, driver, ingest, relabelling
+from kgprobe.graph import derive, driver, ingest, record_batches, relabelling
 from kgprobe.graph.client import Graph, Transaction
 from kgprobe.records import Entity, Fact, Placed, Rejected, Relation
 from kgprobe.servers.folder import Folder
@@ -73,7 +73,7 @@ def rows(graph: Graph, text: str, **parameters: Any) -> list[tuple[Any, ...]]:
 
 @pytest.fixture(params=[2, 10_000], ids=["small batches", "one batch"])
 def batches(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ingest, "BATCH_RECORDS", request.param)
+    monkeypatch.setattr(record_batches, "BATCH_RECORDS", request.param)
 
 
 @pytest.mark.usefixtures("batches")
@@ -142,7 +142,7 @@ def test_loading_twice_changes_nothing(graph: Graph) -> None:
 
 
 def test_an_interrupted_load_goes_on(graph: Graph, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ingest, "BATCH_RECORDS", 2)
+    monkeypatch.setattr(record_batches, "BATCH_RECORDS", 2)
     ingest.load(graph, small())
     undisturbed = everything(graph)
     graph_is_emptied(graph)
@@ -278,7 +278,7 @@ def test_a_fact_whose_new_object_is_missing_stays_as_it_was(graph: Graph) -> Non
 
 
 def test_a_duplicate_beside_a_stranger_is_reported_once(graph: Graph, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ingest, "BATCH_RECORDS", 2)
+    monkeypatch.setattr(record_batches, "BATCH_RECORDS", 2)
     ingest.load(graph, small(relation_records=()))
     before = everything(graph)
     facts = [*FACTS, Fact("f1", "Q142", "P99", "Q64"), Fact("f9", "Q142", "P36", "Q8")]
@@ -330,7 +330,7 @@ CHANGING_TYPES = st.lists(
 def test_what_is_kept_beside_facts_is_what_they_say(
     graph: Graph, monkeypatch: pytest.MonkeyPatch, loads: list[tuple[list[list[str]], list[Fact]]]
 ) -> None:
-    monkeypatch.setattr(ingest, "BATCH_RECORDS", 5)
+    monkeypatch.setattr(record_batches, "BATCH_RECORDS", 5)
     graph_is_emptied(graph)
     facts: dict[str, Fact] = {}
     for number, (types, changed) in enumerate(loads):
@@ -371,7 +371,7 @@ def test_an_entity_of_many_facts_takes_a_walk_a_batch(graph: Graph, hub: str) ->
 
 
 def test_two_loads_at_once_make_each_fact_once(graph: Graph, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ingest, "BATCH_RECORDS", 50)
+    monkeypatch.setattr(record_batches, "BATCH_RECORDS", 50)
     entities = [Entity(f"Q{number}") for number in range(50)]
     ingest.load(graph, WrittenSource(entities))
     facts = [Fact(f"f{number}", f"Q{number % 7}", "P1", f"Q{number % 50}") for number in range(500)]
@@ -457,7 +457,7 @@ def test_labels_are_data(graph: Graph) -> None:
 
 
 def test_large_records_make_small_batches(graph: Graph, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ingest, "BATCH_BYTES", 1_400)
+    monkeypatch.setattr(record_batches, "BATCH_BYTES", 1_400)
     sizes: list[int] = []
     entities = [Entity(f"Q{number}", "x" * 600) for number in range(6)]
     ingest.load(graph, WrittenSource(entities), report_progress=lambda stage, records: sizes.append(records))
@@ -499,7 +499,7 @@ def test_a_record_that_the_graph_cannot_be_sent_is_rejected_with_its_line(
 def test_a_server_that_goes_away_is_a_clear_failure_and_the_load_goes_on(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(ingest, "BATCH_RECORDS", 2)
+    monkeypatch.setattr(record_batches, "BATCH_RECORDS", 2)
     monkeypatch.setattr(driver, "RETRY_SECONDS", 1.0)
     folder = Folder(tmp_path / "graph")
     with open_graph(folder.path) as graph:
@@ -518,7 +518,7 @@ def test_a_server_that_goes_away_is_a_clear_failure_and_the_load_goes_on(
 
 
 def test_progress_is_heard_while_a_batch_is_long_in_coming(graph: Graph, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ingest, "_WAIT_SECONDS", 0.01)
+    monkeypatch.setattr(record_batches, "_WAIT_SECONDS", 0.01)
     heard = threading.Event()
 
     class Slow(WrittenSource):

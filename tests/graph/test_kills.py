@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from kgprobe.errors import KgprobeError
-from kgprobe.graph import driver, ingest
+from kgprobe.graph import driver, ingest, record_batches
 from kgprobe.graph.client import Graph, Transaction
 from kgprobe.graph.queries import query_names
 from kgprobe.records import Entity, Fact, Relation
@@ -47,7 +47,7 @@ LOOKS = {"load/loads", "load/state", "load/relation_labels", "load/mislabelled_f
 
 
 def load_in_batches(graph: Graph, source: WrittenSource) -> None:
-    ingest.BATCH_RECORDS = 4
+    record_batches.BATCH_RECORDS = 4
     ingest.load(graph, source)
 
 
@@ -62,7 +62,7 @@ def left_by(graph: Graph) -> tuple[Any, ...]:
 @pytest.fixture(autouse=True)
 def batches(monkeypatch: pytest.MonkeyPatch) -> None:
     # Whatever a load of this process sets is taken back.
-    monkeypatch.setattr(ingest, "BATCH_RECORDS", 4)
+    monkeypatch.setattr(record_batches, "BATCH_RECORDS", 4)
 
 
 def statements_of_loads(graph: Graph, monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:

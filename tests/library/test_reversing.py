@@ -7,7 +7,7 @@ import pytest
 
 import kgprobe
 from kgprobe.errors import ArgumentError, KgprobeError
-from kgprobe.graph import ingest
+from kgprobe.graph import ingest, record_batches
 from kgprobe.graph.client import Graph
 from kgprobe.graph.state import graph_state
 from kgprobe.library import reversed_source
@@ -144,7 +144,7 @@ def test_the_reversed_graph_is_made_once(graph: Graph) -> None:
 @ONE_ENGINE
 def test_an_interrupted_making_goes_on(graph: Graph, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     ingest.load(graph, small())
-    monkeypatch.setattr(ingest, "BATCH_RECORDS", 2)
+    monkeypatch.setattr(record_batches, "BATCH_RECORDS", 2)
     batches = []
 
     def fail(progress: object) -> None:

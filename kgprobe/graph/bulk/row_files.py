@@ -1,0 +1,83 @@
+"""Files of rows: one for rows on a single line, which is read in parallel, and one for those with line breaks in them.
+
+A row has a place, a number by which it is found again, and can be taken out.
+"""
+
+from collections.abc import Sequence
+from contextlib import ExitStack
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+# A place is an offset, and in its highest used bit whether it is in the second file.
+_LINES_BIT = 1 << 62
+_LINE_BREAKS = (b"\n", b"\r")
+
+
+class RowFiles:
+    """Rows under one header.
+
+    Attributes:
+        names: of the files that have rows, and of the first in any case.
+    """
+
+    def __init__(self, folder: Path, name: str, header: str) -> None:
+        self._folder = folder
+        self._header = header.encode() + b"\n"
+        self._names = (f"{name}.csv", f"{name}-lines.csv")
+        self._open = ExitStack()
+        self._files = [self._open.enter_context((folder / each).open("wb+")) for each in self._names]
+        for file in self._files:
+            file.write(self._header)
+        self._ends = [len(self._header)] * 2
+
+    def add(self, rows: Sequence[bytes]) -> NDArray[np.uint64]:
+        """Write rows, which have no line break at their ends yet; their places."""
+        content = b"\n".join(rows)
+        if b"\r" not in content and content.count(b"\n") == max(len(rows) - 1, 0):
+            self._files[0].write(content + b"\n" if rows else b"")
+            lengths = np.fromiter(map(len, rows), np.uint64, len(rows)) + np.uint64(1)
+            ends = np.cumsum(lengths, dtype=np.uint64) + np.uint64(self._ends[0])
+            self._ends[0] += int(lengths.sum())
+            return ends - lengths
+        places = []
+        for row in rows:
+            second = any(each in row for each in _LINE_BREAKS)
+            self._files[second].write(row + b"\n")
+            places.append(self._ends[second] | (_LINES_BIT if second else 0))
+            self._ends[second] += len(row) + 1
+        return np.array(places, np.uint64)
+
+    def read(self, place: int) -> str:
+        """The row of a place."""
+        return self._read(place).decode()
+
+    def _read(self, place: int) -> bytes:
+        file = self._files[bool(place & _LINES_BIT)]
+        file.seek(place & ~_LINES_BIT)
+        row = file.readline()
+        # A line break within quotation marks is the row's own.
+        while row.count(b'"') % 2:
+            row += file.readline()
+        return row[:-1]
+
+    def take_out(self, place: int) -> None:
+        """Take a row out. Blank lines are left, which the import skips."""
+        length = len(self._read(place))
+        file = self._files[bool(place & _LINES_BIT)]
+        file.seek(place & ~_LINES_BIT)
+        file.write(b"\n" * length)
+
+    def close(self) -> list[str]:
+        """Nothing is added any more; the names of the files that are of use."""
+        self._open.close()
+        if self._ends[1] > len(self._header):
+            return list(self._names)
+        (self._folder / self._names[1]).unlink()
+        return [self._names[0]]
+
+    def remove(self) -> None:
+        """Close and delete the files."""
+        for name in self.close():
+            (self._folder / name).unlink()
