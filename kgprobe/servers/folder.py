@@ -7,6 +7,7 @@ ports.json      where its server answers; survives restarts
 server.json     the server that runs, or was running when something broke
 files.json      the database's files as the last server left them (inventory.py)
 server.log      what the server said since its last start
+importing       there while an import is under way: what the graph holds is not whole
 users/          one file for each use of the server now
 arcadedb/, neo4j/   the engine's own files
 """
@@ -87,6 +88,11 @@ class Folder:
     def inventory(self) -> Path:
         """What files the last server left."""
         return self.path / "files.json"
+
+    @property
+    def importing(self) -> Path:
+        """There as long as an import is under way, or after one that was interrupted."""
+        return self.path / "importing"
 
     def data(self, engine: Engine) -> Path:
         """Where that engine's database lies."""

@@ -56,18 +56,21 @@ class Lease:
             _stop_unused(self.folder)
 
 
-def take_lease(folder: Folder, engine: str | None = None, memory: int | None = None) -> Lease:
+def take_lease(
+    folder: Folder, engine: str | None = None, memory: int | None = None, *, unfinished: bool = False
+) -> Lease:
     """Use the folder's server, which is started if it does not run.
 
     Args:
         engine: which engine to start; None for the one that made the data, the default one in a new folder.
         memory: MiB the server may use if it has to be started.
+        unfinished: whether a graph is wanted as well whose import is not finished.
 
     Raises:
         ArgumentError: engine or memory cannot be what it is.
         KgprobeError: the folder holds something else, or the server does not start.
     """
-    wishes = Wishes(engine, memory)
+    wishes = Wishes(engine, memory, unfinished=unfinished)
     command = " ".join([Path(sys.argv[0]).name or "python", *map(_without_password, sys.argv[1:])])
     with folder.locked():
         server = ensure_server(folder, wishes)

@@ -8,6 +8,7 @@ import re
 import shutil
 import subprocess
 import tempfile
+from collections.abc import Sequence
 from importlib.resources import files
 from pathlib import Path
 from xml.etree import ElementTree
@@ -159,6 +160,24 @@ def _set_password(java: str, jars: Path, launch: Launch) -> None:
         Path(name).unlink()
     if done.returncode != 0:
         raise KgprobeError(f"Neo4j's first password could not be set: {(done.stderr or done.stdout).strip()[:500]}")
+
+
+def admin_command(
+    home_folder: Path, arguments: Sequence[str], heap: int, marks: Sequence[str] = ()
+) -> tuple[list[str], dict[str, str]]:
+    """Neo4j's own tool on the engine's part of a graph's folder, as a command line and its environment.
+
+    Args:
+        heap: MiB.
+        marks: arguments of java without any meaning to it.
+
+    Raises:
+        KgprobeError: Java or Neo4j is missing.
+    """
+    command = [_java(), *marks, f"-Xmx{heap}m", "-cp", str(libraries() / "*"), "org.neo4j.cli.AdminTool", *arguments]
+    configuration = home_folder / "conf"
+    configuration.mkdir(parents=True, exist_ok=True)
+    return command, java_environment() | {"NEO4J_HOME": str(home_folder), "NEO4J_CONF": str(configuration)}
 
 
 def _command(launch: Launch) -> list[str]:

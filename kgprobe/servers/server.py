@@ -71,6 +71,7 @@ class Wishes:
         engine: which one to start; None for the one that made the data, the default one in a new folder.
         memory: MiB it may use if it has to be started; None for :func:`default_memory`.
         port, http_port: where it answers if it has to be started; None for where it was before.
+        unfinished: whether a graph is wanted as well whose import is not finished.
 
     Raises:
         ArgumentError: there is no such engine, no server runs with so little memory, or a port is none.
@@ -80,6 +81,7 @@ class Wishes:
     memory: int | None = None
     port: int | None = None
     http_port: int | None = None
+    unfinished: bool = False
 
     def __post_init__(self) -> None:
         if self.engine is not None and self.engine not in ENGINES:
@@ -107,6 +109,11 @@ def ensure_server(folder: Folder, wishes: Wishes) -> Server:
         raise KgprobeError(
             f"The graph in {folder.path} was made by {name} and cannot be opened by {engine}. Leave `engine` out, or "
             "name another folder by `graph`."
+        )
+    if folder.importing.exists() and not wishes.unfinished:
+        raise KgprobeError(
+            f"The graph in {folder.path} is not whole: an import into it was interrupted. Give the same command again "
+            "(`bulk`), or delete the folder."
         )
     folder.prune_users()
     return running(folder) or _start(folder, name, wishes)
@@ -136,7 +143,7 @@ def _start_once(folder: Folder, engine: Engine, own: Path, server: Server) -> Se
     """Start a server on its ports and wait until it answers; None if somebody else has taken one of them."""
     launch = Launch(own, folder.password_file, server.bolt_port, server.http_port, server.memory)
     command = engine.command(launch)
-    command.insert(1, _mark(folder))
+    command.insert(1, mark(folder))
     try:
         folder.inventory.unlink(missing_ok=True)
         process = _spawn(command, own, folder.log)
@@ -189,8 +196,8 @@ def _keep_ports(folder: Folder, wishes: Wishes, ports: Ports) -> None:
         folder.write_ports(kept)
 
 
-def _mark(folder: Folder) -> str:
-    # An argument without any meaning to the server, by which one finds it even if its state was never written.
+def mark(folder: Folder) -> str:
+    """An argument without any meaning to what is started, by which one finds it even if its state was never written."""
     return f"-Dkgprobe.graph={folder.path}"
 
 
@@ -265,7 +272,7 @@ def stop_server(folder: Folder) -> bool:
         waiting("Stopping the graph server", remembered=True),
     ):
         server = folder.read_server()
-        processes = with_argument(_mark(folder))
+        processes = with_argument(mark(folder))
         for process in processes:
             terminate(process, STOP_SECONDS)
         if processes and server:

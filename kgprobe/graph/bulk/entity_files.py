@@ -1,0 +1,311 @@
+"""Entities as files: read once into a spill file, and written when it is known what they are types of and facts at.
+
+Batches are those of a load, and so are its rules: within a batch an id counts once; one that stood in a batch before
+is a duplicate, unless it stands on the same line, and then it takes the place of the former.
+"""
+
+from array import array as numbers_array
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from kgprobe.graph.bulk.csv_text import ARRAY_DELIMITER, array, array_fits, columns_of, decimal, optional, quoted
+from kgprobe.graph.bulk.id_table import IdTable, hash_bytes, hashes_of, order_of
+from kgprobe.graph.bulk.row_files import RowFiles
+from kgprobe.graph.client import Row
+from kgprobe.graph.record_rows import EntityRows, Problem, duplicate
+from kgprobe.records import Entity, Placed
+
+_TEXTS = "id,label,aliases:string[],description,types:string[],popularity:double,value,datatype,source,load,line:long"
+_HEADER = f":ID(Entity),{_TEXTS},file:IGNORE,number:long,degree:long,size:long,:LABEL"
+_ID, _LINE, _FILE = 0, 10, 11
+# What stands behind a row for a type that is named and not loaded: neither texts nor a number.
+_NO_TEXTS = "," * (_HEADER.count(",") - 4)
+
+_TYPE, _LITERAL, _DROPPED = 1, 2, 4
+_LABELS = ("Entity", f"Entity{ARRAY_DELIMITER}Type", f"Entity{ARRAY_DELIMITER}Literal")
+_LABELS += (ARRAY_DELIMITER.join(("Entity", "Literal", "Type")),)
+
+_ROWS_AT_ONCE = 20_000
+# Ids of types that are remembered, so that a type that many entities have is hashed once.
+_TYPES_REMEMBERED = 200_000
+
+_encode = msgspec.json.Encoder().encode
+
+
+@dataclass(slots=True)
+class Nodes:
+    """The entities that the files have, by their place: their row among those that were read, then types that are not.
+
+    Attributes:
+        table: their places by id.
+        read: how many rows were read; places from here on are of types that are named and not loaded.
+        flags: what they are.
+        numbers: ``number`` of those that were read; None where it is their place.
+        degrees, sizes: how many facts and instances they have.
+        written: how many were read without being duplicates.
+        next_number: the first that nobody has; None where nothing was read.
+    """
+
+    table: IdTable
+    read: int
+    flags: NDArray[np.uint8]
+    numbers: NDArray[np.int64] | None
+    degrees: NDArray[np.uint32]
+    sizes: NDArray[np.uint32]
+    written: int
+    next_number: int | None
+
+    @property
+    def count(self) -> int:
+        """How many nodes the files have."""
+        return int(len(self.flags) - np.count_nonzero(self.flags & _DROPPED))
+
+
+class EntityFiles:
+    """Entities on their way into files.
+
+    Memory: about 35 bytes an entity, and 60 while they are sorted; 16 bytes a type that is named.
+    """
+
+    def __init__(self, folder: Path, source: str, load: str) -> None:
+        self._folder = folder
+        self._common = f"{quoted(source)},{quoted(load)}"
+        self._spill = (folder / "entities.spill").open("wb+")
+        self._lengths = numbers_array("I")
+        self._hashes = bytearray()
+        self._flags = bytearray()
+        self._batches = numbers_array("q", [0])
+        self._type_names = (folder / "types.spill").open("wb+")
+        self._type_hashes = bytearray()
+        self._types: dict[str, int] = {}
+        self._links = (folder / "links.spill").open("wb+")
+        self._unsaid = (folder / "unsaid.spill").open("wb+")
+        self._files: dict[str, int] = {}
+
+    def add(self, batch: EntityRows) -> None:
+        """Take a batch."""
+        first = len(self._lengths)
+        literals = set(batch.literals)
+        payloads = []
+        for place, (row, placed) in enumerate(zip(batch.rows, batch.places.values(), strict=True), start=first):
+            its = row["properties"]
+            payloads.append(self._payload(row["id"], its, placed).encode())
+            self._flags.append(_LITERAL if row["id"] in literals else 0)
+            if unsaid := _unsaid(its):
+                self._unsaid.write(_encode([place, row["id"], unsaid]) + b"\n")
+        self._hashes += hash_bytes(row["id"] for row in batch.rows)
+        self._lengths.extend(map(len, payloads))
+        self._spill.write(b"".join(payloads))
+        self._batches.append(len(self._lengths))
+        self._add_types(batch, {row["id"]: place for place, row in enumerate(batch.rows, start=first)})
+
+    def _payload(self, id_: str, its: Row, placed: Placed) -> str:
+        file = self._files.setdefault(placed.file, len(self._files))
+        return (
+            f"{quoted(id_)},{quoted(its['label'])},{array(its['aliases'])},{quoted(its['description'])},"
+            f"{array(its['types'])},{decimal(its['popularity'])},{optional(its['value'])},{optional(its['datatype'])},"
+            f"{self._common},{its['line']},{file}"
+        )
+
+    def _add_types(self, batch: EntityRows, places: Mapping[str, int]) -> None:
+        types = self._types
+        if len(types) > _TYPES_REMEMBERED:
+            types.clear()
+        new = [id_ for id_ in batch.type_ids if id_ not in types]
+        known = len(self._type_hashes) // 16
+        types.update((id_, known + index) for index, id_ in enumerate(new))
+        self._type_hashes += hash_bytes(new)
+        self._type_names.write(b"".join(_encode(id_) + b"\n" for id_ in new))
+        links = [(places[id_], types[type_id]) for id_, its in batch.types.items() for type_id in its]
+        np.array(links, np.int64).tofile(self._links)
+
+    def resolve(self) -> tuple[Nodes, list[Problem]]:
+        """All have been read: which of them count, and which are duplicates."""
+        read = len(self._lengths)
+        hashes = hashes_of(bytes(self._hashes))
+        self._hashes = bytearray()
+        flags = np.frombuffer(self._flags, np.uint8).copy()
+        self._flags = bytearray()
+        problems, renumbered = self._repeats(hashes, flags)
+        numbers, next_number = self._numbers(hashes, flags, renumbered)
+        kept = np.flatnonzero(~flags & _DROPPED)
+        table = IdTable(hashes[kept], kept)
+
+        type_hashes = hashes_of(bytes(self._type_hashes))
+        of_types = table.numbers_of(type_hashes)
+        unloaded = np.flatnonzero(of_types < 0)
+        order = unloaded[order_of(type_hashes[unloaded])]
+        new = np.ones(len(order), bool)
+        new[1:] = (type_hashes[order[1:]] != type_hashes[order[:-1]]).any(axis=1)
+        of_types[order] = read + np.cumsum(new) - 1
+        if len(order):
+            hashes = np.concatenate([hashes[kept], type_hashes[order[new]]])
+            table = IdTable(hashes, np.concatenate([kept, read + np.arange(new.sum())]))
+        flags = np.concatenate([flags, np.zeros(new.sum(), np.uint8)])
+        flags[of_types] |= _TYPE
+        self._of_types = of_types
+        counts = np.zeros(len(flags), np.uint32)
+        written = read - len(problems)
+        return Nodes(table, read, flags, numbers, counts, counts.copy(), written, next_number), problems
+
+    def _repeats(self, hashes: NDArray[np.uint64], flags: NDArray[np.uint8]) -> tuple[list[Problem], dict[int, int]]:
+        """Drop what does not count; which are duplicates, and which have the number of another one."""
+        order = order_of(hashes)
+        same = (hashes[order[1:]] == hashes[order[:-1]]).all(axis=1)
+        if not same.any():
+            return [], {}
+        offsets = np.cumsum(np.frombuffer(self._lengths, np.uint32), dtype=np.int64)
+        found: list[tuple[int, Problem]] = []
+        renumbered: dict[int, int] = {}
+        edges = np.flatnonzero(np.diff(same.astype(np.int8), prepend=0, append=0))
+        for begin, end in zip(edges[::2], edges[1::2], strict=True):
+            group = order[begin : end + 1].tolist()
+            rows = [self._columns(place, offsets) for place in group]
+            standing, literal = 0, 0
+            for index, (place, row) in enumerate(zip(group, rows, strict=True)):
+                literal |= int(flags[place]) & _LITERAL
+                if index and row[_LINE] == rows[standing][_LINE]:
+                    flags[group[standing]] |= _DROPPED
+                    standing = index
+                elif index:
+                    flags[place] |= _DROPPED
+                    placed = Placed(int(row[_LINE]), Entity(row[_ID]), list(self._files)[int(row[_FILE])])
+                    found.append((place, duplicate(row[_ID], placed, int(rows[standing][_LINE]))))
+            flags[group[standing]] |= literal
+            renumbered[group[standing]] = group[0]
+        return [problem for _, problem in sorted(found, key=lambda each: each[0])], renumbered
+
+    def _columns(self, place: int, offsets: NDArray[np.int64]) -> list[str]:
+        length = self._lengths[place]
+        self._spill.seek(int(offsets[place]) - length)
+        return columns_of(self._spill.read(length).decode())
+
+    def _numbers(
+        self, hashes: NDArray[np.uint64], flags: NDArray[np.uint8], renumbered: dict[int, int]
+    ) -> tuple[NDArray[np.int64] | None, int | None]:
+        """Their numbers, None where it is their place; and the first that nobody has."""
+        read = len(hashes)
+        if not renumbered:
+            return None, read or None
+        new = np.zeros(read, bool)
+        new[flags & _DROPPED == 0] = True
+        new[list(renumbered)] = False
+        new[list(renumbered.values())] = True
+        numbers = np.arange(read)
+        unused = 0
+        for begin, end in zip(self._batches[:-1], self._batches[1:], strict=True):
+            numbers[begin:end] -= unused
+            used = np.flatnonzero(new[begin:end])
+            unused += end - begin - (int(used[-1]) + 1 if len(used) else 0)
+        numbers[list(renumbered)] = numbers[list(renumbered.values())]
+        return numbers, read - unused
+
+    def write_links(self, nodes: Nodes) -> tuple[list[str], int]:
+        """Write which entities are instances of which types; the files, and how many links."""
+        out = RowFiles(self._folder, "instances", ":START_ID(Entity),:END_ID(Entity)")
+        count = 0
+        for links in _arrays(self._links):
+            entities, types = links[:, 0], self._of_types[links[:, 1]]
+            kept = nodes.flags[entities] & _DROPPED == 0
+            entities, types = entities[kept], types[kept]
+            np.add.at(nodes.sizes, types, 1)
+            out.add([b"%d,%d" % pair for pair in zip(entities.tolist(), types.tolist(), strict=True)])
+            count += len(entities)
+        self._remove(self._links)
+        return out.close(), count
+
+    def write(self, nodes: Nodes) -> list[str]:
+        """Write them all, with what is known of them by now; the files."""
+        out = RowFiles(self._folder, "entities", _HEADER)
+        self._spill.seek(0)
+        for begin in range(0, nodes.read, _ROWS_AT_ONCE):
+            part = slice(begin, min(begin + _ROWS_AT_ONCE, nodes.read))
+            payloads = _cut(self._spill, self._lengths[part])
+            numbers = range(part.start, part.stop) if nodes.numbers is None else nodes.numbers[part].tolist()
+            tails = _tails(nodes, part)
+            rows = [
+                b"%d,%b,%d,%b" % (place, payload, number, tail)
+                for place, payload, number, tail in zip(
+                    range(part.start, part.stop), payloads, numbers, tails, strict=True
+                )
+                if tail is not None
+            ]
+            out.add(rows)
+        self._remove(self._spill)
+        for rows in self._unloaded_types(nodes):
+            out.add(rows)
+        self._remove(self._type_names)
+        return out.close()
+
+    def _unloaded_types(self, nodes: Nodes) -> Iterator[list[bytes]]:
+        self._type_names.seek(0)
+        written = np.zeros(len(nodes.flags) - nodes.read, bool)
+        rows: list[bytes] = []
+        for place, name in zip(self._of_types.tolist(), self._type_names, strict=True):
+            if place >= nodes.read and not written[place - nodes.read]:
+                written[place - nodes.read] = True
+                degree = nodes.degrees[place] or ""
+                row = (
+                    f"{place},{quoted(msgspec.json.decode(name))}{_NO_TEXTS},{degree},{nodes.sizes[place]},{_LABELS[1]}"
+                )
+                rows.append(row.encode())
+                if len(rows) == _ROWS_AT_ONCE:
+                    yield rows
+                    rows = []
+        yield rows
+
+    def write_unsaid(self, nodes: Nodes, path: Path) -> None:
+        """Write what the files cannot say of entities: a line each, id and properties."""
+        self._unsaid.seek(0)
+        with path.open("wb") as out:
+            for line in self._unsaid:
+                place, id_, properties = msgspec.json.decode(line)
+                if not nodes.flags[place] & _DROPPED:
+                    out.write(_encode({"id": id_, "properties": properties}) + b"\n")
+        self._remove(self._unsaid)
+
+    def _remove(self, file: IO[bytes]) -> None:
+        file.close()
+        Path(file.name).unlink()
+
+
+def _unsaid(its: Row) -> Row:
+    """Properties that no column says as they are; empty arrays are not among them."""
+    unsaid = {name: its[name] for name in ("aliases", "types") if its[name] and not array_fits(its[name])}
+    if isinstance(its["popularity"], int):
+        unsaid["popularity"] = its["popularity"]
+    return unsaid
+
+
+def _tails(nodes: Nodes, part: slice) -> list[bytes | None]:
+    """What stands behind a row's number: its degree, its size, its labels; None where it was dropped."""
+    return [
+        None if flags & _DROPPED else f"{degree or ''},{size if flags & _TYPE else ''},{_LABELS[flags & 3]}".encode()
+        for degree, size, flags in zip(
+            nodes.degrees[part].tolist(), nodes.sizes[part].tolist(), nodes.flags[part].tolist(), strict=True
+        )
+    ]
+
+
+def _cut(file: IO[bytes], lengths: "numbers_array[int]") -> list[bytes]:
+    content = file.read(sum(lengths))
+    pieces = []
+    begin = 0
+    for length in lengths:
+        pieces.append(content[begin : begin + length])
+        begin += length
+    return pieces
+
+
+def _arrays(file: IO[bytes]) -> Iterator[NDArray[np.int64]]:
+    """Pairs of numbers, some at a time."""
+    file.flush()
+    file.seek(0)
+    while content := file.read(16 * _ROWS_AT_ONCE):
+        yield np.frombuffer(content, np.int64).reshape(-1, 2)
