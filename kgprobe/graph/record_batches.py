@@ -73,29 +73,34 @@ def _next_records(stream: Iterator[Placed], beside: int) -> tuple[list[Placed], 
     records: list[Placed] = []
     size = 0
     for placed in stream:
-        fitting, bytes_ = _fitting(placed, beside)
-        records.append(fitting)
-        size += bytes_
+        record = placed.record
+        if not isinstance(record, Rejected):
+            try:
+                bytes_ = encoded_bytes(record) + beside
+            except UnicodeEncodeError:
+                placed = _rejected(placed, "a text of it has half a character (a lone surrogate)")
+            else:
+                if bytes_ > RECORD_BYTES:
+                    placed = _too_large(placed, record.id, bytes_)
+                else:
+                    size += bytes_
+        records.append(placed)
         if len(records) >= BATCH_RECORDS or size >= BATCH_BYTES:
             return records, False
     return records, True
 
 
-def _fitting(placed: Placed, beside: int) -> tuple[Placed, int]:
-    """The record, or why the graph cannot be sent it, and its bytes on the way there."""
-    if isinstance(placed.record, Rejected):
-        return placed, 0
-    try:
-        size = encoded_bytes(placed.record) + beside
-    except UnicodeEncodeError:
-        return placed._replace(record=Rejected("a text of it has half a character (a lone surrogate)")), 0
-    if size > RECORD_BYTES:
-        reason = (
-            f"{placed.record.id[:80]} has {size / 1e6:,.1f} MB, more than the {RECORD_BYTES / 1e6:.1f} MB that a record"
-            " may have; shorten its texts"
-        )
-        return placed._replace(record=Rejected(reason)), 0
-    return placed, size
+def _rejected(placed: Placed, reason: str) -> Placed:
+    """In a record's place, why the graph cannot be sent it."""
+    return placed._replace(record=Rejected(reason))
+
+
+def _too_large(placed: Placed, id_: str, size: int) -> Placed:
+    reason = (
+        f"{id_[:80]} has {size / 1e6:,.1f} MB, more than the {RECORD_BYTES / 1e6:.1f} MB that a record may have; shorten"
+        " its texts"
+    )
+    return _rejected(placed, reason)
 
 
 def prefetched(things: Iterator[T], waiting: Callable[[], None]) -> Iterator[T]:

@@ -130,3 +130,49 @@ def test_the_files_say_what_a_load_makes(
     loaded, converted = both(neo4j, hostile(partial=partial), tmp_path / "files")
     assert loaded[:3] == converted[:3]
     assert told(*graph_of(tmp_path / "files")) == made_by_load(neo4j)
+
+
+class SeveralALine(WrittenSource):
+    """Three records stand on each line, as they do in a dump of entities with their facts."""
+
+    def _placed(self, records: Any) -> Any:
+        return (placed._replace(line=placed.line // 3) for placed in super()._placed(records))
+
+
+def some_of(names: str) -> Any:
+    return st.sampled_from(names)
+
+
+RANDOM_ENTITIES = st.builds(
+    Entity,
+    some_of("abcd"),
+    label=some_of("xy"),
+    types=st.lists(some_of("cdef"), max_size=2).map(tuple),
+    datatype=st.none() | some_of("t"),
+)
+RANDOM_FACTS = st.builds(Fact, some_of("12"), some_of("abz"), some_of("RST"), some_of("abez"), start=some_of([None, "2011"]))
+
+
+@settings(max_examples=20, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    entities=st.lists(RANDOM_ENTITIES, max_size=14),
+    facts=st.lists(RANDOM_FACTS, max_size=14),
+    partial=st.booleans(),
+    size=st.sampled_from([1, 2, 4]),
+)
+def test_whatever_repeats_itself_is_treated_as_a_load_treats_it(
+    entities: list[Entity],
+    facts: list[Fact],
+    partial: bool,
+    size: int,
+    neo4j: Graph,
+    tmp_path_factory: pytest.TempPathFactory,
+) -> None:
+    wipe(neo4j)
+    source = SeveralALine(entities, facts, [Relation("R", "r")], partial=partial)
+    folder = tmp_path_factory.mktemp("bulk") / "files"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(record_batches, "BATCH_RECORDS", size)
+        loaded, converted = both(neo4j, source, folder)
+    assert loaded[:3] == converted[:3]
+    assert told(*graph_of(folder)) == made_by_load(neo4j)

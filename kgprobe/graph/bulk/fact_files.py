@@ -5,7 +5,8 @@ a batch before is a duplicate, unless it stands on the same line, and then it ta
 found in the end, by sorting what tells subject and id; the rows are taken out again.
 """
 
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -52,15 +53,15 @@ class Relations:
         self.numbers.update((id_, number) for number, id_ in enumerate(self.labels))
         self.facts.extend([1] * len(self.labels))
 
-    def number_of(self, id_: str) -> int:
-        """Its number, and a fact more that names it."""
-        number = self.numbers.setdefault(id_, len(self.facts))
-        if number == len(self.facts):
-            self.facts.append(0)
-            if number >> _RELATION_BITS:
-                raise KgprobeError(f"There are more than {1 << _RELATION_BITS:,} relations.")
-        self.facts[number] += 1
-        return number
+    def named(self, ids: Iterable[str]) -> None:
+        """Facts name these, each as often as it stands there."""
+        for id_, count in Counter(ids).items():
+            number = self.numbers.setdefault(id_, len(self.facts))
+            if number == len(self.facts):
+                self.facts.append(0)
+                if number >> _RELATION_BITS:
+                    raise KgprobeError(f"There are more than {1 << _RELATION_BITS:,} relations.")
+            self.facts[number] += count
 
     def label_of(self, id_: str) -> str:
         """What it is called."""
@@ -88,65 +89,77 @@ class FactFiles:
         self._count = 0
         self._files: dict[str, int] = {}
         self._columns: dict[str, str] = {}
+        self._ranks: dict[str, str] = {}
         # Records that are in the graph as they say, and rows: one may have taken the place of another.
         self.written = 0
         self.written_rows = 0
 
     def add(self, places: Mapping[str, Placed]) -> tuple[list[Problem], int]:
         """Take a batch; which facts are left out, and how many are outside of what was loaded."""
-        facts = [(place.record, place) for place in places.values() if isinstance(place.record, Fact)]
-        numbers = self._nodes.table.numbers_by_id([end for fact, _ in facts for end in (fact.subject, fact.object)])
+        facts = [place.record for place in places.values() if isinstance(place.record, Fact)]
+        named = [fact.relation for fact in facts]
+        self.relations.named(named)
+        ends = {fact.subject for fact in facts}
+        ends.update([fact.object for fact in facts])
+        numbers = self._nodes.table.numbers_by_id(ends)
+        relations, columns, ranks, files = self.relations.numbers, self._columns, self._ranks, self._files
+        for relation in relations.keys() - columns.keys():
+            columns[relation] = f"{quoted(relation)},{quoted(self.relations.label_of(relation))}"
+        common = self._common
         problems: list[Problem] = []
-        outside = 0
-        rows: list[bytes] = []
-        outside_rows: list[bytes] = []
-        keys: list[int] = []
-        outside_keys: list[int] = []
-        ends: list[tuple[int, int, int]] = []
-        for fact, place in facts:
+        left_out: list[str] = []
+        left_out_keys: list[tuple[int, str]] = []
+        rows: list[str] = []
+        keys: list[tuple[int, str]] = []
+        triples: list[int] = []
+        # One loop, and nothing called in it that need not be: most of a conversion's own time is spent here.
+        for place in places.values():
+            line, fact, file_name = place
+            if not isinstance(fact, Fact):
+                continue
             subject, object_ = numbers[fact.subject], numbers[fact.object]
-            relation = self.relations.number_of(fact.relation)
             if subject < 0:
                 problems.append(absent(place, "subject"))
-            elif object_ < 0:
-                if self._source.partial:
-                    outside += 1
-                else:
-                    problems.append(absent(place, "object"))
-                outside_rows.append(self._row(subject, object_, fact, place))
-                outside_keys.append(hash((subject, fact.id)))
+                continue
+            rank = ranks.get(fact.rank) or ranks.setdefault(fact.rank, quoted(fact.rank))
+            file = files.get(file_name)
+            if file is None:
+                file = files.setdefault(file_name, len(files))
+            when = ",,," if fact.start is None and fact.end is None else _when(fact, line)
+            id_, relation = fact.id, fact.relation
+            key = (subject, id_)
+            if '"' in id_:
+                id_ = id_.replace('"', '""')
+            row = f'{subject},{object_},"{id_}",{columns[relation]},{rank},{when},{common},{line},{file}'
+            if object_ >= 0:
+                rows.append(row)
+                keys.append(key)
+                triples += (subject, object_, relations[relation])
             else:
-                rows.append(self._row(subject, object_, fact, place))
-                keys.append(hash((subject, fact.id)))
-                ends.append((subject, object_, relation))
-        at = np.concatenate([self._rows.add(rows), self._outside.add(outside_rows) | np.uint64(_OUTSIDE_BIT)])
-        at.tofile(self._places)
-        hashes = np.array([*keys, *outside_keys], np.int64).view(np.uint64)
-        self._keys.add(hashes, np.arange(self._count, self._count + len(at)))
-        self._count += len(at)
-        self._follow(np.array(ends, np.int64).reshape(-1, 3), 1)
+                left_out.append(row)
+                left_out_keys.append(key)
+                if not self._source.partial:
+                    problems.append(absent(place, "object"))
+        at = self._rows.add_texts(rows)
+        if left_out:
+            at = np.concatenate([at, self._outside.add_texts(left_out) | np.uint64(_OUTSIDE_BIT)])
+        self._remember(at, [*keys, *left_out_keys])
+        self._follow(*np.array(triples, np.int64).reshape(-1, 3).T, 1)
         self.written += len(rows)
         self.written_rows += len(rows)
-        return problems, outside
+        return problems, len(left_out) if self._source.partial else 0
 
-    def _row(self, subject: int, object_: int, fact: Fact, place: Placed) -> bytes:
-        row = fact_row(fact, place.line)
-        file = self._files.setdefault(place.file, len(self._files))
-        relation = self._columns.get(fact.relation)
-        if relation is None:
-            relation = f"{quoted(fact.relation)},{quoted(self.relations.label_of(fact.relation))}"
-            self._columns[fact.relation] = relation
-        when = ",,,"
-        if "from" in row or "until" in row:
-            when = f"{optional(fact.start)},{row.get('from', '')},{optional(fact.end)},{row.get('until', '')}"
-        return (
-            f"{subject},{object_},{quoted(fact.id)},{relation},{quoted(fact.rank)},{when},{self._common},"
-            f"{place.line},{file}"
-        ).encode()
+    def _remember(self, places: NDArray[np.uint64], keys: list[tuple[int, str]]) -> None:
+        """Where the rows of these subjects and ids are, and what they are found by."""
+        places.tofile(self._places)
+        hashes = np.fromiter(map(hash, keys), np.int64, len(keys)).view(np.uint64)
+        self._keys.add(hashes, np.arange(self._count, self._count + len(keys)))
+        self._count += len(keys)
 
-    def _follow(self, ends: NDArray[np.int64], count: int) -> None:
-        """Count what follows from facts: subject, object, relation."""
-        subjects, objects, relations = ends.T
+    def _follow(
+        self, subjects: NDArray[np.int64], objects: NDArray[np.int64], relations: NDArray[np.int64], count: int
+    ) -> None:
+        """Count what follows from facts."""
         degrees = self._nodes.degrees.view(np.int32)
         np.add.at(degrees, subjects, count)
         np.add.at(degrees, objects[objects != subjects], count)
@@ -208,7 +221,8 @@ class FactFiles:
         self._rows.take_out(place)
         self.written_rows -= 1
         relation = self.relations.numbers[columns[_RELATION]]
-        self._follow(np.array([[int(columns[_SUBJECT]), int(columns[_OBJECT]), relation]]), -1)
+        subject, object_ = np.array([int(columns[_SUBJECT])]), np.array([int(columns[_OBJECT])])
+        self._follow(subject, object_, np.array([relation]), -1)
 
     def _duplicate(self, columns: list[str], before: int) -> Problem:
         fact = Fact(columns[_ID], "", columns[_RELATION], "")
@@ -235,3 +249,8 @@ class FactFiles:
     def close(self) -> list[str]:
         """The files of facts, whole."""
         return self._rows.close()
+
+
+def _when(fact: Fact, line: int) -> str:
+    row = fact_row(fact, line)
+    return f"{optional(fact.start)},{row.get('from', '')},{optional(fact.end)},{row.get('until', '')}"

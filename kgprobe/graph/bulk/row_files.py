@@ -32,9 +32,19 @@ class RowFiles:
             file.write(self._header)
         self._ends = [len(self._header)] * 2
 
-    def add(self, rows: Sequence[bytes]) -> NDArray[np.uint64]:
+    def add_texts(self, rows: Sequence[str]) -> NDArray[np.uint64]:
         """Write rows, which have no line break at their ends yet; their places."""
-        content = b"\n".join(rows)
+        text = "\n".join(rows)
+        if text.isascii():
+            return self._add(text.encode(), rows)
+        return self.add([row.encode() for row in rows])
+
+    def add(self, rows: Sequence[bytes]) -> NDArray[np.uint64]:
+        """The same of rows in UTF-8."""
+        return self._add(b"\n".join(rows), rows)
+
+    def _add(self, content: bytes, rows: Sequence[bytes] | Sequence[str]) -> NDArray[np.uint64]:
+        """Write rows, whose lengths are those of their bytes."""
         if b"\r" not in content and content.count(b"\n") == max(len(rows) - 1, 0):
             self._files[0].write(content + b"\n" if rows else b"")
             lengths = np.fromiter(map(len, rows), np.uint64, len(rows)) + np.uint64(1)
@@ -42,8 +52,9 @@ class RowFiles:
             self._ends[0] += int(lengths.sum())
             return ends - lengths
         places = []
-        for row in rows:
-            second = any(each in row for each in _LINE_BREAKS)
+        for each in rows:
+            row = each.encode() if isinstance(each, str) else each
+            second = any(character in row for character in _LINE_BREAKS)
             self._files[second].write(row + b"\n")
             places.append(self._ends[second] | (_LINES_BIT if second else 0))
             self._ends[second] += len(row) + 1

@@ -1,0 +1,205 @@
+"""How fast a dump becomes a graph by Neo4j's own import: the reader alone, the conversion, the import, and in which memory.
+
+The dump is of Wikidata's form, made up: entities with labels in ten languages, a type, site links, and ten statements with
+items as their values; a third of these with qualifiers, half of them with a reference. A fact in a hundred has an object
+that the dump lacks. Each part is timed by the clock, in a process of its own whose peak memory is told.
+"""
+
+import gzip
+import multiprocessing
+import resource
+import shutil
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import click
+import numpy as np
+
+from benchmarks.report import Report, Row, show, versions_of
+from kgprobe.cli.options import json_option, seed_option
+from kgprobe.library.bulk_loading import load_bulk_source, write_bulk_source
+from kgprobe.library.loading import LoadProgress
+from kgprobe.servers.opening import open_graph
+from kgprobe.servers.signals import ending_in_order
+from kgprobe.sources.contract import Source, open_source
+
+FACTS_AT_ENTITY = 10
+RELATIONS = 200
+TYPES = 1_000
+LANGUAGES = ("en", "de", "fr", "es", "ja", "ru", "zh", "pt", "ar", "it")
+_AT_ONCE = 1_000
+
+
+def dump_lines(facts: int, seed: int) -> Iterator[str]:
+    """The lines of a dump, without its brackets: an entity each."""
+    count = max(2, facts // FACTS_AT_ENTITY)
+    generator = np.random.default_rng(seed)
+    for first in range(0, count, _AT_ONCE):
+        size = min(_AT_ONCE, count - first)
+        # Popular entities are objects more often; one in a hundred is of those that the dump lacks.
+        objects = (count * 1.01 * generator.random((size, FACTS_AT_ENTITY)) ** 1.5).astype(np.int64).tolist()
+        relations = generator.integers(RELATIONS, size=(size, FACTS_AT_ENTITY)).tolist()
+        years = generator.integers(1800, 2000, size=(size, FACTS_AT_ENTITY)).tolist()
+        types = generator.integers(TYPES, size=size).tolist()
+        for offset in range(size):
+            yield _entity(first + offset, objects[offset], relations[offset], years[offset], types[offset])
+
+
+def _entity(number: int, objects: list[int], relations: list[int], years: list[int], type_: int) -> str:
+    labels = ",".join(
+        f'"{code}":{{"language":"{code}","value":"entity number {number} in {code}"}}' for code in LANGUAGES
+    )
+    described = ",".join(
+        f'"{code}":{{"language":"{code}","value":"one of many made-up things, number {number}"}}'
+        for code in LANGUAGES[:5]
+    )
+    aliases = f'"en":[{{"language":"en","value":"alias of {number}"}}]' if number % 3 == 0 else ""
+    by_relation: dict[int, list[str]] = {}
+    for index, (object_, relation, year) in enumerate(zip(objects, relations, years, strict=True)):
+        by_relation.setdefault(relation, []).append(_statement(number, index, f"P{relation + 100}", object_, year))
+    statements = [f'"P31":[{_statement(number, 99, "P31", 10**9 + type_, 0)}]']
+    statements += [f'"P{relation + 100}":[{",".join(its)}]' for relation, its in by_relation.items()]
+    links = ",".join(
+        f'"{code}wiki":{{"site":"{code}wiki","title":"Page {number}","badges":[]}}' for code in LANGUAGES[:4]
+    )
+    return (
+        f'{{"type":"item","id":"Q{number}","labels":{{{labels}}},"descriptions":{{{described}}},"aliases":{{{aliases}}},'
+        f'"claims":{{{",".join(statements)}}},"sitelinks":{{{links}}},"lastrevid":{number}}}'
+    )
+
+
+def _statement(number: int, index: int, relation: str, object_: int, year: int) -> str:
+    hash_ = f"{number * 1000 + index:040x}"
+    more = ""
+    if year % 3 == 1:
+        time_ = (
+            f'{{"time":"+{year}-05-03T00:00:00Z","timezone":0,"before":0,"after":0,"precision":11,'
+            '"calendarmodel":"http://www.wikidata.org/entity/Q1985727"}'
+        )
+        snak = f'"hash":"{hash_}","datavalue":{{"value":{time_},"type":"time"}},"datatype":"time"}}'
+        more = f',"qualifiers":{{"P580":[{{"snaktype":"value","property":"P580",{snak}]}},"qualifiers-order":["P580"]'
+    if index % 2:
+        snak = _snak("P248", number % 1000)
+        more += f',"references":[{{"hash":"{hash_}","snaks":{{"P248":[{snak}]}},"snaks-order":["P248"]}}]'
+    return (
+        f'{{"mainsnak":{_snak(relation, object_)},"type":"statement","id":"Q{number}${hash_}","rank":"normal"{more}}}'
+    )
+
+
+def _snak(relation: str, item: int) -> str:
+    value = f'{{"entity-type":"item","numeric-id":{item},"id":"Q{item}"}}'
+    return (
+        f'{{"snaktype":"value","property":"{relation}","hash":"{item:040x}","datavalue":{{"value":{value},'
+        '"type":"wikibase-entityid"},"datatype":"wikibase-item"}'
+    )
+
+
+def write_dump(path: Path, facts: int, seed: int) -> None:
+    """Write a dump of about so many facts, packed as Wikidata's are."""
+    with gzip.open(path, "wt", compresslevel=1, encoding="utf-8") as file:
+        file.write("[")
+        for number, line in enumerate(dump_lines(facts, seed)):
+            file.write(f",\n{line}" if number else f"\n{line}")
+        file.write("\n]\n")
+
+
+def read(dump: Path) -> int:
+    """Go through all streams of a dump; how many facts it has."""
+    source = open_source("wikidata", dump=dump)
+    for stream in ("relations", "entities"):
+        for _ in getattr(source, stream)():
+            pass
+    return sum(1 for _ in source.facts())
+
+
+def convert(dump: Path, folder: Path) -> int:
+    """Write a dump as import files; how many facts they have."""
+    return write_bulk_source(folder, open_source("wikidata", dump=dump)).facts
+
+
+def load(dump: Path, files: Path, graph: Path) -> dict[str, float]:
+    """Import files and make the graph whole; when which stage began, in seconds."""
+    begun: dict[str, float] = {}
+    started = time.perf_counter()
+
+    def on_progress(now: LoadProgress) -> None:
+        begun.setdefault(now.stage, time.perf_counter() - started)
+
+    with ending_in_order():
+        load_bulk_source(graph, open_source("wikidata", dump=dump), files=files, on_progress=on_progress)
+    return begun
+
+
+def timed(work: Callable[[], Any]) -> tuple[Any, float, float]:
+    """What a piece of work gives in a process of its own, its seconds, and the peak memory of that process in MiB."""
+    with multiprocessing.get_context("spawn").Pool(1) as pool:
+        return pool.apply(_timed, (work,))
+
+
+def _timed(work: Callable[[], Any]) -> tuple[Any, float, float]:
+    started = time.perf_counter()
+    result = work()
+    # Linux counts in KiB, macOS in bytes.
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (2**20 if sys.platform == "darwin" else 2**10)
+    return result, time.perf_counter() - started, peak
+
+
+def measure(folder: Path, size: int, seed: int, with_reader: bool) -> tuple[list[Row], str]:
+    """All rows, and the server that it ran on."""
+    dump, files, graph = folder / "dump.json.gz", folder / "files", folder / "graph"
+    _say(f"writing a dump of {size:,} facts")
+    write_dump(dump, size, seed)
+    case = f"{size:,} facts"
+    rows = [Row(case, "dump", dump.stat().st_size / 1e6, "MB")]
+    peer: tuple[str, float] | tuple[()] = ()
+    if with_reader:
+        _say("reading it alone")
+        facts, reading, _ = timed(partial(read, dump))
+        peer = ("reader alone", facts / reading)
+    _say("converting it")
+    written, converting, peak = timed(partial(convert, dump, files))
+    rows.append(Row(case, "conversion", size / converting, "facts/s", *peer))
+    rows.append(Row(case, "peak memory of the conversion", peak, "MiB", less_is_better=True))
+    rows.append(Row(case, "facts written", written, "facts"))
+    rows.append(Row(case, "import files", sum(file.stat().st_size for file in files.iterdir()) / 1e6, "MB"))
+    _say("importing it")
+    begun, loading, _ = timed(partial(load, dump, files, graph))
+    rows.append(Row(case, "import by neo4j-admin", begun["looking"] - begun["importing"], "s", less_is_better=True))
+    rows.append(Row(case, "start, indexes, completion", loading - begun["looking"], "s", less_is_better=True))
+    rows.append(Row(case, "after conversion, in all", loading, "s", less_is_better=True))
+    shutil.rmtree(files)
+    with open_graph(graph) as connection:
+        return rows, connection.server
+
+
+def _say(text: str) -> None:
+    print(f"{time.strftime('%H:%M:%S')} {text}", file=sys.stderr)
+
+
+@click.command(context_settings={"max_content_width": 100})
+@click.option(
+    "--size", "sizes", type=int, multiple=True, default=(100_000, 1_000_000), show_default=True, help="Facts."
+)
+@click.option(
+    "--folder", type=click.Path(file_okay=False, path_type=Path), help="For the files.  [default: a temporary one]"
+)
+@click.option("--reader/--no-reader", default=True, show_default=True, help="Time the reader alone as well.")
+@seed_option
+@json_option
+def main(sizes: tuple[int, ...], folder: Path | None, reader: bool, seed: int, as_json: bool) -> None:
+    """How fast a dump of Wikidata's form becomes a graph by Neo4j's own import."""
+    rows: list[Row] = []
+    for size in sizes:
+        with tempfile.TemporaryDirectory(prefix="kgprobe-", dir=folder) as temporary:
+            more, server = measure(Path(temporary), size, seed, reader)
+            rows += more
+    show(Report("bulk", rows, seed, {**versions_of("msgspec", "numpy"), "engine": server}), as_json=as_json)
+
+
+if __name__ == "__main__":
+    main()
