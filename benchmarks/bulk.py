@@ -1,8 +1,9 @@
-"""How fast a dump becomes a graph by Neo4j's own import: the reader alone, the conversion, the import, and in which memory.
+"""How fast a dump becomes a graph by Neo4j's own import: reader, conversion, import, and in which memory.
 
-The dump is of Wikidata's form, made up: entities with labels in ten languages, a type, site links, and ten statements with
-items as their values; a third of these with qualifiers, half of them with a reference. A fact in a hundred has an object
-that the dump lacks. Each part is timed by the clock, in a process of its own whose peak memory is told.
+The dump is of Wikidata's form, packed by gzip, made up: entities with labels in ten languages, a type, site links, and
+ten statements with items as their values; a third of these with qualifiers, half of them with a reference. A fact in a
+hundred has an object that the dump lacks. Each part is timed by the clock, in a process of its own whose peak memory is
+told.
 """
 
 import gzip
@@ -26,7 +27,7 @@ from kgprobe.library.bulk_loading import load_bulk_source, write_bulk_source
 from kgprobe.library.loading import LoadProgress
 from kgprobe.servers.opening import open_graph
 from kgprobe.servers.signals import ending_in_order
-from kgprobe.sources.contract import Source, open_source
+from kgprobe.sources.contract import open_source
 
 FACTS_AT_ENTITY = 10
 RELATIONS = 200
@@ -131,7 +132,7 @@ def load(dump: Path, files: Path, graph: Path) -> dict[str, float]:
         begun.setdefault(now.stage, time.perf_counter() - started)
 
     with ending_in_order():
-        load_bulk_source(graph, open_source("wikidata", dump=dump), files=files, on_progress=on_progress)
+        load_bulk_source(graph, open_source("wikidata", dump=dump), bulk_files=files, on_progress=on_progress)
     return begun
 
 

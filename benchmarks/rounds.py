@@ -25,6 +25,7 @@ from kgprobe.asking.watch import Batch, Watch
 from kgprobe.cli.options import json_option, seed_option
 from kgprobe.graph.client import Graph
 from kgprobe.graph.ingest import load
+from kgprobe.library.bulk_loading import load_bulk_source
 from kgprobe.probes.outcome import Outcome, Verdict
 from kgprobe.sampling.distractors import RandomDistractors
 from kgprobe.sampling.facts import describe_facts
@@ -106,6 +107,7 @@ def measure(graph: Graph, size: int, learner: str, rounds: int, batch: int, seed
     "--learner", "learners", multiple=True, default=tuple(FOLLOWS), show_default=True, help="What is made of answers."
 )
 @click.option("--engine", default="arcadedb", show_default=True, help="arcadedb or neo4j.")
+@click.option("--bulk", is_flag=True, help="Load by Neo4j's import; for 10⁷ facts.")
 @seed_option
 @json_option
 def main(
@@ -115,19 +117,24 @@ def main(
     batch: int,
     learners: tuple[str, ...],
     engine: str,
+    bulk: bool,
     seed: int,
     as_json: bool,
 ) -> None:
     """What a round costs apart from the model, on graphs of growing size and equal degree."""
     rows: list[Row] = []
     for size in sizes:
-        print(f"{size:,} facts on {engine}", file=sys.stderr)
+        print(f"{size:,} facts on {'neo4j' if bulk else engine}", file=sys.stderr)
         with tempfile.TemporaryDirectory(prefix="kgprobe-") as temporary:
             # The answers are of no use afterwards.
             os.environ["KGPROBE_HOME"] = temporary
-            with ending_in_order(), open_graph(Path(temporary) / "graph", engine=engine, memory=4096) as graph:
+            folder, source = Path(temporary) / "graph", SyntheticSource(size, degree, seed)
+            if bulk:
+                load_bulk_source(folder, source)
+            with ending_in_order(), open_graph(folder, engine="neo4j" if bulk else engine, memory=4096) as graph:
                 server = graph.server
-                load(graph, SyntheticSource(size, degree, seed))
+                if not bulk:
+                    load(graph, source)
                 for learner in learners:
                     rows += measure(graph, size, learner, rounds, batch, seed)
     versions = {**versions_of("neo4j", "numpy"), "engine": server}

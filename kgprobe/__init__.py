@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from kgprobe.graph.copying import copy_graph
     from kgprobe.graph.reversal import reversal_of
     from kgprobe.graph.subgraphs import facts_of, neighbourhood
+    from kgprobe.library.bulk_loading import finish_bulk, import_command, load_bulk, write_bulk
     from kgprobe.library.comparing import check_forgetting, compare, compare_runs, find_gap, open_result
     from kgprobe.library.datasets import build_dataset, export_dataset, open_dataset, probe_dataset
     from kgprobe.library.demo import run_demo
@@ -59,6 +60,12 @@ _DOOR = {
     "kgprobe.graph.subgraphs": (
         "facts_of",
         "neighbourhood",
+    ),
+    "kgprobe.library.bulk_loading": (
+        "finish_bulk",
+        "import_command",
+        "load_bulk",
+        "write_bulk",
     ),
     "kgprobe.library.comparing": (
         "check_forgetting",
@@ -145,6 +152,10 @@ __all__ = [  # noqa: RUF022 (as one meets them)
     "open_graph",
     "load",
     "propose_mapping",
+    "load_bulk",
+    "write_bulk",
+    "import_command",
+    "finish_bulk",
     "reverse_graph",
     "copy_graph",
     "reversal_of",

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from kgprobe.cli.browser import browser
+from kgprobe.cli.bulk import finish_import
 from kgprobe.cli.copying import copy
 from kgprobe.cli.groups import Group
 from kgprobe.cli.options import ask_password, debug_option, graph_option, json_option
@@ -209,6 +210,7 @@ def shell(graph: str | None) -> None:
 
 graph.add_command(browser)
 graph.add_command(copy)
+graph.add_command(finish_import)
 graph.add_command(reverse)
 
 

@@ -52,12 +52,26 @@ def _command(name: str) -> click.Command:
         type=click.Path(dir_okay=False, writable=True, path_type=Path),
         help=f"Write all messages about skipped records to this file; the terminal shows {SHOWN_PROBLEMS}.",
     )
+    @click.option(
+        "--bulk",
+        is_flag=True,
+        help="Load a new or empty Neo4j by its own import: for millions of facts.",
+    )
+    @click.option(
+        "--bulk-files",
+        type=click.Path(file_okay=False, path_type=Path),
+        metavar="FOLDER",
+        help="Write the files of such an import here. Alone, nothing is imported, and the command is told that does it"
+        " on a server elsewhere; with --bulk, they are kept.",
+    )
     @json_option
     @debug_option
     def run(
         graph: str | None,
         strict: bool,
         rejected: Path | None,
+        bulk: bool,
+        bulk_files: Path | None,
         as_json: bool,
         given: dict[str, Any],
         propose: bool = False,
@@ -70,6 +84,16 @@ def _command(name: str) -> click.Command:
         from kgprobe.servers.opening import open_graph
 
         source = open_source(name, **given)
+        if bulk or bulk_files is not None:
+            from kgprobe.cli.bulk import load_in_bulk
+
+            with _problems(rejected) as on_problem:
+                report = load_in_bulk(source, graph if bulk else None, bulk, bulk_files, strict, on_problem)
+            _show(report, as_json)
+            if bulk_files is not None and not bulk:
+                _tell_how_to_import(bulk_files)
+            report.check()
+            return
         with (
             open_graph(graph, ask_password=ask_password) as connection,
             _problems(rejected) as on_problem,
@@ -86,7 +110,7 @@ def _command(name: str) -> click.Command:
                 on_problem=on_problem,
                 on_progress=on_progress,
             )
-        click.echo(_json(report) if as_json else visible_lines(str(report)))
+        _show(report, as_json)
         report.check()
 
     return click.command(name, help=loader.summary)(run)
@@ -158,6 +182,22 @@ def _problems(rejected: Path | None) -> Iterator[Callable[[str], None]]:
     finally:
         if file is not None:
             file.close()
+
+
+def _show(report: "LoadReport", as_json: bool) -> None:
+    click.echo(_json(report) if as_json else visible_lines(str(report)))
+
+
+def _tell_how_to_import(files: Path) -> None:
+    from kgprobe.library.bulk_loading import import_command
+
+    click.echo(
+        "On the machine of a Neo4j 5 that is stopped, and whose database is to be replaced:\n"
+        f"  {import_command(files)}\n"
+        "Then start it, and make the graph whole, from any machine with the files:\n"
+        f"  kgprobe graph finish-import {files} --graph bolt://HOST:7687",
+        err=True,
+    )
 
 
 def _json(report: "LoadReport") -> str:

@@ -14,8 +14,8 @@ from functools import partial
 from typing import NamedTuple
 
 from kgprobe.errors import KgprobeError
-from kgprobe.graph.record_batches import STAGES, Batch, prefetched, problem_message, read_batches
 from kgprobe.graph.client import Graph, Transaction
+from kgprobe.graph.record_batches import STAGES, Batch, prefetched, problem_message, read_batches
 from kgprobe.graph.record_rows import Problem, entity_rows, fact_rows, relation_rows
 from kgprobe.graph.relabelling import relabel
 from kgprobe.graph.schema import apply_schema

@@ -97,8 +97,8 @@ def _rejected(placed: Placed, reason: str) -> Placed:
 
 def _too_large(placed: Placed, id_: str, size: int) -> Placed:
     reason = (
-        f"{id_[:80]} has {size / 1e6:,.1f} MB, more than the {RECORD_BYTES / 1e6:.1f} MB that a record may have; shorten"
-        " its texts"
+        f"{id_[:80]} has {size / 1e6:,.1f} MB, more than the {RECORD_BYTES / 1e6:.1f} MB that a record may have;"
+        " shorten its texts"
     )
     return _rejected(placed, reason)
 

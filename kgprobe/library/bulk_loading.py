@@ -1,5 +1,6 @@
 """Loading what is too large for statements: by files, and Neo4j's own import of them."""
 
+import shlex
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -25,7 +26,7 @@ def load_bulk(
     graph: str | Path,
     loader: str,
     *,
-    files: str | Path | None = None,
+    bulk_files: str | Path | None = None,
     strict: bool = False,
     on_problem: Callable[[str], None] = lambda message: None,
     on_progress: Callable[[LoadProgress], None] = lambda progress: None,
@@ -53,7 +54,7 @@ def load_bulk(
     Args:
         graph: the folder, whose engine is Neo4j.
         loader, strict, options: as of :func:`~kgprobe.load`.
-        files: a folder for the files, which are kept there; None for one in the graph's, which goes.
+        bulk_files: a folder for the files, which are kept there; None for one in the graph's, which goes.
         on_problem: called with a message for each record that is left out.
         on_progress: called often, with what is read, imported and completed.
 
@@ -64,14 +65,16 @@ def load_bulk(
             fails.
     """
     source = open_source(loader, **options)
-    return load_bulk_source(graph, source, files=files, strict=strict, on_problem=on_problem, on_progress=on_progress)
+    return load_bulk_source(
+        graph, source, bulk_files=bulk_files, strict=strict, on_problem=on_problem, on_progress=on_progress
+    )
 
 
 def load_bulk_source(
     graph: str | Path | None,
     source: Source,
     *,
-    files: str | Path | None = None,
+    bulk_files: str | Path | None = None,
     strict: bool = False,
     on_problem: Callable[[str], None] = lambda message: None,
     on_progress: Callable[[LoadProgress], None] = lambda progress: None,
@@ -85,7 +88,7 @@ def load_bulk_source(
         )
     folder = folder_of(graph)
     prepare_import(folder)
-    place = folder.path / _FILES if files is None else Path(files)
+    place = folder.path / _FILES if bulk_files is None else Path(bulk_files)
     problems: list[str] = []
     written = _written(source, place, strict)
     resumed = written is not None
@@ -105,13 +108,13 @@ def load_bulk_source(
     with connection:
         finish(connection, place, lambda stage, done, total: on_progress(LoadProgress(stage, 0, done, total)))
     folder.importing.unlink()
-    if files is None:
+    if bulk_files is None:
         shutil.rmtree(place)
     return _report(written, problems, resumed)
 
 
 def write_bulk(
-    files: str | Path,
+    bulk_files: str | Path,
     loader: str,
     *,
     strict: bool = False,
@@ -128,7 +131,7 @@ def write_bulk(
     Once they are imported and the server runs, :func:`finish_bulk` makes the graph whole.
 
     Args:
-        files: the folder, which is made; there must be none yet.
+        bulk_files: the folder, which is made; there must be none yet.
         loader, strict, on_problem, on_progress, options: as of :func:`load_bulk`.
 
     Raises:
@@ -136,11 +139,11 @@ def write_bulk(
         UnknownNameError, KgprobeError: as :func:`load_bulk`.
     """
     source = open_source(loader, **options)
-    return write_bulk_source(files, source, strict=strict, on_problem=on_problem, on_progress=on_progress)
+    return write_bulk_source(bulk_files, source, strict=strict, on_problem=on_problem, on_progress=on_progress)
 
 
 def write_bulk_source(
-    files: str | Path,
+    bulk_files: str | Path,
     source: Source,
     *,
     strict: bool = False,
@@ -149,27 +152,34 @@ def write_bulk_source(
 ) -> LoadReport:
     """The same of a source that is open, of whatever making."""
     problems: list[str] = []
-    return _report(_convert(source, Path(files), strict, problems, on_problem, on_progress), problems, resumed=False)
+    return _report(
+        _convert(source, Path(bulk_files), strict, problems, on_problem, on_progress), problems, resumed=False
+    )
 
 
-def import_command(files: str | Path, database: str = "neo4j") -> str:
+def import_command(bulk_files: str | Path, database: str = "neo4j") -> str:
     """What imports files, on the machine of a Neo4j that is stopped; its database is replaced.
 
     Raises:
         KgprobeError: there are no such files.
     """
-    arguments = " ".join(read_bulk_files(Path(files)).arguments(database))
-    return f"cd {files} && neo4j-admin {arguments}"
+    arguments = " ".join(read_bulk_files(Path(bulk_files)).arguments(database))
+    return f"cd {shlex.quote(str(bulk_files))} && neo4j-admin {arguments}"
 
 
-def finish_bulk(graph: Graph, files: str | Path) -> None:
+def finish_bulk(
+    graph: Graph, bulk_files: str | Path, *, on_progress: Callable[[LoadProgress], None] = lambda progress: None
+) -> None:
     """Make a graph whole that was imported from files of :func:`write_bulk`: indexes, and what an import cannot say.
+
+    Args:
+        on_progress: called often, with the entities that are done.
 
     Raises:
         ArgumentError: the graph was not imported from these files.
         KgprobeError: there are no such files, or the graph holds something else than they do.
     """
-    finish(graph, Path(files))
+    finish(graph, Path(bulk_files), lambda stage, done, total: on_progress(LoadProgress(stage, 0, done, total)))
 
 
 def _written(source: Source, place: Path, strict: bool) -> BulkFiles | None:

@@ -1,24 +1,33 @@
 """Import files: they say what a load makes, record by record, and Neo4j's import makes it of them."""
 
-import json
+import itertools
+from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import kgprobe
+from benchmarks.bulk import write_dump
 from kgprobe.errors import ArgumentError, KgprobeError
 from kgprobe.graph import ingest, record_batches
-from kgprobe.graph.bulk import sorted_runs
 from kgprobe.graph.bulk.converting import convert
+from kgprobe.graph.bulk.csv_text import columns_of, optional
+from kgprobe.graph.bulk.id_table import IdTable
+from kgprobe.graph.bulk.sorted_runs import SortedRuns
 from kgprobe.graph.client import Graph
 from kgprobe.graph.digest import digest_of
 from kgprobe.graph.endpoint import Endpoint
-from kgprobe.library.bulk_loading import load_bulk_source
+from kgprobe.library.bulk_loading import load_bulk_source, write_bulk_source
+from kgprobe.library.loading import load_source
 from kgprobe.records import Entity, Fact, Rejected, Relation
+from kgprobe.servers.bulk_import import prepare_import
+from kgprobe.servers.folder import Folder
+from kgprobe.sources.contract import open_source
 from tests.conftest import require_engine, wipe
 from tests.graph.imported_files import graph_of
 from tests.written_source import WrittenSource
@@ -112,8 +121,6 @@ def both(graph: Graph, source: WrittenSource, folder: Path) -> tuple[Any, Any]:
     def report(written: Any, problems: Any, outside: int, messages: list[str]) -> Any:
         return +written, +problems, outside, sorted(messages)
 
-    from collections import Counter
-
     told_ = files.told
     return (
         report(done.written, done.problems, done.outside, heard[0]),
@@ -150,10 +157,12 @@ RANDOM_ENTITIES = st.builds(
     types=st.lists(some_of("cdef"), max_size=2).map(tuple),
     datatype=st.none() | some_of("t"),
 )
-RANDOM_FACTS = st.builds(Fact, some_of("12"), some_of("abz"), some_of("RST"), some_of("abez"), start=some_of([None, "2011"]))
+RANDOM_FACTS = st.builds(
+    Fact, some_of("12"), some_of("abz"), some_of("RST"), some_of("abez"), start=some_of([None, "2011"])
+)
 
 
-@settings(max_examples=20, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=12, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     entities=st.lists(RANDOM_ENTITIES, max_size=14),
     facts=st.lists(RANDOM_FACTS, max_size=14),
@@ -176,3 +185,94 @@ def test_whatever_repeats_itself_is_treated_as_a_load_treats_it(
         loaded, converted = both(neo4j, source, folder)
     assert loaded[:3] == converted[:3]
     assert told(*graph_of(folder)) == made_by_load(neo4j)
+
+
+def test_a_dump_of_wikidata_has_the_same_files(neo4j: Graph, tmp_path: Path) -> None:
+    write_dump(tmp_path / "dump.json.gz", 3_000, seed=0)
+    dump = open_source("wikidata", dump=tmp_path / "dump.json.gz")
+    loaded, converted = both(neo4j, dump, tmp_path / "files")
+    assert loaded == converted
+    assert loaded[2] > 0
+    assert told(*graph_of(tmp_path / "files")) == made_by_load(neo4j)
+
+
+def test_an_import_makes_the_same_graph_as_a_load(
+    neo4j: Graph, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(record_batches, "BATCH_RECORDS", 4)
+    source, folder = hostile(), Folder(tmp_path / "a graph, (new)")
+    # As an import leaves it that was killed: the graph is whole for nobody, and the same call begins anew.
+    prepare_import(folder)
+    folder.importing.touch()
+    with pytest.raises(KgprobeError, match="is not whole: an import into it was interrupted"):
+        kgprobe.open_graph(folder.path)
+    report = load_bulk_source(folder.path, source)
+    loaded = load_source(neo4j, source)
+    assert (report.entities, report.relations, report.facts) == (loaded.entities, loaded.relations, loaded.facts)
+    assert (report.skipped, report.outside) == (loaded.skipped, loaded.outside)
+    assert not (folder.path / "bulk").exists()
+    with kgprobe.open_graph(folder.path) as imported:
+        indexes = [{row["name"] for row in each.run_text("SHOW INDEXES", {})[1]} for each in (imported, neo4j)]
+        assert indexes[0] == indexes[1]
+        before = digest_of(imported)
+        # The graph's own name is drawn at random.
+        assert before.differences(digest_of(neo4j)) == [":Counter: 1 in both, with other properties"]
+        with pytest.raises(
+            ArgumentError, match=r"`graph` is .*, which holds \d+ nodes; an import begins with an empty"
+        ):
+            load_bulk_source(folder.path, source)
+        # A load of the same goes through it, and changes nothing but the number of batches.
+        assert load_source(imported, source).facts == report.facts
+        assert digest_of(imported).differences(before) == [":Counter: 1 in both, with other properties"]
+
+
+def test_what_cannot_take_an_import_is_told(tmp_path: Path) -> None:
+    with pytest.raises(ArgumentError, match=r"`graph` is bolt://host, a server that somebody else runs.*`bulk_files`"):
+        load_bulk_source("bolt://host", hostile())
+    Folder(tmp_path / "other").create("arcadedb")
+    with pytest.raises(ArgumentError, match=r"`graph` is .*other, a graph of arcadedb; an import takes Neo4j"):
+        load_bulk_source(tmp_path / "other", hostile())
+    (tmp_path / "full").mkdir()
+    (tmp_path / "full" / "thesis.tex").touch()
+    with pytest.raises(KgprobeError, match="holds other things"):
+        load_bulk_source(tmp_path / "full", hostile())
+    with pytest.raises(ArgumentError, match=r"`bulk_files` is .*full, which is there already"):
+        write_bulk_source(tmp_path / "full", hostile())
+
+
+def test_a_conversion_that_ends_early_leaves_nothing(tmp_path: Path) -> None:
+    with pytest.raises(KgprobeError, match='written, by "us" cannot be read: the disk is gone'):
+        write_bulk_source(tmp_path / "files", hostile(fail_at_fact=5))
+    with pytest.raises(KgprobeError, match=r"written, by .*, line 20: no record at all"):
+        write_bulk_source(tmp_path / "files", hostile(), strict=True)
+    with pytest.raises(KgprobeError, match="holds no import files"):
+        kgprobe.import_command(tmp_path / "files")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_runs_are_merged_in_order_whatever_stands_in_them(tmp_path: Path) -> None:
+    generator = np.random.default_rng(0)
+    runs = SortedRuns(tmp_path, "runs", at_once=100)
+    added = []
+    for number in range(50):
+        keys = generator.integers(40 if number % 2 else 2**63, size=37).astype(np.uint64)
+        values = generator.integers(1000, size=37)
+        runs.add(keys, values)
+        added += list(zip(keys.tolist(), values.tolist(), strict=True))
+    parts = [list(zip(keys.tolist(), values.tolist(), strict=True)) for keys, values in runs.merged()]
+    assert len(parts) > 5
+    assert [pair for part in parts for pair in part] == sorted(added)
+    for before, after in itertools.pairwise(part for part in parts if part):
+        assert before[-1][0] < after[0][0]
+
+
+def test_ids_whose_hashes_begin_alike_are_told_apart() -> None:
+    hashes = np.array([[7, 1], [7, 2], [5, 9], [7, 3]], np.uint64)
+    table = IdTable(hashes, np.array([10, 11, 12, 13]))
+    asked = np.array([[7, 3], [7, 1], [7, 4], [5, 9], [9, 9], [7, 2], [0, 0]], np.uint64)
+    assert table.numbers_of(asked).tolist() == [13, 10, -1, 12, -1, 11, -1]
+
+
+@given(st.lists(st.text() | st.none(), min_size=1))
+def test_a_row_is_read_as_it_was_written(texts: list[str | None]) -> None:
+    assert columns_of(",".join(map(optional, texts))) == [text or "" for text in texts]

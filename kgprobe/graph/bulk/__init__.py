@@ -1,1 +1,1 @@
-"""Graphs too large for statements: a source as the files that ``neo4j-admin database import`` reads, and what follows."""
+"""Graphs too large for statements: a source as files for ``neo4j-admin database import``, and what follows."""

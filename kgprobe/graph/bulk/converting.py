@@ -1,7 +1,7 @@
 """A source as a folder of files for ``neo4j-admin database import``, which make the same graph as a load of it."""
 
 import secrets
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -39,13 +39,20 @@ class _Conversion:
 
     def read(self, stage: str) -> Iterable[Batch]:
         """The batches of a stage, whose own problems are told."""
-        for batch in prefetched(read_batches(self.source, stage), partial(self.report_progress, stage, 0)):
+        for batch in prefetched(self._read(stage), partial(self.report_progress, stage, 0)):
             self.leave_out(batch.problems)
             yield batch
             self.batches += 1
             self.position = batch.position
             self.report.records[stage] += batch.records
             self.report_progress(stage, batch.records)
+
+    def _read(self, stage: str) -> Iterator[Batch]:
+        try:
+            yield from read_batches(self.source, stage)
+        except OSError as error:
+            # Not to be taken for one of the folder that is written to.
+            raise KgprobeError(f"{self.source.name} cannot be read: {error.strerror or error}.") from error
 
     def leave_out(self, problems: list[Problem]) -> None:
         """Count and tell them; under ``strict``, end at the first."""

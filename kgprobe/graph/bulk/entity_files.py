@@ -28,8 +28,8 @@ _ID, _LINE, _FILE = 0, 10, 11
 _NO_TEXTS = "," * (_HEADER.count(",") - 4)
 
 _TYPE, _LITERAL, _DROPPED = 1, 2, 4
-_LABELS = ("Entity", f"Entity{ARRAY_DELIMITER}Type", f"Entity{ARRAY_DELIMITER}Literal")
-_LABELS += (ARRAY_DELIMITER.join(("Entity", "Literal", "Type")),)
+# By flags.
+_LABELS = tuple(ARRAY_DELIMITER.join(("Entity", *more)) for more in ((), ("Type",), ("Literal",), ("Literal", "Type")))
 
 _ROWS_AT_ONCE = 20_000
 # Ids of types that are remembered, so that a type that many entities have is hashed once.

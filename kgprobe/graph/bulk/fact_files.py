@@ -144,7 +144,7 @@ class FactFiles:
         if left_out:
             at = np.concatenate([at, self._outside.add_texts(left_out) | np.uint64(_OUTSIDE_BIT)])
         self._remember(at, [*keys, *left_out_keys])
-        self._follow(*np.array(triples, np.int64).reshape(-1, 3).T, 1)
+        self._follow(np.array(triples, np.int64).reshape(-1, 3), 1)
         self.written += len(rows)
         self.written_rows += len(rows)
         return problems, len(left_out) if self._source.partial else 0
@@ -156,10 +156,9 @@ class FactFiles:
         self._keys.add(hashes, np.arange(self._count, self._count + len(keys)))
         self._count += len(keys)
 
-    def _follow(
-        self, subjects: NDArray[np.int64], objects: NDArray[np.int64], relations: NDArray[np.int64], count: int
-    ) -> None:
-        """Count what follows from facts."""
+    def _follow(self, triples: NDArray[np.int64], count: int) -> None:
+        """Count what follows from facts: subject, object, relation."""
+        subjects, objects, relations = triples.T
         degrees = self._nodes.degrees.view(np.int32)
         np.add.at(degrees, subjects, count)
         np.add.at(degrees, objects[objects != subjects], count)
@@ -174,29 +173,36 @@ class FactFiles:
         outside = 0
         for rows in self._suspects():
             for group in self._same(rows, places):
-                standing: list[str] | None = None
-                for row in group:
-                    place = int(places[row])
-                    is_outside = bool(place & _OUTSIDE_BIT)
-                    columns = self._read(place)
-                    if standing is not None and columns[_LINE] != standing[_LINE]:
-                        problem = self._duplicate(columns, int(standing[_LINE]))
-                        found.append((row, problem))
-                        number = self.relations.numbers[columns[_RELATION]]
-                        self.relations.facts[number] -= 1
-                        outside += is_outside
-                        if not is_outside:
-                            self._take_out(place, columns)
-                            self.written -= 1
-                    elif not is_outside:
-                        if standing is not None:
-                            self._take_out(standing_place, standing)
-                        standing, standing_place = columns, place
+                more, more_outside = self._replay(group, places)
+                found += more
+                outside += more_outside
         del places
         self._places.close()
         Path(self._places.name).unlink()
         self._outside.remove()
         return [problem for _, problem in sorted(found, key=lambda each: each[0])], outside
+
+    def _replay(self, group: list[int], places: NDArray[np.uint64]) -> tuple[list[tuple[int, Problem]], int]:
+        """Take out what does not count of one subject's facts of one id; duplicates by their rows, those outside."""
+        found: list[tuple[int, Problem]] = []
+        outside = 0
+        standing: tuple[int, list[str]] | None = None
+        for row in group:
+            place = int(places[row])
+            is_outside = bool(place & _OUTSIDE_BIT)
+            columns = self._read(place)
+            if standing is not None and columns[_LINE] != standing[1][_LINE]:
+                found.append((row, self._duplicate(columns, int(standing[1][_LINE]))))
+                self.relations.facts[self.relations.numbers[columns[_RELATION]]] -= 1
+                outside += is_outside
+                if not is_outside:
+                    self._take_out(place, columns)
+                    self.written -= 1
+            elif not is_outside:
+                if standing is not None:
+                    self._take_out(*standing)
+                standing = (place, columns)
+        return found, outside
 
     def _suspects(self) -> Iterator[NDArray[np.int64]]:
         """Rows whose subject and id have the same hash."""
@@ -221,8 +227,7 @@ class FactFiles:
         self._rows.take_out(place)
         self.written_rows -= 1
         relation = self.relations.numbers[columns[_RELATION]]
-        subject, object_ = np.array([int(columns[_SUBJECT])]), np.array([int(columns[_OBJECT])])
-        self._follow(subject, object_, np.array([relation]), -1)
+        self._follow(np.array([[int(columns[_SUBJECT]), int(columns[_OBJECT]), relation]]), -1)
 
     def _duplicate(self, columns: list[str], before: int) -> Problem:
         fact = Fact(columns[_ID], "", columns[_RELATION], "")

@@ -1,4 +1,4 @@
-"""What is left to do in a graph that ``neo4j-admin database import`` has made of our files, until it is like a loaded one."""
+"""What is left to do in a graph that neo4j-admin has made of our files, until it is like a loaded one."""
 
 from collections.abc import Callable, Iterator
 from itertools import islice

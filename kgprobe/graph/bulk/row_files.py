@@ -50,7 +50,8 @@ class RowFiles:
             lengths = np.fromiter(map(len, rows), np.uint64, len(rows)) + np.uint64(1)
             ends = np.cumsum(lengths, dtype=np.uint64) + np.uint64(self._ends[0])
             self._ends[0] += int(lengths.sum())
-            return ends - lengths
+            begins: NDArray[np.uint64] = ends - lengths
+            return begins
         places = []
         for each in rows:
             row = each.encode() if isinstance(each, str) else each
