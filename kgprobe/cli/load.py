@@ -1,6 +1,7 @@
 """``kgprobe load NAME``: one sub-command for each installed loader, made from what the loader declares."""
 
 import json
+import shlex
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -191,11 +192,12 @@ def _show(report: "LoadReport", as_json: bool) -> None:
 def _tell_how_to_import(files: Path) -> None:
     from kgprobe.library.bulk_loading import import_command
 
+    place = shlex.quote(str(files))
     click.echo(
         "On the machine of a Neo4j 5 that is stopped, and whose database is to be replaced:\n"
         f"  {import_command(files)}\n"
         "Then start it, and make the graph whole, from any machine with the files:\n"
-        f"  kgprobe graph finish-import {files} --graph bolt://HOST:7687",
+        f"  kgprobe graph finish-import {place} --graph bolt://HOST:7687",
         err=True,
     )
 

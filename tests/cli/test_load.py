@@ -10,6 +10,7 @@ from kgprobe.errors import KgprobeError
 from kgprobe.sampling.facts import askable_relations
 from kgprobe.servers.opening import open_graph
 from tests.cli.inprocess import run as kgprobe
+from tests.conftest import require_engine
 
 ENTITY = {"id": "Q142", "label": "France", "aliases": [], "description": "", "types": ["Q6256"]}
 FACTS = "subject\trelation\tobject\tstart\tend\n"
@@ -160,3 +161,39 @@ def test_a_load_that_loads_nothing_fails_and_says_why(tmp_path: Path, home: dict
     assert "films.csv, line 2: 2 columns where 3 are expected" in done.stderr
     utf16 = kgprobe("load", "table", write(tmp_path / "x.csv", "subject,relation,object\n".encode("utf-16")), **home)
     assert (utf16.returncode, "UTF-16" in utf16.stderr) == (1, True)
+
+
+def test_import_files_are_written_and_the_command_is_told(tmp_path: Path, home: dict[str, str]) -> None:
+    entities = write(tmp_path / "entities.jsonl", json.dumps(ENTITY))
+    facts = write(tmp_path / "facts.tsv", FACTS + "Q142\tP47\tQ142\t\t\nQ142\tP47\tQ9\t\t\n")
+    given = ["load", "table", "--entities", entities, "--facts", facts]
+    files = tmp_path / "the files"
+    done = kgprobe(*given, "--bulk-files", str(files), "--json", **home)
+    assert done.returncode == 0, done.stderr
+    said = json.loads(done.stdout)
+    assert (said["entities"], said["facts"], said["skipped"]["missing"]) == (1, 1, 1)
+    assert "facts.tsv, line 3: the object Q9" in done.stderr
+    assert f"cd '{files}' && neo4j-admin database import full neo4j --overwrite-destination" in done.stderr
+    assert f"kgprobe graph finish-import '{files}' --graph bolt://HOST:7687" in done.stderr
+    again = kgprobe(*given, "--bulk-files", str(files), **home)
+    assert (again.returncode, again.stdout) == (2, "")
+    assert f"--bulk-files is {files}, which is there already" in again.stderr
+    # A graph that was not imported from them is not finished.
+    wrong = kgprobe("graph", "finish-import", str(files), **home)
+    assert (wrong.returncode, wrong.stdout) == (2, "")
+    assert "--graph was not imported from the files in" in wrong.stderr
+
+
+@pytest.mark.parametrize(
+    ("graph", "said"),
+    [
+        ("bolt://127.0.0.1:9", "--graph is bolt://127.0.0.1:9, a server that somebody else runs"),
+        (None, "a graph of arcadedb; an import takes Neo4j"),
+    ],
+)
+def test_what_cannot_take_an_import_is_told(graph: str | None, said: str, home: dict[str, str]) -> None:
+    require_engine("neo4j")
+    at = [] if graph is None else ["--graph", graph]
+    done = kgprobe("load", "example", "--bulk", *at, **home)
+    assert (done.returncode, done.stdout, "Traceback" in done.stderr) == (2, "", False)
+    assert said in done.stderr
