@@ -16,7 +16,7 @@ import time
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import click
 import numpy as np
@@ -136,18 +136,38 @@ def load(dump: Path, files: Path, graph: Path) -> dict[str, float]:
     return begun
 
 
-def timed(work: Callable[[], Any]) -> tuple[Any, float, float]:
-    """What a piece of work gives in a process of its own, its seconds, and the peak memory of that process in MiB."""
+class Timed(NamedTuple):
+    """What a piece of work gave, its seconds by the clock and of the processor, and its peak memory in MiB."""
+
+    result: Any
+    clock: float
+    processor: float
+    peak: float
+
+
+def timed(work: Callable[[], Any]) -> Timed:
+    """Do a piece of work in a process of its own."""
     with multiprocessing.get_context("spawn").Pool(1) as pool:
         return pool.apply(_timed, (work,))
 
 
-def _timed(work: Callable[[], Any]) -> tuple[Any, float, float]:
-    started = time.perf_counter()
+def _timed(work: Callable[[], Any]) -> Timed:
+    started, used = time.perf_counter(), time.process_time()
     result = work()
+    clock, processor = time.perf_counter() - started, time.process_time() - used
     # Linux counts in KiB, macOS in bytes.
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (2**20 if sys.platform == "darwin" else 2**10)
-    return result, time.perf_counter() - started, peak
+    return Timed(result, clock, processor, peak)
+
+
+def compared(case: str, converting: Timed, reading: Timed | None) -> list[Row]:
+    """How fast the conversion is, beside the reader alone: by the clock, and by the processor's time of all threads."""
+    rows = []
+    for measure, name in (("rate", "clock"), ("rate by processor time", "processor")):
+        facts = converting.result
+        peer = {} if reading is None else {"peer": "reader alone", "peer_value": facts / getattr(reading, name)}
+        rows.append(Row(case, f"conversion, {measure}", facts / getattr(converting, name), "facts/s", **peer))
+    return rows
 
 
 def measure(folder: Path, size: int, seed: int, with_reader: bool) -> tuple[list[Row], str]:
@@ -157,22 +177,21 @@ def measure(folder: Path, size: int, seed: int, with_reader: bool) -> tuple[list
     write_dump(dump, size, seed)
     case = f"{size:,} facts"
     rows = [Row(case, "dump", dump.stat().st_size / 1e6, "MB")]
-    peer: tuple[str, float] | tuple[()] = ()
     if with_reader:
         _say("reading it alone")
-        facts, reading, _ = timed(partial(read, dump))
-        peer = ("reader alone", facts / reading)
+        reading = timed(partial(read, dump))
     _say("converting it")
-    written, converting, peak = timed(partial(convert, dump, files))
-    rows.append(Row(case, "conversion", size / converting, "facts/s", *peer))
-    rows.append(Row(case, "peak memory of the conversion", peak, "MiB", less_is_better=True))
-    rows.append(Row(case, "facts written", written, "facts"))
+    converting = timed(partial(convert, dump, files))
+    rows += compared(case, converting, reading if with_reader else None)
+    rows.append(Row(case, "peak memory of the conversion", converting.peak, "MiB", less_is_better=True))
+    rows.append(Row(case, "facts written", converting.result, "facts"))
     rows.append(Row(case, "import files", sum(file.stat().st_size for file in files.iterdir()) / 1e6, "MB"))
     _say("importing it")
-    begun, loading, _ = timed(partial(load, dump, files, graph))
+    loading = timed(partial(load, dump, files, graph))
+    begun = loading.result
     rows.append(Row(case, "import by neo4j-admin", begun["looking"] - begun["importing"], "s", less_is_better=True))
-    rows.append(Row(case, "start, indexes, completion", loading - begun["looking"], "s", less_is_better=True))
-    rows.append(Row(case, "after conversion, in all", loading, "s", less_is_better=True))
+    rows.append(Row(case, "start, indexes, completion", loading.clock - begun["looking"], "s", less_is_better=True))
+    rows.append(Row(case, "after conversion, in all", loading.clock, "s", less_is_better=True))
     shutil.rmtree(files)
     with open_graph(graph) as connection:
         return rows, connection.server

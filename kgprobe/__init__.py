@@ -156,6 +156,7 @@ __all__ = [  # noqa: RUF022 (as one meets them)
     "write_bulk",
     "import_command",
     "finish_bulk",
+    "copy_graph",
     "reverse_graph",
     "copy_graph",
     "reversal_of",

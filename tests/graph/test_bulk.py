@@ -243,7 +243,7 @@ def test_what_cannot_take_an_import_is_told(tmp_path: Path) -> None:
 def test_a_conversion_that_ends_early_leaves_nothing(tmp_path: Path) -> None:
     with pytest.raises(KgprobeError, match='written, by "us" cannot be read: the disk is gone'):
         write_bulk_source(tmp_path / "files", hostile(fail_at_fact=5))
-    with pytest.raises(KgprobeError, match=r"written, by .*, line 20: no record at all"):
+    with pytest.raises(KgprobeError, match=r"written, by .*, line 21: float stands on line 18 already"):
         write_bulk_source(tmp_path / "files", hostile(), strict=True)
     with pytest.raises(KgprobeError, match="holds no import files"):
         kgprobe.import_command(tmp_path / "files")
