@@ -27,6 +27,9 @@ from kgprobe.sources.contract import Source
 # takes half as long as it takes to make them.
 _ALLOCATIONS_PER_COLLECTION = 100_000
 
+# In place of its stage, what a load says that was imported and is not finished.
+IMPORTED = "imported"
+
 Write = Callable[[Transaction], Written]
 
 
@@ -102,6 +105,11 @@ def _load(
 ) -> LoadReport:
     apply_schema(graph)
     state = graph.write("load/begin", id=source.fingerprint, source=source.name, uid=secrets.token_hex(8))[0]
+    if state["stage"] == IMPORTED:
+        raise KgprobeError(
+            f"{source.name} was imported into this graph, which is not whole yet: `kgprobe graph finish-import` makes"
+            " it so."
+        )
     report = LoadReport(resumed=state["stage"] != "relations" or state["position"] > 0)
     relations: set[str] = set()
     labels: dict[str, str] = {}

@@ -240,6 +240,13 @@ def test_what_cannot_take_an_import_is_told(tmp_path: Path) -> None:
         write_bulk_source(tmp_path / "full", hostile())
 
 
+def test_a_load_does_not_go_on_with_an_import_that_is_not_finished(neo4j: Graph) -> None:
+    load = {"id": "written-1", "stage": "imported", "position": 5, "finished": False}
+    neo4j.write("copy/load", rows=[{"id": "written-1", "properties": load}])
+    with pytest.raises(KgprobeError, match=r"was imported into this graph, which is not whole yet"):
+        ingest.load(neo4j, hostile())
+
+
 def test_a_conversion_that_ends_early_leaves_nothing(tmp_path: Path) -> None:
     with pytest.raises(KgprobeError, match='written, by "us" cannot be read: the disk is gone'):
         write_bulk_source(tmp_path / "files", hostile(fail_at_fact=5))

@@ -16,13 +16,10 @@ from kgprobe.graph.bulk.csv_text import quoted
 from kgprobe.graph.bulk.entity_files import EntityFiles, Nodes
 from kgprobe.graph.bulk.fact_files import FactFiles, Relations
 from kgprobe.graph.bulk.row_files import RowFiles
-from kgprobe.graph.ingest import LoadReport, collecting_rarely
+from kgprobe.graph.ingest import IMPORTED, LoadReport, collecting_rarely
 from kgprobe.graph.record_batches import Batch, prefetched, problem_message, read_batches
 from kgprobe.graph.record_rows import Problem, entity_rows, relation_rows
 from kgprobe.sources.contract import Source
-
-# What a load that is under way in files says in place of its stage.
-IMPORTED = "imported"
 
 
 @dataclass(slots=True)
@@ -76,7 +73,7 @@ def convert(
     left out, for the same reasons. Those that repeat an earlier batch's are told after the others.
 
     Cost: one reading of each stream; on the disk, twice what entities have and 40 bytes a fact beside the files while
-    it lasts. Memory: about 35 bytes an entity, 60 while they are sorted, and some hundred MB.
+    it lasts. Memory: about 35 bytes an entity, 70 while they are sorted, and some 500 MB.
 
     Args:
         strict: the first record that would be left out is an error instead, and there is no folder.

@@ -70,7 +70,7 @@ class Nodes:
 class EntityFiles:
     """Entities on their way into files.
 
-    Memory: about 35 bytes an entity, and 60 while they are sorted; 16 bytes a type that is named.
+    Memory: about 35 bytes an entity, and 70 while they are sorted; 16 bytes a type that is named.
     """
 
     def __init__(self, folder: Path, source: str, load: str) -> None:

@@ -8,8 +8,8 @@ import msgspec
 
 from kgprobe.errors import ArgumentError, KgprobeError
 from kgprobe.graph.bulk.bulk_files import UNSAID_ENTITIES, UNSAID_RELATIONS, BulkFiles, read_bulk_files
-from kgprobe.graph.bulk.converting import IMPORTED
 from kgprobe.graph.client import Graph, Row
+from kgprobe.graph.ingest import IMPORTED
 from kgprobe.graph.messages import MESSAGE_BYTES
 from kgprobe.graph.schema import apply_schema
 
