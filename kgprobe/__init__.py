@@ -158,7 +158,6 @@ __all__ = [  # noqa: RUF022 (as one meets them)
     "finish_bulk",
     "copy_graph",
     "reverse_graph",
-    "copy_graph",
     "reversal_of",
     "facts_of",
     "neighbourhood",

@@ -86,7 +86,8 @@ class EntityFiles:
         self._types: dict[str, int] = {}
         self._links = (folder / "links.spill").open("wb+")
         self._unsaid = (folder / "unsaid.spill").open("wb+")
-        self._files: dict[str, int] = {}
+        # Files and units of places.
+        self._files: dict[tuple[str, str], int] = {}
 
     def add(self, batch: EntityRows) -> None:
         """Take a batch."""
@@ -106,7 +107,7 @@ class EntityFiles:
         self._add_types(batch, {row["id"]: place for place, row in enumerate(batch.rows, start=first)})
 
     def _payload(self, id_: str, its: Row, placed: Placed) -> str:
-        file = self._files.setdefault(placed.file, len(self._files))
+        file = self._files.setdefault((placed.file, placed.unit), len(self._files))
         return (
             f"{quoted(id_)},{quoted(its['label'])},{array(its['aliases'])},{quoted(its['description'])},"
             f"{array(its['types'])},{decimal(its['popularity'])},{optional(its['value'])},{optional(its['datatype'])},"
@@ -175,7 +176,7 @@ class EntityFiles:
                     standing = index
                 elif index:
                     flags[place] |= _DROPPED
-                    placed = Placed(int(row[_LINE]), Entity(row[_ID]), list(self._files)[int(row[_FILE])])
+                    placed = Placed(int(row[_LINE]), Entity(row[_ID]), *list(self._files)[int(row[_FILE])])
                     found.append((place, duplicate(row[_ID], placed, int(rows[standing][_LINE]))))
             flags[group[standing]] |= literal
             renumbered[group[standing]] = group[0]

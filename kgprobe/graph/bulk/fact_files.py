@@ -87,7 +87,8 @@ class FactFiles:
         self._keys = SortedRuns(folder, "keys.spill")
         self._objects = SortedRuns(folder, "objects.spill")
         self._count = 0
-        self._files: dict[str, int] = {}
+        # Files and units of places.
+        self._files: dict[tuple[str, str], int] = {}
         self._columns: dict[str, str] = {}
         self._ranks: dict[str, str] = {}
         # Records that are in the graph as they say, and rows: one may have taken the place of another.
@@ -114,7 +115,7 @@ class FactFiles:
         triples: list[int] = []
         # One loop, and nothing called in it that need not be: most of a conversion's own time is spent here.
         for place in places.values():
-            line, fact, file_name = place
+            line, fact = place[:2]
             if not isinstance(fact, Fact):
                 continue
             subject, object_ = numbers[fact.subject], numbers[fact.object]
@@ -122,9 +123,10 @@ class FactFiles:
                 problems.append(absent(place, "subject"))
                 continue
             rank = ranks.get(fact.rank) or ranks.setdefault(fact.rank, quoted(fact.rank))
-            file = files.get(file_name)
+            origin = place[2:]
+            file = files.get(origin)
             if file is None:
-                file = files.setdefault(file_name, len(files))
+                file = files.setdefault(origin, len(files))
             when = ",,," if fact.start is None and fact.end is None else _when(fact, line)
             id_, relation = fact.id, fact.relation
             key = (subject, id_)
@@ -231,7 +233,7 @@ class FactFiles:
 
     def _duplicate(self, columns: list[str], before: int) -> Problem:
         fact = Fact(columns[_ID], "", columns[_RELATION], "")
-        return duplicate(fact.id, Placed(int(columns[_LINE]), fact, list(self._files)[int(columns[_FILE])]), before)
+        return duplicate(fact.id, Placed(int(columns[_LINE]), fact, *list(self._files)[int(columns[_FILE])]), before)
 
     def write_objects(self) -> tuple[list[str], int]:
         """Write which entities are objects of which relations; the files, and how many links."""
