@@ -1,5 +1,5 @@
-// Whether a graph holds anything at all.
-// no parameters -> labels: of one of its nodes; no row where there is none
-MATCH (n)
-RETURN labels(n) AS labels
-LIMIT 1
+// Whether there is anything in the graph.
+// no parameters -> nodes: 0 or 1
+OPTIONAL MATCH (node)
+WITH node LIMIT 1
+RETURN count(node) AS nodes

@@ -64,10 +64,11 @@ def _bars(name: str) -> Iterator[Callable[["LoadProgress"], None]]:
 @graph_option
 @debug_option
 def finish_import(files: Path, graph: str | None) -> None:
-    """Make a graph whole that was imported from FILES, a folder of 'kgprobe load … --bulk-files'.
+    """Make a graph whole that was imported from FILES.
 
-    Indexes, and what an import cannot say. It is needed on servers elsewhere alone; 'kgprobe load … --bulk' does it by
-    itself. Doing it again changes nothing.
+    FILES is a folder that `kgprobe load NAME --bulk-files` has written. It gets indexes, and what an import cannot say.
+    That is needed on servers elsewhere alone: `kgprobe load NAME --bulk` does it by itself. Doing it again changes
+    nothing.
 
     \b
     kgprobe graph finish-import ./files --graph bolt://host:7687

@@ -83,7 +83,7 @@ def run_demo(
 def _refuse_others(graph: Graph) -> None:
     """See that a graph has nothing but the example: what is loaded stays, and the demo asks all of it."""
     sources = {row["source"] for row in graph.read("load/loads")}
-    if not sources and graph.read("load/any_node"):
+    if not sources and graph.read("load/any_node")[0]["nodes"]:
         raise ArgumentError("graph", "holds what kgprobe has not loaded; an empty graph is expected.")
     if others := sorted(sources - {EXAMPLE}):
         held = visible(", ".join(others))

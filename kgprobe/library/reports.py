@@ -127,7 +127,7 @@ def latest_result(graph: Graph) -> Stored:
     found += [
         open_measurement(path.parent, graph)
         for path in (home() / "probes").glob(f"*/{FILE}")
-        if msgspec.json.decode(read_config(path.parent, MEASUREMENT)["graph"])["uid"] == uid
+        if msgspec.json.decode(read_config(path.parent, MEASUREMENT)["graph"]).get("uid") == uid
     ]
     answered = [one for one in found if (one.folder / FILE).exists()]
     if not answered:

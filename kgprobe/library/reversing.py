@@ -108,7 +108,7 @@ def _without_stale(folder: Folder, state: str, most_subjects: float, on_note: Ca
     opened = open_graph(folder.path)
     try:
         found = reversal_of(opened)
-        if found is None and opened.read("reverse/any_node")[0]["nodes"]:
+        if found is None and opened.read("load/any_node")[0]["nodes"]:
             raise ArgumentError(
                 "folder", f"is {folder.path}, which holds a graph that is no reversed one; name another."
             )

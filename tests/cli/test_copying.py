@@ -30,7 +30,7 @@ def test_where_nothing_can_be_copied_to_is_said(home: dict[str, str], tmp_path: 
     for to, said in (
         ([folder], "--to is the graph itself"),
         (["http://host"], "neither a folder nor an address"),
-        (["bolt://user:secret@host"], "KGPROBE_GRAPH_PASSWORD"),
+        (["bolt://user:secret@host"], "KGPROBE_TO_PASSWORD"),
         (["bolt://localhost:1", "--engine", "neo4j"], "--engine is for a folder"),
     ):
         done = kgprobe("graph", "copy", "--to", *to, **home, KGPROBE_TO_PASSWORD="x")

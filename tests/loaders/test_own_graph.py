@@ -12,7 +12,7 @@ from click.testing import CliRunner
 import kgprobe
 from kgprobe.cli.load import load as load_command
 from kgprobe.errors import ArgumentError, KgprobeError
-from kgprobe.graph import ingest
+from kgprobe.graph import record_batches
 from kgprobe.graph.client import Graph
 from kgprobe.graph.endpoint import Endpoint, same_database
 from kgprobe.library.loading import LoadProgress, load
@@ -299,7 +299,7 @@ def test_the_same_database_by_other_names() -> None:
 def test_an_interrupted_load_goes_on(own: Graph, graph: Graph, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     fill(own, (DATA / "movies.cypher").read_text())
     mapping = write(tmp_path / "m.toml", MOVIES)
-    monkeypatch.setattr(ingest, "BATCH_RECORDS", 5)
+    monkeypatch.setattr(record_batches, "BATCH_RECORDS", 5)
 
     def interrupt(progress: LoadProgress) -> None:
         if progress.stage == "facts" and progress.done > 40:

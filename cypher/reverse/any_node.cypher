@@ -1,5 +1,0 @@
-// Whether there is anything in the graph.
-// no parameters -> nodes: 0 or 1
-OPTIONAL MATCH (node)
-WITH node LIMIT 1
-RETURN count(node) AS nodes
