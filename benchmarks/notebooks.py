@@ -1,0 +1,99 @@
+"""The notebooks of docs/notebooks, run anew from beginning to end, with what their cells show.
+
+Each runs in a folder of its own and with graphs and results of its own; the demo model is the user's. A test runs them
+the same way, and holds what comes out against what stands there.
+"""
+
+import os
+import re
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import click
+import nbformat
+from nbclient import NotebookClient
+
+from kgprobe.models.demo import demo_model_folder
+
+FOLDER = Path(__file__).parent.parent / "docs" / "notebooks"
+# A cell may measure for a minute on an idle machine.
+_CELL_SECONDS = 900
+
+# What differs from run to run, or from machine to machine.
+_NUMBERS = re.compile(r"\d[\d,.:]*(?:e-?\d+)?")
+_PLACES = re.compile(r"(?:/[\w.@~+-]+)+/?")
+_COLUMN = re.compile(r"<th>([^<]+)</th>")
+
+
+def execute(path: Path) -> nbformat.NotebookNode:
+    """The notebook as it stands after all of its cells have run.
+
+    Raises:
+        nbclient.exceptions.CellExecutionError: a cell failed.
+    """
+    notebook = nbformat.read(path, as_version=4)
+    with tempfile.TemporaryDirectory(prefix="kgprobe-") as temporary, _home(Path(temporary) / "home"):
+        client = NotebookClient(
+            notebook, timeout=_CELL_SECONDS, resources={"metadata": {"path": temporary}}, record_timing=False
+        )
+        client.execute()
+    for cell in notebook.cells:
+        if cell.cell_type == "code":
+            # What libraries say on the way is of the machine; markup is the same in other words.
+            cell.outputs = [output for output in cell.outputs if output.get("name") != "stderr"]
+    notebook.metadata = {"kernelspec": notebook.metadata["kernelspec"], "language_info": {"name": "python"}}
+    return notebook
+
+
+def shown(notebook: nbformat.NotebookNode) -> list[list[str]]:
+    """What each cell of code shows, as far as it is the same on every machine.
+
+    Of a table its columns; of a text its words, without numbers and places. Of a cell that is tagged ``answers``, whose
+    text follows from what the model answered, that it is a text: on another processor, a close call may go otherwise.
+    """
+    return [
+        [_shown(output, "answers" in cell.metadata.get("tags", ())) for output in cell.outputs]
+        for cell in notebook.cells
+        if cell.cell_type == "code"
+    ]
+
+
+def _shown(output: nbformat.NotebookNode, of_answers: bool) -> str:
+    table = output.get("data", {}).get("text/html")
+    if table is not None:
+        return "table: " + ", ".join(_COLUMN.findall(table.partition("</thead>")[0]))
+    if of_answers:
+        return "text"
+    text = output.get("text") or output.get("data", {}).get("text/plain", "")
+    return " ".join(_NUMBERS.sub("#", _PLACES.sub("…", text)).split())
+
+
+@contextmanager
+def _home(folder: Path) -> Iterator[None]:
+    """A folder as kgprobe's own, with nothing but the demo model in it."""
+    models = demo_model_folder().parent
+    folder.mkdir()
+    (folder / "models").symlink_to(models)
+    before = {name: os.environ.pop(name) for name in [*os.environ] if name.startswith("KGPROBE_")}
+    os.environ["KGPROBE_HOME"] = str(folder)
+    try:
+        yield
+    finally:
+        del os.environ["KGPROBE_HOME"]
+        os.environ.update(before)
+
+
+@click.command(context_settings={"max_content_width": 100})
+@click.argument("names", nargs=-1)
+def main(names: tuple[str, ...]) -> None:
+    """Run the notebooks anew, or those of these names, and keep what they show."""
+    for path in sorted(FOLDER.glob("*.ipynb")):
+        if not names or path.stem in names:
+            nbformat.write(execute(path), path)
+            click.echo(f"Ran {path.name}.")
+
+
+if __name__ == "__main__":
+    main()
