@@ -3,7 +3,6 @@
 import secrets
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +16,7 @@ from kgprobe.graph.bulk.entity_files import EntityFiles, Nodes
 from kgprobe.graph.bulk.fact_files import FactFiles, Relations
 from kgprobe.graph.bulk.row_files import RowFiles
 from kgprobe.graph.ingest import IMPORTED, LoadReport, collecting_rarely
-from kgprobe.graph.record_batches import Batch, prefetched, problem_message, read_batches
+from kgprobe.graph.record_batches import Batch, problem_message, read_batches
 from kgprobe.graph.record_rows import Problem, entity_rows, relation_rows
 from kgprobe.sources.contract import Source
 
@@ -36,7 +35,8 @@ class _Conversion:
 
     def read(self, stage: str) -> Iterable[Batch]:
         """The batches of a stage, whose own problems are told."""
-        for batch in prefetched(self._read(stage), partial(self.report_progress, stage, 0)):
+        # Nothing is waited for meanwhile: to read ahead in a thread costs what threads take from each other.
+        for batch in self._read(stage):
             self.leave_out(batch.problems)
             yield batch
             self.batches += 1
@@ -78,8 +78,7 @@ def convert(
     Args:
         strict: the first record that would be left out is an error instead, and there is no folder.
         report_problem: called with a message for each record that is left out.
-        report_progress: called after each batch with its stage and its number of records, and every second in which
-            none comes.
+        report_progress: called after each batch with its stage and its number of records.
 
     Raises:
         KgprobeError: under ``strict``; or the folder cannot be written.

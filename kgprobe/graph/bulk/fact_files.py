@@ -113,9 +113,10 @@ class FactFiles:
         rows: list[str] = []
         keys: list[tuple[int, str]] = []
         triples: list[int] = []
+        name, unit, file = None, None, 0
         # One loop, and nothing called in it that need not be: most of a conversion's own time is spent here.
         for place in places.values():
-            line, fact = place[:2]
+            line, fact, its_name, its_unit = place
             if not isinstance(fact, Fact):
                 continue
             subject, object_ = numbers[fact.subject], numbers[fact.object]
@@ -123,10 +124,9 @@ class FactFiles:
                 problems.append(absent(place, "subject"))
                 continue
             rank = ranks.get(fact.rank) or ranks.setdefault(fact.rank, quoted(fact.rank))
-            origin = place[2:]
-            file = files.get(origin)
-            if file is None:
-                file = files.setdefault(origin, len(files))
+            if its_name is not name or its_unit is not unit:
+                name, unit = its_name, its_unit
+                file = files.setdefault((name, unit), len(files))
             when = ",,," if fact.start is None and fact.end is None else _when(fact, line)
             id_, relation = fact.id, fact.relation
             key = (subject, id_)
