@@ -69,6 +69,7 @@ def read_bulk_files(folder: Path) -> BulkFiles:
         files = msgspec.json.decode((folder / _MANIFEST).read_bytes(), type=BulkFiles)
     except (OSError, msgspec.DecodeError) as error:
         raise KgprobeError(
-            f"{folder} holds no import files that kgprobe has written; `bulk_files` writes them."
+            f"{folder} holds no import files that kgprobe has written whole; `kgprobe load NAME --bulk-files FOLDER` or"
+            " kgprobe.write_bulk writes them."
         ) from error
     return files
