@@ -1,10 +1,13 @@
-"""Real graph servers for the tests: one of each engine for the whole run, emptied before each test."""
+"""Fixtures that all tests share: one server of each engine for the whole run, the demo model, the real data."""
 
+import itertools
 import os
+import re
 import shutil
 import signal
+import zlib
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,10 +16,15 @@ from hypothesis import settings
 
 from kgprobe.graph.client import Graph
 from kgprobe.graph.endpoint import Endpoint
+from kgprobe.graph.ingest import load
+from kgprobe.loaders.example import open_example
 from kgprobe.servers.opening import open_graph
+from tests.servers.shared import REPOSITORY, WORKER, add_database, run_folder, shared_process, wipe
 
 if TYPE_CHECKING:
     from kgprobe.models.scoring.scorer import Scorer
+
+pytest_plugins = ["tests.timing"]
 
 # Workers share the cores; one that took them all would wait for the others.
 if "PYTEST_XDIST_WORKER" in os.environ:
@@ -33,8 +41,61 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 # work, costs more than it gives.
 os.environ.setdefault("JAVA_TOOL_OPTIONS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
 
-REPOSITORY = Path(__file__).parent.parent
-WIPE = (REPOSITORY / "tests" / "data" / "wipe.cypher").read_text(encoding="utf-8")
+# Folders whose subject is the engine; all other tests run on the embedded one.
+ENGINE_FOLDERS = ("tests/graph/", "tests/servers/")
+
+# Fixtures that take a minute the first time on a machine.
+PREPARED_ONCE = {"demo_folder", "demo_scorer", "api_model", "shared_demo"}
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add an option that runs a tenth of the selected tests."""
+    parser.addoption("--tenth-of", metavar="COMMIT", help="run a tenth of the tests, chosen by a commit's hash")
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Run a test of a graph on the embedded engine, and on Neo4j where the engine is its subject."""
+    if "endpoint" not in metafunc.fixturenames:
+        return
+    for mark in metafunc.definition.iter_markers("parametrize"):
+        names = mark.args[0].split(",") if isinstance(mark.args[0], str) else mark.args[0]
+        if "endpoint" in names:
+            return
+    in_engine_folder = str(metafunc.definition.path.relative_to(REPOSITORY).as_posix()).startswith(ENGINE_FOLDERS)
+    marks = () if in_engine_folder else (pytest.mark.engines,)
+    metafunc.parametrize("endpoint", ["arcadedb", pytest.param("neo4j", marks=marks)], indirect=True, scope="session")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Allow more time where the demo model is converted or Neo4j is installed; keep a tenth with ``--tenth-of``."""
+    for item in items:
+        prepares = PREPARED_ONCE & set(getattr(item, "fixturenames", ())) or "neo4j" in item.nodeid
+        if prepares and item.get_closest_marker("timeout") is None:
+            item.add_marker(pytest.mark.timeout(300))
+    commit = config.getoption("--tenth-of")
+    if commit is None:
+        return
+    remainder = int(commit[:8], 16) % 10
+    kept, left = [], []
+    for item in items:
+        chosen = zlib.crc32(item.nodeid.encode()) % 10 == remainder
+        (kept if chosen else left).append(item)
+    config.hook.pytest_deselected(items=left)
+    items[:] = kept
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """Give a file to one worker, and all tests of Neo4j to one: its community edition has a single database."""
+    from xdist.scheduler import LoadFileScheduling
+
+    class OneWorkerOnNeo4j(LoadFileScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            if re.search(r"[\[-]neo4j[\]-]", nodeid):
+                return "neo4j"
+            return str(super()._split_scope(nodeid))
+
+    return OneWorkerOnNeo4j(config, log)
 
 
 def require_engine(engine: str) -> None:
@@ -49,39 +110,55 @@ def require_engine(engine: str) -> None:
 
 @pytest.fixture(scope="session")
 def start_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[str], Endpoint]]:
-    """Gives the server of an engine, which is started once for the whole run, when it is first needed."""
-    started: dict[str, Endpoint] = {}
+    """Return a function that starts an engine's server, one for all workers, and returns this worker's database."""
+    databases: dict[str, Endpoint] = {}
     with ExitStack() as servers:
 
         def start(engine: str) -> Endpoint:
-            if engine not in started:
-                folder = tmp_path_factory.mktemp(engine) / "graph"
-                graph = servers.enter_context(open_graph(folder, engine=engine, memory=1024))
-                started[engine] = graph.endpoint
-            return started[engine]
+            if engine not in databases:
+                folder = run_folder(tmp_path_factory) / "servers" / engine
+                endpoint = servers.enter_context(open_graph(folder, engine=engine, memory=1024)).endpoint
+                databases[engine] = add_database(endpoint, WORKER) if engine == "arcadedb" else endpoint
+            return databases[engine]
 
         yield start
 
 
-@pytest.fixture(scope="session", params=["arcadedb", "neo4j"])
+@pytest.fixture(scope="session")
+def add_graph(start_server: Callable[[str], Endpoint]) -> Callable[[], Endpoint]:
+    """Return a function that makes one more empty graph on the embedded engine."""
+    number = itertools.count()
+    return lambda: add_database(start_server("arcadedb"), f"{WORKER}_{next(number)}")
+
+
+@pytest.fixture(scope="session")
 def endpoint(request: pytest.FixtureRequest, start_server: Callable[[str], Endpoint]) -> Endpoint:
-    """A running server of each engine."""
+    """A running server: the embedded engine, and Neo4j where the engine is the test's subject."""
     require_engine(request.param)
     return start_server(request.param)
 
 
+@pytest.fixture(scope="session")
+def second_endpoint(add_graph: Callable[[], Endpoint]) -> Endpoint:
+    """A second graph on the embedded engine."""
+    return add_graph()
+
+
 @pytest.fixture
 def graph(endpoint: Endpoint) -> Iterator[Graph]:
-    """A connection to an empty graph, on each engine."""
+    """A connection to an empty graph."""
     with Graph(endpoint) as connection:
         wipe(connection)
         yield connection
 
 
-def wipe(graph: Graph) -> None:
-    """Delete all nodes and relationships; constraints and indexes stay."""
-    while [row["deleted"] for row in graph.run_text(WIPE, {})[1]] != [0]:
-        pass
+@pytest.fixture(scope="session")
+def example_endpoint(add_graph: Callable[[], Endpoint]) -> Endpoint:
+    """The example graph, one for all tests of a worker: they may add runs to it and change nothing else."""
+    endpoint = add_graph()
+    with Graph(endpoint) as graph:
+        load(graph, open_example())
+    return endpoint
 
 
 @pytest.fixture(scope="session")
@@ -109,9 +186,17 @@ def api_model(demo_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> It
     """A real server for the whole run, the demo model with a chat template: what it calls its model, and its URL."""
     from tests.models.serving import serve, with_chat_template
 
-    folder = tmp_path_factory.mktemp("served")
-    model = with_chat_template(demo_folder, folder / "model")
-    with serve(model, folder / "log") as url:
+    folder = run_folder(tmp_path_factory) / "served"
+    model = folder / "model"
+
+    @contextmanager
+    def started(folder: Path) -> Iterator[str]:
+        if not model.exists():
+            with_chat_template(demo_folder, model)
+        with serve(model, folder / "log") as url:
+            yield url
+
+    with shared_process(folder, started) as url:
         yield str(model), url
 
 

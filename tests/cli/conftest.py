@@ -1,18 +1,19 @@
 """What tests of commands share: a user's folder with the example graph in it, and a small model."""
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from tests.cli.inprocess import run
+from kgprobe.graph.endpoint import Endpoint
 from tests.models.tiny import byte_level, random_model
+from tests.servers.shared import environment_of
 
 
 @pytest.fixture(scope="session")
-def home(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
-    """A user's own folder."""
-    return {"KGPROBE_HOME": str(tmp_path_factory.mktemp("home")), "OMP_NUM_THREADS": "1"}
+def home(tmp_path_factory: pytest.TempPathFactory, example_endpoint: Endpoint) -> dict[str, str]:
+    """A user's own folder, and the example graph on a server that runs."""
+    own = {"KGPROBE_HOME": str(tmp_path_factory.mktemp("home")), "OMP_NUM_THREADS": "1"}
+    return own | environment_of(example_endpoint)
 
 
 @pytest.fixture(scope="session")
@@ -32,13 +33,3 @@ def _saved(folder: Path, **others: object) -> str:
     random_model("gpt2", len(tokenizer), **others).save_pretrained(folder)
     tokenizer.save_pretrained(folder)
     return f"hf:{folder}"
-
-
-@pytest.fixture(scope="session")
-def example(home: dict[str, str]) -> Iterator[None]:
-    """The example graph, on a server that runs from test to test."""
-    assert run("graph", "start", "--memory", "1g", **home).returncode == 0
-    loaded = run("load", "example", **home)
-    assert loaded.returncode == 0, loaded.stderr
-    yield
-    assert run("graph", "stop", "--force", **home).returncode == 0

@@ -2,12 +2,9 @@
 
 import json
 
-import pytest
-
 from tests.cli.inprocess import run as kgprobe
 
 
-@pytest.mark.usefixtures("example")
 def test_beliefs_are_painted_and_cleared(home: dict[str, str], model: str) -> None:
     begin = ["--rounds", "1", "--batch", "4", "--relation", "P36", "--distractors", "1", "--name"]
     for name in ("base", "tuned"):

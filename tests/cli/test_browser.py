@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 import kgprobe
+from kgprobe.graph.endpoint import Endpoint
 from kgprobe.graph.ingest import load
 from kgprobe.records import Entity, Fact, Relation
 from kgprobe.report.browser_files import browser_queries
@@ -122,8 +123,10 @@ def test_the_queries_of_browser_can_be_drawn() -> None:
     assert not any(line.startswith("//") for query in browser_queries() for line in query.text.splitlines())
 
 
-@pytest.mark.usefixtures("example")
-def test_a_graph_that_has_no_browser_is_refused(home: dict[str, str], tmp_path: Path) -> None:
+def test_a_graph_that_has_no_browser_is_refused(
+    home: dict[str, str], tmp_path: Path, example_endpoint: Endpoint
+) -> None:
+    home = home | {"KGPROBE_GRAPH": str(example_endpoint.folder)}
     done = typed("graph", "browser", "--no-open", **home)
     assert (done.returncode, done.stdout) == (1, "")
     assert "kgprobe graph copy" in done.stderr

@@ -1,32 +1,44 @@
 """``kgprobe graph copy`` as a user types it."""
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from kgprobe.graph.endpoint import Endpoint
 from tests.cli.inprocess import run as kgprobe
 from tests.conftest import require_engine
 
 
-@pytest.mark.usefixtures("example")
-def test_a_graph_is_copied_to_neo4j_and_is_there_the_next_time(home: dict[str, str], tmp_path: Path) -> None:
-    require_engine("neo4j")
-    to = ["--to", str(tmp_path / "neo4j")]
-    done = kgprobe("graph", "copy", *to, **home)
+def test_copy_to_a_server_is_found_there_the_next_time(home: dict[str, str], add_graph: Callable[[], Endpoint]) -> None:
+    target = add_graph()
+    to = ["--to", target.address]
+    at = home | {f"KGPROBE_TO_{name}": home[f"KGPROBE_GRAPH_{name}"] for name in ("USER", "PASSWORD")}
+    at["KGPROBE_TO_DATABASE"] = str(target.database)
+    done = kgprobe("graph", "copy", *to, **at)
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith("Copied: ")
-    again = kgprobe("graph", "copy", *to, "--json", **home)
+    again = kgprobe("graph", "copy", *to, "--json", **at)
     told = json.loads(again.stdout)
     assert (told["was_there"], told["kinds"]["-FACT->"]["count"]) == (True, 2931)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+def test_copy_to_a_folder_starts_neo4j_on_it(home: dict[str, str], tmp_path: Path) -> None:
+    require_engine("neo4j")
+    done = kgprobe("graph", "copy", "--to", str(tmp_path / "neo4j"), **home)
+    assert done.returncode == 0, done.stderr
     shown = kgprobe("graph", "status", "--graph", str(tmp_path / "neo4j"), **home)
     assert "graph of neo4j" in shown.stdout
 
 
-@pytest.mark.usefixtures("example")
-def test_where_nothing_can_be_copied_to_is_said(home: dict[str, str], tmp_path: Path) -> None:
-    own = kgprobe("graph", "status", "--json", **home)
-    folder = json.loads(own.stdout)["folder"]
+def test_where_nothing_can_be_copied_to_is_said(
+    home: dict[str, str], tmp_path: Path, example_endpoint: Endpoint
+) -> None:
+    folder = str(example_endpoint.folder)
+    home = home | {"KGPROBE_GRAPH": folder}
     for to, said in (
         ([folder], "--to is the graph itself"),
         (["http://host"], "neither a folder nor an address"),

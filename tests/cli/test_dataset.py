@@ -7,8 +7,6 @@ import pytest
 
 from tests.cli.inprocess import run
 
-pytestmark = pytest.mark.usefixtures("example")
-
 RULES = ("--min-facts", "50", "--min-objects", "20", "--train", "10", "--test", "12", "--alternatives", "4")
 
 

@@ -23,7 +23,6 @@ ROUNDS = [
 ]
 
 
-@pytest.mark.usefixtures("example")
 def test_a_run_is_estimated_and_asks_on(home: dict[str, str], model: str) -> None:
     begun = kgprobe("rounds", "run", "--model", model, "--rounds", "2", "--name", "of-all", *ROUNDS, **home)
     assert begun.returncode == 0, begun.stderr
@@ -54,7 +53,6 @@ def test_a_run_is_estimated_and_asks_on(home: dict[str, str], model: str) -> Non
     assert json.loads(helped.stdout)["predictors"] == ["other"]
 
 
-@pytest.mark.usefixtures("example")
 @pytest.mark.parametrize(
     ("options", "code", "said"),
     [

@@ -11,17 +11,13 @@ from kgprobe.graph.endpoint import Endpoint
 from kgprobe.graph.queries import explore_names
 from tests.cli.inprocess import run as kgprobe
 from tests.servers.servers import servers_on
+from tests.servers.shared import environment_of
 
 
 @pytest.fixture
 def at(endpoint: Endpoint) -> dict[str, str]:
     """The environment of somebody who works on the running server."""
-    return {
-        "KGPROBE_GRAPH": endpoint.address,
-        "KGPROBE_GRAPH_USER": endpoint.user,
-        "KGPROBE_GRAPH_PASSWORD": endpoint.password,
-        "KGPROBE_GRAPH_DATABASE": endpoint.database or "",
-    }
+    return environment_of(endpoint)
 
 
 def test_start_status_stop(tmp_path: Path) -> None:

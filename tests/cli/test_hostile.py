@@ -3,31 +3,25 @@
 import gzip
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from kgprobe.graph.endpoint import Endpoint
 from tests.cli.inprocess import Completed, run
+from tests.servers.shared import environment_of
 
 DEEP = 10_000
 
-pytestmark = pytest.mark.usefixtures("example")
-
 
 @pytest.fixture(scope="module")
-def home(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
-    """A folder that others do not see: some of what is loaded here is strange."""
-    return {"KGPROBE_HOME": str(tmp_path_factory.mktemp("home")), "OMP_NUM_THREADS": "1"}
-
-
-@pytest.fixture(scope="module")
-def example(home: dict[str, str]) -> Iterator[None]:
-    """The example graph in that folder."""
-    assert run("graph", "start", "--memory", "1g", **home).returncode == 0
-    assert run("load", "example", **home).returncode == 0
-    yield
-    assert run("graph", "stop", "--force", **home).returncode == 0
+def home(tmp_path_factory: pytest.TempPathFactory, add_graph: Callable[[], Endpoint]) -> dict[str, str]:
+    """An example graph that other files do not see: some of what is loaded here is strange."""
+    own = {"KGPROBE_HOME": str(tmp_path_factory.mktemp("home")), "OMP_NUM_THREADS": "1"}
+    own |= environment_of(add_graph())
+    assert run("load", "example", **own).returncode == 0
+    return own
 
 
 def is_message(done: Completed) -> bool:

@@ -6,25 +6,25 @@ from pathlib import Path
 import pytest
 
 import kgprobe
+from kgprobe.graph.client import Graph
 from kgprobe.graph.ingest import load
 from kgprobe.models.model import Model
-from kgprobe.servers.opening import open_graph
 from tests.cli.inprocess import run
 from tests.judge.sweeps import judged, said, write_labels, write_sweep
 from tests.library.swept_world import world, write_judge, write_model
 from tests.probes.labels.test_probe import Rule
-
-pytestmark = pytest.mark.usefixtures("example")
+from tests.servers.shared import environment_of
 
 QUICK = ("--epochs", "1", "--units", "4")
 
 
 @pytest.fixture(scope="module")
-def labels(home: dict[str, str], example: None) -> str:  # noqa: ARG001
+def labels(home: dict[str, str]) -> str:
     """Labels by a rule that statements' lengths give, as a folder's name."""
     generator = Rule(lambda statement, _: ("True", "False", "I don't know")[len(statement) % 3])
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("KGPROBE_HOME", home["KGPROBE_HOME"])
+        for name, value in home.items():
+            patch.setenv(name, value)
         with kgprobe.open_graph() as graph:
             model = Model("rule", generator=generator)
             options = {"times": 1, "limit": 90, "as_of": 20250101, "name": "ruled"}
@@ -110,22 +110,20 @@ def test_what_cannot_be_is_told(
     assert message in " ".join(done.stderr.split())
 
 
-def test_a_graph_is_judged_share_by_share(tmp_path: Path) -> None:
-    home = {"KGPROBE_HOME": str(tmp_path / "home")}
-    place = tmp_path / "graph"
-    with open_graph(place) as graph:
-        load(graph, world())
-        write_judge(graph, write_model(tmp_path / "model"), tmp_path / "judge")
-        command = ("judge", "run", str(tmp_path / "judge"), "--graph", str(place), "--name", "mine")
-        wrong = run(*command, "--shard", "3/2", **home)
-        assert (wrong.returncode, "--shard is '3/2'" in wrong.stderr) == (2, True)
-        done = run(*command, "--shard", "1/2", "--json", **home)
-        assert done.returncode == 0, done.stderr
-        assert "facts" in done.stderr
-        told = json.loads(done.stdout)
-        assert told["complete"]
-        again = run(*command, "--replace", "any", **home)
-        assert (again.returncode, "made with other settings" in " ".join(again.stderr.split())) == (1, True)
-        (row,) = [row for row in graph.query("explore/judged", sweep="mine") if row["relation"] == "r0"]
+def test_a_graph_is_judged_share_by_share(graph: Graph, tmp_path: Path) -> None:
+    home = {"KGPROBE_HOME": str(tmp_path / "home"), **environment_of(graph.endpoint)}
+    load(graph, world())
+    write_judge(graph, write_model(tmp_path / "model"), tmp_path / "judge")
+    command = ("judge", "run", str(tmp_path / "judge"), "--name", "mine")
+    wrong = run(*command, "--shard", "3/2", **home)
+    assert (wrong.returncode, "--shard is '3/2'" in wrong.stderr) == (2, True)
+    done = run(*command, "--shard", "1/2", "--json", **home)
+    assert done.returncode == 0, done.stderr
+    assert "facts" in done.stderr
+    told = json.loads(done.stdout)
+    assert told["complete"]
+    again = run(*command, "--replace", "any", **home)
+    assert (again.returncode, "made with other settings" in " ".join(again.stderr.split())) == (1, True)
+    (row,) = [row for row in graph.query("explore/judged", sweep="mine") if row["relation"] == "r0"]
     figures = json.loads(run("judge", "show", "mine", "--json", **home).stdout)["figures"]
     assert row["correct"] == next(one["raw"] for one in figures if (one["group"], one["metric"]) == ("r0", "correct"))

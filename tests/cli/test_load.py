@@ -2,31 +2,33 @@
 
 import gzip
 import json
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from kgprobe.errors import KgprobeError
+from kgprobe.graph.client import Graph
+from kgprobe.graph.endpoint import Endpoint
 from kgprobe.sampling.facts import askable_relations
-from kgprobe.servers.opening import open_graph
 from tests.cli.inprocess import run as kgprobe
 from tests.conftest import require_engine
+from tests.servers.shared import environment_of
 
 ENTITY = {"id": "Q142", "label": "France", "aliases": [], "description": "", "types": ["Q6256"]}
 FACTS = "subject\trelation\tobject\tstart\tend\n"
 
 
 @pytest.fixture(scope="module")
-def home(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
-    """A graph of this module's own, whose server runs from test to test."""
-    return {"KGPROBE_HOME": str(tmp_path_factory.mktemp("home"))}
+def graph_endpoint(add_graph: Callable[[], Endpoint]) -> Endpoint:
+    """A graph of this file's own."""
+    return add_graph()
 
 
-@pytest.fixture(autouse=True, scope="module")
-def _server(home: dict[str, str]) -> object:
-    assert kgprobe("graph", "start", "--memory", "512m", **home).returncode == 0
-    yield
-    assert kgprobe("graph", "stop", **home).returncode == 0
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory, graph_endpoint: Endpoint) -> dict[str, str]:
+    """A user's own folder, and that graph."""
+    return {"KGPROBE_HOME": str(tmp_path_factory.mktemp("home")), **environment_of(graph_endpoint)}
 
 
 def write(path: Path, text: str | bytes) -> str:
@@ -99,7 +101,7 @@ def test_mistakes_are_told_in_a_sentence(
     arguments: list[str], code: int, said: str, tmp_path: Path, home: dict[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    done = kgprobe("load", *arguments, **home, KGPROBE_GRAPH_PASSWORD="wrong")
+    done = kgprobe("load", *arguments, **{**home, "KGPROBE_GRAPH_PASSWORD": "wrong"})
     assert (done.returncode, "Traceback" in done.stderr) == (code, False), done.stderr
     assert said in done.stderr
     assert done.stdout == ""
@@ -129,7 +131,7 @@ def test_nothing_that_a_file_holds_or_is_called_steers_the_terminal(tmp_path: Pa
     assert "\\x1b[2J.tsv, line 2: " in rejected.read_text()
 
 
-def test_thirty_facts_of_my_own(tmp_path: Path, home: dict[str, str]) -> None:
+def test_thirty_facts_of_my_own(tmp_path: Path, home: dict[str, str], graph_endpoint: Endpoint) -> None:
     rows = [
         "Subject;relation;object;start",
         "Alien;director;Ridley Scott;1979",
@@ -142,7 +144,7 @@ def test_thirty_facts_of_my_own(tmp_path: Path, home: dict[str, str]) -> None:
     assert (done.returncode, done.stdout.splitlines()[0]) == (0, "films.csv: 4 entities, 2 relations, 3 facts.")
     assert "films.csv, line 5: 'nineteen' is no date" in done.stderr
     with (
-        open_graph(Path(home["KGPROBE_HOME"]) / "graph") as graph,
+        Graph(graph_endpoint) as graph,
         pytest.raises(KgprobeError, match="kgprobe templates write --from-label"),
     ):
         askable_relations(graph, ["clozes"])
@@ -188,12 +190,14 @@ def test_import_files_are_written_and_the_command_is_told(tmp_path: Path, home: 
     ("graph", "said"),
     [
         ("bolt://127.0.0.1:9", "--graph is bolt://127.0.0.1:9, a server that somebody else runs"),
-        (None, "a graph of arcadedb; an import takes Neo4j"),
+        ("FOLDER", "a graph of arcadedb; an import takes Neo4j"),
     ],
 )
-def test_what_cannot_take_an_import_is_told(graph: str | None, said: str, home: dict[str, str]) -> None:
+def test_what_cannot_take_an_import_is_told(
+    graph: str, said: str, home: dict[str, str], graph_endpoint: Endpoint
+) -> None:
     require_engine("neo4j")
-    at = [] if graph is None else ["--graph", graph]
-    done = kgprobe("load", "example", "--bulk", *at, **home)
+    named = str(graph_endpoint.folder) if graph == "FOLDER" else graph
+    done = kgprobe("load", "example", "--bulk", "--graph", named, **home)
     assert (done.returncode, done.stdout, "Traceback" in done.stderr) == (2, "", False)
     assert said in done.stderr

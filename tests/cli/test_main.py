@@ -10,14 +10,9 @@ import pytest
 
 from kgprobe.graph.endpoint import Endpoint
 from tests.servers.servers import clean_environment, kgprobe
+from tests.servers.shared import environment_of
 
 HEAVY = ("torch", "transformers", "neo4j", "pandas", "scipy", "sklearn", "networkx", "openai", "rich", "numpy")
-
-
-def server_of(endpoint: Endpoint) -> dict[str, str]:
-    variables = {"": endpoint.address, "_USER": endpoint.user, "_PASSWORD": endpoint.password}
-    variables |= {"_DATABASE": endpoint.database} if endpoint.database else {}
-    return {f"KGPROBE_GRAPH{name}": value for name, value in variables.items()}
 
 
 def exit_without_reader(*arguments: str, read: int = 0, **environment: str) -> tuple[int, str]:
@@ -78,7 +73,7 @@ def test_a_reader_that_leaves_is_no_failure(endpoint: Endpoint, tmp_path: object
     with open(query, "w", encoding="utf-8") as file:
         file.write("UNWIND range(1, 4000) AS n RETURN n, 'some words that fill the pipe' AS words")
     found = exit_without_reader(
-        "graph", "query", query, "--format", form, "--limit", "4000", read=read, **server_of(endpoint)
+        "graph", "query", query, "--format", form, "--limit", "4000", read=read, **environment_of(endpoint)
     )
     assert found == (0, "")
 
@@ -86,7 +81,7 @@ def test_a_reader_that_leaves_is_no_failure(endpoint: Endpoint, tmp_path: object
 def test_few_bytes_that_nobody_reads_are_no_failure(endpoint: Endpoint) -> None:
     for form in ("table", "jsonl", "csv"):
         arguments = ("graph", "query", "explore/counts", "--format", form)
-        assert exit_without_reader(*arguments, **server_of(endpoint)) == (0, ""), form
+        assert exit_without_reader(*arguments, **environment_of(endpoint)) == (0, ""), form
 
 
 def test_a_failure_stays_one_without_a_reader() -> None:

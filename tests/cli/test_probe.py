@@ -16,7 +16,6 @@ from tests.cli.inprocess import run as kgprobe
 AS_OF = ("--as-of", "2024")
 
 
-@pytest.mark.usefixtures("example")
 def test_a_sample_is_probed_kept_and_shown_again(home: dict[str, str], model: str) -> None:
     command = ["probe", "distractors", "--model", model, "--limit", "9", "--distractors", "4", *AS_OF, "--json"]
     done = kgprobe(*command, **home)
@@ -50,7 +49,6 @@ def test_a_sample_is_probed_kept_and_shown_again(home: dict[str, str], model: st
     assert full.stdout.endswith(shown.stdout)
 
 
-@pytest.mark.usefixtures("example")
 def test_how_a_model_is_computed_is_told_when_asked(home: dict[str, str], model: str) -> None:
     command = ["probe", "distractors", "--model", model, "--limit", "2", "--distractors", "1", *AS_OF, "--json"]
     how = ("--device", "cpu", "--dtype", "bfloat16", "--batch-tokens", "100")
@@ -68,7 +66,6 @@ def test_how_a_model_is_computed_is_told_when_asked(home: dict[str, str], model:
         assert (refused.returncode, said in refused.stderr) == (2, True), refused.stderr
 
 
-@pytest.mark.usefixtures("example")
 def test_a_list_is_probed_and_what_is_not_there_is_told(home: dict[str, str], model: str, tmp_path: Path) -> None:
     listed = tmp_path / "facts.tsv"
     listed.write_text("Q17\tP36\tQ1490\nQ17\tP36\tQ90\n")
@@ -86,7 +83,6 @@ def test_a_list_is_probed_and_what_is_not_there_is_told(home: dict[str, str], mo
     assert (none.returncode, "--facts names no fact of this graph" in none.stderr) == (1, True)
 
 
-@pytest.mark.usefixtures("example")
 @pytest.mark.parametrize(
     ("options", "said"),
     [
@@ -117,7 +113,6 @@ def pass_time(monkeypatch: pytest.MonkeyPatch) -> Callable[[float], None]:
     return passing
 
 
-@pytest.mark.usefixtures("example")
 def test_without_a_terminal_lines_tell_how_far_it_is(
     home: dict[str, str], model: str, pass_time: Callable[[float], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -150,7 +145,6 @@ def test_without_a_terminal_lines_tell_how_far_it_is(
     assert any(re.search(r" facts/s, about \d+ (s|min) left", line) for line in lines), lines
 
 
-@pytest.mark.usefixtures("example")
 def test_loading_tells_what_it_took_last_time(
     home: dict[str, str], model: str, pass_time: Callable[[float], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:

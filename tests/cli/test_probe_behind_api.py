@@ -10,7 +10,6 @@ from tests.cli.inprocess import run as kgprobe
 from tests.models.api.score_server import ScoreServer
 
 
-@pytest.mark.usefixtures("example")
 @pytest.mark.parametrize(
     "probe",
     [

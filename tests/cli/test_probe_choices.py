@@ -3,14 +3,11 @@
 import json
 from pathlib import Path
 
-import pytest
-
 from tests.cli.inprocess import run as kgprobe
 
 AS_OF = ("--as-of", "2024")
 
 
-@pytest.mark.usefixtures("example")
 def test_choices_are_measured_and_asked_in_rounds(home: dict[str, str], model: str) -> None:
     command = ["probe", "choices", "--model", model, "--relation", "P36", "--limit", "3", *AS_OF, "--json"]
     done = kgprobe(*command, "--template", "all", "--reduction", "mean", **home)

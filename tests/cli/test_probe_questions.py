@@ -10,8 +10,6 @@ import pytest
 from tests.cli.inprocess import run as kgprobe
 from tests.models.api.fault_proxy import FaultProxy
 
-pytestmark = pytest.mark.usefixtures("example")
-
 FACTS = ("--relation", "P36", "--as-of", "2024", "--limit")
 
 

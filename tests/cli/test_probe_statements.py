@@ -10,7 +10,7 @@ from tests.cli.inprocess import run as kgprobe
 AS_OF = ("--as-of", "2025-12")
 
 
-@pytest.mark.usefixtures("example", "shared_demo")
+@pytest.mark.usefixtures("shared_demo")
 def test_statements_are_measured_and_asked_in_rounds(home: dict[str, str]) -> None:
     command = ["probe", "statements", "--model", "demo", "--relation", "P36", *AS_OF, "--json"]
     options = ["--limit", "4", "--negatives", "2", "--replace", "subject"]

@@ -10,7 +10,6 @@ from tests.cli.inprocess import run as kgprobe
 FEW = ["--limit", "8", "--distractors", "2", "--sentences", "1", "--as-of", "2024", "--json"]
 
 
-@pytest.mark.usefixtures("example")
 def test_results_become_a_page_and_rows(home: dict[str, str], model: str, tmp_path: Path) -> None:
     for name, seed in (("first", "1"), ("second", "1")):
         done = kgprobe(
@@ -41,7 +40,6 @@ def test_results_become_a_page_and_rows(home: dict[str, str], model: str, tmp_pa
     assert {row["kind"] for row in rows} >= {"measurement", "report"}
 
 
-@pytest.mark.usefixtures("example")
 @pytest.mark.parametrize(
     ("arguments", "code", "said"),
     [
@@ -68,7 +66,6 @@ def test_without_a_result_nothing_is_written(tmp_path: Path) -> None:
     assert "There is no result" in viewed.stdout
 
 
-@pytest.mark.usefixtures("example")
 def test_a_picture_of_the_graph_is_drawn_and_its_facts_are_printed(home: dict[str, str], tmp_path: Path) -> None:
     pytest.importorskip("neo4j_viz", reason="needs the extra explore")
     page = tmp_path / "france.html"

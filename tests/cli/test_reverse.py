@@ -3,12 +3,9 @@
 import json
 from pathlib import Path
 
-import pytest
-
 from tests.cli.inprocess import run
 
 
-@pytest.mark.usefixtures("example")
 def test_a_graph_is_asked_backwards(home: dict[str, str], model: str) -> None:
     made = run("graph", "reverse", "--json", **home)
     assert made.returncode == 0, made.stderr
@@ -41,7 +38,6 @@ def test_a_graph_is_asked_backwards(home: dict[str, str], model: str) -> None:
         run("graph", "stop", "--graph", folder, "--force", **home)
 
 
-@pytest.mark.usefixtures("example")
 def test_wrong_usage_is_named(home: dict[str, str], model: str) -> None:
     done = run("probe", "examples", "--model", model, "--most-subjects", "2", **home)
     assert (done.returncode, "--most-subjects is of --reverse" in done.stderr) == (2, True), done.stderr

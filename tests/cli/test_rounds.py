@@ -5,19 +5,19 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from kgprobe.asking.watch import Watch
+from kgprobe.graph.client import Graph
 from kgprobe.library.demo import demo_graph, run_demo
 from kgprobe.servers.opening import open_graph
 from tests.cli.inprocess import run as kgprobe
 from tests.servers.servers import clean_environment
+from tests.servers.shared import environment_of
 
 
-@pytest.mark.usefixtures("example")
 def test_a_run_is_begun_shown_extended_and_forgotten(home: dict[str, str], model: str, tmp_path: Path) -> None:
     options = ["--batch", "4", "--relation", "P36", "--distractors", "3", "--as-of", "2024"]
     done = kgprobe("rounds", "run", "--model", model, "--rounds", "2", "--name", "first", *options, "--json", **home)
@@ -78,7 +78,6 @@ def test_a_run_is_begun_shown_extended_and_forgotten(home: dict[str, str], model
     assert not Path(found["outcomes"]).exists()
 
 
-@pytest.mark.usefixtures("example")
 def test_ctrl_c_keeps_the_round_and_says_how_to_go_on(home: dict[str, str], model: str) -> None:
     command = ["rounds", "run", "--model", model, "--rounds", "400", "--batch", "4", "--name", "long", "--json"]
     process = subprocess.Popen(
@@ -109,7 +108,6 @@ def test_ctrl_c_keeps_the_round_and_says_how_to_go_on(home: dict[str, str], mode
     assert kgprobe("rounds", "forget", "long", "--yes", **home).returncode == 0
 
 
-@pytest.mark.usefixtures("example")
 @pytest.mark.parametrize(
     ("arguments", "code", "said"),
     [
@@ -130,7 +128,6 @@ def test_mistakes_are_told_in_a_sentence(arguments: list[str], code: int, said: 
     assert said in done.stderr
 
 
-@pytest.mark.usefixtures("example")
 def test_names_that_are_no_folders_and_relations_that_are_not_there(home: dict[str, str], model: str) -> None:
     bad_name = kgprobe("rounds", "run", "--model", model, "--name", "../up", **home)
     assert (bad_name.returncode, "--name is '../up'" in bad_name.stderr) == (2, True), bad_name.stderr
@@ -138,38 +135,29 @@ def test_names_that_are_no_folders_and_relations_that_are_not_there(home: dict[s
     assert (bad_relation.returncode, "P99999" in bad_relation.stderr) == (2, True), bad_relation.stderr
 
 
-@pytest.fixture
-def own_graph(tmp_path: Path) -> Iterator[list[str]]:
-    """The option of a graph of a test's own, whose server runs from command to command."""
-    at = ["--graph", str(tmp_path / "graph")]
-    assert kgprobe("graph", "start", *at).returncode == 0
-    yield at
-    assert kgprobe("graph", "stop", *at).returncode == 0
-
-
 def test_a_graph_without_facts_is_told_and_keeps_no_run(
-    tmp_path: Path, own_graph: list[str], model: str, home: dict[str, str]
+    tmp_path: Path, graph: Graph, model: str, home: dict[str, str]
 ) -> None:
     relations = tmp_path / "relations.jsonl"
     relations.write_text('{"id": "P36", "clozes": ["The capital of [X] is [Y]"]}')
-    at = own_graph
-    assert kgprobe("load", "table", "--relations", str(relations), *at, **home).returncode == 0
-    done = kgprobe("rounds", "run", "--model", model, "--name", "empty", *at, **home)
+    at = home | environment_of(graph.endpoint)
+    assert kgprobe("load", "table", "--relations", str(relations), **at).returncode == 0
+    done = kgprobe("rounds", "run", "--model", model, "--name", "empty", **at)
     assert (done.returncode, "The graph has no fact to ask" in done.stderr) == (1, True), done.stderr
-    assert "No run in this graph yet" in kgprobe("rounds", "status", *at, **home).stderr
+    assert "No run in this graph yet" in kgprobe("rounds", "status", **at).stderr
 
 
-def test_a_home_that_cannot_be_written_is_told(tmp_path: Path, own_graph: list[str], model: str) -> None:
+def test_a_home_that_cannot_be_written_is_told(tmp_path: Path, graph: Graph, model: str) -> None:
     (tmp_path / "home").write_text("a file")
-    at = own_graph
-    done = kgprobe("rounds", "run", "--model", model, *at, KGPROBE_HOME=str(tmp_path / "home"))
+    at = environment_of(graph.endpoint)
+    done = kgprobe("rounds", "run", "--model", model, **at, KGPROBE_HOME=str(tmp_path / "home"))
     assert done.returncode == 1
     assert "Traceback" not in done.stderr
-    loaded = kgprobe("load", "example", *at)
+    loaded = kgprobe("load", "example", **at)
     assert loaded.returncode == 0, loaded.stderr
-    done = kgprobe("rounds", "run", "--model", model, *at, KGPROBE_HOME=str(tmp_path / "home"))
+    done = kgprobe("rounds", "run", "--model", model, **at, KGPROBE_HOME=str(tmp_path / "home"))
     assert (done.returncode, "KGPROBE_HOME names another place" in done.stderr) == (1, True), done.stderr
-    assert "No run in this graph yet" in kgprobe("rounds", "status", *at).stderr
+    assert "No run in this graph yet" in kgprobe("rounds", "status", **at).stderr
 
 
 @pytest.mark.usefixtures("shared_demo")

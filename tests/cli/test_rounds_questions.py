@@ -15,8 +15,6 @@ from tests.cli.inprocess import run as kgprobe
 from tests.models.api.fault_proxy import FaultProxy, at_random
 from tests.servers.servers import clean_environment, wait_for
 
-pytestmark = pytest.mark.usefixtures("example")
-
 
 def assert_beliefs_are_the_trail(run: str, found: dict[str, Any], home: dict[str, str]) -> list[dict[str, Any]]:
     """Every answer of the trail is counted once in the graph, and nothing else is; gives the trail."""

@@ -7,8 +7,6 @@ import pytest
 from tests.cli.inprocess import Completed, run
 from tests.cli.inprocess import run as kgprobe
 
-pytestmark = pytest.mark.usefixtures("example")
-
 PARIS = ("--fact", "Q142 P36 Q90", "--as-of", "2025-12")
 PRESIDENT = ("--fact", "Q30 P35 Q22686", "--as-of", "2025-12")
 

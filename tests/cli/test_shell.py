@@ -26,19 +26,12 @@ from kgprobe.graph.literals import parse_literal
 from kgprobe.graph.parameters import parse_assignment, parse_map, parse_parameters
 from kgprobe.graph.queries import QueryError
 from kgprobe.graph.statements import parameters_in, split_statements
-from tests.servers.servers import clean_environment, kgprobe
+from tests.cli.inprocess import run as kgprobe
+from tests.servers.servers import clean_environment
+from tests.servers.shared import environment_of
 
 # Writes, and then goes on for minutes.
 LONG = "CREATE (n:Never) WITH n UNWIND range(1, 30000) AS a UNWIND range(1, 100000) AS b RETURN count(b);\r"
-
-
-def at(endpoint: Endpoint) -> dict[str, str]:
-    return {
-        "KGPROBE_GRAPH": endpoint.address,
-        "KGPROBE_GRAPH_USER": endpoint.user,
-        "KGPROBE_GRAPH_PASSWORD": endpoint.password,
-        "KGPROBE_GRAPH_DATABASE": endpoint.database or "",
-    }
 
 
 @pytest.mark.parametrize(
@@ -180,7 +173,7 @@ def test_a_pipe_of_statements(endpoint: Endpoint) -> None:
         ":run explore/ready\n:run explore/nothing\n:nothing\n:queries\n:help\nUNWIND range(1, 250) AS i RETURN i;\n"
         "RETURN 'last' AS without_semicolon"
     )
-    done = kgprobe("graph", "shell", typed=typed, **at(endpoint))
+    done = kgprobe("graph", "shell", typed=typed, **environment_of(endpoint))
     assert 'name = Zoë\na = 1\nb = ["x"]\n' in done.stdout
     assert "'[1]' is not of the form {name: value}" in done.stderr
     assert "'a=1' is not of the form name => value" in done.stderr
@@ -204,7 +197,7 @@ def test_a_pipe_of_statements(endpoint: Endpoint) -> None:
 @pytest.mark.parametrize("word", [":exit", "exit", "QUIT;", " quit "])
 def test_exit_leaves_at_once(endpoint: Endpoint, word: str) -> None:
     assert is_complete(word)
-    done = kgprobe("graph", "shell", typed=f"{word}\nRETURN 'never' AS word;\n", **at(endpoint))
+    done = kgprobe("graph", "shell", typed=f"{word}\nRETURN 'never' AS word;\n", **environment_of(endpoint))
     assert done.returncode == 0
     assert "never" not in done.stdout
 
@@ -212,7 +205,7 @@ def test_exit_leaves_at_once(endpoint: Endpoint, word: str) -> None:
 @pytest.mark.parametrize("word", ["EXPLAIN", "profile", "// first\nPROFILE"])
 def test_plans_are_shown(endpoint: Endpoint, word: str) -> None:
     statement = f"{word} MATCH (e:Entity {{id: 'nobody'}})-[f:FACT]->(o) RETURN o.id AS id;"
-    done = kgprobe("graph", "shell", typed=statement, COLUMNS="100", **at(endpoint))
+    done = kgprobe("graph", "shell", typed=statement, COLUMNS="100", **environment_of(endpoint))
     assert done.returncode == 0, done.stderr
     if "neo4j" in str(endpoint.folder):
         lines = done.stdout.splitlines()
@@ -229,10 +222,10 @@ def test_plans_are_shown(endpoint: Endpoint, word: str) -> None:
 
 
 def test_a_profile_shows_its_rows_too(endpoint: Endpoint) -> None:
-    done = kgprobe("graph", "shell", typed="PROFILE UNWIND [41, 42] AS n RETURN n;", **at(endpoint))
+    done = kgprobe("graph", "shell", typed="PROFILE UNWIND [41, 42] AS n RETURN n;", **environment_of(endpoint))
     assert "│ 42 │" in done.stdout
     assert "2 rows" in done.stderr
-    plain = kgprobe("graph", "shell", typed="UNWIND [41, 42] AS n RETURN n;", **at(endpoint))
+    plain = kgprobe("graph", "shell", typed="UNWIND [41, 42] AS n RETURN n;", **environment_of(endpoint))
     assert plain.stdout in done.stdout
     assert len(plain.stdout) < len(done.stdout)
 
@@ -309,7 +302,7 @@ def test_a_failing_statement_changes_nothing(endpoint: Endpoint) -> None:
         "MATCH (n:Shelled) DETACH DELETE n;\n"
         "UNWIND [1, 2, 0] AS i CREATE (:Shelled {share: 6 / i});\nMATCH (n:Shelled) RETURN count(n) AS left_behind;"
     )
-    done = kgprobe("graph", "shell", typed=typed, **at(endpoint))
+    done = kgprobe("graph", "shell", typed=typed, **environment_of(endpoint))
     assert "Error: " in done.stderr
     assert "│           0 │" in done.stdout
 
@@ -323,7 +316,7 @@ def test_at_a_terminal(endpoint: Endpoint, tmp_path: Path) -> None:
         stdout=theirs,
         stderr=theirs,
         env=clean_environment()
-        | at(endpoint)
+        | environment_of(endpoint)
         | {"KGPROBE_HOME": str(tmp_path), "TERM": "xterm", "PROMPT_TOOLKIT_NO_CPR": "1"},
         start_new_session=True,
     )

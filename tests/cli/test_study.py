@@ -85,7 +85,6 @@ def _names(command: click.Command) -> set[str]:
     return {str(parameter.name) for parameter in command.params}
 
 
-@pytest.mark.usefixtures("example")
 def test_a_study_is_json_or_a_table_and_goes_on(home: dict[str, str], model: str) -> None:
     command = ["study", "strategies", "--model", model, "--strategy", "random", "--strategy", "temporal-semantic"]
     done = kgprobe(*command, *COMMON, **home)
@@ -110,7 +109,6 @@ def test_a_study_is_json_or_a_table_and_goes_on(home: dict[str, str], model: str
     assert f"Data: {found['data']}" in shown.stdout
 
 
-@pytest.mark.usefixtures("example")
 def test_errors_name_the_options_of_the_command(home: dict[str, str], model: str, tmp_path: Path) -> None:
     one = kgprobe("study", "sizes", "--model", model, *COMMON, **home)
     assert (one.returncode, "--model names 1: to compare sizes, two" in one.stderr) == (2, True), one.stderr
@@ -124,7 +122,6 @@ def test_errors_name_the_options_of_the_command(home: dict[str, str], model: str
     assert (both.returncode, "--reference is told beside a run" in both.stderr) == (2, True), both.stderr
 
 
-@pytest.mark.usefixtures("example")
 def test_measures_are_set_side_by_side(home: dict[str, str], model: str, tmp_path: Path) -> None:
     scores = tmp_path / "scores.json"
     entries = [

@@ -1,16 +1,17 @@
 """The templates commands as a user types them; what they find is tested in tests/library/test_templates.py."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from kgprobe.graph.endpoint import Endpoint
 from tests.cli.inprocess import run
 from tests.cli.inprocess import run as kgprobe
+from tests.servers.shared import environment_of
 
 
-@pytest.mark.usefixtures("example")
 def test_list_fills_templates_with_facts(home: dict[str, str]) -> None:
     options = ("templates", "list", "--relation", "P36", "--as-of", "2024")
     rows = [json.loads(line) for line in run(*options, "--json", **home).stdout.splitlines()]
@@ -29,7 +30,6 @@ def test_list_fills_templates_with_facts(home: dict[str, str]) -> None:
     )
 
 
-@pytest.mark.usefixtures("example")
 def test_check_of_a_graph(home: dict[str, str]) -> None:
     done = run("templates", "check", **home)
     assert done.returncode == 0, done.stderr
@@ -55,10 +55,10 @@ def test_check_of_a_file(tmp_path: Path) -> None:
 
 
 @pytest.fixture(scope="module")
-def bare(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
+def bare(tmp_path_factory: pytest.TempPathFactory, add_graph: Callable[[], Endpoint]) -> dict[str, str]:
     """A user's own folder, with a graph whose relations have no cloze."""
     folder = tmp_path_factory.mktemp("bare")
-    home = {"KGPROBE_HOME": str(folder / "home")}
+    home = {"KGPROBE_HOME": str(folder / "home"), **environment_of(add_graph())}
     relations = [{"id": "R1", "label": "twin town"}, {"id": "R2"}]
     (folder / "r.jsonl").write_text("".join(json.dumps(relation) + "\n" for relation in relations))
     entities = [{"id": f"Q{n}", "label": f"Town {n}"} for n in range(4)]
@@ -66,11 +66,9 @@ def bare(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
     (folder / "f.tsv").write_text("subject\trelation\tobject\nQ0\tR1\tQ1\nQ2\tR2\tQ3\n")
     files = {"entities": "e.jsonl", "relations": "r.jsonl", "facts": "f.tsv"}
     options = [f"--{name}={folder / file}" for name, file in files.items()]
-    assert run("graph", "start", "--memory", "512m", **home).returncode == 0
     loaded = run("load", "table", *options, **home)
     assert (loaded.returncode, "2 facts" in loaded.stdout) == (0, True), loaded.stderr
-    yield home
-    assert run("graph", "stop", "--force", **home).returncode == 0
+    return home
 
 
 def test_write_from_labels_goes_on_and_loads(bare: dict[str, str], tmp_path: Path) -> None:

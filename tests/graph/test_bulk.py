@@ -28,8 +28,9 @@ from kgprobe.records import Entity, Fact, Rejected, Relation
 from kgprobe.servers.bulk_import import prepare_import
 from kgprobe.servers.folder import Folder
 from kgprobe.sources.contract import open_source
-from tests.conftest import require_engine, wipe
+from tests.conftest import require_engine
 from tests.graph.imported_files import graph_of
+from tests.servers.shared import wipe
 from tests.written_source import WrittenSource
 
 HOSTILE = [
@@ -84,11 +85,11 @@ def hostile(**changes: Any) -> WrittenSource:
     return WrittenSource(**its | {"name": 'written, by "us"'} | changes)
 
 
-@pytest.fixture
-def neo4j(start_server: Callable[[str], Endpoint]) -> Iterator[Graph]:
+@pytest.fixture(params=["neo4j"])
+def neo4j(request: pytest.FixtureRequest, start_server: Callable[[str], Endpoint]) -> Iterator[Graph]:
     """A connection to an empty Neo4j."""
-    require_engine("neo4j")
-    with Graph(start_server("neo4j")) as connection:
+    require_engine(request.param)
+    with Graph(start_server(request.param)) as connection:
         wipe(connection)
         yield connection
 

@@ -1,7 +1,6 @@
 """Copies of graphs, from each engine to each, whole and interrupted."""
 
-from collections.abc import Iterator
-from pathlib import Path
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
@@ -12,12 +11,13 @@ from kgprobe.graph import copying
 from kgprobe.graph.client import Graph, Transaction
 from kgprobe.graph.copying import copy_graph
 from kgprobe.graph.digest import digest_of
+from kgprobe.graph.endpoint import Endpoint
 from kgprobe.graph.ingest import load
 from kgprobe.records import Relation
-from kgprobe.servers.opening import open_graph
-from tests.conftest import require_engine, wipe
+from tests.conftest import require_engine
 from tests.graph.test_ingest import ENTITIES, FACTS, small
 from tests.library.test_painting import begin, believe
+from tests.servers.shared import wipe
 from tests.written_source import WrittenSource
 
 HOSTILE = {
@@ -30,11 +30,23 @@ HOSTILE = {
 }
 
 
-@pytest.fixture(params=["arcadedb", "neo4j"])
-def empty(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Graph]:
-    """Another empty graph, of each engine."""
-    require_engine(request.param)
-    with open_graph(tmp_path / "copy", engine=request.param, memory=1024) as graph:
+# From each engine to each, but for two graphs on Neo4j: its community edition has a single database.
+FROM_EACH_TO_EACH = pytest.mark.parametrize(
+    ("endpoint", "empty"),
+    [("arcadedb", "arcadedb"), ("arcadedb", "neo4j"), ("neo4j", "arcadedb")],
+    indirect=True,
+)
+
+
+@pytest.fixture
+def empty(
+    request: pytest.FixtureRequest, start_server: Callable[[str], Endpoint], second_endpoint: Endpoint
+) -> Iterator[Graph]:
+    """Another empty graph; on the embedded engine unless the test names Neo4j."""
+    engine = getattr(request, "param", "arcadedb")
+    require_engine(engine)
+    with Graph(second_endpoint if engine == "arcadedb" else start_server(engine)) as graph:
+        wipe(graph)
         yield graph
 
 
@@ -59,6 +71,7 @@ def full(graph: Graph) -> Graph:
     return graph
 
 
+@FROM_EACH_TO_EACH
 def test_a_copy_holds_what_the_graph_holds(full: Graph, empty: Graph) -> None:
     told: list[tuple[str, int, int]] = []
     before = digest_of(full)
@@ -96,38 +109,34 @@ def test_a_copy_that_is_there_is_compared_and_another_graph_is_refused(full: Gra
 @pytest.mark.parametrize("statement", ["copy/entity", "copy/advance", "copy/fact", "copy/judged"])
 def test_a_copy_that_was_interrupted_goes_on(
     full: Graph,
+    empty: Graph,
     monkeypatch: pytest.MonkeyPatch,
     statement: str,
-    tmp_path: Path,
 ) -> None:
     monkeypatch.setattr(copying, "_AT_ONCE", 3)
-    with open_graph(tmp_path / "copy", engine="arcadedb", memory=1024) as empty:
-        run, seen = Transaction.run, 0
+    run, seen = Transaction.run, 0
 
-        def fail(self: Transaction, query: str, **parameters: Any) -> Any:
-            nonlocal seen
-            rows = run(self, query, **parameters)
-            seen += query == statement
-            if seen == 2 or (statement == "copy/judged" and seen):
-                raise KgprobeError("killed")
-            return rows
+    def fail(self: Transaction, query: str, **parameters: Any) -> Any:
+        nonlocal seen
+        rows = run(self, query, **parameters)
+        seen += query == statement
+        if seen == 2 or (statement == "copy/judged" and seen):
+            raise KgprobeError("killed")
+        return rows
 
-        with monkeypatch.context() as patched:
-            patched.setattr(Transaction, "run", fail)
-            with pytest.raises(KgprobeError, match="killed"):
-                copy_graph(full, empty)
-        copied = copy_graph(full, empty)
-        assert copied.resumed
-        assert digest_of(empty) == digest_of(full) == copied.digest
-        assert empty.read("copy/begun") == []
+    with monkeypatch.context() as patched:
+        patched.setattr(Transaction, "run", fail)
+        with pytest.raises(KgprobeError, match="killed"):
+            copy_graph(full, empty)
+    copied = copy_graph(full, empty)
+    assert copied.resumed
+    assert digest_of(empty) == digest_of(full) == copied.digest
+    assert empty.read("copy/begun") == []
 
 
-def test_what_kgprobe_does_not_know_is_refused(graph: Graph, tmp_path: Path) -> None:
+def test_what_kgprobe_does_not_know_is_refused(graph: Graph, empty: Graph) -> None:
     load(graph, small())
     list(graph.run_text("CREATE (:Person {id: 'p'})", {})[1])
-    with (
-        open_graph(tmp_path / "copy", engine="arcadedb", memory=1024) as empty,
-        pytest.raises(ArgumentError, match=r"labels \['Person'\], which kgprobe does not know"),
-    ):
+    with pytest.raises(ArgumentError, match=r"labels \['Person'\], which kgprobe does not know"):
         copy_graph(graph, empty)
     wipe(graph)

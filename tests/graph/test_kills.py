@@ -12,9 +12,10 @@ from kgprobe.graph.client import Graph, Transaction
 from kgprobe.graph.queries import query_names
 from kgprobe.records import Entity, Fact, Relation
 from kgprobe.servers.opening import open_graph
-from tests.conftest import require_engine, wipe
+from tests.conftest import require_engine
 from tests.graph.test_ingest import CITY, everything, rows, small
 from tests.kills import Moment, ending_at, kill_child, kill_server
+from tests.servers.shared import wipe
 from tests.written_source import WrittenSource
 
 # What the first load leaves is changed by the second in every way there is.

@@ -11,7 +11,7 @@ from kgprobe.graph.endpoint import Endpoint
 from kgprobe.graph.ingest import load
 from kgprobe.graph.subgraphs import Subgraph, facts_of, neighbourhood
 from kgprobe.records import Entity, Fact, Relation
-from tests.conftest import wipe
+from tests.servers.shared import wipe
 from tests.written_source import WrittenSource
 
 PEOPLE = Entity("T", "person")

@@ -12,6 +12,7 @@ from kgprobe.models.generating.generator import Request
 from kgprobe.models.generating.local import LocalGenerator
 from kgprobe.models.scoring.scorer import Scorer
 from kgprobe.probes.labels import INSTRUCTION, STATEMENT
+from tests.models.exactness import assert_same_states, double_copy
 from tests.models.tiny import byte_level, random_model
 
 # It writes the leading token itself, as templates do.
@@ -61,10 +62,15 @@ def test_states_are_read_behind_the_tokens_that_the_model_answered_to(
     assert all(ids.count(0) == 1 for ids in asked)
     texts = [f"{text}{prompt.after}" for text in STATEMENTS]
     states = scorer.states([1, 3]).read(texts, beginning=prompt.before, chat=prompt.chat).values
-    for ids, state in zip(asked, states, strict=True):
+
+    def naive(model: Any, ids: list[int]) -> torch.Tensor:
         with torch.inference_mode():
-            layers = scorer.model.base_model(input_ids=torch.tensor([ids]), output_hidden_states=True).hidden_states
-        np.testing.assert_allclose(state, torch.stack([layers[1][0, -1], layers[3][0, -1]]), atol=1e-4)
+            layers = model.base_model(input_ids=torch.tensor([ids]), output_hidden_states=True).hidden_states
+        return torch.stack([layers[1][0, -1], layers[3][0, -1]])
+
+    both = scorer.model, double_copy(scorer.model)
+    plain, exact = (np.stack([naive(model, ids) for ids in asked]) for model in both)
+    assert_same_states(states, plain, exact)
 
 
 def test_words_are_scored_where_the_answer_begins() -> None:

@@ -1,4 +1,4 @@
-"""What tests of the library share: the example graph on an engine of its own, and a small model."""
+"""Fixtures of the library's tests: the example graph, and a small model."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 import kgprobe
-from tests.conftest import wipe
 from tests.models.tiny import byte_level, random_model
+from tests.servers.shared import wipe
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -18,10 +18,11 @@ if TYPE_CHECKING:
 
 
 @pytest.fixture(scope="session")
-def example_graph(tmp_path_factory: pytest.TempPathFactory) -> "Iterator[Graph]":
-    """The example graph, open for the whole run."""
-    with kgprobe.open_graph(tmp_path_factory.mktemp("library") / "graph") as graph:
-        kgprobe.load(graph, "example")
+def example_graph(example_endpoint: "Endpoint") -> "Iterator[Graph]":
+    """A connection to the example graph, open for the whole run."""
+    from kgprobe.graph.client import Graph
+
+    with Graph(example_endpoint) as graph:
         yield graph
 
 

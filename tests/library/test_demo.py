@@ -11,13 +11,13 @@ from kgprobe.graph.endpoint import Endpoint
 from kgprobe.graph.ingest import load
 from kgprobe.library import demo
 from kgprobe.records import Entity, Fact, Relation
-from tests.cli.test_main import server_of
+from tests.servers.shared import environment_of
 from tests.written_source import WrittenSource
 
 
 @pytest.fixture
 def address(endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch) -> str:
-    for name, value in server_of(endpoint).items():
+    for name, value in environment_of(endpoint).items():
         monkeypatch.setenv(name, value)
     # Where a person works has no say.
     monkeypatch.setenv("KGPROBE_GRAPH", "bolt://127.0.0.1:1")

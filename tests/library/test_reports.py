@@ -4,7 +4,7 @@ import json
 import math
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -15,6 +15,7 @@ from scipy import stats
 import kgprobe
 from kgprobe.errors import ArgumentError, KgprobeError
 from kgprobe.graph.client import Graph
+from kgprobe.graph.endpoint import Endpoint
 from kgprobe.graph.ingest import load
 from kgprobe.library.measuring import Measurement
 from kgprobe.library.report_result import Report
@@ -97,8 +98,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def asked(folder: Path) -> Iterator[Asked]:
-    with pytest.MonkeyPatch.context() as patch, kgprobe.open_graph(folder / "graph") as graph:
+def asked(folder: Path, add_graph: Callable[[], Endpoint]) -> Iterator[Asked]:
+    with pytest.MonkeyPatch.context() as patch, Graph(add_graph()) as graph:
         patch.setenv("KGPROBE_HOME", str(folder))
         load(graph, WORLD)
         one, another = model(1.0, "one"), model(0.4, "another")

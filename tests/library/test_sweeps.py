@@ -32,6 +32,7 @@ from tests.library.swept_world import (
     write_judge,
     write_model,
 )
+from tests.models.exactness import assert_as_exact, double_copy
 from tests.sampling.naive_negatives import Naive
 
 
@@ -68,10 +69,12 @@ def test_every_fact_is_judged_as_it_would_be_by_itself(graph: Graph, judge: Judg
     by_id = {entity.id: entity for entity in entities}
     scorer = Models().open(judge.answers_of).local_scorer()
 
-    def told(text: str) -> np.ndarray:
+    double = double_copy(scorer.model)
+
+    def told(model: Any, text: str) -> np.ndarray:
         ids = scorer.tokenizer(f"{BEFORE}{text}{AFTER}", add_special_tokens=False)["input_ids"]
         with torch.inference_mode():
-            hidden = scorer.model.base_model(
+            hidden = model.base_model(
                 input_ids=torch.tensor([[*scorer.leading, *ids]]), output_hidden_states=True
             ).hidden_states[judge.layer]
         return judge.classifier.probabilities(hidden[0, -1:].numpy())[0]
@@ -83,6 +86,7 @@ def test_every_fact_is_judged_as_it_would_be_by_itself(graph: Graph, judge: Judg
         return {each.replace("[X]", names[0]).replace("[Y]", names[1]) for each in templates[relation]}
 
     judged = 0
+    found, texts = [], []
     for id_, row in rows.items():
         fact = facts[id_]
         assert (row["subject"], row["relation"], row["object"]) == (fact.subject, fact.relation, fact.object)
@@ -98,7 +102,8 @@ def test_every_fact_is_judged_as_it_would_be_by_itself(graph: Graph, judge: Judg
         judged += 1
         assert row["reason"] is None
         assert row["text"] in wordings(fact.subject, fact.relation, fact.object)
-        assert row["probabilities"] == pytest.approx(told(row["text"]), abs=1e-4)
+        found.append(row["probabilities"])
+        texts.append(row["text"])
         assert row["judgement"] == int(np.argmax(row["probabilities"]))
         triples = set()
         for negative in row["negatives"]:
@@ -109,7 +114,8 @@ def test_every_fact_is_judged_as_it_would_be_by_itself(graph: Graph, judge: Judg
                 assert negative["judgement"] == -1
                 continue
             assert negative["text"] in wordings(*triple)
-            assert negative["probabilities"] == pytest.approx(told(negative["text"]), abs=1e-4)
+            found.append(negative["probabilities"])
+            texts.append(negative["text"])
             assert negative["judgement"] == int(np.argmax(negative["probabilities"]))
             if negative["relation"] == fact.relation and fact.relation == "r0":
                 # In the fact's own words.
@@ -121,6 +127,8 @@ def test_every_fact_is_judged_as_it_would_be_by_itself(graph: Graph, judge: Judg
             assert row["correct"] == pytest.approx((own == 0) * (1 - np.mean([one != 1 for one in others])))
             assert row["truthful"] == pytest.approx((own != 1) * (1 - np.mean([one == 0 for one in others])))
             assert row["informative"] == pytest.approx((own != 2) * (1 - np.mean([one == 2 for one in others])))
+    plain, exact = (np.array([told(model, text) for text in texts]) for model in (scorer.model, double))
+    assert_as_exact(np.array(found), plain, exact)
     assert judged > 80
     assert len({row["judgement"] for row in rows.values()}) == 4
 

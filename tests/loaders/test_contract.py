@@ -27,12 +27,12 @@ from kgprobe.library.loading import load
 from kgprobe.options import Option, options_of
 from kgprobe.records import Entity, Fact, Placed, Rejected, Relation
 from kgprobe.sources.contract import LOADERS, Source, open_source
-from tests.conftest import wipe
 from tests.installed import install
 from tests.loaders.entities import dump, entity, item, statement, terms
 from tests.loaders.sparql_server import oxigraph, proxy
 from tests.loaders.wikidata_rdf import to_rdf
 from tests.servers.servers import clean_environment, kgprobe
+from tests.servers.shared import wipe
 
 STREAMS: tuple[Callable[[Source], Iterator[Placed]], ...] = (
     lambda source: source.relations(),

@@ -20,20 +20,29 @@ from kgprobe.loaders.own_graph.sentences import sentences_of, sentences_of_date,
 from kgprobe.loaders.own_graph.values import bound_of, literal_of
 from kgprobe.records import Entity, Fact, Placed, Rejected
 from kgprobe.sources.contract import open_source
-from tests.conftest import require_engine, wipe
+from tests.conftest import require_engine
+from tests.servers.shared import wipe
 
 DATA = Path(__file__).parent.parent / "data" / "own_graph"
-OTHER = {"arcadedb": "neo4j", "neo4j": "arcadedb"}
+
+
+ON_NEO4J = pytest.mark.parametrize(("endpoint", "own"), [("arcadedb", "neo4j")], indirect=True)
+ON_BOTH = pytest.mark.parametrize(
+    ("endpoint", "own"), [("arcadedb", "arcadedb"), ("arcadedb", "neo4j"), ("neo4j", "arcadedb")], indirect=True
+)
 
 
 @pytest.fixture
 def own(
-    request: pytest.FixtureRequest, start_server: Callable[[str], Endpoint], monkeypatch: pytest.MonkeyPatch
+    request: pytest.FixtureRequest,
+    start_server: Callable[[str], Endpoint],
+    second_endpoint: Endpoint,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> Iterator[Graph]:
-    """An empty graph of somebody's own, on the engine that ``graph`` is not on, with its credentials set."""
-    engine = OTHER[request.node.callspec.params["endpoint"]]
+    """A user's own graph, empty, with its credentials set; on the embedded engine unless the test names Neo4j."""
+    engine = getattr(request, "param", "arcadedb")
     require_engine(engine)
-    endpoint = start_server(engine)
+    endpoint = second_endpoint if engine == "arcadedb" else start_server(engine)
     for name, value in (("USER", endpoint.user), ("PASSWORD", endpoint.password), ("DATABASE", endpoint.database)):
         monkeypatch.setenv(f"KGPROBE_FROM_{name}", value or "")
     with Graph(endpoint) as connection:
@@ -94,6 +103,7 @@ def test_movies_are_loaded_as_proposed(own: Graph, graph: Graph, tmp_path: Path)
     assert rows(own, "MATCH (n) WHERE n:Entity OR n:Load RETURN count(n) AS n") == [{"n": 0}]
 
 
+@ON_BOTH
 def test_orders_are_facts_with_dates(own: Graph, graph: Graph, tmp_path: Path) -> None:
     fill(own, (DATA / "northwind.cypher").read_text())
     address = own.endpoint.address
@@ -113,6 +123,7 @@ def test_orders_are_facts_with_dates(own: Graph, graph: Graph, tmp_path: Path) -
     assert rows(graph, "MATCH (e:Entity {id: 'Product:14'}) RETURN e.label AS label") == [{"label": "Tofu"}]
 
 
+@ON_NEO4J
 def test_a_proposal_is_the_same_each_time_and_overwrites_nothing(
     own: Graph, graph: Graph, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -213,6 +224,7 @@ backwards = true
 """
 
 
+@ON_BOTH
 def test_intermediate_nodes_dates_ranks_and_what_is_wrong_with_them(own: Graph, graph: Graph, tmp_path: Path) -> None:  # noqa: ARG001
     fill(
         own,

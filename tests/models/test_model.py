@@ -23,7 +23,8 @@ from kgprobe.models.scoring import scorer
 from kgprobe.models.scoring.scorer import Scorer
 from kgprobe.models.spec import wrap_scorer
 from tests.models.api.fault_proxy import FaultProxy
-from tests.models.tiny import byte_level, naive_score, random_model
+from tests.models.exactness import Reference, assert_exact, reference_scores
+from tests.models.tiny import byte_level, random_model
 
 PROMPTS = ["The capital of Japan is", "York"]
 NAMES = [["Tokyo", "Kyoto", "New York"], ["City", "is a city"]]
@@ -183,9 +184,8 @@ def test_a_model_of_a_training_loop() -> None:
     for _ in range(3):
         made.refresh()
         described.append(made.scorer().describe()["weights"])
-        for found, prompt, names in zip(made.scorer().score(PROMPTS, NAMES), PROMPTS, NAMES, strict=True):
-            wanted = [naive_score(net, tokenizer, [0], prompt, text) for text in names]
-            np.testing.assert_allclose(found.values, wanted, rtol=0, atol=1e-4)
+        found = [scored.values for scored in made.scorer().score(PROMPTS, NAMES)]
+        assert_exact(found, reference_scores(net, tokenizer, [0], PROMPTS, NAMES))
         (answer,) = made.generator().answer([Request("York", 4)])
         assert isinstance(answer, Answer)
         assert net.training
@@ -204,18 +204,18 @@ def test_adapters_are_scored_as_they_are_active() -> None:
     scorer = wrap_scorer(net, tokenizer, remembered=100)
     assert scorer.describe()["way"] == "packed"
 
-    def wanted() -> list[float]:
+    def wanted() -> list[Reference]:
         net.eval()
-        found = [naive_score(net, tokenizer, [0], PROMPTS[0], text) for text in NAMES[0]]
+        references = reference_scores(net, tokenizer, [0], PROMPTS[:1], NAMES[:1])
         net.train()
-        return found
+        return references
 
     with_adapter = scorer.score(PROMPTS[:1], NAMES[:1])[0].values
-    np.testing.assert_allclose(with_adapter, wanted(), rtol=0, atol=1e-4)
+    assert_exact([with_adapter], wanted())
     with net.disable_adapter():
         assert scorer.refresh()
         without = scorer.score(PROMPTS[:1], NAMES[:1])[0].values
-        np.testing.assert_allclose(without, wanted(), rtol=0, atol=1e-4)
+        assert_exact([without], wanted())
     assert np.abs(with_adapter - without).max() > 1e-2
     assert net.training
     assert {name: weight.requires_grad for name, weight in net.named_parameters()} == frozen

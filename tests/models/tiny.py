@@ -134,15 +134,31 @@ def with_random_weights(model_class: type[PreTrainedModel], config: PreTrainedCo
     return model
 
 
-def naive_score(model, tokenizer, leading, prompt, continuation, eos=False, joined=None) -> float:
-    """One plain forward pass over the whole text, and the sum over the tokens that are the continuation's."""
+def naive_tokens(tokenizer, leading, prompt, continuation, eos=False, joined=None) -> tuple[list[int], int]:
+    """Return the tokens of the whole text, and the place of the continuation's first one among them."""
     text = f"{prompt} {continuation}" if joined is None else joined
     alone = [*leading, *tokenizer(prompt.rstrip(), add_special_tokens=False, split_special_tokens=True).input_ids]
     whole = [*leading, *tokenizer(text, add_special_tokens=False, split_special_tokens=True).input_ids]
     first = 0
     while first < min(len(alone), len(whole)) and alone[first] == whole[first]:
         first += 1
-    whole += [tokenizer.eos_token_id] if eos else []
+    return whole + ([tokenizer.eos_token_id] if eos else []), first
+
+
+def naive_log_probabilities(model, tokens: list[int], first: int) -> torch.Tensor:
+    """Return the log-probabilities of all tokens at the places from the first on, by one plain forward pass.
+
+    The log-softmax is in float64: torch's own in float32 is off by 0.0001 where the vocabulary is large.
+    """
+    # Logits of a large vocabulary take much memory; those in front are not needed.
+    kept = {} if model.config.model_type == "mamba" else {"logits_to_keep": len(tokens) - first}
     with torch.no_grad():
-        log_probabilities = model(torch.tensor([whole[:-1]])).logits[0, first - 1 :].float().log_softmax(-1)
-    return sum(float(log_probabilities[place - first, whole[place]]) for place in range(first, len(whole)))
+        logits = model(torch.tensor([tokens[:-1]]), **kept).logits[0, first - len(tokens) :]
+    return logits.double().log_softmax(-1)
+
+
+def naive_score(model, tokenizer, leading, prompt, continuation, eos=False, joined=None) -> float:
+    """One plain forward pass over the whole text, and the sum over the tokens that are the continuation's."""
+    tokens, first = naive_tokens(tokenizer, leading, prompt, continuation, eos, joined)
+    log_probabilities = naive_log_probabilities(model, tokens, first)
+    return sum(float(row[token]) for row, token in zip(log_probabilities, tokens[first:], strict=True))

@@ -1,5 +1,5 @@
-"""The command line's own fixtures: a user's folder, and the example graph in it."""
+"""The command line's own fixture: a user's folder, and the example graph on a server."""
 
-from tests.cli.conftest import example, home
+from tests.cli.conftest import home
 
-__all__ = ["example", "home"]
+__all__ = ["home"]

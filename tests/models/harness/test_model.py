@@ -13,6 +13,7 @@ from lm_eval.models.huggingface import HFLM
 import kgprobe.lm_eval
 from kgprobe.errors import KgprobeError
 from kgprobe.models.harness.model import KgprobeLM
+from tests.models.exactness import score_tolerance
 from tests.models.harness.tasks import evaluate, write_tasks
 from tests.models.tiny import byte_level, random_model, unigram
 
@@ -47,6 +48,8 @@ def ask(model, pairs):
 
 
 def test_every_answer_and_every_figure_is_that_of_hf(tasks, folder):
+    model = random_model("llama", len(byte_level(bos=True)))
+    allowed = score_tolerance(model, tokens=24)
     theirs, their_answers = evaluate(HFLM(str(folder), device="cpu", batch_size=8), tasks, KINDS)
     ours, our_answers = evaluate(KgprobeLM(str(folder), device="cpu"), tasks, KINDS)
     assert ours.keys() == theirs.keys() == {f"own_{kind}" for kind in KINDS}
@@ -58,10 +61,10 @@ def test_every_answer_and_every_figure_is_that_of_hf(tasks, folder):
     for task in ("own_endings", "own_letters", "own_word"):
         values, greedy = zip(*np.array(our_answers[task], dtype=object).reshape(-1, 2).tolist(), strict=True)
         wanted, their_greedy = zip(*np.array(their_answers[task], dtype=object).reshape(-1, 2).tolist(), strict=True)
-        np.testing.assert_allclose(np.array(values, float), np.array(wanted, float), atol=1e-4, rtol=0)
+        np.testing.assert_allclose(np.array(values, float), np.array(wanted, float), atol=allowed, rtol=0)
         assert greedy == their_greedy
     assert ours["own_document"]["bits_per_byte,none"] == pytest.approx(
-        theirs["own_document"]["bits_per_byte,none"], abs=1e-5
+        theirs["own_document"]["bits_per_byte,none"], abs=score_tolerance(model, tokens=1)
     )
 
 
@@ -80,6 +83,7 @@ def test_odd_requests_are_answered_as_hf_does(name, tokenizer):
     # Its cache mistakes the places of a continuation for those of a longer one that ends in the same texts.
     theirs = HFLM(model, tokenizer=tokenizer, max_length=40, logits_cache=False)
     ours = KgprobeLM(model, tokenizer=tokenizer, max_length=40)
+    allowed = score_tolerance(model, tokens=24)
     long = "New York is another place. " * 12
     pairs = [
         ("", "Tokyo"),
@@ -103,11 +107,14 @@ def test_odd_requests_are_answered_as_hf_does(name, tokenizer):
     )
     pairs, wanted = [*pairs, ("York is", likely)], [*wanted, *ask(theirs, [("York is", likely)])]
     found = ask(ours, pairs)
-    np.testing.assert_allclose([one for one, _ in found], [one for one, _ in wanted], atol=1e-4, rtol=0)
+    np.testing.assert_allclose([one for one, _ in found], [one for one, _ in wanted], atol=allowed, rtol=0)
     assert [greedy for _, greedy in found] == [greedy for _, greedy in wanted]
     rolling = [Instance("loglikelihood_rolling", {}, (text,), 0) for text in (long, "York")]
     np.testing.assert_allclose(
-        ours.loglikelihood_rolling(rolling, True), theirs.loglikelihood_rolling(rolling, True), atol=1e-3, rtol=0
+        ours.loglikelihood_rolling(rolling, True),
+        theirs.loglikelihood_rolling(rolling, True),
+        atol=10 * allowed,
+        rtol=0,
     )
 
 

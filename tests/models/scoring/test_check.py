@@ -1,6 +1,5 @@
 """Models whose code does something else than masks and positions say are found out, whatever they are called."""
 
-import numpy as np
 import pytest
 from transformers import (
     GPTNeoConfig,
@@ -14,7 +13,8 @@ from kgprobe.models.generating.decoding import beam_search
 from kgprobe.models.generating.generator import Unanswered
 from kgprobe.models.scoring.check import choose_way
 from kgprobe.models.scoring.scorer import Scorer
-from tests.models.tiny import byte_level, naive_score, random_model, with_random_weights
+from tests.models.exactness import assert_exact, reference_scores
+from tests.models.tiny import byte_level, random_model, with_random_weights
 
 PROMPT = "The capital of Japan is"
 TEXTS = [f"{city} and {other}" for city in ("Tokyo", "Paris", "Zürich", "York") for other in ("Kyoto", "Łódź", "New")]
@@ -26,9 +26,9 @@ def tokenizer():
     return byte_level(bos=True)
 
 
-def assert_exact(scorer, model, tokenizer, texts):
-    wanted = [naive_score(model, tokenizer, [0], PROMPT, text) for text in texts]
-    np.testing.assert_allclose(scorer.score([PROMPT], [texts])[0].values, wanted, rtol=0, atol=1e-4)
+def assert_scores_exact(scorer, model, tokenizer, texts):
+    wanted = reference_scores(model, tokenizer, [0], [PROMPT], [texts])
+    assert_exact([scorer.score([PROMPT], [texts])[0].values], wanted)
 
 
 def test_a_model_that_looks_back_by_places_in_the_row_is_not_packed(tokenizer):
@@ -46,7 +46,7 @@ def test_a_model_that_looks_back_by_places_in_the_row_is_not_packed(tokenizer):
     scorer = Scorer(model, tokenizer, name="gpt_neo")
     assert scorer.describe()["way"] == "branches"
     assert "differs from plain forward passes" in dict(scorer.explain())["way: packed"]
-    assert_exact(scorer, model, tokenizer, TEXTS)
+    assert_scores_exact(scorer, model, tokenizer, TEXTS)
 
 
 def test_layers_of_a_kind_that_has_no_mask_here_are_not_packed(tokenizer):
@@ -56,7 +56,7 @@ def test_layers_of_a_kind_that_has_no_mask_here_are_not_packed(tokenizer):
     scorer = Scorer(model, tokenizer, name="chunked")
     assert scorer.describe()["way"] != "packed"
     assert "layers of the kind chunked_attention" in dict(scorer.explain())["way: packed"]
-    assert_exact(scorer, model, tokenizer, TEXTS)
+    assert_scores_exact(scorer, model, tokenizer, TEXTS)
 
 
 def test_a_model_that_looks_for_what_stands_before_by_itself_is_not_packed(tokenizer):
@@ -73,7 +73,7 @@ def test_a_model_that_looks_for_what_stands_before_by_itself_is_not_packed(token
     model.base_model.forward = looking_into_the_cache
     scorer = Scorer(model, tokenizer, name="looking")
     assert scorer.describe()["way"] == "branches"
-    assert_exact(scorer, model, tokenizer, TEXTS)
+    assert_scores_exact(scorer, model, tokenizer, TEXTS)
 
 
 def test_a_text_is_not_so_long_that_positions_change(tokenizer):
@@ -98,7 +98,7 @@ def test_a_text_is_not_so_long_that_positions_change(tokenizer):
     model = with_random_weights(Phi3ForCausalLM, config)
     scorer = Scorer(model, tokenizer, name="phi3")
     assert scorer.describe()["max_tokens"] == 14
-    assert_exact(scorer, model, tokenizer, TEXTS)
+    assert_scores_exact(scorer, model, tokenizer, TEXTS)
     (scored,) = scorer.score([PROMPT], [[f"{TEXTS[0]}, {TEXTS[1]} and {TEXTS[2]}"]])
     assert "more than the 14" in scored.reasons[0]
     # What it says itself has to fit in as well.

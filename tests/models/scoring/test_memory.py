@@ -7,7 +7,8 @@ import torch
 from kgprobe.models.scoring.memory import Memory
 from kgprobe.models.scoring.scorer import Scorer
 from kgprobe.models.scoring.tokens import TokenizedPrompt
-from tests.models.tiny import byte_level, naive_score, random_model
+from tests.models.exactness import assert_exact, reference_scores, score_tolerance
+from tests.models.tiny import byte_level, random_model
 
 PROMPTS = ["The capital of Japan is", "York"]
 NAMES = [["Tokyo", "Kyoto", "New York", "Tokyo"], ["City", "is a city", "🙂"]]
@@ -40,11 +41,12 @@ def test_what_is_known_is_not_computed(model):
     mixed = scorer.score(PROMPTS, [["Tokyo", "Osaka"], ["Tokyo"]], eos=True)
     assert tokens
     assert mixed[0].values[0] == first[0].values[0]
+    allowed = score_tolerance(model)
     for found, wanted in zip(mixed, fresh.score(PROMPTS, [["Tokyo", "Osaka"], ["Tokyo"]], eos=True), strict=True):
-        np.testing.assert_allclose(found.values, wanted.values, atol=1e-5)
+        np.testing.assert_allclose(found.values, wanted.values, rtol=0, atol=allowed)
     open_ended = scorer.score(PROMPTS, NAMES)
     for found, wanted in zip(open_ended, fresh.score(PROMPTS, NAMES), strict=True):
-        np.testing.assert_allclose(found.values, wanted.values, atol=1e-5)
+        np.testing.assert_allclose(found.values, wanted.values, rtol=0, atol=allowed)
 
 
 def test_what_is_asked_counts_and_not_the_text_alone():
@@ -88,9 +90,10 @@ def test_what_other_weights_said_is_forgotten(model):
     again = scorer.score(PROMPTS, NAMES)
     assert tokens
     fresh = Scorer(model, byte_level(bos=True), name="fresh")
+    allowed = score_tolerance(model)
     for found, wanted, before in zip(again, fresh.score(PROMPTS, NAMES), first, strict=True):
-        np.testing.assert_allclose(found.values, wanted.values, atol=1e-5)
-        assert np.abs(found.values - before.values).max() > 1e-3
+        np.testing.assert_allclose(found.values, wanted.values, rtol=0, atol=allowed)
+        assert np.abs(found.values - before.values).max() > 2 * allowed
     assert scorer.describe() == {**described, "weights": fresh.weights} != described
 
 
@@ -103,9 +106,8 @@ def test_tensors_that_took_the_place_of_others_are_the_ones_that_count(name):
     layer = model.get_output_embeddings()
     layer.weight = torch.nn.Parameter(layer.weight.detach() * 1.5)
     assert scorer.refresh()
-    for found, prompt, names in zip(scorer.score(PROMPTS, NAMES), PROMPTS, NAMES, strict=True):
-        wanted = [naive_score(model, tokenizer, [0], prompt, text) for text in names]
-        np.testing.assert_allclose(found.values, wanted, atol=1e-4)
+    found = [scored.values for scored in scorer.score(PROMPTS, NAMES)]
+    assert_exact(found, reference_scores(model, tokenizer, [0], PROMPTS, NAMES))
     model.to(torch.bfloat16)
     assert scorer.refresh()
     assert scorer.describe()["dtype"] == "bfloat16"

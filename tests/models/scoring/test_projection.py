@@ -5,6 +5,7 @@ import pytest
 import torch
 
 from kgprobe.models.scoring.projection import VocabularyProjection
+from tests.models.exactness import assert_as_exact
 
 
 @pytest.mark.parametrize("spread", [0.1, 3.0, 40.0])
@@ -18,14 +19,18 @@ def test_chunks_add_up_to_the_whole_vocabulary(spread, scale, soft_cap, biased):
     rng = np.random.default_rng(4)
     sources, targets = rng.integers(0, 7, 60), rng.integers(0, 4501, 60)
 
-    logits = hidden.double() @ weight.double().T + (0 if bias is None else bias.double())
-    logits *= scale
-    if soft_cap is not None:
-        logits = soft_cap * torch.tanh(logits / soft_cap)
-    wanted = torch.stack([logits.log_softmax(-1)[sources, targets], logits.log_softmax(-1).amax(1)[sources]], dim=1)
+    def by_definition(hidden, weight, bias):
+        logits = (hidden @ weight.T + (0 if bias is None else bias)) * scale
+        if soft_cap is not None:
+            logits = soft_cap * torch.tanh(logits / soft_cap)
+        values = logits.log_softmax(-1)
+        return torch.stack([values[sources, targets], values.amax(1)[sources]], dim=1).numpy()
+
+    plain = by_definition(hidden, weight, bias)
+    wanted = by_definition(hidden.double(), weight.double(), None if bias is None else bias.double())
     found = VocabularyProjection(weight, bias, scale, soft_cap).log_probabilities(hidden, sources, targets, at_once=1)
     assert found.dtype == torch.float32
-    np.testing.assert_allclose(found.numpy(), wanted.numpy(), rtol=2e-6, atol=1e-5)
+    assert_as_exact(found.numpy(), plain, wanted)
 
 
 def test_what_is_most_probable_is_so_to_the_last_bit():

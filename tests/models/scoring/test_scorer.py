@@ -14,7 +14,16 @@ from kgprobe.models.scoring import scorer as scorer_module
 from kgprobe.models.scoring.forward import extend
 from kgprobe.models.scoring.prefixes import Prefixes
 from kgprobe.models.scoring.scorer import Scorer
-from tests.models.tiny import ARCHITECTURES, byte_level, naive_score, random_model, unigram
+from tests.models.exactness import (
+    PAIR,
+    allowed_difference,
+    assert_as_exact,
+    assert_exact,
+    double_copy,
+    reference_scores,
+)
+from tests.models.products import rotate, slow_except
+from tests.models.tiny import ARCHITECTURES, byte_level, random_model, unigram
 
 PROMPTS = ["The capital of Japan is", "York", "The official language of Switzerland and of some cities in Poland is"]
 CONTINUATIONS = [
@@ -22,23 +31,18 @@ CONTINUATIONS = [
     ["City", "is a city in Brazil", "is a city in Poland", "🙂", "العربية"],
     ["German", "French, Italian and Romansh", "French, Italian", "Łódź"],
 ]
-# The reference, too, is exact to fp32's rounding only, and these models' logits are large.
-TOLERANCE = 1e-4
 
 
-def expected(model, tokenizer, leading, eos=False, prompts=PROMPTS, continuations=CONTINUATIONS):
-    return [
-        np.array([naive_score(model, tokenizer, leading, prompt, text, eos) for text in texts])
-        for prompt, texts in zip(prompts, continuations, strict=True)
-    ]
+def expected(model, tokenizer, leading, eos=False, prompts=PROMPTS, continuations=CONTINUATIONS, **others):
+    return reference_scores(model, tokenizer, leading, prompts, continuations, eos, **others)
 
 
-def assert_close(found, wanted, tolerance=TOLERANCE):
+def assert_close(found, wanted):
     assert len(found) == len(wanted)
-    for one, other in zip(found, wanted, strict=True):
+    for one in found:
         assert one.values.dtype == np.float64
         assert not one.reasons
-        np.testing.assert_allclose(one.values, other, rtol=0, atol=tolerance)
+    assert_exact([one.values for one in found], wanted)
 
 
 @pytest.fixture(scope="module")
@@ -51,9 +55,18 @@ def tiny_models(tokenizer):
     return {name: random_model(name, len(tokenizer)) for name in ARCHITECTURES}
 
 
-@pytest.mark.parametrize("eos", [False, True])
-@pytest.mark.parametrize("bos", [False, True])
-@pytest.mark.parametrize("name", ARCHITECTURES)
+# Every architecture at least once, and both with and without BOS and EOS.
+OPTIONS = [(False, False), (True, True), (False, True), (True, False)]
+WAYS = [
+    pytest.param(name, way, marks=pytest.mark.slow if name != "gpt2" and way in ("packed", "plain") else ())
+    for name in ("gpt2", "llama", "gemma3, narrow window", "gpt_neox", "mistral, narrow window")
+    for way in ("packed", "branches", "rows", "plain")
+]
+# One of each way: packed, with a window, with positions from elsewhere, in branches and in rows.
+KINDS = ("llama", "gemma3, narrow window", "opt", "bloom", "mamba")
+
+
+@pytest.mark.parametrize(("name", "bos", "eos"), rotate(ARCHITECTURES, OPTIONS))
 def test_scores_are_those_of_plain_forward_passes(name, bos, eos, tokenizer, tiny_models):
     model = tiny_models[name]
     scorer = Scorer(model, tokenizer, name=name, bos=bos)
@@ -61,11 +74,10 @@ def test_scores_are_those_of_plain_forward_passes(name, bos, eos, tokenizer, tin
     wanted = expected(model, tokenizer, [0] if bos else [], eos)
     assert_close(scorer.score(PROMPTS, CONTINUATIONS, eos=eos), wanted)
     # Otherwise hardly anything could go wrong unnoticed.
-    assert np.ptp(np.concatenate(wanted)) > 5
+    assert np.ptp(np.concatenate([one.exact for one in wanted])) > 5
 
 
-@pytest.mark.parametrize("way", ["packed", "branches", "rows", "plain"])
-@pytest.mark.parametrize("name", ["gpt2", "llama", "gemma3, narrow window", "gpt_neox", "mistral, narrow window"])
+@pytest.mark.parametrize(("name", "way"), WAYS)
 def test_every_way_gives_the_same(name, way, tokenizer, tiny_models):
     model = tiny_models[name]
     scorer = Scorer(model, tokenizer, name=name, ways=(way,))
@@ -104,30 +116,45 @@ def test_a_model_that_does_not_heed_masks_is_not_packed(tokenizer):
 
 
 def test_a_projection_of_an_unknown_kind_is_not_guessed(tokenizer):
+    def sharpen(model):
+        forward = model.forward
+
+        def sharper(*args, **others):
+            output = forward(*args, **others)
+            output.logits = output.logits * 1.5
+            return output
+
+        model.forward = sharper
+        return model
+
     model = random_model("llama", len(tokenizer))
-    forward = model.forward
-
-    def sharper(*args, **others):
-        output = forward(*args, **others)
-        output.logits = output.logits * 1.5
-        return output
-
-    model.forward = sharper
-    scorer = Scorer(model, tokenizer, name="sharper")
+    double = sharpen(double_copy(model))
+    scorer = Scorer(sharpen(model), tokenizer, name="sharper")
     assert scorer.describe()["way"] == "plain"
-    assert_close(scorer.score(PROMPTS, CONTINUATIONS), expected(model, tokenizer, [0]))
+    assert_close(scorer.score(PROMPTS, CONTINUATIONS), expected(model, tokenizer, [0], double=double))
 
 
 @pytest.mark.parametrize("name", ["llama", "bloom"])
 def test_scores_do_not_depend_on_what_else_is_scored(name, tokenizer, tiny_models):
     scorer = Scorer(tiny_models[name], tokenizer, name=name)
+    allowed = allowed_difference(expected(scorer.model, tokenizer, [0]), PAIR)
     together = scorer.score(PROMPTS * 3, CONTINUATIONS * 3)
     for number, (prompt, texts) in enumerate(zip(PROMPTS, CONTINUATIONS, strict=True)):
         for place, text in enumerate(texts):
             alone = scorer.score([prompt], [[text]])[0].values[0]
-            assert abs(together[number].values[place] - alone) < 1e-4
+            assert abs(together[number].values[place] - alone) < allowed
     again = scorer.score(PROMPTS * 3, CONTINUATIONS * 3)
     assert all((one.values == other.values).all() for one, other in zip(together, again, strict=True))
+
+
+@pytest.fixture(scope="module")
+def packed(tokenizer, tiny_models):
+    return Scorer(tiny_models["gpt2"], tokenizer, name="gpt2", ways=("packed",))
+
+
+@pytest.fixture(scope="module")
+def packed_double(packed):
+    return double_copy(packed.model)
 
 
 ODD = st.text(st.characters(exclude_categories=("Cs",)), min_size=1, max_size=12)
@@ -135,14 +162,11 @@ ODD = st.text(st.characters(exclude_categories=("Cs",)), min_size=1, max_size=12
 
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(prompt=ODD, texts=st.lists(ODD, min_size=1, max_size=6), eos=st.booleans())
-def test_odd_texts(prompt, texts, eos, tokenizer, tiny_models):
-    model = tiny_models["gpt2"]
+def test_odd_texts(prompt, texts, eos, tokenizer, packed, packed_double):
+    model = packed.model
     joined = [prompt + text if prompt[-1].isspace() or text[0].isspace() else f"{prompt} {text}" for text in texts]
-    wanted = [
-        naive_score(model, tokenizer, [0], prompt, text, eos, whole) for text, whole in zip(texts, joined, strict=True)
-    ]
-    found = Scorer(model, tokenizer, name="gpt2", ways=("packed",)).score([prompt], [texts], eos=eos)
-    assert_close(found, [np.array(wanted)])
+    wanted = expected(model, tokenizer, [0], eos, [prompt], [texts], joined=[joined], double=packed_double)
+    assert_close(packed.score([prompt], [texts], eos=eos), wanted)
 
 
 @pytest.mark.parametrize(
@@ -160,9 +184,9 @@ def test_tokenizers_with_and_without_prefix_spaces(make, bos):
 
 def test_an_empty_prompt_begins_at_bos(tokenizer, tiny_models):
     model = tiny_models["llama"]
-    found = Scorer(model, tokenizer, name="llama").score([""], [["Tokyo", "York is"]])
-    wanted = [naive_score(model, tokenizer, [0], "", text, joined=text) for text in ("Tokyo", "York is")]
-    assert_close(found, [np.array(wanted)])
+    texts = ["Tokyo", "York is"]
+    wanted = expected(model, tokenizer, [0], False, [""], [texts], joined=[texts])
+    assert_close(Scorer(model, tokenizer, name="llama").score([""], [texts]), wanted)
 
 
 def test_nothing_to_score_is_no_error(tokenizer, tiny_models):
@@ -202,10 +226,11 @@ def test_what_cannot_be_scored_has_a_reason_and_costs_the_others_nothing(
         assert not found.reasons[place].startswith("Prompt")
         assert not found.reasons[place].endswith(".")
     takable = [text for place, text in enumerate(texts) if place not in reasons]
-    wanted = [naive_score(scorer.model, tokenizer, [0] * bos, prompt, text) for text in takable]
-    np.testing.assert_allclose(found.values[~np.isnan(found.values)], wanted, rtol=0, atol=TOLERANCE)
-    wanted = [naive_score(scorer.model, tokenizer, [0] * bos, "York", text) for text in ("is", "a city")]
-    assert_close([before, after], [np.array(wanted), np.array(wanted[:1])])
+    asked = [["is", "a city"], takable, ["is"]]
+    wanted = expected(scorer.model, tokenizer, [0] * bos, False, ["York", prompt, "York"], asked)
+    assert not before.reasons
+    assert not after.reasons
+    assert_exact([before.values, found.values[~np.isnan(found.values)], after.values], wanted)
     assert sum(done) == 3 + len(texts)
     # Also where the others are remembered.
     again = scorer.score([prompt], [texts])[0]
@@ -226,7 +251,7 @@ def test_the_longest_input_that_fits_is_scored(tokenizer, tiny_models):
         text += "x"
     assert len(tokenizer(f"York {text}", add_special_tokens=False).input_ids) == limit
     scorer = Scorer(model, tokenizer, name="gpt2")
-    assert_close(scorer.score(["York"], [[text]]), expected(model, tokenizer, [0], False, ["York"], [[text]]), 1e-3)
+    assert_close(scorer.score(["York"], [[text]]), expected(model, tokenizer, [0], False, ["York"], [[text]]))
     (too_long,) = scorer.score(["York"], [[text]], eos=True)
     assert "more than the 256" in too_long.reasons[0]
 
@@ -260,7 +285,7 @@ def limited(model, most, message="DefaultCPUAllocator: can't allocate memory: yo
     return asked
 
 
-@pytest.mark.parametrize("name", ARCHITECTURES)
+@pytest.mark.parametrize("name", slow_except(ARCHITECTURES, KINDS))
 def test_short_memory_makes_batches_smaller(name, tokenizer):
     model = random_model(name, len(tokenizer))
     examples = "Tokyo is the capital of Japan, and Paris of France. " * 3
@@ -296,7 +321,9 @@ def test_no_more_tokens_go_through_at_once_than_a_user_allows(tokenizer):
         found[allowed] = scorer.score(prompts, continuations)
         most[allowed] = max(asked)
     assert most[60] <= 60 < most[None]
-    assert_close(found[60], [one.values for one in found[None]])
+    wanted = expected(model, tokenizer, [0], False, prompts, continuations)
+    for each in found.values():
+        assert_close(each, wanted)
 
 
 def test_what_does_not_fit_at_all_is_told(tokenizer):
@@ -340,7 +367,7 @@ def test_a_prompt_of_fifty_examples_is_computed_once(name, tokenizer):
         assert sum(asked) < 2 * length
 
 
-@pytest.mark.parametrize("name", ARCHITECTURES)
+@pytest.mark.parametrize("name", slow_except(ARCHITECTURES, KINDS))
 def test_a_beginning_is_computed_once_for_all_calls(name, tokenizer):
     examples = "Tokyo is the capital of Japan, Paris of France, Łódź of nothing at all. " * 5
     model = random_model(name, len(tokenizer))
@@ -427,9 +454,10 @@ def test_half_precision_is_near(name, way, tokenizer):
     scorer = Scorer(model, tokenizer, name=name)
     assert scorer.describe()["way"] == way
     wanted = expected(model, tokenizer, [0], True)
-    for found, values in zip(scorer.score(PROMPTS, CONTINUATIONS, eos=True), wanted, strict=True):
-        assert np.abs(found.values - values).max() < 0.05 * np.abs(values).max()
-        assert found.values.max() < 0
+    found = scorer.score(PROMPTS, CONTINUATIONS, eos=True)
+    plain, exact = (np.concatenate([getattr(one, kind) for one in wanted]) for kind in ("plain", "exact"))
+    assert_as_exact(np.concatenate([one.values for one in found]), plain, exact, multiple=4)
+    assert max(one.values.max() for one in found) < 0
 
 
 def test_broken_weights_are_no_probabilities(tokenizer):

@@ -8,6 +8,7 @@ import torch
 from kgprobe.errors import KgprobeError
 from kgprobe.models.scoring.scorer import Scorer
 from kgprobe.models.scoring.sentences import Passage, leading_with_bos, score_passages
+from tests.models.exactness import score_tolerance
 from tests.models.tiny import byte_level, random_model, unigram
 
 QUESTIONS = [
@@ -51,6 +52,7 @@ def test_scores_are_their_definition(name: str, kind: type, bos: bool, from_span
     tokenizer = kind(bos=bos)
     scorer = Scorer(random_model(name, len(tokenizer)), tokenizer, name=name)
     leading = scorer.leading
+    allowed = score_tolerance(scorer.model, tokens=24)
     assert leading == ((0,) if bos else ())
     done: list[int] = []
     found = score_passages(scorer, PASSAGES, leading=leading, from_span=from_span, progress=done.append)
@@ -61,7 +63,7 @@ def test_scores_are_their_definition(name: str, kind: type, bos: bool, from_span
                 assert "no token that another stands before" in scored.reasons[place]
                 continue
             value, tokens = naive(scorer, passage, leading, from_span)
-            assert scored.values[place] == pytest.approx(value, abs=1e-4)
+            assert scored.values[place] == pytest.approx(value, abs=allowed)
             assert scored.tokens[place] == tokens
         assert not scored.reasons
 
@@ -108,6 +110,6 @@ def test_a_tokenizer_that_knows_no_characters_scores_whole_sentences_alone() -> 
     scorer, slow = Scorer(model, fast, name="fast"), Scorer(model, Slow(fast), name="slow")
     leading = scorer.leading
     expected, found = (score_passages(one, PASSAGES[:1], leading=leading, from_span=False) for one in (scorer, slow))
-    assert found[0].values == pytest.approx(expected[0].values, abs=1e-4)
+    assert found[0].values == pytest.approx(expected[0].values, abs=score_tolerance(model, tokens=24))
     with pytest.raises(KgprobeError, match="does not tell which characters"):
         score_passages(slow, PASSAGES[:1], leading=leading, from_span=True)

@@ -10,6 +10,8 @@ import torch
 
 from kgprobe.errors import ArgumentError, KgprobeError
 from kgprobe.models.scoring.scorer import Scorer
+from tests.models.exactness import assert_same_states, double_copy
+from tests.models.products import rotate
 from tests.models.tiny import ARCHITECTURES, byte_level, random_model
 
 BEGINNING = "Is this true, false, or don't you know? "
@@ -48,11 +50,14 @@ def naive_states(model, tokenizer, leading, text: str) -> np.ndarray:
     if model.config.model_type == "mamba":
         # It tells what leaves each layer, and then the last one's again, behind the norm.
         layers = (embeddings[0], *layers[:-2], layers[-1])
-    return torch.stack([states[0, -1] for states in layers]).float().numpy()
+    return torch.stack([states[0, -1] for states in layers]).double().numpy()
 
 
-def relative_error(found: np.ndarray, wanted: np.ndarray) -> float:
-    return float((np.linalg.norm(found - wanted, axis=-1) / np.linalg.norm(wanted, axis=-1)).max())
+def plain_and_exact(model, *others) -> list[np.ndarray]:
+    """Return the naive states of texts in float32, and of the same model in float64."""
+    *before, texts = others
+    double = double_copy(model)
+    return [np.stack([naive_states(each, *before, text) for text in texts]) for each in (model, double)]
 
 
 @contextmanager
@@ -71,8 +76,7 @@ def counting(module: torch.nn.Module) -> Iterator[Counter[str]]:
         hook.remove()
 
 
-@pytest.mark.parametrize("beginning", ["", BEGINNING])
-@pytest.mark.parametrize("name", ARCHITECTURES)
+@pytest.mark.parametrize(("name", "beginning"), rotate(ARCHITECTURES, [(BEGINNING,), ("",)]))
 def test_states_are_those_of_plain_forward_passes(name, beginning, tokenizer, tiny_models):
     model = tiny_models[name]
     scorer = Scorer(model, tokenizer, name=name)
@@ -80,13 +84,14 @@ def test_states_are_those_of_plain_forward_passes(name, beginning, tokenizer, ti
     states = scorer.states(layers).read(TEXTS, beginning=beginning)
     assert states.values.dtype == np.float32
     assert not states.reasons
-    wanted = np.stack([naive_states(model, tokenizer, scorer.leading, beginning + text) for text in TEXTS])
-    assert states.values.shape == wanted.shape
-    assert relative_error(states.values, wanted) < 1e-4
+    plain, exact = plain_and_exact(model, tokenizer, scorer.leading, [beginning + text for text in TEXTS])
+    assert states.values.shape == exact.shape
+    assert_same_states(states.values, plain, exact)
 
 
-@pytest.mark.parametrize("chat", [False, True])
-@pytest.mark.parametrize("name", ["gpt2", "llama", "gemma3, narrow window", "bloom", "gpt_neox"])
+@pytest.mark.parametrize(
+    ("name", "chat"), rotate(["gpt2", "llama", "gemma3, narrow window", "bloom", "gpt_neox"], [(False,), (True,)])
+)
 def test_virtual_tokens_stand_in_front_as_embeddings_do(name, chat, tokenizer, tiny_models):
     model = tiny_models[name]
     scorer = Scorer(model, tokenizer, name=name)
@@ -95,15 +100,17 @@ def test_virtual_tokens_stand_in_front_as_embeddings_do(name, chat, tokenizer, t
     texts = TEXTS[:-1]
     states = scorer.states(layers).read([*texts, ""], virtual=virtual, chat=chat)
     assert list(states.reasons) == [len(texts)]
-    embed = model.get_input_embeddings()
-    for text, found in zip(texts, states.values, strict=False):
-        ids = [*scorer.leading, *tokens_of(tokenizer, text)]
+
+    def naive(net, text: str) -> np.ndarray:
+        embed = net.get_input_embeddings()
         with torch.inference_mode():
-            before = embed(torch.tensor(scorer.leading))
-            behind = embed(torch.tensor(ids[len(scorer.leading) :]))
-            rows = torch.cat([before, torch.from_numpy(virtual), behind])[None]
-            told = model.base_model(inputs_embeds=rows, output_hidden_states=True, use_cache=False).hidden_states
-        assert relative_error(found, torch.stack([layer[0, -1] for layer in told]).numpy()) < 1e-4
+            before, behind = (embed(torch.tensor(ids)) for ids in (scorer.leading, tokens_of(tokenizer, text)))
+            rows = torch.cat([before, torch.from_numpy(virtual).to(before.dtype), behind])[None]
+            told = net.base_model(inputs_embeds=rows, output_hidden_states=True, use_cache=False).hidden_states
+        return torch.stack([layer[0, -1] for layer in told]).double().numpy()
+
+    plain, exact = (np.stack([naive(net, text) for text in texts]) for net in (model, double_copy(model)))
+    assert_same_states(states.values[:-1], plain, exact)
 
 
 def test_a_model_without_keys_and_values_is_not_read_behind_virtual_tokens(tokenizer, tiny_models):
@@ -115,8 +122,10 @@ def test_a_model_without_keys_and_values_is_not_read_behind_virtual_tokens(token
 def test_plain_forward_passes_are_a_way_too(tokenizer, tiny_models):
     model = tiny_models["llama"]
     quick, plain = (Scorer(model, tokenizer, name="a", ways=(way,)).states([0, 1]) for way in ("packed", "plain"))
-    wanted = plain.read(TEXTS, beginning=BEGINNING)
-    assert relative_error(quick.read(TEXTS, beginning=BEGINNING).values, wanted.values) < 1e-4
+    texts = [BEGINNING + text for text in TEXTS]
+    naive, exact = (states[:, :2] for states in plain_and_exact(model, tokenizer, [0], texts))
+    for reader in (quick, plain):
+        assert_same_states(reader.read(TEXTS, beginning=BEGINNING).values, naive, exact)
 
 
 def test_one_layer_is_read_as_beside_others_and_none_above_it_is_computed(tokenizer, tiny_models):
@@ -157,15 +166,14 @@ def test_many_texts_in_small_batches(tokenizer, tiny_models):
     done = []
     states = small.states([2]).read(texts, beginning=BEGINNING, progress=done.append)
     assert sum(done) == len(texts)
-    for place in range(0, len(texts), 17):
-        wanted = naive_states(model, tokenizer, small.leading, BEGINNING + texts[place])[2]
-        assert relative_error(states.values[place, 0], wanted) < 1e-4
+    some = [BEGINNING + text for text in texts[::17]]
+    plain, exact = (values[:, 2] for values in plain_and_exact(model, tokenizer, small.leading, some))
+    assert_same_states(states.values[::17, 0], plain, exact)
 
 
 def test_short_memory_makes_smaller_batches(tokenizer, tiny_models, monkeypatch):
     model = tiny_models["llama"]
-    scorer = Scorer(model, tokenizer, name="llama")
-    wanted = scorer.states([1, 2]).read(TEXTS).values
+    plain, exact = (values[:, 1:3] for values in plain_and_exact(model, tokenizer, [0], TEXTS))
     forward = model.base_model.layers[0].forward
     refused = []
 
@@ -180,7 +188,7 @@ def test_short_memory_makes_smaller_batches(tokenizer, tiny_models, monkeypatch)
     texts = [*TEXTS, *(f"{number} {TEXTS[0]}" for number in range(30))]
     found = scorer.states([1, 2]).read(texts).values
     assert refused
-    assert relative_error(found[: len(TEXTS)], wanted) < 1e-4
+    assert_same_states(found[: len(TEXTS)], plain, exact)
 
 
 def test_a_model_in_training_stays_in_training(tokenizer):

@@ -19,9 +19,9 @@ from kgprobe.probes.questions.items import QuestionItems
 from kgprobe.probes.questions.probe import QuestionProbe
 from kgprobe.sampling.facts import askable_facts
 from kgprobe.sources.contract import open_source
-from tests.conftest import wipe
 from tests.probes.questions.answering import Answering
 from tests.probes.questions.test_items import AS_OF, FACTS, HERE, IN_PLACE, MEMBER, PAST, PLACES, TOWNS, key
+from tests.servers.shared import wipe
 from tests.written_source import WrittenSource
 
 RIGHT_PLACE = {f"Town {n}": f"Place {n}" for n in range(12)}

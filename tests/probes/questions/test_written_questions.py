@@ -20,9 +20,9 @@ from kgprobe.records import Entity, Fact, Relation
 from kgprobe.sampling.facts import askable_facts
 from kgprobe.sampling.keys import FactKey
 from kgprobe.sources.contract import open_source
-from tests.conftest import wipe
 from tests.probes.questions.answering import Answering
 from tests.probes.questions.test_probe import evidence_of
+from tests.servers.shared import wipe
 from tests.written_source import WrittenSource
 
 AS_OF = 20200101

@@ -17,6 +17,7 @@ from kgprobe.probes.statements.metrics import FALSE, TRUE, UNKNOWN
 from kgprobe.probes.statements.probe import StatementProbe
 from kgprobe.records import Entity, Fact, Relation
 from kgprobe.sampling.keys import FactKey
+from tests.models.exactness import score_tolerance
 from tests.models.tiny import byte_level, naive_score, random_model
 from tests.written_source import WrittenSource
 
@@ -88,6 +89,7 @@ def asked(graph: Graph, scorer: Scorer, *, seed: int = 1, **options: Any) -> dic
 
 
 def test_answers_have_the_probabilities_of_plain_passes(filled: Graph, scorer: Scorer) -> None:
+    allowed = score_tolerance(scorer.model)
     own = {"instruction": "  Judge: yes, no, or perhaps?", "answers": "yes, it is/no/perhaps so"}
     for options, instruction, answers in (
         ({}, INSTRUCTION, ("True", "False", "Unknown")),
@@ -104,7 +106,7 @@ def test_answers_have_the_probabilities_of_plain_passes(filled: Graph, scorer: S
             for statement in (evidence.fact, *evidence.negatives):
                 prompt = f"{instruction}\n\nStatement: {statement.text}\nAnswer:"
                 expected = [naive_score(scorer.model, scorer.tokenizer, [0], prompt, answer) for answer in answers]
-                assert statement.log_probabilities == pytest.approx(expected, abs=1e-4)
+                assert statement.log_probabilities == pytest.approx(expected, abs=allowed)
                 assert statement.judgement == int(np.argmax(expected))
             assert outcomes[fact].prompt == f"{instruction}\n\nStatement: {evidence.fact.text}\nAnswer:"
             judged = (Verdict.RIGHT, Verdict.WRONG, Verdict.REFUSED)[evidence.fact.judgement]
