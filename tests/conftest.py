@@ -67,10 +67,13 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Allow more time where the demo model is converted or Neo4j is installed; keep a tenth with ``--tenth-of``."""
+    """Allow more time to slow tests and to those that prepare the machine; keep a tenth with ``--tenth-of``."""
     for item in items:
-        prepares = PREPARED_ONCE & set(getattr(item, "fixturenames", ())) or "neo4j" in item.nodeid
-        if prepares and item.get_closest_marker("timeout") is None:
+        if item.get_closest_marker("timeout") is not None:
+            continue
+        if item.get_closest_marker("slow") is not None:
+            item.add_marker(pytest.mark.timeout(600))
+        elif PREPARED_ONCE & set(getattr(item, "fixturenames", ())) or "neo4j" in item.nodeid:
             item.add_marker(pytest.mark.timeout(300))
     commit = config.getoption("--tenth-of")
     if commit is None:

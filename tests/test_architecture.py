@@ -1,9 +1,14 @@
 """The house: which room may know which."""
 
 import ast
-import re
+import sys
 from collections.abc import Iterator
 from pathlib import Path
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
 
 PACKAGE = Path(__file__).parent.parent / "kgprobe"
 
@@ -97,6 +102,6 @@ def test_no_module_has_more_lines_than_a_reader_has_patience() -> None:
 def test_what_is_installed_holds_every_package() -> None:
     # An editable install finds them all; a wheel has those that are listed.
     root = PACKAGE.parent
-    (listed,) = re.findall(r"^packages = \[(.*?)^\]", (root / "pyproject.toml").read_text(), re.MULTILINE | re.DOTALL)
+    project = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))
     found = {".".join(path.parent.relative_to(root).parts) for path in PACKAGE.rglob("__init__.py")}
-    assert found <= set(re.findall(r'"([^"]+)"', listed))
+    assert found <= set(project["tool"]["setuptools"]["packages"])

@@ -10,7 +10,14 @@ from benchmarks.notebooks import FOLDER, execute, shown
 NOTEBOOKS = sorted(FOLDER.glob("*.ipynb"))
 
 
-@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+# The first one stands for all in the normal run.
+RUN = [
+    pytest.param(path, marks=[pytest.mark.timeout(300)] if path.stem == "first-look" else [pytest.mark.slow])
+    for path in NOTEBOOKS
+]
+
+
+@pytest.mark.parametrize("path", RUN, ids=lambda path: path.stem)
 def test_a_notebook_shows_what_it_showed(path: Path) -> None:
     before = nbformat.read(path, as_version=4)
     assert sum(map(bool, shown(before))) >= len(shown(before)) / 2, "it was not run before it was kept"
