@@ -16,6 +16,7 @@ from kgprobe.graph.client import Graph
 from kgprobe.graph.ingest import load
 from kgprobe.loaders.example import open_example
 from kgprobe.servers.opening import open_graph
+from tests.cases import slow_except
 
 # Every module whose docstrings open with use.
 MODULES = (
@@ -47,6 +48,9 @@ MODULES = (
     "kgprobe.verbalize.templates.backwards",
 )
 
+# Their examples go through runs and studies, as examples of other modules do.
+SLOW = {"kgprobe.library.comparing", "kgprobe.library.graph_rates", "kgprobe.library.sampling_study"}
+
 
 @pytest.fixture(scope="module")
 def example_graph(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Graph, Path]]:
@@ -58,7 +62,7 @@ def example_graph(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Gr
 
 
 @pytest.mark.usefixtures("shared_demo")
-@pytest.mark.parametrize("module", MODULES)
+@pytest.mark.parametrize("module", slow_except(MODULES, set(MODULES) - SLOW))
 def test_examples_run(
     module: str,
     example_graph: tuple[Graph, Path],

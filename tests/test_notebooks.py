@@ -10,9 +10,9 @@ from benchmarks.notebooks import FOLDER, execute, shown
 NOTEBOOKS = sorted(FOLDER.glob("*.ipynb"))
 
 
-# The first one stands for all in the normal run.
+# The quickest one represents all in the normal run.
 RUN = [
-    pytest.param(path, marks=[pytest.mark.timeout(300)] if path.stem == "first-look" else [pytest.mark.slow])
+    pytest.param(path, marks=[pytest.mark.timeout(300)] if path.stem == "your-own-graph" else [pytest.mark.slow])
     for path in NOTEBOOKS
 ]
 

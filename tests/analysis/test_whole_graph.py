@@ -65,7 +65,7 @@ def naive_groups(frame: pd.DataFrame) -> dict[tuple[str, str | None], list[int]]
     return groups
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(facts(), st.integers(1, 11))
 def test_figures_are_those_of_all_rows_at_once(rows: list[dict[str, Any]], size: int) -> None:
     told = whole_graph(batches(rows, size), [FactKey("s f0", "f0"), FactKey("another", "f0")])

@@ -14,6 +14,7 @@ from kgprobe.servers.opening import open_graph
 from tests.asking.killed_run import begin_or_go_on
 from tests.asking.test_rounds import answers_of, effects_in, load_graph
 from tests.beliefs.test_propagation import beliefs_in
+from tests.cases import slow_except
 from tests.conftest import require_engine
 from tests.kills import Moment, ending_at, kill_child, kill_server
 
@@ -66,7 +67,7 @@ def of_run(graph: Graph, run: str) -> dict[str, Any]:
     }
 
 
-@pytest.mark.parametrize("learner", list(PHASES))
+@pytest.mark.parametrize("learner", slow_except(PHASES, ["graph"]))
 def test_a_run_killed_in_each_of_its_phases_counts_each_answer_once(graph: Graph, home: Path, learner: str) -> None:
     load_graph(graph)
     begin_or_go_on(graph, "undisturbed", ROUNDS, learner=learner)
@@ -93,17 +94,16 @@ def test_a_run_killed_while_it_writes_its_last_beliefs_writes_them_when_it_goes_
     assert of_run(graph, "killed") == of_run(graph, "undisturbed")
 
 
-@pytest.mark.parametrize(
-    "moment",
-    [
-        Moment("after", "beliefs/forget_run"),
-        Moment("committed", "beliefs/forget_run"),
-        Moment("after", "beliefs/forget_beliefs"),
-        Moment("committed", "beliefs/forget_beliefs"),
-        Moment("committed", "beliefs/forget_effects"),
-    ],
-    ids=str,
-)
+FORGETTING = [
+    Moment("after", "beliefs/forget_run"),
+    Moment("committed", "beliefs/forget_run"),
+    Moment("after", "beliefs/forget_beliefs"),
+    Moment("committed", "beliefs/forget_beliefs"),
+    Moment("committed", "beliefs/forget_effects"),
+]
+
+
+@pytest.mark.parametrize("moment", slow_except(FORGETTING, FORGETTING[1:4:2]), ids=str)
 def test_a_run_that_was_being_forgotten_leaves_nothing_to_the_next(graph: Graph, home: Path, moment: Moment) -> None:
     load_graph(graph)
     begin_or_go_on(graph, "undisturbed", 2, learner="graph")

@@ -395,6 +395,7 @@ def own_graph(tmp_path: Path) -> Iterator[tuple[Graph, str]]:
         yield graph, str(folder)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("kills", "learner"), [(4, "graph"), pytest.param(20, "propagation", marks=pytest.mark.slow)])
 def test_killed_again_and_again_each_answer_counts_once(own_graph: tuple[Graph, str], kills: int, learner: str) -> None:
     graph, folder = own_graph

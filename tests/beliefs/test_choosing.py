@@ -53,9 +53,18 @@ def test_a_round_has_as_many_different_facts_as_it_shall(sampling: str, rounds: 
     assert not len(choose(messages, sampling, 5, np.random.default_rng(0), left_out=everything).positions)
 
 
-@pytest.mark.parametrize("candidates", [FACTS, 50])
 @pytest.mark.parametrize(
-    ("sampling", "size"), [("hardest", 12), ("information", 12), ("information", 40), ("monte-carlo", 12)]
+    ("sampling", "size", "candidates"),
+    [
+        ("hardest", 12, FACTS),
+        ("information", 12, 50),
+        ("monte-carlo", 12, FACTS),
+        pytest.param("hardest", 12, 50, marks=pytest.mark.slow),
+        pytest.param("information", 12, FACTS, marks=pytest.mark.slow),
+        pytest.param("information", 40, FACTS, marks=pytest.mark.slow),
+        pytest.param("information", 40, 50, marks=pytest.mark.slow),
+        pytest.param("monte-carlo", 12, 50, marks=pytest.mark.slow),
+    ],
 )
 def test_facts_are_drawn_as_often_as_is_told(sampling: str, size: int, candidates: int) -> None:
     messages = learner().messages

@@ -7,6 +7,7 @@ from scipy import special
 
 from kgprobe.beliefs.effects import Effects, effects_of
 from kgprobe.beliefs.messages import Messages, Variances, settle
+from tests.cases import slow_except
 
 Floats = NDArray[np.float64]
 Positions = NDArray[np.int64]
@@ -77,7 +78,7 @@ def some_answers(facts: int, seed: int) -> tuple[Floats, Floats]:
     return np.floor(generator.random(facts) * (answers + 1)), answers
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", slow_except(range(3), [0]))
 def test_on_trees_messages_are_the_joint_fit(seed: int) -> None:
     effects = tree(18, seed)
     variances = Variances(np.array([KNOWN, 2.0]), 1.5)
@@ -98,7 +99,7 @@ def test_facts_with_nothing_in_common_but_the_mean_are_a_tree_too() -> None:
     assert variance == pytest.approx(expected_variance, rel=2e-3)
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", slow_except(range(3), [2]))
 def test_with_loops_messages_are_close_to_the_joint_fit(seed: int) -> None:
     generator = np.random.default_rng(seed)
     ends = generator.integers(15, size=(2, 40))

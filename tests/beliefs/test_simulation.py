@@ -25,6 +25,7 @@ from kgprobe.beliefs.simulation import (
     replay_all,
     shown_rounds,
 )
+from tests.cases import rotate
 
 _READ = ("mse_all", "coverage", "mean_error")
 ITERATION = SamplingStrategy("iteration", "own")
@@ -123,8 +124,11 @@ def test_a_replay_is_its_definition(strategy: SamplingStrategy, max_degree: int)
         assert dataclasses.asdict(standing) == pytest.approx(expected, nan_ok=True), number
 
 
-@pytest.mark.parametrize("strategy", LEARNED_STRATEGIES, ids=lambda strategy: strategy.name)
-@pytest.mark.parametrize("relations", [None, np.arange(150) % 4])
+@pytest.mark.parametrize(
+    ("strategy", "relations"),
+    rotate(LEARNED_STRATEGIES, [(None,), (np.arange(150) % 4,)]),
+    ids=lambda value: getattr(value, "name", None),
+)
 def test_a_replay_that_learns_is_what_the_learner_makes_of_what_it_chose(
     strategy: SamplingStrategy, relations: "np.ndarray | None"
 ) -> None:
@@ -159,6 +163,7 @@ def test_where_neighbours_are_alike_the_learner_errs_less_and_says_how_much() ->
     assert (np.abs(means["information + graph"]["mean_error"]) < 0.03).all()
 
 
+@pytest.mark.slow
 def test_the_same_seed_gives_the_same_replay_and_another_does_not() -> None:
     reference = small_reference()
 
@@ -203,6 +208,7 @@ def test_the_error_of_own_answers_is_what_the_binomial_says() -> None:
         assert standing.mse == pytest.approx(error / (1 - weights[0]), rel=0.05)
 
 
+@pytest.mark.slow
 def test_all_strategies_are_replayed_on_each_reference() -> None:
     references = [small_reference(seed=seed) for seed in (1, 2)]
     replayed = []

@@ -13,9 +13,11 @@ from tests.models.api.score_server import ScoreServer
 @pytest.mark.parametrize(
     "probe",
     [
-        ("distractors", "--strategy", "random", "--distractors", "3"),
-        ("distractors", "--strategy", "approximate-optimal", "--distractors", "2"),
         ("examples", "--choices", "3", "--examples", "2"),
+        pytest.param(("distractors", "--strategy", "random", "--distractors", "3"), marks=pytest.mark.slow),
+        pytest.param(
+            ("distractors", "--strategy", "approximate-optimal", "--distractors", "2"), marks=pytest.mark.slow
+        ),
     ],
 )
 def test_a_probe_finds_the_same_behind_an_api(home: dict[str, str], talker: str, probe: tuple[str, ...]) -> None:

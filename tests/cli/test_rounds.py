@@ -160,6 +160,7 @@ def test_a_home_that_cannot_be_written_is_told(tmp_path: Path, graph: Graph, mod
     assert "No run in this graph yet" in kgprobe("rounds", "status", **at).stderr
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("shared_demo")
 def test_the_demo_goes_on_shows_what_it_found_and_asks_again(
     tmp_path: Path, demo_folder: Path, monkeypatch: pytest.MonkeyPatch

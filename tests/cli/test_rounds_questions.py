@@ -153,6 +153,7 @@ def says_no(_: str) -> str:
     return "No."
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("server", ["fast", pytest.param("real", marks=pytest.mark.slow)])
 def test_a_killed_run_behind_faults_loses_nothing(
     home: dict[str, str], server: str, request: pytest.FixtureRequest

@@ -496,6 +496,7 @@ def test_a_record_that_the_graph_cannot_be_sent_is_rejected_with_its_line(
     assert told[0].startswith(f"written, line 2: {reason}")
 
 
+@pytest.mark.slow
 def test_a_server_that_goes_away_is_a_clear_failure_and_the_load_goes_on(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -43,6 +43,11 @@ CREATE (:Belief {id: 'r/' + f.id, run: run.id, fact: f.id, alpha: 2, beta: 1})
 """
 COUNTERS = "MATCH (l:Load) RETURN l.id, l.stage, l.position, l.finished ORDER BY l.id"
 
+# Kills are of the client's process, and each engine's own are below; Neo4j is with the slow tests.
+ONE_ENGINE = pytest.mark.parametrize(
+    "endpoint", ["arcadedb", pytest.param("neo4j", marks=pytest.mark.slow)], indirect=True
+)
+
 # Statements that no load runs, and those that only read, outside of its transactions.
 LOOKS = {"load/any_node", "load/loads", "load/state", "load/relation_labels", "load/mislabelled_facts"}
 
@@ -86,6 +91,7 @@ def statements_of_loads(graph: Graph, monkeypatch: pytest.MonkeyPatch) -> list[l
     return [[query for query, where in first.items() if where == each] for each in (0, 1)]
 
 
+@ONE_ENGINE
 def test_a_load_killed_in_each_of_its_statements_leaves_what_an_undisturbed_one_does(
     graph: Graph, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -105,6 +111,7 @@ def test_a_load_killed_in_each_of_its_statements_leaves_what_an_undisturbed_one_
     assert left_by(graph) == undisturbed
 
 
+@ONE_ENGINE
 @pytest.mark.parametrize("query", ["load/begin", "load/relations", "load/entities", "load/standing_facts"])
 def test_a_load_killed_between_two_batches_goes_on_behind_the_first(graph: Graph, tmp_path: Path, query: str) -> None:
     load_in_batches(graph, FIRST)
@@ -122,6 +129,7 @@ def test_a_load_killed_between_two_batches_goes_on_behind_the_first(graph: Graph
     assert left_by(graph) == undisturbed
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("engine", ["arcadedb", pytest.param("neo4j", marks=pytest.mark.slow)])
 def test_a_load_whose_server_is_killed_leaves_what_an_undisturbed_one_does(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, engine: str

@@ -7,6 +7,8 @@ import re
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from kgprobe.graph import ingest
 from kgprobe.graph.client import Graph
 from kgprobe.graph.plans import plan_of
@@ -41,6 +43,7 @@ def scans(graph: Graph, name: str) -> list[tuple[str, str]]:
     ]
 
 
+@pytest.mark.slow
 def test_statements_look_entities_up_while_nothing_is_counted_yet(tmp_path: Path) -> None:
     require_engine("neo4j")
     names = statements_by_key()

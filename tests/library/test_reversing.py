@@ -141,6 +141,7 @@ def test_the_reversed_graph_is_made_once(graph: Graph) -> None:
         assert more.endpoint.folder != again.endpoint.folder
 
 
+@pytest.mark.slow
 @ONE_ENGINE
 def test_an_interrupted_making_goes_on(graph: Graph, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     ingest.load(graph, small())
@@ -164,6 +165,7 @@ def test_an_interrupted_making_goes_on(graph: Graph, monkeypatch: pytest.MonkeyP
         assert graph_state(whole) == state
 
 
+@pytest.mark.slow
 @ONE_ENGINE
 def test_it_is_made_anew_when_the_graph_has_changed_and_runs_stay(graph: Graph, tiny: Model, tmp_path: Path) -> None:
     ingest.load(graph, small())

@@ -82,6 +82,7 @@ def test_mistakes_are_told_before_anything_is_asked(example_graph: Graph, tiny: 
     assert "never" not in set(kgprobe.runs(example_graph)["id"])
 
 
+@pytest.mark.slow
 def test_of_a_model_with_random_weights_about_nothing_is_surely_known(example_graph: Graph, tiny: Model) -> None:
     run = kgprobe.run_rounds(example_graph, tiny, name="random", rounds=20, as_of=20240101)
     finding = run.finding()

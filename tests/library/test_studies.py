@@ -236,6 +236,7 @@ def test_scores_that_cannot_be_read(example_graph: Graph, tiny: Model, tmp_path:
 MADE_UP = {"size": 200, "requests": 800, "batch": 20, "hardest": 10, "repetitions": 2}
 
 
+@pytest.mark.slow
 def test_sampling_is_replayed_on_made_up_facts() -> None:
     starts: list[Start] = []
     result = kgprobe.study_sampling(seed=3, watch=listening(starts), **MADE_UP)
@@ -254,6 +255,7 @@ def test_sampling_is_replayed_on_made_up_facts() -> None:
             kgprobe.study_sampling(**wrong)
 
 
+@pytest.mark.slow
 def test_sampling_is_replayed_on_the_demo_models_answers() -> None:
     few = {"requests": 256, "repetitions": 2, "hardest": 20}
     result = kgprobe.study_sampling(reference="demo", seed=3, **few)

@@ -180,6 +180,7 @@ def test_what_was_stopped_goes_on(graph: Graph, judge: Judge) -> None:
     assert sweep_of(graph, judge, name="parts", watch=Watch(on_batch=lambda _: pytest.fail("asked")))[1].complete
 
 
+@pytest.mark.slow
 def test_a_killed_sweep_goes_on_to_the_same(tmp_path: Path) -> None:
     place = tmp_path / "graph"
     with open_graph(place) as graph:

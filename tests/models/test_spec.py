@@ -183,6 +183,7 @@ def test_the_demo_model_scores_as_plain_forward_passes_do(demo_scorer, double_de
         assert_exact(found, demo_reference(demo_scorer, double_demo, prompts[some], texts[some], eos))
 
 
+@pytest.mark.slow
 def test_beyond_the_demo_models_window(demo_scorer, double_demo):
     examples = "\n".join(f"The square of {number} is {number * number}." for number in range(42))
     prompts = [f"{examples}\nThe square of {number} is" for number in (61, 70)]

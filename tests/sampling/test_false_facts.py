@@ -21,8 +21,15 @@ def triples_of(negatives: Sequence[FalseFact]) -> list[Triple]:
     return [(negative.subject, negative.relation, negative.object) for negative in negatives]
 
 
-@pytest.mark.parametrize("any_type", [False, True], ids=["of its type", "of any type"])
-@pytest.mark.parametrize("listed", [True, False], ids=["listed", "by number"])
+@pytest.mark.parametrize(
+    ("listed", "any_type"),
+    [
+        pytest.param(True, True, id="listed, of any type"),
+        pytest.param(False, False, id="by number, of its type"),
+        pytest.param(True, False, id="listed, of its type", marks=pytest.mark.slow),
+        pytest.param(False, True, id="by number, of any type", marks=pytest.mark.slow),
+    ],
+)
 def test_all_negatives_are_found_and_nothing_else(
     graph: Graph, monkeypatch: pytest.MonkeyPatch, listed: bool, any_type: bool
 ) -> None:

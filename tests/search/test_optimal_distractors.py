@@ -171,6 +171,7 @@ def test_exact_optimal_is_brute_force_on_the_example_graph(
         check(found, truth, 10, equal)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("endpoint", ["arcadedb"], indirect=True)
 def test_exact_optimal_is_brute_force_with_a_real_model(graph: Graph, demo_scorer: Scorer) -> None:
     definition = example_graph(graph)

@@ -261,6 +261,7 @@ def test_outside_of_the_main_thread_no_handler_is_set() -> None:
     assert seen == [signal.SIG_DFL]
 
 
+@pytest.mark.slow
 def test_the_command_line_ends_in_order(folder: Path) -> None:
     process = subprocess.Popen(
         [sys.executable, "-m", "kgprobe", "graph", "shell", "--graph", str(folder)],

@@ -27,6 +27,7 @@ from kgprobe.servers.opening import folder_of, open_graph
 from kgprobe.servers.processes import ProcessKey, find, free_ports, is_open, key_of
 from kgprobe.servers.server import Wishes
 from kgprobe.servers.status import status_of
+from tests.cases import slow_except
 from tests.servers.servers import clean_environment, holder, leave, servers_on, wait_for
 
 MEMORY = 512
@@ -122,6 +123,7 @@ def test_a_kept_server_outlives_its_users_and_stop_waits_for_its_end(folder: Fol
     assert not stop(folder)
 
 
+@pytest.mark.slow
 def test_start_keeps_a_server_that_a_command_has_started(folder: Folder) -> None:
     user = holder(folder.path)
     _, new = start(folder)
@@ -141,6 +143,7 @@ def test_stop_refuses_while_others_use_the_server(folder: Folder) -> None:
     leave(user)
 
 
+@pytest.mark.slow
 def test_leases_of_dead_commands_do_not_count(folder: Folder) -> None:
     killed = holder(folder.path)
     killed.kill()
@@ -153,6 +156,7 @@ def test_leases_of_dead_commands_do_not_count(folder: Folder) -> None:
     assert servers_on(folder.path) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "request_to_end",
     [signal.SIGTERM, *(pytest.param(s, marks=pytest.mark.slow) for s in (signal.SIGHUP, signal.SIGINT))],
@@ -180,6 +184,7 @@ def test_a_killed_server_is_noticed_and_nothing_committed_is_lost(folder: Folder
         assert [process.pid for process in servers_on(folder.path)] != [started.process and started.process.pid]
 
 
+@pytest.mark.slow
 def test_a_stale_state_whose_pid_is_used_again_harms_nobody(folder: Folder) -> None:
     with open_graph(folder.path, memory=MEMORY):
         state = folder.read_server()
@@ -198,6 +203,7 @@ def test_a_stale_state_whose_pid_is_used_again_harms_nobody(folder: Folder) -> N
         bystander.wait()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "state", [b'{"engine": "arcad', *(pytest.param(state, marks=pytest.mark.slow) for state in (None, b""))]
 )
@@ -259,6 +265,7 @@ def test_a_server_that_dies_at_start_says_why(folder: Folder) -> None:
         assert len(servers_on(folder.path)) == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("lost", ["http", pytest.param("bolt", marks=pytest.mark.slow)])
 def test_a_port_lost_between_choice_and_use_is_chosen_anew(
     folder: Folder, monkeypatch: pytest.MonkeyPatch, lost: str
@@ -349,6 +356,7 @@ def test_a_full_disk_is_named_and_costs_nothing_that_was_committed(tmp_path: Pat
     assert told["more"] == told["found"] + 200
 
 
+@pytest.mark.slow
 def test_a_server_stays_where_it_was(folder: Folder, capsys: pytest.CaptureFixture[str]) -> None:
     port, http_port = free_ports(2)
     started, _ = start(folder, Wishes(memory=MEMORY, port=port, http_port=http_port))
@@ -398,7 +406,7 @@ DAMAGE = {
 }
 
 
-@pytest.mark.parametrize("how", DAMAGE)
+@pytest.mark.parametrize("how", slow_except(DAMAGE, ["shorter than"]))
 def test_a_database_that_was_damaged_is_not_opened(folder: Folder, how: str) -> None:
     with open_graph(folder.path, memory=MEMORY) as graph:
         rows(graph, "UNWIND range(1, 50) AS i CREATE (:Entity {id: 'Q' + toString(i)})")
@@ -416,6 +424,7 @@ def test_a_database_that_was_damaged_is_not_opened(folder: Folder, how: str) -> 
         assert rows(graph, "MATCH (e:Entity) RETURN count(e) AS count") == [{"count": 50}]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("moment", ["at work", "starting"])
 def test_several_interruptions_leave_no_server(folder: Folder, moment: str) -> None:
     command = [sys.executable, "-m", "kgprobe", "graph", "shell", "--graph", str(folder.path)]
@@ -432,6 +441,7 @@ def test_several_interruptions_leave_no_server(folder: Folder, moment: str) -> N
     assert status_of(folder).users == ()
 
 
+@pytest.mark.slow
 def test_two_first_loads_at_once_load_everything_once(folder: Folder) -> None:
     command = [sys.executable, "-m", "kgprobe", "load", "example", "--graph", str(folder.path)]
     loads = [subprocess.Popen(command, stderr=subprocess.PIPE, env=clean_environment()) for _ in range(2)]
@@ -442,6 +452,7 @@ def test_two_first_loads_at_once_load_everything_once(folder: Folder) -> None:
         assert loaded["facts"] == loaded["ids"] > 0
 
 
+@pytest.mark.slow
 def test_start_and_stop_tell_how_long_they_take(
     tmp_path: Path, folder: Folder, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

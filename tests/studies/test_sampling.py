@@ -103,6 +103,7 @@ def test_the_papers_order_is_told_where_it_is_there() -> None:
     assert "iteration is there nowhere" in note(study, "Whole graph, over all facts asked so far, without propagation")
 
 
+@pytest.mark.slow
 def test_differences_are_paired_by_repetition() -> None:
     replays = real_replays()
     study = study_of(replays, [1, 4])

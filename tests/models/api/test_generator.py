@@ -187,6 +187,7 @@ def test_what_was_answered_before_is_asked_again_where_the_model_is_another(tmp_
         assert proxy.answered.total() == 2
 
 
+@pytest.mark.slow
 def test_a_thousand_requests_through_a_tenth_of_faults() -> None:
     asked = requests(1000)
     with FaultProxy(faults=at_random(0.1, seed=1), delay=0.002) as proxy:

@@ -11,7 +11,7 @@ from kgprobe.models.generating import local as local_generator
 from kgprobe.models.generating.generator import Answer, Request, Unanswered
 from kgprobe.models.generating.local import TOP_P, LocalGenerator
 from kgprobe.models.scoring.scorer import Scorer
-from tests.models.products import rotate
+from tests.cases import rotate
 from tests.models.tiny import ARCHITECTURES, byte_level, random_model
 
 CHAT = (

@@ -154,6 +154,7 @@ def test_answers_are_kept_as_they_come():
     assert ask(model, pairs) == [kept["loglikelihood", pair] for pair in pairs]
 
 
+@pytest.mark.slow
 def test_the_command_line_knows_the_model(tasks, folder, tmp_path):
     assert get_model(kgprobe.lm_eval.NAME) is KgprobeLM
     command = [sys.executable, "-m", "kgprobe.lm_eval", "run", "--model", "kgprobe", "--device", "cpu"]

@@ -14,6 +14,7 @@ from kgprobe.models.scoring import scorer as scorer_module
 from kgprobe.models.scoring.forward import extend
 from kgprobe.models.scoring.prefixes import Prefixes
 from kgprobe.models.scoring.scorer import Scorer
+from tests.cases import rotate, slow_except
 from tests.models.exactness import (
     PAIR,
     allowed_difference,
@@ -22,7 +23,6 @@ from tests.models.exactness import (
     double_copy,
     reference_scores,
 )
-from tests.models.products import rotate, slow_except
 from tests.models.tiny import ARCHITECTURES, byte_level, random_model, unigram
 
 PROMPTS = ["The capital of Japan is", "York", "The official language of Switzerland and of some cities in Poland is"]

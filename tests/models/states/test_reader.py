@@ -10,8 +10,8 @@ import torch
 
 from kgprobe.errors import ArgumentError, KgprobeError
 from kgprobe.models.scoring.scorer import Scorer
+from tests.cases import rotate
 from tests.models.exactness import assert_same_states, double_copy
-from tests.models.products import rotate
 from tests.models.tiny import ARCHITECTURES, byte_level, random_model
 
 BEGINNING = "Is this true, false, or don't you know? "

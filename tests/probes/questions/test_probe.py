@@ -158,6 +158,7 @@ def test_a_description_holds_what_outcomes_depend_on(questions: QuestionItems) -
     assert json.loads(json.dumps(described)) == described
 
 
+@pytest.mark.slow
 def test_a_real_model_on_the_sample_graph(start_server: Callable[[str], Endpoint], demo_scorer: Scorer) -> None:
     with Graph(start_server("arcadedb")) as graph:
         wipe(graph)

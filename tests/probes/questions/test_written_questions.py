@@ -158,6 +158,7 @@ def test_outcomes_tell_which_were_written_and_why_others_were_not(loaded: Graph)
     assert count_answers(unwritten).writing is None
 
 
+@pytest.mark.slow
 def test_a_small_real_model_writes_little_that_passes_and_all_is_asked(
     start_server: Callable[[str], Endpoint], demo_scorer: Scorer
 ) -> None:
