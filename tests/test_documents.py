@@ -105,7 +105,7 @@ def test_the_readme_is_one_page_whose_two_commands_ci_runs() -> None:
     (block,) = blocks_of(readme, "bash")
     assert block.text.splitlines() == [
         'python -m pip install -e ".[demo]" && kgprobe demo',
-        'python -m pip install -e ".[test]" && python -m pytest -n 2 --dist loadfile',
+        'python -m pip install -e ".[test]" && python -m pytest -n 2',
     ]
 
 

@@ -1,5 +1,6 @@
 """Time of a test run by folder, file and fixture: ``python -m pytest --times folder --times fixture``."""
 
+import os
 import time
 from collections import defaultdict
 from collections.abc import Iterator
@@ -33,8 +34,9 @@ def pytest_fixture_setup(fixturedef: pytest.FixtureDef[Any], request: pytest.Fix
 
 
 def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
-    """Print a table for each kind of time that was asked for."""
-    for kind in config.getoption("--times"):
+    """Print a table for each kind of time that was asked for; by folder in CI."""
+    kinds = config.getoption("--times") or (["folder"] if os.environ.get("CI") else [])
+    for kind in kinds:
         times = seconds_by(kind, terminalreporter.stats)
         terminalreporter.section(f"seconds by {kind}: {sum(times.values()):.0f} in all workers")
         for name, seconds in sorted(times.items(), key=lambda item: -item[1]):
