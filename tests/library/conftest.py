@@ -10,7 +10,7 @@ from tests.models.tiny import byte_level, random_model
 from tests.servers.shared import wipe
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from kgprobe.graph.client import Graph
     from kgprobe.graph.endpoint import Endpoint
@@ -18,11 +18,12 @@ if TYPE_CHECKING:
 
 
 @pytest.fixture(scope="session")
-def example_graph(example_endpoint: "Endpoint") -> "Iterator[Graph]":
-    """A connection to the example graph, open for the whole run."""
+def example_graph(add_graph: "Callable[[], Endpoint]") -> "Iterator[Graph]":
+    """An example graph that only tests of the library add runs to, so that names of runs are free."""
     from kgprobe.graph.client import Graph
 
-    with Graph(example_endpoint) as graph:
+    with Graph(add_graph()) as graph:
+        kgprobe.load(graph, "example")
         yield graph
 
 
