@@ -84,6 +84,7 @@ def test_a_run_killed_in_each_of_its_phases_counts_each_answer_once(graph: Graph
     assert bool(of_run(graph, "killed")["effects"]) == (learner == "graph")
 
 
+@pytest.mark.slow
 def test_a_run_killed_while_it_writes_its_last_beliefs_writes_them_when_it_goes_on(graph: Graph, home: Path) -> None:
     load_graph(graph)
     begin_or_go_on(graph, "undisturbed", 3, learner="graph")

@@ -151,7 +151,7 @@ def test_a_replay_that_learns_is_what_the_learner_makes_of_what_it_chose(
 
 def test_where_neighbours_are_alike_the_learner_errs_less_and_says_how_much() -> None:
     references = [synthetic(Synthetic(800, hard=0.3, spread=6, likeness=0.9), [seed]) for seed in range(2)]
-    found = replay_all(references, 5, checkpoints=[13, 50], batch=64)
+    found = replay_all(references, 2, checkpoints=[13, 50], batch=64)
     means = {
         strategy: {name: np.mean([[getattr(one, name) for one in run] for run in runs], axis=0) for name in _READ}
         for strategy, runs in found.items()

@@ -9,6 +9,7 @@ import click
 import pytest
 
 from kgprobe.graph.endpoint import Endpoint
+from tests.cases import rotate
 from tests.servers.servers import clean_environment, kgprobe
 from tests.servers.shared import environment_of
 
@@ -35,29 +36,31 @@ def exit_without_reader(*arguments: str, read: int = 0, **environment: str) -> t
     return process.returncode, said
 
 
-@pytest.mark.parametrize(
-    "command",
-    [
-        *["", "demo", "graph", "graph start", "graph stop", "graph status", "graph query", "graph shell"],
-        *["load", "load dbpedia", "load example", "load sparql", "load table", "load verbalizations", "load wikidata"],
-        *["probe", "probe distractors", "probe questions"],
-        *["rounds", "rounds forget", "rounds resume", "rounds run", "rounds status"],
-        *["sample", "sample distractors", "sample facts", "sample negatives", "sample questions"],
-        *["study", "study strategies", "study distractors", "study sentences", "study sizes"],
-        *["study robustness", "study calibration", "study sampling"],
-        *["templates", "templates list", "templates check", "templates write", "templates convert"],
-    ],
-)
-def test_help_loads_nothing_heavy(command: str) -> None:
+COMMANDS = [
+    *["", "demo", "graph", "graph start", "graph stop", "graph status", "graph query", "graph shell"],
+    *["load", "load dbpedia", "load example", "load sparql", "load table", "load verbalizations", "load wikidata"],
+    *["probe", "probe distractors", "probe questions"],
+    *["rounds", "rounds forget", "rounds resume", "rounds run", "rounds status"],
+    *["sample", "sample distractors", "sample facts", "sample negatives", "sample questions"],
+    *["study", "study strategies", "study distractors", "study sentences", "study sizes"],
+    *["study robustness", "study calibration", "study sampling"],
+    *["templates", "templates list", "templates check", "templates write", "templates convert"],
+]
+
+
+def test_help_of_each_command_loads_nothing_heavy() -> None:
+    # One process for all: a module that any of them loads stays.
     program = (
         "import sys\n"
         "from kgprobe.cli.main import kgprobe\n"
-        "kgprobe([*sys.argv[1:], '--help'], standalone_mode=False)\n"
-        f"print('loaded:', [name for name in {HEAVY} if name in sys.modules])\n"
+        f"for command in {COMMANDS}:\n"
+        "    kgprobe([*command.split(), '--help'], standalone_mode=False)\n"
+        f"    print('after', repr(command), [name for name in {HEAVY} if name in sys.modules])\n"
     )
-    done = subprocess.run([sys.executable, "-c", program, *command.split()], capture_output=True, text=True, check=True)
-    assert done.stdout.startswith("Usage: ")
-    assert done.stdout.endswith("loaded: []\n")
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    loaded = [line for line in done.stdout.splitlines() if line.startswith("after ")]
+    assert loaded == [f"after {command!r} []" for command in COMMANDS]
+    assert done.stdout.count("Usage: ") == len(COMMANDS)
 
 
 @pytest.mark.parametrize("arguments", [["--help"], ["--version"], ["graph", "query", "--help"]])
@@ -65,8 +68,7 @@ def test_nobody_reads_the_help(arguments: list[str]) -> None:
     assert exit_without_reader(*arguments) == (0, "")
 
 
-@pytest.mark.parametrize("form", ["table", "jsonl", "csv"])
-@pytest.mark.parametrize("read", [0, 1])
+@pytest.mark.parametrize(("form", "read"), rotate(["table", "jsonl", "csv"], [(0,), (1,)]))
 def test_a_reader_that_leaves_is_no_failure(endpoint: Endpoint, tmp_path: object, form: str, read: int) -> None:
     # More than a pipe holds, so that the command still writes when the reader has left.
     query = f"{tmp_path}/many.cypher"

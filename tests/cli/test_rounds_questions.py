@@ -49,6 +49,7 @@ def lines_of(runs: Path, run: str) -> list[str]:
     return [line for file in runs.glob(f"{run}-*/outcomes.jsonl") for line in file.read_text().splitlines()]
 
 
+@pytest.mark.slow
 def test_a_local_model_is_asked_questions(home: dict[str, str], talker: str) -> None:
     options = ["--probe", "questions", "--relation", "P35", "--as-of", "2024", "--rounds", "2", "--batch", "3"]
     done = kgprobe(

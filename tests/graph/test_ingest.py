@@ -355,6 +355,7 @@ def test_what_is_kept_beside_facts_is_what_they_say(
     assert Counter(dict(rows(graph, "MATCH (t:Type) RETURN t.id, t.size"))) == members
 
 
+@pytest.mark.slow
 # The only clock: what walks a subject's facts for each of its rows needs many times as long.
 @pytest.mark.timeout(300, func_only=True)
 @pytest.mark.parametrize("hub", ["subject", "object"])

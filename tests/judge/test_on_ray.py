@@ -34,6 +34,7 @@ def rows_of(folder: Path) -> pa.Table:
     return pa.concat_tables([pq.read_table(path) for path in sorted((folder / "shards").glob("*.parquet"))])
 
 
+@pytest.mark.slow
 def test_workers_make_the_same_shards(tmp_path: Path) -> None:
     killed: list[int] = []
 

@@ -189,6 +189,7 @@ def test_it_is_made_anew_when_the_graph_has_changed_and_runs_stay(graph: Graph, 
         assert kgprobe.open_run(aside, "kept-run").finding().about.reversed
 
 
+@pytest.mark.slow
 @ONE_ENGINE
 def test_mistakes_are_named(graph: Graph, tmp_path: Path) -> None:
     with pytest.raises(KgprobeError, match="Nothing was loaded into the graph"):

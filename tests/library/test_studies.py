@@ -271,6 +271,7 @@ def test_sampling_is_replayed_on_the_demo_models_answers() -> None:
         kgprobe.study_sampling(run="truth", reference="demo")
 
 
+@pytest.mark.slow
 def test_sampling_is_replayed_on_what_a_run_found(example_graph: Graph, tiny: Model) -> None:
     run = kgprobe.run_rounds(
         example_graph,

@@ -37,6 +37,7 @@ def a_step(model: torch.nn.Module, optimizer: torch.optim.Optimizer) -> None:
     optimizer.zero_grad()
 
 
+@pytest.mark.slow
 def test_it_is_the_same_in_every_process() -> None:
     done = subprocess.run([sys.executable, "-c", _PROCESS], capture_output=True, text=True, check=True)
     assert done.stdout.split()[-1] == weights_digest(random_model("gpt2", 50))

@@ -143,6 +143,7 @@ def test_wrong_options(folder, options, message):
         load_scorer(f"hf:{folder}", **options)
 
 
+@pytest.mark.slow
 def test_a_hub_out_of_reach(tmp_path):
     # A process of its own, because the hub's address is read when its library is imported.
     code = (

@@ -22,6 +22,7 @@ from tests.conftest import require_engine
 from tests.servers.servers import servers_on
 
 
+@pytest.mark.slow
 def test_a_neo4j_from_first_start_to_stop(tmp_path: Path) -> None:
     require_engine("neo4j")
     folder = Folder(tmp_path / "graph")

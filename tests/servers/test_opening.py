@@ -87,6 +87,7 @@ def test_a_block_that_fails_closes_the_graph(kept: Path) -> None:
     assert users(kept) == 0
 
 
+@pytest.mark.slow
 def test_a_graph_that_is_forgotten_gives_its_lease_back(kept: Path) -> None:
     graph = open_graph(kept)
     rows = graph.stream("explore/ready")
@@ -98,6 +99,7 @@ def test_a_graph_that_is_forgotten_gives_its_lease_back(kept: Path) -> None:
     wait_for(lambda: users(kept) == 0)
 
 
+@pytest.mark.slow
 def test_a_graph_that_is_collected_under_the_lock_waits_for_it(kept: Path) -> None:
     graph = open_graph(kept)
     with Folder(kept).locked():
@@ -117,7 +119,14 @@ print(graph.query("RETURN 1 AS one")[0]["one"])
 """
 
 
-@pytest.mark.parametrize(("end", "code"), [("", 0), ("raise SystemExit(3)", 3), ("graph.itself = graph", 0)])
+@pytest.mark.parametrize(
+    ("end", "code"),
+    [
+        ("raise SystemExit(3)", 3),
+        pytest.param("", 0, marks=pytest.mark.slow),
+        pytest.param("graph.itself = graph", 0, marks=pytest.mark.slow),
+    ],
+)
 def test_a_graph_that_is_left_open_is_closed_when_python_exits(folder: Path, end: str, code: int) -> None:
     done = subprocess.run(
         [sys.executable, "-W", "error", "-c", LEFT_OPEN.format(end=end), str(folder)],
@@ -140,6 +149,7 @@ print(graph.query("RETURN 2 AS two")[0]["two"])
 """
 
 
+@pytest.mark.slow
 def test_a_fork_leaves_its_parent_the_graph(folder: Path) -> None:
     program = "import gc, os\n" + LEFT_OPEN.format(end=FORKED)
     done = subprocess.run(
@@ -153,6 +163,7 @@ def test_a_fork_leaves_its_parent_the_graph(folder: Path) -> None:
     assert servers_on(folder) == []
 
 
+@pytest.mark.slow
 def test_a_folder_that_is_gone_takes_its_server_along(folder: Path) -> None:
     graph = open_graph(folder, memory=512)
     shutil.rmtree(folder)

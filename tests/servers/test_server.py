@@ -133,6 +133,7 @@ def test_start_keeps_a_server_that_a_command_has_started(folder: Folder) -> None
     stop(folder)
 
 
+@pytest.mark.slow
 def test_stop_refuses_while_others_use_the_server(folder: Folder) -> None:
     user = holder(folder.path)
     with pytest.raises(KgprobeError, match=f"in use by: .*process {user.pid}.*`force`"):
@@ -219,6 +220,7 @@ def test_a_server_without_legible_state_is_found(folder: Folder, state: bytes | 
         assert after != before
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "moment", ["with state", *(pytest.param(moment, marks=pytest.mark.slow) for moment in ("at once", "listening"))]
 )
@@ -247,6 +249,7 @@ def test_a_half_started_server_is_replaced(folder: Folder, moment: str) -> None:
     assert servers_on(folder.path) == []
 
 
+@pytest.mark.slow
 def test_a_first_start_that_stopped_before_the_engine_is_done_again(folder: Folder) -> None:
     folder.path.mkdir()
     folder.password_file.write_text("half")
@@ -254,6 +257,7 @@ def test_a_first_start_that_stopped_before_the_engine_is_done_again(folder: Fold
         assert folder.password != "half"
 
 
+@pytest.mark.slow
 def test_a_server_that_dies_at_start_says_why(folder: Folder) -> None:
     with pytest.raises(KgprobeError, match="ended with code 1 while it started") as caught:
         open_graph(folder.path, memory=2**40)

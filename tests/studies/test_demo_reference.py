@@ -36,6 +36,7 @@ def test_it_has_the_facts_of_the_example_graph_each_asked_eight_times() -> None:
         assert len(set(zip(ids, numbers.tolist(), strict=True))) == len(set(ids)) == len(set(numbers.tolist()))
 
 
+@pytest.mark.slow
 def test_theta_is_drawn_from_what_the_answers_leave_open() -> None:
     _, right, wrong = answers()
     draws = np.array([demo_reference([1, number]).theta for number in range(200)])

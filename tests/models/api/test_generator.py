@@ -55,6 +55,7 @@ def requests(count: int, tokens: int = 8) -> list[Request]:
     return [Request(f"Question number {number}", tokens) for number in range(count)]
 
 
+@pytest.mark.slow
 def test_a_real_server_answers_each_question_once_through_all_faults(
     api_model: tuple[str, str], tmp_path: Path
 ) -> None:
@@ -224,6 +225,7 @@ made.answer([Request(f"Question number {number}", 8) for number in range(int(cou
 """
 
 
+@pytest.mark.slow
 def test_a_program_that_is_killed_goes_on_without_asking_again(tmp_path: Path) -> None:
     path, count = tmp_path / "answers.sqlite", 400
     with FaultProxy(faults=at_random(0.1, seed=2), delay=0.05) as proxy:
@@ -316,6 +318,7 @@ def test_equal_requests_are_sent_once() -> None:
         ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("concurrency", [1, 16])
 def test_a_budget_of_tokens_is_not_passed(concurrency: int, tmp_path: Path) -> None:
     # Each costs 3 tokens of the prompt and 5 of the answer.

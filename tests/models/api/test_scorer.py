@@ -209,6 +209,7 @@ def test_a_model_behind_an_api_scores_and_has_no_weights(local: Scorer) -> None:
             model.local_scorer()
 
 
+@pytest.mark.slow
 def test_a_real_server_without_log_probabilities_is_refused(api_model: tuple[str, str], demo_scorer: Scorer) -> None:
     model, url = api_model
     address = find_address(f"openai:{model}@{url}")

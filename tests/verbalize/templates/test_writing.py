@@ -76,6 +76,7 @@ def test_a_model_that_cannot_write_says_so(scorer: Scorer) -> None:
     assert reason_for_none(written, 3) == "none of 3 answers holds a sentence with [X] and [Y]"
 
 
+@pytest.mark.slow
 def test_a_small_real_model_writes_what_passes_the_checks(demo_scorer: Scorer) -> None:
     founder = Relation("P112", "founded by", description="founder of this organization")
     founded = [("Microsoft", "Bill Gates"), ("Amazon", "Jeff Bezos"), ("Facebook", "Mark Zuckerberg")]
