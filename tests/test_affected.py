@@ -5,7 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.affected import Tree, changed_files, main, read_tree, select
+from tests.affected.__main__ import main
+from tests.affected.definitions import Tree
+from tests.affected.repository import changed_files, read_tree
+from tests.affected.selection import select
 
 ROOT = Path(__file__).parent.parent
 PROJECT = """

@@ -28,22 +28,6 @@ def run_folder(factory: pytest.TempPathFactory) -> Path:
     return own if WORKER == "main" else own.parent
 
 
-def make_once(folder: Path, make: Callable[[Path], object]) -> Path:
-    """Return a folder that the first worker fills and all others read.
-
-    Args:
-        folder: does not exist before.
-        make: fills a folder that is empty; called by one worker only.
-    """
-    with FileLock(folder.with_suffix(".lock")):
-        made = folder.with_suffix(".made")
-        if not made.exists():
-            folder.mkdir(parents=True, exist_ok=True)
-            make(folder)
-            made.touch()
-    return folder
-
-
 @contextmanager
 def shared_process(folder: Path, serve: Callable[[Path], AbstractContextManager[str]]) -> Iterator[str]:
     """Use a server that one worker runs for all; the worker that started it ends it after the last user has left.
