@@ -166,7 +166,6 @@ def test_years_are_those_of_a_relation_where_one_is_told(graph: Graph) -> None:
     assert "year" not in by(estimate_run(graph, "run", year_relation="nothing"))
 
 
-@pytest.mark.slow
 def test_another_run_tells_what_to_expect(graph: Graph) -> None:
     load_facts(graph)
     ask(graph, "few", sampling="monte-carlo", rounds=5)
@@ -247,7 +246,6 @@ def test_the_answers_are_where_they_were_kept(graph: Graph) -> None:
         estimate_run(graph, "run")
 
 
-@pytest.mark.slow
 def test_all_facts_are_looked_at_no_more_often_than_answers_grow(graph: Graph, monkeypatch: pytest.MonkeyPatch) -> None:
     load_facts(graph)
     ask(graph, "run", rounds=40, batch=16)

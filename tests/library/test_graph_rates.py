@@ -46,7 +46,6 @@ def test_rates_speak_of_the_whole_graph(example_graph: Graph, run: Run) -> None:
     assert "of the whole graph" in run.page().read_text(encoding="utf-8")
 
 
-@pytest.mark.slow
 @pytest.mark.usefixtures("run")
 def test_it_asks_until_the_interval_is_as_narrow_as_wanted(example_graph: Graph, tiny: Model) -> None:
     before = kgprobe.estimate_rates(example_graph, "to-estimate")

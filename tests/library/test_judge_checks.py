@@ -66,7 +66,6 @@ def never() -> Model:
     return Model("tiny", open_scorer=fail)
 
 
-@pytest.mark.slow
 def test_labels_that_were_asked_in_another_way_are_refused(label: Callable[..., Measurement], tiny: Model) -> None:
     judge = trained(label(Weighty("a")), tiny).judge
     assert kgprobe.evaluate_judge(judge, label(Weighty("a"), limit=60), model=tiny).quality.count
@@ -90,7 +89,6 @@ def test_of_long_instructions_the_part_that_differs_is_shown(label: Callable[...
         kgprobe.evaluate_judge(judge, label(Weighty("a"), limit=30, instruction=instructions[1]), model=never())
 
 
-@pytest.mark.slow
 def test_a_name_is_not_taken_from_another_judge(label: Callable[..., Measurement], tiny: Model) -> None:
     labels = label(Weighty("a"))
     first = trained(labels, tiny, name="mine")

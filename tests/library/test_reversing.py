@@ -141,7 +141,6 @@ def test_the_reversed_graph_is_made_once(graph: Graph) -> None:
         assert more.endpoint.folder != again.endpoint.folder
 
 
-@pytest.mark.slow
 @ONE_ENGINE
 def test_an_interrupted_making_goes_on(graph: Graph, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     ingest.load(graph, small())
@@ -165,7 +164,6 @@ def test_an_interrupted_making_goes_on(graph: Graph, monkeypatch: pytest.MonkeyP
         assert graph_state(whole) == state
 
 
-@pytest.mark.slow
 @ONE_ENGINE
 def test_it_is_made_anew_when_the_graph_has_changed_and_runs_stay(graph: Graph, tiny: Model, tmp_path: Path) -> None:
     ingest.load(graph, small())
@@ -189,7 +187,6 @@ def test_it_is_made_anew_when_the_graph_has_changed_and_runs_stay(graph: Graph, 
         assert kgprobe.open_run(aside, "kept-run").finding().about.reversed
 
 
-@pytest.mark.slow
 @ONE_ENGINE
 def test_mistakes_are_named(graph: Graph, tmp_path: Path) -> None:
     with pytest.raises(KgprobeError, match="Nothing was loaded into the graph"):

@@ -146,7 +146,6 @@ def test_what_is_learned_shows(capitals: Graph, tmp_path: Path) -> None:
     assert known[1] > 0.9
 
 
-@pytest.mark.slow
 def test_an_adapter_counts(capitals: Graph, tmp_path: Path) -> None:
     from peft import LoraConfig, get_peft_model
 
@@ -175,7 +174,6 @@ def test_nothing_outlives_a_step(capitals: Graph, tmp_path: Path) -> None:
     assert last["kgprobe/known"] == again["kgprobe/known"]
 
 
-@pytest.mark.slow
 def test_an_error_ends_no_training_unless_it_shall(
     capitals: Graph, tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:

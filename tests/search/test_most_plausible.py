@@ -170,7 +170,6 @@ def test_a_spent_budget_tells_truly_how_far_the_proof_reaches(tmp_path: Path, an
     assert {0, 1} < set(certified), "some proofs are to reach nowhere, some all the way and some in between"
 
 
-@pytest.mark.slow
 def test_a_beam_finds_as_many_as_are_wanted(tmp_path: Path, scorer: Scorer) -> None:
     generator = random.Random(3)
     for _ in range(12):
@@ -253,7 +252,6 @@ def test_a_prefix_bounds_names_of_the_same_tokens_together(tmp_path: Path) -> No
     assert set(heaviest.tolist()) <= {1, 2}
 
 
-@pytest.mark.slow
 def test_entities_with_a_name_too_long_for_the_model_are_refused(tmp_path: Path, scorer: Scorer) -> None:
     pool = NameSet({1: ["York", "A" * 300], 2: ["Tokyo"], 3: ["A" * 200]}, [[1, 2], [3]])
     tries = pool.tries(tmp_path, scorer)

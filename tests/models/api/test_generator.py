@@ -318,8 +318,7 @@ def test_equal_requests_are_sent_once() -> None:
         ]
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("concurrency", [1, 16])
+@pytest.mark.parametrize("concurrency", [pytest.param(1, marks=pytest.mark.slow), 16])
 def test_a_budget_of_tokens_is_not_passed(concurrency: int, tmp_path: Path) -> None:
     # Each costs 3 tokens of the prompt and 5 of the answer.
     with FaultProxy(delay=0.005, faults=at_random(0.2, seed=3, kinds=["broken", "empty", "limited"])) as proxy:
