@@ -34,11 +34,10 @@ if "PYTEST_XDIST_WORKER" in os.environ:
 settings.register_profile("kgprobe", deadline=None)
 settings.load_profile("kgprobe")
 
-# Who is started in the background may have Ctrl-C ignored, and whatever it starts would inherit that.
+# A process in the background may ignore Ctrl-C, and its child processes would inherit that.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
-# Servers of tests live for minutes: what a JVM would gain from compiling well, and from collecting garbage beside its
-# work, costs more than it gives.
+# Test servers live for minutes: full compilation and parallel garbage collection cost a JVM more than they gain.
 os.environ.setdefault("JAVA_TOOL_OPTIONS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
 
 # Folders whose subject is the engine; all other tests run on the embedded one.
@@ -169,7 +168,7 @@ def shared_data() -> Path:
     """Real data that is too large for the repository."""
     folder = REPOSITORY.parent / "shared" / "data"
     if not folder.is_dir():
-        pytest.skip("there is no ../shared/data beside the repository")
+        pytest.skip("../shared/data is missing next to the repository")
     return folder
 
 
@@ -214,7 +213,7 @@ def demo_scorer(demo_folder: Path) -> "Scorer":
 
 @pytest.fixture
 def shared_demo(demo_scorer: "Scorer", monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whoever names the demo model in this test gets the one of the whole run, which takes seconds to load."""
+    """Use the demo model of the whole run where a test names it: loading one takes seconds."""
     from kgprobe.models import spec
 
     load = spec.load_scorer

@@ -59,7 +59,7 @@ def select(tree: Tree, changed: Iterable[str]) -> dict[str, list[str]]:
 
 
 def find_path(tree: Tree, test: str, graph: Graph, targets: Mapping[Key, str], near: Set[Key]) -> list[str]:
-    """Return the files on the shortest path from a test to a changed file; none where there is no path."""
+    """Return the files on the shortest path from a test to a changed file; an empty list without a path."""
     words = chosen_names(tree, test, graph)
 
     def following(key: Key) -> Iterator[Key]:

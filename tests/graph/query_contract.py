@@ -176,7 +176,7 @@ def _node_name(labels: Iterable[str], properties: dict[str, Any]) -> str:
 
 
 def changes_between(before: State, after: State) -> list[list[Any]]:
-    """Return what was created, deleted and set, sorted."""
+    """Return the counters of created, deleted and set elements, sorted."""
     changes: list[list[Any]] = []
     for name in sorted({*before, *after}):
         old, new = before.get(name, []), after.get(name, [])
@@ -342,7 +342,7 @@ def _write_case(world: World, name: str, case: Case) -> None:
     outcome = world.run(name, case)
     rows = outcome["rows"] if is_ordered(name) else _sorted(outcome["rows"])
     if case.get("at_least") and "rows" in case:
-        # Take out what is not there any more, and leave it to the author to add more.
+        # Keep only the rows that the case already had; its author adds others by hand.
         rows = [row for row in rows if row in case["rows"]]
     for key in EXPECTED:
         case.pop(key, None)

@@ -103,7 +103,7 @@ FACTS = [
     Fact("p3", "fr", "P99", "it", end="1995-05"),
 ]
 
-# "also" and "second" began at the same time: the last one is told by its id.
+# "also" and "second" began at the same time: the id decides which is the last.
 RUNS: list[dict[str, Any]] = [
     {"id": "second", "model": "m2", "started": "2026-01-02T00:00:00+00:00", "round": 2, "asked": 9}
     | {"variance_mean": 4.0, "variance_popularity": 0.25, "variance_relation": 1.0, "variance_entity": 0.5}
@@ -113,7 +113,7 @@ RUNS: list[dict[str, Any]] = [
 ]
 RUN = {"as_of": 20200101, "probe": "distractors", "rounds": 4, "relations": ["capital", "borders", "knows", "lives"]}
 
-# Of a run and a fact: right and wrong answers, alpha, beta, the interval of theta, and the question.
+# Per run and fact: right and wrong answers, alpha, beta, the interval of theta, and the question.
 BELIEFS = [
     ("second", "c1", 4, 0, 1.0, 5.0, 0.02, 0.45, "The capital of France is"),
     ("second", "c3", 0, 4, 5.0, 1.0, 0.55, 0.98, "The capital of Germany is"),
@@ -149,7 +149,7 @@ BELIEFS = [
 UNASKABLE = {"second/b6": "its object has no name", "second/k4": "not in this probe's form"}
 REFUSED = {"second/c3": (2, 1), "first/c3": (0, 1)}
 
-# Of a run, a kind and an id: the precision, and the precision times the mean.
+# Per run, kind and id: the precision, and the precision times the mean.
 EFFECTS = [
     ("second", "mean", "", 3.0, 1.5),
     ("second", "popularity", "", 2.0, -0.5),
@@ -166,7 +166,7 @@ EFFECTS = [
     ("also", "mean", "", 1.0, 1.0),
 ]
 
-# Of a type and a run: a fact, theta, right and wrong answers.
+# Per type and run: a fact, theta, right and wrong answers.
 PAINTED = [
     ("KNOWN", "second", "c1", 0.17, 4, 0),
     ("KNOWN", "second", "l1", 0.3, 3, 1),

@@ -84,7 +84,7 @@ def test_contract_of_a_sorting_query_expects_an_order(name: str) -> None:
 
 
 def assert_makes_index(world: World, name: str, expected: dict[str, Any]) -> None:
-    """Run a query of the schema twice: it makes what is missing, and then nothing."""
+    """Run a query of the schema twice: the second time, it changes nothing."""
     world.graph.write(name)
     before = indexes_of(world)
     world.graph.write(name)
