@@ -1,14 +1,15 @@
 // How many nodes of the kinds that an import makes there are, and how many relationships; Neo4j keeps these numbers.
+// A kind of which there is none has a row too: each count is taken before the name stands beside it.
 // no parameters -> name, count
 CALL {
-  MATCH (n:Entity) RETURN 'Entity' AS name, count(n) AS count
+  MATCH (n:Entity) WITH count(n) AS count RETURN 'Entity' AS name, count
   UNION ALL
-  MATCH (n:Relation) RETURN 'Relation' AS name, count(n) AS count
+  MATCH (n:Relation) WITH count(n) AS count RETURN 'Relation' AS name, count
   UNION ALL
-  MATCH ()-[r:FACT]->() RETURN 'FACT' AS name, count(r) AS count
+  MATCH ()-[r:FACT]->() WITH count(r) AS count RETURN 'FACT' AS name, count
   UNION ALL
-  MATCH ()-[r:INSTANCE_OF]->() RETURN 'INSTANCE_OF' AS name, count(r) AS count
+  MATCH ()-[r:INSTANCE_OF]->() WITH count(r) AS count RETURN 'INSTANCE_OF' AS name, count
   UNION ALL
-  MATCH ()-[r:OBJECT_OF]->() RETURN 'OBJECT_OF' AS name, count(r) AS count
+  MATCH ()-[r:OBJECT_OF]->() WITH count(r) AS count RETURN 'OBJECT_OF' AS name, count
 }
 RETURN name, count
