@@ -218,7 +218,7 @@ def _caveat(answered: Sequence[AnsweredFacts], shared: int) -> str:
     if not shared:
         return (
             "No fact was asked of all of them, so their rates cannot be compared: each speaks of other facts. Measure"
-            " all models on the same facts: the same list, or the same limit and seed."
+            " all models on the same facts: the same list, or the same seed."
         )
     told = f"Rates are over the {shared:,} facts that all of them were asked"
     if any(caveat_of(one.sampling) for one in answered):

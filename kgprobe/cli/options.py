@@ -317,7 +317,8 @@ def facts_options(limit: int | None = None) -> Callable[[Command], Command]:
             type=click.IntRange(min=1),
             metavar="N",
             default=limit,
-            help=f"Ask at most N facts, drawn at random.  [default: {'all' if limit is None else f'{limit:,}'}]",
+            help="Ask at most N facts, drawn at random; the same --seed draws the same facts for every probe."
+            f"  [default: {'all' if limit is None else f'{limit:,}'}]",
         ),
         relations_option("Ask this relation only, by its id or a name; repeatable."),
     )

@@ -1,6 +1,5 @@
 """``kgprobe.judged_graph``: the figures of a whole graph that a judge has judged, corrected by labels."""
 
-import math
 from pathlib import Path
 
 from kgprobe.analysis.label_correction import LabelledMetrics, correct_by_labels, labelled_metrics
@@ -10,10 +9,11 @@ from kgprobe.asking.claims import CONFIG
 from kgprobe.asking.sweep import missing_shards
 from kgprobe.errors import ArgumentError, KgprobeError
 from kgprobe.files import home
-from kgprobe.judge.judged_facts import SweepConfig, read_names, read_sweep, stream_judged_facts
+from kgprobe.judge.judged_facts import SweepConfig, is_sweep, read_names, read_sweep, stream_judged_facts
 from kgprobe.judge.labelled import labelled_statements, set_aside
 from kgprobe.library.judged_graph_result import TYPES, JudgedGraph
 from kgprobe.library.measuring import Measurement, open_measurement
+from kgprobe.sampling.selection import SEEDED_ORDER
 
 _UNCORRECTED = "Figures are the judge's own, not corrected by labels, and as biased as it is"
 # Characters of a value in a message, and relations.
@@ -45,8 +45,8 @@ def judged_graph(
     types = whole_number("types", types)
     if raw and labels is not None:
         raise ArgumentError("labels", "are told beside `raw`, which leaves the correction out.")
-    folder = Path(sweep)
-    folder = folder if folder.is_dir() else home() / "sweeps" / str(sweep)
+    own, path = home() / "sweeps" / sweep, Path(sweep)
+    folder = path if is_sweep(path) and not is_sweep(own) else own
     config = read_sweep(folder)
     missing = missing_shards(folder, range(config.shards))
     own = home() / "probes" / config.judge.labels
@@ -144,28 +144,17 @@ def _refuse(config: SweepConfig, measured: Measurement) -> None:
                 f"of {name} have {what} {_short(theirs)}; the judged graph has {_short(ours)}. They are no"
                 " sample of what was judged: choose others, or `raw`.",
             )
-    _refuse_incomplete(config, measured)
+    if measured.config["facts"].get("order") != SEEDED_ORDER:
+        raise ArgumentError(
+            "labels",
+            f"of {name} are of facts in the order of their ids, as kgprobe asked them before. Measure them again, or"
+            " leave the correction out (`raw`).",
+        )
 
 
 def _short(value: object) -> str:
     text = str(value)
     return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
-
-
-def _refuse_incomplete(config: SweepConfig, measured: Measurement) -> None:
-    """Facts are asked in the graph's order, so that the first of a sample are no sample."""
-    limit, asked = measured.config["facts"]["limit"], len(measured.outcomes)
-    same = set(measured.config["relations"]) == set(config.settings.relations)
-    # Of more relations than were judged, there are more facts than were judged; nobody here knows how many.
-    expected = min(math.inf if limit is None else limit, config.facts if same else math.inf)
-    if asked < expected:
-        of = "" if expected == math.inf else f" of {expected:,}"
-        raise ArgumentError(
-            "labels",
-            f"are not complete, as far as can be seen: {asked:,}{of} facts of {measured.folder.name} were asked, and"
-            " the first ones are no random sample of the graph. Go on with it first, or leave the correction out"
-            " (`raw`).",
-        )
 
 
 def _learned(config: SweepConfig, measured: Measurement, own: Path) -> frozenset[str] | None:

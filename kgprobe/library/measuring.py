@@ -225,7 +225,8 @@ def measure(
     Args:
         model: see :func:`kgprobe.load_model`; its spec will do.
         probe: how facts are asked: ``distractors``, ``questions``, ``examples``, or another that is installed.
-        limit: the most facts that are asked, drawn at random; None takes all.
+        limit: the most facts that are asked, drawn at random; None takes all. They are asked in random order, and the
+            same seed draws the same facts for every probe and limit.
         facts: a list of facts: a file's path, see :func:`~kgprobe.sampling.selection.read_facts`, keys, or names such
             as ``"France | capital | Paris"``; None takes all that can be asked.
         relations: the only relations, each by its id or a name; none means all that can be asked.

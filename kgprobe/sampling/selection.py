@@ -15,9 +15,13 @@ from kgprobe.errors import ArgumentError, KgprobeError, UnknownNameError
 from kgprobe.graph.client import Graph
 from kgprobe.graph.names import close_relations, entities_called, names_of_relations
 from kgprobe.sampling.facts import askable_facts
-from kgprobe.sampling.keys import FactKey, Keys
+from kgprobe.sampling.keys import FactKey, Keys, KeysInOrder
 from kgprobe.sampling.lookup import find_fact, keys_of, the_fact
+from kgprobe.sampling.seeded_order import seeded_number
 from kgprobe.texts import visible
+
+# The order of a measurement's facts, as its configuration says it.
+SEEDED_ORDER = "hash of seed and fact"
 
 _ROWS_AT_ONCE = 1_000
 _TSV_COLUMNS = ("subject", "relation", "object")
@@ -61,7 +65,7 @@ class Chosen:
     """The facts that are asked.
 
     Attributes:
-        keys: each once, in an order that is always the same.
+        keys: each once, in the order of :func:`sample_facts`.
         missing: messages about what was listed and is not in the graph.
         identity: what tells this choice from others on the same graph, besides the relations and the date; JSON.
     """
@@ -84,20 +88,20 @@ def choose_facts(
     limit: int | None = None,
     seed: int = 0,
 ) -> Chosen:
-    """The facts to ask: all that can be, those of a list, or some of these.
+    """Return the facts to ask in random order: all that can be asked, those of a list, or some of these.
 
-    Cost: one scan of the graph's facts, streamed into arrays; for a list, a walk from each subject.
+    Cost: one scan of the graph's facts, streamed into arrays, and a hash of each; for a list, a walk from each subject.
 
     Args:
         relations: ids of those that can be asked, where the facts are not listed.
         listed: those of a list, see :func:`list_facts`.
         limit: the most of them, drawn at random; None takes all.
-        seed: the same seed draws the same of the same facts.
+        seed: what their order follows from, see :func:`sample_facts`.
 
     Raises:
         KgprobeError: there is none, or the file cannot be read.
     """
-    identity: dict[str, Any] = {"limit": limit}
+    identity: dict[str, Any] = {"limit": limit, "order": SEEDED_ORDER}
     keys: Keys
     missing: Sequence[str] = ()
     if listed is None:
@@ -111,9 +115,9 @@ def choose_facts(
         keys, missing = listed.keys, listed.missing
         if not keys:
             raise KgprobeError("`facts` names no fact of this graph." + "".join(f" {one}" for one in missing[:1]))
-        digest = hashlib.sha256("".join(f"{key.subject}\0{key.fact}\n" for key in keys).encode())
+        digest = hashlib.sha256("".join(f"{key.subject}\0{key.fact}\n" for key in sorted(keys)).encode())
         identity |= {"count": len(keys), "sha256": digest.hexdigest()}
-    return Chosen(keys if limit is None else sample_facts(keys, limit, seed), missing, identity)
+    return Chosen(sample_facts(keys, limit, seed), missing, identity)
 
 
 def list_facts(graph: Graph, facts: "Listed", as_of: int) -> Selection:
@@ -138,18 +142,24 @@ def list_facts(graph: Graph, facts: "Listed", as_of: int) -> Selection:
     return Selection(list(dict.fromkeys(keys_of(graph, facts, as_of))), ())
 
 
-def sample_facts(keys: Keys, count: int, seed: int) -> Keys:
-    """Some facts, drawn uniformly without repetition, in their order; all of them if there are no more.
+def sample_facts(keys: Keys, count: int | None, seed: int) -> Keys:
+    """Return some facts in random order: those with the lowest hashes of seed and fact.
+
+    A fact's rank depends on nothing else: two draws with the same seed, from whatever facts and of whatever size, share
+    as many facts as they can, and any first part of the order is a uniform sample.
+
+    Cost: a hash of each fact, 3 µs. Memory: 16 bytes a fact.
 
     Args:
         keys: facts to draw from.
-        count: how many are wanted.
-        seed: the same seed draws the same of the same facts.
+        count: how many are wanted; None, or more than there are, takes all.
+        seed: what the hashes follow from.
     """
-    if count >= len(keys):
-        return keys
-    positions = np.random.default_rng(seed).choice(len(keys), count, replace=False)
-    return [keys[int(position)] for position in np.sort(positions)]
+    ranks = (seeded_number(seed, "asked", keys[place].fact) for place in range(len(keys)))
+    order = np.argsort(np.fromiter(ranks, dtype=np.uint64, count=len(keys)), kind="stable")
+    if count is None:
+        return KeysInOrder(keys, order)
+    return [keys[place] for place in order[:count].tolist()]
 
 
 def read_facts(graph: Graph, file: TextIO, name: str, as_of: int) -> Selection:

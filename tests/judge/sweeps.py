@@ -17,6 +17,7 @@ from kgprobe.probes.labels.evidence import LabelEvidence, SaidNegative, SaidStat
 from kgprobe.probes.outcome import Outcome, Verdict
 from kgprobe.probes.statements.metrics import NONE, metrics_of
 from kgprobe.sampling.keys import FactKey
+from kgprobe.sampling.selection import SEEDED_ORDER
 
 GRAPH = '{"id":"made up"}'
 SETTINGS = {"replace": "object", "any_type": False, "negatives": 2, "relations": ["r0"], "as_of": 20250101, "seed": 3}
@@ -104,7 +105,7 @@ def write_labels(folder: Path, outcomes: Sequence[Outcome], **config: Any) -> Pa
         "options": {"replace": "object", "any_type": False},
         "described": {"model": "demo"},
         "relations": ["r0"],
-        "facts": {"limit": len(outcomes)},
+        "facts": {"limit": len(outcomes), "order": SEEDED_ORDER},
         "as_of": 20250101,
         "graph": GRAPH,
         **config,

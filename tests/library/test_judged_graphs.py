@@ -10,6 +10,7 @@ import kgprobe
 from kgprobe.asking.sweep import shard_path
 from kgprobe.errors import ArgumentError, KgprobeError
 from kgprobe.judge.labelled import set_aside
+from kgprobe.sampling.selection import SEEDED_ORDER
 from tests.judge.sweeps import JUDGE, judged, said, write_labels, write_sweep
 
 FACTS = 400
@@ -105,14 +106,12 @@ def test_types_are_shown_as_far_as_is_asked_for() -> None:
     [
         ({"graph": "another"}, "have the graph another"),
         ({"relations": ["r1"]}, "of other relations"),
-        ({"relations": ["r0", "r1"], "facts": {"limit": None}}, "not complete"),
         ({"as_of": 20240101}, "have the date 20240101"),
         ({"options": {"replace": "subject", "any_type": False}}, "negatives with another subject"),
         ({"options": {"replace": "object", "any_type": True}}, "any type True"),
         ({"described": {"model": "other"}}, "the answers of other"),
         ({"facts": {"limit": None, "count": 3, "sha256": "ab"}}, "a list of facts"),
-        ({"facts": {"limit": 150}}, "100 of 150 facts"),
-        ({"facts": {"limit": None}}, "100 of 400 facts"),
+        ({"facts": {"limit": 150}}, "in the order of their ids"),
     ],
 )
 def test_labels_of_something_else_are_refused(own: Path, config: dict[str, Any], message: str) -> None:
@@ -125,6 +124,12 @@ def test_labels_of_something_else_are_refused(own: Path, config: dict[str, Any],
 def test_labels_of_more_relations_are_a_sample_of_those_that_were_judged(own: Path) -> None:
     write_labels(own / "probes" / "wide", [said(f"f{n}", 0, [1]) for n in range(1, 101, 2)], relations=["r0", "r1"])
     assert kgprobe.judged_graph("everything", "wide").correction.used == 50
+
+
+def test_labels_ended_early_are_a_sample(own: Path) -> None:
+    labels = [said(f"f{n}", 0, [1]) for n in range(1, 101, 2)]
+    write_labels(own / "probes" / "early", labels, facts={"limit": 150, "order": SEEDED_ORDER})
+    assert kgprobe.judged_graph("everything", "early").correction.used == 50
 
 
 def test_where_the_judges_own_labels_do_not_fit_it_is_said(own: Path) -> None:

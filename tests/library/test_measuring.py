@@ -69,6 +69,12 @@ def test_the_same_call_goes_on_and_another_is_another(example_graph: Graph, tiny
         kgprobe.measure(example_graph, tiny, **OPTIONS, name="mine", seed=1)
 
 
+def test_measure_interrupted_has_asked_a_sample(example_graph: Graph, tiny: Model) -> None:
+    interrupted = kgprobe.measure(example_graph, tiny, **OPTIONS, batch=4, watch=Watch(should_stop=lambda: True))
+    whole = kgprobe.measure(example_graph, tiny, "examples", limit=4, examples=1, choices=2, as_of="2024")
+    assert interrupted.frame()["fact"].tolist() == whole.frame()["fact"].tolist()
+
+
 def test_a_model_one_training_step_later_is_another_model(example_graph: Graph) -> None:
     tokenizer = byte_level(bos=True)
     net = random_model("gpt2", len(tokenizer))

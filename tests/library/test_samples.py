@@ -47,6 +47,13 @@ def test_facts_are_drawn_from_those_that_can_be_asked(example_graphs: Graph) -> 
     assert list(none.frame()) == list(every.frame())
 
 
+def test_sample_facts_of_a_relation_are_those_of_a_larger_draw(example_graphs: Graph) -> None:
+    every = kgprobe.sample_facts(example_graphs, 200, as_of=AT).rows()
+    capitals = [row for row in every if row["relation"] == "P36"]
+    assert len(capitals) > 1
+    assert kgprobe.sample_facts(example_graphs, len(capitals), relations=["P36"], as_of=AT).rows() == capitals
+
+
 def test_what_is_sampled_can_be_looked_at(example_graphs: Graph) -> None:
     keys = kgprobe.sample_facts(example_graphs, 3, relations=["P36"], as_of=AT).keys
     looked = kgprobe.sample_distractors(example_graphs, keys, distractors=2, as_of=AT)

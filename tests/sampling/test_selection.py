@@ -2,6 +2,7 @@
 
 import io
 from collections import Counter
+from collections.abc import Sequence
 
 from kgprobe.graph.client import Graph
 from kgprobe.graph.ingest import load
@@ -82,10 +83,23 @@ def test_a_list_names_facts_as_people_do(graph: Graph) -> None:
     assert told["12"] == "no entity is called 'Q9'."
 
 
-def test_a_sample_is_uniform_and_in_order() -> None:
+def in_order(keys: Sequence[FactKey], count: int | None, seed: int) -> list[FactKey]:
+    sampled = sample_facts(keys, count, seed)
+    return [sampled[place] for place in range(len(sampled))]
+
+
+def test_sample_facts_first_places_are_uniform() -> None:
     keys = [FactKey("s", f"f{n}") for n in range(6)]
-    drawn = Counter(key for seed in range(3000) for key in sample_facts(keys, 2, seed))
-    # 1,000 each, with a standard deviation of 26.
-    assert all(900 < drawn[key] < 1100 for key in keys)
-    assert sample_facts(keys, 4, 7) == sorted(sample_facts(keys, 4, 7), key=keys.index)
-    assert sample_facts(keys, 9, 0) == keys
+    drawn = Counter((place, key) for seed in range(3000) for place, key in enumerate(in_order(keys, 2, seed)))
+    # 500 each, with a standard deviation of 20.
+    assert all(400 < drawn[place, key] < 600 for place in range(2) for key in keys)
+    assert sorted(in_order(keys, 9, 0)) == sorted(in_order(keys, None, 0)) == keys
+
+
+def test_sample_facts_of_other_facts_share_one_order() -> None:
+    keys = [FactKey("s", f"f{n}") for n in range(60)]
+    everything = in_order(keys, None, 5)
+    assert in_order(keys, 20, 5) == everything[:20]
+    few = keys[::3]
+    assert in_order(few, None, 5) == [key for key in everything if key in few]
+    assert in_order(list(reversed(keys)), None, 5) == everything != in_order(keys, None, 6)
