@@ -1,8 +1,9 @@
 """``kgprobe compare``: models side by side, from answers that are kept."""
 
 import re
+import sys
 from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext, suppress
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -10,9 +11,18 @@ import cloup
 import msgspec
 
 from kgprobe.cli.looks import show_notes
-from kgprobe.cli.options import ask_password, debug_option, full_option, graph_option, json_option, seed_option
-from kgprobe.errors import ArgumentError
-from kgprobe.library.measuring import find_folder
+from kgprobe.cli.main import until_nobody_reads
+from kgprobe.cli.options import (
+    ask_password,
+    debug_option,
+    full_option,
+    graph_option,
+    in_flags,
+    json_option,
+    seed_option,
+)
+from kgprobe.errors import ArgumentError, KgprobeError
+from kgprobe.library.measuring import find_measurement, is_path
 from kgprobe.progress import waiting
 
 if TYPE_CHECKING:
@@ -21,7 +31,8 @@ if TYPE_CHECKING:
     from kgprobe.library.comparing import Stored
     from kgprobe.library.comparison_results import Comparison, Forgetting, KnowledgeGap
 
-UNDECIDED = 3
+# By verdict.
+_CODES = {"kept": 0, "lost": 1, "undecided": 3}
 _PERCENT = re.compile(r"(\d+(?:\.\d+)?)\s*%")
 # Of a comparison's tables, those that a summary is made of.
 _SUMMARY = ("models", "pairs", "directions", "forwards_alone")
@@ -37,6 +48,27 @@ class _Points(click.ParamType[float]):
         return float(found[1]) / 100
 
 
+class _CheckFailedError(click.ClickException):
+    """A check without a verdict; exits with 2, since 1 means that accuracy is lost."""
+
+    exit_code = 2
+
+
+@contextmanager
+def _failing_with_2() -> Iterator[None]:
+    """Exit with 2 where something fails."""
+    try:
+        yield
+    except (click.exceptions.Exit, click.UsageError):
+        raise
+    except KgprobeError as error:
+        raise _CheckFailedError(in_flags(str(error))) from error
+    except KeyboardInterrupt as error:
+        raise _CheckFailedError("Stopped.") from error
+    except Exception as error:
+        raise _CheckFailedError(f"{type(error).__name__}: {error}. --debug shows where.") from error
+
+
 @cloup.command()
 @cloup.argument("results", nargs=-1, required=True, metavar="RESULT...")
 @cloup.option(
@@ -45,7 +77,7 @@ class _Points(click.ParamType[float]):
     type=_Points(),
     metavar="POINTS%",
     help="Has the second lost more accuracy on the first than so many points? Exits with 1 if so, with 0 if not, with 3"
-    " if these facts cannot tell.",
+    " if these facts cannot tell, with 2 if the check failed.",
 )
 @cloup.option(
     "--gap",
@@ -68,12 +100,12 @@ def compare(
 ) -> None:
     """Set models side by side on the facts that all of them have answered.
 
-    RESULT is a measurement, by its folder or its name, or a run by its name. No model is asked; the graph is opened
+    RESULT is a measurement, by its name or its folder, or a run by its name. No model is asked; the graph is opened
     for runs alone, or with --graph for the names of relations. Accuracies by relation, their correlation, who knows
     what others know, differences with tests and intervals: a summary here, all of it with --full and on a page.
 
     With --fail-if-lost the first is a model and the second what became of it: what was forgotten and gained, and
-    whether accuracy is lost. Exit codes then: 0 kept, 1 lost (or failed), 2 wrong usage, 3 undecided.
+    whether accuracy is lost. Exit codes then: 0 kept, 1 lost, 2 failed or wrong usage, 3 undecided.
 
     Two results of which one was asked with --reverse are two directions: what is known forwards and not backwards, and
     the other way, by relation and fact by fact.
@@ -85,6 +117,7 @@ def compare(
     """  # noqa: D301
     from kgprobe.library.comparing import check_forgetting, find_gap, open_result
     from kgprobe.library.comparing import compare as set_beside
+    from kgprobe.library.comparison_results import Forgetting
     from kgprobe.servers.opening import open_graph
 
     if gap and margin is not None:
@@ -92,18 +125,21 @@ def compare(
     if (gap or margin is not None) and len(results) != 2:
         flag = "--gap" if gap else "--fail-if-lost"
         raise click.UsageError(f"{flag} is about two results; there are {len(results)}.")
-    needed = graph is not None or not all(find_folder(name).is_dir() for name in results)
-    with open_graph(graph, ask_password=ask_password) if needed else nullcontext() as connection:
+    needed = graph is not None or any(find_measurement(name) is None and not is_path(name) for name in results)
+    opening = open_graph(graph, ask_password=ask_password) if needed else nullcontext()
+    with nullcontext() if margin is None else _failing_with_2(), opening as connection:
         with waiting("Reading the answers"):
             opened: list[Stored] = [open_result(name, connection) for name in results]
-        if margin is not None:
-            with _second_named(results[1]):
-                forgetting = check_forgetting(*opened, margin=margin)
-            _show(forgetting, forgetting.page(), as_json, full)
-            click.get_current_context().exit({"kept": 0, "lost": 1, "undecided": UNDECIDED}[forgetting.verdict.value])
         with _second_named(results[-1]):
-            found = find_gap(*opened) if gap else set_beside(opened, seed=seed)
-        _show(found, found.page(), as_json, full)
+            if margin is not None:
+                found: Comparison | Forgetting | KnowledgeGap = check_forgetting(*opened, margin=margin)
+            else:
+                found = find_gap(*opened) if gap else set_beside(opened, seed=seed)
+        with suppress(click.exceptions.Exit), until_nobody_reads():
+            _show(found, found.page(), as_json, full)
+            sys.stdout.flush()
+    if isinstance(found, Forgetting):
+        click.get_current_context().exit(_CODES[found.verdict.value])
 
 
 @contextmanager

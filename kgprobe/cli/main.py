@@ -4,6 +4,7 @@ import importlib
 import io
 import os
 import sys
+import traceback
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
@@ -36,7 +37,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
 
 
 @contextmanager
-def _until_nobody_reads() -> Iterator[None]:
+def until_nobody_reads() -> Iterator[None]:
     """Exit with 0 when whoever read our output has left (`| head`); click and rich would make that a failure."""
     try:
         yield
@@ -69,7 +70,7 @@ class LazyGroup(click.Group):
 
     def make_context(self, *arguments: Any, **options: Any) -> click.Context:
         """Read the command line; --help is printed here."""
-        with _until_nobody_reads():
+        with until_nobody_reads():
             return super().make_context(*arguments, **options)
 
     def invoke(self, ctx: click.Context) -> Any:
@@ -79,7 +80,7 @@ class LazyGroup(click.Group):
             UsageError: an argument cannot be what it is.
         """
         try:
-            with _until_nobody_reads():
+            with until_nobody_reads():
                 result = super().invoke(ctx)
                 sys.stdout.flush()
                 return result
@@ -131,8 +132,9 @@ def main() -> None:
     except click.exceptions.Exit as stop:
         sys.exit(stop.exit_code)
     except click.ClickException as error:
-        if "--debug" in sys.argv and isinstance(error.__cause__, KgprobeError):
-            raise error.__cause__ from None
+        if "--debug" in sys.argv and error.__cause__ is not None:
+            traceback.print_exception(error.__cause__)
+            sys.exit(error.exit_code)
         shown = io.StringIO()
         error.show(shown)
         click.echo(visible_lines(shown.getvalue()), nl=False, err=True)

@@ -13,7 +13,7 @@ from kgprobe.errors import ArgumentError, UnknownNameError
 from kgprobe.files import home
 from kgprobe.graph.client import Graph
 from kgprobe.graph.rows import Rows
-from kgprobe.library.measuring import Measurement, find_folder, open_measurement
+from kgprobe.library.measuring import Measurement, find_measurement, is_path, open_measurement
 from kgprobe.library.rounds import Run, open_run
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ _SHOWN_CHARACTERS = 80
 
 
 def open_result(name: str | Path, graph: Graph | None = None) -> Stored:
-    """A measurement by its folder or its name, else a run by its name; its model is not needed.
+    """Return a measurement by its name or its folder, else a run by its name; its model is not needed.
 
     >>> made = kgprobe.measure(graph, "demo", limit=4, distractors=3, sentences=1)
     >>> kgprobe.open_result(made.folder).model
@@ -45,11 +45,11 @@ def open_result(name: str | Path, graph: Graph | None = None) -> Stored:
         UnknownNameError: there is none.
         KgprobeError: another version of kgprobe began the run.
     """
-    folder = find_folder(name)
-    if folder.is_dir():
-        if not (folder / "config.json").exists():
-            raise UnknownNameError(f"{folder} holds no measurement: there is no config.json in it.")
+    folder = find_measurement(name)
+    if folder is not None:
         return open_measurement(folder, graph)
+    if is_path(name):
+        raise UnknownNameError(f"{name} holds no measurement: there is no config.json of one in it.")
     if graph is None:
         raise UnknownNameError(f"There is no measurement {str(name)!r}; for a run of that name, a graph is needed.")
     try:

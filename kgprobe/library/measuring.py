@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from kgprobe.arguments import folder_name, several, whole_number
-from kgprobe.asking.claims import read_config
+from kgprobe.asking.claims import CONFIG, read_config
 from kgprobe.asking.identity import digest_of, versions
 from kgprobe.asking.measurement import MEASUREMENT, Asked, ask_each
 from kgprobe.asking.store import FILE, read_outcomes
@@ -288,7 +288,11 @@ def open_measurement(folder: str | Path, graph: Graph | None = None) -> Measurem
     Raises:
         KgprobeError: there is none.
     """
-    path = find_folder(folder)
+    path = find_measurement(folder)
+    if path is None:
+        raise KgprobeError(
+            f"{folder} holds no measurement: {CONFIG} of one is neither in it nor in {home() / 'probes'}."
+        )
     config = read_config(path, MEASUREMENT)
     kind = PROBES.get(config["probe"])
     outcomes = Outcomes(path / FILE, kind.evidence())
@@ -297,10 +301,20 @@ def open_measurement(folder: str | Path, graph: Graph | None = None) -> Measurem
     return Measurement(path, kind, config, Asked(done, done, unanswered, Stop.DONE), (), graph)
 
 
-def find_folder(folder: str | Path) -> Path:
-    """The folder of a measurement, by its path or by its name below kgprobe's own; it need not be there."""
-    path = Path(folder)
-    return path if path.is_dir() else home() / "probes" / str(folder)
+def find_measurement(named: str | Path) -> Path | None:
+    """Return the folder of a measurement: that of this name below kgprobe's own, else the one at this path.
+
+    A folder counts only if a measurement is in it: a model's may well have the name of a result.
+    """
+    own, path = home() / "probes" / named, Path(named)
+    if not is_path(named) and (own / CONFIG).exists():
+        return own
+    return path if (path / CONFIG).exists() and "probe" in read_config(path, MEASUREMENT) else None
+
+
+def is_path(named: str | Path) -> bool:
+    """Return whether a text is the path of a folder and no name of a result: ``./tuned``, not ``tuned``."""
+    return Path(named).name != str(named) or str(named) == ".."
 
 
 def _result(graph: Graph, folder: Path, kind: ProbeKind, asked: Asked, chosen: Chosen) -> Measurement:

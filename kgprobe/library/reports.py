@@ -110,10 +110,10 @@ def open_any(name: str | Path, graph: Graph | None = None) -> Reported:
 
 
 def judged_folder(name: str | Path) -> Path | None:
-    """The folder of a judged graph, by its path or by its name below kgprobe's own; None where there is none."""
+    """Return the folder of a judged graph, by its name below kgprobe's own or by its path; None where there is none."""
     from kgprobe.judge.judged_facts import is_sweep
 
-    return next((one for one in (Path(name), home() / "sweeps" / str(name)) if is_sweep(one)), None)
+    return next((folder for folder in (home() / "sweeps" / name, Path(name)) if is_sweep(folder)), None)
 
 
 def latest_result(graph: Graph) -> Stored:

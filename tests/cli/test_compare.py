@@ -95,7 +95,29 @@ def test_wrong_usage_is_named(probes: Path, arguments: tuple[str, ...], said: st
     assert (done.returncode, said in done.stderr) == (2, True), done.stderr
 
 
+@pytest.mark.parametrize("flags", [(), ("--debug",)])
+def test_compare_check_that_fails_exits_with_2(probes: Path, flags: tuple[str, ...]) -> None:
+    answers = probes / "probes" / "same" / "outcomes.jsonl"
+    answers.write_text(answers.read_text().replace('"f007"', "f007"))
+    done = compare(probes, "base", "same", "--fail-if-lost", "2%", *flags)
+    assert (done.returncode, "line 8: damaged" in done.stderr) == (2, True), done.stderr
+    answers.unlink()
+    answers.mkdir()
+    done = compare(probes, "base", "same", "--fail-if-lost", "2%", *flags)
+    assert (done.returncode, "IsADirectoryError" in done.stderr) == (2, True), done.stderr
+
+
+def test_compare_name_is_a_result_before_a_folder(probes: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("same", "model"):
+        (probes / name).mkdir()
+        (probes / name / "config.json").write_text('{"model_type": "gpt2"}')
+    monkeypatch.chdir(probes)
+    done = compare(probes, "base", "same", "--fail-if-lost", "2%")
+    assert (done.returncode, "Kept" in done.stdout) == (0, True), done.stderr
+    done = compare(probes, "base", "./model", "--fail-if-lost", "2%")
+    assert (done.returncode, "./model holds no measurement" in done.stderr) == (2, True), done.stderr
+    assert compare(probes, "probes/base", "./probes/same", "--fail-if-lost", "2%").returncode == 0
+
+
 def test_the_exit_codes_are_in_the_help(probes: Path) -> None:
-    assert "0 kept, 1 lost (or failed), 2 wrong usage, 3 undecided" in " ".join(
-        compare(probes, "--help").stdout.split()
-    )
+    assert "0 kept, 1 lost, 2 failed or wrong usage, 3 undecided" in " ".join(compare(probes, "--help").stdout.split())
