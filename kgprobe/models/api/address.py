@@ -16,6 +16,8 @@ from kgprobe.arguments import refuse_half_characters
 from kgprobe.errors import KgprobeError, UnknownNameError
 
 OPENAI = "https://api.openai.com/v1"
+# A key below this length is a placeholder, such as "none", and may be a word of an answer.
+_SHORTEST_SECRET = 8
 _FORMS = "openai:NAME, or openai:NAME@URL such as openai:NAME@http://localhost:8000/v1"
 
 
@@ -38,6 +40,15 @@ class Address:
     key: str | None = field(repr=False)
     key_variable: str
     is_openai: bool
+
+    def without_key(self, text: str) -> str:
+        """Return a text of the server without the key, which a server may repeat.
+
+        A key of fewer than 8 characters stays: it is a placeholder, and answers may contain it as a word.
+        """
+        if self.key is None or len(self.key) < _SHORTEST_SECRET:
+            return text
+        return text.replace(self.key, "…")
 
 
 def find_address(spec: str) -> Address:

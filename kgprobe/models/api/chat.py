@@ -1,5 +1,6 @@
 """Questions to models that chat: how they are sent as chat completions, and how what comes back is read."""
 
+from dataclasses import replace
 from typing import Any
 
 import msgspec
@@ -53,7 +54,7 @@ class ChatForm:
 
     def __init__(self, address: Address) -> None:
         """For a model behind this address."""
-        self._model = address.model
+        self._address = address
         self.parameters = Parameters(address)
 
     def path(self) -> str:
@@ -63,7 +64,7 @@ class ChatForm:
     def body(self, request: Request) -> dict[str, Any]:
         """One message of a user, with the parameters that the model takes."""
         messages = [{"role": "user", "content": request.prompt}]
-        return {"model": self._model, "messages": messages, **self.parameters.of(request)}
+        return {"model": self._address.model, "messages": messages, **self.parameters.of(request)}
 
     def size(self, request: Request) -> tuple[int, int]:
         """The most tokens of prompt and answer."""
@@ -74,8 +75,11 @@ class ChatForm:
         return self.parameters.adapt(parameter)
 
     def read(self, content: bytes, request: Request) -> Answer | Fault:
-        """What the model said, without its thoughts."""
-        return _read(content, request.prompt)
+        """Return the model's answer without its thoughts, and without the key."""
+        result = _read(content, request.prompt)
+        if isinstance(result, Answer):
+            return replace(result, text=self._address.without_key(result.text))
+        return result
 
 
 def _read(content: bytes, prompt: str) -> Answer | Fault:

@@ -37,7 +37,7 @@ class CompletionForm:
         Args:
             parameters: what the model takes, learned from what it declines.
         """
-        self._model = address.model
+        self._address = address
         self._parameters = parameters
 
     def path(self) -> str:
@@ -46,7 +46,7 @@ class CompletionForm:
 
     def body(self, request: Request) -> dict[str, Any]:
         """The text alone, with the parameters that the model takes."""
-        return {"model": self._model, "prompt": request.prompt, **self._parameters.of(request)}
+        return {"model": self._address.model, "prompt": request.prompt, **self._parameters.of(request)}
 
     def size(self, request: Request) -> tuple[int, int]:
         """The most tokens of text and continuation: no token is shorter than a byte, and one may stand in front."""
@@ -57,7 +57,7 @@ class CompletionForm:
         return self._parameters.adapt(parameter)
 
     def read(self, content: bytes, request: Request) -> Answer | Fault:
-        """How the model went on."""
+        """Return the model's continuation without the key."""
         try:
             completion = msgspec.json.decode(content, type=_Completion)
         except (msgspec.DecodeError, UnicodeDecodeError) as error:
@@ -67,7 +67,7 @@ class CompletionForm:
         choice = completion.choices[0]
         counts = counts_in(completion.usage)
         return Answer(
-            text=choice.text.strip(),
+            text=self._address.without_key(choice.text.strip()),
             refused=choice.finish_reason == "content_filter",
             ended=choice.finish_reason != "length",
             prompt_tokens=counted(counts.prompt_tokens, request.prompt),

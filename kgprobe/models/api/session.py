@@ -184,7 +184,7 @@ class Session(Generic[Asked]):
                 if body and result.parameter in body and self._form.adapt(result.parameter):
                     continue
                 if not result.fatal or (result.missing and self._form.dispensable):
-                    return Unanswered(self._clean(result.reason))
+                    return Unanswered(self._address.without_key(result.reason))
                 self._stop(KgprobeError(self._fatal_message(result)))
                 return None
             else:
@@ -204,7 +204,7 @@ class Session(Generic[Asked]):
     def _given_up(self, result: Answer | Fault, fault: Fault, sent: int) -> Answer | Unanswered | None:
         if isinstance(result, Answer):
             return result
-        reason = f"{self._clean(fault.reason)} ({sent} attempts)"
+        reason = f"{self._address.without_key(fault.reason)} ({sent} attempts)"
         if not fault.reached and not fault.limited and not self._answers:
             self._stop(KgprobeError(f"{self._address.name} cannot be reached: {reason}. Is {self._address.url} right?"))
             return None
@@ -304,17 +304,13 @@ class Session(Generic[Asked]):
         self._settled.set()
 
     def _fatal_message(self, declined: Declined) -> str:
-        text = f"{self._address.name} takes no request: {self._clean(declined.reason)}."
+        text = f"{self._address.name} takes no request: {self._address.without_key(declined.reason)}."
         if declined.about_key:
             told = "was sent" if self._address.key else "is not set"
             text += f" The key comes from the environment variable {self._address.key_variable}, which {told}."
         if self._form.needs and not declined.about_key:
             text += f" {self._form.needs}"
         return f"{text} Asked was {self._address.url}."
-
-    def _clean(self, text: str) -> str:
-        """A server may repeat the key in what it says."""
-        return text.replace(self._address.key, "…") if self._address.key else text
 
 
 @contextmanager

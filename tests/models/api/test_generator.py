@@ -451,6 +451,22 @@ def test_keys_go_where_they_are_meant_to_and_are_told_to_nobody_else(
         assert proxy.seen[-1].headers["authorization"] == "Bearer secret-OPENAI_API_KEY"
 
 
+@pytest.mark.parametrize(("key", "expected"), [("secret-here", "The key is …"), ("none", "The key is none")])
+@pytest.mark.parametrize("continuation", [False, True])
+def test_answer_that_repeats_the_key_is_cleaned(
+    key: str, expected: str, continuation: bool, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("KGPROBE_API_KEY", key)
+    with FaultProxy(upstream=lambda _: f"The key is {key}", completes=True) as proxy:
+        made = generator(proxy, cache=AnswerCache(tmp_path / "answers.sqlite"))
+        (answer,) = made.answer([Request("Which key?", 8, continuation=continuation)])
+        assert isinstance(answer, Answer)
+        assert answer.text == expected
+        kept = b"".join(file.read_bytes() for file in tmp_path.iterdir())
+        assert expected.encode() in kept
+        assert b"secret" not in kept
+
+
 def test_it_works_where_an_event_loop_is_running() -> None:
     async def notebook(made: ApiGenerator) -> list[Answer | Unanswered]:
         return made.answer(requests(3))
