@@ -8,7 +8,9 @@ import bz2
 import hashlib
 import io
 import json
+import lzma
 import zipfile
+import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -31,6 +33,9 @@ LINE_LIMIT = 64 * 2**20
 
 # What a file that breaks off raises: too short, unreadable or of a wrong checksum, or damaged.
 BREAKS: tuple[type[Exception], ...] = (EOFError, OSError, inflate.error)  # type: ignore[assignment]
+
+# What a damaged or encrypted .zip raises beside these; it is unpacked by the standard library's zlib.
+_ZIP_FAULTS = (zipfile.BadZipFile, zlib.error, lzma.LZMAError, NotImplementedError, RuntimeError, KeyError)
 
 _BUFFER = 2**20
 _HEAD = 2**16
@@ -163,7 +168,7 @@ def open_members(path: Path, suffixes: Sequence[str]) -> list[InputFile]:
     with _open(path) as raw:
         try:
             members = zipfile.ZipFile(raw).infolist()
-        except (OSError, ValueError, zipfile.BadZipFile) as error:
+        except (OSError, ValueError, *_ZIP_FAULTS) as error:
             raise KgprobeError(f"{path} cannot be unpacked: {_why(error)}.") from error
     found = [
         InputFile(path, member.compress_size, member=member.filename, offset=member.header_offset)
@@ -223,7 +228,7 @@ def _of_zip(raw: io.BufferedReader, member: str) -> Iterator[bytes]:
         with zipfile.ZipFile(raw) as archive, archive.open(member) as packed:
             while piece := packed.read(_BUFFER):
                 yield piece
-    except (zipfile.BadZipFile, NotImplementedError, RuntimeError) as error:
+    except _ZIP_FAULTS as error:
         raise OSError(str(error)) from error
 
 
@@ -250,8 +255,7 @@ def _of_zstd(raw: io.BufferedReader) -> Iterator[bytes]:
     # Here, so that only those wait for it who have such a file.
     import pyarrow as pa
 
-    # Not closed, for that would close the file as well, which whoever opened it does.
-    packed = pa.CompressedInputStream(pa.PythonFile(raw, mode="r"), "zstd")
+    packed = pa.CompressedInputStream(pa.PythonFile(_LeftOpen(raw), mode="r"), "zstd")
     while True:
         try:
             # What is read with a failure is lost, so it is little.
@@ -263,6 +267,22 @@ def _of_zstd(raw: io.BufferedReader) -> Iterator[bytes]:
         if not piece:
             return
         yield piece
+
+
+class _LeftOpen:
+    """A file that pyarrow reads: pyarrow closes its files, and the opener of this one still needs it."""
+
+    closed = False
+
+    def __init__(self, raw: io.BufferedReader) -> None:
+        self._raw = raw
+
+    def read(self, size: int) -> bytes:
+        """Return the next bytes."""
+        return self._raw.read(size)
+
+    def close(self) -> None:
+        """Leave the file open."""
 
 
 class _Part(Protocol):

@@ -3,6 +3,7 @@
 import bz2
 import gzip
 import os
+import zipfile
 import zlib
 from pathlib import Path
 
@@ -14,7 +15,7 @@ from hypothesis import strategies as st
 from kgprobe.errors import KgprobeError
 from kgprobe.records import Rejected
 from kgprobe.sources import lines as reading
-from kgprobe.sources.lines import InputFile, fingerprint, open_input
+from kgprobe.sources.lines import InputFile, fingerprint, open_input, open_members
 
 
 def zst(data: bytes) -> bytes:
@@ -42,6 +43,26 @@ def test_lines_are_the_same_in_every_compression_and_each_time(tmp_path: Path, k
     assert list(file.lines()) == list(enumerate(TEXT.splitlines(), start=1))
     assert texts(file) == TEXT.splitlines()
     assert file.position == file.size
+
+
+@pytest.mark.parametrize("kind", PACK)
+def test_last_line_without_a_break_is_read(tmp_path: Path, kind: str) -> None:
+    file = open_input(written(tmp_path / "any.name", PACK[kind](b"one line")))
+    assert texts(file) == [b"one line"]
+    assert list(file.pieces()) == [b"one line"]
+
+
+def test_zip_with_damaged_data_breaks_off(tmp_path: Path) -> None:
+    path = tmp_path / "damaged.zip"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("facts.tsv", TEXT)
+    packed = bytearray(path.read_bytes())
+    # The first bytes of the packed data, behind the member's header and name.
+    packed[39:59] = b"\xff" * 20
+    (file,) = open_members(written(path, bytes(packed)), [".tsv"])
+    ((_, problem),) = file.lines()
+    assert isinstance(problem, Rejected)
+    assert "the file breaks off: error -3 while decompressing data" in problem.reason
 
 
 @pytest.mark.parametrize("kind", ["gz", "bz2", "zst"])
