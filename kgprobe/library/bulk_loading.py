@@ -13,7 +13,8 @@ from kgprobe.graph.bulk.finishing import finish
 from kgprobe.graph.client import Graph
 from kgprobe.graph.endpoint import is_address
 from kgprobe.library.loading import KEPT_PROBLEMS, LoadProgress, LoadReport
-from kgprobe.servers.bulk_import import STAGES, import_files, prepare_import
+from kgprobe.servers.bulk_import import STAGES, import_files, reserved_for_import
+from kgprobe.servers.folder import Folder
 from kgprobe.servers.leases import take_lease
 from kgprobe.servers.opening import folder_of
 from kgprobe.sources.contract import Source, open_source
@@ -44,8 +45,8 @@ def load_bulk(
     2
     1 row
 
-    The graph is the one that :func:`~kgprobe.load` makes. Until it is whole, nobody else can open it. Interrupted, the
-    same call begins anew, but for files that were written to their end.
+    The graph is the one that :func:`~kgprobe.load` makes. From the start until it is whole, nobody else can open it.
+    Interrupted, the same call begins again, but for files that were written to their end.
 
     Cost: one reading of the input's streams, one import; on the disk, the files beside the graph, which are some
     200 bytes a fact and go in the end. Memory: about 35 bytes an entity, 70 for a while, 500 MB, and what the import
@@ -61,8 +62,8 @@ def load_bulk(
     Raises:
         ArgumentError: the graph is a server's address, of another engine, or holds something; or an option is wrong.
         UnknownNameError: there is no such loader.
-        KgprobeError: the input cannot be read at all, a record cannot under ``strict``, Java is missing, or the import
-            fails.
+        KgprobeError: the input cannot be read at all, a record cannot under ``strict``, Java is missing, another
+            process imports into the folder, or the import fails.
     """
     source = open_source(loader, **options)
     return load_bulk_source(
@@ -87,18 +88,22 @@ def load_bulk_source(
             " files for it.",
         )
     folder = folder_of(graph)
-    prepare_import(folder)
     place = folder.path / _FILES if bulk_files is None else Path(bulk_files)
     problems: list[str] = []
-    written = _written(source, place, strict, is_own=bulk_files is None)
-    resumed = written is not None
-    if written is None:
-        written = _convert(source, place, strict, problems, on_problem, on_progress)
+    with reserved_for_import(folder):
+        files = _written(source, place, strict, is_own=bulk_files is None)
+        resumed = files is not None
+        if files is None:
+            files = _convert(source, place, strict, problems, on_problem, on_progress)
+        _import(folder, place, files, on_progress)
+    if bulk_files is None:
+        shutil.rmtree(place)
+    return _report(files, problems, resumed)
 
-    def importing(percent: int) -> None:
-        on_progress(LoadProgress("importing", 0, percent, 100 * STAGES))
 
-    import_files(folder, place, written, importing)
+def _import(folder: Folder, place: Path, files: BulkFiles, on_progress: Callable[[LoadProgress], None]) -> None:
+    """Import files into a folder that is reserved, and make the graph whole."""
+    import_files(folder, place, files, lambda percent: on_progress(LoadProgress("importing", 0, percent, 100 * STAGES)))
     lease = take_lease(folder, unfinished=True)
     try:
         connection = Graph(lease.endpoint, release=lease.give_back)
@@ -107,10 +112,7 @@ def load_bulk_source(
         raise
     with connection:
         finish(connection, place, lambda stage, done, total: on_progress(LoadProgress(stage, 0, done, total)))
-    folder.importing.unlink()
-    if bulk_files is None:
-        shutil.rmtree(place)
-    return _report(written, problems, resumed)
+    folder.remove_import()
 
 
 def write_bulk(

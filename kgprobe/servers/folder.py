@@ -7,7 +7,7 @@ ports.json      where its server answers; survives restarts
 server.json     the server that runs, or was running when something broke
 files.json      the database's files as the last server left them (inventory.py)
 server.log      what the server said since its last start
-importing       there while an import is under way: what the graph holds is not whole
+importing       the process that imports into the graph: until the import is whole, only that process opens it
 users/          one file for each use of the server now
 arcadedb/, neo4j/   the engine's own files
 """
@@ -74,6 +74,23 @@ class User:
 
 
 @dataclass(frozen=True, slots=True)
+class Import:
+    """An import into a graph's folder.
+
+    Attributes:
+        process: imports, and the folder is reserved for it; None where it has failed.
+        begun: whether the import has begun to replace the database; from then on the graph is not whole.
+    """
+
+    process: ProcessKey | None
+    begun: bool
+
+    def runs(self) -> bool:
+        """Return whether its process still runs."""
+        return self.process is not None and find(self.process) is not None
+
+
+@dataclass(frozen=True, slots=True)
 class Folder:
     """A graph's folder; it need not exist yet."""
 
@@ -91,7 +108,7 @@ class Folder:
 
     @property
     def importing(self) -> Path:
-        """There as long as an import is under way, or after one that was interrupted."""
+        """The file of :meth:`read_import`."""
         return self.path / "importing"
 
     def data(self, engine: Engine) -> Path:
@@ -200,6 +217,26 @@ class Folder:
     def write_ports(self, ports: Ports) -> None:
         """Set ports.json, at once or not at all."""
         _write(self.path / "ports.json", msgspec.json.encode(ports))
+
+    def read_import(self) -> Import | None:
+        """Return the import that is under way, or was interrupted; None where there is none.
+
+        An illegible file counts as an import that was interrupted.
+        """
+        try:
+            return msgspec.json.decode(self.importing.read_bytes(), type=Import)
+        except _ABSENT:
+            return None
+        except msgspec.DecodeError:
+            return Import(None, begun=True)
+
+    def write_import(self, state: Import) -> None:
+        """Replace the import's state."""
+        _write(self.importing, msgspec.json.encode(state))
+
+    def remove_import(self) -> None:
+        """Mark the graph as whole and free."""
+        self.importing.unlink(missing_ok=True)
 
     def add_user(self, user: User) -> Path:
         """Note that somebody uses the server; unlink the returned file in the end."""

@@ -110,13 +110,29 @@ def ensure_server(folder: Folder, wishes: Wishes) -> Server:
             f"The graph in {folder.path} was made by {name} and cannot be opened by {engine}. Leave `engine` out, or "
             "name another folder by `graph`."
         )
-    if folder.importing.exists() and not wishes.unfinished:
+    if not wishes.unfinished:
+        _refuse_import(folder)
+    folder.prune_users()
+    return running(folder) or _start(folder, name, wishes)
+
+
+def _refuse_import(folder: Folder) -> None:
+    """Raise KgprobeError where the folder is reserved for an import, or one into it was interrupted."""
+    state = folder.read_import()
+    if state is None:
+        return
+    if state.process and state.runs():
+        raise KgprobeError(
+            f"The graph in {folder.path} is reserved: process {state.process.pid} imports into it (`bulk`). Wait until"
+            " it has ended, or name another folder."
+        )
+    if state.begun:
         raise KgprobeError(
             f"The graph in {folder.path} is not whole: an import into it was interrupted. Give the same command again "
             "(`bulk`), or delete the folder."
         )
-    folder.prune_users()
-    return running(folder) or _start(folder, name, wishes)
+    # Killed before it had changed anything.
+    folder.remove_import()
 
 
 def _start(folder: Folder, name: str, wishes: Wishes) -> Server:

@@ -176,6 +176,7 @@ def test_import_files_are_written_and_the_command_is_told(tmp_path: Path, home: 
     assert (said["entities"], said["facts"], said["skipped"]["missing"]) == (1, 1, 1)
     assert "facts.tsv, line 3: the object Q9" in done.stderr
     assert f"cd '{files}' && neo4j-admin database import full neo4j --overwrite-destination" in done.stderr
+    assert "--bad-tolerance=0" in done.stderr
     assert f"kgprobe graph finish-import '{files}' --graph bolt://HOST:7687" in done.stderr
     again = kgprobe(*given, "--bulk-files", str(files), **home)
     assert (again.returncode, again.stdout) == (2, "")

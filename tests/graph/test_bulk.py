@@ -1,6 +1,8 @@
 """Import files: they say what a load makes, record by record, and Neo4j's import makes it of them."""
 
 import itertools
+import os
+import subprocess
 from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -25,8 +27,8 @@ from kgprobe.graph.endpoint import Endpoint
 from kgprobe.library.bulk_loading import load_bulk_source, write_bulk_source
 from kgprobe.library.loading import load_source
 from kgprobe.records import Entity, Fact, Rejected, Relation
-from kgprobe.servers.bulk_import import prepare_import
-from kgprobe.servers.folder import Folder
+from kgprobe.servers.folder import Folder, Import
+from kgprobe.servers.processes import key_of
 from kgprobe.sources.contract import open_source
 from tests.conftest import require_engine
 from tests.graph.imported_files import graph_of
@@ -202,8 +204,8 @@ def test_an_import_makes_the_same_graph_as_a_load(
 ) -> None:
     monkeypatch.setattr(record_batches, "BATCH_RECORDS", 4)
     source, folder = hostile(), Folder(tmp_path / "a graph, (new)")
-    # As an import leaves it that was killed: the graph is whole for nobody, and the same call begins anew.
-    prepare_import(folder)
+    # As an import leaves it that was killed: the graph is whole for nobody, and the same call begins again.
+    folder.create("neo4j")
     folder.importing.touch()
     with pytest.raises(KgprobeError, match="is not whole: an import into it was interrupted"):
         kgprobe.open_graph(folder.path)
@@ -225,6 +227,60 @@ def test_an_import_makes_the_same_graph_as_a_load(
         # A load of the same goes through it, and changes nothing but the number of batches.
         assert load_source(imported, source).facts == report.facts
         assert digest_of(imported).differences(before) == [":Counter: 1 in both, with other properties"]
+
+
+class Meddled(WrittenSource):
+    """A source during whose reading something else happens."""
+
+    def __init__(self, meddle: Callable[[], None]) -> None:
+        super().__init__(ENTITIES[:3])
+        self._meddle = meddle
+
+    def facts(self) -> Any:
+        self._meddle()
+        return super().facts()
+
+
+def test_folder_while_files_are_written_is_reserved(tmp_path: Path) -> None:
+    require_engine("neo4j")
+    folder = Folder(tmp_path / "graph")
+
+    def open_elsewhere() -> None:
+        with pytest.raises(KgprobeError, match=rf"is reserved: process {os.getpid()} imports into it"):
+            kgprobe.open_graph(folder.path)
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        load_bulk_source(folder.path, Meddled(open_elsewhere))
+    # Nothing was changed, so the folder is free.
+    assert not folder.importing.exists()
+
+
+def test_folder_that_changed_meanwhile_takes_no_import(tmp_path: Path) -> None:
+    require_engine("neo4j")
+    folder = Folder(tmp_path / "graph")
+    with pytest.raises(KgprobeError, match="is not reserved for this import any more"):
+        load_bulk_source(folder.path, Meddled(folder.remove_import))
+    assert not (folder.path / "neo4j").exists()
+
+
+def test_folder_of_another_import_is_refused(tmp_path: Path) -> None:
+    require_engine("neo4j")
+    folder = Folder(tmp_path / "graph")
+    folder.create("neo4j")
+    with subprocess.Popen(["sleep", "60"]) as other:
+        folder.write_import(Import(key_of(other.pid), begun=False))
+        with pytest.raises(KgprobeError, match=rf"Another process imports .* already: {other.pid}"):
+            load_bulk_source(folder.path, hostile())
+        other.kill()
+
+
+def test_embedded_folder_is_refused_without_java(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    Folder(tmp_path / "graph").create("arcadedb")
+    for name in ("PATH", "JAVA_HOME"):
+        monkeypatch.setenv(name, str(tmp_path))
+    with pytest.raises(ArgumentError, match="a graph of arcadedb; an import takes Neo4j"):
+        load_bulk_source(tmp_path / "graph", hostile())
 
 
 def test_what_cannot_take_an_import_is_told(tmp_path: Path) -> None:

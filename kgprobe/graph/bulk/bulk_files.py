@@ -47,6 +47,8 @@ class BulkFiles(msgspec.Struct, frozen=True):
         lines = [f"--multiline-fields={','.join(self.line_files)}"] if self.line_files else []
         return [
             *("database", "import", "full", database, "--overwrite-destination", "--id-type=integer"),
+            # We write no row that is wrong; one that is would be missing from the graph.
+            "--bad-tolerance=0",
             f"--array-delimiter={ARRAY_DELIMITER_NAME}",
             "--read-buffer-size=16m",
             *(["--multiline-fields-format=v2", *lines] if lines else []),
