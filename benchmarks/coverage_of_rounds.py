@@ -4,6 +4,9 @@ The made-up graphs of :mod:`benchmarks.coverage`, whose figure is known, asked i
 predictions of all facts, which follow what was answered so far, and facts are drawn by what is predicted. Answers are
 random: a model is right on a known fact nineteen times in twenty, say. It is counted how often the interval holds the
 mean over all facts, and that over the facts of one hub, if it has enough draws to have a figure.
+
+Besides, designs that an adversary would choose: some facts are predicted with confidence, and wrongly, and are drawn by
+the uniform share of each round alone, so that most runs see few of these errors or none. Of these, 95% intervals.
 """
 
 import itertools
@@ -23,6 +26,15 @@ from kgprobe.beliefs.corrected_rates import CorrectedRates, RoundDraws
 from kgprobe.cli.options import json_option, seed_option
 
 Floats = NDArray[np.float64]
+
+# Adversarial designs: facts, questions a round, confidence of the interval, and the confidence of hidden predictions.
+ADVERSARY_FACTS, ADVERSARY_BATCH, ADVERSARY_CONFIDENCE, _HIDDEN = 2_500, 32, 0.95, 0.98
+ADVERSARY_FLOORS = (1 / 16, 1 / 4)
+ADVERSARY_SHARES = (0.02, 0.05)
+ADVERSARY_ROUNDS = (8, 32)
+# What the adversary does beside hiding errors: nothing; prefer facts that have been answered, whose predictions are
+# exact by then; draw its last round with a tenth of the uniform share; hide right answers instead of wrong ones.
+ADVERSARIES = ("steady", "again", "last", "right")
 
 # Answers, and in how many rounds.
 SIZES = {50: 5, 200: 8, 2000: 10}
@@ -106,9 +118,81 @@ def ask(graph: MadeUpGraph, theta: Floats, case: Case, random: np.random.Generat
             drawn = draw_by(chances, random)
         answers, yes = random.random(len(drawn)) < theta[drawn], np.ones(len(drawn), np.bool_)
         rates.predict(predictions)
-        rates.add(RoundDraws(drawn, chances[drawn], answers, yes, yes))
+        rates.add(RoundDraws(drawn, chances[drawn], float(chances.min()), answers, yes, yes))
         right, asked = right + int(answers.sum()), asked + len(drawn)
     return rates
+
+
+@dataclass(frozen=True, slots=True)
+class Adversary:
+    """An adversarial design.
+
+    Attributes:
+        kind: one of ``ADVERSARIES``.
+        hidden: share of the facts whose predictions are confident and wrong, in (0, 1).
+        floor: share of each round that is drawn uniformly, in (0, 1].
+    """
+
+    kind: str
+    hidden: float
+    floor: float
+    rounds: int
+
+
+def measure_adversary(design: Adversary, repetitions: int, seed: int) -> tuple[float, float, float]:
+    """Return how often the 95% interval contains the rate over all facts, its mean width, and the mean error.
+
+    Cost: a tenth of a millisecond for each round of each repetition.
+    """
+    place = (ADVERSARIES.index(design.kind), round(1000 * design.hidden), round(1000 * design.floor), design.rounds)
+    random = np.random.default_rng([seed, *place])
+    rows = []
+    for _ in range(repetitions):
+        hidden = np.arange(ADVERSARY_FACTS) < round(design.hidden * ADVERSARY_FACTS)
+        right = np.where(hidden, design.kind == "right", random.random(ADVERSARY_FACTS) < 0.5)
+        estimate = ask_adversary(design, hidden, right, random).rate(confidence=ADVERSARY_CONFIDENCE)
+        if estimate is None:
+            raise ValueError(f"{design} has too few draws")
+        truth = right.mean()
+        rows.append((estimate.low <= truth <= estimate.high, estimate.high - estimate.low, estimate.value - truth))
+    covered, width, error = np.mean(rows, axis=0).tolist()
+    return covered, width, error
+
+
+def ask_adversary(
+    design: Adversary, hidden: NDArray[np.bool_], right: NDArray[np.bool_], random: np.random.Generator
+) -> CorrectedRates:
+    """Return the rates after all rounds of an adversarial design.
+
+    Args:
+        hidden: the facts that are predicted wrongly, shape (facts,).
+        right: whether the model is right on each fact, shape (facts,).
+    """
+    rates = CorrectedRates(len(right))
+    predictions = np.where(hidden, 1 - _HIDDEN if design.kind == "right" else _HIDDEN, 0.5)
+    answered = np.zeros(len(right), np.bool_)
+    for number in range(design.rounds):
+        preferred = np.where(hidden, 0.0, 1.0)
+        if design.kind == "again":
+            preferred += 100.0 * answered
+        floor = design.floor / 10 if design.kind == "last" and number == design.rounds - 1 else design.floor
+        chances = chances_of((1 - floor) * preferred / preferred.sum() + floor / len(right), ADVERSARY_BATCH)
+        drawn = draw_by(chances, random)
+        yes = np.ones(len(drawn), np.bool_)
+        rates.predict(predictions)
+        rates.add(RoundDraws(drawn, chances[drawn], float(chances.min()), right[drawn], yes, yes))
+        if design.kind == "again":
+            answered[drawn] = True
+            predictions[drawn] = right[drawn]
+    return rates
+
+
+def adversary_rows(design: Adversary, covered: float, width: float, error: float) -> Iterator[Row]:
+    """Yield the figures of an adversarial design."""
+    name = f"{design.kind}; {100 * design.hidden:g}% hidden, floor {design.floor:.4g}, {design.rounds} rounds"
+    yield Row(name, "covered", 100 * covered, "%")
+    yield Row(name, "width", width, "", less_is_better=True)
+    yield Row(name, "mean error", error, "")
 
 
 def rows_of(coverage: Coverage) -> Iterator[Row]:
@@ -127,16 +211,34 @@ def rows_of(coverage: Coverage) -> Iterator[Row]:
 @click.command()
 @click.option("--repetitions", default=10_000, show_default=True, help="Of each case.")
 @click.option("--processes", default=2, show_default=True, help="Cases at once.")
-@click.option("--design", "designs", type=click.Choice(list(DESIGNS)), multiple=True, help="Only facts drawn by this.")
+@click.option(
+    "--design",
+    "designs",
+    type=click.Choice([*DESIGNS, *ADVERSARIES]),
+    multiple=True,
+    help="Only facts drawn by this, or by this adversary.",
+)
 @seed_option
 @json_option
 def main(repetitions: int, processes: int, designs: tuple[str, ...], seed: int, as_json: bool) -> None:
-    """Count how often 90% intervals of rounds hold, and how wide they are; about an hour on 2 idle cores."""
-    cases = itertools.product(designs or DESIGNS, PREDICTORS, RATES, SIZES)
+    """Count how often 90% intervals of rounds hold, and how wide they are; about an hour on 2 idle cores.
+
+    Of adversarial designs (steady, again, last, right): 95% intervals.
+    """
+    wanted = designs or (*DESIGNS, *ADVERSARIES)
+    cases = itertools.product([design for design in wanted if design in DESIGNS], PREDICTORS, RATES, SIZES)
     work = [(Case(answers, rate, predictor, design), repetitions, seed) for design, predictor, rate, answers in cases]
+    kinds = [design for design in wanted if design in ADVERSARIES]
+    adversaries = itertools.starmap(
+        Adversary, itertools.product(kinds, ADVERSARY_SHARES, ADVERSARY_FLOORS, ADVERSARY_ROUNDS)
+    )
+    against = [(adversary, repetitions, seed) for adversary in adversaries]
     with multiprocessing.get_context("spawn").Pool(processes) as pool:
         coverages = pool.starmap(measure, work, chunksize=1)
+        figures = pool.starmap(measure_adversary, against, chunksize=1)
     rows = [row for coverage in coverages for row in rows_of(coverage)]
+    for (adversary, *_), figure in zip(against, figures, strict=True):
+        rows += adversary_rows(adversary, *figure)
     show(Report("coverage_of_rounds", rows, seed, versions_of("numpy", "scipy")), as_json=as_json)
 
 

@@ -115,7 +115,7 @@ def worths(reference: Reference, sampling: str, predictors: Sequence[Floats], se
         chosen = choose(learner.messages, sampling, BATCH, np.random.default_rng([*seed, number]))
         failed = np.random.default_rng([*seed, number, 1]).random(BATCH) < reference.theta[chosen.positions]
         yes = np.ones(BATCH, np.bool_)
-        rates.add(RoundDraws(chosen.positions, chosen.probabilities, ~failed, yes, yes))
+        rates.add(RoundDraws(chosen.positions, chosen.probabilities, chosen.smallest, ~failed, yes, yes))
         learner.learn(chosen.positions, failed)
         answers += BATCH
         if number in shown:

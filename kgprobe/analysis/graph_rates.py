@@ -137,7 +137,7 @@ def estimate_run(
     rates, answers = CorrectedRates(len(facts)), 0
     looked_at = -1.0
     for positions, draws in _rounds(facts, properties):
-        known = np.array([draw.inclusion is not None for draw in draws]) & (positions >= 0)
+        known = np.array([draw.smallest is not None for draw in draws]) & (positions >= 0)
         if known.any():
             if answers >= looked_at:
                 rates.predict(_right(learning))
@@ -189,6 +189,7 @@ def _drawn(positions: Positions, draws: Sequence[Draw]) -> RoundDraws:
     return RoundDraws(
         positions,
         np.array([draw.inclusion for draw in draws], np.float64),
+        min(draw.smallest for draw in draws if draw.smallest is not None),
         right=np.array([verdict is Verdict.RIGHT for verdict in verdicts]),
         answered=np.array([verdict.counts for verdict in verdicts]),
         askable=np.array([verdict is not Verdict.UNASKABLE for verdict in verdicts]),

@@ -34,7 +34,7 @@ class CountedKnowledge:
         positions = self._beliefs.choose(self._plan.sampling, self._plan.batch, number, generator)
         uniform = self._plan.sampling == "monte-carlo" and len(positions)
         known = len(positions) / self._beliefs.count_askable() if uniform else np.nan
-        return Chosen(positions, np.full(len(positions), known))
+        return Chosen(positions, np.full(len(positions), known), known)
 
     def has_askable(self) -> bool:
         """Whether there is a fact left to ask."""

@@ -135,7 +135,7 @@ class _Rounds:
                 break
             number, seconds = done + 1, dict[str, float]()
             try:
-                outcomes, inclusions = self._ask(number, seconds, watch)
+                outcomes, inclusions, smallest = self._ask(number, seconds, watch)
             except BudgetSpentError as error:
                 stopped, reason = Stop.BUDGET_SPENT, str(error)
                 break
@@ -144,7 +144,7 @@ class _Rounds:
                 stopped, reason = Stop.NO_ANSWERS, f"{reason} The round was not counted."
                 break
             before = counts.total()
-            self.store.append(range(before, before + len(outcomes)), outcomes, number, inclusions)
+            self.store.append(range(before, before + len(outcomes)), outcomes, number, inclusions, smallest)
             applied = self._apply(number, outcomes, before)
             done = number
             counts += Counter(map(counted_as, outcomes))
@@ -168,8 +168,10 @@ class _Rounds:
             hubs=hubs,
         )
 
-    def _ask(self, number: int, seconds: dict[str, float], watch: Watch) -> tuple[list[Outcome], list[float | None]]:
-        """The outcomes of a round, and with which probability each fact was drawn, where that is known."""
+    def _ask(
+        self, number: int, seconds: dict[str, float], watch: Watch
+    ) -> tuple[list[Outcome], list[float | None], float | None]:
+        """Return a round's outcomes, the inclusion probability of each fact, and the smallest of all, where known."""
         clock = time.monotonic()
         chosen = self.knowledge.choose(number)
         seconds["draw"] = time.monotonic() - clock
@@ -177,7 +179,8 @@ class _Rounds:
         facts = [self.knowledge.keys[int(position)] for position in chosen.positions]
         outcomes = ask_watched(self.probe, facts, [self.plan.seed, number], watch)
         seconds["ask"] = time.monotonic() - clock
-        return outcomes, [None if math.isnan(one) else one for one in chosen.probabilities.tolist()]
+        inclusions = [None if math.isnan(chance) else chance for chance in chosen.probabilities.tolist()]
+        return outcomes, inclusions, None if math.isnan(chosen.smallest) else chosen.smallest
 
     def _apply(self, number: int, outcomes: Sequence[Outcome], before: int) -> Applied:
         try:

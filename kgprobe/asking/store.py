@@ -35,6 +35,7 @@ class Draw(msgspec.Struct, frozen=True):
     Attributes:
         inclusion: the probability with which the fact was drawn in its round, given all that was known before; None
             where nobody can say.
+        smallest: the smallest inclusion probability of any fact that the round could have drawn; None where unknown.
     """
 
     subject: str
@@ -43,6 +44,7 @@ class Draw(msgspec.Struct, frozen=True):
     verdict: Verdict
     round: int
     inclusion: float | None = None
+    smallest: float | None = None
 
 
 class _Line(msgspec.Struct, frozen=True):
@@ -129,14 +131,19 @@ class OutcomeStore:
         outcomes: Sequence[Outcome],
         round_: int = 0,
         inclusions: Sequence[float | None] | None = None,
+        smallest: float | None = None,
     ) -> None:
         """Write outcomes; they are on disk when this returns.
 
         Args:
             inclusions: with which probability each fact was drawn in the round, where that is known.
+            smallest: the smallest inclusion probability of any fact that the round could have drawn, where known.
         """
         known = [None] * len(outcomes) if inclusions is None else inclusions
-        lines = [encode_line(*line, round_) for line in zip(places, outcomes, known, strict=True)]
+        lines = [
+            encode_line(place, outcome, inclusion, None if inclusion is None else smallest, round_)
+            for place, outcome, inclusion in zip(places, outcomes, known, strict=True)
+        ]
         self._file.write(b"".join(lines))
         self._file.flush()
         os.fsync(self._file.fileno())
@@ -204,12 +211,15 @@ def read_rounds(path: Path) -> Iterator[list[Draw]]:
         yield draws
 
 
-def encode_line(place: int, outcome: Outcome, inclusion: float | None = None, round_: int = 0) -> bytes:
-    """An outcome as a line with its line break."""
+def encode_line(
+    place: int, outcome: Outcome, inclusion: float | None = None, smallest: float | None = None, round_: int = 0
+) -> bytes:
+    """Return an outcome as a line with its line break."""
     line = {
         "place": place,
         **({"round": round_} if round_ else {}),
         **({} if inclusion is None else {"inclusion": inclusion}),
+        **({} if smallest is None else {"smallest": smallest}),
         "subject": outcome.fact.subject,
         "fact": outcome.fact.fact,
         "relation": outcome.relation,

@@ -51,10 +51,12 @@ class Chosen:
         probabilities: with which each was drawn, given all that was known before; in (0, 1], shape (asked,). NaN for a
             fact that was taken for its high draw: a uniform draw of the same round might have taken it as well, and
             did not.
+        smallest: the smallest inclusion probability of any fact that the round could have drawn; NaN where unknown.
     """
 
     positions: Positions
     probabilities: Floats
+    smallest: float
 
 
 def choose(
@@ -66,6 +68,7 @@ def choose(
     left_out: NDArray[np.bool_] | None = None,
     number: int = 1,
     candidates: int = CANDIDATES,
+    uniform_share: float | None = None,
 ) -> Chosen:
     """The facts that a round asks.
 
@@ -76,6 +79,7 @@ def choose(
         left_out: True of facts that cannot be asked, shape (facts,).
         number: of the round, from 1 on.
         candidates: how many facts are looked at, at most.
+        uniform_share: share of the round that is drawn uniformly, in (0, 1]; None is the default of the sampling rule.
 
     Cost: linear in the candidates, and one pass over ``left_out``.
     """
@@ -83,26 +87,32 @@ def choose(
         count = messages.effects.count
         positions = turn_of(count, min(size, count), number)
         positions = positions if left_out is None else positions[~left_out[positions]]
-        return Chosen(positions, np.full(len(positions), np.nan))
+        return Chosen(positions, np.full(len(positions), np.nan), np.nan)
     looked_at, share = _candidates(messages.effects.count, left_out, max(candidates, size), generator)
     size = min(size, len(looked_at))
     if not size:
-        return Chosen(np.empty(0, np.int64), np.empty(0))
+        return Chosen(np.empty(0, np.int64), np.empty(0), np.nan)
     if sampling == "monte-carlo":
         places = generator.choice(len(looked_at), size, replace=False)
-        return Chosen(looked_at[places], np.full(size, share * size / len(looked_at)))
+        chance = share * size / len(looked_at)
+        return Chosen(looked_at[places], np.full(size, chance), chance)
+    uniform_share = _UNIFORM[sampling] if uniform_share is None else uniform_share
     if sampling in ("information", "hardest"):
-        wanted = _informative if sampling == "information" else _probably_hardest
-        chances = chances_of(wanted(messages, looked_at), size)
+        preferred = _informative if sampling == "information" else _probably_hardest
+        floor = uniform_share / len(looked_at)
+        chances = chances_of((1 - uniform_share) * preferred(messages, looked_at) + floor, size)
         places = draw_by(chances, generator)
-        return Chosen(looked_at[places], share * chances[places])
-    uniform = generator.choice(len(looked_at), max(1, round(_UNIFORM[sampling] * size)), replace=False)
+        # A fact that this round did not look at has a probability of at least the floor.
+        smallest = float(chances.min()) if share == 1 else size * floor
+        return Chosen(looked_at[places], share * chances[places], share * smallest)
+    uniform = generator.choice(len(looked_at), max(1, round(uniform_share * size)), replace=False)
     mean, variance = messages.marginals(looked_at)
     draws = generator.normal(mean, np.sqrt(variance))
     draws[uniform] = -np.inf
     highest = np.argsort(-draws, kind="stable")[: size - len(uniform)]
-    known = np.full(len(uniform), share * len(uniform) / len(looked_at))
-    return Chosen(looked_at[np.concatenate([uniform, highest])], np.concatenate([known, np.full(len(highest), np.nan)]))
+    chance = share * len(uniform) / len(looked_at)
+    known = np.concatenate([np.full(len(uniform), chance), np.full(len(highest), np.nan)])
+    return Chosen(looked_at[np.concatenate([uniform, highest])], known, chance)
 
 
 def _candidates(
@@ -116,15 +126,14 @@ def _candidates(
 
 
 def _informative(messages: Messages, facts: Positions) -> Floats:
-    """What share of a round each of some facts should have, shape (facts,): by what its answer tells of all facts.
+    """Return the preferred share of each fact in a round, shape (facts,): by the information of its answer on all.
 
     One half is for what is known of each fact. The other is for the mean of all: with predictions that say how
     probably an answer is wrong, its variance is least where facts are drawn as often as their answers are uncertain.
     """
-    uniform = _UNIFORM["information"]
     theta = messages.posterior(facts).theta
     of_facts, of_mean = _shares(expected_gain(messages, facts) ** _SHARPNESS), _shares(np.sqrt(theta * (1 - theta)))
-    wanted = (1 - uniform) * (of_facts + of_mean) / 2 + uniform / len(facts)
+    wanted = (of_facts + of_mean) / 2
     if (messages.answers > 1).sum() < _ENOUGH_AGAIN:
         slots = messages.slots(facts)
         once = (slots >= 0) & (messages.answers[slots] == 1) if messages.answered else np.zeros(len(facts), np.bool_)
@@ -134,12 +143,10 @@ def _informative(messages: Messages, facts: Positions) -> Floats:
 
 
 def _probably_hardest(messages: Messages, facts: Positions) -> Floats:
-    """What share of a round each of some facts should have, shape (facts,): by what its answer tells of the hardest."""
-    uniform = _UNIFORM["hardest"]
+    """Return the preferred share of each fact in a round, shape (facts,): by its information on the hardest facts."""
     # Where not all facts are looked at, so are not all of the hardest.
     looked_for = min(_HARDEST_SHARE * messages.effects.count, HARDEST) * len(facts) / messages.effects.count
-    gain = hardest_gain(messages, facts, looked_for)
-    return (1 - uniform) * _shares(gain**_SHARPNESS) + uniform / len(facts)
+    return _shares(hardest_gain(messages, facts, looked_for) ** _SHARPNESS)
 
 
 def chances_of(wanted: Floats, size: int) -> Floats:

@@ -26,19 +26,21 @@ _LEAST = 3
 
 @dataclass(frozen=True, slots=True)
 class RoundDraws:
-    """What was drawn in a round, each fact once at most.
+    """The facts that a round drew, each once at most, and their answers.
 
     Attributes:
         positions: of the facts, shape (drawn,).
-        chances: with which each was drawn, given all that was known before; in (0, 1].
+        chances: inclusion probability of each, given everything known before the round; in (0, 1].
+        smallest: the smallest inclusion probability of any fact that the round could have drawn; in (0, 1], at most
+            the smallest of ``chances``.
         right: whether it was answered right.
-        answered: False where no answer came. Which questions those are must not depend on the facts.
-        askable: False of a fact that turned out not to be askable; it is no part of the graph's rate, and is not drawn
-            again.
+        answered: False for a question without an answer. Missing answers must not depend on the facts.
+        askable: False for a fact that cannot be asked; the graph's rate excludes it, and later rounds do not draw it.
     """
 
     positions: Positions
     chances: Floats
+    smallest: float
     right: Bools
     answered: Bools
     askable: Bools
@@ -52,7 +54,7 @@ class CorrectedRates:
     >>> rates = CorrectedRates(10_000)
     >>> rates.predict(np.full(10_000, 0.4))
     >>> drawn, yes = random.choice(10_000, 500, replace=False), np.ones(500, np.bool_)
-    >>> rates.add(RoundDraws(drawn, np.full(500, 0.05), random.random(500) < 0.6, yes, yes))
+    >>> rates.add(RoundDraws(drawn, np.full(500, 0.05), 0.05, random.random(500) < 0.6, yes, yes))
     >>> print(rates.rate())
     0.596 [0.549, 0.645]
 
@@ -71,6 +73,8 @@ class CorrectedRates:
         self._now = np.zeros(count)
         self._gone: Positions = np.empty(0, np.int64)
         self._since = 0
+        # The largest weight that an answer about any fact could have had.
+        self._heaviest = 0.0
         self._rounds: list[tuple[Positions, Floats, Floats, Floats]] = []
 
     def predict(self, right: Floats) -> None:
@@ -90,7 +94,9 @@ class CorrectedRates:
         known = ~draws.askable | draws.answered
         if known.any():
             positions = draws.positions[known]
-            weights = drawn * drawn / known.sum() / draws.chances[known]
+            scale = drawn * drawn / float(known.sum())
+            weights = scale / draws.chances[known]
+            self._heaviest = max(self._heaviest, scale / draws.smallest)
             askable = draws.askable[known].astype(np.float64)
             errors = draws.right[known] * askable - self._now[positions]
             self._rounds.append((positions, weights, errors, askable - 1))
@@ -124,7 +130,7 @@ class CorrectedRates:
         if not self._rounds:
             return None
         positions, weights, errors, lost = map(np.concatenate, zip(*self._rounds, strict=True))
-        predicted, askable, heaviest = self._predicted, self._askable, float(weights.max())
+        predicted, askable = self._predicted, self._askable
         if members is not None:
             inside = members[positions]
             predicted, askable = predicted[members], askable[members]
@@ -134,7 +140,7 @@ class CorrectedRates:
         if len(weights) < _LEAST or there <= 0:
             return None
         value = (forecast + float(weights @ errors)) / there
-        heaviest = self._heaviest(weights, heaviest, len(predicted) - len(np.unique(positions)))
+        heaviest = self._largest_weight(weights, len(predicted) - len(np.unique(positions)))
         drawn = Drawn(
             value,
             weights * (errors - value * lost) / there,
@@ -147,14 +153,14 @@ class CorrectedRates:
         )
         return sum_of_draws([drawn], [1.0], confidence, 0.0, 1.0)
 
-    def _heaviest(self, weights: Floats, ever: float, left: int) -> float:
-        """What can weigh most among facts of which some were drawn.
+    def _largest_weight(self, weights: Floats, left: int) -> float:
+        """Return the largest weight that an unseen error among some facts can have.
 
-        As much as anything has weighed, ``ever``: in a small group, what is seldom asked may be what was not. But the
-        ``left`` facts that were never drawn can, all together, be no further off than each by 1; an interval leaves
-        room for three times the heaviest at an end.
+        Any of them may have had the smallest inclusion probability of its round, so this is the largest weight of any
+        fact of the graph, drawn or not. The ``left`` facts that were never drawn have errors of at most 1 each, in all
+        predictions; an interval leaves room for three times the largest weight at an end.
         """
-        return max(float(weights.max()), min(ever, self.draws * left / 3))
+        return max(float(weights.max()), min(self._heaviest, self.draws * left / 3))
 
     def _settle(self) -> None:
         """Count what was predicted since it was last counted."""

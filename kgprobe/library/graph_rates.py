@@ -130,8 +130,8 @@ def estimate_rates(
     >>> kgprobe.estimate_rates(graph, "to-estimate").rows()[0]["drawn"]
     64
 
-    Whatever the learner believes, the interval holds the mean over all facts that can be asked as often as it says:
-    what was expected of them is corrected by the answers, each weighted by how seldom its fact is drawn.
+    The interval contains the mean over all askable facts in at least 95% of runs, for every choice of questions and every
+    prediction: answers correct the predictions, each weighted by the inverse of its fact's inclusion probability.
 
     Args:
         run: its name; None is the one that was begun last. Its facts were drawn with known probabilities where its

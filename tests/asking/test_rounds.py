@@ -247,6 +247,9 @@ def test_every_sampling_makes_a_run_that_goes_on_where_it_stood(graph: Graph, le
         assert inclusions.count(None) == 7 * ROUNDS
     else:
         assert inclusions == [None] * len(inclusions)
+    for answer in answers_of(graph, "whole"):
+        assert ("smallest" in answer) == ("inclusion" in answer)
+        assert answer.get("smallest", 0) <= answer.get("inclusion", 0)
     if sampling == "iteration":
         assert max(map(asked.count, asked)) - min(map(asked.count, asked)) <= 1
 

@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from kgprobe.beliefs.choosing import chances_of, draw_by
 from kgprobe.beliefs.corrected_rates import CorrectedRates, RoundDraws
 from kgprobe.errors import ArgumentError
 from kgprobe.predicted_facts import LabelledFacts, sum_predictions
@@ -26,7 +27,8 @@ def drawn(
     """A round of which every answer came; of ``unasked`` facts it turned out that they cannot be."""
     places = np.asarray(positions, np.int64)
     askable = np.ones(len(places), np.bool_) if unasked is None else ~unasked[places]
-    return RoundDraws(places, chances[places], right[places] & askable, askable, askable)
+    smallest = float(chances[chances > 0].min())
+    return RoundDraws(places, chances[places], smallest, right[places] & askable, askable, askable)
 
 
 def rounds_of(seed: int, facts: int, count: int, unaskable: float, silent: float) -> list[tuple[Floats, RoundDraws]]:
@@ -42,7 +44,9 @@ def rounds_of(seed: int, facts: int, count: int, unaskable: float, silent: float
         made.append(
             (
                 random.random(facts),
-                RoundDraws(places, chances[places], truth[places] & askable, came & askable, askable),
+                RoundDraws(
+                    places, chances[places], float(chances.min()), truth[places] & askable, came & askable, askable
+                ),
             )
         )
         gone[places[lost[places]]] = True
@@ -215,6 +219,25 @@ def test_it_holds_the_truth_whatever_is_predicted_and_whoever_is_asked(predicted
     assert held_of_some / repetitions >= 0.85
 
 
+def test_rate_seldom_drawn_errors_covers() -> None:
+    # 5% of the facts are predicted right, always wrong, and drawn by the uniform share of 1/16 alone.
+    random = np.random.default_rng(0)
+    hidden = np.arange(2500) < 125
+    predictions = np.where(hidden, 0.98, 0.5)
+    chances = chances_of(15 / 16 * ~hidden / (~hidden).sum() + 1 / 16 / 2500, 32)
+    covered, repetitions = 0, 150
+    for _ in range(repetitions):
+        truth = (random.random(2500) < 0.5) & ~hidden
+        rates = CorrectedRates(2500)
+        rates.predict(predictions)
+        for _ in range(8):
+            rates.add(drawn(draw_by(chances, random), chances, truth))
+        estimate = rates.rate(confidence=0.95)
+        assert estimate is not None
+        covered += estimate.low <= truth.mean() <= estimate.high
+    assert covered / repetitions >= 0.94
+
+
 def test_facts_that_cannot_be_asked_are_no_part_of_it() -> None:
     random = np.random.default_rng(7)
     lost = np.arange(20_000) % 4 == 0
@@ -243,7 +266,7 @@ def test_answers_that_do_not_come_are_missing_at_random() -> None:
     for _ in range(10):
         places = random.choice(20_000, 200, replace=False)
         came, askable = random.random(200) < 0.3, np.ones(200, np.bool_)
-        rates.add(RoundDraws(places, np.full(200, 0.01), truth[places] & came, came, askable))
+        rates.add(RoundDraws(places, np.full(200, 0.01), 0.01, truth[places] & came, came, askable))
     found = rates.rate()
     assert found is not None
     assert 500 < found.labelled < 700

@@ -6,7 +6,16 @@ import numpy as np
 import pytest
 
 from benchmarks.coverage import FACTS, make_graph
-from benchmarks.coverage_of_rounds import DESIGNS, Case, ask, measure, rows_of
+from benchmarks.coverage_of_rounds import (
+    ADVERSARIES,
+    DESIGNS,
+    Adversary,
+    Case,
+    ask,
+    measure,
+    measure_adversary,
+    rows_of,
+)
 
 REPETITIONS = 150
 # Three standard deviations below 90% of so many.
@@ -17,6 +26,13 @@ LEAST = 0.9 - 3 * math.sqrt(0.09 / REPETITIONS)
 @pytest.mark.parametrize(("predictor", "rate", "answers"), [("good", 0.98, 200), ("wrong", 0.5, 50)])
 def test_intervals_of_rounds_hold_what_they_say(design: str, predictor: str, rate: float, answers: int) -> None:
     assert measure(Case(answers, rate, predictor, design), REPETITIONS, 0).share >= LEAST
+
+
+@pytest.mark.parametrize("kind", ADVERSARIES)
+def test_measure_adversary_hidden_errors_are_covered(kind: str) -> None:
+    covered, width, _ = measure_adversary(Adversary(kind, 0.05, 1 / 8, 8), 100, 0)
+    assert covered >= 0.95 - 3 * math.sqrt(0.95 * 0.05 / 100)
+    assert width < 0.8 or kind == "last"
 
 
 def test_a_hub_has_a_figure_where_it_has_draws_enough() -> None:
