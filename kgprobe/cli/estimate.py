@@ -65,8 +65,8 @@ def estimate(
     """How much of the whole graph a model knows, by the answers of RUN: of all facts, asked or not.
 
     For all facts, and by relation, type, popularity and year: how often the model is right, with 95% intervals that
-    hold for every choice of questions and every prediction of the other facts. A run that is begun with --aim estimate asks
-    what tells most of that.
+    hold for every choice of questions and every prediction of the other facts. A run that is begun with --aim estimate
+    asks the facts that are most informative about that.
 
     \b
     kgprobe rounds run --model demo --aim estimate --name of-all

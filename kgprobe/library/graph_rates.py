@@ -130,8 +130,8 @@ def estimate_rates(
     >>> kgprobe.estimate_rates(graph, "to-estimate").rows()[0]["drawn"]
     64
 
-    The interval contains the mean over all askable facts in at least 95% of runs, for every choice of questions and every
-    prediction: answers correct the predictions, each weighted by the inverse of its fact's inclusion probability.
+    The interval contains the mean over all askable facts in at least 95% of runs, for every choice of questions and
+    every prediction: answers correct the predictions, each weighted by the inverse of its fact's inclusion probability.
 
     Args:
         run: its name; None is the one that was begun last. Its facts were drawn with known probabilities where its

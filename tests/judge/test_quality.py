@@ -29,6 +29,12 @@ def test_by_hand():
     assert quality.calibration_error == pytest.approx(0.3)
 
 
+def test_quality_of_low_confidence_counts_as_error() -> None:
+    given = np.zeros(4, dtype=np.int64)
+    probabilities = np.tile([0.4, 0.3, 0.3], (4, 1))
+    assert quality_of(given, probabilities).calibration_error == pytest.approx(0.6)
+
+
 @cases(st.integers(2, 40), st.integers(0, 1000))
 def test_against_scikit_learn(count, seed):
     random = np.random.default_rng(seed)
