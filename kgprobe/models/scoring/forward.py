@@ -10,6 +10,7 @@ The first two can start behind a prefix that all trees share, whose keys and val
 exact for a model is found out by :mod:`.check`, what is computed together by :mod:`.plan`.
 """
 
+import inspect
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
@@ -77,7 +78,7 @@ def extend(model: "PreTrainedModel", prefix: Prefix | None, tokens: Integers, at
     for index, layer in enumerate(kept):
         growing.update(layer.keys, layer.values, index)
     for first in range(0, len(tokens), at_once):
-        _body(model, tokens[None, first : first + at_once], past_key_values=growing, use_cache=True)
+        _body(model, tokens[None, first : first + at_once], **_cached(model, growing))
     longer = Prefix()
     longer.layers = growing.layers
     return longer
@@ -92,7 +93,7 @@ def virtual_prefix(model: "PreTrainedModel", leading: Sequence[int], virtual: to
         virtual: the embeddings, shape (virtual tokens, hidden size).
     """
     growing: Any = DynamicCache()
-    model.base_model(inputs_embeds=embedded(model, leading, virtual)[None], past_key_values=growing, use_cache=True)
+    model.base_model(inputs_embeds=embedded(model, leading, virtual)[None], **_cached(model, growing))
     longer = Prefix()
     longer.layers = growing.layers
     return longer
@@ -200,8 +201,7 @@ def packed_states(
         tokens,
         attention_mask=_masks(model, visible, depths, length_of(cache), earlier),
         position_ids=_tensor(model, depths),
-        past_key_values=cache,
-        use_cache=cache is not None,
+        **_cached(model, cache),
     )
 
 
@@ -229,8 +229,7 @@ def _branched(
         model,
         tokens,
         attention_mask=_tensor(model, present),
-        past_key_values=prefix,
-        use_cache=prefix is not None,
+        **_cached(model, prefix),
     )
     return states.flatten(0, 1), np.concatenate(sources)
 
@@ -280,6 +279,17 @@ def _masks(
 def _body(model: "PreTrainedModel", tokens: Integers, **arguments: Any) -> torch.Tensor:
     states: torch.Tensor = model.base_model(input_ids=_tensor(model, tokens), **arguments).last_hidden_state
     return states
+
+
+def _cached(model: "PreTrainedModel", cache: Any) -> dict[str, Any]:
+    """Return the arguments that give a cache, or none, to the model's body.
+
+    Bodies take it as ``cache`` since transformers 5.24, and as ``past_key_values`` before and in models whose code
+    comes with their weights.
+    """
+    parameters = inspect.signature(type(model.base_model).forward).parameters
+    name = "past_key_values" if "past_key_values" in parameters else "cache"
+    return {name: cache, "use_cache": cache is not None}
 
 
 def _tensor(model: "PreTrainedModel", values: NDArray[Any]) -> torch.Tensor:

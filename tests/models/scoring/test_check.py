@@ -63,10 +63,11 @@ def test_a_model_that_looks_for_what_stands_before_by_itself_is_not_packed(token
     model = random_model("llama", len(tokenizer))
     forward = model.base_model.forward
 
-    def looking_into_the_cache(past_key_values=None, **others):
-        found = forward(past_key_values=past_key_values, **others)
+    def looking_into_the_cache(**arguments):
+        found = forward(**arguments)
+        cache = arguments.get("cache", arguments.get("past_key_values"))
         # What is kept of trees that grow stands elsewhere than in a cache's layers.
-        if past_key_values is not None and past_key_values.get_seq_length() and not past_key_values.layers:
+        if cache is not None and cache.get_seq_length() and not cache.layers:
             found.last_hidden_state = found.last_hidden_state + 0.1
         return found
 
