@@ -5,41 +5,59 @@
 // mean theta of the fact, less that of those around it.
 // For Neo4j Browser: :params {runs: null, models: 2, around: 3, candidates: 1000, limit: 25}
 // Unless given: {runs: null, models: 2, around: 3, candidates: 1000, limit: 25}
-// Scans the beliefs twice, and reads those around so many candidates, denied by most models and most surely, at entities of 1,000
-// facts or fewer. $runs: ids of runs, null for all, $models: how many models deny it at least, $around: how many facts were asked
-// around it at least, $candidates, $limit
+// Reads the beliefs of the runs once, then those that deny, and the facts around so many candidates, denied by most models and
+// most surely, at entities of 1,000 facts or fewer. Holds a row for each denied fact. $runs: ids of runs, null for all, $models: how
+// many models deny it at least, $around: how many facts were asked around it at least, $candidates, $limit
 //   -> relation, subject, object, models: that deny it, theta, around: how many facts were asked, theta_around, question, fact, path
-MATCH (asked:Belief)
-WHERE ($runs IS NULL OR asked.run IN $runs) AND asked.right + asked.wrong > 0
+MATCH (run:Run)
+WHERE $runs IS NULL OR run.id IN $runs
+MATCH (asked:Belief {run: run.id})
+USING INDEX SEEK asked:Belief(run)
+WHERE asked.right + asked.wrong > 0
 WITH asked.relation AS id, avg(asked.theta) AS of_relation
 WHERE of_relation < 0.5
 WITH collect(id) AS known
-MATCH (belief:Belief)
-WHERE belief.relation IN known AND ($runs IS NULL OR belief.run IN $runs)
-  AND (belief.wrong > belief.right AND belief.low > 0.5 OR belief.right > belief.wrong AND belief.high < 0.5)
-WITH belief.subject AS subject, belief.object AS object, belief.fact AS fact, belief.relation AS relation, belief.relation_label AS relation_label,
-     count(DISTINCT belief.model) AS models, collect(DISTINCT belief.run) AS runs, avg(belief.theta) AS theta,
-     min(belief.low) AS low, min(belief.theta) AS least, max(belief.question) AS question
-WHERE models >= $models AND least > 0.5
-WITH subject, object, fact, relation, relation_label, models, runs, theta, low, question
+MATCH (run:Run)
+WHERE $runs IS NULL OR run.id IN $runs
+MATCH (belief:Belief {run: run.id})
+USING INDEX SEEK belief:Belief(run, low)
+WHERE belief.low > 0.5 AND belief.wrong > belief.right AND belief.relation IN known
+WITH belief.fact AS fact, count(DISTINCT belief.model) AS models, min(belief.low) AS low
+WHERE models >= $models
+MATCH (run:Run)
+WHERE $runs IS NULL OR run.id IN $runs
+OPTIONAL MATCH (knowing:Belief {id: run.id + '/' + fact})
+WITH fact, models, low, sum(CASE WHEN knowing.right > knowing.wrong AND knowing.high < 0.5 THEN 1 ELSE 0 END) AS known_by
+WHERE known_by = 0
+WITH fact, models, low
 ORDER BY models DESC, low DESC, fact
 LIMIT toInteger($candidates)
+MATCH (run:Run)
+WHERE $runs IS NULL OR run.id IN $runs
+MATCH (denying:Belief {id: run.id + '/' + fact})
+USING INDEX SEEK denying:Belief(id)
+WHERE denying.low > 0.5 AND denying.wrong > denying.right
+WITH fact, models, denying.subject AS subject, denying.object AS object, denying.relation AS relation,
+     max(denying.relation_label) AS relation_label, collect(denying.run) AS runs, avg(denying.theta) AS theta,
+     max(denying.question) AS question
 MATCH (s:Entity {id: subject})
 USING INDEX SEEK s:Entity(id)
 MATCH (o:Entity {id: object})
 USING INDEX SEEK o:Entity(id)
-UNWIND [s, o] AS e
-WITH DISTINCT s, o, fact, relation, relation_label, models, runs, theta, question, e
-WHERE e.degree <= 1000
-MATCH (e)-[other:FACT]-(:Entity)
-WHERE other.id <> fact
-UNWIND runs AS run
-MATCH (near:Belief {id: run + '/' + other.id})
-USING INDEX SEEK near:Belief(id)
-WHERE near.right + near.wrong > 0
-WITH DISTINCT s, o, fact, relation, relation_label, models, theta, question, near
-WITH s, o, fact, relation, relation_label, models, theta, question, count(DISTINCT near.fact) AS around,
-     avg(near.theta) AS theta_around
+CALL (s, o, fact, runs) {
+  UNWIND [s, o] AS e
+  WITH DISTINCT e, fact, runs
+  WHERE e.degree <= 1000
+  MATCH (e)-[other:FACT]-()
+  WHERE other.id <> fact
+  WITH DISTINCT other.id AS other, runs
+  UNWIND runs AS run
+  MATCH (near:Belief {id: run + '/' + other})
+  USING INDEX SEEK near:Belief(id)
+  WHERE near.right + near.wrong > 0
+  RETURN count(DISTINCT near.fact) AS around, avg(near.theta) AS theta_around
+}
+WITH s, o, fact, relation, relation_label, models, theta, question, around, theta_around
 WHERE around >= $around AND theta_around < 0.5
 WITH s, o, fact, relation, relation_label, models, theta, question, around, theta_around
 ORDER BY theta - theta_around DESC, fact

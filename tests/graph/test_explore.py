@@ -281,6 +281,7 @@ def believe(graph: Graph, rows: Iterable[tuple[str, str, str, float]]) -> None:
                      question: row.run + ' on ' + row.fact})
     """
     graph.query(text, rows=made)
+    graph.query("UNWIND $runs AS id MERGE (:Run {id: id})", runs=sorted({row["run"] for row in made}))
     # As ingestion counts them.
     graph.query("MATCH (e:Entity)-[f:FACT]-() WITH e, count(f) AS degree SET e.degree = degree")
 
