@@ -1,6 +1,6 @@
 """Measurements made up on disk: which facts a model has right is chosen, and nothing is asked."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,13 +13,13 @@ from kgprobe.probes.distractors.evidence import DistractorEvidence, Named, Rival
 from kgprobe.probes.outcome import Outcome, Verdict
 from kgprobe.probes.questions.evidence import QuestionEvidence
 from kgprobe.sampling.keys import FactKey
+from kgprobe.sampling.selection import SEEDED_ORDER
 
 CONFIGURED: Mapping[str, Any] = {
     "probe": "distractors",
     "options": {"distractors": 2},
     "described": {"model": "base", "scorer": {"weights": "aaaa", "device": "cpu"}, "distractors": 2},
-    "relations": ["r0"],
-    "facts": "list",
+    "facts": {"limit": None, "order": SEEDED_ORDER},
     "seed": 0,
     "as_of": 20240101,
     "graph": "{}",
@@ -49,18 +49,20 @@ def store_measurement(
     *,
     relation: str = "r0",
     relations: Mapping[str, str] | None = None,
+    relations_asked: Sequence[str] = ("r0",),
     **config: Any,
 ) -> Path:
     """A folder as a measurement leaves it.
 
     Args:
         right: whether each fact was; None for one to which no answer came.
+        relations_asked: those of the measurement.
         relation: of facts that ``relations`` does not name.
         config: what is other than in ``CONFIGURED``; ``model`` names the model.
     """
     folder.mkdir(parents=True)
     model = config.pop("model", "base")
-    made = {**CONFIGURED, **config}
+    made = {**CONFIGURED, "relations": list(relations_asked), **config}
     made["described"] = {**made["described"], "model": model}
     (folder / CONFIG).write_bytes(msgspec.json.encode(made))
     evidence = compared if made["probe"] == "distractors" else answered

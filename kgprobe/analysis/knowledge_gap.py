@@ -92,8 +92,7 @@ def find_knowledge_gap(stored: AnsweredFacts, said: AnsweredFacts, model: str, n
     beside = set_side_by_side([stored, said])
     if not beside.facts:
         raise KgprobeError(
-            "No fact was asked in both ways. Measure the model on the same facts: the same list, or the same limit and"
-            " seed."
+            "No fact was asked in both ways. Measure the model on the same facts: the same list, or the same seed."
         )
     relations = np.array(beside.relations)
 

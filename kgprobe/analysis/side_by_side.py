@@ -39,6 +39,7 @@ class AnsweredFacts:
             how probably a guesser would win it; question, right_answer and preferred (None for what is right) of the
             latest ask that went as the fact went.
         values: by fact: the means of what its probe measures beside right and wrong.
+        unheard: by fact: why it has no answer, of facts that could not be asked or that got none.
     """
 
     name: str
@@ -48,6 +49,7 @@ class AnsweredFacts:
     facts: pd.DataFrame = field(compare=False, repr=False)
     values: pd.DataFrame = field(compare=False, repr=False)
     reversed: bool = False
+    unheard: Mapping[str, str] = field(default_factory=dict, compare=False, repr=False)
 
     @property
     def direction(self) -> str:
@@ -125,8 +127,10 @@ def read_answers(
     chances: dict[str, list[float]] = {}
     values: dict[str, list[Mapping[str, float]]] = {}
     latest: dict[tuple[str, bool], tuple[str, str, str | None]] = {}
+    unheard: dict[str, str] = {}
     for outcome in outcomes:
         if not outcome.verdict.counts:
+            unheard[outcome.fact.fact] = outcome.reason or outcome.verdict.value
             continue
         fact, verdict = outcome.fact.fact, outcome.verdict
         row = rows.setdefault(fact, {"subject": outcome.fact.subject, "relation": outcome.relation})
@@ -154,7 +158,8 @@ def read_answers(
     often = told["right"] + told["wrong"]
     if (often > 1).any():
         means[RIGHT_SHARE] = told["right"] / often
-    return AnsweredFacts(name, model, probe, sampling, told, means, is_reversed)
+    silent = {fact: reason for fact, reason in unheard.items() if fact not in rows}
+    return AnsweredFacts(name, model, probe, sampling, told, means, is_reversed, silent)
 
 
 def set_side_by_side(answered: Sequence[AnsweredFacts]) -> SideBySide:

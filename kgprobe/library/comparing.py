@@ -15,6 +15,7 @@ from kgprobe.graph.client import Graph
 from kgprobe.graph.rows import Rows
 from kgprobe.library.measuring import Measurement, find_measurement, is_path, open_measurement
 from kgprobe.library.rounds import Run, open_run
+from kgprobe.library.unshared import unshared_facts
 
 if TYPE_CHECKING:
     from kgprobe.analysis.directions import Directions
@@ -97,9 +98,10 @@ def compare(results: Sequence[Stored], *, seed: int = 0) -> "Comparison":
         raise ArgumentError("results", f"has {len(results)} of them; two at least are expected.")
     _refuse_twice("results", results)
     answered = [answers_of(result) for result in results]
+    unshared = unshared_facts(results, answered)
     beside = set_side_by_side(answered)
     found = compare_models(beside, _relation_names(results, set(beside.relations)), seed)
-    notes = _directions_told(results)
+    notes = [*filter(None, [unshared]), *_directions_told(results)]
     for place in range(1, len(results)):
         told = differing_settings(results[0], results[place])
         if told:
@@ -108,6 +110,7 @@ def compare(results: Sequence[Stored], *, seed: int = 0) -> "Comparison":
     config = {"compared": [str(result.folder) for result in results], "seed": seed}
     return Comparison(
         notes=tuple(notes),
+        unshared=unshared,
         found=found,
         directions=_directions(answered, found),
         answered=answered,
@@ -156,10 +159,11 @@ def check_forgetting(base: Stored, tuned: Stored, *, margin: float = 0.02) -> "F
             " same way.",
         )
     answered = [answers_of(base), answers_of(tuned)]
+    notes = tuple(filter(None, [unshared_facts([base, tuned], answered)]))
     names = _relation_names([base, tuned], {relation for one in answered for relation in one.facts["relation"]})
     found = find_forgetting(answered[0], answered[1], names, float(margin))
     config = {"base": str(base.folder), "tuned": str(tuned.folder), "margin": float(margin)}
-    return Forgetting(found=found, config=config, folder=_folder(config))
+    return Forgetting(notes=notes, found=found, config=config, folder=_folder(config))
 
 
 def find_gap(stored: Stored, said: Stored) -> "KnowledgeGap":
@@ -195,10 +199,11 @@ def find_gap(stored: Stored, said: Stored) -> "KnowledgeGap":
         if ours[name] != theirs[name]:
             raise ArgumentError("said", f"is no match for the first: {what} is another. Measure both in the same way.")
     answered = [answers_of(stored), answers_of(said)]
+    notes = tuple(filter(None, [unshared_facts([stored, said], answered)]))
     names = _relation_names([stored, said], {relation for one in answered for relation in one.facts["relation"]})
     found = find_knowledge_gap(answered[0], answered[1], model_name(stored.model), names)
     config = {"stored": str(stored.folder), "said": str(said.folder)}
-    return KnowledgeGap(found=found, config=config, folder=_folder(config))
+    return KnowledgeGap(notes=notes, found=found, config=config, folder=_folder(config))
 
 
 def compare_runs(graph: Graph, one: str, other: str, *, limit: int = 50) -> Rows:

@@ -47,6 +47,7 @@ class Comparison(Look):
 
     Attributes:
         found: accuracies, correlations, subsumption, and each two models.
+        unshared: how many facts the results share, and why not all, in sentences; empty where they share all.
         directions: what is known in one direction alone, where two results differ in it; else None.
         answered: what each model did on each fact that it answered.
         config: what was compared.
@@ -54,6 +55,7 @@ class Comparison(Look):
     """
 
     found: ModelComparison
+    unshared: str
     directions: Directions | None
     answered: Sequence[AnsweredFacts]
     config: Mapping[str, Any]
@@ -118,6 +120,7 @@ class Comparison(Look):
         return {
             "verdict": self.summary(),
             "notes": list(self.notes),
+            "unshared": self.unshared,
             "caveat": found.beside.caveat,
             "facts": len(found.beside.facts),
             "models": self.rows(),
@@ -194,6 +197,7 @@ class Forgetting(Look):
         return {
             "verdict": found.verdict.value,
             "summary": self.summary(),
+            "notes": list(self.notes),
             "caveat": found.caveat,
             "base": found.base,
             "tuned": found.tuned,
@@ -270,6 +274,7 @@ class KnowledgeGap(Look):
         overall, *relations = self.rows()
         return {
             "summary": self.summary(),
+            "notes": list(self.notes),
             "caveat": found.caveat,
             "model": found.model,
             "stored_by": found.stored_by,

@@ -188,7 +188,10 @@ def _side_by_side(
     shared = 0 if compared is None else len(compared.found.beside.facts)
     sections = [unknown_section(unknown, shared)]
     extra: dict[str, Any] = {"unknown_to_all": unknown}
-    if compared is not None:
+    if compared is None:
+        lead.insert(0, notes.pop())
+    else:
+        lead[:0] = filter(None, [compared.unshared])
         labels = compared.found.labels
         apart = disagreements(compared.facts_frame(), labels)
         lead.append(compared.summary())

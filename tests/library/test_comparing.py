@@ -128,9 +128,27 @@ def test_what_was_measured_otherwise_is_no_match(other: dict[str, object], named
 def test_only_the_model_its_loading_and_the_list_may_differ(tmp_path: Path) -> None:
     described = {**CONFIGURED["described"], "scorer": {"weights": "bbbb", "device": "cuda", "dtype": "bfloat16"}}
     one = measured(tmp_path / "one")
-    two = measured(tmp_path / "two", model="two", described=described, facts="another list", versions={"torch": "9"})
+    two = measured(
+        tmp_path / "two", model="two", described=described, facts={"sha256": "another list"}, versions={"torch": "9"}
+    )
     assert kgprobe.check_forgetting(one, two).found.facts == 200
     assert kgprobe.compare([one, two]).notes == ()
+
+
+def test_compare_unshared_facts_are_counted_with_reasons(tmp_path: Path) -> None:
+    one = measured(tmp_path / "one", {**FACTS, "other": True}, relations={"other": "r1"}, relations_asked=["r0", "r1"])
+    two = measured(tmp_path / "two", dict([*FACTS.items()][:150]) | {"f003": None}, model="two", facts={"limit": 150})
+    told = (
+        "Compared are 149 of the 201 facts with answers. two lacks 52: 1 without an answer (unanswered: 1), 1 of"
+        " relations that it did not ask (r1: 1), 50 beyond its limit of 150 facts."
+    )
+    compared = kgprobe.compare([one, two])
+    assert (compared.notes[0], compared.unshared) == (told, told)
+    assert kgprobe.check_forgetting(one, two).notes == (told,)
+    assert kgprobe.compare([one, measured(tmp_path / "three", {**FACTS, "other": True}, model="three")]).unshared == ""
+    seeded = measured(tmp_path / "seeded", {"f900": True}, model="seeded", seed=1, facts={"limit": 1})
+    with pytest.raises(KgprobeError, match=r"No fact .* seeded lacks 200: 200 that its seed, 1, did not draw\."):
+        kgprobe.compare([measured(tmp_path / "four"), seeded])
 
 
 def test_what_is_known_and_not_said(tmp_path: Path) -> None:
