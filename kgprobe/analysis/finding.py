@@ -23,7 +23,7 @@ from kgprobe.graph.client import Graph, Row
 from kgprobe.graph.reversal import asked_by
 from kgprobe.intervals import year_of
 from kgprobe.models.spec_forms import model_name
-from kgprobe.probes.outcome import Outcome, Verdict
+from kgprobe.probes.outcome import Headline, Outcome, Verdict
 from kgprobe.probes.register import PROBES
 from kgprobe.tables import Table
 from kgprobe.texts import counted
@@ -128,6 +128,7 @@ class Finding:
             would win it, E[theta] with its 90% credible interval, and that in words, the subject's popularity (NaN
             where it is not known), and the year (None where there is none).
         unaskable, unanswered: how many facts could not be asked, and questions got no answer, by reason.
+        measure: the measure that leads in place of the win rate; None where the probe has none.
         over_graph: how often the model is right over the whole graph; None where the facts asked do not tell.
     """
 
@@ -144,6 +145,7 @@ class Finding:
     facts: pd.DataFrame = field(compare=False, repr=False)
     unaskable: Mapping[str, int] = field(default_factory=dict)
     unanswered: Mapping[str, int] = field(default_factory=dict)
+    measure: Headline | None = None
     over_graph: OverGraph | None = None
 
     @property
@@ -154,6 +156,8 @@ class Finding:
     @property
     def headline(self) -> str:
         """What the model knows, in a sentence."""
+        if self.measure is not None:
+            return f"{self.about.called} is {self.measure}"
         told = f"{self.about.called} knows {self.overall.win_rate} of the {counted(self.overall.facts, 'fact')} asked"
         return told if self.chance is None else f"{told}; a guesser, {self.overall.guessed:.0%}"
 
@@ -161,6 +165,15 @@ class Finding:
         """The rates and the probe's tables, with stable keys."""
         return {
             "headline": self.headline,
+            "headline_details": self.measure and self.measure.details,
+            "headline_measure": self.measure
+            and {
+                "name": self.measure.name,
+                "facts": self.measure.facts,
+                "value": self.measure.rate.value,
+                "interval": [self.measure.rate.low, self.measure.rate.high],
+                "chance": self.measure.guessed,
+            },
             "caveat": self.about.caveat,
             "facts_asked": self.overall.facts,
             "win_rate": self.overall.win_rate.value,
@@ -283,7 +296,7 @@ def _find(
     examined["low"], examined["high"] = credible_interval(
         examined["alpha"].to_numpy(np.float64), examined["beta"].to_numpy(np.float64)
     )
-    answers = _latest(outcomes())
+    answers, kind = _latest(outcomes()), PROBES.get(about.probe)
     # A fact is won by more right answers than wrong ones, by a guesser too.
     examined["guessed"] = [more_than_half(answers.chances.get(fact, ())) for fact in examined["fact"]]
     chances = [chance for its in answers.chances.values() for chance in its]
@@ -304,13 +317,14 @@ def _find(
         theta=float(theta.mean()),
         overall=group_of("all", examined),
         groupings=[one for one in _groupings(examined, names) if one.groups],
-        tables=[_with_caveat(table, about) for table in PROBES.get(about.probe).tables(outcomes(), about.described)],
+        tables=[_with_caveat(table, about) for table in kind.tables(outcomes(), about.described)],
         unknown=_shown_facts(unknown.head(shown), answers.wrong),
         known=_shown_facts(known.head(shown), answers.right),
         believed={word: words.count(word) for word in BeliefWord},
         facts=examined[list(FACT_COLUMNS)].reset_index(drop=True),
         unaskable=_reasons(rows),
         unanswered=dict(answers.unanswered.most_common()),
+        measure=kind.headline(outcomes()),
     )
 
 

@@ -247,8 +247,10 @@ def _pair(
 
 
 def _mean_differences(values: Mapping[str, Floats], seed: int) -> dict[str, Mean]:
-    """Means with intervals, the same facts drawn anew for all."""
-    if not values:
-        return {}
-    curve = mean_curve(np.stack(list(values.values()), axis=1), seed, least=-1.0)
-    return {name: mean_at(curve, place) for place, name in enumerate(values, start=1)}
+    """Return means with intervals over the facts that both models have a value of, drawn by the same seed."""
+    means = {}
+    for name, its in values.items():
+        both = its[~np.isnan(its)]
+        if len(both):
+            means[name] = mean_at(mean_curve(both[:, None], seed, least=-1.0), 1)
+    return means

@@ -38,8 +38,9 @@ class AnsweredFacts:
         facts: by fact: subject, relation; own answers right, wrong, and of the wrong ones refused, off_format; guessed,
             how probably a guesser would win it; question, right_answer and preferred (None for what is right) of the
             latest ask that went as the fact went.
-        values: by fact: the means of what its probe measures beside right and wrong.
+        values: by fact: the means of what its probe measures beside right and wrong; NaN where it has none.
         unheard: by fact: why it has no answer, of facts that could not be asked or that got none.
+        leads: the one of the values that leads; empty for the win rate.
     """
 
     name: str
@@ -50,6 +51,7 @@ class AnsweredFacts:
     values: pd.DataFrame = field(compare=False, repr=False)
     reversed: bool = False
     unheard: Mapping[str, str] = field(default_factory=dict, compare=False, repr=False)
+    leads: str = ""
 
     @property
     def direction(self) -> str:
@@ -84,7 +86,8 @@ class SideBySide:
         facts: ids of the facts that all have answered, sorted.
         subjects, relations: of these, ids.
         won: whether there are more right answers than wrong ones, shape (sides, facts).
-        values: what all probes measure beside, by name, shape (sides, facts) each.
+        values: what all probes measure beside, by name, shape (sides, facts) each; NaN where a fact has none.
+        leads: the one of the values that leads; empty for the win rate.
         caveat: what the rates speak of, to stand beside them wherever they stand.
     """
 
@@ -95,6 +98,7 @@ class SideBySide:
     won: Bools
     values: Mapping[str, Floats]
     caveat: str
+    leads: str = ""
 
     @property
     def best_first(self) -> list[Side]:
@@ -110,6 +114,7 @@ def read_answers(
     outcomes: Iterable[Outcome],
     values_of: Callable[[Any], Mapping[str, float]],
     *,
+    leads: str = "",
     is_reversed: bool = False,
 ) -> AnsweredFacts:
     """Put together what outcomes tell of each fact.
@@ -118,6 +123,7 @@ def read_answers(
 
     Args:
         values_of: what the probe measures of an outcome's evidence beside right and wrong.
+        leads: the one of these that leads; empty for the win rate.
         is_reversed: whether a reversed graph was asked.
 
     Raises:
@@ -159,7 +165,7 @@ def read_answers(
     if (often > 1).any():
         means[RIGHT_SHARE] = told["right"] / often
     silent = {fact: reason for fact, reason in unheard.items() if fact not in rows}
-    return AnsweredFacts(name, model, probe, sampling, told, means, is_reversed, silent)
+    return AnsweredFacts(name, model, probe, sampling, told, means, is_reversed, silent, leads)
 
 
 def set_side_by_side(answered: Sequence[AnsweredFacts]) -> SideBySide:
@@ -182,8 +188,9 @@ def set_side_by_side(answered: Sequence[AnsweredFacts]) -> SideBySide:
         )
         for label, one, its in zip(labels_of(answered), answered, common, strict=True)
     ]
-    values = [one.values.loc[shared].dropna(axis="columns") for one in answered]
+    values = [one.values.loc[shared].dropna(axis="columns", how="all") for one in answered]
     measured = [str(name) for name in values[0].columns if all(name in its.columns for its in values)]
+    leads = list({one.leads for one in answered})
     return SideBySide(
         sides,
         shared,
@@ -192,6 +199,7 @@ def set_side_by_side(answered: Sequence[AnsweredFacts]) -> SideBySide:
         np.array([(its["right"] > its["wrong"]).to_numpy() for its in common], dtype=bool),
         {name: np.array([its[name] for its in values], dtype=np.float64) for name in measured},
         _caveat(answered, len(shared)),
+        leads[0] if len(leads) == 1 and leads[0] in measured else "",
     )
 
 

@@ -241,7 +241,14 @@ def answers_of(result: Stored) -> "AnsweredFacts":
         (result.name, str(result.properties["sampling"])) if isinstance(result, Run) else (result.folder.name, None)
     )
     return read_answers(
-        name, result.model, result.kind.name, sampling, result.outcomes, result.kind.values, is_reversed=result.reversed
+        name,
+        result.model,
+        result.kind.name,
+        sampling,
+        result.outcomes,
+        result.kind.values,
+        leads=result.kind.leads,
+        is_reversed=result.reversed,
     )
 
 

@@ -126,6 +126,7 @@ class _Told(msgspec.Struct):
 
     name: str = ""
     headline: str = ""
+    headline_details: str | None = None
     verdict: str = ""
     summary: str = ""
     title: str = ""
@@ -147,18 +148,23 @@ def _kept(kind: str, folder: Path, name: str, told: str, page: str = "", writes:
     return Kept(kind, name, told, _changed(folder), folder, path, writes)
 
 
+def _headline(told: _Told | None) -> str:
+    if told is None:
+        return ""
+    return f"{told.headline}; {told.headline_details}" if told.headline_details else told.headline
+
+
 def _run(kind: str, folder: Path) -> Iterator[Kept]:
     # A run's folder is called by its name and by its number in its graph.
     told = _read(folder, "results.json")
     name = told.name if told else folder.name.rsplit("-", 1)[0]
-    yield _kept(kind, folder, name, told.headline if told else "", "finding.html", f"kgprobe report {name}")
+    yield _kept(kind, folder, name, _headline(told), "finding.html", f"kgprobe report {name}")
 
 
 def _measurement(kind: str, folder: Path) -> Iterator[Kept]:
     if (folder / "config.json").exists():
         told = _read(folder, "results.json")
-        headline = told.headline if told else ""
-        yield _kept(kind, folder, folder.name, headline, "finding.html", f"kgprobe report {folder.name}")
+        yield _kept(kind, folder, folder.name, _headline(told), "finding.html", f"kgprobe report {folder.name}")
 
 
 def _study(kind: str, folder: Path) -> Iterator[Kept]:

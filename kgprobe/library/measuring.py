@@ -121,7 +121,8 @@ class Measurement:
 
     def summary(self) -> str:
         """What it found, in a few lines."""
-        return summary_of(f"{self.asked_by}, {self.model}", self.outcomes, self.tables(), self.asked.stopped)
+        title = f"{self.asked_by}, {self.model}"
+        return summary_of(title, self.kind, self.outcomes, self.tables(), self.asked.stopped)
 
     def __repr__(self) -> str:
         return self.summary()
@@ -367,8 +368,8 @@ def outcomes_frame(outcomes: "Outcomes") -> "pd.DataFrame":
     return frame
 
 
-def summary_of(title: str, outcomes: "Outcomes", tables: Sequence[Table], stopped: Stop) -> str:
-    """What outcomes come to, in a few lines."""
+def summary_of(title: str, kind: ProbeKind, outcomes: "Outcomes", tables: Sequence[Table], stopped: Stop) -> str:
+    """Sum up outcomes in a few lines."""
     from kgprobe.estimates import share
     from kgprobe.report.cells import shown
 
@@ -380,14 +381,16 @@ def summary_of(title: str, outcomes: "Outcomes", tables: Sequence[Table], stoppe
             chances.append(outcome.evidence.chance)
     heard = sum(count for verdict, count in verdicts.items() if verdict.counts)
     lines = [f"{title}: {verdicts.total():,} asked"]
-    if heard:
+    headline = kind.headline(outcomes)
+    if headline is not None:
+        lines = [f"{lines[0]}, {headline}", headline.details]
+    elif heard:
         lines[0] += f", {share(verdicts[Verdict.RIGHT], heard)} right"
-    if chances:
-        lines[0] += f", by chance {sum(chances) / len(chances):.0%}"
+        lines[0] += f", by chance {sum(chances) / len(chances):.0%}" if chances else ""
     for verdict, word in ((Verdict.UNASKABLE, "could not be asked"), (Verdict.UNANSWERED, "got no answer")):
         if verdicts[verdict]:
             lines.append(f"{verdicts[verdict]:,} {word}")
-    if tables and tables[0].rows:
+    if headline is None and tables and tables[0].rows:
         lines.append(
             "; ".join(f"{name} {shown(value)}" for name, value in tables[0].rows[-1].items() if value is not None)
         )

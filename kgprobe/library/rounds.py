@@ -100,7 +100,7 @@ class Run:
         """What the run found, in a few lines."""
         title = f"run {self.name}, {self.asked_by}, {self.model}, {self.report.rounds} rounds"
         caveat = caveat_of(self.properties["sampling"])
-        told = summary_of(title, self.outcomes, self.tables(), self.report.stopped)
+        told = summary_of(title, self.kind, self.outcomes, self.tables(), self.report.stopped)
         return told if caveat is None else f"{told}\n{caveat}"
 
     def __repr__(self) -> str:

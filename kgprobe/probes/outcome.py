@@ -6,11 +6,13 @@ report read them all.
 """
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from enum import Enum
 from typing import Any, NamedTuple, Protocol
 
 import msgspec
 
+from kgprobe.estimates import Share
 from kgprobe.sampling.keys import FactKey
 
 
@@ -81,6 +83,33 @@ class Considered(NamedTuple):
     names: Sequence[tuple[str, float]] = ()
     text: str | None = None
     former: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Headline:
+    """The measure that a probe's results open with in place of the win rate.
+
+    Attributes:
+        name: of the measure, as in the probe's tables.
+        rate: its mean over facts, with Wilson's interval.
+        facts: number of facts in the mean.
+        of: the noun phrase for these facts.
+        guessed: the mean of a guesser; None where nothing says how a guesser would do.
+        means: definition of the measure, for a page.
+        details: further measures, for the line below.
+    """
+
+    name: str
+    rate: Share
+    facts: int
+    of: str
+    guessed: float | None
+    means: str
+    details: str
+
+    def __str__(self) -> str:
+        told = f"{self.name} on {self.rate} of the {self.of}"
+        return told if self.guessed is None else f"{told}; a guesser, {self.guessed:.0%}"
 
 
 class Outcome(msgspec.Struct, frozen=True, eq=False):

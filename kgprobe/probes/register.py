@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from kgprobe.graph.client import Graph
     from kgprobe.models.model import Model, Models
-    from kgprobe.probes.outcome import Considered, Outcome, Probe
+    from kgprobe.probes.outcome import Considered, Headline, Outcome, Probe
     from kgprobe.tables import Table
 
 
@@ -49,6 +49,10 @@ def _no_values(evidence: Any) -> Mapping[str, float]:  # noqa: ARG001
     return {}
 
 
+def _win_rate(outcomes: "Iterable[Outcome]") -> "Headline | None":  # noqa: ARG001
+    return None
+
+
 def _nothing_beside(evidence: Any) -> "Considered":  # noqa: ARG001
     from kgprobe.probes.outcome import Considered
 
@@ -73,6 +77,8 @@ class ProbeKind:
         tables: what is to be told of its outcomes beside what is told of every probe's, given what it described.
         values: what it measures of an outcome's evidence beside right and wrong, by name in snake_case, each a number
             whose mean over facts says something; models are compared by these means, too.
+        leads: the one of ``values`` that leads a comparison; empty for the win rate.
+        headline: gives the measure that opens its results; None for the win rate.
         considered: what stood beside the right answer in an outcome's evidence, for whoever looks at a single fact.
         exports: gives what else can be written of its outcomes, by file name.
         measured: options that are others where facts are measured once, by name.
@@ -87,6 +93,8 @@ class ProbeKind:
     make: "Callable[[Setting, Any], Probe]"
     tables: "Callable[[Iterable[Outcome], Mapping[str, Any]], list[Table]]" = _no_tables
     values: "Callable[[Any], Mapping[str, float]]" = _no_values
+    leads: str = ""
+    headline: "Callable[[Iterable[Outcome]], Headline | None]" = _win_rate
     considered: "Callable[[Any], Considered]" = _nothing_beside
     exports: "Callable[[], Mapping[str, Callable[[Iterable[Outcome], Path], None]]]" = _no_exports
     details: str = ""

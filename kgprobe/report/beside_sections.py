@@ -7,6 +7,7 @@ import pandas as pd
 
 from kgprobe.analysis.belief_words import BeliefWord
 from kgprobe.analysis.examined import Examined
+from kgprobe.analysis.finding import Finding
 from kgprobe.analysis.side_by_side import SideBySide
 from kgprobe.report.finding_summary import ranked_relations
 from kgprobe.report.sections import Section, table_section
@@ -37,9 +38,14 @@ def results_lead(examined: Sequence[Examined]) -> list[str]:
         unknown, (least, _) = finding.believed[BeliefWord.SURELY_UNKNOWN], ranked_relations(finding)
         lead.append(
             f"{one.label}: {unknown:,} of {counted(finding.overall.facts, 'fact')} asked surely unknown"
-            f"{least and f'; least known {least}'}; {finding.overall.win_rate} known."
+            f"{least and f'; least known {least}'}; {_told(finding)}."
         )
     return lead
+
+
+def _told(finding: Finding) -> str:
+    measure = finding.measure
+    return f"{finding.overall.win_rate} known" if measure is None else f"{measure} ({measure.details})"
 
 
 def unknown_to_all(examined: Sequence[Examined]) -> list[dict[str, Any]]:

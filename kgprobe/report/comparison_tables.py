@@ -1,14 +1,15 @@
 """Models side by side, what one forgot, and what one does not say, as tables and pages."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
 from kgprobe.analysis.forgetting import ChangedFact, FoundForgetting
 from kgprobe.analysis.knowledge_gap import FoundGap, GroupGap
 from kgprobe.analysis.model_comparison import ModelComparison, PairDifference
-from kgprobe.analysis.side_by_side import Floats, SideBySide
-from kgprobe.estimates import Mean
+from kgprobe.analysis.side_by_side import Floats, Side, SideBySide
+from kgprobe.estimates import Mean, mean_share
 from kgprobe.studies.study import HeatMap
 from kgprobe.tables import Table
 
@@ -36,10 +37,22 @@ def models_table(beside: SideBySide) -> Table:
             "win rate": side.shared and side.shared.win_rate,
             "zero-sense rate": side.shared and side.shared.zero_sense_rate,
             "by guessing": side.shared and side.shared.guessed,
+            **_measures(beside, side),
         }
         for side in beside.best_first
     ]
     return Table("models", "Side by side", rows, [beside.caveat])
+
+
+def _measures(beside: SideBySide, side: Side) -> dict[str, Any]:
+    """Return the means of a model's other measures over the shared facts; one that leads has an interval."""
+    place = next(number for number, other in enumerate(beside.sides) if other is side)
+    measures: dict[str, Any] = {}
+    for name, values in beside.values.items():
+        its = values[place][~np.isnan(values[place])]
+        if len(its):
+            measures[name.replace("_", " ")] = mean_share(its.tolist()) if name == beside.leads else float(its.mean())
+    return measures
 
 
 def accuracy_table(compared: ModelComparison) -> Table:
@@ -140,7 +153,18 @@ def comparison_maps(compared: ModelComparison) -> list[HeatMap]:
 
 
 def comparison_verdict(compared: ModelComparison) -> str:
-    """Who is best, in a sentence or two."""
+    """Return who is best, in a sentence or two; where a measure leads, it is named first."""
+    return f"{_leading(compared.beside)}{_best_told(compared)}"
+
+
+def _leading(beside: SideBySide) -> str:
+    if not beside.leads:
+        return ""
+    rates = [f"{side.label} {_measures(beside, side).get(beside.leads, 'none')}" for side in beside.best_first]
+    return f"{beside.leads.capitalize()}: {', '.join(rates)}. "
+
+
+def _best_told(compared: ModelComparison) -> str:
     facts = f"{len(compared.beside.facts):,} facts"
     if len(compared.pairs) == 1:
         return f"{_pair_told(compared.pairs[0], facts)} {_detectable_told(compared.pairs[0])}"

@@ -35,6 +35,8 @@ def finding_lead(finding: Finding) -> list[str]:
     if least:
         lead[0] += f" Least known: {least}. Best known: {best}."
     lead.append(f"{finding.headline}.")
+    if finding.measure is not None:
+        lead.append(f"{finding.measure.details.capitalize()}.")
     return lead
 
 
@@ -74,6 +76,9 @@ def knowledge_section(finding: Finding) -> Section:
     """How much is known, in figures that stand out, and what is believed of how many facts."""
     overall, graph = finding.overall, finding.over_graph
     cards = []
+    measure = finding.measure
+    if measure is not None:
+        cards.append(_share_card(measure.rate, f"{measure.name} [{{}}, {{}}]: {measure.means}"))
     if graph is not None:
         says = "of the whole graph [{}, {}]: how often it is right, over all " + f"{graph.facts:,} facts, asked or not"
         cards.append(_share_card(graph.right, says))

@@ -16,12 +16,13 @@ _SHORTEST = 20
 
 
 def finding_summary(finding: Finding, width: int = 80) -> list[str]:
-    """At most nine lines on a finding, the last of them the headline.
+    """At most ten lines on a finding, the headline and its details at the end.
 
     Args:
         width: characters of a line, for which long questions are shortened.
     """
-    return [*_lines(finding, width), finding.headline]
+    details = [] if finding.measure is None else [f"  {finding.measure.details}"]
+    return [*_lines(finding, width), finding.headline, *details]
 
 
 def believed_title(finding: Finding, word: BeliefWord) -> str:

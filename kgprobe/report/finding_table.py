@@ -50,7 +50,7 @@ def finding_table(finding: Finding, shown: int) -> RenderableType:
 
 
 def print_summary(finding: Finding, console: Console) -> None:
-    """Print what stands out in at most nine lines, each cut at the console's width."""
+    """Print what stands out in at most ten lines, each cut at the console's width."""
     for line in finding_summary(finding, console.width):
         console.print(Text(visible(line)), no_wrap=True, overflow="ellipsis", crop=True)
 

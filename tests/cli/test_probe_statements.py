@@ -38,6 +38,11 @@ def test_statements_are_measured_and_asked_in_rounds(home: dict[str, str]) -> No
     page = Path(told["page"]).read_text(encoding="utf-8")
     assert "Correct, truthful and informative by relation" in page
     assert "is the capital of" in page
+    results = json.loads(Path(told["page"]).with_name("results.json").read_text())
+    assert results["headline_measure"]["name"] == "correct"
+    assert results["headline"] in page
+    viewed = kgprobe("view", "--json", **home)
+    assert f"{results['headline']}; {results['headline_details']}" in viewed.stdout
 
     wrong = kgprobe(*command, "--answers", "Yes/No", **home)
     assert (wrong.returncode, wrong.stdout) == (2, "")

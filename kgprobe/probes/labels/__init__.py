@@ -15,8 +15,9 @@ from kgprobe.probes.statements import NegativeOptions, statement_items
 if TYPE_CHECKING:
     import msgspec
 
+    from kgprobe.probes.labels.evidence import LabelEvidence
     from kgprobe.probes.labels.probe import LabelProbe
-    from kgprobe.probes.outcome import Outcome
+    from kgprobe.probes.outcome import Headline, Outcome
     from kgprobe.tables import Table
 
 # Where the statement stands in an instruction.
@@ -75,6 +76,16 @@ def _tables(outcomes: "Iterable[Outcome]", described: Mapping[str, Any]) -> "lis
     return label_tables(outcomes)
 
 
+def _values(evidence: "LabelEvidence") -> Mapping[str, float]:
+    return {**evidence.metrics, "bias": evidence.bias}
+
+
+def _headline(outcomes: "Iterable[Outcome]") -> "Headline | None":
+    from kgprobe.probes.labels.tables import label_headline
+
+    return label_headline(outcomes)
+
+
 PROBE = ProbeKind(
     name="labels",
     summary="Does the model say of a fact that it is true, and of false facts that they are false?",
@@ -87,6 +98,9 @@ PROBE = ProbeKind(
     make=_make,
     tables=_tables,
     considered=lambda evidence: evidence.considered,
+    values=_values,
+    leads="correct",
+    headline=_headline,
     batch=64,
     asks="answers",
 )

@@ -1,11 +1,13 @@
 """What a model said to a fact's statement and to its negatives, each asked several times."""
 
 from collections import Counter
+from collections.abc import Mapping
 
 import msgspec
+import numpy as np
 
 from kgprobe.probes.outcome import Considered
-from kgprobe.probes.statements.metrics import JUDGEMENTS, NONE, TRUE
+from kgprobe.probes.statements.metrics import FALSE, JUDGEMENTS, NONE, TRUE, bias_of, metrics_of
 
 
 class SaidStatement(msgspec.Struct, frozen=True):
@@ -74,9 +76,14 @@ class LabelEvidence(msgspec.Struct, frozen=True, tag="labels", tag_field="probe"
 
     @property
     def winner(self) -> str | None:
-        """What was said of the fact's statement, if not that it is true."""
+        """What was said of the fact's statement; where that is true, of the first negative not labelled false."""
         label = self.fact.judgement
-        return None if label == TRUE else " / ".join(self.fact.answers) if label == NONE else JUDGEMENTS[label]
+        if label == NONE:
+            return " / ".join(self.fact.answers)
+        if label != TRUE:
+            return JUDGEMENTS[label]
+        missed = next((negative for negative in self.negatives if negative.judgement not in (FALSE, NONE)), None)
+        return None if missed is None else f"{JUDGEMENTS[missed.judgement]}: {missed.text}"
 
     @property
     def probability(self) -> float | None:
@@ -87,3 +94,17 @@ class LabelEvidence(msgspec.Struct, frozen=True, tag="labels", tag_field="probe"
     def chance(self) -> float | None:
         """None: nobody knows how a guesser would put it."""
         return None
+
+    @property
+    def bias(self) -> float:
+        """The share of the labelled statements that are labelled true, less the share that are true."""
+        return bias_of(self.fact.judgement, [negative.judgement for negative in self.negatives])
+
+    @property
+    def metrics(self) -> Mapping[str, float]:
+        """Correct, truthful and informative, each in [0, 1]; NaN where the fact, or every negative, has no label."""
+        found = metrics_of(
+            np.array([self.fact.judgement], dtype=np.int8),
+            np.array([[negative.judgement for negative in self.negatives]], dtype=np.int8),
+        )
+        return {name: float(getattr(found, name)[0]) for name in ("correct", "truthful", "informative")}

@@ -15,16 +15,15 @@ from kgprobe.probes.labels import STATEMENT, LabelOptions
 from kgprobe.probes.labels.evidence import LabelEvidence, SaidNegative, SaidStatement
 from kgprobe.probes.outcome import Outcome, Verdict, unaskable
 from kgprobe.probes.statements.items import StatementItem, StatementItems
-from kgprobe.probes.statements.metrics import FALSE, JUDGEMENTS, NONE, TRUE, UNKNOWN
+from kgprobe.probes.statements.metrics import JUDGEMENTS, NONE
+from kgprobe.probes.statements.verdicts import RIGHT_MEANS, verdict_of
 from kgprobe.progress import share_counter
 from kgprobe.sampling.keys import FactKey
 from kgprobe.verbalize.judgements import judgement_of
 
-_VERDICTS = {TRUE: Verdict.RIGHT, FALSE: Verdict.WRONG, UNKNOWN: Verdict.REFUSED, NONE: Verdict.OFF_FORMAT}
-
 
 class LabelProbe:
-    """Asks whether statements are true, several times each. A fact is right when most answers say so of its own.
+    """Asks whether statements are true, several times each. A fact is right when it is labelled true, negatives false.
 
     Attributes:
         relations: ids of those whose facts can be asked, sorted.
@@ -51,6 +50,7 @@ class LabelProbe:
             "model": self._generator.name,
             "generator": dict(self._generator.describe()),
             **asdict(self._options),
+            "right": RIGHT_MEANS,
             **self._items.describe(),
         }
 
@@ -118,7 +118,8 @@ class LabelProbe:
             ),
             wanted=self._options.negatives,
         )
-        return Outcome(key, _VERDICTS[evidence.fact.judgement], relation, prompt, evidence=evidence)
+        verdict = verdict_of(evidence.fact.judgement, [negative.judgement for negative in evidence.negatives])
+        return Outcome(key, verdict, relation, prompt, evidence=evidence)
 
 
 def _read(answers: Sequence[str]) -> tuple[int, ...]:

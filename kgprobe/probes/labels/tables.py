@@ -4,10 +4,11 @@ from collections.abc import Iterable, Sequence
 
 from kgprobe.estimates import share
 from kgprobe.probes.labels.evidence import LabelEvidence, SaidStatement
-from kgprobe.probes.outcome import Outcome
+from kgprobe.probes.outcome import Headline, Outcome
 from kgprobe.probes.statements.metrics import JUDGEMENTS, NONE
-from kgprobe.probes.statements.tables import Judged, judgement_tables
+from kgprobe.probes.statements.tables import Judged, headline_of, judgement_tables
 from kgprobe.tables import Table
+from kgprobe.texts import counted
 
 
 def label_tables(outcomes: Iterable[Outcome]) -> list[Table]:
@@ -17,22 +18,39 @@ def label_tables(outcomes: Iterable[Outcome]) -> list[Table]:
     """
     judged, said = [], []
     for outcome in outcomes:
-        evidence = outcome.evidence
-        if not isinstance(evidence, LabelEvidence):
-            continue
-        said.append((evidence.fact, *evidence.negatives))
-        labelled = [negative for negative in evidence.negatives if negative.judgement != NONE]
-        if labelled and evidence.fact.judgement != NONE:
-            judged.append(
-                Judged(
-                    outcome.relation,
-                    evidence.fact.judgement,
-                    tuple(negative.judgement for negative in labelled),
-                    tuple(negative.replaced for negative in labelled),
-                    evidence.wanted,
-                )
-            )
+        if isinstance(outcome.evidence, LabelEvidence):
+            said.append((outcome.evidence.fact, *outcome.evidence.negatives))
+            judged += _judged(outcome, outcome.evidence)
     return [*judgement_tables(judged), _agreement_table(said)] if said else []
+
+
+def label_headline(outcomes: Iterable[Outcome]) -> Headline | None:
+    """Return *correct* over the facts that have a label and a labelled negative; None where there is none."""
+    judged, asked = [], set()
+    for outcome in outcomes:
+        if isinstance(outcome.evidence, LabelEvidence):
+            asked.add(outcome.fact)
+            judged += _judged(outcome, outcome.evidence)
+    labelled = len({one.key for one in judged})
+    of = counted(labelled, "fact") + (" asked" if labelled == len(asked) else f" with labels, of {len(asked):,} asked")
+    return headline_of(judged, of, guessed=None)
+
+
+def _judged(outcome: Outcome, evidence: LabelEvidence) -> list[Judged]:
+    """Return the judgements of an outcome; none where the fact, or every negative, has no label."""
+    labelled = [negative for negative in evidence.negatives if negative.judgement != NONE]
+    if not labelled or evidence.fact.judgement == NONE:
+        return []
+    return [
+        Judged(
+            outcome.fact,
+            outcome.relation,
+            evidence.fact.judgement,
+            tuple(negative.judgement for negative in labelled),
+            tuple(negative.replaced for negative in labelled),
+            evidence.wanted,
+        )
+    ]
 
 
 def _agreement_table(said: Sequence[Sequence[SaidStatement]]) -> Table:

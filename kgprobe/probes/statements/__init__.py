@@ -15,7 +15,7 @@ from kgprobe.probes.register import ProbeKind, Setting
 if TYPE_CHECKING:
     import msgspec
 
-    from kgprobe.probes.outcome import Outcome
+    from kgprobe.probes.outcome import Headline, Outcome
     from kgprobe.probes.statements.evidence import StatementEvidence
     from kgprobe.probes.statements.items import StatementItems
     from kgprobe.probes.statements.probe import StatementProbe
@@ -81,13 +81,19 @@ def _evidence() -> "type[msgspec.Struct]":
 
 
 def _values(evidence: "StatementEvidence") -> Mapping[str, float]:
-    return evidence.metrics
+    return {**evidence.metrics, "bias": evidence.bias}
 
 
 def _tables(outcomes: "Iterable[Outcome]", described: Mapping[str, Any]) -> "list[Table]":  # noqa: ARG001
     from kgprobe.probes.statements.tables import statement_tables
 
     return statement_tables(outcomes)
+
+
+def _headline(outcomes: "Iterable[Outcome]") -> "Headline | None":
+    from kgprobe.probes.statements.tables import statement_headline
+
+    return statement_headline(outcomes)
 
 
 PROBE = ProbeKind(
@@ -103,4 +109,6 @@ PROBE = ProbeKind(
     tables=_tables,
     considered=lambda evidence: evidence.considered,
     values=_values,
+    leads="correct",
+    headline=_headline,
 )

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from kgprobe.probes.confidence import normalized
 from kgprobe.probes.outcome import Considered
-from kgprobe.probes.statements.metrics import JUDGEMENTS, TRUE, UNKNOWN, metrics_of
+from kgprobe.probes.statements.metrics import FALSE, JUDGEMENTS, TRUE, UNKNOWN, bias_of, metrics_of
 
 Floats = NDArray[np.float64]
 
@@ -83,8 +83,11 @@ class StatementEvidence(msgspec.Struct, frozen=True, eq=False, tag="statements",
 
     @property
     def winner(self) -> str | None:
-        """The word for what the fact's statement was judged, if that is not true."""
-        return None if self.fact.judgement == TRUE else self.answers[self.fact.judgement]
+        """The word for the judgement of the fact's statement; where it is true, the first negative not judged false."""
+        if self.fact.judgement != TRUE:
+            return self.answers[self.fact.judgement]
+        missed = next((negative for negative in self.negatives if negative.judgement != FALSE), None)
+        return None if missed is None else f"{self.answers[missed.judgement]}: {missed.text}"
 
     @property
     def probability(self) -> float:
@@ -93,8 +96,13 @@ class StatementEvidence(msgspec.Struct, frozen=True, eq=False, tag="statements",
 
     @property
     def chance(self) -> float:
-        """How often guessing among the answers is right."""
-        return 1 / len(JUDGEMENTS)
+        """The probability that guesses among the answers are right for the fact and all of its negatives."""
+        return float(len(JUDGEMENTS)) ** -(1 + len(self.negatives))
+
+    @property
+    def bias(self) -> float:
+        """The share of the statements that are judged true, less the share that are true."""
+        return bias_of(self.fact.judgement, [negative.judgement for negative in self.negatives])
 
     @property
     def metrics(self) -> Mapping[str, float]:

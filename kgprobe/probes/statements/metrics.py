@@ -4,6 +4,8 @@ Section 3.3 of the paper on evaluating with large graphs; docs/methods.md, 4. Fo
 metric is ``pos(t) · (1 - mean of neg over N(t))``. Everything is vectorised over facts, for whoever judges millions.
 """
 
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -64,3 +66,22 @@ def metrics_of(facts: Judgements, negatives: Judgements) -> FactMetrics:
         truthful=metric(facts != FALSE, negatives == TRUE),
         informative=metric(facts != UNKNOWN, negatives == UNKNOWN),
     )
+
+
+def bias_of(fact: int, negatives: Sequence[int]) -> float:
+    """Return the share of a fact's statements that are judged true, less the share that are true.
+
+    >>> bias_of(TRUE, [TRUE, FALSE, FALSE])
+    0.25
+
+    Args:
+        fact, negatives: places in ``JUDGEMENTS``; ``NONE`` is left out.
+
+    Returns:
+        a number in [-1, 1]; NaN where the fact, or every negative, was not judged.
+    """
+    judged = [negative for negative in negatives if negative != NONE]
+    if fact == NONE or not judged:
+        return math.nan
+    said = [fact, *judged].count(TRUE)
+    return (said - 1) / (1 + len(judged))

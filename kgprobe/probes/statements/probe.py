@@ -10,19 +10,18 @@ from typing import Any
 from kgprobe.errors import ArgumentError
 from kgprobe.models.scoring.contract import TextScorer
 from kgprobe.models.scoring.scored import Scored
-from kgprobe.probes.outcome import Outcome, Verdict, unaskable
+from kgprobe.probes.outcome import Outcome, unaskable
 from kgprobe.probes.statements import StatementOptions
 from kgprobe.probes.statements.evidence import NegativeStatement, Statement, StatementEvidence
 from kgprobe.probes.statements.items import StatementItem, StatementItems
-from kgprobe.probes.statements.metrics import FALSE, JUDGEMENTS, TRUE, UNKNOWN
+from kgprobe.probes.statements.metrics import JUDGEMENTS
+from kgprobe.probes.statements.verdicts import RIGHT_MEANS, verdict_of
 from kgprobe.progress import share_counter
 from kgprobe.sampling.keys import FactKey
 
-_VERDICTS = {TRUE: Verdict.RIGHT, FALSE: Verdict.WRONG, UNKNOWN: Verdict.REFUSED}
-
 
 class StatementProbe:
-    """Asks whether statements are true. A fact is right when its own is judged so.
+    """Asks whether statements are true. A fact is right when its own is judged true and its negatives false.
 
     Attributes:
         relations: ids of those whose facts can be asked, sorted.
@@ -48,6 +47,7 @@ class StatementProbe:
             "model": self._scorer.name,
             "scorer": self._scorer.describe(),
             **asdict(self._options),
+            "right": RIGHT_MEANS,
             "prompt": self._prompt("{statement}"),
             **self._items.describe(),
         }
@@ -109,7 +109,7 @@ class StatementProbe:
             wanted=self._options.negatives,
             left_out=left_out,
         )
-        verdict = _VERDICTS[evidence.fact.judgement]
+        verdict = verdict_of(evidence.fact.judgement, [negative.judgement for negative in negatives])
         return Outcome(key, verdict, relation, self._prompt(item.text), evidence=evidence)
 
 

@@ -10,11 +10,13 @@ from typing import Any
 import numpy as np
 
 from kgprobe.estimates import mean_share, share
-from kgprobe.probes.outcome import Outcome
+from kgprobe.probes.outcome import Headline, Outcome
 from kgprobe.probes.statements.evidence import StatementEvidence
 from kgprobe.probes.statements.metrics import JUDGEMENTS, NONE, TRUE, FactMetrics, Judgements, metrics_of
 from kgprobe.sampling.false_facts import ENDS
+from kgprobe.sampling.keys import FactKey
 from kgprobe.tables import Table
+from kgprobe.texts import counted
 
 # The row of all relations together, and that of all statements.
 ALL = "all"
@@ -24,6 +26,7 @@ ALL = "all"
 class Judged:
     """A fact, how it and its negatives were judged by places in ``JUDGEMENTS``; and what was replaced in these."""
 
+    key: FactKey
     relation: str
     fact: int
     negatives: tuple[int, ...]
@@ -36,8 +39,55 @@ def statement_tables(outcomes: Iterable[Outcome]) -> list[Table]:
 
     Memory: some numbers a fact.
     """
-    judged = [
+    return judgement_tables(_judged(outcomes))
+
+
+def statement_headline(outcomes: Iterable[Outcome]) -> Headline | None:
+    """Return *correct* over the facts that were judged; None where none was."""
+    judged = _judged(outcomes)
+    facts = len({one.key for one in judged})
+    # A guesser calls the fact true, and each negative false, once in three times.
+    return headline_of(judged, f"{counted(facts, 'fact')} asked", guessed=len(JUDGEMENTS) ** -2)
+
+
+def headline_of(judged: Sequence[Judged], of: str, guessed: float | None) -> Headline | None:
+    """Return *correct* with the other metrics and the bias; None where nothing was judged.
+
+    A fact that was asked several times counts once, with its mean.
+    """
+    if not judged:
+        return None
+    found = metrics_of(
+        np.array([one.fact for one in judged], dtype=np.int8), _filled([one.negatives for one in judged])
+    )
+    asks: dict[FactKey, list[int]] = {}
+    for place, one in enumerate(judged):
+        asks.setdefault(one.key, []).append(place)
+    correct, truthful, informative = (
+        mean_share([float(values[places].mean()) for places in asks.values()])
+        for values in (found.correct, found.truthful, found.informative)
+    )
+    return Headline(
+        name="correct",
+        rate=correct,
+        facts=len(asks),
+        of=of,
+        guessed=guessed,
+        means="the fact called true and its negatives false",
+        details=f"truthful {truthful}, informative {informative}, bias {_bias(judged):+.0f} points",
+    )
+
+
+def _bias(judged: Sequence[Judged]) -> float:
+    """Return the share of statements judged true less the share that are, in points."""
+    said = [judgement for one in judged for judgement in (one.fact, *one.negatives)]
+    return 100 * (said.count(TRUE) - len(judged)) / len(said)
+
+
+def _judged(outcomes: Iterable[Outcome]) -> list[Judged]:
+    return [
         Judged(
+            outcome.fact,
             outcome.relation,
             outcome.evidence.fact.judgement,
             tuple(negative.judgement for negative in outcome.evidence.negatives),
@@ -47,7 +97,6 @@ def statement_tables(outcomes: Iterable[Outcome]) -> list[Table]:
         for outcome in outcomes
         if isinstance(outcome.evidence, StatementEvidence) and outcome.verdict.counts
     ]
-    return judgement_tables(judged)
 
 
 def judgement_tables(judged: Sequence[Judged]) -> list[Table]:
@@ -132,7 +181,7 @@ def _answers_table(judged: Sequence[Judged]) -> Table:
     ]
     right = len(judged) / len(groups[ALL])
     said = groups[ALL].count(TRUE) / len(groups[ALL])
-    bias = 100 * (said - right)
+    bias = _bias(judged)
     note = f"Of all statements {right:.0%} are true, and {said:.0%} are judged so: a bias of {bias:+.0f} points."
     return Table("answers", "What statements are judged", rows, [note])
 

@@ -5,6 +5,9 @@ from typing import Any
 
 import pytest
 
+from kgprobe.analysis.finding import About, find_in_outcomes
+from kgprobe.analysis.model_comparison import compare_models
+from kgprobe.analysis.side_by_side import read_answers, set_side_by_side
 from kgprobe.asking.store import FILE, OutcomeStore, read_outcomes
 from kgprobe.errors import ArgumentError
 from kgprobe.graph.client import Graph
@@ -15,11 +18,15 @@ from kgprobe.models.scoring.scorer import Scorer
 from kgprobe.probes.labels import INSTRUCTION, LabelOptions
 from kgprobe.probes.labels.evidence import LabelEvidence
 from kgprobe.probes.labels.probe import LabelProbe
-from kgprobe.probes.labels.tables import label_tables
+from kgprobe.probes.labels.tables import label_headline, label_tables
 from kgprobe.probes.outcome import Outcome, Verdict
+from kgprobe.probes.register import PROBES
 from kgprobe.probes.statements.items import StatementItems
 from kgprobe.probes.statements.metrics import FALSE, NONE, TRUE, UNKNOWN
 from kgprobe.records import Entity, Fact, Relation
+from kgprobe.report.comparison_tables import comparison_verdict
+from kgprobe.report.finding_page import finding_lead
+from kgprobe.report.finding_summary import finding_summary
 from kgprobe.sampling.keys import FactKey
 from tests.models.tiny import byte_level, random_model
 from tests.written_source import WrittenSource
@@ -122,7 +129,33 @@ def test_where_one_answer_is_missing_all_are_asked_again(filled: Graph) -> None:
     outcomes = asked(filled, Rule(lambda text, _: Unanswered("no room") if "Country 2" in text else "True"))
     assert outcomes["f2"].verdict is Verdict.UNANSWERED
     assert outcomes["f2"].reason == "no room"
-    assert outcomes["f1"].verdict is Verdict.RIGHT
+    assert outcomes["f1"].verdict is Verdict.WRONG
+
+
+def test_headline_yes_sayer_is_correct_on_no_fact(filled: Graph) -> None:
+    outcomes = list(asked(filled, Rule(lambda *_: "True")).values())
+    assert {outcome.verdict for outcome in outcomes} == {Verdict.WRONG, Verdict.UNASKABLE}
+    assert evidence_of(outcomes[0]).winner == f"true: {evidence_of(outcomes[0]).negatives[0].text}"
+    about = About("name", "m", "labels", AS_OF, 0, {}, {})
+    finding = find_in_outcomes(filled, about, lambda: outcomes)
+    headline, details = "m is correct on 0% [0, 43] of the 5 facts asked", "truthful 0% [0, 43]"
+    assert finding_summary(finding)[-2] == finding.headline == headline
+    assert finding_summary(finding)[-1].startswith(f"  {details}, informative 100% [57, 100], bias +50 points")
+    assert finding_lead(finding)[1:] == [f"{headline}.", finding_summary(finding)[-1].strip().capitalize() + "."]
+    assert finding.as_json()["headline_measure"]["value"] == 0
+    honest = asked(filled, Rule(lambda text, _: str(text[5] == text[-2])))
+    sides = [
+        read_answers(name, name, "labels", None, its, PROBES.get("labels").values, leads="correct")
+        for name, its in (("yes-sayer", outcomes), ("honest", list(honest.values())))
+    ]
+    told = comparison_verdict(compare_models(set_side_by_side(sides), {}))
+    assert told.startswith("Correct: honest 100% [57, 100], yes-sayer 0% [0, 43]. ")
+
+
+def test_headline_facts_without_labels_are_left_out(filled: Graph) -> None:
+    outcomes = asked(filled, Rule(lambda text, _: "maybe so" if "Country 4" in text else str(text[5] == text[-2])))
+    assert outcomes["f4"].verdict is Verdict.OFF_FORMAT
+    assert str(label_headline(outcomes.values())) == "correct on 100% [51, 100] of the 4 facts with labels, of 5 asked"
 
 
 def test_a_real_model_is_asked_and_its_answers_are_kept(filled: Graph, tmp_path: Any) -> None:

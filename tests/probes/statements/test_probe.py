@@ -110,7 +110,9 @@ def test_answers_have_the_probabilities_of_plain_passes(filled: Graph, scorer: S
                 assert statement.judgement == int(np.argmax(expected))
             assert outcomes[fact].prompt == f"{instruction}\n\nStatement: {evidence.fact.text}\nAnswer:"
             judged = (Verdict.RIGHT, Verdict.WRONG, Verdict.REFUSED)[evidence.fact.judgement]
-            assert outcomes[fact].verdict is judged
+            missed = [negative for negative in evidence.negatives if negative.judgement != FALSE]
+            assert outcomes[fact].verdict is (Verdict.WRONG if judged is Verdict.RIGHT and missed else judged)
+            assert evidence.chance == pytest.approx(1 / 27)
             weights = np.exp(evidence.fact.log_probabilities)
             assert evidence.probability == pytest.approx(weights[0] / weights.sum())
 

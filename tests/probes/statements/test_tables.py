@@ -6,14 +6,15 @@ import pytest
 from kgprobe.estimates import share
 from kgprobe.probes.outcome import Outcome, Verdict, unaskable
 from kgprobe.probes.statements.evidence import NegativeStatement, Statement, StatementEvidence
-from kgprobe.probes.statements.tables import statement_tables
+from kgprobe.probes.statements.tables import statement_headline, statement_tables
+from kgprobe.probes.statements.verdicts import verdict_of
 from kgprobe.sampling.keys import FactKey
 
 LOGS = {"t": (-1.0, -2.0, -3.0), "f": (-2.0, -1.0, -3.0), "u": (-3.0, -2.0, -1.0)}
 REPLACED = {"s": "subject", "r": "relation", "o": "object"}
 
 
-def outcome_of(relation: str, fact: str, *negatives: str, wanted: int = 2) -> Outcome:
+def outcome_of(relation: str, fact: str, *negatives: str, wanted: int = 2, key: str = "f") -> Outcome:
     """By letters: how the fact is judged; how each negative is, and what is replaced in it."""
     evidence = StatementEvidence(
         Statement("…", np.array(LOGS[fact])),
@@ -24,8 +25,8 @@ def outcome_of(relation: str, fact: str, *negatives: str, wanted: int = 2) -> Ou
         ("True", "False", "Unknown"),
         wanted,
     )
-    verdict = {"t": Verdict.RIGHT, "f": Verdict.WRONG, "u": Verdict.REFUSED}[fact]
-    return Outcome(FactKey("s", "f"), verdict, relation, "…", evidence=evidence)
+    verdict = verdict_of(evidence.fact.judgement, [negative.judgement for negative in evidence.negatives])
+    return Outcome(FactKey("s", key), verdict, relation, "…", evidence=evidence)
 
 
 OUTCOMES = [
@@ -71,6 +72,17 @@ def test_tables_count_what_there_is() -> None:
     }
     # 4 of 11 are true, and 4 are judged so.
     assert tables["answers"].notes == ["Of all statements 36% are true, and 36% are judged so: a bias of +0 points."]
+
+
+def test_headline_repeated_fact_counts_once_with_its_mean() -> None:
+    asks = [outcome_of("P1", "t", "fo", "to"), outcome_of("P1", "t", "to"), outcome_of("P1", "t", "fo", key="g")]
+    assert [one.verdict for one in asks] == [Verdict.WRONG, Verdict.WRONG, Verdict.RIGHT]
+    headline = statement_headline(asks)
+    assert headline is not None
+    assert (headline.facts, headline.rate.value, headline.guessed) == (2, (0.25 + 1) / 2, pytest.approx(1 / 9))
+    # 3 of 7 statements are true, 5 are judged so.
+    assert headline.details.endswith("bias +29 points")
+    assert statement_headline(OUTCOMES[-1:]) is None
 
 
 def test_one_relation_needs_no_sum_and_nothing_asked_no_table() -> None:
