@@ -17,7 +17,7 @@ from kgprobe.judge.prompts import StatePrompt
 
 FILE = "judge.safetensors"
 _KEY = "kgprobe"
-_FORMAT = 2
+_FORMAT = 3
 _VIRTUAL = "virtual_tokens"
 
 
@@ -33,7 +33,7 @@ class Judge:
             tokens, hidden size).
         reader: the scorer's description of the model that is read, as :meth:`Scorer.describe` gives it.
         labels: what the labels are of: model, prompts, graph, seed, as their measurement has it.
-        training: how it was made, and its figures.
+        training: how it was made, and its figures; *entities* has the ids of the entities that it learned from.
     """
 
     classifier: Classifier

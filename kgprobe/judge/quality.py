@@ -1,16 +1,21 @@
 """How well a judge tells a model's answers: against those that the model gave itself."""
 
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.stats import rankdata
 
-from kgprobe.estimates import Share, share
+from kgprobe.estimates import Mean, Share, share
 from kgprobe.probes.statements.metrics import JUDGEMENTS
 
 Doubles = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
+# Of 95% intervals.
+_Z = 1.96
 # Of the reliability plot.
 _BINS = 10
 # So that what was held impossible and came true costs much, and not all.
@@ -140,3 +145,60 @@ def _reliability(confidence: Doubles, right: NDArray[np.bool_]) -> list[Reliabil
         for place in range(_BINS)
         if (inside := places == place).any()
     ]
+
+
+@dataclass(frozen=True, slots=True)
+class QualityBeside:
+    """The quality of a judge next to that of the words' own probabilities, over the same statements.
+
+    Attributes:
+        facts: number of facts that the statements are of.
+        quality: the judge's.
+        baseline: that of the words' probabilities.
+        gain: AUROC of the judge less that of the words, with a 95% interval; None where there is no AUROC.
+    """
+
+    facts: int
+    quality: Quality
+    baseline: Quality
+    gain: Mean | None
+
+
+def quality_beside(given: Integers, judge: Doubles, words: Doubles, facts: Sequence[str]) -> QualityBeside:
+    """Return the quality of two sets of probabilities for the same answers, and their difference of AUROC.
+
+    The interval is DeLong's (1988), with the facts as clusters (Obuchowski, 1997).
+
+    Args:
+        given: as of :func:`quality_of`.
+        judge, words: probabilities, shape (statements, 3).
+        facts: the fact of each statement.
+    """
+    own, others = _influence(given, judge), _influence(given, words)
+    gain = None
+    if own is not None and others is not None:
+        _, cluster = np.unique(np.array(facts, dtype=str), return_inverse=True)
+        sums = np.bincount(cluster, weights=own[1] - others[1])
+        difference, count = own[0] - others[0], len(sums)
+        reach = None if count < 2 else _Z * math.sqrt(float(sums @ sums) * count / (count - 1))
+        ends = (None, None) if reach is None else (difference - reach, difference + reach)
+        gain = Mean(difference, *ends)
+    return QualityBeside(len(set(facts)), quality_of(given, judge), quality_of(given, words), gain)
+
+
+def _influence(given: Integers, probabilities: Doubles) -> tuple[float, Doubles] | None:
+    """Return the mean AUROC over answers, and what each statement adds to its error; None where no answer has one."""
+    areas, added = [], []
+    for number in range(len(JUDGEMENTS)):
+        is_answer, scores = given == number, probabilities[:, number]
+        positive, negative = int(is_answer.sum()), int((~is_answer).sum())
+        if not positive or not negative:
+            continue
+        ranks = rankdata(scores)
+        placements = np.empty(len(given))
+        placements[is_answer] = (ranks[is_answer] - rankdata(scores[is_answer])) / negative
+        placements[~is_answer] = 1 - (ranks[~is_answer] - rankdata(scores[~is_answer])) / positive
+        area = float(placements[is_answer].mean())
+        areas.append(area)
+        added.append((placements - area) / np.where(is_answer, positive, negative))
+    return (float(np.mean(areas)), np.mean(added, axis=0)) if areas else None

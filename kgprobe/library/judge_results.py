@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from kgprobe.judge.files import FILE, Judge
-from kgprobe.judge.quality import Quality
+from kgprobe.judge.quality import Quality, QualityBeside
 from kgprobe.judge.splits import Splits
 from kgprobe.judge.training import Trained
 from kgprobe.library.looks import Look
@@ -15,6 +15,7 @@ from kgprobe.report.judge_plots import SIDES, NamedQuality, layer_plots, quality
 from kgprobe.report.study_page import write_plots_page
 from kgprobe.studies.study import HeatMap, Plot
 from kgprobe.tables import Table, flat_row
+from kgprobe.texts import counted
 
 _MEANINGS = (
     "*folds* are statements to learn from, each judged by what did not learn from its fold; *entities* are statements"
@@ -28,18 +29,32 @@ class JudgeQuality(Look):
     """How well a judge tells a model's answers to statements that it did not learn from; one row an answer.
 
     Attributes:
-        judge: what was asked.
-        quality: its own.
-        baseline: that of the probabilities of the answers' words.
-        facts: how many facts the statements are of.
+        judge: the judge.
+        every: its quality over all statements that it did not learn from.
+        apart: its quality over those whose subject and object it has not learned from either, which leads; None where
+            there are none.
     """
 
     judge: Judge
-    quality: Quality
-    baseline: Quality
-    facts: int
+    every: QualityBeside
+    apart: QualityBeside | None
 
     columns: ClassVar[Sequence[str]] = ("judge", "answer", "count", "precision", "recall", "f1", "auroc")
+
+    @property
+    def leading(self) -> QualityBeside:
+        """The quality that leads: of the statements apart, or of all where none is apart."""
+        return self.apart or self.every
+
+    @property
+    def quality(self) -> Quality:
+        """The judge's quality over the statements that lead."""
+        return self.leading.quality
+
+    @property
+    def baseline(self) -> Quality:
+        """The quality of the words' probabilities over the statements that lead."""
+        return self.leading.baseline
 
     def rows(self) -> list[dict[str, Any]]:
         """Precision, recall, F1 and AUROC of each answer, of the judge and of the words' probabilities."""
@@ -68,8 +83,12 @@ class JudgeQuality(Look):
             Table(
                 "quality",
                 "Answers told right",
-                [_row({"judge": name}, its) for name, its in self._both()],
-                ["*off* is how far confidence is from the share that is right, on average."],
+                self._quality_rows(),
+                [
+                    "*apart* are statements whose subject and object the judge has not learned from; tables below are"
+                    f" of {'these' if self.apart else 'all'}.",
+                    "*off* is how far confidence is from the share that is right, on average.",
+                ],
             ),
             Table("answers", "By answer", [_rounded(row) for row in self.rows() if row["count"]], groups_by="judge"),
             Table("confusion", "Answers given, and told", rows, groups_by="judge"),
@@ -77,21 +96,58 @@ class JudgeQuality(Look):
         ]
 
     def summary(self) -> str:
-        """How many answers are told right, in a sentence."""
+        """Return the warnings, then the quality apart, then that of all facts set aside; a line each."""
+        lines = [*self.warnings()]
+        if self.apart is None:
+            lines.append("No statement set aside has a subject and an object that the judge has not learned from.")
+        else:
+            lines.append(self._told("whose subject and object the judge has not learned from", self.apart))
+        lines.append(self._told("that the judge has not learned from", self.every))
+        return "\n".join(lines)
+
+    def warnings(self) -> list[str]:
+        """Return what makes the judge useless: one answer to everything, or nothing beyond the words' probabilities."""
+        warnings = []
+        answers = [
+            JUDGEMENTS[told] for told, counts in enumerate(zip(*self.quality.confusion, strict=True)) if any(counts)
+        ]
+        if len(answers) == 1:
+            warnings.append(f"The judge gives one answer to all {self.quality.count:,} statements: {answers[0]}.")
+        gain = self.leading.gain
+        if gain is not None and (gain.low is None or gain.low <= 0):
+            shown = "no better" if gain.value <= 0 else "not shown to be better"
+            warnings.append(
+                f"The judge is {shown} than the words' own probabilities: AUROC {_auroc(self.quality)} and"
+                f" {_auroc(self.baseline)}, a difference of {gain}."
+            )
+        return warnings
+
+    def _told(self, which: str, beside: QualityBeside) -> str:
         return (
-            f"Of {self.quality.count:,} statements about {self.facts:,} facts that no judge has seen, the judge tells"
-            f" {self.quality.accuracy} of the answers of {self.judge.answers_of}; the words' probabilities,"
-            f" {self.baseline.accuracy}."
+            f"Of {counted(beside.quality.count, 'statement')} about {counted(beside.facts, 'fact')} {which}, the judge"
+            f" tells {beside.quality.accuracy} of the answers of {self.judge.answers_of} (AUROC"
+            f" {_auroc(beside.quality)}); the words' probabilities, {beside.baseline.accuracy}"
+            f" ({_auroc(beside.baseline)})."
         )
+
+    def _quality_rows(self) -> list[dict[str, Any]]:
+        parts = {"apart": self.apart, "all set aside": self.every}
+        return [
+            _row({"judge": name, "statements": part}, quality)
+            for part, beside in parts.items()
+            if beside is not None
+            for name, quality in ((self._name, beside.quality), (_WORDS, beside.baseline))
+        ]
 
     def as_json(self) -> dict[str, Any]:
         """Everything, with stable keys."""
         return {
-            "facts": self.facts,
             "layer": self.judge.layer,
             "kind": self.judge.classifier.kind,
-            "quality": asdict(self.quality),
-            "baseline": asdict(self.baseline),
+            "summary": self.summary(),
+            "warnings": self.warnings(),
+            "apart": None if self.apart is None else asdict(self.apart),
+            "every": asdict(self.every),
         }
 
     def plots(self) -> list[Plot | HeatMap]:
@@ -108,7 +164,11 @@ class JudgeQuality(Look):
         return _page(path, title, self, self.plots(), self.judge)
 
     def _both(self) -> list[tuple[str, Quality]]:
-        return [(f"layer {self.judge.layer}, {self.judge.classifier.kind}", self.quality), (_WORDS, self.baseline)]
+        return [(self._name, self.quality), (_WORDS, self.baseline)]
+
+    @property
+    def _name(self) -> str:
+        return f"layer {self.judge.layer}, {self.judge.classifier.kind}"
 
 
 @dataclass(frozen=True, slots=True, repr=False, kw_only=True)
@@ -216,6 +276,10 @@ def _page(path: str | Path, title: str, look: Look, plots: Sequence[Plot | HeatM
     config = {"reader": judge.reader, "options": judge.training["options"], "seed": judge.training["seed"]}
     verdict = " ".join(look.summary().splitlines())
     return write_plots_page(Path(path), title, verdict, plots, look.tables(), look.notes, config, alone=True)
+
+
+def _auroc(quality: Quality) -> str:
+    return "none" if quality.auroc is None else f"{quality.auroc:.2f}"
 
 
 def _sides(judged: Any) -> dict[str, Any]:

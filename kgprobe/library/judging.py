@@ -16,7 +16,7 @@ from kgprobe.judge.files import FILE, Judge, load_judge, save_judge
 from kgprobe.judge.labelled import LabelledStatements, labelled_statements, set_aside
 from kgprobe.judge.prompt_encoder import VirtualPrompt, check_peft, learn_virtual_prompt
 from kgprobe.judge.prompts import StatePrompt, prompt_for, read_statements, words_told
-from kgprobe.judge.quality import Quality, quality_of
+from kgprobe.judge.quality import Integers, Quality, QualityBeside, quality_beside, quality_of
 from kgprobe.judge.splits import Splits, split_statements
 from kgprobe.judge.training import choose_folds
 from kgprobe.judge.training import train_judge as choose_judge
@@ -133,6 +133,7 @@ def train_judge(
         "statements": {field: len(getattr(splits, field)) for field in Splits.__dataclass_fields__},
         "labelled": len(statements.texts),
         "unlabelled": statements.unlabelled,
+        "entities": sorted({*learned.heads, *learned.tails}),
         "layers": [asdict(one) for one in trained.layers],
         "kinds": [asdict(one) for one in trained.kinds],
         "baseline": {kind: None if quality is None else asdict(quality) for kind, quality in baseline.items()},
@@ -265,9 +266,14 @@ def _quality(judge: Judge, scorer: "Scorer", statements: LabelledStatements, wor
     states, kept = _states(scorer, judge.prompt, statements, [judge.layer], virtual=judge.virtual)
     statements = statements.part(kept)
     told = judge.classifier.probabilities(states[:, 0])
-    return JudgeQuality(
-        judge=judge,
-        quality=quality_of(statements.answers, told),
-        baseline=quality_of(statements.answers, words_told(scorer, judge.prompt, statements.texts, words)),
-        facts=len(set(statements.facts)),
-    )
+    by_words = words_told(scorer, judge.prompt, statements.texts, words)
+    learned = set(judge.training["entities"])
+    ends = zip(statements.heads, statements.tails, strict=True)
+    apart = np.flatnonzero([head not in learned and tail not in learned for head, tail in ends])
+
+    def beside(places: Integers) -> QualityBeside:
+        facts = [statements.facts[place] for place in places.tolist()]
+        return quality_beside(statements.answers[places], told[places], by_words[places], facts)
+
+    every = beside(np.arange(len(statements.texts)))
+    return JudgeQuality(judge=judge, every=every, apart=beside(apart) if len(apart) else None)

@@ -6,7 +6,7 @@ from hypothesis import given as cases
 from hypothesis import strategies as st
 from sklearn import metrics
 
-from kgprobe.judge.quality import quality_of
+from kgprobe.judge.quality import quality_beside, quality_of
 
 
 def test_by_hand():
@@ -61,3 +61,25 @@ def test_only_one_answer_was_ever_given():
     assert quality.accuracy.value == 0
     assert quality.auroc is None
     assert quality.macro_f1 == 0
+
+
+def test_gain_interval_agrees_with_bootstrap_over_facts():
+    random = np.random.default_rng(4)
+    effects = np.repeat(random.normal(size=100), 3)
+    given = (effects + random.normal(size=300) > 0).astype(np.int64)
+
+    def probabilities(noise):
+        true = 1 / (1 + np.exp(effects + noise * random.normal(size=300)))
+        return np.stack([true * 0.9, (1 - true) * 0.9, np.full(300, 0.1)], axis=1)
+
+    judge, words = probabilities(0.8), probabilities(2.0)
+    facts = [f"f{place // 3}" for place in range(300)]
+    beside = quality_beside(given, judge, words, facts)
+    assert beside.facts == 100
+    assert beside.gain.value == pytest.approx(beside.quality.auroc - beside.baseline.auroc)
+    gains = []
+    for _ in range(400):
+        places = (3 * random.integers(0, 100, 100)[:, None] + np.arange(3)).ravel()
+        gains.append(quality_of(given[places], judge[places]).auroc - quality_of(given[places], words[places]).auroc)
+    assert (beside.gain.high - beside.gain.low) / (2 * 1.96) == pytest.approx(np.std(gains), rel=0.15)
+    assert quality_beside(given, judge, judge, facts).gain.value == 0

@@ -86,13 +86,13 @@ def test_a_judge_is_made_kept_and_as_good_as_is_said(labels: Measurement, tiny: 
     # Its file, and nothing else, gives the same figures again.
     again = kgprobe.evaluate_judge(result.folder, labels, model=tiny)
     assert result.aside is not None
-    assert again.quality == result.aside.quality
-    assert again.baseline == result.aside.baseline
+    assert again.apart == result.aside.apart
+    assert again.every == result.aside.every
 
     judge = kgprobe.open_judge(result.folder.name)
     statements = labelled_statements(labels.outcomes)
     aside = np.flatnonzero(set_aside(statements.facts, 0.3, 0))
-    assert again.quality.count == len(aside)
+    assert again.every.quality.count == len(aside)
     assert read[-1] == (2 * COUNT - len(aside),) * 2
     before, after = INSTRUCTION.split("{statement}")
     right = 0
@@ -103,8 +103,21 @@ def test_a_judge_is_made_kept_and_as_good_as_is_said(labels: Measurement, tiny: 
                 input_ids=torch.tensor([[*scorer.leading, *tokens]]), output_hidden_states=True
             ).hidden_states[judge.layer]
         right += int(judge.classifier.probabilities(hidden[0, -1:].numpy()).argmax()) == statements.answers[place]
-    assert again.quality.accuracy.value == pytest.approx(right / len(aside))
-    assert f"{again.quality.count} statements" in again.summary()
+    assert again.every.quality.accuracy.value == pytest.approx(right / len(aside))
+    # What leads is of statements neither of whose ends stands in a statement that was learned from.
+    learned = {
+        ends[place]
+        for place in set(range(2 * COUNT)) - set(aside.tolist())
+        for ends in (statements.heads, statements.tails)
+    }
+    apart = [place for place in aside if not learned & {statements.heads[place], statements.tails[place]}]
+    assert 0 < len(apart) < len(aside)
+    assert again.apart is not None
+    assert again.quality == again.apart.quality
+    assert (again.quality.count, again.apart.facts) == (len(apart), len({statements.facts[p] for p in apart}))
+    lines = again.summary().splitlines()
+    assert lines[: len(again.warnings())] == again.warnings()
+    assert lines[-2].startswith(f"Of {len(apart)} statements about {again.apart.facts} facts whose subject and object")
     assert result.folder.name in result.summary()
     for look in (result, again):
         assert look.tables()
@@ -122,7 +135,7 @@ def test_what_a_judge_has_seen_is_not_what_it_is_told_by(labels: Measurement, ti
     sizes = [len(part) for part in (splits.train, splits.other_entities, splits.other_relations, splits.between)]
     assert sum(sizes) == int((~aside).sum())
     everything = kgprobe.evaluate_judge(result.judge, labels, model=tiny, everything=True)
-    assert everything.quality.count == 2 * COUNT
+    assert everything.every.quality.count == 2 * COUNT
 
 
 def test_one_layer_is_read_where_one_is_asked_for(labels: Measurement, tiny: Model) -> None:
@@ -164,7 +177,7 @@ def test_a_judge_reads_behind_virtual_tokens(labels: Measurement, tiny: Model) -
             hidden = scorer.model.base_model(inputs_embeds=rows[None], output_hidden_states=True).hidden_states
         told = judge.classifier.probabilities(hidden[judge.layer][0, -1:].numpy())
         right += int(told.argmax()) == statements.answers[place]
-    assert again.quality.accuracy.value == pytest.approx(right / len(aside))
+    assert again.every.quality.accuracy.value == pytest.approx(right / len(aside))
 
 
 def test_mistakes_are_told(labels: Measurement, tiny: Model, graph: Graph) -> None:
