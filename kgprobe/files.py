@@ -1,18 +1,26 @@
 """Where kgprobe keeps its files, one folder of the user's named by ``KGPROBE_HOME``, and how it writes them."""
 
 import errno
+import glob
 import os
+import platform
+import re
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from itertools import count
 from pathlib import Path
 
 import platformdirs
+import psutil
 
 from kgprobe.errors import KgprobeError
 
 # A program needs some room to write at all; below this a failed write has its reason in the disk.
 _FULL_BYTES = 32 * 2**20
+# Parts of the names of unfinished files: this machine, and a number within this process.
+_NODE = re.sub(r"[^A-Za-z0-9-]+", "_", platform.node())[:40] or "here"
+_numbers = count()
 
 
 def home() -> Path:
@@ -52,9 +60,10 @@ def owner_only(path: str, flags: int) -> int:
 
 @contextmanager
 def replacing(path: Path, *, durable: bool = False) -> Iterator[Path]:
-    """A file to write to, which takes the place of ``path`` when it is whole: at once, or not at all.
+    """Give a file to write to, which takes the place of ``path`` when it is whole: at once, or not at all.
 
-    One process at a time may write to a path; whoever cannot be sure of that holds a lock.
+    Several processes may write to one path: each has an unfinished file of its own, and the last to finish stays.
+    Unfinished files of processes of this machine that are no longer running are deleted first.
 
     Args:
         durable: whether its content has reached the disk before it takes that place.
@@ -62,8 +71,9 @@ def replacing(path: Path, *, durable: bool = False) -> Iterator[Path]:
     Raises:
         KgprobeError: it cannot be written there.
     """
-    unfinished = path.with_name(f"{path.name}.part")
+    unfinished = path.with_name(f"{path.name}.{_NODE}.{os.getpid()}.{next(_numbers)}.part")
     try:
+        _delete_leftovers(path)
         yield unfinished
         if durable:
             with open(unfinished, "rb") as file:
@@ -73,6 +83,14 @@ def replacing(path: Path, *, durable: bool = False) -> Iterator[Path]:
         raise _unwritable(path, error) from error
     finally:
         unfinished.unlink(missing_ok=True)
+
+
+def _delete_leftovers(path: Path) -> None:
+    """Delete what killed processes of this machine left of a file."""
+    for leftover in path.parent.glob(f"{glob.escape(path.name)}.{glob.escape(_NODE)}.*.part"):
+        pid = leftover.name.rsplit(".", 3)[1]
+        if pid.isdecimal() and not psutil.pid_exists(int(pid)):
+            leftover.unlink(missing_ok=True)
 
 
 @contextmanager

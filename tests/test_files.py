@@ -66,6 +66,17 @@ def test_a_kill_leaves_the_old_file_and_the_next_writer_cleans_up(tmp_path: Path
     assert list(tmp_path.iterdir()) == [path]
 
 
+def test_replacing_two_writers_of_one_path_both_finish(tmp_path: Path) -> None:
+    path = tmp_path / "results.json"
+    with replacing(path) as second:
+        with replacing(path) as first:
+            second.write_text("second")
+            first.write_text("first")
+        assert path.read_text() == "first"
+    assert path.read_text() == "second"
+    assert list(tmp_path.iterdir()) == [path]
+
+
 def test_a_place_that_cannot_be_written_is_named(tmp_path: Path) -> None:
     path = tmp_path / "nowhere" / "file.txt"
     with pytest.raises(KgprobeError, match="cannot be written: No such file") as raised, replacing(path) as unfinished:

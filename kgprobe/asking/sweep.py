@@ -6,9 +6,12 @@ each make their share of them.
 """
 
 import math
+import time
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +33,8 @@ _SHARDS = 1000
 _FEWEST, _MOST = 500, 50_000
 # How long somebody else may take to say what a folder is for, in seconds.
 _CLAIM_SECONDS = 60
+# Between two looks at shards that other processes make.
+LOOK_SECONDS = 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +136,7 @@ def sweep(
     share: Share | None = None,
     watch: Watch = NOBODY,
 ) -> Swept:
-    """Make the shards that are missing, one after the other.
+    """Make the shards that are missing, one after the other; those that other processes make are waited for.
 
     Cost and memory: those of one shard at a time.
 
@@ -167,10 +172,31 @@ def claimed(folder: Path, config: Mapping[str, Any], share: Share) -> Iterator[N
         raise KgprobeError(f"Another process makes the share {share} of {folder} already.") from error
 
 
-def write_shard(folder: Path, number: int, table: pa.Table) -> None:
-    """Write a shard, whole or not at all."""
-    with replacing(shard_path(folder, number)) as unfinished:
-        pq.write_table(table, unfinished, compression="zstd")
+def make_shard(folder: Path, number: int, make: Callable[[], pa.Table]) -> bool:
+    """Make and write a shard, whole or not at all, unless another process does.
+
+    Shares of two processes can overlap, so each shard has a lock of its own.
+
+    Args:
+        make: gives the shard's rows; not called where the shard is there, or another process makes it.
+
+    Returns:
+        whether the shard is there now.
+    """
+    path = shard_path(folder, number)
+    lock = path.with_suffix(".lock")
+    try:
+        with filelock.FileLock(lock, timeout=0):
+            if not path.exists():
+                table = make()
+                with replacing(path) as unfinished:
+                    pq.write_table(table, unfinished, compression="zstd")
+            # A process that waits for the old lock finds the shard.
+            with suppress(OSError):
+                lock.unlink()
+    except filelock.Timeout:
+        return path.exists()
+    return True
 
 
 def missing_shards(folder: Path, numbers: Iterable[int]) -> list[int]:
@@ -187,22 +213,29 @@ def how_far(folder: Path, shards: Shards, stopped: Stop) -> Swept:
 
 def _sweep(folder: Path, shards: Shards, make: Callable[[range], pa.Table], share: Share, watch: Watch) -> Swept:
     own = shards.facts_of(share)
-    missing = missing_shards(folder, shards.numbers_of(share))
+    missing = deque(missing_shards(folder, shards.numbers_of(share)))
     done = own - sum(len(shards.places(number)) for number in missing)
     watch.on_start(Start(shards.facts, done, own))
-    stopped = Stop.DONE
-    for number in missing:
+    busy = 0
+    while missing:
+        number = missing.popleft()
         places = shards.places(number)
+        if make_shard(folder, number, partial(_heard, make, places, watch)):
+            busy = 0
+            done += len(places)
+            watch.on_batch(Batch((), done))
+        else:
+            # Another process makes it: it comes last, in case that process ends before it is done.
+            missing.append(number)
+            busy += 1
+        if missing and watch.should_stop():
+            return how_far(folder, shards, Stop.ASKED_TO)
+        if busy and busy >= len(missing):
+            time.sleep(LOOK_SECONDS)
+    return how_far(folder, shards, Stop.DONE)
 
-        def heard(part: float, size: int = len(places)) -> None:
-            watch.on_part(part * size)
 
-        with hearing_shares(heard):
-            table = make(places)
-        write_shard(folder, number, table)
-        done += len(places)
-        watch.on_batch(Batch((), done))
-        if watch.should_stop() and number != missing[-1]:
-            stopped = Stop.ASKED_TO
-            break
-    return how_far(folder, shards, stopped)
+def _heard(make: Callable[[range], pa.Table], places: range, watch: Watch) -> pa.Table:
+    """Make rows while ``watch`` hears how far they are."""
+    with hearing_shares(lambda part: watch.on_part(part * len(places))):
+        return make(places)

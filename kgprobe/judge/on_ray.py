@@ -7,15 +7,17 @@ disk that all of them share. What a worker that dies had in hand is made by anot
 import importlib.util
 import logging
 import os
+import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from kgprobe.asking.sweep import Shards, Share, Swept, claimed, how_far, missing_shards, write_shard
+from kgprobe.asking.sweep import LOOK_SECONDS, Shards, Share, Swept, claimed, how_far, make_shard, missing_shards
 from kgprobe.asking.watch import NOBODY, Batch, Start, Stop, Watch
 from kgprobe.errors import KgprobeError
 from kgprobe.judge.sweep_plan import SweepPlan
@@ -34,7 +36,9 @@ class ShardWorker:
     def __call__(self, batch: dict[str, NDArray[np.int64]]) -> dict[str, NDArray[np.int64]]:
         """Make the shards of these numbers."""
         for number in batch["shard"].tolist():
-            write_shard(self._folder, number, self._graph_judge.judged(self._shards.places(number)))
+            places = self._shards.places(number)
+            while not make_shard(self._folder, number, partial(self._graph_judge.judged, places)):
+                time.sleep(LOOK_SECONDS)
         return batch
 
 
