@@ -97,13 +97,17 @@ def interval(
     if not starts and not ends and not ended:
         starts = points
     # One of each is the rule; counting their days takes longer than all the rest of a fact.
-    start = starts[0] if len(starts) == 1 else min(starts, key=_order, default=(None, None))
-    end = ends[0] if len(ends) == 1 else max(ends, key=_order, default=(None, None))
+    start = starts[0] if len(starts) == 1 else min(starts, key=_first_then_last, default=(None, None))
+    end = ends[0] if len(ends) == 1 else max(ends, key=_last_then_first, default=(None, None))
     return start[0], UNKNOWN if ended and not ends else end[1]
 
 
-def _order(bound: tuple[str, str]) -> tuple[int, int]:
+def _first_then_last(bound: tuple[str, str]) -> tuple[int, int]:
     return first_day(bound[0]), last_day(bound[1])
+
+
+def _last_then_first(bound: tuple[str, str]) -> tuple[int, int]:
+    return last_day(bound[1]), first_day(bound[0])
 
 
 def _span(year: int, length: int, *, from_one: bool) -> tuple[int, int]:

@@ -5,7 +5,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from kgprobe.intervals import first_day, last_day
-from kgprobe.loaders.wikidata_time import JULIAN, bounds, written
+from kgprobe.loaders.wikidata_time import JULIAN, bounds, interval, written
 from tests.loaders.entities import GREGORIAN
 from tests.loaders.wikidata_rdf import rdf_time
 
@@ -107,3 +107,17 @@ def test_rdf_and_json_give_the_same_bounds(year: int, month: int, day: int, prec
     assert bounds(written(rdf_time(value), precision, calendar), precision, calendar) == bounds(
         str(value["time"]), precision, calendar
     )
+
+
+@pytest.mark.parametrize(
+    ("ends", "expected"),
+    [
+        (("2009", "2009-03-01"), "2009"),
+        (("2009-12-31", "2009"), "2009-12-31"),
+        (("2010-01-01", "2009"), "2010-01-01"),
+        (("-0044-03", "-0044-03-15"), "-0044-03"),
+    ],
+)
+def test_interval_several_ends_takes_the_latest_last_day(ends: tuple[str, ...], expected: str) -> None:
+    for order in (ends, ends[::-1]):
+        assert interval([], [(end, end) for end in order], []) == (None, expected)
