@@ -7,7 +7,7 @@ Dong et al. 2023; docs/methods.md, 1. The form used here, for one cloze sentence
 where Pr(o | ·) is the sum over the object's names as in :mod:`~kgprobe.baselines.probability`, s' is another subject of
 the same type, and c' is a cloze sentence of another relation. Both means are over samples. The original also takes
 means over the subject's aliases and the relation's sentences within Pr; here a sentence stands for itself, as in every
-other baseline, and the subject goes by its label.
+other baseline, and the subject goes by its label. :mod:`.karr_authors` has the form of the authors' code.
 """
 
 import zlib

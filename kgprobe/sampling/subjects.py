@@ -42,7 +42,12 @@ def other_subjects(graph: Graph, keys: Sequence[FactKey], count: int, seed: Sequ
 def subject_pool(row: Row) -> Pool:
     """Entities of the subject's types, or else subjects of its relation; from a row of ``sample/subject_pools``."""
     if not row["types"]:
-        # They are found at the relation's objects, where no number says how many there are: all are listed.
-        return Pool((("sample/subjects", row["relation"]),), 0, row["total"])
+        return relation_pool(row)
     lists = tuple(("sample/members", type_["id"]) for type_ in row["types"])
     return Pool(lists, sum(type_["size"] for type_ in row["types"]), row["total"])
+
+
+def relation_pool(row: Row) -> Pool:
+    """Return the subjects of a fact's relation; from a row of ``sample/subject_pools``."""
+    # They are found at the relation's objects, where no number says how many there are: all are listed.
+    return Pool((("sample/subjects", row["relation"]),), 0, row["total"])

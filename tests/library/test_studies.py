@@ -142,11 +142,19 @@ def test_robustness_is_told_of_every_measure(example_graph: Graph, tiny: Model, 
         example_graph, tiny, table, grader="tiny", watch=listening(starts), **AS_OF, **SMALL
     )
     rows = {row["measure"]: row for row in result.table().rows}
-    assert rows.keys() == {"distractors:random", "probability", "precision@n", "rouge-l", "grader", "karr"}
+    assert rows.keys() == {
+        "distractors:random",
+        "probability",
+        "precision@n",
+        "rouge-l",
+        "grader",
+        "karr",
+        "karr-authors",
+    }
     assert {start.title for start in starts} == rows.keys()
     assert all(row["pairs"] + row["left out"] == 3 for row in rows.values())
     # Each sentence has its subject in it, so another can take its place.
-    assert rows["karr"]["pairs"] == 3
+    assert rows["karr"]["pairs"] == rows["karr-authors"]["pairs"] == 3
     notes = "\n".join(result.study.notes)
     assert "1: it has no correction" in notes
     assert "1: the graph has no such fact" in notes
@@ -172,7 +180,7 @@ def test_calibration_is_against_people(example_graph: Graph, tiny: Model, tmp_pa
     result = kgprobe.study_calibration(example_graph, tiny, SCORES, **AS_OF, **SMALL)
     rows = {row["measure"]: row for row in result.table().rows}
     # The small model's tokenizer has hardly a name that is one token.
-    assert rows.keys() == {"distractors:random", "probability", "rouge-l", "karr"}
+    assert rows.keys() == {"distractors:random", "probability", "rouge-l", "karr", "karr-authors"}
     assert "precision@n is left out" in result.summary()
     assert rows["probability"]["facts"] == 6
     assert "n = " in rows["distractors:random"]["best of fold 1"]
