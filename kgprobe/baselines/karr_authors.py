@@ -210,7 +210,7 @@ def _templates(
     generator = np.random.default_rng([*seed, RELATIONS, zlib.crc32(key.fact.encode())])
     known = [relation for relation in relations if relation in clozes]
     chosen = [known[place] for place in generator.permutation(len(known))[:TAKEN]]
-    return tuple(clozes[relation][generator.integers(len(clozes[relation]))] for relation in chosen)
+    return tuple(clozes[relation][int(generator.integers(len(clozes[relation])))] for relation in chosen)
 
 
 def _rows(keys: Sequence[FactKey]) -> list[dict[str, str]]:
