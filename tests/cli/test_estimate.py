@@ -29,7 +29,6 @@ def test_a_run_is_estimated_and_asks_on(home: dict[str, str], model: str) -> Non
     shown = kgprobe("estimate", **home)
     assert shown.returncode == 0, shown.stderr
     assert "By relation" in shown.stdout
-    assert "more have fewer than 30 questions." in shown.stdout
     said = " ".join(shown.stdout.split())
     assert "of this graph's" in said
     assert "asked or not, by 64 answers" in said
