@@ -66,6 +66,11 @@ class ExampleOptions(PromptOptions):
         False,
         "Ask up to ten facts in one sequence, a choice after every fifth further example, as EIC-LKE does.",
     )
+    separate_tokens: bool = option(
+        False,
+        "With --packed: tokenize each subject and choice by itself, with a comma between pairs, as EIC-LKE does."
+        " Without it, sequences are running text.",
+    )
 
 
 def _make(setting: Setting, options: ExampleOptions) -> "ExampleProbe":

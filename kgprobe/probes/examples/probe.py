@@ -5,16 +5,27 @@ Section 2 of the latent-knowledge paper; docs/methods.md, 3. The choices are har
 """
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 from kgprobe.errors import ArgumentError
 from kgprobe.graph.client import Graph
 from kgprobe.models.scoring.contract import TextScorer
+from kgprobe.models.scoring.tokens import TokenizedPrompt
 from kgprobe.probes.clozes import ClozeItem
 from kgprobe.probes.examples import ExampleOptions
 from kgprobe.probes.examples.after import ask_after_examples, outcome_of
 from kgprobe.probes.examples.items import ChoiceItem, draw_choices
-from kgprobe.probes.examples.packing import EVERY, FACTS, Sequences, pack, packed_size
+from kgprobe.probes.examples.packing import (
+    EVERY,
+    FACTS,
+    SeparateTokens,
+    Sequences,
+    pack,
+    pack_separately,
+    packed_size,
+    text_fits,
+)
 from kgprobe.probes.examples.prompt_writer import PromptWriter, of_sentence
 from kgprobe.probes.examples.prompts import Room
 from kgprobe.probes.outcome import Outcome, unaskable
@@ -39,11 +50,16 @@ class ExampleProbe:
 
         Raises:
             UnknownNameError: a relation that was named is not active, or has no cloze sentence where one is needed.
-            ArgumentError: facts are to be packed, and not behind examples alone.
+            ArgumentError: facts are to be packed, and not behind examples alone; or tokens are to be separate, and
+                facts not packed.
             KgprobeError: there is none.
         """
         if options.packed and options.prompt != "examples":
             raise ArgumentError("packed", f"goes with the prompt examples, not with {options.prompt}.")
+        if options.separate_tokens and not options.packed:
+            raise ArgumentError("separate_tokens", "goes with `packed` alone.")
+        if options.separate_tokens and options.between == " ":
+            options = replace(options, between=",")
         self._scorer = scorer
         self._options = options
         further = EVERY * (FACTS - 1) if options.packed else 0
@@ -59,6 +75,7 @@ class ExampleProbe:
             "scorer": self._scorer.describe(),
             "choices": self._options.choices,
             "packed": self._options.packed,
+            **({"separate_tokens": True} if self._options.separate_tokens else {}),
             **self._prompts.describe(),
         }
 
@@ -108,28 +125,36 @@ class ExampleProbe:
     def _in_sequences(self, items: Sequence[ChoiceItem], seed: Sequence[int]) -> Iterator[Outcome]:
         demonstrations = self._prompts.demonstrations(seed) if items else {}
         packs = list(self._packs(items, demonstrations, seed))
-        counter = share_counter(sum(len(one.prompts) for one in packs))
+        counter = share_counter(sum(len(one.prompts) for one, _ in packs))
         found: dict[str, Outcome] = {}
-        for one in packs:
-            scored = self._scorer.score(
-                one.prompts,
-                [[text] for text in one.continuations],
-                separator=self._prompts.examples.layout.separator,
-                beginnings=[one.beginning] * len(one.prompts),
-                progress=counter,
-            )
+        for one, tokenized in packs:
+            if tokenized is not None:
+                scored = self._scorer.score_tokenized(tokenized, counter)
+            else:
+                scored = self._scorer.score(
+                    one.prompts,
+                    [[text] for text in one.continuations],
+                    separator=self._prompts.examples.layout.separator,
+                    beginnings=[one.beginning] * len(one.prompts),
+                    progress=counter,
+                )
             for item, prompt, its in zip(one.items, one.asked, one.gathered(scored), strict=True):
                 found[item.fact.key.fact] = outcome_of(item, prompt, its)
         return (found[item.fact.key.fact] for item in items)
 
     def _packs(
         self, items: Sequence[ChoiceItem], demonstrations: dict[str, list[Demonstration]], seed: Sequence[int]
-    ) -> Iterator[Sequences]:
+    ) -> Iterator[tuple[Sequences, list[TokenizedPrompt] | None]]:
+        """Give facts in sequences; with separate tokens, also what the scorer takes for them."""
         prompts = self._prompts.examples
+        separate = SeparateTokens(self._scorer, prompts.layout) if self._options.separate_tokens else None
+        fits = text_fits(prompts.layout, prompts.room) if separate is None else separate.fits
         for relation in dict.fromkeys(item.fact.relation for item in items):
             its = [item for item in items if item.fact.relation == relation]
             while its:
-                size, examples = packed_size(its, demonstrations[relation], prompts.count, prompts.layout, prompts.room)
+                size, examples = packed_size(its, demonstrations[relation], prompts.count, fits)
                 orders = [item.order(seed) for item in its[:size]]
-                yield pack(its[:size], orders, examples, len(examples) - EVERY * (size - 1), prompts.layout)
+                before = len(examples) - EVERY * (size - 1)
+                tokenized = separate and pack_separately(its[:size], orders, examples, before, separate)
+                yield pack(its[:size], orders, examples, before, prompts.layout), tokenized
                 its = its[size:]

@@ -55,9 +55,13 @@ class Layout:
 
     def examples(self, demonstrations: Sequence[Demonstration]) -> str:
         """Examples one after the other; none is an empty text."""
+        return self.pairs([(one.subject_label, one.object_label) for one in demonstrations])
+
+    def pairs(self, pairs: Sequence[tuple[str, str]]) -> str:
+        """Return subjects with their objects one after the other; none is an empty text."""
         text = ""
-        for one in demonstrations:
-            text = self.after(text, self.example(one.subject_label, one.object_label))
+        for subject, object_ in pairs:
+            text = self.after(text, self.example(subject, object_))
         return text
 
     def before_object(self, text: str) -> str:

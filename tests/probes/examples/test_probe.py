@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 
 from kgprobe.errors import ArgumentError, UnknownNameError
 from kgprobe.graph.client import Graph
@@ -142,6 +143,40 @@ def assert_as_the_paper_packs(loaded: Graph, architecture: str) -> None:
         assert sorted(places.tolist()) == [0, 1, 2, 3]
         # The prompt that is kept is that of the right choice.
         assert outcomes[1].prompt == middles[places[0]]
+
+
+def test_separate_tokens_are_those_of_the_parts(loaded: Graph) -> None:
+    scorer = scorer_of()
+    probe = probe_of(loaded, scorer, examples=3, choices=4, packed=True, separate_tokens=True)
+    assert (probe.describe()["separate_tokens"], probe.describe()["between"]) == (True, ",")
+    first, second = map(evidence_of, probe.ask(KEYS[:2], [SEED]))
+    drawn = draw_demonstrations(loaded, ["capital"], 99, SEED, AS_OF)["capital"]
+    shown = [(one.subject_label, one.object_label) for one in drawn if one.subject not in ("c0", "c1")][:8]
+
+    def ids(*texts: str) -> list[int]:
+        return [token for text in texts for token in scorer.tokenizer(text, add_special_tokens=False)["input_ids"]]
+
+    def score(before: list[int], choice: str) -> float:
+        tokens = torch.tensor([[0, *before, *ids(choice)]])
+        with torch.inference_mode():
+            logs = scorer.model(tokens).logits[0, :-1].double().log_softmax(-1)
+        return sum(float(logs[place - 1, tokens[0, place]]) for place in range(1 + len(before), tokens.shape[1]))
+
+    before = [token for subject, object_ in shown[:3] for token in ids(subject, " ", object_, ",")]
+    before += ids(LABELS["c0"], " ")
+    allowed = score_tolerance(scorer.model)
+    wanted = [score(before, label) for label in choices(first)]
+    np.testing.assert_allclose(first.log_probabilities, wanted, rtol=0, atol=allowed)
+    # The choice before the second fact is one of four, another in each sequence.
+    gap = [token for subject, object_ in shown[3:] for token in ids(",", subject, " ", object_)]
+    middles = [[*before, *ids(label), *gap, *ids(",", LABELS["c1"], " ")] for label in choices(first)]
+    possible = np.array([[score(middle, label) for label in choices(second)] for middle in middles])
+    places = np.abs(possible - second.log_probabilities).argmin(axis=0)
+    np.testing.assert_allclose(second.log_probabilities, possible[places, range(4)], rtol=0, atol=allowed)
+    short = probe_of(loaded, scorer_of(positions=128), examples=9, choices=3, packed=True, separate_tokens=True)
+    assert all(0 < evidence_of(one).examples <= 9 for one in short.ask(KEYS[:3], [SEED]))
+    with pytest.raises(ArgumentError, match="`separate_tokens` goes with `packed` alone"):
+        probe_of(loaded, scorer, separate_tokens=True)
 
 
 def test_packed_facts_share_sequences_ten_at_most(loaded: Graph) -> None:
