@@ -155,6 +155,8 @@ class ExampleProbe:
                 size, examples = packed_size(its, demonstrations[relation], prompts.count, fits)
                 orders = [item.order(seed) for item in its[:size]]
                 before = len(examples) - EVERY * (size - 1)
-                tokenized = separate and pack_separately(its[:size], orders, examples, before, separate)
+                tokenized = (
+                    None if separate is None else pack_separately(its[:size], orders, examples, before, separate)
+                )
                 yield pack(its[:size], orders, examples, before, prompts.layout), tokenized
                 its = its[size:]
