@@ -5,6 +5,8 @@ import re
 import pytest
 
 from kgprobe.graph.queries import get_query, query_names
+from kgprobe.graph.statements import parameters_in
+from tests.cypher_linter import Linted, lint
 
 # True at a date, and over before it; X is whatever a query calls the fact.
 CURRENT = re.compile(
@@ -56,3 +58,21 @@ def test_a_query_says_its_question_its_parameters_and_its_rows(name: str) -> Non
     assert query.about, "it begins with a comment"
     said = set(re.findall(r"\$(\w+)", query.about))
     assert set(re.findall(r"\$(\w+)", statement(name))) <= said
+
+
+@pytest.mark.parametrize("name", query_names())
+def test_subquery_has_a_scope_clause(name: str) -> None:
+    """Subqueries without one are deprecated since Neo4j 2025; ``CALL () {`` imports nothing."""
+    assert not re.search(r"\bCALL\s*\{", statement(name))
+
+
+@pytest.mark.slow
+def test_queries_pass_the_linter_of_neo4j() -> None:
+    """Every query under Cypher 5 and 25, in about a minute: no error, no warning, no deprecation."""
+    control = Linted("control", "CYPHER 25\nMATCH (known) RETURN unknown", [])
+    queries = [
+        Linted(f"{name}, Cypher {version}", f"CYPHER {version}\n{get_query(name).text}", parameters_in(statement(name)))
+        for name in query_names()
+        for version in (5, 25)
+    ]
+    assert lint([control, *queries]) == ["control, line 2: Variable `unknown` not defined"]

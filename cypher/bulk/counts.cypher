@@ -1,7 +1,7 @@
 // How many nodes of the kinds that an import makes there are, and how many relationships; Neo4j keeps these numbers.
 // A kind of which there is none has a row too: each count is taken before the name stands beside it.
 // no parameters -> name, count
-CALL {
+CALL () {
   MATCH (n:Entity) WITH count(n) AS count RETURN 'Entity' AS name, count
   UNION ALL
   MATCH (n:Relation) WITH count(n) AS count RETURN 'Relation' AS name, count

@@ -10,7 +10,7 @@ WHERE $run IS NULL OR begun.id = $run
 WITH begun.id AS run, begun.started AS started
 ORDER BY started DESC, run DESC
 LIMIT 1
-CALL {
+CALL () {
   MATCH (e:Entity {id: $entity})
   RETURN e
   UNION

@@ -1,6 +1,6 @@
 // How much of each kind the graph holds. Scans the graph; a node counts once for each of its labels.
 // -> kind (node, relationship), name, count
-CALL {
+CALL () {
   MATCH (n)
   UNWIND labels(n) AS name
   RETURN 'node' AS kind, name, count(*) AS count

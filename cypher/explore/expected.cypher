@@ -13,7 +13,7 @@ WHERE $run IS NULL OR begun.id = $run
 WITH begun
 ORDER BY begun.started DESC, begun.id DESC
 LIMIT 1
-CALL {
+CALL () {
   MATCH (e:Entity {id: $entity})
   RETURN e
   UNION

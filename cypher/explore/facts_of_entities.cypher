@@ -3,7 +3,7 @@
 // Unless given: {relations: [], as_of: null, limit: 100}
 // $entities: [id], $relations: [id], none for all, $as_of: yyyymmdd, at which the facts hold; null for facts of any time, $limit
 //   -> fact, subject, subject_label, relation, relation_label, object, object_label, start, end, rank
-CALL {
+CALL () {
   UNWIND $entities AS id
   MATCH (s:Entity {id: id})-[f:FACT]->(o:Entity)
   USING INDEX SEEK s:Entity(id)

@@ -4,7 +4,7 @@
 // Unless given: {}
 // Scans the entities for the labels, and walks what was painted. $one, $other: id or label
 //   -> facts: how many, entities, relations, path
-CALL {
+CALL () {
   MATCH (e:Entity {id: $one})
   RETURN e AS a
   UNION
@@ -12,7 +12,7 @@ CALL {
   WHERE e.label = $one
   RETURN e AS a
 }
-CALL {
+CALL () {
   MATCH (e:Entity {id: $other})
   RETURN e AS b
   UNION

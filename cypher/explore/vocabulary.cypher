@@ -1,6 +1,6 @@
 // The labels, relationship types and property keys that statements can name. The embedded engine tells no keys.
 // -> kind (label, type, property), name
-CALL {
+CALL () {
   CALL db.labels() YIELD label
   RETURN 'label' AS kind, label AS name
   UNION ALL
