@@ -10,11 +10,15 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from itertools import count
 from pathlib import Path
+from typing import TypeVar
 
+import msgspec
 import platformdirs
 import psutil
 
 from kgprobe.errors import KgprobeError
+
+T = TypeVar("T")
 
 # A program needs some room to write at all; below this a failed write has its reason in the disk.
 _FULL_BYTES = 32 * 2**20
@@ -56,6 +60,27 @@ def make_folder(folder: Path) -> None:
 def owner_only(path: str, flags: int) -> int:
     """An opener for :func:`open`: a file that it makes is for its owner alone."""
     return os.open(path, flags, 0o600)
+
+
+def read_json(path: Path, form: type[T], remedy: str) -> T:
+    """Return the content of a JSON file, checked against a type.
+
+    Args:
+        form: a struct, or another type that msgspec decodes.
+        remedy: a sentence for the message about a damaged file.
+
+    Raises:
+        FileNotFoundError: there is no such file.
+        KgprobeError: the file cannot be read, or has another form.
+    """
+    try:
+        return msgspec.json.decode(path.read_bytes(), type=form)
+    except FileNotFoundError:
+        raise
+    except OSError as error:
+        raise KgprobeError(f"{path} cannot be read: {error.strerror}. {remedy}") from error
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise KgprobeError(f"{path} is damaged: {error}. {remedy}") from error
 
 
 @contextmanager

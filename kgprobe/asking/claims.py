@@ -2,15 +2,17 @@
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 
 from kgprobe.asking.identity import differences, identity_of
 from kgprobe.errors import KgprobeError
-from kgprobe.files import replacing
+from kgprobe.files import read_json, replacing
 
 CONFIG = "config.json"
+
+T = TypeVar("T")
 
 
 def claim(folder: Path, config: Mapping[str, Any], what: str) -> None:
@@ -36,12 +38,25 @@ def claim(folder: Path, config: Mapping[str, Any], what: str) -> None:
 
 
 def read_config(folder: Path, what: str) -> dict[str, Any]:
-    """What the answers of a folder depend on.
+    """Return what the answers of a folder depend on.
 
     Raises:
-        KgprobeError: it holds none.
+        KgprobeError: the folder holds none, or the file is damaged.
+    """
+    return read_form(folder, what, dict[str, Any])
+
+
+def read_form(folder: Path, what: str, form: type[T]) -> T:
+    """Return what the answers of a folder depend on, checked against a type.
+
+    Args:
+        what: the folder's content, such as a measurement.
+        form: a struct with the settings that are read later.
+
+    Raises:
+        KgprobeError: the folder holds none, or the file is damaged.
     """
     try:
-        return msgspec.json.decode((folder / CONFIG).read_bytes(), type=dict[str, Any])
-    except (OSError, msgspec.DecodeError) as error:
-        raise KgprobeError(f"{folder} holds no {what}: {error}.") from error
+        return read_json(folder / CONFIG, form, f"Restore the file, or delete the {what}'s folder.")
+    except FileNotFoundError as error:
+        raise KgprobeError(f"{folder} holds no {what}: there is no {CONFIG} in it.") from error

@@ -11,8 +11,9 @@ from pathlib import Path
 from typing import Any
 
 import filelock
+import msgspec
 
-from kgprobe.asking.claims import claim
+from kgprobe.asking.claims import CONFIG, claim, read_config, read_form
 from kgprobe.asking.store import OutcomeStore
 from kgprobe.asking.watch import NOBODY, Batch, Start, Stop, Watch, ask_watched, why_silent
 from kgprobe.errors import KgprobeError
@@ -23,6 +24,31 @@ from kgprobe.sampling.keys import Keys
 
 # What a folder of answers holds, in messages.
 MEASUREMENT = "measurement"
+
+
+class _Described(msgspec.Struct):
+    """The part of a probe's description that names its model."""
+
+    model: str
+
+
+class _Settings(msgspec.Struct):
+    """The part of a measurement's settings that is read later."""
+
+    probe: str
+    options: dict[str, Any]
+    described: _Described
+    relations: list[str]
+    seed: int
+    as_of: int
+    graph: str
+    reversed: bool
+
+
+class _State(msgspec.Struct):
+    """The part of a graph's state that names the graph."""
+
+    uid: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +68,29 @@ class Asked:
     unanswered: int
     stopped: Stop
     reason: str | None = None
+
+
+def read_measurement(folder: Path) -> dict[str, Any]:
+    """Return the settings of a folder's measurement.
+
+    Raises:
+        KgprobeError: the folder holds no measurement, or its settings are damaged.
+    """
+    read_form(folder, MEASUREMENT, _Settings)
+    return read_config(folder, MEASUREMENT)
+
+
+def graph_of_measurement(folder: Path) -> str | None:
+    """Return the uid of the graph that a folder's measurement asked.
+
+    Raises:
+        KgprobeError: as of :func:`read_measurement`.
+    """
+    state = read_form(folder, MEASUREMENT, _Settings).graph
+    try:
+        return msgspec.json.decode(state, type=_State).uid
+    except msgspec.DecodeError as error:
+        raise KgprobeError(f"{folder / CONFIG} is damaged: its graph has no state ({error}).") from error
 
 
 def ask_each(

@@ -167,11 +167,9 @@ def read_outcomes(path: Path, evidence: type[msgspec.Struct]) -> Iterator[Outcom
     Raises:
         KgprobeError: a line is damaged; the message names file and line.
     """
-    if not path.exists():
-        raise _missing(path)
     later = _later_lines(path)
     decoder = msgspec.json.Decoder(evidence, dec_hook=_decode_array)
-    with open(path, "rb") as file, open(path, "rb") as again:
+    with _open(path) as file, _open(path) as again:
         expected = 0
         for number, line in enumerate(file, start=1):
             its = _decoded(path, number, line)
@@ -192,10 +190,8 @@ def read_rounds(path: Path) -> Iterator[list[Draw]]:
     Raises:
         KgprobeError: the file is not there, or a line is damaged; the message names file and line.
     """
-    if not path.exists():
-        raise _missing(path)
     draws: list[Draw] = []
-    with open(path, "rb") as file:
+    with _open(path) as file:
         for number, line in enumerate(file, start=1):
             if not line.endswith(b"\n"):
                 break
@@ -235,7 +231,7 @@ def _later_lines(path: Path) -> dict[int, int]:
     """Where the latest line begins of each place that has several."""
     later: dict[int, int] = {}
     expected = offset = 0
-    with open(path, "rb") as file:
+    with _open(path) as file:
         for number, line in enumerate(file, start=1):
             try:
                 place = _decode_place(line).place
@@ -264,8 +260,13 @@ def _outcome(path: Path, number: int, line: _Line, decoder: "msgspec.json.Decode
     return Outcome(FactKey(line.subject, line.fact), line.verdict, line.relation, line.prompt, line.reason, evidence)
 
 
-def _missing(path: Path) -> KgprobeError:
-    return KgprobeError(f"{path} is not there: the answers were kept on another machine, or deleted.")
+def _open(path: Path) -> BinaryIO:
+    try:
+        return path.open("rb")
+    except FileNotFoundError:
+        raise KgprobeError(f"{path} is not there: the answers were kept on another machine, or deleted.") from None
+    except OSError as error:
+        raise KgprobeError(f"{path} cannot be read: {error.strerror}.") from error
 
 
 def _damaged(path: Path, number: int, error: Exception) -> KgprobeError:

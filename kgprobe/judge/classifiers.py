@@ -38,6 +38,13 @@ class Classifier(Protocol):
     def tensors(self) -> dict[str, Floats]:
         """What it consists of, to be kept in a file."""
 
+    @property
+    def size(self) -> int:
+        """The size of the hidden states that it reads."""
+
+    def check(self) -> None:
+        """Raise a ValueError where a tensor has another shape or type than it should, or a number is not finite."""
+
 
 @dataclass(frozen=True, slots=True)
 class LinearProbe:
@@ -62,6 +69,19 @@ class LinearProbe:
     def tensors(self) -> dict[str, Floats]:
         """As :meth:`Classifier.tensors`."""
         return _tensors(self)
+
+    @property
+    def size(self) -> int:
+        """As :attr:`Classifier.size`."""
+        return len(self.mean)
+
+    def check(self) -> None:
+        """As :meth:`Classifier.check`."""
+        answers, size = len(JUDGEMENTS), self.mean.size
+        shapes = {"mean": (size,), "scale": (size,), "weights": (answers, size), "bias": (answers,)}
+        _check_tensors(self, shapes, unseen="bias")
+        if not (self.scale > 0).all():
+            raise ValueError("scale has numbers that are not above 0")
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +113,24 @@ class Network:
     def tensors(self) -> dict[str, Floats]:
         """As :meth:`Classifier.tensors`."""
         return _tensors(self)
+
+    @property
+    def size(self) -> int:
+        """As :attr:`Classifier.size`."""
+        return len(self.norm_weight)
+
+    def check(self) -> None:
+        """As :meth:`Classifier.check`."""
+        answers, size, width = len(JUDGEMENTS), self.norm_weight.size, self.first_bias.size
+        shapes = {
+            "norm_weight": (size,),
+            "norm_bias": (size,),
+            "first_weight": (width, size),
+            "first_bias": (width,),
+            "second_weight": (answers, width),
+            "second_bias": (answers,),
+        }
+        _check_tensors(self, shapes, unseen="second_bias")
 
 
 KINDS: Mapping[str, type[LinearProbe] | type[Network]] = {one.kind: one for one in (LinearProbe, Network)}
@@ -174,6 +212,22 @@ def _one_thread() -> Iterator[None]:
         yield
     finally:
         torch.set_num_threads(threads)
+
+
+def _check_tensors(classifier: "LinearProbe | Network", shapes: Mapping[str, tuple[int, ...]], *, unseen: str) -> None:
+    """Raise a ValueError where a tensor is not a float32 array of its shape with finite numbers.
+
+    Args:
+        unseen: the tensor that has -inf for an answer that was never seen.
+    """
+    for name, tensor in _tensors(classifier).items():
+        if tensor.shape != shapes[name] or tensor.dtype != np.float32:
+            raise ValueError(
+                f"{name} is {tensor.dtype} of shape {tensor.shape}; float32 of shape {shapes[name]} is expected"
+            )
+        finite = np.isfinite(tensor) | (np.isneginf(tensor) & (name == unseen))
+        if not finite.all():
+            raise ValueError(f"{name} has numbers that are not finite")
 
 
 def _tensors(classifier: "LinearProbe | Network") -> dict[str, Floats]:

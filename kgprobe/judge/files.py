@@ -4,7 +4,7 @@ import hashlib
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import msgspec
 import numpy as np
@@ -14,6 +14,9 @@ from kgprobe.errors import KgprobeError
 from kgprobe.files import replacing
 from kgprobe.judge.classifiers import KINDS, Classifier
 from kgprobe.judge.prompts import StatePrompt
+
+if TYPE_CHECKING:
+    from kgprobe.models.scoring.scorer import Scorer
 
 FILE = "judge.safetensors"
 _KEY = "kgprobe"
@@ -50,13 +53,13 @@ class Judge:
         return str(self.labels["described"]["model"])
 
     def check(self, described: Mapping[str, Any]) -> None:
-        """Whether a model's states are those that it has learned to read.
+        """Check that a model is the one whose states the judge has learned to read.
 
         Args:
             described: the model, as its scorer describes it.
 
         Raises:
-            KgprobeError: they are another's: of other weights, or in another precision.
+            KgprobeError: it has other weights, or another precision.
         """
         for name, meaning in (("weights", "of other weights"), ("dtype", "in another precision")):
             if described[name] != self.reader[name]:
@@ -74,6 +77,37 @@ class Judge:
         about = [self.classifier.kind, self.layer, self.prompt, self.reader["weights"], self.reader["dtype"]]
         digest.update(msgspec.json.encode(about))
         return digest.hexdigest()[:10]
+
+
+class _Model(msgspec.Struct):
+    """The model whose answers the labels are."""
+
+    model: str
+
+
+class _Labels(msgspec.Struct):
+    """The part of the labels' settings that is read later."""
+
+    described: _Model
+
+
+class _Reader(msgspec.Struct):
+    """The model whose hidden states are read."""
+
+    name: str
+    weights: str
+    dtype: str
+
+
+class _About(msgspec.Struct):
+    """The part of a judge's header that is read later."""
+
+    kind: str
+    layer: Annotated[int, msgspec.Meta(ge=0)]
+    prompt: StatePrompt
+    reader: _Reader
+    labels: _Labels
+    training: dict[str, Any]
 
 
 def save_judge(judge: Judge, folder: Path) -> Path:
@@ -100,7 +134,8 @@ def load_judge(path: Path) -> Judge:
     """A judge from its file, or from the folder that holds it.
 
     Raises:
-        KgprobeError: it is not there, or no judge of ours.
+        KgprobeError: it is not there, or no judge of ours, or damaged: of other shapes, or with numbers that are not
+            finite.
     """
     from safetensors import SafetensorError, safe_open
 
@@ -113,12 +148,15 @@ def load_judge(path: Path) -> Judge:
                     f"{path} is a judge of format {about['format']}, which another version of kgprobe reads; this one"
                     f" reads {_FORMAT}."
                 )
+            msgspec.convert(about, _About)
             tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
             virtual = tensors.pop(_VIRTUAL, None)
             classifier = KINDS[about["kind"]](**tensors)
+            classifier.check()
+            _check_virtual(virtual)
     except FileNotFoundError as error:
         raise KgprobeError(f"{path} is not there; `kgprobe judge train` makes a judge.") from error
-    except (OSError, SafetensorError, msgspec.DecodeError, KeyError, TypeError) as error:
+    except (OSError, SafetensorError, KeyError, TypeError, ValueError) as error:
         raise KgprobeError(f"{path} holds no judge: {error}.") from error
     return Judge(
         classifier=classifier,
@@ -129,6 +167,30 @@ def load_judge(path: Path) -> Judge:
         training=about["training"],
         virtual=virtual,
     )
+
+
+def check_judge(judge: Judge, scorer: "Scorer") -> None:
+    """Check that a judge can read a model's hidden states.
+
+    Raises:
+        KgprobeError: the model has other weights or another precision, hidden states of another size, or fewer layers.
+    """
+    from kgprobe.models.states.layers import layer_count, state_size
+
+    judge.check(scorer.describe())
+    size, layers = state_size(scorer.model), layer_count(scorer.model)
+    sizes = [judge.classifier.size, *([] if judge.virtual is None else [judge.virtual.shape[1]])]
+    if judge.layer > layers or any(own != size for own in sizes):
+        raise KgprobeError(
+            f"The judge is damaged: it reads {judge.classifier.size} numbers of layer {judge.layer}; {scorer.name} has"
+            f" {size} numbers in each of {layers} layers. Restore its file, or train it again."
+        )
+
+
+def _check_virtual(virtual: NDArray[np.float32] | None) -> None:
+    """Raise a ValueError where the embeddings of virtual tokens are not a matrix of finite numbers."""
+    if virtual is not None and not (virtual.ndim == 2 and np.isfinite(virtual).all()):
+        raise ValueError(f"{_VIRTUAL} is no matrix of finite numbers")
 
 
 def _tensors(judge: Judge) -> dict[str, NDArray[np.float32]]:

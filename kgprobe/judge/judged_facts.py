@@ -15,6 +15,7 @@ import pyarrow.parquet as pq
 from kgprobe.asking.claims import CONFIG
 from kgprobe.asking.sweep import shard_path
 from kgprobe.errors import KgprobeError
+from kgprobe.files import read_json
 
 # What ids of relations and types are called, beside the shards.
 NAMES = "names.json"
@@ -126,17 +127,15 @@ class SweepConfig(msgspec.Struct, frozen=True):
 
 
 def read_sweep(folder: Path) -> SweepConfig:
-    """What the judged facts of a folder are of.
+    """Return what the judged facts of a folder are of.
 
     Raises:
-        KgprobeError: the folder holds none.
+        KgprobeError: the folder holds none, or its configuration is damaged.
     """
     try:
-        return msgspec.json.decode((folder / CONFIG).read_bytes(), type=SweepConfig)
+        return read_json(folder / CONFIG, SweepConfig, "Restore the file, or delete the folder of the judged graph.")
     except FileNotFoundError as error:
         raise KgprobeError(f"There is no judged graph in {folder}; `kgprobe judge run` makes one.") from error
-    except (OSError, msgspec.DecodeError) as error:
-        raise KgprobeError(f"{folder} holds no judged graph: {error}.") from error
 
 
 def is_sweep(folder: Path) -> bool:
@@ -149,9 +148,13 @@ def is_sweep(folder: Path) -> bool:
 
 
 def read_names(folder: Path) -> dict[str, str]:
-    """What ids of relations and types are called; nothing where whoever judged has not told."""
+    """Return the names of relations and types by their ids; empty where they were not kept.
+
+    Raises:
+        KgprobeError: the file is damaged.
+    """
     try:
-        return msgspec.json.decode((folder / NAMES).read_bytes(), type=dict[str, str])
+        return read_json(folder / NAMES, dict[str, str], "Delete it; relations and types are then shown by their ids.")
     except FileNotFoundError:
         return {}
 

@@ -112,17 +112,30 @@ def _cluster(workers: int) -> Iterator[Any]:
     if mine:
         # A cluster that is there already has CPUs of its own.
         here = not os.environ.get("RAY_ADDRESS")
-        ray.init(
-            num_cpus=workers + 1 if here else None,
-            include_dashboard=False if here else None,
-            log_to_driver=False,
-            logging_level=logging.ERROR,
-        )
+        try:
+            ray.init(
+                num_cpus=workers + 1 if here else None,
+                include_dashboard=False if here else None,
+                log_to_driver=False,
+                logging_level=logging.ERROR,
+            )
+        # Ray has no class of its own for a cluster that does not start or answer.
+        except Exception as error:
+            ray.shutdown()
+            raise KgprobeError(_no_cluster(error)) from error
     try:
         yield ray
     finally:
         if mine:
             ray.shutdown()
+
+
+def _no_cluster(error: Exception) -> str:
+    address = os.environ.get("RAY_ADDRESS")
+    fault = f"{type(error).__name__}: {error}"
+    if address:
+        return f"The Ray cluster at RAY_ADDRESS={address} does not answer: {fault}. Start it, or unset RAY_ADDRESS."
+    return f"Ray does not start on this machine: {fault}. Try again with fewer workers, or judge without Ray."
 
 
 def _made(ray: Any, missing: list[int], given: tuple[Any, ...], workers: int) -> Iterator[int]:

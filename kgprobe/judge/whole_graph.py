@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from kgprobe.judge.files import Judge
+from kgprobe.judge.files import Judge, check_judge
 from kgprobe.judge.judged_facts import SCHEMA, SweepSettings
 from kgprobe.judge.prompts import read_statements
 from kgprobe.probes.statements.metrics import JUDGEMENTS, NONE, Judgements, metrics_of
@@ -57,7 +57,7 @@ class GraphJudge:
         Raises:
             KgprobeError: the judge has not learned to read this model.
         """
-        judge.check(scorer.describe())
+        check_judge(judge, scorer)
         self._judge, self._columns, self._settings = judge, columns, settings
         self._states = scorer.states([judge.layer])
         # What is current has not ended.

@@ -12,7 +12,7 @@ from kgprobe.asking.identity import digest_of, versions
 from kgprobe.errors import ArgumentError, KgprobeError
 from kgprobe.files import home, make_folder
 from kgprobe.judge import JudgeOptions, NetworkOptions
-from kgprobe.judge.files import FILE, Judge, load_judge, save_judge
+from kgprobe.judge.files import FILE, Judge, check_judge, load_judge, save_judge
 from kgprobe.judge.labelled import LabelledStatements, labelled_statements, set_aside
 from kgprobe.judge.prompt_encoder import VirtualPrompt, check_peft, learn_virtual_prompt
 from kgprobe.judge.prompts import StatePrompt, prompt_for, read_statements, words_told
@@ -198,7 +198,7 @@ def evaluate_judge(
         raise KgprobeError(f"{measured.folder.name} has no label that the judge did not learn from.")
     opened = (models or Models()).open(made.reader["name"] if model is None else model)
     scorer = opened.local_scorer()
-    made.check(scorer.describe())
+    check_judge(made, scorer)
     return _quality(made, scorer, statements, answers)
 
 

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import msgspec
 
 from kgprobe.errors import KgprobeError
-from kgprobe.files import home
+from kgprobe.files import home, read_json
 from kgprobe.library.looks import Look
 from kgprobe.tables import Table
 
@@ -115,7 +115,7 @@ def kept_results() -> KeptResults:
                 continue
             try:
                 found += read(kind, folder)
-            except (KgprobeError, msgspec.DecodeError, OSError) as error:
+            except (KgprobeError, OSError) as error:
                 notes.append(f"{folder} cannot be read: {error}")
     found.sort(key=lambda one: (one.changed, one.name), reverse=True)
     return KeptResults(results=found, notes=notes)
@@ -134,8 +134,10 @@ class _Told(msgspec.Struct):
 
 
 def _read(folder: Path, file: str) -> _Told | None:
-    path = folder / file
-    return msgspec.json.decode(path.read_bytes(), type=_Told) if path.exists() else None
+    try:
+        return read_json(folder / file, _Told, "Delete it; the next page writes it again.")
+    except FileNotFoundError:
+        return None
 
 
 def _changed(folder: Path) -> datetime:

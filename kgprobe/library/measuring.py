@@ -14,7 +14,7 @@ import msgspec
 from kgprobe.arguments import folder_name, several, whole_number
 from kgprobe.asking.claims import CONFIG, read_config
 from kgprobe.asking.identity import digest_of, versions
-from kgprobe.asking.measurement import MEASUREMENT, Asked, ask_each
+from kgprobe.asking.measurement import MEASUREMENT, Asked, ask_each, read_measurement
 from kgprobe.asking.store import FILE, read_outcomes
 from kgprobe.asking.watch import NOBODY, Stop, Watch
 from kgprobe.errors import KgprobeError
@@ -294,7 +294,7 @@ def open_measurement(folder: str | Path, graph: Graph | None = None) -> Measurem
         raise KgprobeError(
             f"{folder} holds no measurement: {CONFIG} of one is neither in it nor in {home() / 'probes'}."
         )
-    config = read_config(path, MEASUREMENT)
+    config = read_measurement(path)
     kind = PROBES.get(config["probe"])
     outcomes = Outcomes(path / FILE, kind.evidence())
     verdicts = Counter(outcome.verdict for outcome in outcomes)

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import msgspec
 
 from kgprobe.arguments import whole_number
-from kgprobe.asking.claims import read_config
+from kgprobe.asking.claims import CONFIG
 from kgprobe.asking.identity import digest_of
-from kgprobe.asking.measurement import MEASUREMENT
+from kgprobe.asking.measurement import graph_of_measurement
 from kgprobe.asking.store import FILE
 from kgprobe.errors import ArgumentError, KgprobeError, UnknownNameError
 from kgprobe.files import home
@@ -20,8 +20,9 @@ from kgprobe.graph.state import graph_state
 from kgprobe.library.comparing import Stored, answers_of, compare, find_gap, open_result
 from kgprobe.library.judged_graph_result import JudgedGraph
 from kgprobe.library.judged_graphs import judged_graph
-from kgprobe.library.measuring import open_measurement
+from kgprobe.library.measuring import Measurement, is_path, open_measurement
 from kgprobe.library.rounds import Run, open_run, runs_of
+from kgprobe.progress import tell
 
 if TYPE_CHECKING:
     from kgprobe.analysis.examined import Examined
@@ -113,28 +114,42 @@ def judged_folder(name: str | Path) -> Path | None:
     """Return the folder of a judged graph, by its name below kgprobe's own or by its path; None where there is none."""
     from kgprobe.judge.judged_facts import is_sweep
 
-    return next((folder for folder in (home() / "sweeps" / name, Path(name)) if is_sweep(folder)), None)
+    own, path = home() / "sweeps" / name, Path(name)
+    # A damaged one counts below kgprobe's own: opening it names the damage.
+    if not is_path(name) and (own / CONFIG).exists():
+        return own
+    return path if is_sweep(path) else None
 
 
 def latest_result(graph: Graph) -> Stored:
-    """The run or the measurement of a graph to which an answer came last.
+    """Return the run or the measurement of a graph to which an answer came last.
+
+    A folder of a measurement that cannot be read is named on stderr, and left out.
 
     Raises:
         UnknownNameError: there is none.
     """
     uid = msgspec.json.decode(graph_state(graph))["uid"]
     found: list[Stored] = [open_run(graph, run["id"]) for run in runs_of(graph)[-1:]]
-    found += [
-        open_measurement(path.parent, graph)
-        for path in (home() / "probes").glob(f"*/{FILE}")
-        if msgspec.json.decode(read_config(path.parent, MEASUREMENT)["graph"]).get("uid") == uid
-    ]
-    answered = [one for one in found if (one.folder / FILE).exists()]
+    for path in sorted((home() / "probes").glob(f"*/{FILE}")):
+        measured = _measurement_of(graph, uid, path.parent)
+        if measured is not None:
+            found.append(measured)
+    answered = [one for one in found if (one.folder / FILE).is_file()]
     if not answered:
         raise UnknownNameError(
             "There is no result of this graph yet; `kgprobe rounds run --model demo` or `kgprobe probe` makes one."
         )
     return max(answered, key=lambda one: (one.folder / FILE).stat().st_mtime)
+
+
+def _measurement_of(graph: Graph, uid: str, folder: Path) -> Measurement | None:
+    """Return a folder's measurement; None where it is of another graph, or damaged, which is told."""
+    try:
+        return open_measurement(folder, graph) if graph_of_measurement(folder) == uid else None
+    except KgprobeError as error:
+        tell(f"{folder.name} is left out: {error}")
+        return None
 
 
 def _called(results: Sequence[Reported]) -> str:

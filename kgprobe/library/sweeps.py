@@ -21,7 +21,7 @@ from kgprobe.graph.reversal import reversal_of
 from kgprobe.graph.state import graph_state
 from kgprobe.intervals import as_of_day
 from kgprobe.judge import SweepOptions
-from kgprobe.judge.files import Judge
+from kgprobe.judge.files import Judge, check_judge
 from kgprobe.judge.judged_facts import NAMES, SweepJudge, SweepSettings
 from kgprobe.judge.on_ray import check_ray, sweep_on_ray
 from kgprobe.judge.sweep_plan import SweepPlan
@@ -121,7 +121,7 @@ def judge_graph(
     opened = (models or Models()).open(made.reader["name"] if model is None else model)
     scorer = opened.local_scorer()
     opened.refresh()
-    made.check(scorer.describe())
+    check_judge(made, scorer)
     plan = SweepPlan(made, opened.name, opened.local, kept_columns(graph), kept_said(graph), words, settings)
     facts = len(columns_of(plan.columns).askable(settings.relations, settings.as_of))
     if not facts:

@@ -7,9 +7,8 @@ import msgspec
 import pandas as pd
 
 from kgprobe.analysis.finding import Finding
-from kgprobe.errors import KgprobeError
 from kgprobe.estimates import CONFIDENCE
-from kgprobe.files import make_folder, replacing
+from kgprobe.files import make_folder, read_json, replacing
 from kgprobe.report.section_rows import group_row
 from kgprobe.texts import spreadsheet_cell
 
@@ -68,11 +67,8 @@ def read_relation_names(folder: Path) -> dict[str, str]:
     Raises:
         KgprobeError: its file is damaged.
     """
-    path = folder / RESULTS
-    if not path.exists():
-        return {}
     try:
-        written = msgspec.json.decode(path.read_bytes(), type=_Written)
-    except (OSError, msgspec.DecodeError) as error:
-        raise KgprobeError(f"{path}: damaged ({error}). Delete it; it is written again with the next page.") from error
+        written = read_json(folder / RESULTS, _Written, "Delete it; it is written again with the next page.")
+    except FileNotFoundError:
+        return {}
     return {fact.relation: fact.relation_label for fact in written.facts}

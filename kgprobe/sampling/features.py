@@ -106,7 +106,8 @@ def open_features(graph: Graph, weighting: str) -> FeatureIndex:
     def make(folder: Path, wait: Wait) -> None:
         _make(graph, weighting, folder, wait)
 
-    return _open(kept_for(graph, "features", weighting, FORMAT, "Reading what entities have in common", make))
+    title = "Reading what entities have in common"
+    return _open(kept_for(graph, "features", weighting, FORMAT, title, make, _open))
 
 
 def _make(graph: Graph, weighting: str, folder: Path, wait: Wait) -> None:

@@ -5,6 +5,7 @@ template's blank (:mod:`kgprobe.verbalize.sentences`): a template that puts name
 """
 
 import hashlib
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple
@@ -99,9 +100,11 @@ class LabelTries:
 
 
 def _opened(path: Path, key: str) -> LabelTrie | None:
+    if path.is_dir():
+        shutil.rmtree(path)
     try:
         trie = LabelTrie(path)
-    except (FileNotFoundError, ValueError):
+    except (FileNotFoundError, ValueError, LookupError, TypeError):
         return None
     return trie if trie.key == key else None
 

@@ -130,7 +130,7 @@ def test_damaged_answers_are_named(tmp_path: Path) -> None:
     with pytest.raises(KgprobeError, match="is not there"):
         outcomes_in(tmp_path)
     (tmp_path / CONFIG).write_text("{")
-    with pytest.raises(KgprobeError, match="holds no measurement"):
+    with pytest.raises(KgprobeError, match="is damaged"):
         read_config(tmp_path, "measurement")
 
 

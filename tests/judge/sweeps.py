@@ -106,8 +106,10 @@ def write_labels(folder: Path, outcomes: Sequence[Outcome], **config: Any) -> Pa
         "described": {"model": "demo"},
         "relations": ["r0"],
         "facts": {"limit": len(outcomes), "order": SEEDED_ORDER},
+        "seed": 0,
         "as_of": 20250101,
         "graph": GRAPH,
+        "reversed": False,
         **config,
     }
     (folder / "config.json").write_text(json.dumps(told), encoding="utf-8")

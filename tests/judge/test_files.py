@@ -1,23 +1,27 @@
 """A judge that is read back is the judge that was written, and is refused for another model's states."""
 
+import json
 from dataclasses import replace
 
 import numpy as np
 import pytest
+from safetensors import safe_open
 from safetensors.numpy import save_file
 
 from kgprobe.errors import KgprobeError
 from kgprobe.judge import NetworkOptions
 from kgprobe.judge.classifiers import KINDS, fit_linear_probe, fit_network
-from kgprobe.judge.files import FILE, Judge, load_judge, save_judge
+from kgprobe.judge.files import FILE, Judge, check_judge, load_judge, save_judge
 from kgprobe.judge.prompts import StatePrompt
+from kgprobe.models.scoring.scorer import Scorer
+from tests.models.tiny import byte_level, random_model
 
 READER = {"name": "hf:tiny", "weights": "abc", "dtype": "float32"}
 
 
-def judge(kind: str = "linear") -> Judge:
+def judge(kind: str = "linear", size: int = 6) -> Judge:
     random = np.random.default_rng(0)
-    states, answers = random.normal(size=(40, 6)).astype(np.float32), random.integers(0, 2, 40)
+    states, answers = random.normal(size=(40, size)).astype(np.float32), random.integers(0, 2, 40)
     classifier = (
         fit_linear_probe(states, answers, strength=0.1)
         if kind == "linear"
@@ -58,6 +62,44 @@ def test_another_models_states_are_refused(other):
 def test_another_judge_has_another_digest():
     assert judge("linear").digest() != judge("network").digest()
     assert judge().digest() == judge().digest()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_load_judge_damaged_weights_are_refused(kind, tmp_path):
+    made = judge(kind)
+    for name, tensor in made.classifier.tensors().items():
+        broken = tensor.copy()
+        broken[..., 0] = np.nan
+        for damaged in (broken, tensor[..., :-1], tensor[None], tensor.astype(np.float64)):
+            save_judge(replace(made, classifier=replace(made.classifier, **{name: damaged})), tmp_path)
+            with pytest.raises(KgprobeError, match="holds no judge: "):
+                load_judge(tmp_path)
+    save_judge(replace(made, virtual=np.full((2, 6), np.inf, np.float32)), tmp_path)
+    with pytest.raises(KgprobeError, match="virtual_tokens"):
+        load_judge(tmp_path)
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"layer": "7"}, {"layer": -1}, {"prompt": {}}, {"prompt": None}, {"reader": {}}, {"labels": {"a": 1}}]
+)
+def test_load_judge_damaged_header_is_refused(wrong, tmp_path):
+    with safe_open(save_judge(judge(), tmp_path), framework="numpy") as file:
+        about = json.loads(file.metadata()["kgprobe"]) | wrong
+        tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+    save_file(tensors, tmp_path / FILE, metadata={"kgprobe": json.dumps(about)})
+    with pytest.raises(KgprobeError, match="holds no judge: "):
+        load_judge(tmp_path)
+
+
+@pytest.mark.parametrize(("size", "layer"), [(6, 1), (32, 9)])
+def test_check_judge_wrong_width_or_layer_is_refused(size, layer):
+    tokenizer = byte_level()
+    scorer = Scorer(random_model("gpt2", len(tokenizer)), tokenizer, name="tiny")
+    width = scorer.model.config.hidden_size
+    made = judge(size=width if size == 32 else size)
+    with pytest.raises(KgprobeError, match="The judge is damaged"):
+        check_judge(replace(made, layer=layer, reader=scorer.describe()), scorer)
+    check_judge(replace(judge(size=width), layer=1, reader=scorer.describe()), scorer)
 
 
 def test_what_is_no_judge(tmp_path):

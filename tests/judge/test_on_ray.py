@@ -15,6 +15,7 @@ from kgprobe.asking import sweep as sweeping
 from kgprobe.asking.watch import Watch
 from kgprobe.errors import KgprobeError
 from kgprobe.graph.ingest import load
+from kgprobe.judge import on_ray
 from kgprobe.models.model import wrap_model
 from kgprobe.servers.opening import open_graph
 from tests.library.swept_world import small_shards, sweep_of, world, write_judge, write_model
@@ -61,6 +62,23 @@ def test_workers_make_the_same_shards(tmp_path: Path) -> None:
         with pytest.raises(KgprobeError, match="handed over as an object"):
             kgprobe.judge_graph(graph, judge, name="other", model=handed, ray=2)
     assert sweeping.shard_path(folder, 0).exists()
+
+
+@pytest.mark.parametrize(
+    ("address", "message"),
+    [(None, "Ray does not start on this machine"), ("ray://nowhere:1", "RAY_ADDRESS=ray://nowhere:1 does not answer")],
+)
+def test_cluster_failing_start_is_named(address: str | None, message: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    import ray
+
+    def fail(**_: object) -> None:
+        raise TimeoutError("no answer within 30 s")
+
+    monkeypatch.setattr(ray, "init", fail)
+    if address is not None:
+        monkeypatch.setenv("RAY_ADDRESS", address)
+    with pytest.raises(KgprobeError, match=message), on_ray._cluster(2):
+        pass
 
 
 def _opened(spec: str):  # type: ignore[no-untyped-def]

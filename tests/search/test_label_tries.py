@@ -104,8 +104,15 @@ def test_a_damaged_trie_is_made_anew(graph: Graph, home: Path) -> None:
     load(graph, SOURCE)
     opened(graph).open(CITIES, PLAIN)
     [path] = home.glob("tries/*.trie")
-    path.write_bytes(path.read_bytes()[:-1])
-    assert KYOTO in names(opened(graph).open(CITIES, PLAIN))
+    whole = path.read_bytes()
+    for damaged in (whole[:-1], whole.replace(b'"tokens"', b'"tokenz"'), whole.replace(b'"<i4"', b'"<i9"'), None):
+        if damaged is None:
+            path.unlink()
+            path.mkdir()
+        else:
+            path.write_bytes(damaged)
+        assert KYOTO in names(opened(graph).open(CITIES, PLAIN))
+        assert path.read_bytes() == whole
     assert not list(home.glob("tries/*.part"))
 
 

@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from kgprobe.errors import KgprobeError
+
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
 
@@ -19,14 +21,24 @@ def chat_text(
         tokenizer: one with a chat template.
         messages: roles, such as ``user``, with what each says.
         answering: whether the model's own turn begins behind them.
+
+    Raises:
+        KgprobeError: the template refuses the messages, is damaged, or does what Jinja's sandbox forbids.
     """
-    text = tokenizer.apply_chat_template(
-        [{"role": role, "content": content} for role, content in messages],
-        tokenize=False,
-        add_generation_prompt=answering,
-        # Models that think first, and let one say so, are asked not to: answers are short.
-        enable_thinking=False,
-    )
+    try:
+        text = tokenizer.apply_chat_template(
+            [{"role": role, "content": content} for role, content in messages],
+            tokenize=False,
+            add_generation_prompt=answering,
+            # Models that think first, and let one say so, are asked not to: answers are short.
+            enable_thinking=False,
+        )
+    # A template is a program of its author's and may fail in any way.
+    except Exception as error:
+        raise KgprobeError(
+            f"The chat template of {tokenizer.name_or_path} fails: {type(error).__name__}: {error}. Repair it in the"
+            " tokenizer's files; without a template, prompts are given as plain text."
+        ) from error
     return str(text)
 
 

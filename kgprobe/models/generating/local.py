@@ -273,8 +273,8 @@ def _turn_end(scorer: Scorer) -> int | None:
     try:
         text = chat_text(scorer.tokenizer, [("user", "How?"), ("assistant", _TRIAL)], answering=False)
         (tokens,) = chat_tokens(scorer.tokenizer, [text])
-    # A template may refuse whatever its author did not think of, in whatever way.
-    except Exception:
+    # A template may refuse a turn of the model's.
+    except KgprobeError:
         return None
     special = set(scorer.tokenizer.all_special_ids) | {
         number for number, token in scorer.tokenizer.added_tokens_decoder.items() if token.special

@@ -26,6 +26,11 @@ def layer_count(model: "PreTrainedModel") -> int:
     return int(model.config.get_text_config().num_hidden_layers)
 
 
+def state_size(model: "PreTrainedModel") -> int:
+    """Return the size of a model's hidden states."""
+    return int(model.config.get_text_config().hidden_size)
+
+
 def find_layers(model: "PreTrainedModel") -> "Sequence[torch.nn.Module]":
     """The modules that a model's tokens go through, one after the other.
 

@@ -125,7 +125,7 @@ def open_columns(graph: Graph) -> GraphColumns:
 def kept_columns(graph: Graph) -> Path:
     """The folder of the columns; see :func:`open_columns`."""
     title = "Reading the graph into columns"
-    return kept_for(graph, "columns", "all", FORMAT, title, lambda folder, wait: _make(graph, folder, wait))
+    return kept_for(graph, "columns", "all", FORMAT, title, lambda folder, wait: _make(graph, folder, wait), columns_of)
 
 
 def columns_of(folder: Path) -> GraphColumns:

@@ -70,7 +70,7 @@ def kept_said(graph: Graph) -> Path:
     """The folder of what the graph says as it is now, made beside its columns; as :func:`.open_columns` does."""
     title = "Reading what the graph says"
     return kept_for(
-        graph, "columns", "said", FORMAT, title, lambda folder, _: said_in(open_columns(graph)).save(folder)
+        graph, "columns", "said", FORMAT, title, lambda folder, _: said_in(open_columns(graph)).save(folder), said_of
     )
 
 

@@ -137,6 +137,21 @@ def test_without_a_chat_an_answer_is_one_line() -> None:
     assert any("\n" in text for text in chats)
 
 
+@pytest.mark.parametrize(
+    "template",
+    [
+        "{{ ''.__class__.__mro__[1].__subclasses__() }}",
+        "{{ raise_exception('Only for adults.') }}",
+        "{% for message in messages %}",
+        "{{ messages[0]['content'] + 1 }}",
+    ],
+)
+def test_answer_failing_chat_template_is_named(template: str) -> None:
+    generator = LocalGenerator(make_scorer(chat=template))
+    with pytest.raises(KgprobeError, match=r"The chat template of .* fails: "):
+        generator.answer([Request("What is it?", 3)])
+
+
 def test_a_turns_end_is_read_off_the_chat_template() -> None:
     # Whatever the model's files say, this template ends an answer with a token of its own.
     tokenizer = byte_level(bos=True)
