@@ -187,7 +187,7 @@ def forget_run(graph: Graph, run: str) -> None:
 
 
 def _forget_beliefs(graph: Graph, run: str) -> None:
-    for query in ("beliefs/forget_beliefs", "beliefs/forget_effects", "paint/clear"):
+    for query in (*(f"beliefs/forget_{what}" for what in ("beliefs", "effects", "older_beliefs")), "paint/clear"):
         while graph.write(query, run=run, size=10_000)[0]["deleted"]:
             pass
 

@@ -7,6 +7,7 @@ import click
 
 from kgprobe.cli.options import ask_password, debug_option, graph_option, json_option
 from kgprobe.servers.engines import ENGINES
+from kgprobe.texts import visible
 
 if TYPE_CHECKING:
     from kgprobe.graph.client import Graph
@@ -27,7 +28,8 @@ def copy(to: str, engine: str | None, graph: str | None, as_json: bool) -> None:
     """Copy the graph with its beliefs into another folder or server.
 
     Entities, relations, facts, runs with their beliefs, judged graphs, and what is painted. Both graphs are compared
-    in the end, by counts and digests. A copy that was interrupted goes on when the same command is given again; one
+    in the end, by counts and digests. What kgprobe does not know, such as beliefs of an older version, is left out and
+    counted. A copy that was interrupted goes on when the same command is given again; one
     that is there already is compared only. Runs and measurements lie beside the graphs, and stay where they are. User
     and password of another server are KGPROBE_TO_USER and KGPROBE_TO_PASSWORD, its database KGPROBE_TO_DATABASE.
 
@@ -76,9 +78,13 @@ def _show(copied: "Copied", to: str, as_json: bool) -> None:
     kinds = copied.digest.kinds
     if as_json:
         rows = {kind: {"count": its.count, "digest": f"{its.total:032x}"} for kind, its in kinds.items()}
-        click.echo(json.dumps({"to": to, "resumed": copied.resumed, "was_there": copied.was_there, "kinds": rows}))
+        told = {"to": to, "resumed": copied.resumed, "was_there": copied.was_there, "kinds": rows}
+        click.echo(json.dumps({**told, "left_out": copied.digest.left_out}))
         return
     nodes = sum(its.count for kind, its in kinds.items() if kind.startswith(":"))
     relationships = sum(its.count for kind, its in kinds.items() if kind.startswith("-"))
     done = "Was there already" if copied.was_there else "Copied"
     click.echo(f"{done}: {nodes:,} nodes and {relationships:,} relationships, the same in both graphs: {to}")
+    if copied.digest.left_out:
+        left_out = ", ".join(f"{count:,} {kind}" for kind, count in copied.digest.left_out.items())
+        click.echo(visible(f"Left out, since kgprobe does not know these kinds: {left_out}."))

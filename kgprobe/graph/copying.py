@@ -34,7 +34,7 @@ class Copied:
     """What a copy came to.
 
     Attributes:
-        digest: of both graphs, which is the same.
+        digest: of both graphs, which is the same; it counts what was left out.
         resumed: whether an interrupted copy went on.
         was_there: whether the target was a copy already, so that nothing was written.
     """
@@ -54,7 +54,8 @@ def copy_graph(
     False
 
     Entities, relations, facts, types, runs, beliefs, effects, judged graphs, what is painted, and what loads remember.
-    It goes on where it was interrupted, and is refused where the target holds anything else.
+    Anything else, such as relationships that an older version of kgprobe wrote, is left out and counted. The copy goes
+    on where it was interrupted, and is refused where the target holds anything else.
 
     Cost: five walks through the graph: one to copy, two of each graph to compare. Memory: some thousand records.
 
@@ -62,7 +63,7 @@ def copy_graph(
         on_progress: called with the stage, how much of all the work is done, and how much that is.
 
     Raises:
-        ArgumentError: the target holds another graph, or the graph holds what kgprobe does not know.
+        ArgumentError: the target holds another graph.
         KgprobeError: the graphs differ in the end: one of them was written to meanwhile.
     """
     of = graph_state(graph)
@@ -88,7 +89,7 @@ def copy_graph(
         stage, position = (begun[0]["stage"], begun[0]["position"]) if begun else ("nodes", 0)
         for each in _STAGES[_STAGES.index(stage) :]:
             _copy(graph, target, each, position if each == stage else 0, of, partial(tell, each))
-    seen = digest_of(graph, partial(tell, "verifying"))
+    seen = digest_of(graph, partial(tell, "verifying"), _is_known)
     differences = seen.differences(digest_of(target, partial(tell, "verifying")))
     if differences and was_there:
         raise ArgumentError("to", "holds another graph already; begin in an empty one. " + _first(differences))
@@ -111,14 +112,28 @@ def _copy(graph: Graph, target: Graph, stage: str, position: int, of: str, tell:
     for batch in _batches(rows):
         position += len(batch)
 
-        def work(transaction: Transaction, batch: list[Row] = batch, position: int = position) -> None:
+        known = [row for row in batch if _is_known(row)]
+
+        def work(transaction: Transaction, rows: list[Row] = known, position: int = position) -> None:
             transaction.run("copy/advance", of=of, stage=stage, position=position)
-            write(transaction, batch)
+            write(transaction, rows)
 
         target.transaction(work)
         tell(len(batch))
     if stage == "nodes":
         target.write("copy/advance", of=of, stage="relationships", position=0)
+
+
+def _is_known(row: Row) -> bool:
+    """Return whether kgprobe writes such nodes, or such relationships between such nodes."""
+    if "type" not in row:
+        return _labels(row["labels"]) in _NODES
+    ends = (_labels(row["from_labels"]), _labels(row["to_labels"]))
+    return row["type"] in _RELATIONSHIPS and all(end in _NODES for end in ends)
+
+
+def _labels(labels: Iterable[str]) -> tuple[str, ...]:
+    return tuple(sorted(labels))
 
 
 def _batches(rows: Iterable[Row]) -> Iterator[list[Row]]:
@@ -137,10 +152,7 @@ def _batches(rows: Iterable[Row]) -> Iterator[list[Row]]:
 def _write_nodes(transaction: Transaction, batch: list[Row]) -> None:
     nodes: dict[str, list[Row]] = defaultdict(list)
     for row in batch:
-        labels = tuple(sorted(row["labels"]))
-        if labels not in _NODES:
-            raise ArgumentError("graph", f"has a node of labels {list(labels)}, which kgprobe does not know.")
-        nodes[_NODES[labels]].append({"id": row["properties"]["id"], "properties": row["properties"]})
+        nodes[_NODES[_labels(row["labels"])]].append({"id": row["properties"]["id"], "properties": row["properties"]})
     for query, rows in nodes.items():
         transaction.run(query, rows=rows)
 
@@ -148,8 +160,6 @@ def _write_nodes(transaction: Transaction, batch: list[Row]) -> None:
 def _write_relationships(transaction: Transaction, batch: list[Row]) -> None:
     types: dict[str, list[Row]] = defaultdict(list)
     for row in batch:
-        if row["type"] not in _RELATIONSHIPS:
-            raise ArgumentError("graph", f"has a relationship {row['type']}, which kgprobe does not know.")
         types[row["type"]].append({"from": row["from"], "to": row["to"], "properties": row["properties"]})
     for type_, rows in types.items():
         written = transaction.run(f"copy/{type_.lower()}", rows=rows)[0]["written"]

@@ -1,13 +1,14 @@
 """What a graph holds, as counts and digests: equal graphs have equal ones, on whatever engine and in whatever order."""
 
 import hashlib
+from collections import Counter
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import msgspec
 
-from kgprobe.graph.client import Graph
+from kgprobe.graph.client import Graph, Row
 
 _encode = msgspec.json.Encoder(order="sorted", enc_hook=str).encode
 _BITS = 128
@@ -36,9 +37,11 @@ class Digest:
 
     Attributes:
         kinds: by labels, such as ``:Entity:Type``, and by type, such as ``-FACT->``; sorted.
+        left_out: numbers of nodes and relationships that were left out, by kind; sorted.
     """
 
     kinds: dict[str, KindDigest]
+    left_out: dict[str, int] = field(default_factory=dict, compare=False)
 
     def differences(self, other: "Digest") -> list[str]:
         """What differs, a sentence a kind; empty where both graphs hold the same."""
@@ -53,28 +56,39 @@ class Digest:
         return told
 
 
-def digest_of(graph: Graph, on_progress: Callable[[int], None] = lambda done: None) -> Digest:
+def digest_of(
+    graph: Graph,
+    on_progress: Callable[[int], None] = lambda done: None,
+    includes: Callable[[Row], bool] = lambda row: True,
+) -> Digest:
     """The digest of a graph.
 
     Cost: one walk through all nodes and relationships; memory: a number a kind.
 
     Args:
         on_progress: called now and then with how many nodes and relationships have been read since.
+        includes: decides by a row of ``copy/nodes`` or ``copy/relationships`` whether it counts.
     """
+    left_out: Counter[str] = Counter()
     counts: dict[str, int] = {}
     totals: dict[str, int] = {}
-    for number, (kind, told) in enumerate(_told(graph), start=1):
+    for number, (kind, told, row) in enumerate(_told(graph), start=1):
+        if number % _AT_ONCE == 0:
+            on_progress(_AT_ONCE)
+        if not includes(row):
+            left_out[kind] += 1
+            continue
         hashed = int.from_bytes(hashlib.blake2b(_encode(told), digest_size=_BITS // 8).digest(), "big")
         counts[kind] = counts.get(kind, 0) + 1
         totals[kind] = (totals.get(kind, 0) + hashed) % (1 << _BITS)
-        if number % _AT_ONCE == 0:
-            on_progress(_AT_ONCE)
-    return Digest({kind: KindDigest(counts[kind], totals[kind]) for kind in sorted(counts)})
+    kinds = {kind: KindDigest(counts[kind], totals[kind]) for kind in sorted(counts)}
+    return Digest(kinds, dict(sorted(left_out.items())))
 
 
-def _told(graph: Graph) -> Iterator[tuple[str, Any]]:
+def _told(graph: Graph) -> Iterator[tuple[str, Any, Row]]:
+    """Return each node and relationship: its kind, what is hashed of it, and its row."""
     for row in graph.stream("copy/nodes"):
-        yield "".join(f":{label}" for label in sorted(row["labels"])), row["properties"]
+        yield "".join(f":{label}" for label in sorted(row["labels"])), row["properties"], row
     for row in graph.stream("copy/relationships"):
         ends = [sorted(row["from_labels"]), row["from"], sorted(row["to_labels"]), row["to"]]
-        yield f"-{row['type']}->", [ends, row["properties"]]
+        yield f"-{row['type']}->", [ends, row["properties"]], row

@@ -134,9 +134,26 @@ def test_a_copy_that_was_interrupted_goes_on(
     assert empty.read("copy/begun") == []
 
 
-def test_what_kgprobe_does_not_know_is_refused(graph: Graph, empty: Graph) -> None:
-    load(graph, small())
-    list(graph.run_text("CREATE (:Person {id: 'p'})", {})[1])
-    with pytest.raises(ArgumentError, match=r"labels \['Person'\], which kgprobe does not know"):
-        copy_graph(graph, empty)
-    wipe(graph)
+@FROM_EACH_TO_EACH
+def test_copy_graph_unknown_kinds_are_left_out_and_counted(full: Graph, empty: Graph) -> None:
+    before = digest_of(full)
+    for text in (
+        "MATCH (s:Entity {id: 'Q90'}), (o:Entity {id: 'Q142'}) CREATE (s)-[:BELIEF {run: 'old', fact: 'f1'}]->(o)",
+        "MATCH (s:Entity {id: 'Q90'}), (o:Entity {id: 'Q142'}) CREATE (o)-[:BELIEF {run: 'new', fact: 'f2'}]->(s)",
+        "MATCH (s:Entity {id: 'Q90'}) CREATE (:Person {id: 'p'})-[:FACT {id: 'by a person'}]->(s)",
+    ):
+        list(full.run_text(text, {})[1])
+    copied = copy_graph(full, empty)
+    assert copied.digest == before == digest_of(empty)
+    assert copied.digest.left_out == {":Person": 1, "-BELIEF->": 2, "-FACT->": 1}
+    assert copy_graph(full, empty).was_there
+    list(full.run_text("MATCH (p:Person) DETACH DELETE p", {})[1])
+
+
+def test_forget_run_beliefs_of_older_form_are_deleted(full: Graph) -> None:
+    for run in ("old", "new"):
+        text = "MATCH (s:Entity {id: 'Q90'}), (o:Entity {id: 'Q142'}) CREATE (s)-[:BELIEF {run: $run}]->(o)"
+        list(full.run_text(text, {"run": run})[1])
+    kgprobe.forget_run(full, "old")
+    (row,) = full.run_text("MATCH ()-[b:BELIEF]->() RETURN collect(b.run) AS runs", {})[1]
+    assert row["runs"] == ["new"]
