@@ -17,12 +17,15 @@ import kgprobe
 from kgprobe.baselines.register import BASELINES
 from kgprobe.cli.groups import DefaultGroup
 from kgprobe.cli.main import kgprobe as command_line
+from kgprobe.graph.client import Graph
 from kgprobe.options import make_options
+from kgprobe.probes.outcome import Verdict
 from kgprobe.probes.register import PROBES
 from kgprobe.records import Rejected
 from kgprobe.search.strategies import STRATEGIES
 from kgprobe.sources.contract import LOADERS, open_source
 from tests.installed import install
+from tests.models.tiny import byte_level, random_model
 
 ROOT = Path(__file__).parent.parent
 DOCUMENTS = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), ROOT / "docker" / "README.md"])
@@ -265,6 +268,39 @@ def test_the_example_of_a_loader_reads(examples: Installed) -> None:
     assert [placed.record.label for placed in source.entities()] == ["France", "Paris", "Atlantis"]
     assert len(list(source.relations())) == 1
     assert source.done == source.total
+
+
+def test_examples_asked_of_a_graph_give_results(
+    examples: Installed, graph: Graph, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("KGPROBE_HOME", str(examples.folder / "home"))
+    loader, probe, strategy, baseline = (
+        examples.entry_points[register.group] for register in (LOADERS, PROBES, STRATEGIES, BASELINES)
+    )
+    capitals = {f"Nation {letter}": f"City {letter}" for letter in "ABCDEFGH"}
+    table = examples.folder / "nations.csv"
+    table.write_text("".join(f"{nation},{city}\n" for nation, city in capitals.items()))
+    kgprobe.load(graph, loader, table=table)
+    tokenizer = byte_level(bos=True)
+    model = kgprobe.wrap_model(random_model("gpt2", len(tokenizer), n_positions=1024), tokenizer, name="tiny")
+
+    asked = kgprobe.measure(graph, model, probe, others=3)
+    assert {outcome.verdict for outcome in asked.outcomes} <= {Verdict.RIGHT, Verdict.WRONG}
+    assert {outcome.evidence.chance for outcome in asked.outcomes} == {1 / 4}
+    assert asked.page().exists()
+
+    compared = kgprobe.measure(graph, model, "distractors", strategy=strategy, distractors=3)
+    assert compared.config["described"]["strategy"] == {"strategy": strategy}
+    for outcome in compared.outcomes:
+        own = capitals[outcome.fact.subject]
+        assert [rival.label for rival in outcome.evidence.rivals] == sorted({*capitals.values()} - {own})[:3]
+
+    scores = [
+        {"subject": nation, "relation": "capital", "object": city, "human_score": place / 10}
+        for place, (nation, city) in enumerate(capitals.items())
+    ]
+    study = kgprobe.study_calibration(graph, model, scores, measures=[baseline])
+    assert [(row["measure"], row["facts"]) for row in study.table().rows] == [(baseline, len(capitals))]
 
 
 def test_python_of_documents_can_be_read() -> None:
