@@ -6,6 +6,15 @@ A message names arguments of the library in backquotes (`` `as_of` ``); the comm
 from kgprobe.texts import visible_lines
 
 
+def how_to_install(extra: str) -> str:
+    """Return the command that installs an extra, for the end of a message: kgprobe is not on PyPI.
+
+    >>> how_to_install("ray")
+    'run `python -m pip install -e ".[ray]"` in your clone of kgprobe'
+    """
+    return f'run `python -m pip install -e ".[{extra}]"` in your clone of kgprobe'
+
+
 class KgprobeError(Exception):
     """Something a user can understand and mend; the command line prints the message and exits with 1."""
 

@@ -9,13 +9,13 @@ kgprobe.lm_eval`` before ``lm_eval.simple_evaluate(model="kgprobe", …)`` does 
 
 import sys
 
-from kgprobe.errors import KgprobeError
+from kgprobe.errors import KgprobeError, how_to_install
 
 try:
     from lm_eval.__main__ import cli_evaluate
     from lm_eval.api.registry import model_registry
 except ImportError as error:
-    raise KgprobeError(f"lm-evaluation-harness is not installed ({error}): pip install 'kgprobe[lm-eval]'.") from error
+    raise KgprobeError(f"lm-evaluation-harness is not installed ({error}): {how_to_install('lm-eval')}.") from error
 
 NAME = "kgprobe"
 

@@ -6,7 +6,7 @@ recent enough.
 
 from collections.abc import Callable, Sequence
 
-from kgprobe.errors import KgprobeError
+from kgprobe.errors import KgprobeError, how_to_install
 
 
 def word_frequency(languages: Sequence[str]) -> Callable[[str], float]:
@@ -24,7 +24,7 @@ def word_frequency(languages: Sequence[str]) -> Callable[[str], float]:
         import wordfreq
     except ImportError as error:
         raise KgprobeError(
-            'Word frequencies need the package wordfreq: pip install "kgprobe[topical]", or leave out `min_frequency`.'
+            f"Word frequencies need the package wordfreq: {how_to_install('topical')}, or leave out `min_frequency`."
         ) from error
     available = wordfreq.available_languages()
     language = next((code for code in languages if code in available), None)

@@ -110,7 +110,7 @@ def graph_picture(
 
     ENTITY is an id or a name; without one it is the entity at which most facts are surely unknown. Blue is what the
     model knows, orange what it does not, grey what the run never came near; what is sure is drawn wider. The picture
-    is one file, by neo4j-viz (`pip install "kgprobe[explore]"`): nodes can be moved, found and clicked. With --json its
+    is one file, by neo4j-viz (the extra `explore`): nodes can be moved, found and clicked. With --json its
     facts are printed as rows.
 
     \b

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from kgprobe.asking.sweep import LOOK_SECONDS, Shards, Share, Swept, claimed, how_far, make_shard, missing_shards
 from kgprobe.asking.watch import NOBODY, Batch, Start, Stop, Watch
-from kgprobe.errors import KgprobeError
+from kgprobe.errors import KgprobeError, how_to_install
 from kgprobe.judge.sweep_plan import SweepPlan
 
 
@@ -49,7 +49,7 @@ def check_ray() -> None:
         KgprobeError: it is not.
     """
     if importlib.util.find_spec("ray") is None:
-        raise KgprobeError("Ray is not installed: pip install 'kgprobe[ray]'.")
+        raise KgprobeError(f"Ray is not installed: {how_to_install('ray')}.")
 
 
 def sweep_on_ray(

@@ -15,7 +15,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from kgprobe.errors import KgprobeError
+from kgprobe.errors import KgprobeError, how_to_install
 from kgprobe.judge import JudgeOptions
 from kgprobe.judge.prompts import StatePrompt, tokenized_answers
 from kgprobe.models.eval_mode import in_eval_mode
@@ -76,7 +76,7 @@ def check_peft() -> None:
     try:
         import peft  # noqa: F401
     except ImportError as error:
-        raise KgprobeError("A prompt encoder is made with peft: pip install 'kgprobe[peft]'.") from error
+        raise KgprobeError(f"A prompt encoder is made with peft: {how_to_install('peft')}.") from error
 
 
 def learn_virtual_prompt(

