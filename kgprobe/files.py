@@ -38,6 +38,11 @@ def home() -> Path:
     )
 
 
+def temporary_files() -> Path:
+    """Return the folder that holds temporary files; it is not created here."""
+    return home() / "temporary"
+
+
 def make_folder(folder: Path) -> None:
     """Make a folder and those above it; within kgprobe's own, each is for its owner alone.
 

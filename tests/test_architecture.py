@@ -53,6 +53,7 @@ WORDS = {
     "progress",
     "records",
     "tables",
+    "temporary",
     "waiting",
 }
 MOST_LINES = 400

@@ -94,6 +94,14 @@ pieces = st.one_of(
 )
 
 
+@pytest.fixture(autouse=True, scope="module")
+def own_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Where sources keep their scratch files."""
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setenv("KGPROBE_HOME", str(tmp_path_factory.mktemp("home")))
+        yield
+
+
 def _bytes_of(piece: str | bytes) -> bytes:
     return piece if isinstance(piece, bytes) else piece.encode("utf-8", "surrogatepass")
 

@@ -13,6 +13,7 @@ import click
 
 from kgprobe import __version__
 from kgprobe.errors import ArgumentError, KgprobeError, UnknownNameError
+from kgprobe.files import temporary_files
 from kgprobe.servers.signals import ending_in_order
 from kgprobe.texts import visible_lines
 
@@ -79,6 +80,10 @@ class LazyGroup(click.Group):
         Raises:
             UsageError: an argument cannot be what it is.
         """
+        if temporary_files().is_dir():
+            from kgprobe.temporary import delete_left_folders
+
+            delete_left_folders()
         try:
             with until_nobody_reads():
                 result = super().invoke(ctx)

@@ -15,10 +15,9 @@ Everything is read once, and kept on the disk in the order in which it is needed
 """
 
 import re
-import shutil
-import tempfile
 import weakref
 from collections.abc import Iterator
+from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -28,6 +27,7 @@ from kgprobe.options import option
 from kgprobe.records import Placed, Relation
 from kgprobe.sources.contract import Loader
 from kgprobe.sources.lines import InputFile, fingerprint, open_input
+from kgprobe.temporary import temporary_folder
 from kgprobe.verbalize.templates.file import read_relations
 
 from ..wikidata_model import LANGUAGES_OPTION, TEMPLATES_OPTION, check_forms, distinct_languages, with_templates
@@ -106,14 +106,11 @@ class DBpedia:
         from .preparing import prepare
 
         if self._prepared is None:
-            folder = Path(tempfile.mkdtemp(prefix="kgprobe-dbpedia-"))
-            try:
+            with ExitStack() as stack:
+                folder = stack.enter_context(temporary_folder("dbpedia"))
                 prepared = prepare(folder, self.files, self.popularity, self.reading)
-            except BaseException:
-                shutil.rmtree(folder, ignore_errors=True)
-                raise
-            # With the last who could read it, or at the end of the program.
-            weakref.finalize(prepared, shutil.rmtree, folder, ignore_errors=True)
+                # With the last who could read it, or at the end of the program.
+                weakref.finalize(prepared, stack.pop_all().close)
             self._prepared = prepared
         return self._prepared
 

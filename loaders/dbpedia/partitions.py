@@ -82,5 +82,5 @@ def writing(path: Path) -> Iterator[None]:
     except OSError as error:
         raise KgprobeError(
             f"{path} cannot be written: {error.strerror}. While a load reads, it keeps about as much as the unpacked"
-            " input there; the environment variable TMPDIR names another place."
+            " input there; KGPROBE_HOME names another place."
         ) from error

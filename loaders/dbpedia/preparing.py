@@ -6,7 +6,7 @@ into a map (:mod:`.pages`). When all redirects are known, facts are read from th
 and they go into parts by subject; each end is noted with the entities.
 
 Memory: 24 bytes a redirect, one part while it is read (a few hundred thousand facts), the names of relations. Disk, in
-the folder for temporary files: about as much as the input unpacked, until the source is closed or forgotten.
+kgprobe's own folder: about as much as the input unpacked, until the source is closed or forgotten.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence

@@ -1,12 +1,23 @@
 """The benchmark of the DBpedia reader: its input is what it says, and all of it is read."""
 
+from collections.abc import Iterator
 from pathlib import Path
+
+import pytest
 
 from benchmarks import dbpedia
 from kgprobe.loaders.dbpedia.triples import read_triples
 from kgprobe.records import Fact, Rejected
 from kgprobe.sources.contract import open_source
 from kgprobe.sources.lines import open_input
+
+
+@pytest.fixture(autouse=True, scope="module")
+def own_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Where sources keep their scratch files."""
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setenv("KGPROBE_HOME", str(tmp_path_factory.mktemp("home")))
+        yield
 
 
 def test_usual_files_are_triples_of_which_each_is_read_and_follow_from_the_seed(tmp_path: Path) -> None:

@@ -2,9 +2,12 @@
 
 import builtins
 import gzip
+import os
+import signal
+import subprocess
 import sys
 import tempfile
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +23,16 @@ from kgprobe.loaders.dbpedia import OWN_TEMPLATES, own_templates, preparing
 from kgprobe.records import Entity, Fact, Rejected, Relation
 from kgprobe.sources.contract import Source, open_source
 from kgprobe.verbalize.templates.check import check_file
+from tests.cli.inprocess import run as kgprobe
 from tests.loaders.dbpedia.test_pages import naive
+
+KILLED = """
+import os, signal, sys
+from kgprobe.sources.contract import open_source
+source = open_source("dbpedia", files=[sys.argv[1]])
+next(source.facts())
+os.kill(os.getpid(), signal.SIGKILL)
+"""
 
 PREFIXES = {
     "dbr": "http://dbpedia.org/resource/",
@@ -32,6 +44,14 @@ PREFIXES = {
     "foaf": "http://xmlns.com/foaf/0.1/",
     "xsd": "http://www.w3.org/2001/XMLSchema#",
 }
+
+
+@pytest.fixture(autouse=True, scope="module")
+def own_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Where sources keep their scratch files."""
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setenv("KGPROBE_HOME", str(tmp_path_factory.mktemp("home")))
+        yield
 
 
 def term(text: str) -> str:
@@ -365,15 +385,28 @@ def test_facts_and_entities_are_those_of_a_naive_reading(
 
 
 def test_scratch_files_go_with_the_source(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "scratch"))
-    (tmp_path / "scratch").mkdir()
+    monkeypatch.setenv("KGPROBE_HOME", str(tmp_path / "home"))
+    scratch = tmp_path / "home" / "temporary"
     path = write(tmp_path / "all.nt", "dbr:A dbo:part dbr:B")
     source = open_source("dbpedia", files=[path])
-    assert list((tmp_path / "scratch").iterdir()) == []
+    assert not scratch.exists()
     assert len(list(source.facts())) == 1
-    assert len(list((tmp_path / "scratch").iterdir())) == 1
+    assert len([one for one in scratch.iterdir() if one.is_dir()]) == 1
     del source
-    assert list((tmp_path / "scratch").iterdir()) == []
+    assert list(scratch.glob("dbpedia-*")) == []
+
+
+def test_load_killed_leaves_no_scratch_files_after_the_next_command(tmp_path: Path) -> None:
+    path = write(tmp_path / "all.nt", "dbr:A dbo:part dbr:B")
+    own = {"KGPROBE_HOME": str(tmp_path / "home"), "TMPDIR": str(tmp_path / "system")}
+    (tmp_path / "system").mkdir()
+    killed = subprocess.run([sys.executable, "-c", KILLED, path], env={**os.environ, **own}, check=False)
+    assert killed.returncode == -signal.SIGKILL
+    assert list((tmp_path / "system").iterdir()) == []
+    scratch = tmp_path / "home" / "temporary"
+    assert len([one for one in scratch.iterdir() if one.is_dir()]) == 1
+    assert kgprobe("view", **own).returncode == 0
+    assert list(scratch.glob("dbpedia-*")) == []
 
 
 def test_without_the_parser_the_extra_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -35,5 +35,5 @@ def test_a_folder_that_is_gone_is_named(tmp_path: Path) -> None:
     parts = Partitions(tmp_path / "parts", 1)
     (tmp_path / "parts").rmdir()
     parts.add("dbr:A", "dbr:A\n")
-    with pytest.raises(KgprobeError, match=r"parts.* cannot be written: No such file .* TMPDIR"):
+    with pytest.raises(KgprobeError, match=r"parts.* cannot be written: No such file .* KGPROBE_HOME"):
         parts.write()
