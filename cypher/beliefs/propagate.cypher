@@ -1,8 +1,9 @@
 // Let every askable fact that shares an entity with asked facts receive their increments, one degree far. Entities with more
-// than $max_degree facts are left out: they would teach nothing and touch everything. What follows of alpha and beta is
+// than $max_degree facts are left out: they would teach nothing and touch everything. The interval and the word are
 // written by beliefs/summarize.
 // $run, $model, $relations: [id], $labels: {id of a relation: its label}, $as_of: yyyymmdd, $max_degree,
-// $rows: [{subject, fact, right, wrong}] -> subject, fact, alpha, beta, unaskable: whether it could not be asked
+// $rows: [{subject, fact, right, wrong}]
+//   -> subject, fact, alpha, beta, right, wrong, chances, unaskable: whether it could not be asked
 UNWIND $rows AS row
 MATCH (subject:Entity {id: row.subject})-[asked:FACT {id: row.fact}]->(object:Entity)
 USING INDEX SEEK subject:Entity(id)
@@ -19,7 +20,7 @@ WHERE subject.label <> '' AND object.label <> ''
 MERGE (belief:Belief {id: $run + '/' + fact.id})
 ON CREATE SET belief.run = $run, belief.model = $model, belief.fact = fact.id, belief.subject = subject.id,
               belief.object = object.id, belief.relation = fact.relation, belief.relation_label = $labels[fact.relation],
-              belief.alpha = 1.0, belief.beta = 1.0, belief.right = 0, belief.wrong = 0
+              belief.alpha = 1.0, belief.beta = 1.0, belief.right = 0, belief.wrong = 0, belief.chances = []
 SET belief.alpha = belief.alpha + wrong, belief.beta = belief.beta + right
 RETURN subject.id AS subject, fact.id AS fact, belief.alpha AS alpha, belief.beta AS beta,
-       belief.unaskable IS NOT NULL AS unaskable
+       belief.right AS right, belief.wrong AS wrong, belief.chances AS chances, belief.unaskable IS NOT NULL AS unaskable

@@ -1,8 +1,9 @@
-// Write what a run believes of facts: alpha and beta, E[theta], and the 90% credible interval of theta, which SciPy finds.
+// Write what a run believes of facts: alpha and beta, E[theta], the 90% credible interval of theta, which SciPy computes, and the
+// belief in words, which kgprobe/beliefs/belief_words.py decides.
 // One look-up a fact.
-// $rows: [{belief: 'RUN/FACT', values: [alpha, beta, low, high]}] -> no rows
+// $rows: [{belief: 'RUN/FACT', values: [alpha, beta, low, high], believed}] -> no rows
 UNWIND $rows AS row
 MATCH (belief:Belief {id: row.belief})
 USING INDEX SEEK belief:Belief(id)
 SET belief.alpha = row.values[0], belief.beta = row.values[1], belief.theta = row.values[0] / (row.values[0] + row.values[1]),
-    belief.low = row.values[2], belief.high = row.values[3]
+    belief.low = row.values[2], belief.high = row.values[3], belief.believed = row.believed

@@ -28,11 +28,6 @@ LIMIT toInteger($limit)
 OPTIONAL MATCH (r:Relation {id: f.relation})
 OPTIONAL MATCH path = (s)-[:FACT {id: f.id}]->(o)
 RETURN run, coalesce(r.label, f.relation) AS relation, s.label AS subject, o.label AS object, belief.theta AS theta,
-       belief.low AS low, belief.high AS high,
-       CASE WHEN belief.right > belief.wrong AND belief.high < 0.5 THEN 'surely known'
-            WHEN belief.wrong > belief.right AND belief.low > 0.5 THEN 'surely unknown'
-            WHEN belief.theta < 0.5 THEN 'leans known'
-            WHEN belief.theta >= 0.5 THEN 'leans unknown'
-       END AS believed,
+       belief.low AS low, belief.high AS high, belief.believed AS believed,
        belief.right AS right, belief.wrong AS wrong, belief.question AS question, f.id AS fact, path
 ORDER BY coalesce(theta, -1.0) DESC, fact

@@ -5,9 +5,5 @@ UNWIND $facts AS fact
 MATCH (belief:Belief {id: $run + '/' + fact})
 USING INDEX SEEK belief:Belief(id)
 RETURN fact, belief.theta AS theta, belief.low AS low, belief.high AS high, belief.right AS right, belief.wrong AS wrong,
-       CASE WHEN belief.right > belief.wrong AND belief.high < 0.5 THEN 'surely known'
-            WHEN belief.wrong > belief.right AND belief.low > 0.5 THEN 'surely unknown'
-            WHEN belief.theta < 0.5 THEN 'leans known'
-            ELSE 'leans unknown'
-       END AS believed,
+       belief.believed AS believed,
        belief.question AS question

@@ -5,6 +5,6 @@ MATCH (belief:Belief {run: $run})
 WHERE belief.right + belief.wrong > 0
 WITH belief, CASE WHEN belief.subject = belief.object THEN [belief.subject] ELSE [belief.subject, belief.object] END AS ends
 UNWIND ends AS entity
-RETURN entity, sum(CASE WHEN belief.wrong > belief.right AND belief.low > 0.5 THEN 1 ELSE 0 END) AS unknown, count(*) AS asked
+RETURN entity, sum(CASE WHEN belief.believed = 'surely unknown' THEN 1 ELSE 0 END) AS unknown, count(*) AS asked
 ORDER BY unknown DESC, asked DESC, entity
 LIMIT 1

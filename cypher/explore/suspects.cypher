@@ -1,5 +1,5 @@
-// Where perhaps the graph is wrong, and not the models: facts that several models surely deny, answered wrong more often than right
-// and all of theta's interval above one half, that none of them surely knows, of relations and among facts that they know. Of a
+// Where perhaps the graph is wrong, and not the models: facts that are surely unknown to several models
+// and surely known to none, of relations and among facts that they know. Of a
 // relation, the mean theta of all facts that were asked is below one half. Around a fact are those with its subject or its object
 // that a run has asked which denies it; their mean theta, by these runs, is below one half. Those first that stand out most: the
 // mean theta of the fact, less that of those around it.
@@ -21,13 +21,13 @@ MATCH (run:Run)
 WHERE $runs IS NULL OR run.id IN $runs
 MATCH (belief:Belief {run: run.id})
 USING INDEX SEEK belief:Belief(run, low)
-WHERE belief.low > 0.5 AND belief.wrong > belief.right AND belief.relation IN known
+WHERE belief.low > 0.5 AND belief.believed = 'surely unknown' AND belief.relation IN known
 WITH belief.fact AS fact, count(DISTINCT belief.model) AS models, min(belief.low) AS low
 WHERE models >= $models
 MATCH (run:Run)
 WHERE $runs IS NULL OR run.id IN $runs
 OPTIONAL MATCH (knowing:Belief {id: run.id + '/' + fact})
-WITH fact, models, low, sum(CASE WHEN knowing.right > knowing.wrong AND knowing.high < 0.5 THEN 1 ELSE 0 END) AS known_by
+WITH fact, models, low, sum(CASE WHEN knowing.believed = 'surely known' THEN 1 ELSE 0 END) AS known_by
 WHERE known_by = 0
 WITH fact, models, low
 ORDER BY models DESC, low DESC, fact
@@ -36,7 +36,7 @@ MATCH (run:Run)
 WHERE $runs IS NULL OR run.id IN $runs
 MATCH (denying:Belief {id: run.id + '/' + fact})
 USING INDEX SEEK denying:Belief(id)
-WHERE denying.low > 0.5 AND denying.wrong > denying.right
+WHERE denying.believed = 'surely unknown'
 WITH fact, models, denying.subject AS subject, denying.object AS object, denying.relation AS relation,
      max(denying.relation_label) AS relation_label, collect(denying.run) AS runs, avg(denying.theta) AS theta,
      max(denying.question) AS question

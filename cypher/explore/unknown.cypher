@@ -1,6 +1,6 @@
-// The facts that a model does not know, by a run, the surest first: answered wrong more often than right, and E[theta], the
-// probability that it fails, above one half; those with the highest lower bound of theta first, as findings list them. Surely:
-// all of theta's interval is above one half.
+// The facts that a model does not know, by a run: asked, and not answered right more often than wrong. Those that are surely
+// unknown first, and of these those with the highest lower bound of theta, the probability that the model fails; as findings list
+// them.
 // For Neo4j Browser: :params {run: null, limit: 25}
 // Unless given: {run: null, limit: 25}
 // Reads the run's beliefs. $run: id of a run, null for the one begun last, $limit
@@ -11,9 +11,9 @@ WITH begun.id AS run, begun.started AS started
 ORDER BY started DESC, run DESC
 LIMIT 1
 MATCH (belief:Belief {run: run})
-WHERE belief.wrong > belief.right AND belief.theta > 0.5
+WHERE belief.right + belief.wrong > 0 AND belief.believed IN ['surely unknown', 'leans unknown']
 WITH run, belief
-ORDER BY belief.low DESC, belief.fact
+ORDER BY belief.believed <> 'surely unknown', belief.low DESC, belief.fact
 LIMIT toInteger($limit)
 MATCH (s:Entity {id: belief.subject})
 USING INDEX SEEK s:Entity(id)
@@ -22,12 +22,6 @@ USING INDEX SEEK o:Entity(id)
 OPTIONAL MATCH (r:Relation {id: belief.relation})
 OPTIONAL MATCH path = (s)-[:FACT {id: belief.fact}]->(o)
 RETURN run, coalesce(r.label, belief.relation_label) AS relation, s.label AS subject, o.label AS object,
-       belief.theta AS theta, belief.low AS low, belief.high AS high,
-       CASE WHEN belief.right > belief.wrong AND belief.high < 0.5 THEN 'surely known'
-            WHEN belief.wrong > belief.right AND belief.low > 0.5 THEN 'surely unknown'
-            WHEN belief.theta < 0.5 THEN 'leans known'
-            WHEN belief.theta >= 0.5 THEN 'leans unknown'
-       END AS believed,
-       belief.right AS right, belief.wrong AS wrong,
-       belief.question AS question, belief.fact AS fact, path
-ORDER BY low DESC, fact
+       belief.theta AS theta, belief.low AS low, belief.high AS high, belief.believed AS believed,
+       belief.right AS right, belief.wrong AS wrong, belief.question AS question, belief.fact AS fact, path
+ORDER BY believed <> 'surely unknown', low DESC, fact

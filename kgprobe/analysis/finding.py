@@ -13,17 +13,17 @@ import msgspec
 import numpy as np
 import pandas as pd
 
-from kgprobe.analysis.belief_words import BeliefWord, belief_words
 from kgprobe.analysis.rates import Group, Grouping, OverGraph, by_popularity, by_year, caveat_of, group_of, grouped
 from kgprobe.asking.runs import get_run
-from kgprobe.beliefs.draw import credible_interval
+from kgprobe.beliefs.belief_words import BeliefWord
+from kgprobe.beliefs.summary import summarize
 from kgprobe.errors import KgprobeError
-from kgprobe.estimates import at_least, more_than_half
+from kgprobe.estimates import more_than_half
 from kgprobe.graph.client import Graph, Row
 from kgprobe.graph.reversal import asked_by
 from kgprobe.intervals import year_of
 from kgprobe.models.spec_forms import model_name
-from kgprobe.probes.outcome import Headline, Outcome, Verdict
+from kgprobe.probes.outcome import Headline, Outcome, Verdict, guessing_chance
 from kgprobe.probes.register import PROBES
 from kgprobe.tables import Table
 from kgprobe.texts import counted
@@ -38,6 +38,7 @@ FACT_COLUMNS = (
     *("popularity", "year"),
 )
 _FACTS_AT_ONCE = 1_000
+_COUNTED = ("right", "wrong", "refused", "off_format")
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +49,7 @@ class ShownFact:
         answer: what is right, to ``question``.
         theta: E[theta], the probability that the model fails on the fact.
         low, high: 90% credible interval of theta.
-        belief: in words; see :mod:`kgprobe.analysis.belief_words`.
+        belief: see :mod:`kgprobe.beliefs.belief_words`.
         question: the latest that went as the fact is listed: a known fact's that the model got right, an unknown one's
             that it got wrong.
         winner: of an unknown fact, what the model preferred in that question, or said.
@@ -121,7 +122,7 @@ class Finding:
         groupings: the same by relation, by entity (a fact counts for its subject and its object), by the subject's
             types, by thirds of its popularity, and by year; without those in which no fact has a group.
         tables: what the probe has to tell beside.
-        unknown: facts that are surely unknown and those that lean to it, the highest lower bound of theta first.
+        unknown: facts that are surely unknown, then those that lean to it, the highest lower bound of theta first.
         known: facts that are surely known, then those that lean to it, the lowest upper bound of theta first.
         believed: how many of the asked facts are what, for each belief in words.
         facts: every asked fact, one row each, ``FACT_COLUMNS``: ids and labels, its own answers, how probably a guesser
@@ -201,11 +202,10 @@ class _Shown(NamedTuple):
 
 
 class _Answers(NamedTuple):
-    """What outcomes tell: each fact's latest right and wrong question, the chances of its questions, and silences."""
+    """Each fact's latest right and wrong question, and the reasons of unanswered ones."""
 
     right: dict[str, _Shown]
     wrong: dict[str, _Shown]
-    chances: dict[str, list[float]]
     unanswered: Counter[str]
 
 
@@ -257,7 +257,7 @@ def find_in_outcomes(
     year_relation: str | None = None,
     shown: int = 20,
 ) -> Finding:
-    """The finding of a measurement, in which a fact has one answer and knows nothing of those around it.
+    """Return the finding of a measurement, in which a fact has one answer and learns nothing from others.
 
     Arguments and errors as of :func:`find_in_run`.
     """
@@ -265,16 +265,28 @@ def find_in_outcomes(
     for outcome in outcomes():
         row = rows.setdefault(
             outcome.fact,
-            {**outcome.fact._asdict(), "right": 0, "wrong": 0, "refused": 0, "off_format": 0, "unaskable": None},
+            {**outcome.fact._asdict(), **dict.fromkeys(_COUNTED, 0), "chances": [], "unaskable": None},
         )
         row["right"] += outcome.verdict is Verdict.RIGHT
         row["wrong"] += outcome.verdict.is_failure
         row["refused"] += outcome.verdict is Verdict.REFUSED
         row["off_format"] += outcome.verdict is Verdict.OFF_FORMAT
+        chance = guessing_chance(outcome)
+        row["chances"] += [] if chance is None else [chance]
         if outcome.verdict is Verdict.UNASKABLE:
             row["unaskable"] = outcome.reason
-    learned = [{**row, "alpha": 1 + row["wrong"], "beta": 1 + row["right"]} for row in rows.values()]
-    return _find(graph, about, learned, outcomes, year_relation, shown)
+    return _find(graph, about, _counted_beliefs(list(rows.values())), outcomes, year_relation, shown)
+
+
+def _counted_beliefs(answers: Sequence[Row]) -> list[Row]:
+    """Return answers with the beliefs that follow from their counts alone."""
+    beliefs = [{**row, "alpha": 1 + row["wrong"], "beta": 1 + row["right"]} for row in answers]
+    summaries = summarize(beliefs)
+    ends = zip(summaries.theta.tolist(), summaries.low.tolist(), summaries.high.tolist(), strict=True)
+    return [
+        {**row, "theta": theta, "low": low, "high": high, "believed": word.value}
+        for row, (theta, low, high), word in zip(answers, ends, summaries.words, strict=True)
+    ]
 
 
 def _find(
@@ -293,28 +305,21 @@ def _find(
     examined["relation_label"] = examined["relation"].map(names)
     examined["year"] = examined["year"].map(year_of)
     examined["popularity"] = examined["popularity"].astype(np.float64)
-    examined["low"], examined["high"] = credible_interval(
-        examined["alpha"].to_numpy(np.float64), examined["beta"].to_numpy(np.float64)
-    )
     answers, kind = _latest(outcomes()), PROBES.get(about.probe)
     # A fact is won by more right answers than wrong ones, by a guesser too.
-    examined["guessed"] = [more_than_half(answers.chances.get(fact, ())) for fact in examined["fact"]]
-    chances = [chance for its in answers.chances.values() for chance in its]
-    examined["theta"] = theta = examined["alpha"] / (examined["alpha"] + examined["beta"])
-    own = examined["wrong"] - examined["right"]
-    rights = zip(examined["fact"], examined["right"], strict=True)
-    by_luck = [at_least(right, answers.chances.get(fact, ())) for fact, right in rights]
-    words = belief_words(own, theta, examined["low"], examined["high"], by_luck)
-    examined["belief"] = [word.value for word in words]
-    # What neighbours propagated can outweigh a fact's own answers: of such a fact one is not sure either way.
-    unknown = examined[(own > 0) & (theta > 0.5)].sort_values(["low", "fact"], ascending=[False, True])
-    known = examined[(own < 0) & (theta < 0.5)]
-    known = known.assign(leans=known["belief"] != BeliefWord.SURELY_KNOWN.value).sort_values(["leans", "high", "fact"])
+    examined["guessed"] = [more_than_half(chances) for chances in examined["chances"]]
+    chances = [chance for of_fact in examined["chances"] for chance in of_fact]
+    words = [BeliefWord(word) for word in examined["believed"]]
+    examined["belief"] = examined["believed"]
+    examined["leans"] = [not word.is_sure for word in words]
+    is_known = np.array([word.is_known for word in words])
+    unknown = examined[~is_known].sort_values(["leans", "low", "fact"], ascending=[True, False, True])
+    known = examined[is_known].sort_values(["leans", "high", "fact"])
     return Finding(
         about=about,
         chance=float(np.mean(chances)) if chances else None,
         asked=int((examined["right"] + examined["wrong"]).sum()),
-        theta=float(theta.mean()),
+        theta=float(examined["theta"].mean()),
         overall=group_of("all", examined),
         groupings=[one for one in _groupings(examined, names) if one.groups],
         tables=[_with_caveat(table, about) for table in kind.tables(outcomes(), about.described)],
@@ -372,7 +377,7 @@ def relation_names(graph: Graph, relations: Iterable[str]) -> dict[str, str]:
 
 
 def _latest(outcomes: Iterable[Outcome]) -> _Answers:
-    answers = _Answers({}, {}, {}, Counter())
+    answers = _Answers({}, {}, Counter())
     for outcome in outcomes:
         if outcome.verdict is Verdict.UNANSWERED:
             answers.unanswered[str(outcome.reason)] += 1
@@ -382,8 +387,6 @@ def _latest(outcomes: Iterable[Outcome]) -> _Answers:
         failed = outcome.verdict.is_failure
         asked = _Shown(evidence.question, evidence.right_answer, evidence.winner if failed else None)
         (answers.wrong if failed else answers.right)[outcome.fact.fact] = asked
-        if evidence.chance is not None:
-            answers.chances.setdefault(outcome.fact.fact, []).append(evidence.chance)
     return answers
 
 

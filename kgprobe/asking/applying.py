@@ -7,13 +7,13 @@ from collections.abc import Callable, Mapping, Sequence
 from kgprobe.beliefs.summary import belief_rows
 from kgprobe.errors import KgprobeError
 from kgprobe.graph.client import Graph, Row, Transaction
-from kgprobe.probes.outcome import Outcome, Verdict
+from kgprobe.probes.outcome import Outcome, Verdict, guessing_chance
 
 # What a run counts of its outcomes; each is counted as one of these.
 COUNTS = ("asked", "unaskable", "unanswered")
 
 # What is made of a round's answers within its transaction: rows of the facts that were asked, and their answers, in;
-# rows of all facts whose beliefs changed out, each once, with subject, fact, alpha and beta.
+# rows of all facts whose beliefs changed out, each once, with subject, fact, alpha, beta, right, wrong and chances.
 Follow = Callable[[Transaction, list[Row], list[Row]], list[Row]]
 
 
@@ -77,5 +77,6 @@ def _row(outcome: Outcome) -> Row:
         "refused": int(outcome.verdict is Verdict.REFUSED),
         "off_format": int(outcome.verdict is Verdict.OFF_FORMAT),
         "unaskable": outcome.reason if outcome.verdict is Verdict.UNASKABLE else None,
+        "chance": guessing_chance(outcome),
         "question": outcome.evidence.question if outcome.evidence else None,
     }

@@ -92,7 +92,7 @@ class GraphLearning:
         self.learner.learn(positions[counts], wrong[counts])
 
     def beliefs(self, positions: Positions) -> list[Row]:
-        """``{subject, fact, alpha, beta}`` of facts."""
+        """Return ``{subject, fact, alpha, beta}`` of facts."""
         alpha, beta = (values.tolist() for values in beta_parameters(self.learner.posterior(positions)))
         keys = [self.facts[int(position)] for position in positions]
         return [
@@ -127,6 +127,12 @@ class GraphLearning:
         if self.popularity is not None:
             its |= {"popularity_mean": self.popularity.mean, "popularity_spread": self.popularity.spread}
         return its
+
+
+def _with_answers(beliefs: Sequence[Row], answers: Sequence[Row]) -> list[Row]:
+    """Return the beliefs of facts that the graph has, with their own answers: right, wrong, chances."""
+    known = {row["fact"]: {name: row[name] for name in ("right", "wrong", "chances")} for row in answers}
+    return [{**belief, **known[belief["fact"]]} for belief in beliefs if belief["fact"] in known]
 
 
 def _counts(verdict: Verdict) -> bool:
@@ -195,10 +201,10 @@ class LearnedKnowledge:
 
         effects, learned = self.learning.effects_rows(self._plan.run, parts), self.learning.described()
 
-        def follow(transaction: Transaction, _applied: list[Row], _answered: list[Row]) -> list[Row]:
+        def follow(transaction: Transaction, applied: list[Row], _answered: list[Row]) -> list[Row]:
             transaction.run("beliefs/learned", id=self._plan.run, learned=learned)
             transaction.run("beliefs/effects", run=self._plan.run, rows=effects)
-            return touched
+            return _with_answers(touched, applied)
 
         rows, seconds = apply_round(self._graph, self._run, self._labels, number, outcomes, follow)
         return Applied(len(rows), {"learn": learning, **seconds})
@@ -208,8 +214,10 @@ class LearnedKnowledge:
         if self._run.get("settled") == number:
             return
         run, positions = self._plan.run, np.flatnonzero(self.learning.asked)
+        answers = self._graph.read("beliefs/touched", run=run)
         for start in range(0, len(positions), _BELIEFS):
-            for part in belief_rows(run, self.learning.beliefs(positions[start : start + _BELIEFS])):
+            beliefs = _with_answers(self.learning.beliefs(positions[start : start + _BELIEFS]), answers)
+            for part in belief_rows(run, beliefs):
                 self._graph.write("beliefs/summarize", rows=part)
         parts = self._parts_of(positions)
         for start in range(0, len(parts), _EFFECTS):

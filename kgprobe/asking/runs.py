@@ -26,8 +26,8 @@ from kgprobe.graph.schema import apply_schema
 from kgprobe.graph.state import graph_state
 from kgprobe.probes.outcome import Probe
 
-# How beliefs lie in the graph: as nodes. A run that was begun when they lay otherwise has none that are found.
-_FORM = 2
+# How beliefs lie in the graph: as nodes, with the word. Beliefs of a run of another form cannot be read.
+_FORM = 3
 
 # What a run made by this version has, as far as anything is made of it.
 _PROPERTIES = frozenset(

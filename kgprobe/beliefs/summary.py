@@ -1,44 +1,99 @@
-"""What people read of a belief: alpha and beta, E[theta], and its credible interval.
+"""Beliefs as people read them: E[theta], its credible interval, and the belief in words.
 
-docs/methods.md, 2. The interval needs SciPy, so that it is found here, of all facts that a round has touched, and
-written beside the rest of the round.
+docs/methods.md, 2. The interval needs SciPy, and the word needs the interval. Both are computed here, once for each
+fact that a round has touched, and stored with the belief in the transaction of the round.
 """
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
+from kgprobe.beliefs.belief_words import BeliefWord, belief_words
 from kgprobe.beliefs.draw import credible_interval
+from kgprobe.estimates import at_least
 from kgprobe.graph.client import Row
 from kgprobe.graph.messages import MESSAGE_BYTES, encoded_bytes
 
-# What is sent of one fact, beside its id: four numbers, and where they begin.
-_BELIEF_BYTES = 60
+Floats = NDArray[np.float64]
+
+# Bytes of one fact besides its id: four numbers, the word, and their places.
+_BELIEF_BYTES = 80
+
+
+@dataclass(frozen=True, slots=True)
+class Summaries:
+    """Beliefs about some facts, as people read them; each of shape (facts,).
+
+    Attributes:
+        theta: E[theta].
+        low, high: the 90% credible interval of theta.
+        words: see :func:`~kgprobe.beliefs.belief_words.belief_words`.
+    """
+
+    theta: Floats
+    low: Floats
+    high: Floats
+    words: Sequence[BeliefWord]
+
+
+def summarize(beliefs: Sequence[Row]) -> Summaries:
+    """Return what people read of beliefs.
+
+    >>> known = summarize([{"alpha": 1, "beta": 6, "right": 5, "wrong": 0, "chances": [0.1] * 5}])
+    >>> known.high.round(2).tolist(), known.words[0].value
+    ([0.39], 'surely known')
+
+    Args:
+        beliefs: ``{alpha, beta, right, wrong, chances}`` of facts: the parameters of theta's distribution, the fact's
+            own answers, and the probability of guessing each of these questions right, where it is known.
+
+    Cost: linear in the facts, but for the intervals, each different pair of alpha and beta once.
+    """
+    alpha, beta = (np.array([row[name] for row in beliefs], np.float64) for name in ("alpha", "beta"))
+    right, wrong = ([row[name] for row in beliefs] for name in ("right", "wrong"))
+    theta = alpha / (alpha + beta)
+    low, high = credible_interval(alpha, beta)
+    return Summaries(theta, low, high, belief_words(right, wrong, theta, low, high, _by_luck(beliefs)))
 
 
 def belief_rows(run: str, touched: Sequence[Row], most_bytes: int = MESSAGE_BYTES // 2) -> Iterator[list[Row]]:
-    """The rows that ``beliefs/summarize`` takes, in parts that a message can hold.
+    """Yield the rows that ``beliefs/summarize`` takes, in parts that a message can hold.
 
     Args:
-        run: whose beliefs.
-        touched: ``{fact, alpha, beta}`` of facts, each once.
-        most_bytes: about how many a part may have; one fact is sent whatever it has.
+        run: the run's id.
+        touched: ``{fact, alpha, beta, right, wrong, chances}`` of facts, each once.
+        most_bytes: the approximate size of a part; a part has one fact at least.
 
     Yields:
-        ``{belief: 'RUN/FACT', values: [alpha, beta, low, high]}``, in the order of ``touched``.
+        ``{belief: 'RUN/FACT', values: [alpha, beta, low, high], believed}``, in the order of ``touched``.
 
-    Cost: linear in the facts, but for their intervals.
+    Cost: see :func:`summarize`.
     """
-    alpha, beta = (np.array([row[name] for row in touched], np.float64) for name in ("alpha", "beta"))
-    values = np.stack([alpha, beta, *credible_interval(alpha, beta)], axis=1).tolist()
+    summaries = summarize(touched)
+    ends = zip(summaries.low.tolist(), summaries.high.tolist(), strict=True)
     part: list[Row] = []
     size = 0
-    for row, its in zip(touched, values, strict=True):
+    for row, (low, high), word in zip(touched, ends, summaries.words, strict=True):
         belief = f"{run}/{row['fact']}"
-        part.append({"belief": belief, "values": its})
+        values = [float(row["alpha"]), float(row["beta"]), low, high]
+        part.append({"belief": belief, "values": values, "believed": word.value})
         size += encoded_bytes(belief) + _BELIEF_BYTES
         if size >= most_bytes:
             yield part
             part, size = [], 0
     if part:
         yield part
+
+
+def _by_luck(beliefs: Sequence[Row]) -> list[float]:
+    """Return how probably a guesser has as many right answers, each combination of counts and chances once."""
+    known: dict[tuple[int, tuple[float, ...]], float] = {}
+    luck = []
+    for row in beliefs:
+        key = row["right"], tuple(row["chances"])
+        if key not in known:
+            known[key] = at_least(*key)
+        luck.append(known[key])
+    return luck

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from kgprobe.beliefs.belief_words import BeliefWord
 from kgprobe.errors import ArgumentError
 from kgprobe.graph.client import Graph
 from kgprobe.library.rounds import open_run
@@ -16,6 +17,8 @@ PAINTS = {
     "forgot": "paint/forgot",
 }
 
+# The paint of a word; all other words are painted as unsure.
+_PAINT_OF = {BeliefWord.SURELY_KNOWN.value: "known", BeliefWord.SURELY_UNKNOWN.value: "unknown"}
 # What was known before and is now: what a person wants to see of two runs.
 _CHANGES = {("unknown", "known"): "learned", ("known", "unknown"): "forgot"}
 _AT_ONCE = 5_000
@@ -48,8 +51,9 @@ def paint_beliefs(graph: Graph, run: str | None = None, *, against: str | None =
     >>> print(painted)
     Painted what run painted believes: ... UNSURE...
 
-    ``KNOWN`` and ``UNKNOWN`` where the interval of theta is surely on one side of one half and the fact's own answers
-    say the same, else ``UNSURE``; with an earlier run, ``LEARNED`` and ``FORGOT`` where that was sure of the opposite.
+    ``KNOWN`` where the fact is surely known, ``UNKNOWN`` where it is surely unknown, else ``UNSURE``; with an earlier
+    run, ``LEARNED`` and ``FORGOT`` where that was sure of the opposite. The words are those of the run's page: see
+    :mod:`kgprobe.beliefs.belief_words`.
     What was painted before is cleared first: a graph shows one picture at a time.
 
     Args:
@@ -70,13 +74,13 @@ def paint_beliefs(graph: Graph, run: str | None = None, *, against: str | None =
         if against == run:
             raise ArgumentError("against", f"is {run!r}, the run itself; another is expected.")
         rows = graph.stream("paint/beliefs", run=against)
-        before = {row["fact"]: row["believed"] for row in rows if row["believed"] != "unsure"}
+        before = {row["fact"]: _PAINT_OF[row["believed"]] for row in rows if row["believed"] in _PAINT_OF}
     clear_paint(graph)
     counts = dict.fromkeys(PAINTS, 0)
     waiting: dict[str, list[str]] = {paint: [] for paint in PAINTS}
     held = 0
     for row in graph.stream("paint/beliefs", run=run):
-        now: str = row["believed"]
+        now = _PAINT_OF.get(row["believed"], "unsure")
         paint = _CHANGES.get((before.get(row["fact"], ""), now), now)
         waiting[paint].append(f"{run}/{row['fact']}")
         counts[paint] += 1

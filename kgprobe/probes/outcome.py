@@ -135,6 +135,13 @@ def unaskable(fact: FactKey, relation: str, reason: str) -> Outcome:
     return Outcome(fact, Verdict.UNASKABLE, relation, reason=reason)
 
 
+def guessing_chance(outcome: Outcome) -> float | None:
+    """Return the probability of guessing the answer that counts; None where there is none, or its chance is unknown."""
+    if outcome.evidence is None or not outcome.verdict.counts:
+        return None
+    return outcome.evidence.chance
+
+
 class Probe(Protocol):
     """A method that asks a model about facts.
 

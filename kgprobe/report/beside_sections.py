@@ -5,10 +5,10 @@ from typing import Any
 
 import pandas as pd
 
-from kgprobe.analysis.belief_words import BeliefWord
 from kgprobe.analysis.examined import Examined
 from kgprobe.analysis.finding import Finding
 from kgprobe.analysis.side_by_side import SideBySide
+from kgprobe.beliefs.belief_words import BeliefWord
 from kgprobe.report.finding_summary import ranked_relations
 from kgprobe.report.sections import Section, table_section
 from kgprobe.tables import Table

@@ -4,10 +4,10 @@ from collections.abc import Iterator, Sequence
 
 import msgspec
 
-from kgprobe.analysis.belief_words import BeliefWord
 from kgprobe.analysis.dotted_map import dotted_map
 from kgprobe.analysis.finding import Finding, ShownFact
 from kgprobe.analysis.rates import Grouping
+from kgprobe.beliefs.belief_words import BeliefWord
 from kgprobe.beliefs.draw import CREDIBILITY
 from kgprobe.estimates import CONFIDENCE, Share
 from kgprobe.report.finding_summary import believed_title, ranked_relations

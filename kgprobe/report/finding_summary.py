@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator, Sequence
 
-from kgprobe.analysis.belief_words import BeliefWord
 from kgprobe.analysis.finding import Finding, ShownFact
 from kgprobe.analysis.rates import Group
+from kgprobe.beliefs.belief_words import BeliefWord
 from kgprobe.texts import counted
 
 # Of fewer facts, a rate says nothing of a relation.

@@ -14,7 +14,7 @@ from typing import Any
 import msgspec
 import pandas as pd
 
-from kgprobe.analysis.belief_words import BeliefWord
+from kgprobe.beliefs.belief_words import BeliefWord
 from kgprobe.texts import visible, visible_lines
 
 # Of what stood beside a right answer, so many are carried, the most probable ones.

@@ -4,6 +4,7 @@ import json
 import math
 import random
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -13,15 +14,17 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as some
 from scipy import integrate
 
-from kgprobe.analysis.belief_words import BeliefWord
 from kgprobe.analysis.finding import About, Finding, find_in_outcomes, find_in_run
 from kgprobe.asking.counted import CountedKnowledge
 from kgprobe.asking.runs import Plan
+from kgprobe.beliefs.belief_words import BeliefWord
 from kgprobe.beliefs.draw import credible_interval
 from kgprobe.errors import KgprobeError, UnknownNameError
 from kgprobe.estimates import share
 from kgprobe.graph.client import Graph
+from kgprobe.graph.fact_beliefs import read_beliefs
 from kgprobe.graph.ingest import load
+from kgprobe.library.painting import paint_beliefs
 from kgprobe.probes.distractors.curves import curve_tables
 from kgprobe.probes.outcome import Outcome, Verdict, unaskable
 from kgprobe.probes.questions.counts import answer_tables
@@ -88,7 +91,7 @@ ROUNDS = [
 OUTCOMES = [made for round_ in ROUNDS for made in round_]
 
 PROPERTIES = {
-    "form": 2,
+    "form": 3,
     "model": "m",
     "probe": "questions",
     "as_of": 20250101,
@@ -198,12 +201,13 @@ def test_relations_of_one_label_are_told_apart(asked: Graph) -> None:
         ("first (r0)", 2, 0.5),
         ("first (r1)", 2, 0.0),
     ]
-    assert [fact.relation for fact in (*finding.unknown, *finding.known)] == ["first (r1)"] * 2 + ["first (r0)"]
+    assert [fact.relation for fact in (*finding.unknown, *finding.known)] == ["first (r1)"] * 2 + ["first (r0)"] * 2
 
 
 def test_facts_are_ranked_by_how_sure_one_can_be(asked: Graph) -> None:
     finding = find_in_run(asked, "run", outcomes)
-    assert [(fact.fact, fact.right, fact.wrong) for fact in finding.unknown] == [("f1", 0, 3), ("f3", 1, 2)]
+    unknown = [("f1", 0, 3), ("f3", 1, 2), ("f2", 1, 1)]
+    assert [(fact.fact, fact.right, fact.wrong) for fact in finding.unknown] == unknown
     assert [(fact.fact, fact.right, fact.wrong) for fact in finding.known] == [("f0", 3, 0)]
     worst, known = finding.unknown[0], finding.known[0]
     assert (worst.question, worst.winner) == ("Is it 1? Again?", "four")
@@ -299,9 +303,7 @@ def test_all_that_is_right_to_a_question_is_shown(asked: Graph) -> None:
 
 
 @pytest.mark.parametrize(("own", "neighbours"), [(RIGHT, WRONG), (WRONG, RIGHT)])
-def test_a_fact_that_its_neighbours_speak_against_is_not_surely_anything(
-    graph: Graph, own: Verdict, neighbours: Verdict
-) -> None:
+def test_a_fact_that_its_neighbours_speak_against_leans(graph: Graph, own: Verdict, neighbours: Verdict) -> None:
     facts = [Fact(f"g{n}", "e0", "r0", f"e{n}") for n in range(1, 5)]
     load(graph, WrittenSource(ENTITIES, facts, RELATIONS))
     graph.write("beliefs/begin_run", id="run", properties=PROPERTIES)
@@ -309,9 +311,39 @@ def test_a_fact_that_its_neighbours_speak_against_is_not_surely_anything(
     apply(graph, {"r0": "r0"}, 1, outcomes)
     finding = find_in_run(graph, "run", list)
     assert finding.overall.facts == 4
-    listed = {"known": {fact.fact for fact in finding.known}, "unknown": {fact.fact for fact in finding.unknown}}
-    others = {"g2", "g3", "g4"}
-    assert listed == ({"known": set(), "unknown": others} if own is RIGHT else {"known": others, "unknown": set()})
+    (fact,) = finding.known if own is RIGHT else finding.unknown
+    assert (fact.fact, fact.theta > 0.5) == ("g1", own is RIGHT)
+    assert fact.belief is (BeliefWord.LEANS_KNOWN if own is RIGHT else BeliefWord.LEANS_UNKNOWN)
+
+
+def test_belief_word_page_queries_and_paint_agree(
+    graph: Graph, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("KGPROBE_HOME", str(tmp_path))
+    facts = [FACTS[4], *(Fact(f"g{n}", "e0", "r0", f"e{n}") for n in range(1, 8))]
+    load(graph, WrittenSource(ENTITIES, facts, RELATIONS))
+    graph.write("beliefs/begin_run", id="run", properties=PROPERTIES)
+    guess = QuestionEvidence("yes/no", "Is it?", "It is.", 0.1, expected=True)
+    round_ = [
+        outcome(4, RIGHT, chance=0.9),
+        Outcome(FactKey("e0", "g1"), WRONG, "r0", evidence=guess),
+        *(Outcome(FactKey("e0", f"g{n}"), RIGHT, "r0", evidence=guess) for n in range(2, 8)),
+    ]
+    for number in range(1, 5):
+        apply(graph, LABELS, number, round_)
+    finding = find_in_run(graph, "run", lambda: round_ * 4)
+    words = dict(zip(finding.facts["fact"], finding.facts["belief"], strict=True))
+    # A guesser would do as well on f4; g1 was answered wrong alone, and its neighbours outweigh that.
+    sure = {f"g{n}": "surely known" for n in range(2, 8)}
+    assert words == {"f4": "leans known", "g1": "leans unknown", **sure}
+    assert finding.facts.set_index("fact").loc[["f4", "g1"], "high"].max() < 0.5
+    listed = [*finding.known, *finding.unknown]
+    assert {fact.fact: fact.belief.value for fact in listed} == words
+    rows = [*graph.query("explore/known"), *graph.query("explore/unknown")]
+    assert {row["fact"]: row["believed"] for row in rows} == words
+    assert [row["fact"] for row in rows] == [fact.fact for fact in listed]
+    assert {fact: belief.believed for fact, belief in read_beliefs(graph, "run", words).items()} == words
+    assert paint_beliefs(graph, "run").counts == {"known": 6, "unsure": 2, "unknown": 0, "learned": 0, "forgot": 0}
 
 
 def test_a_run_without_answers_has_no_finding(asked: Graph) -> None:

@@ -22,6 +22,7 @@ from kgprobe.asking.runs import Plan, begin_run, forget_run, get_run, plan_of, r
 from kgprobe.asking.store import FILE
 from kgprobe.asking.watch import Stop, Watch
 from kgprobe.beliefs import LEARNERS, SAMPLING
+from kgprobe.beliefs.summary import summarize
 from kgprobe.errors import KgprobeError, UnknownNameError
 from kgprobe.graph.client import Graph
 from kgprobe.graph.ingest import load
@@ -103,6 +104,10 @@ def test_own_answers_add_up_to_what_was_asked(graph: Graph, learner: str) -> Non
     assert len(answers) == ROUNDS * 8
     for fact, (_, _, right, wrong) in found.items():
         assert (answers.count((fact, "right")), answers.count((fact, "wrong"))) == (right, wrong)
+    # Also after the last round, when beliefs of earlier ones are written again.
+    text = "MATCH (b:Belief {run: 'run'}) RETURN properties(b) AS belief"
+    beliefs = [row["belief"] for row in graph.run_text(text, {})[1]]
+    assert [belief["believed"] for belief in beliefs] == [word.value for word in summarize(beliefs).words]
 
 
 def test_what_is_remembered_in_a_run_is_what_the_graph_holds(graph: Graph) -> None:

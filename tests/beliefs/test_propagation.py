@@ -230,7 +230,10 @@ def test_a_belief_tells_what_it_is_about_and_what_was_asked_last(graph: Graph) -
     some.integers(1, 200),
 )
 def test_beliefs_are_sent_in_parts_each_fact_once(facts: dict[str, tuple[int, int]], most_bytes: int) -> None:
-    touched = [{"fact": fact, "alpha": float(alpha), "beta": float(beta)} for fact, (alpha, beta) in facts.items()]
+    answers = {"right": 0, "wrong": 0, "chances": []}
+    touched = [
+        {"fact": fact, "alpha": float(alpha), "beta": float(beta), **answers} for fact, (alpha, beta) in facts.items()
+    ]
     sent: dict[str, list[float]] = {}
     for part in belief_rows("run", touched, most_bytes):
         assert sum(encoded_bytes(row) for row in part) <= most_bytes + 100 or len(part) == 1

@@ -148,6 +148,12 @@ BELIEFS = [
 ]
 UNASKABLE = {"second/b6": "its object has no name", "second/k4": "not in this probe's form"}
 REFUSED = {"second/c3": (2, 1), "first/c3": (0, 1)}
+# All others lean; first/c4 too, whose answers a guesser would have by luck.
+SURE = {
+    **dict.fromkeys(("second/c1", "first/c1"), "surely known"),
+    **dict.fromkeys(("second/c3", "first/c3", "also/q1", "also/p1"), "surely unknown"),
+}
+CHANCES = {"second/c1": [0.1] * 4, "second/c3": [0.25, 0.5, 0.25, 0.5], "first/c4": [0.5] * 3}
 
 # Per run, kind and id: the precision, and the precision times the mean.
 EFFECTS = [
@@ -260,13 +266,16 @@ def _belief_rows() -> list[dict[str, Any]]:
     for run, fact, right, wrong, alpha, beta, low, high, question in BELIEFS:
         id_ = f"{run}/{fact}"
         row = {"id": id_, "run": run, "model": models[run], "fact": fact, "right": right, "wrong": wrong}
-        row |= {"alpha": alpha, "beta": beta, "theta": alpha / (alpha + beta), "low": low, "high": high}
+        theta = alpha / (alpha + beta)
+        row |= {"alpha": alpha, "beta": beta, "theta": theta, "low": low, "high": high}
         if question is not None:
             row["question"] = question
         if id_ in UNASKABLE:
             row["unaskable"] = UNASKABLE[id_]
         if id_ in REFUSED:
             row["refused"], row["off_format"] = REFUSED[id_]
+        known = right > wrong if right + wrong else theta < 0.5
+        row |= {"believed": SURE.get(id_, "leans known" if known else "leans unknown"), "chances": CHANCES.get(id_, [])}
         rows.append(row)
     return rows
 

@@ -69,7 +69,7 @@ MATCH (s:Entity {id: row.subject})-[fact:FACT {id: row.fact}]->(o)
 CREATE (belief:Belief {id: row.run + '/' + row.fact, run: row.run, fact: row.fact, model: row.run, subject: s.id,
                        object: o.id, relation: fact.relation, relation_label: row.label,
                        theta: 1.0 * row.alpha / (row.alpha + row.beta), low: row.low, high: row.high,
-                       right: row.right, wrong: row.wrong})
+                       right: row.right, wrong: row.wrong, believed: row.believed})
 SET belief.question = row.question, belief.unaskable = row.unaskable
 """
 RUNS = """
@@ -98,6 +98,9 @@ def believed(few_facts: Graph) -> Graph:
     made = [dict(zip(columns, row, strict=True)) for row in rows]
     for row in made:
         low, high = stats.beta(row["alpha"], row["beta"]).interval(0.9)
+        known = row["right"] > row["wrong"] if row["right"] + row["wrong"] else row["alpha"] < row["beta"]
+        surely = high < 0.5 and row["right"] > 0
+        row["believed"] = f"{'surely' if surely else 'leans'} {'known' if known else 'unknown'}"
         row |= {"low": float(low), "high": float(high), "label": "P99" if row["fact"] == "f5" else "an old label"}
     few_facts.query(BELIEFS, rows=made)
     begun = [
@@ -166,7 +169,7 @@ def test_what_is_sure_is_called_so(believed: Graph) -> None:
     def words(query: str, **parameters: Any) -> dict[str, str | None]:
         return {row["fact"]: row["believed"] for row in believed.query(query, **parameters)}
 
-    believed.query("MATCH (b:Belief {run: 'b', fact: 'f1'}) SET b.low = 0.51")
+    believed.query("MATCH (b:Belief {run: 'b', fact: 'f1'}) SET b.believed = 'surely unknown'")
     assert words("explore/unknown", run="b") == {"f1": "surely unknown", "f3": "leans unknown"}
     assert words("explore/around", run="b", entity="Q142") == {
         "f1": "surely unknown",
@@ -174,11 +177,8 @@ def test_what_is_sure_is_called_so(believed: Graph) -> None:
         "f4": "leans known",
         "f5": None,
     }
-    believed.query("MATCH (b:Belief {run: 'c', fact: 'f5'}) SET b.high = 0.5")
+    believed.query("MATCH (b:Belief {run: 'c', fact: 'f5'}) SET b.believed = 'leans known'")
     assert words("explore/known", run="c") == {"f1": "surely known", "f5": "leans known"}
-    # Others said so, and not its own answers.
-    believed.query("MATCH (b:Belief {run: 'b', fact: 'f4'}) SET b.high = 0.4")
-    assert words("explore/around", run="b", entity="Q183")["f4"] == "leans known"
 
 
 def test_what_a_model_most_surely_knows(believed: Graph) -> None:
@@ -269,6 +269,7 @@ def believe(graph: Graph, rows: Iterable[tuple[str, str, str, float]]) -> None:
             "theta": theta,
             "right": 4 if theta < 0.5 else 1,
             "wrong": 1 if theta < 0.5 else 4,
+            "believed": "leans unknown" if theta == 0.6 else f"surely {'known' if theta < 0.5 else 'unknown'}",
         }
         for run, model, fact, theta in rows
     ]
@@ -278,6 +279,7 @@ def believe(graph: Graph, rows: Iterable[tuple[str, str, str, float]]) -> None:
     CREATE (:Belief {id: row.run + '/' + row.fact, run: row.run, model: row.model, fact: row.fact, subject: s.id,
                      object: o.id, relation: fact.relation, relation_label: 'old', theta: row.theta,
                      low: row.theta - 0.15, high: row.theta + 0.15, right: row.right, wrong: row.wrong,
+                     believed: row.believed,
                      question: row.run + ' on ' + row.fact})
     """
     graph.query(text, rows=made)
@@ -307,7 +309,7 @@ def test_what_several_models_deny_among_what_they_know_is_suspect(few_facts: Gra
     assert list(few_facts.query("explore/suspects", **FEW, runs=["a", "c"])) == []
     assert len(list(few_facts.query("explore/suspects", **FEW, runs=["a", "b"]))) == 1
     # What models do not know of any subject is hard, and not wrong.
-    few_facts.query("MATCH (b:Belief {fact: 'f2'}) SET b.theta = 0.5, b.high = 0.65")
+    few_facts.query("MATCH (b:Belief {fact: 'f2'}) SET b.theta = 0.5")
     assert list(few_facts.query("explore/suspects", **FEW)) == []
 
 

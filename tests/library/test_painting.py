@@ -20,7 +20,8 @@ UNWIND $rows AS row
 MATCH (s:Entity)-[fact:FACT {id: row.fact}]->(o)
 CREATE (:Belief {id: row.run + '/' + row.fact, run: row.run, fact: row.fact, subject: s.id, object: o.id,
                  relation: fact.relation, relation_label: fact.relation_label, theta: row.theta,
-                 low: row.theta - 0.2, high: row.theta + 0.2, right: row.right, wrong: row.wrong})
+                 low: row.theta - 0.2, high: row.theta + 0.2, right: row.right, wrong: row.wrong,
+                 believed: row.believed})
 """
 PAINTED = """
 MATCH (s:Entity)-[p]->(o:Entity) WHERE type(p) <> 'FACT'
@@ -44,17 +45,19 @@ def painted(graph: Graph, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Gr
 
 
 def begin(graph: Graph, run: str, started: str) -> None:
-    its = PROPERTIES | {"form": 2, "id": run, "uid": "0" * 8, "started": started}
+    its = PROPERTIES | {"id": run, "uid": "0" * 8, "started": started}
     graph.write("beliefs/begin_run", id=run, properties=its)
 
 
 def believe(graph: Graph, run: str, facts: dict[str, float]) -> None:
+    words = {0.1: "surely known", 0.9: "surely unknown"}
     rows = [
         {"run": run, "fact": fact, "theta": theta, "right": 1 + 3 * (theta < 0.5), "wrong": 1 + 3 * (theta > 0.5)}
+        | {"believed": words.get(theta, "leans unknown")}
         for fact, theta in facts.items()
     ]
     # Of a fact that only others speak of, nothing is painted.
-    rows.append({"run": run, "fact": "f7", "theta": 0.1, "right": 0, "wrong": 0})
+    rows.append({"run": run, "fact": "f7", "theta": 0.1, "right": 0, "wrong": 0, "believed": "leans known"})
     graph.query(BELIEVED, rows=rows)
 
 

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 import kgprobe
-from kgprobe.analysis.belief_words import BeliefWord
 from kgprobe.asking.watch import Stop, Watch
+from kgprobe.beliefs.belief_words import BeliefWord
 from kgprobe.errors import ArgumentError, UnknownNameError
 from kgprobe.graph.client import Graph
 from kgprobe.models.local_options import LocalOptions

@@ -13,10 +13,10 @@ import pandas as pd
 import pytest
 from rich.console import Console
 
-from kgprobe.analysis.belief_words import BeliefWord
 from kgprobe.analysis.examined import examine
 from kgprobe.analysis.finding import FACT_COLUMNS, About, Finding, ShownFact
 from kgprobe.analysis.rates import Group, Grouping
+from kgprobe.beliefs.belief_words import BeliefWord
 from kgprobe.errors import KgprobeError
 from kgprobe.estimates import Mean, share
 from kgprobe.probes.outcome import Considered
