@@ -41,7 +41,7 @@ class Knowledge(Protocol):
         ...
 
     def width(self) -> float:
-        """How broad the 90% interval of theta is, the mean over all facts to ask; NaN where there are none."""
+        """Return the mean width of the stored 90% interval of theta over all facts to ask; NaN where there are none."""
         ...
 
     def apply(self, number: int, outcomes: Sequence[Outcome]) -> Applied:

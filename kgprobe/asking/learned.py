@@ -13,14 +13,13 @@ from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import special, stats
 
 from kgprobe.asking.applying import apply_round
 from kgprobe.asking.knowledge import Applied
 from kgprobe.asking.runs import Plan
 from kgprobe.asking.store import Draw, read_rounds
 from kgprobe.beliefs.choosing import Chosen, choose
-from kgprobe.beliefs.draw import CREDIBILITY
+from kgprobe.beliefs.draw import credible_interval
 from kgprobe.beliefs.effects import Effects, effects_of, standardised_popularity
 from kgprobe.beliefs.learner import Learner, beta_parameters
 from kgprobe.beliefs.summary import belief_rows
@@ -182,13 +181,15 @@ class LearnedKnowledge:
         return not bool(self.learning.unaskable.all())
 
     def width(self) -> float:
-        """The mean over 4,096 facts, always the same, where there are more."""
+        """Return the mean width of the intervals that the graph stores, over 4,096 facts where there are more.
+
+        The 4,096 facts are always the same. Cost: an interval for each of them.
+        """
         looked_at = self._looked_at[~self.learning.unaskable[self._looked_at]]
         if not len(looked_at):
             return float("nan")
-        mean, variance = self.learning.learner.messages.marginals(looked_at)
-        reach = stats.norm.ppf(0.5 + CREDIBILITY / 2) * np.sqrt(variance)
-        return float((special.expit(mean + reach) - special.expit(mean - reach)).mean())
+        low, high = credible_interval(*beta_parameters(self.learning.learner.posterior(looked_at)))
+        return float((high - low).mean())
 
     def apply(self, number: int, outcomes: Sequence[Outcome]) -> Applied:
         """Learn from a round's answers, and write what that makes of the facts asked and of what they share."""

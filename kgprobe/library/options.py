@@ -72,8 +72,8 @@ class RoundsOptions:
     max_degree: int = option(1000, "Entities with more facts than this do not pass on what is learned.", minimum=1)
     width: float = option(
         0.0,
-        "End as soon as the 90% interval of a fact's probability of failing is no broader, on average over all facts"
-        " that can be asked; one that nothing is known of has 0.9.",
+        "End as soon as the 90% interval of a fact's probability of failing is no wider than this, on average over all"
+        " facts that can be asked. Before any answer it is 1.00 wide with the learner graph, 0.9 with the others.",
         minimum=0,
         below=0.9,
         metavar="W",

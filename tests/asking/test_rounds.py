@@ -221,6 +221,19 @@ def test_a_run_ends_when_it_is_sure_enough(graph: Graph, learner: str) -> None:
         assert read_beliefs(graph, "run", keys).width() == pytest.approx(widths[-1])
 
 
+@pytest.mark.parametrize("learner", ["graph", "own"])
+def test_width_all_asked_is_the_mean_of_stored_intervals(graph: Graph, learner: str) -> None:
+    load_graph(graph, facts=40)
+    probe, plan = HashProbe(graph), plan_for("run", rounds=2, batch=40, sampling="iteration", learner=learner)
+    begin_run(graph, probe, plan, "hash")
+    widths: list[float] = []
+    run_rounds(graph, probe, plan, on_batch=lambda round_: widths.append(round_.width))
+    text = "MATCH (b:Belief {run: 'run'}) RETURN b.high - b.low AS width"
+    stored = [row["width"] for row in graph.run_text(text, {})[1]]
+    assert len(stored) == len(askable_facts(graph, ["r0", "r1"], AS_OF))
+    assert widths[-1] == pytest.approx(np.mean(stored))
+
+
 @pytest.mark.parametrize(
     ("learner", "sampling"),
     [
@@ -474,7 +487,7 @@ def test_no_folder_is_taken_from_a_graph_unchecked(graph: Graph, home: Path, nam
         ("REMOVE run.asked", "it lacks asked"),
         ("REMOVE run.local", "it lacks local"),
         ("REMOVE run.form", "it lacks form"),
-        ("SET run.form = 1", "its form is 1, not 2"),
+        ("SET run.form = 1", "its form is 1, not 3"),
     ],
 )
 def test_a_run_of_another_version_is_told_listed_and_forgotten(graph: Graph, change: str, told: str) -> None:
