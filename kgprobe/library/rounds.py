@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from kgprobe.analysis.finding import Finding
+    from kgprobe.analysis.rates import OverGraph
 
 
 _COLUMNS = (
@@ -89,7 +90,25 @@ class Run:
         return Outcomes(self.folder / FILE, self.kind.evidence())
 
     def frame(self) -> "pd.DataFrame":
-        """One row an ask: what was asked, what is right, what won, and how probable the right answer was."""
+        """Return one row for each fact that has answers, by id: labels, own answers, E[theta], interval, belief.
+
+        The columns are those of ``facts.csv``, and what was asked last: see
+        :func:`kgprobe.analysis.asked_facts.asked_facts`. :meth:`answers_frame` has a row for each question.
+
+        Raises:
+            KgprobeError: the run has no answers.
+
+        Cost: one pass over the answers, and a walk from each subject.
+        """
+        from kgprobe.analysis.asked_facts import asked_facts
+
+        return asked_facts(self._find().facts, self.outcomes, self.kind.considered)
+
+    def answers_frame(self) -> "pd.DataFrame":
+        """Return one row for each question, in the order of asking: what was asked, what is right, what won.
+
+        Also the verdict, the prompt, and the probability of the right answer. :meth:`frame` has a row for each fact.
+        """
         return outcomes_frame(self.outcomes)
 
     def tables(self) -> list[Table]:
@@ -117,16 +136,9 @@ class Run:
         Raises:
             KgprobeError: nothing was answered yet.
         """
-        from kgprobe.analysis.finding import find_in_run
         from kgprobe.analysis.graph_rates import estimate_run
 
-        return find_in_run(
-            self.graph,
-            self.name,
-            lambda: self.outcomes,
-            over_graph=estimate_run(self.graph, self.name, groups=False).over_graph,
-            year_relation=self.year_relation,
-        )
+        return self._find(estimate_run(self.graph, self.name, groups=False).over_graph)
 
     def page(self, finding: "Finding | None" = None) -> Path:
         """Write the finding beside the answers, as a page, as JSON and as CSV; give the page's path.
@@ -135,6 +147,17 @@ class Run:
             finding: where it was made before, it need not be made again.
         """
         return write_finding(finding or self.finding(), self.folder, self.outcomes, self.kind, self.graph)
+
+    def _find(self, over_graph: "OverGraph | None" = None) -> "Finding":
+        from kgprobe.analysis.finding import find_in_run
+
+        return find_in_run(
+            self.graph,
+            self.name,
+            lambda: self.outcomes,
+            over_graph=over_graph,
+            year_relation=self.year_relation,
+        )
 
 
 def run_rounds(
@@ -154,8 +177,10 @@ def run_rounds(
     """Begin a run and do its rounds: each asks the facts that the model most probably fails on, and learns.
 
     >>> run = kgprobe.run_rounds(graph, "demo", rounds=1, batch=4, distractors=3, name="first-look")
-    >>> run.report.rounds, len(run.frame())
+    >>> run.report.rounds, len(run.answers_frame())
     (1, 4)
+    >>> run.frame()[["right", "wrong", "belief"]].iloc[0].tolist()  # doctest: +SKIP
+    [0, 1, 'leans unknown']
 
     Cost a round: its batch and the batch's neighbours; see :mod:`kgprobe.asking.rounds`.
 

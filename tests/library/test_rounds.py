@@ -9,6 +9,7 @@ from kgprobe.asking.watch import Stop, Watch
 from kgprobe.beliefs.belief_words import BeliefWord
 from kgprobe.errors import ArgumentError, UnknownNameError
 from kgprobe.graph.client import Graph
+from kgprobe.graph.fact_beliefs import read_beliefs
 from kgprobe.models.local_options import LocalOptions
 from kgprobe.models.model import Model, Models
 from tests.models.tiny import byte_level, random_model
@@ -19,8 +20,7 @@ OPTIONS = {"batch": 4, "distractors": 3, "as_of": 20240101}
 def test_a_run_is_done_shown_and_forgotten(example_graph: Graph, tiny: Model) -> None:
     run = kgprobe.run_rounds(example_graph, tiny, name="whole", rounds=2, **OPTIONS)
     assert (run.report.rounds, run.report.stopped, run.model) == (2, Stop.DONE, "tiny")
-    frame = run.frame()
-    assert len(frame) == 8 == run.report.asked + run.report.unaskable
+    assert len(run.answers_frame()) == 8 == run.report.asked + run.report.unaskable
     finding = run.finding()
     assert finding.asked == run.report.asked
     assert finding.about.rounds == 2
@@ -37,6 +37,23 @@ def test_a_run_is_done_shown_and_forgotten(example_graph: Graph, tiny: Model) ->
         kgprobe.resume_rounds(example_graph, "whole", tiny)
 
 
+def test_run_frame_facts_asked_again_has_one_row_a_fact(example_graph: Graph, tiny: Model) -> None:
+    run = kgprobe.run_rounds(example_graph, tiny, name="framed", rounds=3, relations=["P36"], **OPTIONS)
+    answers, facts = run.answers_frame(), run.frame().set_index("fact")
+    counted = answers[answers["verdict"].isin(["right", "wrong"])]
+    assert facts.index.is_unique
+    assert set(facts.index) == set(counted["fact"])
+    right = counted[counted["verdict"] == "right"].groupby("fact").size()
+    assert facts["right"].to_dict() == right.reindex(facts.index, fill_value=0).to_dict()
+    beliefs = read_beliefs(example_graph, "framed", facts.index)
+    for fact, row in facts.iterrows():
+        belief = beliefs[str(fact)]
+        assert (row["theta"], row["low"], row["high"]) == (belief.theta, belief.low, belief.high)
+        assert (row["belief"], row["relation_label"]) == (belief.believed, "capital")
+        assert row["question"] in set(answers["question"])
+    kgprobe.forget_run(example_graph, "framed")
+
+
 def test_a_run_goes_on_with_the_options_it_was_begun_with(example_graph: Graph, tiny: Model) -> None:
     whole = kgprobe.run_rounds(example_graph, tiny, name="one", rounds=3, relations=["P36"], seed=7, **OPTIONS)
     stop = Watch(should_stop=lambda: True)
@@ -46,9 +63,9 @@ def test_a_run_goes_on_with_the_options_it_was_begun_with(example_graph: Graph, 
     assert (parts.report.rounds, parts.report.stopped) == (1, Stop.ASKED_TO)
     gone_on = kgprobe.resume_rounds(example_graph, "two", tiny)
     assert gone_on.report.stopped is Stop.DONE
-    assert gone_on.frame().equals(whole.frame())
+    assert gone_on.answers_frame().equals(whole.answers_frame())
     longer = kgprobe.resume_rounds(example_graph, "two", tiny, rounds=4)
-    assert (longer.report.rounds, len(longer.frame())) == (4, 16)
+    assert (longer.report.rounds, len(longer.answers_frame())) == (4, 16)
     with pytest.raises(ArgumentError, match="`rounds` is 2: 4 rounds are done already"):
         kgprobe.resume_rounds(example_graph, "two", tiny, rounds=2)
     for name in ("one", "two"):
@@ -66,7 +83,7 @@ def test_a_run_goes_on_with_a_model_loaded_as_it_was(example_graph: Graph, tmp_p
         gone_on = kgprobe.resume_rounds(example_graph, "halves", rounds=2, models=models)
         scorer = models.scorer(spec)
         assert (scorer.describe()["dtype"], scorer.batch_tokens) == ("bfloat16", 64)
-    assert (begun.report.asked + begun.report.unaskable, len(gone_on.frame())) == (4, 8)
+    assert (begun.report.asked + begun.report.unaskable, len(gone_on.answers_frame())) == (4, 8)
     kgprobe.forget_run(example_graph, "halves")
 
 
