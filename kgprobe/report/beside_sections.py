@@ -9,7 +9,7 @@ from kgprobe.analysis.examined import Examined
 from kgprobe.analysis.finding import Finding
 from kgprobe.analysis.side_by_side import SideBySide
 from kgprobe.beliefs.belief_words import BeliefWord
-from kgprobe.report.finding_summary import ranked_relations
+from kgprobe.report.finding_summary import ranked_relations, unknown_count
 from kgprobe.report.sections import Section, table_section
 from kgprobe.tables import Table
 from kgprobe.texts import counted
@@ -35,11 +35,8 @@ def results_lead(examined: Sequence[Examined]) -> list[str]:
     lead = []
     for one in examined:
         finding = one.finding
-        unknown, (least, _) = finding.believed[BeliefWord.SURELY_UNKNOWN], ranked_relations(finding)
-        lead.append(
-            f"{one.label}: {unknown:,} of {counted(finding.overall.facts, 'fact')} asked surely unknown"
-            f"{least and f'; least known {least}'}; {_told(finding)}."
-        )
+        least, _ = ranked_relations(finding)
+        lead.append(f"{one.label}: {unknown_count(finding)}{least and f'; least known {least}'}; {_told(finding)}.")
     return lead
 
 

@@ -10,7 +10,7 @@ from kgprobe.analysis.rates import Grouping
 from kgprobe.beliefs.belief_words import BeliefWord
 from kgprobe.beliefs.draw import CREDIBILITY
 from kgprobe.estimates import CONFIDENCE, Share
-from kgprobe.report.finding_summary import believed_title, ranked_relations
+from kgprobe.report.finding_summary import believed_title, ranked_relations, unknown_count
 from kgprobe.report.sections import Card, Section, groups_section, table_section
 from kgprobe.texts import counted
 
@@ -27,13 +27,11 @@ def finding_title(finding: Finding) -> str:
 
 
 def finding_lead(finding: Finding) -> list[str]:
-    """The answer, in two or three sentences: what is not known, and then how much is."""
-    unknown = finding.believed[BeliefWord.SURELY_UNKNOWN]
-    asked = f"{unknown:,} of {counted(finding.overall.facts, 'fact')} asked"
-    lead = [f"{asked} {'is' if unknown == 1 else 'are'} surely unknown to it."]
+    """Return the answer, in two or three sentences: what is not known, and then how much is."""
+    lead = [f"{unknown_count(finding)}."]
     least, best = ranked_relations(finding)
-    if least:
-        lead[0] += f" Least known: {least}. Best known: {best}."
+    lead[0] += f" Least known: {least}." if least else ""
+    lead[0] += f" Best known: {best}." if best else ""
     lead.append(f"{finding.headline}.")
     if finding.measure is not None:
         lead.append(f"{finding.measure.details.capitalize()}.")

@@ -30,14 +30,36 @@ def believed_title(finding: Finding, word: BeliefWord) -> str:
     return f"{word.value.capitalize()}: {finding.believed[word]:,} of {counted(finding.overall.facts, 'fact')}"
 
 
+def unknown_count(finding: Finding) -> str:
+    """Return how many facts are unknown, in words: surely, where any fact is, and else by their answers.
+
+    An interval of a measurement, with one answer a fact, is never on one side of one half. "0 are surely unknown" would
+    say nothing of the model.
+    """
+    asked = counted(finding.overall.facts, "fact")
+    surely, leaning = (finding.believed[word] for word in (BeliefWord.SURELY_UNKNOWN, BeliefWord.LEANS_UNKNOWN))
+    if surely:
+        return f"{surely:,} of {asked} asked {'is' if surely == 1 else 'are'} surely unknown"
+    was = "was" if leaning == 1 else "were"
+    if finding.about.rounds is None:
+        return f"{leaning:,} of {asked} {was} answered wrong, asked once each"
+    return f"{leaning:,} of {asked} asked {was} not answered right more often than wrong; none is surely unknown yet"
+
+
 def ranked_relations(finding: Finding) -> tuple[str, str]:
-    """The relations that are known least and best, in words; empty where fewer than two have facts enough."""
+    """Return the relations that are known least and best, in words.
+
+    Relations of fewer than five asked facts are left out. The least known ones are not known whole, the best known ones
+    not unknown whole; empty where there are none, and where fewer than two relations have facts enough.
+    """
     relations = next((grouping.groups for grouping in finding.groupings if grouping.by == "relation"), ())
     ranked = sorted((group for group in relations if group.facts >= _LEAST), key=_rate)
     if len(ranked) < 2:
         return "", ""
     count = min(_RELATIONS, len(ranked) // 2)
-    return _told(ranked[:count]), _told(ranked[::-1][:count])
+    least = [group for group in ranked[:count] if _rate(group) < 1]
+    best = [group for group in ranked[::-1][:count] if _rate(group) > 0]
+    return _told(least), _told(best)
 
 
 def _lines(finding: Finding, width: int) -> Iterator[str]:
@@ -53,6 +75,7 @@ def _lines(finding: Finding, width: int) -> Iterator[str]:
     least, best = ranked_relations(finding)
     if least:
         yield f"Least known: {least}"
+    if best:
         yield f"Best known: {best}"
     for fact in finding.unknown[:_FACTS]:
         yield _shortened(fact, f"; won: {fact.winner}" if fact.winner else "", width)

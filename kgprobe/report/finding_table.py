@@ -17,9 +17,6 @@ from kgprobe.report.finding_summary import believed_title, finding_summary
 from kgprobe.report.tables import reasons_note, rich_table
 from kgprobe.texts import counted, visible
 
-# Groups of each kind but the first, which shows all it has.
-SHOWN = 5
-
 
 def print_finding(finding: Finding, console: Console, shown: int = 10) -> None:
     """Print a finding: rates overall and per relation, and the facts that are unknown and known."""
@@ -57,7 +54,6 @@ def print_summary(finding: Finding, console: Console) -> None:
 
 def _rates(finding: Finding, grouping: Grouping) -> Table:
     first = grouping is finding.groupings[0]
-    shown = grouping.groups if first else grouping.groups[:SHOWN]
     silent = finding.has_silence
     table = Table(
         title=f"By {grouping.by}: own answers, with {CONFIDENCE:.0%} intervals",
@@ -71,16 +67,15 @@ def _rates(finding: Finding, grouping: Grouping) -> Table:
     table.add_column("zero-sense rate", justify="right")
     if silent:
         table.add_column("win rate, heard", justify="right")
-    for group in (*([finding.overall] if first else ()), *shown):
+    for group in (*([finding.overall] if first else ()), *grouping.groups):
         cells = [visible(group.name), f"{group.facts:,}", str(group.win_rate), str(group.zero_sense_rate)]
         cells += [str(group.heard_win_rate) if group.heard_win_rate else "—"] if silent else []
         table.add_row(
             *map(Text, cells), style="bold" if group is finding.overall else "", end_section=group is finding.overall
         )
     notes = []
-    left_out = grouping.left_out + len(grouping.groups) - len(shown)
-    if left_out:
-        notes.append(f"{left_out:,} more have fewer facts.")
+    if grouping.left_out:
+        notes.append(f"{grouping.left_out:,} more have fewer facts.")
     if first and finding.chance is not None:
         notes.append(
             f"Guessing at random would be right on {finding.chance:.1%} of the questions, and have a win rate of"

@@ -69,7 +69,7 @@ def measured(outcomes: Iterable[Outcome], count: int) -> Measured:
     """The measure of every fact from its outcome. Memory: 24 bytes a fact and n.
 
     Args:
-        outcomes: of the distractor measure, each fact once.
+        outcomes: of the distractor measure; a fact that was asked several times has several rows.
         count: the greatest n.
     """
     facts: list[str] = []
@@ -183,7 +183,9 @@ def mean_at(curve: Curve, n: int) -> Mean:
 
 
 def curve_tables(outcomes: Iterable[Outcome], described: Mapping[str, Any]) -> list[Table]:
-    """Both aggregations at some n, over the facts that were asked; none if none was.
+    """Return a table of both aggregations at some n, over the facts that were asked; no table if none was.
+
+    A fact that was asked several times, in the rounds of a run, counts once, with the mean of its questions.
 
     Args:
         described: what the probe says of itself.
@@ -192,17 +194,28 @@ def curve_tables(outcomes: Iterable[Outcome], described: Mapping[str, Any]) -> l
     its = measured(outcomes, count)
     if not its.facts:
         return []
-    curves = mean_curve(its.min_at_n), mean_curve(its.avg_at_n)
-    chance = its.chance.mean(axis=0)
+    facts = len(set(its.facts))
+    curves = mean_curve(_by_fact(its, its.min_at_n)), mean_curve(_by_fact(its, its.avg_at_n))
+    chance = _by_fact(its, its.chance).mean(axis=0)
     rows = [
         {"n": n, "Min@n": mean_at(curves[0], n), "by chance": float(chance[n - 1]), "Avg@n": mean_at(curves[1], n)}
         for n in shown_numbers(count)
     ]
-    fewer = int((its.present < count).sum())
+    fewer = len({fact for fact, present in zip(its.facts, its.present.tolist(), strict=True) if present < count})
     notes = [f"{fewer:,} facts have fewer than {count} distractors; they count with those they have."] if fewer else []
     notes += unlike_notes(its)
-    over = "one fact" if len(its.facts) == 1 else f"means over {len(its.facts):,} facts, with {CONFIDENCE:.0%} bands"
+    over = "one fact" if facts == 1 else f"means over {facts:,} facts, with {CONFIDENCE:.0%} bands"
     return [Table("curves", f"By the number of distractors: {over}", rows, notes)]
+
+
+def _by_fact(measured: Measured, values: Floats) -> Floats:
+    """Return the mean of the values of each fact's questions, in the order of the facts; shape (different facts, n)."""
+    places = {fact: place for place, fact in enumerate(dict.fromkeys(measured.facts))}
+    of_questions = np.array([places[fact] for fact in measured.facts], np.int64)
+    sums = np.zeros((len(places), values.shape[1]))
+    np.add.at(sums, of_questions, values)
+    means: Floats = sums / np.bincount(of_questions)[:, None]
+    return means
 
 
 def unlike_notes(measured: Measured) -> list[str]:
