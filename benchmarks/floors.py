@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from benchmarks.learner import BATCH, FACTS, KINDS
 from benchmarks.report import Report, Row, show, versions_of
 from kgprobe.beliefs.choosing import choose
-from kgprobe.beliefs.corrected_rates import CorrectedRates, RoundDraws
+from kgprobe.beliefs.corrected_rates import CORRECTED_FROM, CorrectedRates, RoundDraws
 from kgprobe.beliefs.effects import effects_of
 from kgprobe.beliefs.learner import Learner
 from kgprobe.beliefs.reference import Reference, Synthetic, highest, synthetic
@@ -76,7 +76,7 @@ def ask(reference: Reference, way: Way, seed: Sequence[int], questions: Sequence
     facts = np.arange(len(reference.theta))
     ends = reference.subjects, reference.objects
     learner = Learner.of(effects_of(*ends, relations=reference.relations))
-    rates, answers, next_look = CorrectedRates(len(facts)), 0, 0.0
+    rates, answers, next_look = CorrectedRates(len(facts), CORRECTED_FROM), 0, 0.0
     truth = 1 - float(reference.theta.mean())
     hardest = reference.hardest(HARDEST)
     checkpoints = []

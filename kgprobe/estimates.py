@@ -70,9 +70,61 @@ def mean_share(values: Sequence[float]) -> Share:
 
     total, mean = len(values), math.fsum(values) / len(values)
     z = float(stats.norm.ppf((1 + CONFIDENCE) / 2))
+    middle, reach = _wilson(mean, total, z)
+    return Share(mean, max(0.0, min(mean, middle - reach)), min(1.0, max(mean, middle + reach)))
+
+
+def exact_interval(right: int, total: int, confidence: float = CONFIDENCE) -> tuple[float, float]:
+    """Return the Clopper-Pearson interval of a share: it contains the true share at least as often as it says.
+
+    >>> low, high = exact_interval(179, 256)
+    >>> round(low, 3), round(high, 3)
+    (0.639, 0.755)
+
+    Args:
+        right: number of right answers, at most ``total``.
+        total: number of answers, at least 1.
+        confidence: two-sided, in (0, 1).
+    """
+    from scipy import special
+
+    miss = (1 - confidence) / 2
+    low = float(special.betaincinv(right, total - right + 1, miss)) if right else 0.0
+    high = float(special.betaincinv(right + 1, total - right, 1 - miss)) if right < total else 1.0
+    return low, high
+
+
+def answers_for_width(mean: float, width: float) -> int:
+    """Return the fewest answers about facts drawn uniformly whose 95% Wilson interval is at most so wide.
+
+    >>> answers_for_width(0.7, 0.1)
+    322
+
+    Args:
+        mean: the share of right answers, in [0, 1].
+        width: of the interval, in (0, 1).
+    """
+    from scipy import stats
+
+    z = float(stats.norm.ppf((1 + CONFIDENCE) / 2))
+    most = 1
+    while 2 * _wilson(mean, most, z)[1] > width:
+        most *= 2
+    least = most // 2
+    while most - least > 1:
+        middle = (least + most) // 2
+        if 2 * _wilson(mean, middle, z)[1] > width:
+            least = middle
+        else:
+            most = middle
+    return most
+
+
+def _wilson(mean: float, total: int, z: float) -> tuple[float, float]:
+    """Return the middle of Wilson's interval and half its width."""
     middle = (mean + z**2 / (2 * total)) / (1 + z**2 / total)
     reach = z / (1 + z**2 / total) * math.sqrt(mean * (1 - mean) / total + z**2 / (4 * total**2))
-    return Share(mean, max(0.0, min(mean, middle - reach)), min(1.0, max(mean, middle + reach)))
+    return middle, reach
 
 
 def more_than_half(chances: Sequence[float]) -> float:

@@ -3,11 +3,13 @@
 import math
 from itertools import product
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as some
+from scipy import stats
 
-from kgprobe.estimates import at_least, mean_share, more_than_half, share
+from kgprobe.estimates import answers_for_width, at_least, exact_interval, mean_share, more_than_half, share
 
 
 @given(some.lists(some.floats(0, 1), max_size=7))
@@ -58,3 +60,26 @@ def test_what_is_counted_the_other_way_round_is_the_mirror_image(total: int, dat
     count = data.draw(some.integers(0, total))
     one, other = share(count, total), share(total - count, total)
     assert (one.low, one.high) == pytest.approx((1 - other.high, 1 - other.low))
+
+
+@pytest.mark.parametrize("mean", [0.02, 0.5, 0.7, 1.0])
+@pytest.mark.parametrize("width", [0.4, 0.1, 0.03])
+def test_so_many_answers_are_the_fewest_whose_interval_is_so_narrow(mean: float, width: float) -> None:
+    def wide(answers: int) -> float:
+        z = 1.959963984540054
+        spread = mean * (1 - mean) / answers + z * z / (4 * answers * answers)
+        return 2 * z / (1 + z * z / answers) * math.sqrt(spread)
+
+    fewest = answers_for_width(mean, width)
+    assert wide(fewest) <= width
+    assert fewest == 1 or wide(fewest - 1) > width
+
+
+@pytest.mark.parametrize("total", [1, 12, 60])
+@pytest.mark.parametrize("confidence", [0.9, 0.95])
+def test_an_exact_interval_covers_every_share_as_often_as_it_says(total: int, confidence: float) -> None:
+    intervals = [exact_interval(right, total, confidence) for right in range(total + 1)]
+    for share_right in np.linspace(0.001, 0.999, 400):
+        chances = stats.binom.pmf(np.arange(total + 1), total, share_right)
+        covered = [low <= share_right <= high for low, high in intervals]
+        assert chances[covered].sum() >= confidence - 1e-9

@@ -1,35 +1,26 @@
-"""What a model knows of the facts it was asked, with intervals: the same for every probe, for runs and measurements.
+"""What a model knows, with intervals: the same for every probe, for runs and measurements.
 
 docs/methods.md, 2. Metrics count a fact's own answers only; what neighbours propagated in a run moves E[theta], by
 which facts are ranked, but never the win rate or the zero-sense rate.
 """
 
-from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
 
-import msgspec
-import numpy as np
 import pandas as pd
 
-from kgprobe.analysis.rates import Group, Grouping, OverGraph, by_popularity, by_year, caveat_of, group_of, grouped
-from kgprobe.asking.runs import get_run
+from kgprobe.analysis.rates import Group, Grouping, caveat_of
 from kgprobe.beliefs.belief_words import BeliefWord
-from kgprobe.beliefs.summary import summarize
-from kgprobe.errors import KgprobeError
-from kgprobe.estimates import more_than_half
-from kgprobe.graph.client import Graph, Row
+from kgprobe.estimates import Share
 from kgprobe.graph.reversal import asked_by
-from kgprobe.intervals import year_of
 from kgprobe.models.spec_forms import model_name
-from kgprobe.probes.outcome import Headline, Outcome, Verdict, guessing_chance
-from kgprobe.probes.register import PROBES
+from kgprobe.probes.outcome import Headline
 from kgprobe.tables import Table
 from kgprobe.texts import counted
 
 if TYPE_CHECKING:
-    from kgprobe.sampling.keys import FactKey
+    from kgprobe.analysis.graph_rates import GraphRates
 
 # Of what is told of every asked fact.
 FACT_COLUMNS = (
@@ -37,8 +28,6 @@ FACT_COLUMNS = (
     *("right", "wrong", "refused", "off_format", "guessed", "theta", "low", "high", "belief"),
     *("popularity", "year"),
 )
-_FACTS_AT_ONCE = 1_000
-_COUNTED = ("right", "wrong", "refused", "off_format")
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +119,8 @@ class Finding:
             where it is not known), and the year (None where there is none).
         unaskable, unanswered: how many facts could not be asked, and questions got no answer, by reason.
         measure: the measure that leads in place of the win rate; None where the probe has none.
-        over_graph: how often the model is right over the whole graph; None where the facts asked do not tell.
+        over_graph: estimated rates over the whole graph, with an overall rate; None where inclusion probabilities are
+            unknown.
     """
 
     about: About
@@ -147,7 +137,7 @@ class Finding:
     unaskable: Mapping[str, int] = field(default_factory=dict)
     unanswered: Mapping[str, int] = field(default_factory=dict)
     measure: Headline | None = None
-    over_graph: OverGraph | None = None
+    over_graph: "GraphRates | None" = None
 
     @property
     def has_silence(self) -> bool:
@@ -156,11 +146,23 @@ class Finding:
 
     @property
     def headline(self) -> str:
-        """What the model knows, in a sentence."""
+        """The probe's leading measure; else the share of the graph that the model knows, or of the facts asked."""
         if self.measure is not None:
             return f"{self.about.called} is {self.measure}"
+        if self.graph_rate is not None and self.over_graph is not None:
+            told = (
+                f"{self.about.called} knows {self.graph_rate} of the graph's {counted(self.over_graph.facts, 'fact')}"
+            )
+            return told if self.chance is None else f"{told}; chance level {self.chance:.0%}"
         told = f"{self.about.called} knows {self.overall.win_rate} of the {counted(self.overall.facts, 'fact')} asked"
         return told if self.chance is None else f"{told}; a guesser, {self.overall.guessed:.0%}"
+
+    @property
+    def graph_rate(self) -> Share | None:
+        """The estimated share of right answers over the whole graph; None where it cannot be estimated."""
+        if self.over_graph is None or self.over_graph.overall is None:
+            return None
+        return Share(self.over_graph.overall.value, self.over_graph.overall.low, self.over_graph.overall.high)
 
     def as_json(self) -> dict[str, Any]:
         """The rates and the probe's tables, with stable keys."""
@@ -183,235 +185,12 @@ class Finding:
             "zero_sense_rate_interval": [self.overall.zero_sense_rate.low, self.overall.zero_sense_rate.high],
             "chance": self.chance,
             "believed": {word.value: count for word, count in self.believed.items()},
-            "over_graph": self.over_graph
-            and {
+            "over_graph": None
+            if self.over_graph is None or self.graph_rate is None
+            else {
                 "facts": self.over_graph.facts,
-                "right": self.over_graph.right.value,
-                "right_interval": [self.over_graph.right.low, self.over_graph.right.high],
+                "right": self.graph_rate.value,
+                "right_interval": [self.graph_rate.low, self.graph_rate.high],
             },
             "tables": {table.key: table.as_json() for table in self.tables},
         }
-
-
-class _Shown(NamedTuple):
-    """A question as a finding shows it."""
-
-    question: str
-    answer: str
-    winner: str | None
-
-
-class _Answers(NamedTuple):
-    """Each fact's latest right and wrong question, and the reasons of unanswered ones."""
-
-    right: dict[str, _Shown]
-    wrong: dict[str, _Shown]
-    unanswered: Counter[str]
-
-
-def find_in_run(
-    graph: Graph,
-    run: str,
-    outcomes: Callable[[], Iterable[Outcome]],
-    *,
-    over_graph: OverGraph | None = None,
-    year_relation: str | None = None,
-    shown: int = 20,
-) -> Finding:
-    """The finding of a run.
-
-    Args:
-        run: its id.
-        outcomes: gives its outcomes, in the order of asking.
-        over_graph: what its answers tell of the whole graph.
-        year_relation: id of the relation whose date at the subject gives a fact's year; None takes the year in which
-            the fact began.
-        shown: how many facts to list as known and as unknown, at most each.
-
-    Raises:
-        KgprobeError: the run has asked nothing yet.
-        UnknownNameError: there is no such run.
-    """
-    properties = get_run(graph, run)
-    rows = graph.read("beliefs/own_answers", run=run)
-    about = About(
-        name=run,
-        model=properties["model"],
-        probe=properties["probe"],
-        as_of=properties["as_of"],
-        seed=properties["seed"],
-        described=msgspec.json.decode(properties["config"]),
-        versions=msgspec.json.decode(properties["versions"]),
-        rounds=properties["round"],
-        sampling=properties["sampling"],
-        reversed=properties["reversed"],
-    )
-    return replace(_find(graph, about, rows, outcomes, year_relation, shown), over_graph=over_graph)
-
-
-def find_in_outcomes(
-    graph: Graph,
-    about: About,
-    outcomes: Callable[[], Iterable[Outcome]],
-    *,
-    year_relation: str | None = None,
-    shown: int = 20,
-) -> Finding:
-    """Return the finding of a measurement, in which a fact has one answer and learns nothing from others.
-
-    Arguments and errors as of :func:`find_in_run`.
-    """
-    rows: dict[FactKey, Row] = {}
-    for outcome in outcomes():
-        row = rows.setdefault(
-            outcome.fact,
-            {**outcome.fact._asdict(), **dict.fromkeys(_COUNTED, 0), "chances": [], "unaskable": None},
-        )
-        row["right"] += outcome.verdict is Verdict.RIGHT
-        row["wrong"] += outcome.verdict.is_failure
-        row["refused"] += outcome.verdict is Verdict.REFUSED
-        row["off_format"] += outcome.verdict is Verdict.OFF_FORMAT
-        chance = guessing_chance(outcome)
-        row["chances"] += [] if chance is None else [chance]
-        if outcome.verdict is Verdict.UNASKABLE:
-            row["unaskable"] = outcome.reason
-    return _find(graph, about, _counted_beliefs(list(rows.values())), outcomes, year_relation, shown)
-
-
-def _counted_beliefs(answers: Sequence[Row]) -> list[Row]:
-    """Return answers with the beliefs that follow from their counts alone."""
-    beliefs = [{**row, "alpha": 1 + row["wrong"], "beta": 1 + row["right"]} for row in answers]
-    summaries = summarize(beliefs)
-    ends = zip(summaries.theta.tolist(), summaries.low.tolist(), summaries.high.tolist(), strict=True)
-    return [
-        {**row, "theta": theta, "low": low, "high": high, "believed": word.value}
-        for row, (theta, low, high), word in zip(answers, ends, summaries.words, strict=True)
-    ]
-
-
-def _find(
-    graph: Graph,
-    about: About,
-    rows: Sequence[Row],
-    outcomes: Callable[[], Iterable[Outcome]],
-    year_relation: str | None,
-    shown: int,
-) -> Finding:
-    answered = sorted((row for row in rows if row["right"] + row["wrong"] > 0), key=lambda row: str(row["fact"]))
-    if not answered:
-        raise KgprobeError(f"{about.name!r} has not got an answer yet.")
-    examined = _described(graph, answered, year_relation)
-    names = relation_names(graph, examined["relation"].unique())
-    examined["relation_label"] = examined["relation"].map(names)
-    examined["year"] = examined["year"].map(year_of)
-    examined["popularity"] = examined["popularity"].astype(np.float64)
-    answers, kind = _latest(outcomes()), PROBES.get(about.probe)
-    # A fact is won by more right answers than wrong ones, by a guesser too.
-    examined["guessed"] = [more_than_half(chances) for chances in examined["chances"]]
-    chances = [chance for of_fact in examined["chances"] for chance in of_fact]
-    words = [BeliefWord(word) for word in examined["believed"]]
-    examined["belief"] = examined["believed"]
-    examined["leans"] = [not word.is_sure for word in words]
-    is_known = np.array([word.is_known for word in words])
-    unknown = examined[~is_known].sort_values(["leans", "low", "fact"], ascending=[True, False, True])
-    known = examined[is_known].sort_values(["leans", "high", "fact"])
-    return Finding(
-        about=about,
-        chance=float(np.mean(chances)) if chances else None,
-        asked=int((examined["right"] + examined["wrong"]).sum()),
-        theta=float(examined["theta"].mean()),
-        overall=group_of("all", examined),
-        groupings=[one for one in _groupings(examined, names) if one.groups],
-        tables=[_with_caveat(table, about) for table in kind.tables(outcomes(), about.described)],
-        unknown=_shown_facts(unknown.head(shown), answers.wrong),
-        known=_shown_facts(known.head(shown), answers.right),
-        believed={word: words.count(word) for word in BeliefWord},
-        facts=examined[list(FACT_COLUMNS)].reset_index(drop=True),
-        unaskable=_reasons(rows),
-        unanswered=dict(answers.unanswered.most_common()),
-        measure=kind.headline(outcomes()),
-    )
-
-
-def _with_caveat(table: Table, about: About) -> Table:
-    return table if about.caveat is None else replace(table, notes=(*table.notes, about.caveat))
-
-
-def _described(graph: Graph, answered: Sequence[Row], year_relation: str | None) -> pd.DataFrame:
-    """Answers beside what the graph says of their facts. Cost: a walk from each subject."""
-    about: dict[str, Row] = {}
-    for first in range(0, len(answered), _FACTS_AT_ONCE):
-        keys = [{"subject": row["subject"], "fact": row["fact"]} for row in answered[first : first + _FACTS_AT_ONCE]]
-        about |= {row["fact"]: row for row in graph.read("sample/about", rows=keys, year_relation=year_relation)}
-    missing = sum(row["fact"] not in about for row in answered)
-    if missing == len(answered):
-        raise KgprobeError("None of the facts that were asked is in this graph any more.")
-    frame: pd.DataFrame = pd.DataFrame([{**row, **about[row["fact"]]} for row in answered if row["fact"] in about])
-    return frame
-
-
-def _groupings(examined: pd.DataFrame, relations: Mapping[str, str]) -> list[Grouping]:
-    entities = examined[["subject", "object"]].apply(lambda row: list(dict.fromkeys(row)), axis=1)
-    labels = [
-        (id_, label)
-        for end in ("subject", "object")
-        for id_, label in zip(examined[end], examined[f"{end}_label"], strict=True)
-    ]
-    types = [(type_["id"], type_["label"] or type_["id"]) for its in examined["types"] for type_ in its]
-    return [
-        grouped("relation", examined, examined["relation"].map(lambda relation: [relation]), relations.items()),
-        # One fact says nothing of an entity.
-        grouped("entity", examined, entities, labels, least=2),
-        grouped("type", examined, examined["types"].map(lambda its: [type_["id"] for type_ in its]), types),
-        by_popularity(examined),
-        by_year(examined, examined["year"]),
-    ]
-
-
-def relation_names(graph: Graph, relations: Iterable[str]) -> dict[str, str]:
-    """What to call each relation: its label, with the id where others have the same."""
-    known = {row["id"]: row["label"] for row in graph.read("sample/relations")}
-    labels = {relation: known.get(relation) or relation for relation in relations}
-    often = Counter(labels.values())
-    return {relation: f"{label} ({relation})" if often[label] > 1 else label for relation, label in labels.items()}
-
-
-def _latest(outcomes: Iterable[Outcome]) -> _Answers:
-    answers = _Answers({}, {}, Counter())
-    for outcome in outcomes:
-        if outcome.verdict is Verdict.UNANSWERED:
-            answers.unanswered[str(outcome.reason)] += 1
-        evidence = outcome.evidence
-        if evidence is None or not outcome.verdict.counts:
-            continue
-        failed = outcome.verdict.is_failure
-        asked = _Shown(evidence.question, evidence.right_answer, evidence.winner if failed else None)
-        (answers.wrong if failed else answers.right)[outcome.fact.fact] = asked
-    return answers
-
-
-def _shown_facts(examined: pd.DataFrame, asked: Mapping[str, _Shown]) -> list[ShownFact]:
-    facts = []
-    for row in examined.to_dict("records"):
-        shown = asked.get(row["fact"], _Shown("", row["object_label"], None))
-        facts.append(
-            ShownFact(
-                fact=row["fact"],
-                relation=row["relation_label"],
-                subject=row["subject_label"],
-                answer=shown.answer,
-                right=int(row["right"]),
-                wrong=int(row["wrong"]),
-                theta=float(row["theta"]),
-                low=float(row["low"]),
-                high=float(row["high"]),
-                belief=BeliefWord(row["belief"]),
-                question=shown.question,
-                winner=shown.winner,
-            )
-        )
-    return facts
-
-
-def _reasons(rows: Sequence[Row]) -> dict[str, int]:
-    return dict(Counter(row["unaskable"] for row in rows if row["unaskable"] is not None).most_common())

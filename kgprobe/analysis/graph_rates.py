@@ -12,17 +12,17 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from kgprobe.analysis.finding import relation_names
-from kgprobe.analysis.rates import DECADE, SHOWN_GROUPS, OverGraph
+from kgprobe.analysis.rates import DECADE, SHOWN_GROUPS
 from kgprobe.analysis.value_counts import HEAD, TAIL, TORSO, thirds_of
 from kgprobe.asking.learned import GraphLearning, positioned_rounds
 from kgprobe.asking.runs import get_run, run_folder
 from kgprobe.asking.store import FILE, Draw
-from kgprobe.beliefs.corrected_rates import CorrectedRates, RoundDraws
+from kgprobe.beliefs.corrected_rates import CORRECTED_FROM, CorrectedRates, RoundDraws
 from kgprobe.drawn_estimates import Estimate
 from kgprobe.errors import KgprobeError
 from kgprobe.estimates import Share
 from kgprobe.graph.client import Graph, Row
+from kgprobe.graph.names import relation_names
 from kgprobe.intervals import year_of
 from kgprobe.probes.outcome import Verdict
 from kgprobe.sampling.columns.askable import AskableFacts
@@ -95,13 +95,13 @@ class GraphRates:
     groupings: Sequence[RateGrouping]
 
     @property
-    def over_graph(self) -> OverGraph | None:
-        """The rate of all facts as findings tell it."""
-        return None if self.overall is None else OverGraph(self.facts, share_of(self.overall))
+    def relations(self) -> Sequence[RateGroup]:
+        """The relations with a rate; none where groups were not estimated."""
+        return next((grouping.groups for grouping in self.groupings if grouping.by == "relation"), ())
 
 
 def share_of(estimate: Estimate) -> Share:
-    """An estimate as people read it."""
+    """Return an estimate as a share with its interval."""
     return Share(estimate.value, estimate.low, estimate.high)
 
 
@@ -134,7 +134,8 @@ def estimate_run(
     expected = [_expected_by(graph, facts, predictor) for predictor in predictors]
     learning = GraphLearning(facts, properties["max_degree"], expected)
     growth = _GROWTH if len(facts) <= _MANY else _GROWTH_OF_MANY
-    rates, answers = CorrectedRates(len(facts)), 0
+    # Runs of other models predict well from the first answer on.
+    rates, answers = CorrectedRates(len(facts), 0 if predictors else CORRECTED_FROM), 0
     looked_at = -1.0
     for positions, draws in _rounds(facts, properties):
         known = np.array([draw.smallest is not None for draw in draws]) & (positions >= 0)

@@ -13,7 +13,6 @@ import pandas as pd
 
 from kgprobe.analysis.value_counts import HEAD, TAIL, TORSO, thirds_of
 from kgprobe.estimates import Share, share
-from kgprobe.texts import counted
 
 # Rows of a table of groups; those with most facts.
 SHOWN_GROUPS = 20
@@ -56,22 +55,6 @@ class Group:
     guessed: float
     heard: int
     heard_win_rate: Share | None
-
-
-@dataclass(frozen=True, slots=True)
-class OverGraph:
-    """How often a model is right over a whole graph, facts that nobody asked included.
-
-    Attributes:
-        facts: that can be asked.
-        right: the mean over all of them of how often it is right, with a 95% interval.
-    """
-
-    facts: int
-    right: Share
-
-    def __str__(self) -> str:
-        return f"right on {self.right} of the graph's {counted(self.facts, 'fact')}, asked or not"
 
 
 @dataclass(frozen=True, slots=True)

@@ -34,7 +34,7 @@ HARDEST = 100
 _HARDEST_SHARE = 1 / 10
 # Shares of a round, and how many facts with two answers are enough to learn the variance of what they have of their
 # own.
-_UNIFORM = {"thompson": 1 / 8, "information": 1 / 8, "hardest": 1 / 16}
+_UNIFORM = {"thompson": 1 / 8, "information": 1 / 8, "hardest": 1 / 2}
 _AGAIN = 1 / 5
 _ENOUGH_AGAIN = 300
 # Probabilities grow with the gain to this power: 1 asks more widely than the error over all facts wants, and with 4 the

@@ -7,6 +7,7 @@ another are a martingale: each has mean 0 given all that came before it, and the
 Zrnic and Candès (2024), arXiv 2403.03208; a round counts as many times as facts were drawn in it.
 """
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,7 +15,7 @@ from numpy.typing import NDArray
 
 from kgprobe.drawn_estimates import Drawn, Estimate, sum_of_draws
 from kgprobe.errors import ArgumentError
-from kgprobe.estimates import CONFIDENCE
+from kgprobe.estimates import CONFIDENCE, exact_interval
 
 Bools = NDArray[np.bool_]
 Floats = NDArray[np.float64]
@@ -22,6 +23,9 @@ Positions = NDArray[np.int64]
 
 # Fewer draws tell nothing of how far they spread.
 _LEAST = 3
+# Of fewer answers about uniformly drawn facts, the predictions of this run's learner make an interval wider:
+# benchmarks.floors.
+CORRECTED_FROM = 512
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,13 +65,15 @@ class CorrectedRates:
     Memory: 16 bytes for each fact, 40 for each draw.
     """
 
-    def __init__(self, count: int) -> None:
-        """Nothing is predicted, nothing drawn.
+    def __init__(self, count: int, corrected_from: int = 0) -> None:
+        """Begin without predictions and draws.
 
         Args:
-            count: of facts.
+            count: number of facts.
+            corrected_from: where every round was drawn uniformly, predictions correct the answers from this number of
+                answers on.
         """
-        self.count, self.draws = count, 0
+        self.count, self.draws, self.corrected_from = count, 0, corrected_from
         # Sums over rounds, each as often as it drew: of what was predicted, and of whether a fact may be askable.
         self._predicted, self._askable = np.zeros(count), np.zeros(count)
         self._now = np.zeros(count)
@@ -75,7 +81,9 @@ class CorrectedRates:
         self._since = 0
         # The largest weight that an answer about any fact could have had.
         self._heaviest = 0.0
-        self._rounds: list[tuple[Positions, Floats, Floats, Floats]] = []
+        # Whether each round gave all facts the same inclusion probability.
+        self._uniform = True
+        self._rounds: list[tuple[Positions, Floats, Floats, Floats, Bools]] = []
 
     def predict(self, right: Floats) -> None:
         """Predictions that hold until the next ones: how probably each fact is answered right, shape (facts,).
@@ -97,9 +105,11 @@ class CorrectedRates:
             scale = drawn * drawn / float(known.sum())
             weights = scale / draws.chances[known]
             self._heaviest = max(self._heaviest, scale / draws.smallest)
+            self._uniform &= bool(np.allclose(draws.chances, draws.smallest))
             askable = draws.askable[known].astype(np.float64)
             errors = draws.right[known] * askable - self._now[positions]
-            self._rounds.append((positions, weights, errors, askable - 1))
+            right = draws.right[known] & draws.askable[known]
+            self._rounds.append((positions, weights, errors, askable - 1, right))
             self.draws += drawn
             self._since += drawn
         gone = draws.positions[~draws.askable]
@@ -110,7 +120,10 @@ class CorrectedRates:
         self._gone = np.union1d(self._gone, gone)
 
     def rate(self, members: Bools | None = None, confidence: float = CONFIDENCE) -> Estimate | None:
-        """How often the model is right, the mean over all facts that can be asked, or over some of them.
+        """Return how often the model is right, the mean over all facts that can be asked, or over some of them.
+
+        Predictions correct the answers, unless every round was drawn uniformly and there are fewer answers than
+        ``corrected_from``: then it is the plain share of right answers with its Clopper-Pearson interval.
 
         Args:
             members: which, shape (facts,).
@@ -129,16 +142,20 @@ class CorrectedRates:
         self._settle()
         if not self._rounds:
             return None
-        positions, weights, errors, lost = map(np.concatenate, zip(*self._rounds, strict=True))
+        positions, weights, errors, lost, right = map(np.concatenate, zip(*self._rounds, strict=True))
         predicted, askable = self._predicted, self._askable
         if members is not None:
             inside = members[positions]
             predicted, askable = predicted[members], askable[members]
-            positions, weights, errors, lost = positions[inside], weights[inside], errors[inside], lost[inside]
+            positions, weights, errors = positions[inside], weights[inside], errors[inside]
+            lost, right = lost[inside], right[inside]
         forecast, population = float(predicted.sum()), float(askable.sum())
         there = population + float(weights @ lost)
         if len(weights) < _LEAST or there <= 0:
             return None
+        answered = int((lost == 0).sum())
+        if self._uniform and 0 < answered < self.corrected_from:
+            return _plain_share(int(right.sum()), answered, forecast / population, confidence)
         value = (forecast + float(weights @ errors)) / there
         heaviest = self._largest_weight(weights, len(predicted) - len(np.unique(positions)))
         drawn = Drawn(
@@ -170,3 +187,11 @@ class CorrectedRates:
             self._predicted += self._since * self._now
             self._askable += self._since * here
             self._since = 0
+
+
+def _plain_share(right: int, answered: int, predicted: float, confidence: float) -> Estimate:
+    """Return a share of uniformly drawn facts as an estimate in which predictions have no weight."""
+    value = right / answered
+    low, high = exact_interval(right, answered, confidence)
+    error = math.sqrt(value * (1 - value) / answered)
+    return Estimate(value, low, high, error, error, 0.0, predicted, answered, float(answered))

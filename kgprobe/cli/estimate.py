@@ -38,13 +38,13 @@ if TYPE_CHECKING:
     help="Expect facts to be hard that were hard in this run, of another model, say; repeatable.",
 )
 @cloup.option(
-    "--width",
-    type=click.FloatRange(min=0, max=1, min_open=True, max_open=True),
-    metavar="W",
-    help="Ask until the interval of all facts is no wider, such as 0.02.  [default: ask nothing]",
+    "--precision",
+    type=click.FloatRange(min=0, max=0.5, min_open=True, max_open=True),
+    metavar="P",
+    help="Ask until the 95% interval is at most ±P, such as 0.02 for 2 points.  [default: ask nothing]",
 )
 @cloup.option(
-    "--rounds", type=click.IntRange(min=1), help="With --width: rounds to come to at most.  [default: no limit]"
+    "--rounds", type=click.IntRange(min=1), help="With --precision: maximum number of rounds.  [default: no limit]"
 )
 @year_relation_option
 @explain_option
@@ -55,14 +55,14 @@ if TYPE_CHECKING:
 def estimate(
     run: str | None,
     predictors: tuple[str, ...],
-    width: float | None,
+    precision: float | None,
     rounds: int | None,
     year_relation: str | None,
     api: dict[str, Any],
     graph: str | None,
     as_json: bool,
 ) -> None:
-    """How much of the whole graph a model knows, by the answers of RUN: of all facts, asked or not.
+    """Estimate how much of the whole graph a model knows from the answers of RUN.
 
     For all facts, and by relation, type, popularity and year: how often the model is right, with 95% intervals that
     hold for every choice of questions and every prediction of the other facts. A run that is begun with --aim estimate
@@ -71,7 +71,7 @@ def estimate(
     \b
     kgprobe rounds run --model demo --aim estimate --name of-all
     kgprobe estimate of-all
-    kgprobe estimate of-all --width 0.02
+    kgprobe estimate of-all --precision 0.02
     """  # noqa: D301
     from kgprobe.library.graph_rates import estimate_rates
     from kgprobe.library.rounds import open_run
@@ -79,13 +79,15 @@ def estimate(
 
     with open_models(api) as models, open_graph(graph, ask_password=ask_password) as connection:
         run = open_run(connection, run).name
-        asking = running(run) if width is not None else _estimating()
+        if precision is not None:
+            _forecast(estimate_rates(connection, run, predictors=predictors), precision)
+        asking = running(run) if precision is not None else _estimating()
         with asking as watch:
             found = estimate_rates(
                 connection,
                 run,
                 predictors=predictors,
-                width=width,
+                precision=precision,
                 rounds=rounds,
                 year_relation=year_relation,
                 models=models,
@@ -97,7 +99,7 @@ def estimate(
     else:
         show_tables(found)
         click.echo(found.summary())
-    _tell_end(found, width)
+    _tell_end(found, precision)
 
 
 @contextmanager
@@ -109,8 +111,23 @@ def _estimating() -> Iterator["Watch"]:
         yield NOBODY
 
 
-def _tell_end(found: "EstimatedRates", width: float | None) -> None:
-    """Say on stderr why asking ended, and how to go on."""
+def _forecast(found: "EstimatedRates", precision: float) -> None:
+    """Print on stderr how many questions a precision probably takes, and which way takes fewest."""
+    more, fresh = found.questions_for(precision)
+    if not more:
+        return
+    run = found.rates.run
+    click.echo(f"±{precision:g} probably takes about {more:,} more questions of this run.", err=True)
+    if fresh < more and run["sampling"] != "monte-carlo":
+        click.echo(
+            f"A new run with --aim estimate takes about {fresh:,} in all: it draws facts uniformly, and this one"
+            f" (sampling {run['sampling']}) draws some of them seldom.",
+            err=True,
+        )
+
+
+def _tell_end(found: "EstimatedRates", precision: float | None) -> None:
+    """Print on stderr why asking ended, and how to go on."""
     from kgprobe.asking.watch import Stop
 
     if found.stopped is None:
@@ -120,5 +137,8 @@ def _tell_end(found: "EstimatedRates", width: float | None) -> None:
         click.echo(str(found.reason), err=True)
     else:
         tell_end(
-            found.stopped, found.reason, where, f"Go on with: kgprobe estimate {found.rates.run['id']} --width {width}"
+            found.stopped,
+            found.reason,
+            where,
+            f"Go on with: kgprobe estimate {found.rates.run['id']} --precision {precision}",
         )

@@ -1,5 +1,6 @@
 """How asking is followed on the terminal: a bar with a rate and an end, and Ctrl-C that loses nothing."""
 
+import math
 import signal
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager
@@ -171,7 +172,14 @@ def running(run: str) -> Iterator["Watch"]:
     """:func:`watched` for the rounds of a run."""
 
     def began(start: "Start") -> str:
-        return f"{start.facts:,} facts can be asked; {start.done} of {start.total} rounds are done."
+        told = f"{start.facts:,} facts can be asked; {start.done} of {start.total} rounds are done."
+        questions = start.total * start.batch
+        if questions > start.facts > 0:
+            told += (
+                f" {start.total:,} rounds of {start.batch:,} are {questions:,} questions, more than one per fact;"
+                f" --rounds {math.ceil(start.facts / start.batch):,} asks about one per fact."
+            )
+        return told
 
     with watched(f"Run {run}", began, "round", "questions") as watch:
         yield watch

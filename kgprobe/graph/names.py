@@ -1,6 +1,7 @@
 """Relations and entities by what people call them: an id, a label or an alias, whatever its capitals."""
 
 import difflib
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from kgprobe.errors import UnknownNameError
@@ -35,6 +36,14 @@ def names_of_relations(graph: Graph) -> dict[str, list[str]]:
             if row["id"] not in ids:
                 ids.append(row["id"])
     return called
+
+
+def relation_names(graph: Graph, relations: Iterable[str]) -> dict[str, str]:
+    """Return what to call each relation: its label, with the id where others have the same."""
+    known = {row["id"]: row["label"] for row in graph.read("sample/relations")}
+    labels = {relation: known.get(relation) or relation for relation in relations}
+    often = Counter(labels.values())
+    return {relation: f"{label} ({relation})" if often[label] > 1 else label for relation, label in labels.items()}
 
 
 def close_relations(name: str, called: Mapping[str, Sequence[str]]) -> str:

@@ -328,7 +328,7 @@ def _model_of(result: Stored) -> dict[str, Any]:
 
 def _relation_names(results: Sequence[Stored], relations: set[str]) -> dict[str, str]:
     """What relations are called: by a graph that is open, else by findings that were written beside the answers."""
-    from kgprobe.analysis.finding import relation_names
+    from kgprobe.graph.names import relation_names
     from kgprobe.report.finding_files import read_relation_names
 
     for result in results:

@@ -1,4 +1,4 @@
-"""``kgprobe.estimate_rates``: how much of the whole graph a model knows, asked until that is told exactly enough."""
+"""``kgprobe.estimate_rates``: how much of the whole graph a model knows, to a wanted precision."""
 
 import dataclasses
 import math
@@ -6,17 +6,19 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from kgprobe.analysis.graph_rates import ENOUGH, GraphRates, estimate_run, share_of
+from kgprobe.analysis.graph_rates import GraphRates, estimate_run, share_of
 from kgprobe.arguments import several, whole_number
 from kgprobe.asking.watch import NOBODY, Stop, Watch
 from kgprobe.drawn_estimates import Estimate
 from kgprobe.errors import ArgumentError, KgprobeError
+from kgprobe.estimates import answers_for_width
 from kgprobe.graph.client import Graph
 from kgprobe.graph.names import relation_ids
 from kgprobe.library.looks import Look
 from kgprobe.library.rounds import open_run, resume_rounds
 from kgprobe.models.model import Model, Models
 from kgprobe.models.spec_forms import model_name
+from kgprobe.report.graph_rate_tables import graph_rate_tables
 from kgprobe.tables import Table
 from kgprobe.texts import counted
 
@@ -66,28 +68,34 @@ class EstimatedRates(Look):
 
     def tables(self) -> list[Table]:
         """All facts and relations; types, thirds of popularity, years."""
-        tables = []
-        whole = _cells("of", "all facts", self.rates.facts, self.overall)
-        if not any(grouping.by == "relation" for grouping in self.rates.groupings):
-            tables.append(Table("overall", "All facts", [whole]))
-        for grouping in self.rates.groupings:
-            groups = [_cells(grouping.by, group.name, group.facts, group.rate) for group in grouping.groups]
-            first = grouping.by == "relation"
-            rows = [{grouping.by: "all facts", **dict(list(whole.items())[1:])}, *groups] if first else groups
-            notes = [f"{grouping.left_out:,} more have fewer than {ENOUGH} questions."] if grouping.left_out else []
-            tables.append(Table(f"by_{grouping.by}", f"By {_TITLES.get(grouping.by, grouping.by)}", rows, notes))
-        return tables
+        return graph_rate_tables(self.rates)
 
     def summary(self) -> str:
         """What the model knows, and what the estimate was worth."""
         overall = self.overall
         told = (
-            f"{self.model} is right on {share_of(overall)} of this graph's {counted(self.rates.facts, 'fact')},"
-            f" asked or not, by {counted(self.rates.answers, 'answer')}; {overall.raw:.0%} were expected."
+            f"{self.model} knows {share_of(overall)} of this graph's {counted(self.rates.facts, 'fact')}, estimated"
+            f" from {counted(self.rates.answers, 'answer')}; {overall.raw:.0%} was predicted."
         )
-        if overall.labels_worth is not None:
-            told += f" Drawn uniformly, {overall.labels_worth:,.0f} answers would have told as much."
+        if 0 < self.width < 1:
+            told += f" As wide as the interval of {self.uniform_answers:,} uniformly drawn answers without predictions."
         return told
+
+    @property
+    def uniform_answers(self) -> int:
+        """The number of answers about uniformly drawn facts whose interval, without predictions, is as wide."""
+        return answers_for_width(self.overall.value, self.width)
+
+    def questions_for(self, precision: float) -> tuple[int, int]:
+        """Return how many more questions this run probably needs for a precision, and a new uniform run in all.
+
+        The width of an interval falls with the square root of the answers.
+
+        Args:
+            precision: half the width of the interval, in (0, 0.5).
+        """
+        more = self.rates.answers * ((self.width / (2 * precision)) ** 2 - 1)
+        return max(0, math.ceil(more)), answers_for_width(self.overall.value, 2 * precision)
 
     def as_json(self) -> dict[str, Any]:
         """Everything, with stable keys."""
@@ -107,22 +115,19 @@ class EstimatedRates(Look):
         }
 
 
-_TITLES = {"type": "type of the subject", "popularity": "popularity of the subject"}
-
-
 def estimate_rates(
     graph: Graph,
     run: str | None = None,
     *,
     predictors: Sequence[str] = (),
-    width: float | None = None,
+    precision: float | None = None,
     rounds: int | None = None,
     year_relation: str | None = None,
     model: Model | None = None,
     models: Models | None = None,
     watch: Watch = NOBODY,
 ) -> EstimatedRates:
-    """How much of the whole graph a model knows, by the answers of a run: all facts, asked or not, with 95% intervals.
+    """Estimate how much of the whole graph a model knows from the answers of a run, with 95% intervals.
 
     >>> run = kgprobe.run_rounds(
     ...     graph, "demo", rounds=4, batch=16, distractors=3, aim="estimate", name="to-estimate"
@@ -138,7 +143,8 @@ def estimate_rates(
             ``sampling`` is information, hardest or monte-carlo; of thompson, an eighth were.
         predictors: names of runs of other models, or of this one in another way, on the same graph: facts that were
             hard for them are expected to be hard.
-        width: ask until the interval of all facts is no wider; as the run was begun. None asks nothing.
+        precision: ask until the interval of all facts is at most this much on either side, half its width, in (0, 0.5);
+            with the options the run was begun with. None asks nothing.
         rounds: how many rounds the run shall have at most.
         year_relation: as in :func:`kgprobe.run_rounds`.
         model: as in :func:`kgprobe.resume_rounds`.
@@ -157,18 +163,19 @@ def estimate_rates(
     others = [open_run(graph, other).name for other in several("predictors", predictors)]
     if run in others:
         raise ArgumentError("predictors", f"has {run!r}, the run itself; others are expected.")
-    if width is not None and not 0 < width < 1:
-        raise ArgumentError("width", f"is {width}; a number between 0 and 1 is expected.")
-    if rounds is not None and width is None:
-        raise ArgumentError("rounds", "is about asking on, which needs `width`.")
+    if precision is not None and not 0 < precision < 0.5:
+        raise ArgumentError("precision", f"is {precision}; a number between 0 and 0.5 is expected.")
+    if rounds is not None and precision is None:
+        raise ArgumentError("rounds", "limits the questions for a `precision`; give one.")
     most = math.inf if rounds is None else whole_number("rounds", rounds)
-    found = _estimate(graph, run, others, of_years, groups=width is None)
-    if width is None:
+    found = _estimate(graph, run, others, of_years, groups=precision is None)
+    if precision is None:
         return found
+    width = 2 * precision
     while found.width > width:
         done, wanted = found.rates.run["round"], (found.width / width) ** 2
         if done >= most:
-            reason = f"The interval is {found.width:.3f} wide, and all {done:,} rounds are done."
+            reason = f"The interval is ±{found.width / 2:.3f} after all {done:,} rounds; --rounds allows more."
             found = dataclasses.replace(found, stopped=Stop.DONE, reason=reason)
             break
         total = min(most, max(done + 1, math.ceil(done * min(_GROWTH, max(_LEAST_GROWTH, wanted)))))
@@ -214,14 +221,4 @@ def _row(by: str, group: str | None, name: str | None, facts: int, rate: Estimat
         "expected": rate.raw,
         "drawn": rate.labelled,
         "answers_worth": rate.labels_worth,
-    }
-
-
-def _cells(by: str, name: str, facts: int, rate: Estimate) -> dict[str, Any]:
-    return {
-        by: name,
-        "facts": facts,
-        "questions": rate.labelled,
-        "right": share_of(rate),
-        "expected": f"{rate.raw:.0%}",
     }

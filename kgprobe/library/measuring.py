@@ -140,7 +140,8 @@ class Measurement:
         Raises:
             KgprobeError: nothing was answered, or the measurement was opened without a graph.
         """
-        from kgprobe.analysis.finding import About, find_in_outcomes
+        from kgprobe.analysis.finding import About
+        from kgprobe.analysis.make_finding import find_in_outcomes
 
         if self.graph is None:
             raise KgprobeError("A finding needs the graph for names and types: open_measurement(folder, `graph`).")

@@ -46,7 +46,7 @@ SIZES_DEFAULTS: Measuring = {"distractors": 20, "sentences": None}
 class RoundsOptions:
     """How rounds are done, whatever the probe."""
 
-    rounds: int = option(60, "Rounds to run.", minimum=1)
+    rounds: int = option(20, "Rounds to run.", minimum=1)
     batch: int = option(64, "Facts asked a round.", minimum=1)
     aim: str = option(
         "failures",
@@ -66,8 +66,7 @@ class RoundsOptions:
         " those that the model fails on most, by a draw from what is believed of each; monte-carlo: any; iteration: one"
         " after the other.",
         choices=SAMPLING,
-        shown_default="hardest for failures, information for an estimate; with another learner, which has neither,"
-        " thompson and monte-carlo",
+        shown_default="hardest for failures, with another learner than graph thompson; monte-carlo for an estimate",
     )
     max_degree: int = option(1000, "Entities with more facts than this do not pass on what is learned.", minimum=1)
     width: float = option(

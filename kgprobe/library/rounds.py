@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from kgprobe.analysis.finding import Finding
-    from kgprobe.analysis.rates import OverGraph
+    from kgprobe.analysis.graph_rates import GraphRates
 
 
 _COLUMNS = (
@@ -138,7 +138,8 @@ class Run:
         """
         from kgprobe.analysis.graph_rates import estimate_run
 
-        return self._find(estimate_run(self.graph, self.name, groups=False).over_graph)
+        rates = estimate_run(self.graph, self.name, year_relation=self.year_relation)
+        return self._find(None if rates.overall is None else rates)
 
     def page(self, finding: "Finding | None" = None) -> Path:
         """Write the finding beside the answers, as a page, as JSON and as CSV; give the page's path.
@@ -148,8 +149,8 @@ class Run:
         """
         return write_finding(finding or self.finding(), self.folder, self.outcomes, self.kind, self.graph)
 
-    def _find(self, over_graph: "OverGraph | None" = None) -> "Finding":
-        from kgprobe.analysis.finding import find_in_run
+    def _find(self, over_graph: "GraphRates | None" = None) -> "Finding":
+        from kgprobe.analysis.make_finding import find_in_run
 
         return find_in_run(
             self.graph,
@@ -244,8 +245,8 @@ def _planned(how: RoundsOptions) -> dict[str, Any]:
     if sampling in ("hardest", "information") and learner != "graph":
         raise ArgumentError("sampling", f"is {sampling!r}, which needs `learner` graph; it is {learner!r}.")
     if sampling is None:
-        graph, without = ("hardest", "thompson") if aim == "failures" else ("information", "monte-carlo")
-        sampling = graph if learner == "graph" else without
+        for_failures = "hardest" if learner == "graph" else "thompson"
+        sampling = "monte-carlo" if aim == "estimate" else for_failures
     return {**fields, "sampling": sampling}
 
 

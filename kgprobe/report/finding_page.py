@@ -11,6 +11,7 @@ from kgprobe.beliefs.belief_words import BeliefWord
 from kgprobe.beliefs.draw import CREDIBILITY
 from kgprobe.estimates import CONFIDENCE, Share
 from kgprobe.report.finding_summary import believed_title, ranked_relations, unknown_count
+from kgprobe.report.graph_rate_tables import graph_rate_tables
 from kgprobe.report.sections import Card, Section, groups_section, table_section
 from kgprobe.texts import counted
 
@@ -27,14 +28,16 @@ def finding_title(finding: Finding) -> str:
 
 
 def finding_lead(finding: Finding) -> list[str]:
-    """Return the answer, in two or three sentences: what is not known, and then how much is."""
-    lead = [f"{unknown_count(finding)}."]
-    least, best = ranked_relations(finding)
-    lead[0] += f" Least known: {least}." if least else ""
-    lead[0] += f" Best known: {best}." if best else ""
-    lead.append(f"{finding.headline}.")
+    """Return the result in a few sentences: the share that is known, the relations, and the facts that are unknown."""
+    lead = [f"{finding.headline}."]
     if finding.measure is not None:
         lead.append(f"{finding.measure.details.capitalize()}.")
+    least, best = ranked_relations(finding)
+    named = f"Least known: {least}. " if least else ""
+    named += f"Best known: {best}." if best else ""
+    if named:
+        lead.append(named.strip())
+    lead.append(f"{unknown_count(finding)}.")
     return lead
 
 
@@ -72,17 +75,17 @@ def believed_sections(finding: Finding, *, unknown: bool) -> list[Section]:
 
 def knowledge_section(finding: Finding) -> Section:
     """How much is known, in figures that stand out, and what is believed of how many facts."""
-    overall, graph = finding.overall, finding.over_graph
+    overall = finding.overall
     cards = []
     measure = finding.measure
     if measure is not None:
         cards.append(_share_card(measure.rate, f"{measure.name} [{{}}, {{}}]: {measure.means}"))
-    if graph is not None:
-        says = "of the whole graph [{}, {}]: how often it is right, over all " + f"{graph.facts:,} facts, asked or not"
-        cards.append(_share_card(graph.right, says))
+    if finding.graph_rate is not None and finding.over_graph is not None:
+        says = "of the whole graph [{}, {}]: share of right answers, estimated for all "
+        cards.append(_share_card(finding.graph_rate, f"{says}{counted(finding.over_graph.facts, 'fact')}"))
     for rate, says in (
-        (overall.win_rate, "win rate [{}, {}]: facts answered right more often than wrong"),
-        (overall.zero_sense_rate, "zero-sense rate [{}, {}]: facts never answered right"),
+        (overall.win_rate, "win rate [{}, {}]: facts asked that were answered right more often than wrong"),
+        (overall.zero_sense_rate, "zero-sense rate [{}, {}]: facts asked that were never answered right"),
     ):
         cards.append(_share_card(rate, says))
     if finding.chance is not None:
@@ -98,7 +101,9 @@ def knowledge_section(finding: Finding) -> Section:
 
 
 def group_sections(finding: Finding) -> Iterator[Section]:
-    """Rates by relation, entity, type, popularity and year, and relations against entities."""
+    """Yield rates by relation, type, popularity and year over the graph, then those of the facts asked."""
+    if finding.over_graph is not None:
+        yield from map(table_section, graph_rate_tables(finding.over_graph))
     for place, grouping in enumerate(finding.groupings):
         notes = [] if place else [_rates_note(finding)]
         notes += [_BY[grouping.by]] if grouping.by in _BY else []
@@ -112,6 +117,7 @@ def group_sections(finding: Finding) -> Iterator[Section]:
             overall=None if place else finding.overall,
             chance=finding.chance,
             silent=finding.has_silence,
+            title=f"By {grouping.by}, of the facts asked",
             notes=notes,
         )
         if grouping.by == "relation":

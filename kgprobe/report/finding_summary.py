@@ -1,15 +1,17 @@
 """A finding in ten lines: what stands out, and in the end what the model knows."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from kgprobe.analysis.finding import Finding, ShownFact
-from kgprobe.analysis.rates import Group
+from kgprobe.analysis.graph_rates import RateGroup, share_of
 from kgprobe.beliefs.belief_words import BeliefWord
 from kgprobe.texts import counted
 
 # Of fewer facts, a rate says nothing of a relation.
 _LEAST = 5
 _RELATIONS = 3
+# A relation whose interval is wider has no rank.
+_WIDEST = 0.5
 _FACTS = 2
 # Of a question so much is shown in any case, in characters.
 _SHORTEST = 20
@@ -49,17 +51,30 @@ def unknown_count(finding: Finding) -> str:
 def ranked_relations(finding: Finding) -> tuple[str, str]:
     """Return the relations that are known least and best, in words.
 
-    Relations of fewer than five asked facts are left out. The least known ones are not known whole, the best known ones
-    not unknown whole; empty where there are none, and where fewer than two relations have facts enough.
+    Rates are over the graph where these can be estimated, and relations with a wide interval are left out; else over
+    the facts asked, without relations of fewer than five. A relation that is known whole is not among the least known,
+    and one that is unknown whole not among the best known. Both texts are empty where fewer than two relations have a
+    rate.
     """
-    relations = next((grouping.groups for grouping in finding.groupings if grouping.by == "relation"), ())
-    ranked = sorted((group for group in relations if group.facts >= _LEAST), key=_rate)
-    if len(ranked) < 2:
-        return "", ""
-    count = min(_RELATIONS, len(ranked) // 2)
-    least = [group for group in ranked[:count] if _rate(group) < 1]
-    best = [group for group in ranked[::-1][:count] if _rate(group) > 0]
-    return _told(least), _told(best)
+    if finding.over_graph is not None:
+        groups = finding.over_graph.relations
+        rated = [(group.rate.value, f"{group.name} {share_of(group.rate)}") for group in groups if _is_narrow(group)]
+    else:
+        relations = next((grouping.groups for grouping in finding.groupings if grouping.by == "relation"), ())
+        rated = [
+            (group.win_rate.value, f"{group.name} {group.win_rate.value:.0%} of {group.facts:,}")
+            for group in relations
+            if group.facts >= _LEAST
+        ]
+    rated.sort(key=lambda one: one[0])
+    count = min(_RELATIONS, len(rated) // 2)
+    least = [told for rate, told in rated[:count] if rate < 1]
+    best = [told for rate, told in rated[::-1][:count] if rate > 0]
+    return ", ".join(least), ", ".join(best)
+
+
+def _is_narrow(group: RateGroup) -> bool:
+    return group.rate.high - group.rate.low <= _WIDEST
 
 
 def _lines(finding: Finding, width: int) -> Iterator[str]:
@@ -68,8 +83,8 @@ def _lines(finding: Finding, width: int) -> Iterator[str]:
     questions = f"{counted(finding.asked, 'question')} about {counted(finding.overall.facts, 'fact')}{rounds}"
     # A measurement's name says again what it is made of.
     yield f"{about.called if about.rounds is None else about.name}: {about.asked_by}, {questions}"
-    if finding.over_graph is not None:
-        yield f"Over the graph: {finding.over_graph}"
+    if finding.over_graph is not None and about.caveat is not None:
+        yield f"Of the facts asked, which were sought out: {finding.overall.win_rate}"
     elif about.caveat is not None:
         yield about.caveat
     least, best = ranked_relations(finding)
@@ -85,14 +100,6 @@ def _lines(finding: Finding, width: int) -> Iterator[str]:
     told = [f"{sum(reasons.values()):,} {what} ({next(iter(reasons))})" for reasons, what in lost if reasons]
     if told:
         yield "; ".join(told)
-
-
-def _rate(group: Group) -> float:
-    return group.win_rate.value
-
-
-def _told(groups: Sequence[Group]) -> str:
-    return ", ".join(f"{group.name} {group.win_rate.value:.0%} of {group.facts:,}" for group in groups)
 
 
 def _shortened(fact: ShownFact, end: str, width: int) -> str:

@@ -14,6 +14,7 @@ from kgprobe.analysis.rates import Grouping
 from kgprobe.beliefs.draw import CREDIBILITY
 from kgprobe.estimates import CONFIDENCE
 from kgprobe.report.finding_summary import believed_title, finding_summary
+from kgprobe.report.graph_rate_tables import graph_rate_tables
 from kgprobe.report.tables import reasons_note, rich_table
 from kgprobe.texts import counted, visible
 
@@ -34,6 +35,8 @@ def finding_table(finding: Finding, shown: int) -> RenderableType:
     rounds = "" if about.rounds is None else f" in {counted(about.rounds, 'round')}"
     head.append(f"{counted(finding.asked, 'question')} about {counted(finding.overall.facts, 'fact')}{rounds}")
     parts: list[RenderableType] = [head]
+    if finding.over_graph is not None:
+        parts += [rich_table(table) for table in graph_rate_tables(finding.over_graph)]
     parts += [_rates(finding, grouping) for grouping in finding.groupings]
     parts += [rich_table(table) for table in finding.tables]
     for listed in (finding.unknown, finding.known):
@@ -56,7 +59,7 @@ def _rates(finding: Finding, grouping: Grouping) -> Table:
     first = grouping is finding.groupings[0]
     silent = finding.has_silence
     table = Table(
-        title=f"By {grouping.by}: own answers, with {CONFIDENCE:.0%} intervals",
+        title=f"By {grouping.by}, of the facts asked: own answers, with {CONFIDENCE:.0%} intervals",
         title_justify="left",
         box=box.SIMPLE_HEAD,
         pad_edge=False,

@@ -14,7 +14,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as some
 from scipy import integrate
 
-from kgprobe.analysis.finding import About, Finding, find_in_outcomes, find_in_run
+from kgprobe.analysis.finding import About, Finding
+from kgprobe.analysis.make_finding import find_in_outcomes, find_in_run
 from kgprobe.asking.counted import CountedKnowledge
 from kgprobe.asking.runs import Plan
 from kgprobe.beliefs.belief_words import BeliefWord

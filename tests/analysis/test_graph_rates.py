@@ -114,8 +114,6 @@ def test_it_holds_the_rate_of_all_facts_and_of_each_group(graph: Graph, sampling
     assert rates.drawn == 320 if sampling != "thompson" else 10 <= rates.drawn <= 80
     assert rates.overall is not None
     assert rates.overall.low < share_known(FACTS) < rates.overall.high
-    assert rates.over_graph is not None
-    assert str(rates.over_graph).startswith(f"right on {rates.overall.value:.0%} [")
     groups = by(rates)
     expected: dict[str, dict[str, list[Fact]]] = {
         "relation": {one.id: [fact for fact in FACTS if fact.relation == one.id] for one in RELATIONS},
@@ -234,7 +232,7 @@ def test_without_known_probabilities_nothing_is_said(graph: Graph) -> None:
     load_facts(graph)
     ask(graph, "run", sampling="iteration", rounds=2)
     rates = estimate_run(graph, "run")
-    assert (rates.answers, rates.drawn, rates.overall, rates.over_graph) == (64, 0, None, None)
+    assert (rates.answers, rates.drawn, rates.overall) == (64, 0, None)
     assert rates.groupings == []
 
 

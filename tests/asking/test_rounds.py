@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from kgprobe.analysis.finding import find_in_run
+from kgprobe.analysis.make_finding import find_in_run
 from kgprobe.asking.counted import read_beliefs
 from kgprobe.asking.rounds import RunReport, go_on
 from kgprobe.asking.runs import Plan, begin_run, forget_run, get_run, plan_of, run_folder

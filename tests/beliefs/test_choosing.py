@@ -158,7 +158,8 @@ def test_the_hardest_are_asked_where_it_is_open_which_they_are() -> None:
         facts = generator.choice(FACTS, 60, replace=False)
         its.learn(facts, generator.random(60) < np.select([subjects[facts] < 2], [0.9], 0.1))
     often, _ = tallied(its.messages, "hardest", 12, 400)
-    assert often[:20].sum() > 8 > 4 > often[20:].sum()
+    # Half of the 12 are drawn uniformly, one of them from the first 20.
+    assert often[:20].sum() > 6.5 > 5.5 > often[20:].sum()
 
 
 def test_facts_that_have_had_one_answer_are_asked_again_at_first() -> None:

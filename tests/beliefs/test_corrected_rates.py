@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from kgprobe.beliefs.choosing import chances_of, draw_by
 from kgprobe.beliefs.corrected_rates import CorrectedRates, RoundDraws
 from kgprobe.errors import ArgumentError
+from kgprobe.estimates import exact_interval
 from kgprobe.predicted_facts import LabelledFacts, sum_predictions
 from kgprobe.prediction_powered import Manner, estimate_mean
 
@@ -190,6 +191,28 @@ def test_without_predictions_uniform_draws_are_worth_themselves() -> None:
     assert found is not None
     assert found.labelled == 20 * 64
     assert found.labels_worth == pytest.approx(20 * 64, rel=0.01)
+
+
+def test_few_uniform_draws_have_the_exact_interval_of_their_share() -> None:
+    random = np.random.default_rng(3)
+    truth = random.random(2_000) < 0.7
+    members = np.arange(2_000) < 500
+    rates, right, asked = CorrectedRates(2_000, corrected_from=512), np.zeros(2, int), np.zeros(2, int)
+    for number in range(9):
+        rates.predict(random.random(2_000))
+        places = random.choice(2_000, 60, replace=False)
+        rates.add(drawn(places, np.full(2_000, 60 / 2_000), truth))
+        for kind, chosen in enumerate((places, places[members[places]])):
+            right[kind] += truth[chosen].sum()
+            asked[kind] += len(chosen)
+        for kind, found in enumerate((rates.rate(), rates.rate(members))):
+            assert found is not None
+            if asked[kind] < 512:
+                assert (found.low, found.high) == exact_interval(int(right[kind]), int(asked[kind]))
+                assert found.value == right[kind] / asked[kind]
+            else:
+                assert (kind, number) == (0, 8)
+                assert found.value != pytest.approx(right[kind] / asked[kind], abs=1e-6)
 
 
 @pytest.mark.parametrize("predicted", ["good", "none", "wrong"])

@@ -50,10 +50,13 @@ def begin(graph: Graph, run: str, started: str) -> None:
 
 
 def believe(graph: Graph, run: str, facts: dict[str, float]) -> None:
-    words = {0.1: "surely known", 0.9: "surely unknown"}
+    def word(theta: float) -> str:
+        sure = "surely" if abs(theta - 0.5) > 0.2 else "leans"
+        return f"{sure} {'known' if theta < 0.5 else 'unknown'}"
+
     rows = [
         {"run": run, "fact": fact, "theta": theta, "right": 1 + 3 * (theta < 0.5), "wrong": 1 + 3 * (theta > 0.5)}
-        | {"believed": words.get(theta, "leans unknown")}
+        | {"believed": word(theta)}
         for fact, theta in facts.items()
     ]
     # Of a fact that only others speak of, nothing is painted.

@@ -5,7 +5,8 @@ from typing import Any
 
 import pytest
 
-from kgprobe.analysis.finding import About, find_in_outcomes
+from kgprobe.analysis.finding import About
+from kgprobe.analysis.make_finding import find_in_outcomes
 from kgprobe.analysis.model_comparison import compare_models
 from kgprobe.analysis.side_by_side import read_answers, set_side_by_side
 from kgprobe.asking.store import FILE, OutcomeStore, read_outcomes

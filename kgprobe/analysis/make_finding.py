@@ -1,0 +1,250 @@
+"""Make the finding of a run or a measurement from its answers.
+
+docs/methods.md, 2.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, NamedTuple
+
+import msgspec
+import numpy as np
+import pandas as pd
+
+from kgprobe.analysis.finding import FACT_COLUMNS, About, Finding, ShownFact
+from kgprobe.analysis.graph_rates import GraphRates
+from kgprobe.analysis.rates import Grouping, by_popularity, by_year, group_of, grouped
+from kgprobe.asking.runs import get_run
+from kgprobe.beliefs.belief_words import BeliefWord
+from kgprobe.beliefs.summary import summarize
+from kgprobe.errors import KgprobeError
+from kgprobe.estimates import more_than_half
+from kgprobe.graph.client import Graph, Row
+from kgprobe.graph.names import relation_names
+from kgprobe.intervals import year_of
+from kgprobe.probes.outcome import Outcome, Verdict, guessing_chance
+from kgprobe.probes.register import PROBES
+from kgprobe.tables import Table
+
+if TYPE_CHECKING:
+    from kgprobe.sampling.keys import FactKey
+
+_FACTS_AT_ONCE = 1_000
+_COUNTED = ("right", "wrong", "refused", "off_format")
+
+
+class _Shown(NamedTuple):
+    """A question as a finding shows it."""
+
+    question: str
+    answer: str
+    winner: str | None
+
+
+class _Answers(NamedTuple):
+    """Each fact's latest right and wrong question, and the reasons of unanswered ones."""
+
+    right: dict[str, _Shown]
+    wrong: dict[str, _Shown]
+    unanswered: Counter[str]
+
+
+def find_in_run(
+    graph: Graph,
+    run: str,
+    outcomes: Callable[[], Iterable[Outcome]],
+    *,
+    over_graph: GraphRates | None = None,
+    year_relation: str | None = None,
+    shown: int = 20,
+) -> Finding:
+    """The finding of a run.
+
+    Args:
+        run: its id.
+        outcomes: gives its outcomes, in the order of asking.
+        over_graph: estimated rates over the whole graph.
+        year_relation: id of the relation whose date at the subject gives a fact's year; None takes the year in which
+            the fact began.
+        shown: how many facts to list as known and as unknown, at most each.
+
+    Raises:
+        KgprobeError: the run has asked nothing yet.
+        UnknownNameError: there is no such run.
+    """
+    properties = get_run(graph, run)
+    rows = graph.read("beliefs/own_answers", run=run)
+    about = About(
+        name=run,
+        model=properties["model"],
+        probe=properties["probe"],
+        as_of=properties["as_of"],
+        seed=properties["seed"],
+        described=msgspec.json.decode(properties["config"]),
+        versions=msgspec.json.decode(properties["versions"]),
+        rounds=properties["round"],
+        sampling=properties["sampling"],
+        reversed=properties["reversed"],
+    )
+    return replace(_find(graph, about, rows, outcomes, year_relation, shown), over_graph=over_graph)
+
+
+def find_in_outcomes(
+    graph: Graph,
+    about: About,
+    outcomes: Callable[[], Iterable[Outcome]],
+    *,
+    year_relation: str | None = None,
+    shown: int = 20,
+) -> Finding:
+    """Return the finding of a measurement, in which a fact has one answer and learns nothing from others.
+
+    Arguments and errors as of :func:`find_in_run`.
+    """
+    rows: dict[FactKey, Row] = {}
+    for outcome in outcomes():
+        row = rows.setdefault(
+            outcome.fact,
+            {**outcome.fact._asdict(), **dict.fromkeys(_COUNTED, 0), "chances": [], "unaskable": None},
+        )
+        row["right"] += outcome.verdict is Verdict.RIGHT
+        row["wrong"] += outcome.verdict.is_failure
+        row["refused"] += outcome.verdict is Verdict.REFUSED
+        row["off_format"] += outcome.verdict is Verdict.OFF_FORMAT
+        chance = guessing_chance(outcome)
+        row["chances"] += [] if chance is None else [chance]
+        if outcome.verdict is Verdict.UNASKABLE:
+            row["unaskable"] = outcome.reason
+    return _find(graph, about, _counted_beliefs(list(rows.values())), outcomes, year_relation, shown)
+
+
+def _counted_beliefs(answers: Sequence[Row]) -> list[Row]:
+    """Return answers with the beliefs that follow from their counts alone."""
+    beliefs = [{**row, "alpha": 1 + row["wrong"], "beta": 1 + row["right"]} for row in answers]
+    summaries = summarize(beliefs)
+    ends = zip(summaries.theta.tolist(), summaries.low.tolist(), summaries.high.tolist(), strict=True)
+    return [
+        {**row, "theta": theta, "low": low, "high": high, "believed": word.value}
+        for row, (theta, low, high), word in zip(answers, ends, summaries.words, strict=True)
+    ]
+
+
+def _find(
+    graph: Graph,
+    about: About,
+    rows: Sequence[Row],
+    outcomes: Callable[[], Iterable[Outcome]],
+    year_relation: str | None,
+    shown: int,
+) -> Finding:
+    answered = sorted((row for row in rows if row["right"] + row["wrong"] > 0), key=lambda row: str(row["fact"]))
+    if not answered:
+        raise KgprobeError(f"{about.name!r} has not got an answer yet.")
+    examined = _described(graph, answered, year_relation)
+    names = relation_names(graph, examined["relation"].unique())
+    examined["relation_label"] = examined["relation"].map(names)
+    examined["year"] = examined["year"].map(year_of)
+    examined["popularity"] = examined["popularity"].astype(np.float64)
+    answers, kind = _latest(outcomes()), PROBES.get(about.probe)
+    # A fact is won by more right answers than wrong ones, by a guesser too.
+    examined["guessed"] = [more_than_half(chances) for chances in examined["chances"]]
+    chances = [chance for of_fact in examined["chances"] for chance in of_fact]
+    words = [BeliefWord(word) for word in examined["believed"]]
+    examined["belief"] = examined["believed"]
+    examined["leans"] = [not word.is_sure for word in words]
+    is_known = np.array([word.is_known for word in words])
+    unknown = examined[~is_known].sort_values(["leans", "low", "fact"], ascending=[True, False, True])
+    known = examined[is_known].sort_values(["leans", "high", "fact"])
+    return Finding(
+        about=about,
+        chance=float(np.mean(chances)) if chances else None,
+        asked=int((examined["right"] + examined["wrong"]).sum()),
+        theta=float(examined["theta"].mean()),
+        overall=group_of("all", examined),
+        groupings=[one for one in _groupings(examined, names) if one.groups],
+        tables=[_with_caveat(table, about) for table in kind.tables(outcomes(), about.described)],
+        unknown=_shown_facts(unknown.head(shown), answers.wrong),
+        known=_shown_facts(known.head(shown), answers.right),
+        believed={word: words.count(word) for word in BeliefWord},
+        facts=examined[list(FACT_COLUMNS)].reset_index(drop=True),
+        unaskable=_reasons(rows),
+        unanswered=dict(answers.unanswered.most_common()),
+        measure=kind.headline(outcomes()),
+    )
+
+
+def _with_caveat(table: Table, about: About) -> Table:
+    return table if about.caveat is None else replace(table, notes=(*table.notes, about.caveat))
+
+
+def _described(graph: Graph, answered: Sequence[Row], year_relation: str | None) -> pd.DataFrame:
+    """Answers beside what the graph says of their facts. Cost: a walk from each subject."""
+    about: dict[str, Row] = {}
+    for first in range(0, len(answered), _FACTS_AT_ONCE):
+        keys = [{"subject": row["subject"], "fact": row["fact"]} for row in answered[first : first + _FACTS_AT_ONCE]]
+        about |= {row["fact"]: row for row in graph.read("sample/about", rows=keys, year_relation=year_relation)}
+    missing = sum(row["fact"] not in about for row in answered)
+    if missing == len(answered):
+        raise KgprobeError("None of the facts that were asked is in this graph any more.")
+    frame: pd.DataFrame = pd.DataFrame([{**row, **about[row["fact"]]} for row in answered if row["fact"] in about])
+    return frame
+
+
+def _groupings(examined: pd.DataFrame, relations: Mapping[str, str]) -> list[Grouping]:
+    entities = examined[["subject", "object"]].apply(lambda row: list(dict.fromkeys(row)), axis=1)
+    labels = [
+        (id_, label)
+        for end in ("subject", "object")
+        for id_, label in zip(examined[end], examined[f"{end}_label"], strict=True)
+    ]
+    types = [(type_["id"], type_["label"] or type_["id"]) for its in examined["types"] for type_ in its]
+    return [
+        grouped("relation", examined, examined["relation"].map(lambda relation: [relation]), relations.items()),
+        # One fact says nothing of an entity.
+        grouped("entity", examined, entities, labels, least=2),
+        grouped("type", examined, examined["types"].map(lambda its: [type_["id"] for type_ in its]), types),
+        by_popularity(examined),
+        by_year(examined, examined["year"]),
+    ]
+
+
+def _latest(outcomes: Iterable[Outcome]) -> _Answers:
+    answers = _Answers({}, {}, Counter())
+    for outcome in outcomes:
+        if outcome.verdict is Verdict.UNANSWERED:
+            answers.unanswered[str(outcome.reason)] += 1
+        evidence = outcome.evidence
+        if evidence is None or not outcome.verdict.counts:
+            continue
+        failed = outcome.verdict.is_failure
+        asked = _Shown(evidence.question, evidence.right_answer, evidence.winner if failed else None)
+        (answers.wrong if failed else answers.right)[outcome.fact.fact] = asked
+    return answers
+
+
+def _shown_facts(examined: pd.DataFrame, asked: Mapping[str, _Shown]) -> list[ShownFact]:
+    facts = []
+    for row in examined.to_dict("records"):
+        shown = asked.get(row["fact"], _Shown("", row["object_label"], None))
+        facts.append(
+            ShownFact(
+                fact=row["fact"],
+                relation=row["relation_label"],
+                subject=row["subject_label"],
+                answer=shown.answer,
+                right=int(row["right"]),
+                wrong=int(row["wrong"]),
+                theta=float(row["theta"]),
+                low=float(row["low"]),
+                high=float(row["high"]),
+                belief=BeliefWord(row["belief"]),
+                question=shown.question,
+                winner=shown.winner,
+            )
+        )
+    return facts
+
+
+def _reasons(rows: Sequence[Row]) -> dict[str, int]:
+    return dict(Counter(row["unaskable"] for row in rows if row["unaskable"] is not None).most_common())
