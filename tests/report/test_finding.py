@@ -15,13 +15,16 @@ from rich.console import Console
 
 from kgprobe.analysis.examined import examine
 from kgprobe.analysis.finding import FACT_COLUMNS, About, Finding, ShownFact
+from kgprobe.analysis.graph_rates import GraphRates, RateGroup, RateGrouping
 from kgprobe.analysis.rates import Group, Grouping
 from kgprobe.beliefs.belief_words import BeliefWord
+from kgprobe.drawn_estimates import Estimate
 from kgprobe.errors import KgprobeError
 from kgprobe.estimates import Mean, share
 from kgprobe.probes.outcome import Considered
 from kgprobe.report.finding_files import write_finding_files
-from kgprobe.report.finding_summary import finding_summary
+from kgprobe.report.finding_page import finding_lead
+from kgprobe.report.finding_summary import finding_summary, ranked_relations
 from kgprobe.report.finding_table import print_finding, print_summary
 from kgprobe.report.result_page import write_result_page
 from kgprobe.tables import Table
@@ -228,6 +231,48 @@ def test_a_measurement_is_told_without_rounds(finding: Finding, tmp_path: Path) 
     out = printed(measured)
     assert "64 questions about 50 facts\n" in out
     assert "Guessing" not in out
+
+
+def test_a_lead_has_no_zero_that_follows_from_how_often_facts_were_asked(finding: Finding) -> None:
+    believed = dict(zip(BeliefWord, (0, 30, 20, 0), strict=True))
+    run = replace(finding, believed=believed)
+    once = replace(run, about=replace(ABOUT, rounds=None, sampling=None))
+    none_sure = "20 of 50 facts asked were not answered right more often than wrong; none is surely unknown yet."
+    assert finding_lead(finding)[-1] == "1 of 50 facts asked is surely unknown."
+    assert finding_lead(run)[-1] == none_sure
+    assert finding_lead(once)[-1] == "20 of 50 facts were answered wrong, asked once each."
+
+
+def test_a_relation_without_a_right_answer_is_not_among_the_best_known(finding: Finding) -> None:
+    def group(name: str, right: int) -> Group:
+        return Group(name, 10, share(right, 10), share(10 - right, 10), 0.1, 10, share(right, 10))
+
+    lost = [group(f"lost {number}", 0) for number in range(3)]
+    ranked = ranked_relations(replace(finding, groupings=[Grouping("relation", [group("half", 5), *lost], 0)]))
+    assert ranked == ("lost 0 0% of 10, lost 1 0% of 10", "half 50% of 10")
+    assert ranked_relations(replace(finding, groupings=[Grouping("relation", lost, 0)]))[1] == ""
+
+
+def test_a_relation_is_ranked_by_its_rate_over_the_graph(finding: Finding) -> None:
+    def group(name: str, value: float, reach: float) -> RateGroup:
+        rate = Estimate(value, value - reach, value + reach, 0.05, 0.05, 1.0, value, 60, 60.0)
+        return RateGroup(name, name, 400, rate)
+
+    # Among the facts asked, the order is the other way round.
+    relations = [group("well", 0.8, 0.1), group("badly", 0.3, 0.1), group("who knows", 0.5, 0.3)]
+    overall = group("all", 0.7, 0.05).rate
+    rates = GraphRates({}, (), 900, 64, 64, overall, [RateGrouping("relation", relations, 0)])
+    over_graph = replace(finding, over_graph=rates)
+    assert ranked_relations(over_graph) == ("badly 30% [20, 40]", "well 80% [70, 90]")
+    assert over_graph.headline == "org/model knows 70% [65, 75] of the graph's 900 facts; chance level 9%"
+    shown = printed(over_graph)
+    assert shown.index("By relation, estimated over the graph") < shown.index("By relation, of the facts asked")
+
+
+def test_a_terminal_shows_all_groups_of_a_kind(finding: Finding) -> None:
+    years = [Group(str(1990 + n), 1, share(1, 1), share(0, 1), 0.1, 1, share(1, 1)) for n in range(12)]
+    shown = printed(replace(finding, groupings=[finding.groupings[0], Grouping("year", years, 0)]))
+    assert [year for year in range(1990, 2002) if str(year) in shown] == list(range(1990, 2002))
 
 
 def page_of(finding: Finding, folder: Path) -> str:

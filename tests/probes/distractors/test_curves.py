@@ -169,3 +169,15 @@ def test_the_table_shows_some_of_a_curve_and_chance_beside_it() -> None:
     assert table.notes == ["1 facts have fewer than 30 distractors; they count with those they have."]
     assert curve_tables(few, {"distractors": 2})[0].notes == []
     assert curve_tables([unaskable(FactKey("s", "f"), "P1", "no name")], {"distractors": 2}) == []
+
+
+def test_a_fact_that_was_asked_several_times_counts_once() -> None:
+    log_plausibilities = {"often": [[-1.0, -2.0]], "once": [[-2.0, -1.0]]}
+    asked = [
+        Outcome(FactKey("s", fact), Verdict.RIGHT, "P1", evidence=distractor_evidence(log_plausibilities[fact]))
+        for fact in ("often", "once", "often", "often")
+    ]
+    (table,) = curve_tables(asked, {"distractors": 2})
+    assert table.title == "By the number of distractors: means over 2 facts, with 95% bands"
+    assert table.rows[0]["Min@n"].value == 0.5
+    assert table.notes == ["2 facts have fewer than 2 distractors; they count with those they have."]
