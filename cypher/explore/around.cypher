@@ -2,7 +2,8 @@
 // fails on first, then those that the run never came near.
 // For Neo4j Browser: :params {entity: 'France', run: null, limit: 25}
 // Unless given: {run: null, limit: 25}
-// Scans the entities for the label, and reads all facts of the entity. $entity: id or label, $run: id of a run, null for the one
+// Names: {entity: 'Entity', run: 'Run'}
+// Reads all facts of the entity. $entity: id, or name on Neo4j, $run: id of a run, null for the one
 // begun last, $limit
 //   -> run, relation, subject, object, theta, low, high, believed, right, wrong, question, fact, path
 OPTIONAL MATCH (begun:Run)
@@ -10,13 +11,18 @@ WHERE $run IS NULL OR begun.id = $run
 WITH begun.id AS run, begun.started AS started
 ORDER BY started DESC, run DESC
 LIMIT 1
-CALL () {
-  MATCH (e:Entity {id: $entity})
-  RETURN e
+OPTIONAL MATCH (same:Entity {id: $entity})
+CALL (same) {
+  WITH same
+  WHERE same IS NOT NULL
+  RETURN same AS e
   UNION
-  MATCH (e:Entity)
-  WHERE e.label = $entity
-  RETURN e
+  WITH same
+  WHERE same IS NULL AND $entity IS NOT NULL
+  CALL db.index.fulltext.queryNodes('entity_names', '"' + replace(replace($entity, '\\', '\\\\'), '"', '\\"') + '"') YIELD node
+  WITH node
+  WHERE toLower(node.label) = toLower($entity) OR any(alias IN coalesce(node.aliases, []) WHERE toLower(alias) = toLower($entity))
+  RETURN node AS e
 }
 MATCH (e)-[f:FACT]-(:Entity)
 WITH DISTINCT run, f

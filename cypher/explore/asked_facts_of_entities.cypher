@@ -1,6 +1,7 @@
 // The facts of entities that a run asked, those first that the model least probably knows; as facts_of_entities gives them.
 // For Neo4j Browser: :params {run: 'base', entities: ['Q142'], relations: [], as_of: null, limit: 100}
 // Unless given: {relations: [], as_of: null, limit: 100}
+// Names: {run: 'Run', entities: 'Entity', relations: 'Relation'}
 // Reads the run's beliefs. $run: id of a run, $entities: [id], $relations: [id], none for all, $as_of: yyyymmdd, at which the facts
 // hold; null for facts of any time, $limit
 //   -> fact, subject, subject_label, relation, relation_label, object, object_label, start, end, rank

@@ -3,6 +3,7 @@
 // told in explore/expected; runs of other learners than `graph` have none.
 // For Neo4j Browser: :params {run: null, entities: 50, limit: 25}
 // Unless given: {run: null, entities: 50, limit: 25}
+// Names: {run: 'Run'}
 // Scans the effects of all runs, and reads the facts of so many entities, those of 1,000 facts or fewer. $run: id of a run, null for
 // the one begun last, $entities, $limit
 //   -> run, relation, subject, object, theta, fact, path

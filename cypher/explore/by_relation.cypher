@@ -2,6 +2,7 @@
 // the share that the model knows, which is that of facts with more right answers than wrong ones (the win rate of findings).
 // For Neo4j Browser: :params {run: null}
 // Unless given: {run: null}
+// Names: {run: 'Run'}
 // Reads the run's beliefs. $run: id of a run, null for the one begun last  ->  run, relation, relation_label, asked, theta, known
 MATCH (begun:Run)
 WHERE $run IS NULL OR begun.id = $run

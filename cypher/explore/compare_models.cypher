@@ -3,6 +3,7 @@
 // that never came near a fact believes 0.5).
 // For Neo4j Browser: :params {one: 'RUN', other: 'RUN', limit: 50}
 // Unless given: {limit: 50}
+// Names: {one: 'Run', other: 'Run'}
 // Reads the beliefs of both runs. $one, $other: ids of runs, $limit
 //   -> relation, subject, object, one_right, one_wrong, one_theta, other_right, other_wrong, other_theta, difference, fact, path
 MATCH (belief:Belief)

@@ -1,5 +1,6 @@
 // What is known of entities beside their facts.
 // For Neo4j Browser: :params {ids: ['Q142', 'Q90']}
+// Names: {ids: 'Entity'}
 // $ids: [id]  ->  id, label, aliases, description, types, popularity, value, datatype
 UNWIND $ids AS id
 MATCH (e:Entity {id: id})

@@ -4,7 +4,7 @@
 // Unless given: {communities: 3, limit: 100}
 // Scans what was painted UNKNOWN or FORGOT, and walks it two steps from so many entities. $communities, $limit: paths of each
 //   -> centre, unknown: facts at it, steps, entities, relations, path
-MATCH (centre:Entity)-[painted:UNKNOWN|FORGOT]-(:Entity)
+MATCH (centre)-[painted:UNKNOWN|FORGOT]-()
 WITH centre, count(*) AS unknown
 ORDER BY unknown DESC, centre.id
 LIMIT toInteger($communities)

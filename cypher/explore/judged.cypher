@@ -2,6 +2,7 @@
 // one, else as the judge says. The latest sweep first, in it the relation that is known least.
 // For Neo4j Browser: :params {sweep: null}
 // Unless given: {sweep: null}
+// Names: {sweep: 'Sweep'}
 // $sweep: id of a sweep, null for all  ->  sweep, model, relation, relation_label, facts, correct, correct_low, correct_high,
 //   truthful, informative, kept: when it was
 MATCH (found:Sweep)-[judged:JUDGED]->(relation:Relation)

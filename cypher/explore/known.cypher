@@ -2,6 +2,7 @@
 // those with the lowest upper bound of theta, the probability that the model fails; as findings list them.
 // For Neo4j Browser: :params {run: null, limit: 25}
 // Unless given: {run: null, limit: 25}
+// Names: {run: 'Run'}
 // Reads the run's beliefs. $run: id of a run, null for the one begun last, $limit
 //   -> run, relation, subject, object, theta, low, high, believed, right, wrong, question, fact, path
 MATCH (begun:Run)

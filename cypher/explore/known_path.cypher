@@ -2,23 +2,34 @@
 // paint` drew as KNOWN or LEARNED. No row where there is none of eight facts or fewer.
 // For Neo4j Browser: :params {one: 'France', other: 'Japan'}
 // Unless given: {}
-// Scans the entities for the labels, and walks what was painted. $one, $other: id or label
+// Names: {one: 'Entity', other: 'Entity'}
+// Walks what was painted. $one, $other: id, or name on Neo4j
 //   -> facts: how many, entities, relations, path
-CALL () {
-  MATCH (e:Entity {id: $one})
-  RETURN e AS a
+OPTIONAL MATCH (same:Entity {id: $one})
+CALL (same) {
+  WITH same
+  WHERE same IS NOT NULL
+  RETURN same AS a
   UNION
-  MATCH (e:Entity)
-  WHERE e.label = $one
-  RETURN e AS a
+  WITH same
+  WHERE same IS NULL AND $one IS NOT NULL
+  CALL db.index.fulltext.queryNodes('entity_names', '"' + replace(replace($one, '\\', '\\\\'), '"', '\\"') + '"') YIELD node
+  WITH node
+  WHERE toLower(node.label) = toLower($one) OR any(alias IN coalesce(node.aliases, []) WHERE toLower(alias) = toLower($one))
+  RETURN node AS a
 }
-CALL () {
-  MATCH (e:Entity {id: $other})
-  RETURN e AS b
+OPTIONAL MATCH (also:Entity {id: $other})
+CALL (also) {
+  WITH also
+  WHERE also IS NOT NULL
+  RETURN also AS b
   UNION
-  MATCH (e:Entity)
-  WHERE e.label = $other
-  RETURN e AS b
+  WITH also
+  WHERE also IS NULL AND $other IS NOT NULL
+  CALL db.index.fulltext.queryNodes('entity_names', '"' + replace(replace($other, '\\', '\\\\'), '"', '\\"') + '"') YIELD node
+  WITH node
+  WHERE toLower(node.label) = toLower($other) OR any(alias IN coalesce(node.aliases, []) WHERE toLower(alias) = toLower($other))
+  RETURN node AS b
 }
 MATCH path = shortestPath((a)-[:KNOWN|LEARNED*1..8]-(b))
 RETURN length(path) AS facts, [e IN nodes(path) | e.label] AS entities, [r IN relationships(path) | r.relation] AS relations, path

@@ -1,5 +1,6 @@
 // The entity at which a run is sure of most facts that the model does not know them; where it is of none, that was asked most.
 // For Neo4j Browser: :params {run: 'base'}
+// Names: {run: 'Run'}
 // Reads the run's beliefs. $run: id of a run  ->  entity: its id, unknown: how many are surely unknown, asked
 MATCH (belief:Belief {run: $run})
 WHERE belief.right + belief.wrong > 0

@@ -3,11 +3,35 @@
 // in the run's report. Paths from the object now to the subject to the former one.
 // For Neo4j Browser: :params {entity: null, limit: 50}
 // Unless given: {entity: null, limit: 50}
-// Scans what was painted UNSURE, UNKNOWN or FORGOT, and reads the facts of its subjects, those of 1,000 facts or fewer. $entity: id or
-// label of the subject, null for all, $limit
+// Names: {entity: 'Entity'}
+// Reads what was painted UNSURE, UNKNOWN or FORGOT, that of an entity where one is given, and the facts of its subjects, those of
+// 1,000 facts or fewer. $entity: id of the subject, or name on Neo4j, null for all, $limit
 //   -> relation, subject, object, former, until: yyyymmdd, theta, right, wrong, fact, path
-MATCH (s:Entity)-[painted:UNSURE|UNKNOWN|FORGOT]->(o:Entity)
-WHERE ($entity IS NULL OR s.id = $entity OR s.label = $entity) AND painted.wrong >= painted.right AND s.degree <= 1000
+OPTIONAL MATCH (same:Entity {id: $entity})
+CALL (same) {
+  WITH same
+  WHERE same IS NOT NULL
+  RETURN same AS e
+  UNION
+  WITH same
+  WHERE same IS NULL AND $entity IS NOT NULL
+  CALL db.index.fulltext.queryNodes('entity_names', '"' + replace(replace($entity, '\\', '\\\\'), '"', '\\"') + '"') YIELD node
+  WITH node
+  WHERE toLower(node.label) = toLower($entity) OR any(alias IN coalesce(node.aliases, []) WHERE toLower(alias) = toLower($entity))
+  RETURN node AS e
+}
+WITH collect(e) AS entities
+CALL (entities) {
+  UNWIND CASE WHEN $entity IS NULL THEN [1] ELSE [] END AS every
+  MATCH ()-[painted:UNSURE|UNKNOWN|FORGOT]->()
+  RETURN painted
+  UNION ALL
+  UNWIND entities AS e
+  MATCH (e)-[painted:UNSURE|UNKNOWN|FORGOT]->(:Entity)
+  RETURN painted
+}
+WITH painted, startNode(painted) AS s, endNode(painted) AS o
+WHERE painted.wrong >= painted.right AND s.degree <= 1000
 MATCH (run:Run {id: painted.run})
 MATCH (s)-[now:FACT {id: painted.fact}]->(o)
 MATCH (s)-[ended:FACT]->(former:Entity)

@@ -5,6 +5,7 @@
 // mean theta of the fact, less that of those around it.
 // For Neo4j Browser: :params {runs: null, models: 2, around: 3, candidates: 1000, limit: 25}
 // Unless given: {runs: null, models: 2, around: 3, candidates: 1000, limit: 25}
+// Names: {runs: 'Run'}
 // Reads the beliefs of the runs once, then those that deny, and the facts around so many candidates, denied by most models and
 // most surely, at entities of 1,000 facts or fewer. Holds a row for each denied fact. $runs: ids of runs, null for all, $models: how
 // many models deny it at least, $around: how many facts were asked around it at least, $candidates, $limit

@@ -2,6 +2,7 @@
 // first, and of equals those whose E[theta] is nearest one half. Facts that could not be asked are left out.
 // For Neo4j Browser: :params {run: null, limit: 25}
 // Unless given: {run: null, limit: 25}
+// Names: {run: 'Run'}
 // Reads the run's beliefs. $run: id of a run, null for the one begun last, $limit
 //   -> run, relation, subject, object, theta, low, high, right, wrong, question, fact, path
 MATCH (begun:Run)

@@ -2,22 +2,23 @@
 // known is the share of facts with more right answers than wrong ones. Paths of what was painted.
 // For Neo4j Browser: :params {relations: 3, facts: 10, asked: 5}
 // Unless given: {relations: 3, facts: 10, asked: 5}
-// Scans what was painted, twice. $relations: how many, $facts: of each, $asked: how many facts of a relation were asked at least
+// Scans what was painted. $relations: how many, $facts: of each, $asked: how many facts of a relation were asked at least
 //   -> relation, asked, known, subject, object, theta, right, wrong, fact, path
-MATCH (:Entity)-[painted:KNOWN|UNSURE|UNKNOWN|LEARNED|FORGOT]->(:Entity)
-WITH painted.relation AS relation, count(*) AS asked,
-     avg(CASE WHEN painted.right > painted.wrong THEN 1.0 ELSE 0.0 END) AS known
+MATCH ()-[painted:KNOWN|UNSURE|UNKNOWN|LEARNED|FORGOT]->()
+WITH painted.relation AS relation, count(*) AS asked, sum(CASE WHEN painted.right > painted.wrong THEN 1 ELSE 0 END) AS right,
+     collect(painted) AS of_relation
 WHERE asked >= $asked
-WITH relation, asked, known
+WITH relation, asked, toFloat(right) / asked AS known, of_relation
 ORDER BY known, relation
 LIMIT toInteger($relations)
-MATCH path = (s:Entity)-[painted:UNSURE|UNKNOWN|FORGOT]->(o:Entity)
-WHERE painted.relation = relation AND painted.wrong >= painted.right
-WITH relation, asked, known, s, o, painted, path
+UNWIND of_relation AS painted
+WITH relation, asked, known, painted
+WHERE type(painted) IN ['UNSURE', 'UNKNOWN', 'FORGOT'] AND painted.wrong >= painted.right
+WITH relation, asked, known, painted
 ORDER BY painted.theta DESC, painted.fact
-WITH relation, asked, known,
-     collect({subject: s.label, object: o.label, theta: painted.theta, right: painted.right, wrong: painted.wrong, fact: painted.fact, path: path}) AS all_of_it
-UNWIND all_of_it[0..toInteger($facts)] AS one
-RETURN relation, asked, known, one.subject AS subject, one.object AS object, one.theta AS theta, one.right AS right,
-       one.wrong AS wrong, one.fact AS fact, one.path AS path
+WITH relation, asked, known, collect(painted) AS failing
+UNWIND failing[0..toInteger($facts)] AS painted
+MATCH path = (s:Entity)-[painted]->(o:Entity)
+RETURN relation, asked, known, s.label AS subject, o.label AS object, painted.theta AS theta, painted.right AS right,
+       painted.wrong AS wrong, painted.fact AS fact, path
 ORDER BY known, relation, theta DESC, fact

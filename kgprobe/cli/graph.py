@@ -167,6 +167,7 @@ def query(statement: str | None, params: tuple[str, ...], form: str, limit: int 
     kgprobe graph query explore/around --param entity=France --limit 5
     kgprobe graph query - < query.cypher
     """  # noqa: D301
+    from kgprobe.graph.named_parameters import resolve_parameters
     from kgprobe.graph.parameters import complete_parameters, parse_parameters
     from kgprobe.graph.queries import QueryError, explore_names, get_query
     from kgprobe.graph.statements import parameters_in
@@ -187,6 +188,7 @@ def query(statement: str | None, params: tuple[str, ...], form: str, limit: int 
         raise click.UsageError(str(error)) from error
     with open_graph(graph, ask_password=ask_password) as connection:
         with waiting("Running the query"):
+            parameters = resolve_parameters(connection, wanted, parameters)
             columns, found = connection.run_text(wanted.text, parameters)
         _show_rows(columns, found, form, limit)
 

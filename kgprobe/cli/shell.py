@@ -14,6 +14,7 @@ from kgprobe.cli.completion import completer_of, vocabulary_of
 from kgprobe.errors import KgprobeError
 from kgprobe.files import home
 from kgprobe.graph.client import Graph
+from kgprobe.graph.named_parameters import resolve_parameters
 from kgprobe.graph.parameters import complete_parameters, parse_assignment, parse_map, parse_parameters
 from kgprobe.graph.plans import QueryPlan, asks_for_plan, plan_of
 from kgprobe.graph.queries import Query, explore_names, get_query
@@ -167,7 +168,7 @@ def execute(shell: Shell, piece: str) -> None:
 
 
 def _run(shell: Shell, query: Query, parameters: Mapping[str, Any]) -> None:
-    complete = complete_parameters(query, parameters)
+    complete = resolve_parameters(shell.graph, query, complete_parameters(query, parameters))
     plans: list[QueryPlan | None] = []
     began = time.perf_counter()
     with waiting("Running the statement"):

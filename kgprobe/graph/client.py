@@ -80,11 +80,16 @@ class Graph:
             except BaseException:
                 self._driver.close()
                 raise
-        self._longest_message = MESSAGE_BYTES if _EMBEDDED in self.server else None
+        self._longest_message = MESSAGE_BYTES if self.is_embedded else None
         self._release = release
         self._unclosed = weakref.finalize(self, _release_aside, release)
         # At exit no thread can be started; whoever gave the release sees to it then.
         self._unclosed.atexit = False
+
+    @property
+    def is_embedded(self) -> bool:
+        """Whether the server is ArcadeDB, which lacks some of Neo4j's indexes and commands."""
+        return _EMBEDDED in self.server
 
     def __repr__(self) -> str:
         place = f" in {self.endpoint.folder}" if self.endpoint.folder else ""
@@ -119,17 +124,23 @@ class Graph:
         Args:
             query: one statement; or a name, such as ``explore/neighbours``, as
                 :func:`~kgprobe.graph.queries.explore_names` lists them.
-            parameters: what the statement calls ``$name``; a query by name may have defaults for some.
+            parameters: what the statement calls ``$name``; a query by name may have defaults for some, and takes
+                entities and relations by their ids, labels or aliases.
 
         Raises:
-            UnknownNameError: there is no query of that name.
+            UnknownNameError: there is no query of that name; or nothing is called as a parameter says, or several
+                entities are.
             QueryError: it is not one statement, or a parameter is missing or unknown.
             KgprobeError: the graph refuses it.
 
         Cost: that of the query; all of its rows are held in memory.
         """
+        # It reads names from a graph.
+        from kgprobe.graph.named_parameters import resolve_parameters
+
         wanted = find_query(query)
-        columns, rows = self.run_text(wanted.text, complete_parameters(wanted, parameters))
+        resolved = resolve_parameters(self, wanted, complete_parameters(wanted, parameters))
+        columns, rows = self.run_text(wanted.text, resolved)
         return Rows(tuple(columns), tuple(rows))
 
     def read(self, query: str, **parameters: Any) -> list[Row]:

@@ -1,14 +1,22 @@
 """Relations and entities by what people call them: an id, a label or an alias, whatever its capitals."""
 
 import difflib
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from kgprobe.errors import UnknownNameError
-from kgprobe.graph.client import Graph
+from kgprobe.errors import KgprobeError, UnknownNameError
+from kgprobe.graph.client import Graph, Row
 
 _SIMILAR = 1_000
 _SHOWN = 5
+
+# Beyond so many names, one scan of the entities is cheaper than that many look-ups.
+_LOOKED_UP = 1_000
+
+# What the query language of the full-text index reads as a word; of a long text, so many.
+_WORD = re.compile(r"[^\W_]+")
+_WORDS = 20
 
 
 def relation_ids(graph: Graph, named: Iterable[str]) -> tuple[str, ...]:
@@ -56,7 +64,8 @@ def close_relations(name: str, called: Mapping[str, Sequence[str]]) -> str:
 def entity_ids(graph: Graph, named: Iterable[str]) -> tuple[str, ...]:
     """The ids of entities, each named by its id, its label or an alias; in their order.
 
-    Cost: a look-up for those that are ids; a scan of the entities where others are named.
+    Cost: a look-up of those that are ids, and of the others in the full-text index of Neo4j; the embedded engine has
+    no such index and scans the entities where others are named.
 
     Raises:
         UnknownNameError: nothing is called so, or several entities are; the message says which.
@@ -79,8 +88,8 @@ def entity_ids(graph: Graph, named: Iterable[str]) -> tuple[str, ...]:
 def entities_called(graph: Graph, texts: set[str]) -> Iterator[dict[str, list[str]]]:
     """The ids of the entities that texts may mean: those whose id a text is, then those that go by it as well.
 
-    Cost: a look-up by ids; the second, which is only made where it is asked for and some text is no id, scans the
-    entities.
+    Cost: a look-up by ids; the second, which is only made where it is asked for and some text is no id, looks names up
+    in the full-text index, or scans the entities where there is none.
     """
     if not texts:
         return
@@ -90,7 +99,7 @@ def entities_called(graph: Graph, texts: set[str]) -> Iterator[dict[str, list[st
         return
     lowered = {text.lower() for text in texts}
     by_name: dict[str, list[str]] = {}
-    for row in graph.read("sample/called", names=sorted(lowered)):
+    for row in _rows_called(graph, texts):
         for name in {name.lower() for name in row["names"]} & lowered:
             by_name.setdefault(name, []).append(row["id"])
     yield {text: list(dict.fromkeys((*ids.get(text, ()), *by_name.get(text.lower(), ())))) for text in texts}
@@ -105,11 +114,50 @@ def no_entity(graph: Graph, name: str) -> str:
 def similar_entities(graph: Graph, name: str) -> list[str]:
     """Labels and ids of entities whose label comes close to a name, the closest first."""
     lowered = name.lower()
-    rows = graph.read("sample/similar", name=lowered, beginning=lowered[:2], limit=_SIMILAR)
+    words = _WORD.findall(lowered)
+    if words and has_name_index(graph):
+        close_words = " ".join(f"{word}~ {word}*" for word in words[:_WORDS])
+        rows = graph.read("sample/similar_indexed", words=close_words, limit=_SIMILAR)
+    else:
+        rows = graph.read("sample/similar", name=lowered, beginning=lowered[:2], limit=_SIMILAR)
     by_label = {row["label"].lower(): f"{row['label']} ({row['id']})" for row in reversed(rows)}
     close = difflib.get_close_matches(lowered, by_label, _SHOWN)
     close += [label for label in by_label if lowered in label and label not in close]
     return [by_label[label] for label in close[:_SHOWN]]
+
+
+def has_name_index(graph: Graph) -> bool:
+    """Return whether entities can be looked up by name; else they are scanned.
+
+    A graph that was made by an earlier version has the index after the next load or run.
+    """
+    if graph.is_embedded:
+        return False
+    try:
+        return bool(graph.read("sample/name_index"))
+    except KgprobeError:
+        # A user who may read a graph may not be allowed to list its indexes.
+        return False
+
+
+def _rows_called(graph: Graph, texts: set[str]) -> list[Row]:
+    """Return id and names of the entities that go by one of the texts."""
+    # The index has no punctuation: it cannot find an entity that is called "?".
+    indexable = len(texts) <= _LOOKED_UP and all(map(_has_word, texts))
+    if indexable and has_name_index(graph):
+        names = [{"name": text.lower(), "phrase": _phrase(text)} for text in sorted(texts)]
+        return graph.read("sample/called_indexed", names=names)
+    return graph.read("sample/called", names=sorted({text.lower() for text in texts}))
+
+
+def _has_word(text: str) -> bool:
+    return any(character.isalpha() or character.isdecimal() for character in text)
+
+
+def _phrase(text: str) -> str:
+    """Return a text as a phrase of the index's query language, Lucene's."""
+    escaped = text.replace("\\", "\\\\").replace('"', '\\"')
+    return f'"{escaped}"'
 
 
 def _relation(name: str, called: Mapping[str, Sequence[str]]) -> str:

@@ -5,7 +5,10 @@ import pytest
 from kgprobe.errors import UnknownNameError
 from kgprobe.graph.client import Graph
 from kgprobe.graph.ingest import load
+from kgprobe.graph.named_parameters import names_in
 from kgprobe.graph.names import entity_ids, relation_ids
+from kgprobe.graph.queries import explore_names, get_query
+from kgprobe.graph.statements import parameters_in
 from kgprobe.records import Entity, Fact, Relation
 from tests.written_source import WrittenSource
 
@@ -65,3 +68,77 @@ def test_a_wrong_relation_is_told_with_what_comes_close(named: Graph, name: str,
 def test_a_wrong_entity_is_told_with_what_comes_close(named: Graph, name: str, said: str) -> None:
     with pytest.raises(UnknownNameError, match=said):
         entity_ids(named, ["Paris", name])
+
+
+@pytest.mark.parametrize("name", ["FRANCE", "french Republic", "c++", "İle", "東京都", 'say "yes"', "?", "AND", "a\\b"])
+def test_entity_ids_on_each_engine_find_names(graph: Graph, name: str) -> None:
+    others = [Entity(f"O{number}", f"France {number}", ("Republic of Paris",)) for number in range(20)]
+    names = ["France", "French Republic", "C++", "İle", "東京都", 'Say "yes"', "?", "And", "A\\B"]
+    load(graph, WrittenSource([*others, *(Entity(f"Q{number}", label) for number, label in enumerate(names))]))
+    assert entity_ids(graph, [name]) == (f"Q{[label.lower() for label in names].index(name.lower())}",)
+
+
+@pytest.mark.parametrize("endpoint", ["neo4j"], indirect=True)
+def test_entity_ids_with_an_index_scan_no_entities(named: Graph, monkeypatch: pytest.MonkeyPatch) -> None:
+    read: list[str] = []
+    monkeypatch.setattr(named, "read", lambda query, **of: [read.append(query), *Graph.read(named, query, **of)][1:])
+    assert entity_ids(named, ["french republic"]) == ("Q142",)
+    with pytest.raises(UnknownNameError, match="No entity is called 'Frence'; close to it: France"):
+        entity_ids(named, ["Frence"])
+    assert not {"sample/called", "sample/similar"} & set(read), read
+
+
+@pytest.mark.parametrize("endpoint", ["neo4j"], indirect=True)
+def test_entity_ids_without_an_index_scan_entities(named: Graph) -> None:
+    named.query("DROP INDEX entity_names")
+    try:
+        assert entity_ids(named, ["french republic"]) == ("Q142",)
+    finally:
+        named.write("schema/entity_names")
+        named.write("bulk/await_indexes", seconds=60)
+
+
+@pytest.mark.parametrize(
+    ("query", "parameters", "expected"),
+    [
+        ("explore/around", {"entity": "FRENCH republic"}, ["1"]),
+        ("explore/neighbours", {"id": "france"}, ["1"]),
+        ("explore/facts_of_relations", {"relations": ["Seat"]}, ["1"]),
+        ("explore/facts_of_entities", {"entities": ["Paris", "FRANCE"], "relations": ["capital"]}, ["1"]),
+    ],
+)
+def test_query_with_names_takes_aliases_in_any_case(
+    named: Graph, query: str, parameters: dict[str, object], expected: list[str]
+) -> None:
+    assert {row["fact"] for row in named.query(query, **parameters)} == set(expected)
+
+
+@pytest.mark.parametrize(
+    ("query", "parameters", "message"),
+    [
+        ("explore/around", {"entity": "Frence"}, "No entity is called 'Frence'; close to it: France"),
+        ("explore/expected", {"entity": "georgia"}, "2 entities are called 'georgia': Q1428, Q230. Name one by its id"),
+        (
+            "explore/known_path",
+            {"one": "France", "other": "Pariss"},
+            "No entity is called 'Pariss'; close to it: Paris",
+        ),
+        ("explore/facts_of_relations", {"relations": ["captial"]}, "No relation of this graph is called 'captial'"),
+        ("explore/unknown", {"run": "base"}, "There is no run 'base' in this graph; there is none yet"),
+        ("explore/judged", {"sweep": "whole"}, "There is no sweep 'whole' in this graph; there is none yet"),
+    ],
+)
+def test_query_with_a_wrong_name_says_what_comes_close(
+    named: Graph, query: str, parameters: dict[str, object], message: str
+) -> None:
+    with pytest.raises(UnknownNameError, match=message):
+        named.query(query, **parameters)
+
+
+def test_named_parameters_of_queries_are_declared() -> None:
+    names = {"entity", "entities", "id", "ids", "relation", "relations", "run", "runs", "sweep", "one", "other"}
+    numbers = {("explore/blind_spots", "entities"), ("explore/weakest_relations", "relations")}
+    for name in explore_names():
+        query = get_query(name)
+        taken = {of for of in parameters_in(query.text) if of in names and (name, of) not in numbers}
+        assert set(names_in(query)) == taken, name

@@ -1,6 +1,8 @@
 """Neo4j looks entities up by their ids or numbers, also while its statistics are those of an empty graph.
 
 It may take a walk through the whole index for as cheap then, once a row: a load of a minute does not end.
+
+Queries for people scan nothing but what they return, in a graph of 100,000 beliefs as in an empty one.
 """
 
 import re
@@ -11,14 +13,58 @@ import pytest
 
 from kgprobe.graph import ingest
 from kgprobe.graph.client import Graph
-from kgprobe.graph.plans import plan_of
-from kgprobe.graph.queries import get_query, query_names
+from kgprobe.graph.parameters import default_parameters
+from kgprobe.graph.plans import QueryPlan, plan_of
+from kgprobe.graph.queries import explore_names, get_query, query_names
+from kgprobe.graph.schema import apply_schema
 from kgprobe.records import Entity
 from kgprobe.servers.opening import open_graph
 from tests.conftest import require_engine
+from tests.graph.large_world import build_large_world
 from tests.written_source import WrittenSource
 
 BY_KEY = re.compile(r"MATCH \((\w*:(?:Entity|Belief)) \{(?:id|number): (?!\$)")
+
+
+# Runs and sweeps are few. The others read what they return, or a figure of all of it.
+FEW = {"Run", "Sweep"}
+RETURNED = {
+    "explore/counts": {"nodes", "relationships"},
+    "explore/facts": {"Entity", "FACT"},
+    "explore/relations": {"Entity", "FACT"},
+    "explore/judged": {"JUDGED"},
+    "explore/ignorance": {"UNKNOWN|FORGOT"},
+    "explore/weakest_relations": {"KNOWN|UNSURE|UNKNOWN|LEARNED|FORGOT"},
+}
+# Only where no entity is given; with one, their scan has no rows.
+RETURNED_OF_ALL = {"explore/changed": {"LEARNED|FORGOT"}, "explore/obsolete": {"UNSURE|UNKNOWN|FORGOT"}}
+NAMED = {
+    "explore/around": {"entity": "E5"},
+    "explore/asked_facts_of_entities": {"run": "first", "entities": ["E5"]},
+    "explore/beliefs_of_facts": {"run": "first", "facts": ["F5"]},
+    "explore/changed": {"entity": "E3"},
+    "explore/compare_models": {"one": "first", "other": "second"},
+    "explore/entities": {"ids": ["E5"]},
+    "explore/expected": {"entity": "E5"},
+    "explore/facts_of_entities": {"entities": ["E5"]},
+    "explore/facts_of_relations": {"relations": ["R3"]},
+    "explore/known_path": {"one": "E5", "other": "E1"},
+    "explore/least_known_entity": {"run": "first"},
+    "explore/neighbours": {"id": "E5"},
+    "explore/obsolete": {"entity": "E4"},
+}
+# Rows that look-ups by id may read in the large world: an entity has ten facts.
+FEW_HITS = 5_000
+LOOK_UPS = (
+    "around",
+    "beliefs_of_facts",
+    "changed",
+    "entities",
+    "expected",
+    "facts_of_entities",
+    "neighbours",
+    "obsolete",
+)
 
 
 def statements_by_key() -> list[str]:
@@ -27,14 +73,30 @@ def statements_by_key() -> list[str]:
     return [name for name, text in texts.items() if BY_KEY.search(text)]
 
 
-def scans(graph: Graph, name: str) -> list[tuple[str, str]]:
-    text = get_query(name).text
-    parameters = dict.fromkeys(re.findall(r"\$(\w+)", text))
+def plan_in(graph: Graph, how: str, text: str, parameters: dict[str, Any]) -> QueryPlan:
     summaries: list[Any] = []
-    _, rows = graph.run_text("EXPLAIN " + text, parameters, summaries.append)
-    assert not list(rows)
+    list(graph.run_text(f"{how} {text}", parameters, summaries.append)[1])
     plan = plan_of(summaries[0])
     assert plan is not None
+    return plan
+
+
+def scanned(plan: QueryPlan) -> set[str]:
+    """Return the labels and types that a plan scans, as ``LEARNED|FORGOT``; not the scans that gave no rows."""
+    found = set()
+    for step in plan.steps:
+        if "AllNodesScan" in step.operator:
+            found.add("nodes")
+        elif "AllRelationshipsScan" in step.operator:
+            found.add("relationships")
+        elif "Scan" in step.operator and step.rows != 0:
+            found |= set(re.findall(r"\w*:([\w|]+)", step.details))
+    return found
+
+
+def scans(graph: Graph, name: str) -> list[tuple[str, str]]:
+    text = get_query(name).text
+    plan = plan_in(graph, "EXPLAIN", text, dict.fromkeys(re.findall(r"\$(\w+)", text)))
     by_key = set(BY_KEY.findall(text))
     return [
         (step.operator, step.details)
@@ -53,3 +115,37 @@ def test_statements_look_entities_up_while_nothing_is_counted_yet(tmp_path: Path
         ingest.load(graph, WrittenSource([Entity("Q1", types=types)]))
         found = {name: scans(graph, name) for name in names}
     assert {name: of for name, of in found.items() if of} == {}
+
+
+@pytest.mark.parametrize("endpoint", ["neo4j"], indirect=True)
+def test_explain_of_explore_queries_scans_what_they_return(graph: Graph) -> None:
+    apply_schema(graph)
+    graph.write("bulk/await_indexes", seconds=60)
+    # In an empty graph a scan of all nodes is for nothing.
+    graph.query("UNWIND range(1, 1000) AS i CREATE (:Entity {id: 'E' + i})")
+    found = {}
+    for name in explore_names():
+        query = get_query(name)
+        plan = plan_in(graph, "EXPLAIN", query.text, default_parameters(query) | NAMED.get(name, {}))
+        found[name] = scanned(plan) - FEW - RETURNED.get(name, set()) - RETURNED_OF_ALL.get(name, set())
+    assert {name: labels for name, labels in found.items() if labels} == {}
+
+
+@pytest.mark.slow
+def test_profile_of_explore_queries_with_100000_beliefs(tmp_path: Path) -> None:
+    """Within the memory that a server has on a small machine: each query ends, and scans what it returns."""
+    require_engine("neo4j")
+    found, hits = {}, {}
+    with open_graph(tmp_path / "graph", engine="neo4j", memory=1400) as graph:
+        build_large_world(graph)
+        for name in explore_names():
+            query = get_query(name)
+            parameters = default_parameters(query) | NAMED.get(name, {})
+            plan = plan_in(graph, "PROFILE", query.text, parameters)
+            found[name] = scanned(plan) - FEW - RETURNED.get(name, set())
+            hits[name] = sum(step.hits or 0 for step in plan.steps)
+            if "entity" in default_parameters(query):
+                plan = plan_in(graph, "PROFILE", query.text, parameters | {"entity": None})
+                found[f"{name}, no entity"] = scanned(plan) - RETURNED_OF_ALL[name]
+    assert {name: labels for name, labels in found.items() if labels} == {}
+    assert {name: hits[f"explore/{name}"] for name in LOOK_UPS if hits[f"explore/{name}"] > FEW_HITS} == {}
