@@ -10,17 +10,19 @@ CALL () {
   USING INDEX SEEK s:Entity(id)
   WHERE (size($relations) = 0 OR f.relation IN $relations)
     AND ($as_of IS NULL OR coalesce(f.from, $as_of) <= $as_of AND coalesce(f.until, $as_of) >= $as_of)
-  RETURN s, f, o
+  RETURN f
   LIMIT toInteger($limit)
-  UNION
+  UNION ALL
   UNWIND $entities AS id
   MATCH (o:Entity {id: id})<-[f:FACT]-(s:Entity)
   USING INDEX SEEK o:Entity(id)
   WHERE (size($relations) = 0 OR f.relation IN $relations)
     AND ($as_of IS NULL OR coalesce(f.from, $as_of) <= $as_of AND coalesce(f.until, $as_of) >= $as_of)
-  RETURN s, f, o
+  RETURN f
   LIMIT toInteger($limit)
 }
+WITH DISTINCT f
+WITH f, startNode(f) AS s, endNode(f) AS o
 OPTIONAL MATCH (r:Relation {id: f.relation})
 RETURN f.id AS fact, s.id AS subject, s.label AS subject_label, f.relation AS relation, r.label AS relation_label,
        o.id AS object, o.label AS object_label, f.start AS start, f.end AS end,

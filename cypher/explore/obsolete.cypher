@@ -6,7 +6,7 @@
 // Names: {entity: 'Entity'}
 // Reads what was painted UNSURE, UNKNOWN or FORGOT, that of an entity where one is given, and the facts of its subjects, those of
 // 1,000 facts or fewer. $entity: id of the subject, or name on Neo4j, null for all, $limit
-//   -> relation, subject, object, former, until: yyyymmdd, theta, right, wrong, fact, path
+//   -> relation, subject, object, former, until: yyyymmdd, null where it ended at an unknown time, theta, right, wrong, fact, path
 OPTIONAL MATCH (same:Entity {id: $entity})
 CALL (same) {
   WITH same
@@ -42,6 +42,7 @@ WITH s, o, painted, now, ended, former
 ORDER BY painted.theta DESC, painted.fact, ended.until DESC, ended.id
 LIMIT toInteger($limit)
 MATCH path = (o)<-[:UNSURE|UNKNOWN|FORGOT {fact: painted.fact}]-(s)-[:FACT {id: ended.id}]->(former)
-RETURN painted.relation AS relation, s.label AS subject, o.label AS object, former.label AS former, ended.until AS until,
-       painted.theta AS theta, painted.right AS right, painted.wrong AS wrong, painted.fact AS fact, path
-ORDER BY theta DESC, fact, until DESC, former
+RETURN painted.relation AS relation, s.label AS subject, o.label AS object, former.label AS former,
+       CASE WHEN ended.until = -10000000000000000 THEN null ELSE ended.until END AS until, painted.theta AS theta,
+       painted.right AS right, painted.wrong AS wrong, painted.fact AS fact, path
+ORDER BY theta DESC, fact, coalesce(until, -10000000000000000) DESC, former
