@@ -7,6 +7,7 @@ disk that all of them share. What a worker that dies had in hand is made by anot
 import importlib.util
 import logging
 import os
+import socket
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -21,6 +22,9 @@ from kgprobe.asking.sweep import LOOK_SECONDS, Shards, Share, Swept, claimed, ho
 from kgprobe.asking.watch import NOBODY, Batch, Start, Stop, Watch
 from kgprobe.errors import KgprobeError, how_to_install
 from kgprobe.judge.sweep_plan import SweepPlan
+
+# Seconds for a cluster to answer.
+_PATIENCE = 10.0
 
 
 class ShardWorker:
@@ -43,13 +47,24 @@ class ShardWorker:
 
 
 def check_ray() -> None:
-    """See that Ray is installed.
+    """Check that Ray is installed, and that a cluster answers where ``RAY_ADDRESS`` names one by host and port.
 
     Raises:
-        KgprobeError: it is not.
+        KgprobeError: it is not installed, or nothing answers there.
     """
     if importlib.util.find_spec("ray") is None:
         raise KgprobeError(f"Ray is not installed: {how_to_install('ray')}.")
+    address = os.environ.get("RAY_ADDRESS", "")
+    host, _, port = address.removeprefix("ray://").rpartition(":")
+    if not host or not port.isdecimal():
+        return
+    # Ray itself tries for more than three minutes.
+    try:
+        socket.create_connection((host.strip("[]"), int(port)), timeout=_PATIENCE).close()
+    except (OSError, OverflowError, ValueError) as error:
+        raise KgprobeError(
+            f"No Ray cluster answers at RAY_ADDRESS={address}: {error}. Start it, or unset RAY_ADDRESS."
+        ) from error
 
 
 def sweep_on_ray(
@@ -134,7 +149,7 @@ def _no_cluster(error: Exception) -> str:
     address = os.environ.get("RAY_ADDRESS")
     fault = f"{type(error).__name__}: {error}"
     if address:
-        return f"The Ray cluster at RAY_ADDRESS={address} does not answer: {fault}. Start it, or unset RAY_ADDRESS."
+        return f"Ray does not start with RAY_ADDRESS={address}: {fault}. Correct RAY_ADDRESS, or unset it."
     return f"Ray does not start on this machine: {fault}. Try again with fewer workers, or judge without Ray."
 
 
