@@ -6,6 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from kgprobe.cli.copying import _show
+from kgprobe.graph.copying import Copied
+from kgprobe.graph.digest import Digest, KindDigest
 from kgprobe.graph.endpoint import Endpoint
 from tests.cli.inprocess import run as kgprobe
 from tests.conftest import require_engine
@@ -22,6 +25,17 @@ def test_copy_to_a_server_is_found_there_the_next_time(home: dict[str, str], add
     again = kgprobe("graph", "copy", *to, "--json", **at)
     told = json.loads(again.stdout)
     assert (told["was_there"], told["kinds"]["-FACT->"]["count"]) == (True, 2931)
+
+
+@pytest.mark.parametrize("as_json", [False, True])
+def test_copy_that_left_kinds_out_says_how_many(capsys: pytest.CaptureFixture[str], as_json: bool) -> None:
+    digest = Digest({":Entity": KindDigest(3, 1)}, {"-BELIEF->": 1_024, ":Person": 1})
+    _show(Copied(digest, resumed=False, was_there=False), "there", as_json)
+    shown = capsys.readouterr().out
+    if as_json:
+        assert json.loads(shown)["left_out"] == digest.left_out
+    else:
+        assert "Left out, since kgprobe does not know these kinds: 1,024 -BELIEF->, 1 :Person." in shown
 
 
 @pytest.mark.slow
