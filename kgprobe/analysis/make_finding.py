@@ -43,10 +43,11 @@ class _Shown(NamedTuple):
 
 
 class _Answers(NamedTuple):
-    """Each fact's latest right and wrong question, and the reasons of unanswered ones."""
+    """Each fact's latest right and wrong question, the chances of guessing, and the reasons of unanswered ones."""
 
     right: dict[str, _Shown]
     wrong: dict[str, _Shown]
+    chances: dict[str, list[float]]
     unanswered: Counter[str]
 
 
@@ -148,8 +149,8 @@ def _find(
     examined["popularity"] = examined["popularity"].astype(np.float64)
     answers, kind = _latest(outcomes()), PROBES.get(about.probe)
     # A fact is won by more right answers than wrong ones, by a guesser too.
-    examined["guessed"] = [more_than_half(chances) for chances in examined["chances"]]
-    chances = [chance for of_fact in examined["chances"] for chance in of_fact]
+    examined["guessed"] = [more_than_half(answers.chances.get(fact, ())) for fact in examined["fact"]]
+    chances = [chance for of_fact in answers.chances.values() for chance in of_fact]
     words = [BeliefWord(word) for word in examined["believed"]]
     examined["belief"] = examined["believed"]
     examined["leans"] = [not word.is_sure for word in words]
@@ -210,7 +211,7 @@ def _groupings(examined: pd.DataFrame, relations: Mapping[str, str]) -> list[Gro
 
 
 def _latest(outcomes: Iterable[Outcome]) -> _Answers:
-    answers = _Answers({}, {}, Counter())
+    answers = _Answers({}, {}, {}, Counter())
     for outcome in outcomes:
         if outcome.verdict is Verdict.UNANSWERED:
             answers.unanswered[str(outcome.reason)] += 1
@@ -220,6 +221,8 @@ def _latest(outcomes: Iterable[Outcome]) -> _Answers:
         failed = outcome.verdict.is_failure
         asked = _Shown(evidence.question, evidence.right_answer, evidence.winner if failed else None)
         (answers.wrong if failed else answers.right)[outcome.fact.fact] = asked
+        if evidence.chance is not None:
+            answers.chances.setdefault(outcome.fact.fact, []).append(evidence.chance)
     return answers
 
 

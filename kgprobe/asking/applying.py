@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from kgprobe.beliefs.summary import belief_rows
 from kgprobe.errors import KgprobeError
 from kgprobe.graph.client import Graph, Row, Transaction
-from kgprobe.probes.outcome import Outcome, Verdict, guessing_chance
+from kgprobe.probes.outcome import Outcome, Verdict
 
 # What a run counts of its outcomes; each is counted as one of these.
 COUNTS = ("asked", "unaskable", "unanswered")
@@ -27,14 +27,21 @@ def counted_as(outcome: Outcome) -> str:
 
 
 def apply_round(
-    graph: Graph, run: Row, labels: Mapping[str, str], number: int, outcomes: Sequence[Outcome], follow: Follow
+    graph: Graph,
+    run: Row,
+    labels: Mapping[str, str],
+    number: int,
+    outcomes: Sequence[Outcome],
+    chances: Sequence[float | None],
+    follow: Follow,
 ) -> tuple[list[Row], dict[str, float]]:
     """Count a round's answers, and write what follows of them.
 
     Args:
-        run: its properties. labels: of the relations that can be asked, by their ids. A belief keeps the one that it is
-        made with: a relation
-            that gets another label is found by its id.
+        run: its properties.
+        labels: of the relations that can be asked, by their ids. A belief keeps the one that it is made with: a
+            relation that gets another label is found by its id.
+        chances: of each outcome, how probably its answer is right without knowing the fact; None where unknown.
 
     Returns:
         what ``follow`` gave, and the seconds of each part.
@@ -42,7 +49,7 @@ def apply_round(
     Raises:
         RoundTakenError: the round was applied already, by another process, or the run was forgotten.
     """
-    rows = [_row(outcome) for outcome in outcomes]
+    rows = [_row(outcome, chance) for outcome, chance in zip(outcomes, chances, strict=True)]
     counts = Counter(map(counted_as, outcomes))
     seconds: dict[str, float] = {}
 
@@ -69,7 +76,7 @@ def apply_round(
     return graph.transaction(work), seconds
 
 
-def _row(outcome: Outcome) -> Row:
+def _row(outcome: Outcome, chance: float | None) -> Row:
     return {
         **outcome.fact._asdict(),
         "right": int(outcome.verdict is Verdict.RIGHT),
@@ -77,6 +84,6 @@ def _row(outcome: Outcome) -> Row:
         "refused": int(outcome.verdict is Verdict.REFUSED),
         "off_format": int(outcome.verdict is Verdict.OFF_FORMAT),
         "unaskable": outcome.reason if outcome.verdict is Verdict.UNASKABLE else None,
-        "chance": guessing_chance(outcome),
+        "chance": chance,
         "question": outcome.evidence.question if outcome.evidence else None,
     }

@@ -44,7 +44,7 @@ class CountedKnowledge:
         """See :meth:`~kgprobe.beliefs.draw.Beliefs.width`."""
         return self._beliefs.width()
 
-    def apply(self, number: int, outcomes: Sequence[Outcome]) -> Applied:
+    def apply(self, number: int, outcomes: Sequence[Outcome], chances: Sequence[float | None]) -> Applied:
         """Count a round's answers, and propagate them if so planned."""
         plan, hubs = self._plan, list[Row]()
         shared = {"run": plan.run, "model": self._run["model"], "labels": dict(self._labels)}
@@ -59,7 +59,7 @@ class CountedKnowledge:
                 hubs.extend(transaction.run("beliefs/hubs", rows=answered, max_degree=plan.max_degree))
             return list(touched.values())
 
-        rows, seconds = apply_round(self._graph, self._run, self._labels, number, outcomes, follow)
+        rows, seconds = apply_round(self._graph, self._run, self._labels, number, outcomes, chances, follow)
         clock = time.monotonic()
         _take_over(self._beliefs, self.keys, rows)
         seconds["update"] = time.monotonic() - clock

@@ -44,8 +44,11 @@ class Knowledge(Protocol):
         """Return the mean width of the stored 90% interval of theta over all facts to ask; NaN where there are none."""
         ...
 
-    def apply(self, number: int, outcomes: Sequence[Outcome]) -> Applied:
+    def apply(self, number: int, outcomes: Sequence[Outcome], chances: Sequence[float | None]) -> Applied:
         """Learn from a round, and write it.
+
+        Args:
+            chances: see :func:`kgprobe.asking.applying.apply_round`.
 
         Raises:
             RoundTakenError: see :func:`kgprobe.asking.applying.apply_round`.

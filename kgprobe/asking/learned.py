@@ -191,7 +191,7 @@ class LearnedKnowledge:
         low, high = credible_interval(*beta_parameters(self.learning.learner.posterior(looked_at)))
         return float((high - low).mean())
 
-    def apply(self, number: int, outcomes: Sequence[Outcome]) -> Applied:
+    def apply(self, number: int, outcomes: Sequence[Outcome], chances: Sequence[float | None]) -> Applied:
         """Learn from a round's answers, and write what that makes of the facts asked and of what they share."""
         clock = time.monotonic()
         asked = np.array([self._chosen[outcome.fact.fact] for outcome in outcomes], np.int64)
@@ -207,7 +207,7 @@ class LearnedKnowledge:
             transaction.run("beliefs/effects", run=self._plan.run, rows=effects)
             return _with_answers(touched, applied)
 
-        rows, seconds = apply_round(self._graph, self._run, self._labels, number, outcomes, follow)
+        rows, seconds = apply_round(self._graph, self._run, self._labels, number, outcomes, chances, follow)
         return Applied(len(rows), {"learn": learning, **seconds})
 
     def finish(self, number: int) -> None:

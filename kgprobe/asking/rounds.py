@@ -21,14 +21,16 @@ from kgprobe.asking.counted import CountedKnowledge
 from kgprobe.asking.identity import differences
 from kgprobe.asking.knowledge import Applied, Knowledge
 from kgprobe.asking.learned import LearnedKnowledge
+from kgprobe.asking.name_preferences import NamePreferences
 from kgprobe.asking.runs import Plan, get_run, locked
-from kgprobe.asking.store import OutcomeStore
+from kgprobe.asking.store import OutcomeStore, read_outcomes
 from kgprobe.asking.watch import NOBODY, Batch, Start, Stop, Watch, ask_watched, why_silent
 from kgprobe.errors import KgprobeError
 from kgprobe.graph.client import Graph, Row
 from kgprobe.graph.state import graph_state
 from kgprobe.models.api.spending import BudgetSpentError
 from kgprobe.probes.outcome import Outcome, Probe
+from kgprobe.probes.register import ProbeKind
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,11 +78,12 @@ class RunReport:
     hubs: dict[str, str] = field(default_factory=dict)
 
 
-def go_on(graph: Graph, probe: Probe, plan: Plan, watch: Watch = NOBODY) -> RunReport:
+def go_on(graph: Graph, probe: Probe, plan: Plan, watch: Watch = NOBODY, *, kind: ProbeKind | None = None) -> RunReport:
     """Go on with a run from where it stands to the last round of the plan, which may be later than it was begun with.
 
     Args:
         watch: its ``on_batch`` gets a :class:`Round`.
+        kind: the probe's; None where it is not registered: then the names that the model prefers are not counted.
 
     Raises:
         KgprobeError: another process is at this run; the probe is not what the run was begun with; its answers are
@@ -107,7 +110,10 @@ def go_on(graph: Graph, probe: Probe, plan: Plan, watch: Watch = NOBODY) -> RunR
             )
             changed = graph_state(graph) != run["graph"]
             watch.on_start(Start(len(knowledge.keys), run["round"], plan.rounds, changed, batch=plan.batch))
-            report = _Rounds(probe, plan, run, store, knowledge).do(watch)
+            preferences = NamePreferences(kind)
+            if kind is not None:
+                preferences.learn(read_outcomes(store.path, kind.evidence()))
+            report = _Rounds(probe, plan, run, store, knowledge, preferences).do(watch)
             knowledge.finish(report.rounds)
     return dataclasses.replace(report, seconds=time.monotonic() - started)
 
@@ -121,6 +127,7 @@ class _Rounds:
     run: Row
     store: OutcomeStore
     knowledge: Knowledge
+    preferences: NamePreferences
 
     def do(self, watch: Watch) -> RunReport:
         counts = Counter({name: self.run[name] for name in COUNTS})
@@ -183,8 +190,10 @@ class _Rounds:
         return outcomes, inclusions, None if math.isnan(chosen.smallest) else chosen.smallest
 
     def _apply(self, number: int, outcomes: Sequence[Outcome], before: int) -> Applied:
+        self.preferences.learn(outcomes)
+        chances = [self.preferences.chance(outcome) for outcome in outcomes]
         try:
-            return self.knowledge.apply(number, outcomes)
+            return self.knowledge.apply(number, outcomes, chances)
         except RoundTakenError:
             self.store.cut_to(before, number - 1)
             raise

@@ -385,7 +385,7 @@ def run_names(name: str | None, models: Sequence[str], probe: str) -> list[str]:
 
 
 def _go_on(graph: Graph, probe: Probe, plan: Plan, kind: ProbeKind, watch: Watch, year_relation: str | None) -> Run:
-    report = go_on(graph, probe, plan, watch)
+    report = go_on(graph, probe, plan, watch, kind=kind)
     properties = get_run(graph, plan.run)
     return Run(plan.run, report, run_folder(properties), kind, properties, year_relation, graph)
 

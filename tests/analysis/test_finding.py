@@ -27,7 +27,7 @@ from kgprobe.graph.fact_beliefs import read_beliefs
 from kgprobe.graph.ingest import load
 from kgprobe.library.painting import paint_beliefs
 from kgprobe.probes.distractors.curves import curve_tables
-from kgprobe.probes.outcome import Outcome, Verdict, unaskable
+from kgprobe.probes.outcome import Outcome, Verdict, guessing_chance, unaskable
 from kgprobe.probes.questions.counts import answer_tables
 from kgprobe.probes.questions.evidence import QuestionEvidence, RightAnswer
 from kgprobe.records import Entity, Fact, Relation
@@ -64,7 +64,9 @@ def apply(
 ) -> None:
     plan = Plan("run", as_of=20250101, learner=learner)
     run = {"id": "run", "model": "m", "relations": list(labels)}
-    CountedKnowledge(graph, plan, run, labels).apply(number, outcomes)
+    CountedKnowledge(graph, plan, run, labels).apply(
+        number, outcomes, [guessing_chance(outcome) for outcome in outcomes]
+    )
 
 
 def question_of(number: int) -> str:

@@ -18,7 +18,7 @@ from kgprobe.errors import KgprobeError
 from kgprobe.graph.client import Graph
 from kgprobe.graph.ingest import load
 from kgprobe.graph.messages import encoded_bytes
-from kgprobe.probes.outcome import Outcome, Verdict
+from kgprobe.probes.outcome import Outcome, Verdict, guessing_chance
 from kgprobe.records import Fact
 from kgprobe.sampling.keys import FactKey
 from tests.asking.killed_run import HashEvidence
@@ -91,7 +91,9 @@ def outcomes_of(facts: Sequence[Fact], answers: dict[str, Verdict]) -> list[Outc
 
 def apply(graph: Graph, plan: Plan, number: int, outcomes: Sequence[Outcome]) -> Applied:
     run = {"id": plan.run, "model": "m", "relations": list(ASKABLE)}
-    return CountedKnowledge(graph, plan, run, ASKABLE).apply(number, outcomes)
+    return CountedKnowledge(graph, plan, run, ASKABLE).apply(
+        number, outcomes, [guessing_chance(outcome) for outcome in outcomes]
+    )
 
 
 def begin(graph: Graph, run: str) -> None:

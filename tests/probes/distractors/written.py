@@ -1,6 +1,6 @@
 """Evidence of comparisons that a test writes down."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -23,4 +23,16 @@ def distractor_evidence(sentences: Sequence[Sequence[float]], shown: int = 0, **
         shown=shown,
         chance=more_than_half([1 / len(values) for values in sentences]),
         **more,
+    )
+
+
+def named_evidence(right: str, rivals: Mapping[str, float], plausibility: float) -> DistractorEvidence:
+    """Evidence of one sentence, whose right answer and rivals have names and log-plausibilities."""
+    return DistractorEvidence(
+        subject="subject",
+        object=Named(right, right),
+        rivals=tuple(Rival(name, name, "a name") for name in rivals),
+        sentences=(Sentence("prompt", tuple(range(len(rivals))), np.array([plausibility, *rivals.values()])),),
+        shown=0,
+        chance=1 / (1 + len(rivals)),
     )
