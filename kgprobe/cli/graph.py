@@ -1,5 +1,6 @@
 """``kgprobe graph``: the server, and Cypher."""
 
+import itertools
 import re
 import sys
 from itertools import islice
@@ -17,6 +18,9 @@ from kgprobe.servers.engine import LEAST_MEMORY
 from kgprobe.servers.engines import DEFAULT, ENGINES
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from kgprobe.graph.client import Row
     from kgprobe.graph.queries import Query
     from kgprobe.servers.status import Status
 
@@ -167,6 +171,7 @@ def query(statement: str | None, params: tuple[str, ...], form: str, limit: int 
     kgprobe graph query explore/around --param entity=France --limit 5
     kgprobe graph query - < query.cypher
     """  # noqa: D301
+    from kgprobe.graph.empty_answers import why_empty
     from kgprobe.graph.named_parameters import resolve_parameters
     from kgprobe.graph.parameters import complete_parameters, parse_parameters
     from kgprobe.graph.queries import QueryError, explore_names, get_query
@@ -190,7 +195,9 @@ def query(statement: str | None, params: tuple[str, ...], form: str, limit: int 
         with waiting("Running the query"):
             parameters = resolve_parameters(connection, wanted, parameters)
             columns, found = connection.run_text(wanted.text, parameters)
-        _show_rows(columns, found, form, limit)
+        count = _show_rows(columns, found, form, limit)
+        if not count and (reason := why_empty(connection, wanted, parameters)):
+            click.echo(reason, err=True)
 
 
 @graph.command()
@@ -246,7 +253,8 @@ def _is_file(path: str) -> bool:
         return False
 
 
-def _show_rows(columns: list[str], rows: Any, form: str, limit: int | None) -> None:
+def _show_rows(columns: list[str], rows: "Iterable[Row]", form: str, limit: int | None) -> int:
+    """Print rows, and return how many there are, printed or not."""
     from rich.console import Console
 
     from kgprobe.report import rows as report
@@ -254,7 +262,9 @@ def _show_rows(columns: list[str], rows: Any, form: str, limit: int | None) -> N
     out = sys.stdout
     if limit is None and form == "table":
         limit = _TABLE_ROWS
-    remaining = iter(rows)
+    # Numbers are taken with the rows, so that the next one is their count.
+    counted = itertools.count()
+    remaining = (row for row, _ in zip(rows, counted, strict=False))
     printed = islice(remaining, limit)
     if form == "jsonl":
         for line in report.json_lines(printed):
@@ -266,9 +276,11 @@ def _show_rows(columns: list[str], rows: Any, form: str, limit: int | None) -> N
         console.print(report.table(columns, printed, limit, console.width)[0])
     # They are read to the end, or nothing of the statement would be kept.
     left_out = sum(1 for _ in remaining)
+    count = next(counted)
     if limit is not None and left_out:
         more = ", --format jsonl and csv have all" if form == "table" else ""
         click.echo(f"{limit} of {limit + left_out} rows; --limit shows more{more}.", err=True)
+    return count
 
 
 def _show_status(status: "Status") -> None:

@@ -14,6 +14,7 @@ from kgprobe.cli.completion import completer_of, vocabulary_of
 from kgprobe.errors import KgprobeError
 from kgprobe.files import home
 from kgprobe.graph.client import Graph
+from kgprobe.graph.empty_answers import why_empty
 from kgprobe.graph.named_parameters import resolve_parameters
 from kgprobe.graph.parameters import complete_parameters, parse_assignment, parse_map, parse_parameters
 from kgprobe.graph.plans import QueryPlan, asks_for_plan, plan_of
@@ -185,6 +186,8 @@ def _run(shell: Shell, query: Query, parameters: Mapping[str, Any]) -> None:
         _say(shell, f"{shell.graph.server} tells no plan of this statement.")
     left_out = f", {count - ROWS_SHOWN} of them not shown" if count > ROWS_SHOWN else ""
     _say(shell, f"{count} {'row' if count == 1 else 'rows'}{left_out}, {milliseconds:.0f} ms")
+    if not count and (reason := why_empty(shell.graph, query, complete)):
+        _say(shell, reason)
 
 
 def _say(shell: Shell, message: str, style: str | None = None) -> None:

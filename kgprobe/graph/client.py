@@ -135,13 +135,15 @@ class Graph:
 
         Cost: that of the query; all of its rows are held in memory.
         """
-        # It reads names from a graph.
+        # They read from a graph themselves.
+        from kgprobe.graph.empty_answers import why_empty
         from kgprobe.graph.named_parameters import resolve_parameters
 
         wanted = find_query(query)
         resolved = resolve_parameters(self, wanted, complete_parameters(wanted, parameters))
-        columns, rows = self.run_text(wanted.text, resolved)
-        return Rows(tuple(columns), tuple(rows))
+        columns, remaining = self.run_text(wanted.text, resolved)
+        rows = tuple(remaining)
+        return Rows(tuple(columns), rows, None if rows else why_empty(self, wanted, resolved))
 
     def read(self, query: str, **parameters: Any) -> list[Row]:
         """All rows of the query file of that name, in one read transaction."""

@@ -30,10 +30,12 @@ class Rows:
     Attributes:
         columns: in the query's order; where there is no row, ArcadeDB names none.
         rows: values are those of the driver: Python's own, its nodes, relationships, dates.
+        note: why a query of kgprobe's has no rows; None where there are some.
     """
 
     columns: tuple[str, ...]
     rows: tuple[dict[str, Any], ...]
+    note: str | None = None
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -52,7 +54,7 @@ class Rows:
         lines += [[_cut(cell(row[column])) for column in self.columns] for row in self.rows[:_SHOWN]]
         widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
         shown = ["  ".join(map(str.ljust, line, widths)).rstrip() for line in lines if self.columns]
-        return "\n".join([*shown, count])
+        return "\n".join([*shown, count, *filter(None, [self.note])])
 
     def frame(self) -> "pd.DataFrame":
         """The rows as a table of pandas.
@@ -63,11 +65,13 @@ class Rows:
         1       2       4
 
         Nodes, relationships and dates stand as JSON knows them: see :func:`~kgprobe.graph.values.plain`.
+        ``attrs["note"]`` is :attr:`note`.
         """
         import pandas as pd
 
         values = [[plain(row[column]) for column in self.columns] for row in self]
         frame: pd.DataFrame = pd.DataFrame(values, columns=[*self.columns])
+        frame.attrs["note"] = self.note
         return frame
 
 

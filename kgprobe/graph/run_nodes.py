@@ -3,6 +3,8 @@
 from kgprobe.errors import UnknownNameError
 from kgprobe.graph.client import Graph, Row
 
+NO_RUN = "There is no run in this graph yet; `kgprobe rounds run --model demo` begins one."
+
 
 def find_run(graph: Graph, run: str) -> Row:
     """The properties of a run, whoever began it.

@@ -56,7 +56,10 @@ class Subgraph:
 
     @property
     def note(self) -> str | None:
-        """What one has to know of facts that are not all there are; None where they are."""
+        """Say that there are more facts, or none; None otherwise."""
+        if not self.facts:
+            named = ", ".join(entity.label or entity.id for entity in self.entities.values())
+            return f"The graph has no facts{f' of {named}' if named else ''} that `relations` and `as_of` allow."
         return None if self.complete else f"There are more than these {self.limit:,} facts: `limit` was reached."
 
     def __len__(self) -> int:

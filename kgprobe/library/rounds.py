@@ -22,7 +22,7 @@ from kgprobe.errors import ArgumentError, KgprobeError, UnknownNameError
 from kgprobe.graph.client import Graph, Row
 from kgprobe.graph.names import relation_ids
 from kgprobe.graph.reversal import asked_by, reversal_of
-from kgprobe.graph.run_nodes import find_run, list_runs
+from kgprobe.graph.run_nodes import NO_RUN, find_run, list_runs
 from kgprobe.intervals import as_of_day
 from kgprobe.library.measuring import Outcomes, outcomes_frame, summary_of, write_finding
 from kgprobe.library.options import RoundsOptions
@@ -309,7 +309,7 @@ def open_run(graph: Graph, run: str | None = None, *, year_relation: str | None 
     if run is None:
         known = list_runs(graph)
         if not known:
-            raise UnknownNameError("There is no run in this graph yet; `kgprobe rounds run --model demo` begins one.")
+            raise UnknownNameError(NO_RUN)
         run = str(known[-1]["id"])
     properties = get_run(graph, run)
     done = properties["round"] >= properties["rounds"]
@@ -332,11 +332,13 @@ def runs(graph: Graph) -> "pd.DataFrame":
 
     >>> list(kgprobe.runs(graph).columns[:3])
     ['id', 'model', 'probe']
+
+    ``attrs["note"]`` says where there is none; otherwise it is None.
     """
     import pandas as pd
 
     frame: pd.DataFrame = pd.DataFrame(runs_of(graph), columns=_COLUMNS)
-
+    frame.attrs["note"] = None if len(frame) else NO_RUN
     return frame
 
 

@@ -93,6 +93,19 @@ def test_wrong_parameters_are_named(tmp_path: Path) -> None:
     assert not (tmp_path / "never made").exists()
 
 
+@pytest.mark.parametrize("form", ["table", "jsonl", "csv"])
+def test_query_without_rows_says_why_on_stderr(at: dict[str, str], form: str) -> None:
+    kgprobe("graph", "query", "MERGE (:Entity {id: 'Q0', label: 'Lonely'})", **at)
+    done = kgprobe("graph", "query", "explore/around", "--param", "entity=LONELY", "--format", form, **at)
+    assert (done.returncode, "nothing" in done.stdout) == (0, False)
+    assert "The graph has nothing of that kind at Q0." in done.stderr
+    painted = kgprobe("graph", "query", "explore/obsolete", "--format", form, **at)
+    assert "Nothing is painted; `kgprobe beliefs paint` draws what a run believes." in painted.stderr
+    misspelt = kgprobe("graph", "query", "explore/around", "--param", "entity=Lonly", "--format", form, **at)
+    assert (misspelt.returncode, misspelt.stdout) == (2, "")
+    assert "No entity is called 'Lonly'; close to it: Lonely (Q0)" in misspelt.stderr
+
+
 def test_an_unknown_query_is_wrong_usage() -> None:
     done = kgprobe("graph", "query", "explore/nieghbours")
     assert done.returncode == 2
