@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from kgprobe.analysis.rates import DECADE, SHOWN_GROUPS
 from kgprobe.analysis.value_counts import HEAD, TAIL, TORSO, thirds_of
+from kgprobe.asking.applying import COUNTS
 from kgprobe.asking.learned import GraphLearning, positioned_rounds
 from kgprobe.asking.runs import get_run, run_folder
 from kgprobe.asking.store import FILE, Draw
@@ -153,13 +154,11 @@ def estimate_run(
 
 
 def _rounds(facts: AskableFacts, properties: Row) -> Iterator[tuple[Positions, list[Draw]]]:
-    """The rounds that the graph has counted; what a program that was killed has left behind is none."""
+    """Yield the rounds that the graph has counted, without what a program that was killed has left behind."""
     if not properties["round"]:
         return
-    for positions, draws in positioned_rounds(facts, run_folder(properties) / FILE):
-        if draws[0].round > properties["round"]:
-            break
-        yield positions, draws
+    counted = sum(properties[name] for name in COUNTS)
+    yield from positioned_rounds(facts, run_folder(properties) / FILE, counted)
 
 
 def _expected_by(graph: Graph, facts: AskableFacts, run: str) -> Floats:

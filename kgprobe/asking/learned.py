@@ -39,20 +39,23 @@ _EFFECTS = 5_000
 _BELIEFS = 20_000
 
 
-def positioned_rounds(facts: AskableFacts, answers: Path) -> Iterator[tuple[Positions, list[Draw]]]:
-    """What was asked in each round of a run, with the positions of the facts; -1 for one that is not among ``facts``.
+def positioned_rounds(
+    facts: AskableFacts, answers: Path, count: int | None = None
+) -> Iterator[tuple[Positions, list[Draw]]]:
+    """Yield what was asked in each round of a run with the positions of the facts; -1 for one that is not in ``facts``.
 
     Args:
         answers: the file that holds them.
+        count: see :func:`kgprobe.asking.store.read_rounds`.
 
     Raises:
         KgprobeError: see :func:`kgprobe.asking.store.read_rounds`.
 
     Cost: one pass over all facts of the graph, and two readings of the file. Memory: 100 bytes for each fact asked.
     """
-    asked = list({draw.fact: None for draws in read_rounds(answers) for draw in draws})
+    asked = list({draw.fact: None for draws in read_rounds(answers, count) for draw in draws})
     position = dict(zip(asked, facts.positions(asked).tolist(), strict=True))
-    for draws in read_rounds(answers):
+    for draws in read_rounds(answers, count):
         yield np.array([position[draw.fact] for draw in draws], np.int64), draws
 
 

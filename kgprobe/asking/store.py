@@ -38,6 +38,7 @@ class Draw(msgspec.Struct, frozen=True):
         smallest: the smallest inclusion probability of any fact that the round could have drawn; None where unknown.
     """
 
+    place: int
     subject: str
     fact: str
     relation: str
@@ -117,11 +118,13 @@ class OutcomeStore:
         end = 0
         for number in range(1, outcomes + 1):
             line = self._file.readline()
-            if not line.endswith(b"\n") or self._place(line, number).round > rounds:
-                raise KgprobeError(
-                    f"{self.path} holds {number - 1:,} answers where the graph has counted {outcomes:,}. Bring the "
-                    "file back from where the run was begun, or begin a new run."
-                )
+            if not line.endswith(b"\n"):
+                raise _lacking(self.path, number - 1, outcomes)
+            its = self._place(line, number)
+            if its.round > rounds:
+                raise _lacking(self.path, number - 1, outcomes)
+            if its.place != number - 1:
+                raise _misplaced(self.path, number, its.place, number - 1)
             end += len(line)
         self._file.truncate(end)
 
@@ -155,54 +158,73 @@ class OutcomeStore:
             raise _damaged(self.path, number, error) from error
 
 
-def read_outcomes(path: Path, evidence: type[msgspec.Struct]) -> Iterator[Outcome]:
-    """The outcomes of a file in the order of their places, each with its latest line.
+def read_outcomes(path: Path, evidence: type[msgspec.Struct], count: int | None = None) -> Iterator[Outcome]:
+    """Yield the outcomes of a file in the order of their places, each with its latest line.
 
     Memory: one outcome, and 100 bytes for each question that was put again.
 
     Args:
         path: of the file, which is there.
         evidence: the struct of the probe that made it.
+        count: the number of outcomes of a run that its graph has counted: so many are read, and each place has one
+            line. None reads all lines of a measurement.
 
     Raises:
-        KgprobeError: a line is damaged; the message names file and line.
+        KgprobeError: a line is damaged, missing, or not in its place; the message names file and line. Or the file has
+            fewer outcomes than ``count``.
     """
-    later = _later_lines(path)
+    later = _later_lines(path) if count is None else {}
     decoder = msgspec.json.Decoder(evidence, dec_hook=_decode_array)
+    expected = 0
     with _open(path) as file, _open(path) as again:
-        expected = 0
         for number, line in enumerate(file, start=1):
+            if expected == count:
+                return
             its = _decoded(path, number, line)
-            if its.place < expected:
+            if its.place < expected and count is None:
                 continue
-            expected = its.place + 1
+            if its.place != expected:
+                raise _misplaced(path, number, its.place, expected)
+            expected += 1
             if its.place in later:
                 again.seek(later[its.place])
                 its = _decoded(path, number, again.readline())
             yield _outcome(path, number, its, decoder)
+    if count is not None and expected < count:
+        raise _lacking(path, expected, count)
 
 
-def read_rounds(path: Path) -> Iterator[list[Draw]]:
-    """What was asked in each round of a run, in their order, but for a line that is still being written.
+def read_rounds(path: Path, count: int | None = None) -> Iterator[list[Draw]]:
+    """Yield what was asked in each round of a run, in their order, but for a line that is still being written.
 
     Memory: one round.
 
+    Args:
+        count: the number of outcomes that the run's graph has counted, which are read; None reads all.
+
     Raises:
-        KgprobeError: the file is not there, or a line is damaged; the message names file and line.
+        KgprobeError: the file is not there, a line is damaged or not in its place, or there are fewer lines than
+            ``count``; the message names file and line.
     """
     draws: list[Draw] = []
+    held = 0
     with _open(path) as file:
         for number, line in enumerate(file, start=1):
-            if not line.endswith(b"\n"):
+            if held == count or not line.endswith(b"\n"):
                 break
+            held = number
             try:
                 draw = _decode_draw(line)
             except (msgspec.DecodeError, UnicodeDecodeError) as error:
                 raise _damaged(path, number, error) from error
+            if draw.place != number - 1:
+                raise _misplaced(path, number, draw.place, number - 1)
             if draws and draw.round != draws[0].round:
                 yield draws
                 draws = []
             draws.append(draw)
+    if count is not None and held < count:
+        raise _lacking(path, held, count)
     if draws:
         yield draws
 
@@ -239,8 +261,10 @@ def _later_lines(path: Path) -> dict[int, int]:
                 raise _damaged(path, number, error) from error
             if place < expected:
                 later[place] = offset
+            elif place > expected:
+                raise _misplaced(path, number, place, expected)
             else:
-                expected = place + 1
+                expected += 1
             offset += len(line)
     return later
 
@@ -271,6 +295,20 @@ def _open(path: Path) -> BinaryIO:
 
 def _damaged(path: Path, number: int, error: Exception) -> KgprobeError:
     return KgprobeError(f"{path}, line {number}: damaged ({error}).")
+
+
+def _misplaced(path: Path, number: int, place: int, expected: int) -> KgprobeError:
+    return KgprobeError(
+        f"{path}, line {number}: its place is {place}, and {expected} is expected. Lines are missing, doubled or in"
+        " another order. Bring the file back from a copy, or ask again."
+    )
+
+
+def _lacking(path: Path, held: int, counted: int) -> KgprobeError:
+    return KgprobeError(
+        f"{path} holds {held:,} answers where the graph has counted {counted:,}. Bring the file back from where the run"
+        " was begun, or begin a new run."
+    )
 
 
 def _encode_array(value: Any) -> Any:

@@ -41,13 +41,18 @@ PAGE = "finding.html"
 
 @dataclass(frozen=True, slots=True)
 class Outcomes:
-    """The outcomes of a folder, read from its file each time they are gone through."""
+    """The outcomes of a folder, read from its file in each iteration.
+
+    Attributes:
+        count: of a run, the number that its graph has counted; None of a measurement.
+    """
 
     path: Path
     evidence: type[msgspec.Struct]
+    count: int | None = None
 
     def __iter__(self) -> Iterator[Outcome]:
-        return read_outcomes(self.path, self.evidence)
+        return read_outcomes(self.path, self.evidence, self.count)
 
     def __len__(self) -> int:
         return sum(1 for _ in self)

@@ -13,6 +13,7 @@ import msgspec
 
 from kgprobe.analysis.rates import caveat_of
 from kgprobe.arguments import folder_name, several, whole_number
+from kgprobe.asking.applying import COUNTS
 from kgprobe.asking.rounds import RunReport, go_on
 from kgprobe.asking.runs import Plan, begin_run, get_run, plan_of, run_folder
 from kgprobe.asking.runs import forget_run as forget_beliefs
@@ -87,7 +88,8 @@ class Run:
     @property
     def outcomes(self) -> Outcomes:
         """The outcomes of all rounds, in the order of asking; read from disk."""
-        return Outcomes(self.folder / FILE, self.kind.evidence())
+        count = sum(self.properties[name] for name in COUNTS)
+        return Outcomes(self.folder / FILE, self.kind.evidence(), count)
 
     def frame(self) -> "pd.DataFrame":
         """Return one row for each fact that has answers, by id: labels, own answers, E[theta], interval, belief.
