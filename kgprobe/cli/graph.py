@@ -145,18 +145,24 @@ def status(graph: str | None, as_json: bool) -> None:
     "--format",
     "form",
     type=click.Choice(["table", "jsonl", "csv"]),
-    default="table",
-    show_default=True,
-    help="How rows are printed.",
+    help="How rows are printed: jsonl is one JSON object a row, --json one list of all.  [default: table]",
 )
 @click.option(
     "--limit",
     type=click.IntRange(min=1),
-    help="Rows printed at most.  [default: 100 in a table, all in jsonl and csv]",
+    help="Rows printed at most.  [default: 100 in a table, all otherwise]",
 )
 @graph_option
+@json_option
 @debug_option
-def query(statement: str | None, params: tuple[str, ...], form: str, limit: int | None, graph: str | None) -> None:
+def query(
+    statement: str | None,
+    params: tuple[str, ...],
+    form: str | None,
+    limit: int | None,
+    graph: str | None,
+    as_json: bool,
+) -> None:
     """Run one Cypher query and print its rows.
 
     The query is a statement; or one of kgprobe's own, named as this command
@@ -168,7 +174,7 @@ def query(statement: str | None, params: tuple[str, ...], form: str, limit: int 
     kgprobe graph query 'MATCH (n) RETURN count(n) AS n'
     kgprobe graph query 'MATCH (e {id: $id}) RETURN e' --param id=Q142
     kgprobe graph query explore/unknown --param limit=10
-    kgprobe graph query explore/around --param entity=France --limit 5
+    kgprobe graph query explore/around --param entity=France --json
     kgprobe graph query - < query.cypher
     """  # noqa: D301
     from kgprobe.graph.empty_answers import why_empty
@@ -179,6 +185,9 @@ def query(statement: str | None, params: tuple[str, ...], form: str, limit: int 
     from kgprobe.progress import waiting
     from kgprobe.servers.opening import open_graph
 
+    if as_json and form is not None:
+        raise click.UsageError(f"--json and --format {form} exclude each other; name one of them.")
+    form = "json" if as_json else form or "table"
     if statement is None:
         listed = [get_query(each) for each in explore_names()]
         rows = [
@@ -266,7 +275,9 @@ def _show_rows(columns: list[str], rows: "Iterable[Row]", form: str, limit: int 
     counted = itertools.count()
     remaining = (row for row, _ in zip(rows, counted, strict=False))
     printed = islice(remaining, limit)
-    if form == "jsonl":
+    if form == "json":
+        report.write_json(printed, out)
+    elif form == "jsonl":
         for line in report.json_lines(printed):
             out.write(f"{line}\n")
     elif form == "csv":
@@ -278,7 +289,7 @@ def _show_rows(columns: list[str], rows: "Iterable[Row]", form: str, limit: int 
     left_out = sum(1 for _ in remaining)
     count = next(counted)
     if limit is not None and left_out:
-        more = ", --format jsonl and csv have all" if form == "table" else ""
+        more = ", --json and --format jsonl or csv print all" if form == "table" else ""
         click.echo(f"{limit} of {limit + left_out} rows; --limit shows more{more}.", err=True)
     return count
 

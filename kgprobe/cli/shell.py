@@ -25,7 +25,7 @@ from kgprobe.progress import waiting
 from kgprobe.report.plans import plan_shown
 from kgprobe.report.rows import table
 
-# A table is for reading; programs take `kgprobe graph query --format jsonl`.
+# A table is for reading; programs take `kgprobe graph query --json`.
 ROWS_SHOWN = 200
 
 HELP = """\

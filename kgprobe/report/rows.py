@@ -1,4 +1,4 @@
-"""Rows of a query as a table for people, as JSON lines or CSV for programs."""
+"""Rows of a query as a table for people, as JSON, JSON lines or CSV for programs."""
 
 import csv
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -92,6 +92,14 @@ def json_lines(rows: Iterable[Row]) -> Iterator[str]:
     """One JSON object a row, without line ends; what has no number (NaN, infinities) is null."""
     for row in rows:
         yield msgspec.json.encode(plain(row)).decode()
+
+
+def write_json(rows: Iterable[Row], out: TextIO) -> None:
+    """Write one JSON list of the rows, a line each; what has no number (NaN, infinities) is null."""
+    out.write("[")
+    for number, line in enumerate(json_lines(rows)):
+        out.write(f"{',' if number else ''}\n{line}")
+    out.write("\n]\n")
 
 
 def write_csv(columns: Sequence[str], rows: Iterable[Row], out: TextIO) -> None:

@@ -106,6 +106,30 @@ def test_query_without_rows_says_why_on_stderr(at: dict[str, str], form: str) ->
     assert "No entity is called 'Lonly'; close to it: Lonely (Q0)" in misspelt.stderr
 
 
+def test_query_json_is_one_list_of_rows(at: dict[str, str]) -> None:
+    text = "UNWIND range(1, $n) AS i RETURN i, 'a, \"b\"' AS text, [i, null] AS list, null AS nothing"
+    done = kgprobe("graph", "query", text, "--param", "n=150", "--json", **at)
+    rows = json.loads(done.stdout)
+    assert (len(rows), done.stderr) == (150, "")
+    assert rows[1] == {"i": 2, "text": 'a, "b"', "list": [2, None], "nothing": None}
+    few = kgprobe("graph", "query", text, "--param", "n=3", "--json", "--limit", "2", **at)
+    assert len(json.loads(few.stdout)) == 2
+    assert "2 of 3 rows" in few.stderr
+    none = kgprobe("graph", "query", text, "--param", "n=0", "--json", **at)
+    assert json.loads(none.stdout) == []
+
+
+def test_query_json_lists_the_queries() -> None:
+    listed = json.loads(kgprobe("graph", "query", "--json").stdout)
+    assert [row["query"] for row in listed] == list(explore_names())
+
+
+def test_query_json_with_a_format_is_wrong_usage() -> None:
+    done = kgprobe("graph", "query", "RETURN 1 AS n", "--json", "--format", "csv")
+    assert done.returncode == 2
+    assert "--json and --format csv exclude each other; name one of them." in done.stderr
+
+
 def test_an_unknown_query_is_wrong_usage() -> None:
     done = kgprobe("graph", "query", "explore/nieghbours")
     assert done.returncode == 2
