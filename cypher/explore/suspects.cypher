@@ -1,8 +1,8 @@
 // Where perhaps the graph is wrong, and not the models: facts that are surely unknown to several models
 // and surely known to none, of relations and among facts that they know. Of a
 // relation, the mean theta of all facts that were asked is below one half. Around a fact are those with its subject or its object
-// that a run has asked which denies it; their mean theta, by these runs, is below one half. Those first that stand out most: the
-// mean theta of the fact, less that of those around it.
+// that a run has asked which denies it; their mean theta, by these runs, is below one half. Those first that models would least
+// probably miss together: theta_around to the power of the number of models.
 // For Neo4j Browser: :params {runs: null, models: 2, around: 3, candidates: 1000, limit: 25}
 // Unless given: {runs: null, models: 2, around: 3, candidates: 1000, limit: 25}
 // Names: {runs: 'Run'}
@@ -61,10 +61,10 @@ CALL (s, o, fact, runs) {
 WITH s, o, fact, relation, relation_label, models, theta, question, around, theta_around
 WHERE around >= $around AND theta_around < 0.5
 WITH s, o, fact, relation, relation_label, models, theta, question, around, theta_around
-ORDER BY theta - theta_around DESC, fact
+ORDER BY models * log(theta_around), fact
 LIMIT toInteger($limit)
 OPTIONAL MATCH (r:Relation {id: relation})
 OPTIONAL MATCH path = (s)-[:FACT {id: fact}]->(o)
 RETURN coalesce(r.label, relation_label) AS relation, s.label AS subject, o.label AS object, models, theta, around,
        theta_around, question, fact, path
-ORDER BY theta - theta_around DESC, fact
+ORDER BY models * log(theta_around), fact

@@ -319,12 +319,12 @@ def test_what_several_models_deny_among_what_they_know_is_suspect(few_facts: Gra
     assert list(few_facts.query("explore/suspects", **FEW)) == []
 
 
-def test_suspects_that_stand_out_most_are_first(few_facts: Graph) -> None:
+def test_suspects_that_models_would_least_probably_miss_are_first(few_facts: Graph) -> None:
     believe(few_facts, [("a", "first", "f1", 0.9), ("b", "second", "f1", 0.8), *KNOWN])
     believe(few_facts, [("a", "first", "f3", 0.1), ("b", "second", "f3", 0.2)])
     believe(few_facts, [("a", "first", "f4", 0.7), ("b", "second", "f4", 0.7)])
     rows = rounded(few_facts.query("explore/suspects", around=1))
-    assert [(row[-1], row[4], row[5], row[6]) for row in rows] == [("f1", 0.85, 2, 0.425), ("f4", 0.7, 3, 0.35)]
+    assert [(row[-1], row[4], row[5], row[6]) for row in rows] == [("f4", 0.7, 3, 0.35), ("f1", 0.85, 2, 0.425)]
     assert len(list(few_facts.query("explore/suspects", around=1, limit=1.0))) == 1
     assert [row["fact"] for row in few_facts.query("explore/suspects", around=1, candidates=1)] == ["f1"]
 
