@@ -12,30 +12,29 @@
 //   -> relation, subject, object, models: that deny it, theta, around: how many facts were asked, theta_around, question, fact, path
 MATCH (run:Run)
 WHERE $runs IS NULL OR run.id IN $runs
-MATCH (asked:Belief {run: run.id})
+WITH collect(run.id) AS wanted
+UNWIND wanted AS run
+MATCH (asked:Belief {run: run})
 USING INDEX SEEK asked:Belief(run)
 WHERE asked.right + asked.wrong > 0
-WITH asked.relation AS id, avg(asked.theta) AS of_relation
+WITH wanted, asked.relation AS id, avg(asked.theta) AS of_relation
 WHERE of_relation < 0.5
-WITH collect(id) AS known
-MATCH (run:Run)
-WHERE $runs IS NULL OR run.id IN $runs
-MATCH (belief:Belief {run: run.id})
+WITH wanted, collect(id) AS known
+UNWIND wanted AS run
+MATCH (belief:Belief {run: run})
 USING INDEX SEEK belief:Belief(run, low)
 WHERE belief.low > 0.5 AND belief.believed = 'surely unknown' AND belief.relation IN known
-WITH belief.fact AS fact, count(DISTINCT belief.model) AS models, min(belief.low) AS low
+WITH wanted, belief.fact AS fact, count(DISTINCT belief.model) AS models, min(belief.low) AS low
 WHERE models >= $models
-MATCH (run:Run)
-WHERE $runs IS NULL OR run.id IN $runs
-OPTIONAL MATCH (knowing:Belief {id: run.id + '/' + fact})
-WITH fact, models, low, sum(CASE WHEN knowing.believed = 'surely known' THEN 1 ELSE 0 END) AS known_by
+UNWIND wanted AS run
+OPTIONAL MATCH (knowing:Belief {id: run + '/' + fact})
+WITH wanted, fact, models, low, sum(CASE WHEN knowing.believed = 'surely known' THEN 1 ELSE 0 END) AS known_by
 WHERE known_by = 0
-WITH fact, models, low
+WITH wanted, fact, models, low
 ORDER BY models DESC, low DESC, fact
 LIMIT toInteger($candidates)
-MATCH (run:Run)
-WHERE $runs IS NULL OR run.id IN $runs
-MATCH (denying:Belief {id: run.id + '/' + fact})
+UNWIND wanted AS run
+MATCH (denying:Belief {id: run + '/' + fact})
 USING INDEX SEEK denying:Belief(id)
 WHERE denying.believed = 'surely unknown'
 WITH fact, models, denying.subject AS subject, denying.object AS object, denying.relation AS relation,
