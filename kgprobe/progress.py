@@ -181,7 +181,9 @@ class Display:
             self._waits.append(wait)
             if self._shown is None:
                 seconds = LINE_SECONDS if self._line_seconds is None else self._line_seconds
-                self._shown = _shown(self._waits, seconds)
+                # From Python 3.12 on, an interpreter that ends starts no threads: then nothing is shown.
+                with contextlib.suppress(RuntimeError):
+                    self._shown = _shown(self._waits, seconds)
         try:
             yield
         finally:

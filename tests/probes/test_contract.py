@@ -165,6 +165,8 @@ texts = some.text('aé東🇫🇷\n\\" \u2028', max_size=4)
 def values_of(hint: Any) -> some.SearchStrategy[Any]:
     """Values of a field of evidence."""
     origin, arguments = typing.get_origin(hint), typing.get_args(hint)
+    # From Python 3.12 on, NDArray is an alias of a type.
+    origin = typing.get_origin(getattr(origin, "__value__", None)) or origin
     if isinstance(hint, type) and issubclass(hint, msgspec.Struct):
         hints = typing.get_type_hints(hint)
         return some.builds(hint, **{field.name: values_of(hints[field.name]) for field in msgspec.structs.fields(hint)})
