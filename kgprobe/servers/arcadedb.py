@@ -22,7 +22,7 @@ def _package() -> Path:
     return Path(found.origin).parent
 
 
-def _prepare() -> str:
+def _prepare(_: Path) -> str:
     _package()
     return importlib.metadata.version("arcadedb-embedded")
 

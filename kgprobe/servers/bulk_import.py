@@ -46,7 +46,7 @@ def reserved_for_import(folder: Folder) -> Iterator[None]:
         raise ArgumentError(
             "graph", f"is {folder.path}, a graph of {engine}; an import takes Neo4j. Name another folder, or a new one."
         )
-    ENGINE.prepare()
+    ENGINE.prepare(folder.path / ENGINE.name)
     with folder.locked():
         folder.create(ENGINE.name)
         begun = _check_free(folder)

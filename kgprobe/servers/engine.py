@@ -37,7 +37,8 @@ class Engine:
         data: where in its part of the graph's folder the database's files lie.
         page: path of the engine's web page for people, if it has one.
         prepare: sees to it that the engine can run on this machine, downloads it if need be, and gives its version;
-            raises KgprobeError where something is missing.
+            takes the engine's part of the graph's folder, which need not exist yet; raises KgprobeError where something
+            is missing.
         command: writes the configuration and gives the command line that starts the server, without the password.
             The first element is the program java; its options can be put right behind it.
     """
@@ -47,5 +48,5 @@ class Engine:
     database: str
     data: str
     page: str | None
-    prepare: Callable[[], str]
+    prepare: Callable[[Path], str]
     command: Callable[[Launch], list[str]]

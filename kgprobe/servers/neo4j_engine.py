@@ -8,6 +8,7 @@ import re
 import shutil
 import subprocess
 import tempfile
+import zipfile
 from collections.abc import Sequence
 from importlib.resources import files
 from pathlib import Path
@@ -22,83 +23,163 @@ from kgprobe.servers.engine import Engine, Launch
 from kgprobe.servers.environment import java_environment, maven_environment
 
 _USER = "neo4j"
-_JAVA_VERSIONS = (17, 21)
+_VERSION_VARIABLE = "KGPROBE_NEO4J_VERSION"
 _MEGABYTES = 140
 # How Maven says that a file has come.
 _DOWNLOADED = re.compile(r"Downloaded from .* \((\d+(?:\.\d+)?) (B|kB|MB|GB)\b")
 _OF_A_MEGABYTE = {"B": 1e-6, "kB": 1e-3, "MB": 1.0, "GB": 1e3}
 _COPY = "org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy-dependencies"
+# Where the jar of Neo4j's kernel names the class that starts a server: its name has changed between versions.
+_ENTRY_POINT = "META-INF/services/org.neo4j.server.startup.EntryPoint"
+
+# Parts of Java that Neo4j reaches into, the server as well as the import.
+_OPENED = [
+    f"--add-opens=java.base/{package}=ALL-UNNAMED"
+    for package in ("java.nio", "java.io", "sun.nio.ch", "java.util.concurrent")
+]
 
 
 def _project() -> str:
     return files("kgprobe.servers").joinpath("neo4j_server.xml").read_text(encoding="utf-8")
 
 
-def _version() -> str:
-    found = ElementTree.fromstring(_project()).findtext("{*}version")  # noqa: S314  (our own file)
+def _default_version() -> str:
+    found = ElementTree.fromstring(_project()).findtext("{*}properties/{*}neo4j.version")  # noqa: S314  (our own file)
     assert found is not None  # noqa: S101
     return found
 
 
-def _java() -> str:
-    """The Java machine that Neo4j 5 runs on.
+def _version(own: Path) -> str:
+    """Return the version of Neo4j for a graph: a new one's may be chosen by the environment, and is kept with it.
+
+    A newer Neo4j converts a database in a way that an older one cannot read, so the environment does not affect graphs
+    that exist.
+
+    Args:
+        own: the engine's part of the graph's folder; it need not exist yet.
 
     Raises:
-        KgprobeError: there is none, or it has another version.
+        KgprobeError: the environment names something that is not a version.
     """
-    wanted = " or ".join(map(str, _JAVA_VERSIONS))
+    kept = own / "version"
+    if kept.is_file():
+        return kept.read_text(encoding="utf-8").strip()
+    chosen = os.environ.get(_VERSION_VARIABLE)
+    if not chosen or (own / "data").exists():
+        return _default_version()
+    if re.fullmatch(r"\d+(\.\d+)+", chosen) is None:
+        raise KgprobeError(f"{_VERSION_VARIABLE} is {chosen!r}; a version of Neo4j is expected, such as 2026.08.1.")
+    return chosen
+
+
+def _keep_version(own: Path, version: str) -> None:
+    """Write down a chosen version. Graphs of the default version have none: they follow the default."""
+    if version != _default_version():
+        (own / "version").write_text(f"{version}\n", encoding="utf-8")
+
+
+def _java_program() -> str:
+    """Return the program java.
+
+    Raises:
+        KgprobeError: there is none.
+    """
     named = os.environ.get("JAVA_HOME")
     java = shutil.which("java", path=str(Path(named) / "bin")) if named else shutil.which("java")
     if java is None:
         place = f"JAVA_HOME={named} has none" if named else "there is none on the PATH"
-        raise KgprobeError(f"Neo4j needs the program java, version {wanted}, and {place}.")
+        raise KgprobeError(f"Neo4j needs the program java, and {place}. Install Java 21, or set JAVA_HOME.")
+    return java
+
+
+def _java(version: str, jars: Path) -> str:
+    """Return the program java, new enough for a version of Neo4j.
+
+    Raises:
+        KgprobeError: there is none, or it is older than the one that Neo4j was built for.
+    """
+    java = _java_program()
+    needed = _needed_java(version, jars)
     said = subprocess.run(
         [java, "-version"], capture_output=True, text=True, check=False, env=java_environment()
     ).stderr
     number = re.search(r'version "(\d+)', said)
-    if number is None or int(number[1]) not in _JAVA_VERSIONS:
+    if number is None or int(number[1]) < needed:
         what = f"version {number[1]}" if number else "of an unknown version"
-        raise KgprobeError(f"Neo4j {_version()} needs Java {wanted}; {java} is {what}. JAVA_HOME chooses another one.")
+        raise KgprobeError(
+            f"Neo4j {version} needs Java {needed} or later; {java} is {what}. Install Java {needed}, and set JAVA_HOME"
+            " to its folder."
+        )
     return java
 
 
-def _prepare() -> str:
-    _java()
-    libraries()
-    return _version()
+def _kernel_entry(version: str, jars: Path, name: str) -> str:
+    """Return a text file of the jar that has Neo4j's kernel.
+
+    Raises:
+        KgprobeError: the jar or the file is missing.
+    """
+    path = jars / f"neo4j-{version}.jar"
+    try:
+        with zipfile.ZipFile(path) as jar:
+            return jar.read(name).decode()
+    except (OSError, KeyError, zipfile.BadZipFile) as error:
+        raise KgprobeError(
+            f"{path} does not contain {name} ({error}): either the download of Neo4j {version} is damaged, then delete"
+            f" {jars.parent} and try again, or kgprobe cannot start this version of Neo4j."
+        ) from error
 
 
-def libraries() -> Path:
-    """The folder with Neo4j's jars, downloaded from Maven Central at the first call.
+def _main_class(version: str, jars: Path) -> str:
+    return _kernel_entry(version, jars, _ENTRY_POINT).split("#")[0].split()[0]
+
+
+def _needed_java(version: str, jars: Path) -> int:
+    manifest = _kernel_entry(version, jars, "META-INF/MANIFEST.MF")
+    built_for = re.search(r"^Build-Jdk-Spec: (\d+)", manifest, re.MULTILINE)
+    return int(built_for[1]) if built_for else 0
+
+
+def _prepare(own: Path) -> str:
+    version = _version(own)
+    # Before a download that nothing can run.
+    _java_program()
+    _java(version, libraries(version))
+    return version
+
+
+def libraries(version: str) -> Path:
+    """Return the folder with Neo4j's jars, downloaded from Maven Central at the first call.
 
     Raises:
         KgprobeError: ``mvn`` is missing or fails.
     """
-    folder = home() / f"neo4j-{_version()}"
+    folder = home() / f"neo4j-{version}"
     if folder.is_dir():
         return folder / "lib"
     folder.parent.mkdir(parents=True, exist_ok=True)
     with waiting("Waiting for another process that downloads Neo4j"), FileLock(f"{folder}.lock"):
         if not folder.is_dir():
-            _download(folder)
+            _download(folder, version)
     return folder / "lib"
 
 
-def _download(folder: Path) -> None:
+def _download(folder: Path, version: str) -> None:
     maven = shutil.which("mvn")
     if maven is None:
         raise KgprobeError(
             "Neo4j is downloaded with the program mvn (Apache Maven), and there is none on the PATH. Install Maven, "
             "or run Neo4j by docker/compose.yaml, or leave `engine` out."
         )
-    tell(f"Downloading Neo4j {_version()} from Maven Central, about {_MEGABYTES} MB, once …")
+    tell(f"Downloading Neo4j {version} from Maven Central, about {_MEGABYTES} MB, once …")
     with appearing(folder) as partial:
         (partial / "pom.xml").write_text(_project(), encoding="utf-8")
-        command = [maven, "-B", "-f", str(partial / "pom.xml"), _COPY, f"-DoutputDirectory={partial / 'lib'}"]
+        settings = [f"-Dneo4j.version={version}", f"-DoutputDirectory={partial / 'lib'}"]
+        command = [maven, "-B", "-f", str(partial / "pom.xml"), _COPY, *settings]
         said, code = _run_maven(command)
         if code != 0:
             errors = [line for line in said if line.startswith("[ERROR]")]
-            raise KgprobeError(f"mvn could not download Neo4j {_version()}:\n" + "\n".join(errors[:5] or ["no reason"]))
+            raise KgprobeError(f"mvn could not download Neo4j {version}:\n" + "\n".join(errors[:5] or ["no reason"]))
 
 
 def _run_maven(command: list[str]) -> tuple[list[str], int]:
@@ -174,15 +255,22 @@ def admin_command(
     Raises:
         KgprobeError: Java or Neo4j is missing.
     """
-    command = [_java(), *marks, f"-Xmx{heap}m", "-cp", str(libraries() / "*"), "org.neo4j.cli.AdminTool", *arguments]
+    version = _version(home_folder)
+    jars = libraries(version)
+    java = _java(version, jars)
+    options = [*marks, f"-Xmx{heap}m", *_OPENED, "-cp", str(jars / "*")]
+    command = [java, *options, "org.neo4j.cli.AdminTool", *arguments]
     configuration = home_folder / "conf"
     configuration.mkdir(parents=True, exist_ok=True)
+    _keep_version(home_folder, version)
     return command, java_environment() | {"NEO4J_HOME": str(home_folder), "NEO4J_CONF": str(configuration)}
 
 
 def _command(launch: Launch) -> list[str]:
-    java = _java()
-    jars = libraries()
+    version = _version(launch.folder)
+    jars = libraries(version)
+    java = _java(version, jars)
+    _keep_version(launch.folder, version)
     # Neo4j keeps hot data in a page cache outside of the Java heap; both want about the same.
     half = max(launch.memory // 2, 256)
     settings = {
@@ -206,14 +294,13 @@ def _command(launch: Launch) -> list[str]:
     (configuration / "neo4j.conf").write_text("".join(f"{key}={value}\n" for key, value in settings.items()))
     if not (launch.folder / "data" / "databases" / "system").exists():
         _set_password(java, jars, launch)
-    packages = ("java.nio", "java.io", "sun.nio.ch", "java.util.concurrent")
     return [
         java,
         f"-Xmx{half}m",
-        *(f"--add-opens=java.base/{package}=ALL-UNNAMED" for package in packages),
+        *_OPENED,
         "-cp",
         str(jars / "*"),
-        "org.neo4j.server.CommunityEntryPoint",
+        _main_class(version, jars),
         f"--home-dir={launch.folder}",
         f"--config-dir={configuration}",
     ]

@@ -138,7 +138,7 @@ def _refuse_import(folder: Folder) -> None:
 def _start(folder: Folder, name: str, wishes: Wishes) -> Server:
     engine = ENGINES[name]
     memory = wishes.memory or default_memory()
-    version = engine.prepare()
+    version = engine.prepare(folder.path / name)
     # A server without its state, or a half-started one: its starter was killed.
     stop_server(folder)
     check_inventory(folder.inventory, folder.data(engine), was_made=folder.read_ports() is not None)

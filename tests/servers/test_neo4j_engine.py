@@ -1,10 +1,13 @@
 """Neo4j from Maven Central: one life of a server, from its first start to its last stop, through the command line."""
 
 import json
+import os
+import re
 import shutil
 import subprocess
 import threading
 import urllib.request
+import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,6 +19,7 @@ import pytest
 from kgprobe import progress
 from kgprobe.errors import KgprobeError
 from kgprobe.servers import neo4j_engine
+from kgprobe.servers.engine import Launch
 from kgprobe.servers.folder import Folder
 from tests.cli.inprocess import run as kgprobe
 from tests.conftest import require_engine
@@ -89,6 +93,52 @@ def test_a_neo4j_from_first_start_to_stop(tmp_path: Path) -> None:
     assert servers_on(folder.path) == []
 
 
+def java_home(least: int) -> str:
+    """Return the folder of a Java of that version or later; skip the test where there is none."""
+    on_path = shutil.which("java")
+    homes = [Path(on_path).resolve().parents[1]] if on_path else []
+    homes += [Path(os.environ["JAVA_HOME"])] if os.environ.get("JAVA_HOME") else []
+    homes += sorted(Path("/usr/lib/jvm").glob("*/"))
+    for folder in homes:
+        java = folder / "bin" / "java"
+        if java.is_file():
+            said = subprocess.run([java, "-version"], capture_output=True, text=True, check=True).stderr
+            number = re.search(r'version "(\d+)', said)
+            if number is not None and int(number[1]) >= least:
+                return str(folder)
+    pytest.skip(f"needs Java {least} or later, not found on the PATH, by JAVA_HOME or in /usr/lib/jvm")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("version", "java"), [("5.26.30", 17), ("2026.08.1", 21)])
+def test_bulk_load_and_start_on_both_versions(
+    version: str, java: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    require_engine("neo4j")
+    monkeypatch.setenv("JAVA_HOME", java_home(java))
+    monkeypatch.setenv("KGPROBE_NEO4J_VERSION", version)
+    at = ("--graph", str(tmp_path / "graph"))
+    loaded = kgprobe("load", "example", "--bulk", "--json", *at)
+    assert loaded.returncode == 0, loaded.stderr
+    # The folder keeps its version.
+    monkeypatch.delenv("KGPROBE_NEO4J_VERSION")
+    try:
+        started = kgprobe("graph", "start", "--memory", "1g", *at)
+        assert started.returncode == 0, started.stderr
+        status = json.loads(kgprobe("graph", "status", "--json", *at).stdout)
+        assert status["version"] == version
+        with urllib.request.urlopen(status["browser"]) as page:  # noqa: S310  (our own server)
+            assert "<title>Neo4j Browser</title>" in page.read().decode()
+        components = "CALL dbms.components() YIELD name, versions WITH * WHERE name = 'Neo4j Kernel' "
+        components += "MATCH ()-[f:FACT]->() RETURN versions[0] AS v, count(f) AS n"
+        answer = kgprobe("graph", "query", "-", "--format", "csv", *at, typed=components)
+        assert answer.stdout == f"v,n\n{version},{json.loads(loaded.stdout)['facts']}\n", answer.stderr
+        around = kgprobe("graph", "query", "explore/around", "--param", "entity=Q142", "--format", "csv", *at)
+        assert "Paris" in around.stdout, around.stderr
+    finally:
+        kgprobe("graph", "stop", "--force", *at)
+
+
 def only(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, **scripts: str) -> None:
     """A PATH that has these programs alone."""
     programs = tmp_path / "programs"
@@ -97,19 +147,34 @@ def only(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, **scripts: str) -> Non
         (programs / name).write_text(f"#!/bin/sh\n{text}\n")
         (programs / name).chmod(0o755)
     monkeypatch.setenv("PATH", str(programs))
-    monkeypatch.delenv("JAVA_HOME", raising=False)
+    for variable in ("JAVA_HOME", "KGPROBE_NEO4J_VERSION"):
+        monkeypatch.delenv(variable, raising=False)
     monkeypatch.setenv("KGPROBE_HOME", str(tmp_path / "home"))
 
 
 JAVA_17 = "echo 'openjdk version \"17.0.15\" 2025-04-15' >&2"
+OLD, NEW = "5.26.30", "2026.08.1"
+
+
+def make_libraries(folder: Path, version: str, main_class: str, java: int) -> Path:
+    """Write the jar of a version of Neo4j's kernel, as far as it says how to start a server."""
+    folder.mkdir(parents=True, exist_ok=True)
+    with zipfile.ZipFile(folder / f"neo4j-{version}.jar", "w") as jar:
+        jar.writestr("META-INF/MANIFEST.MF", f"Manifest-Version: 1.0\r\nBuild-Jdk-Spec: {java}\r\n\r\n")
+        jar.writestr("META-INF/services/org.neo4j.server.startup.EntryPoint", f"{main_class}\n")
+    return folder
+
+
+def launch_in(folder: Path) -> Launch:
+    """Return a launch in a folder whose password is set already."""
+    (folder / "data" / "databases" / "system").mkdir(parents=True)
+    return Launch(folder, folder / "password", 7687, 7474, 512)
 
 
 @pytest.mark.parametrize(
     ("scripts", "complaint"),
     [
-        ({}, "needs the program java, version 17 or 21, and there is none on the PATH"),
-        ({"java": "echo 'java version \"1.8.0_291\"' >&2"}, "needs Java 17 or 21; .* is version 1"),
-        ({"java": "echo 'openjdk version \"11.0.2\" 2019' >&2"}, "needs Java 17 or 21; .* is version 11"),
+        ({}, "needs the program java, and there is none on the PATH"),
         ({"java": JAVA_17}, "downloaded with the program mvn"),
         ({"java": JAVA_17, "mvn": "echo '[ERROR] no route to anywhere'; exit 1"}, "no route to anywhere"),
     ],
@@ -119,8 +184,66 @@ def test_what_is_missing_is_named(
 ) -> None:
     only(tmp_path, monkeypatch, **scripts)
     with pytest.raises(KgprobeError, match=complaint):
-        neo4j_engine.ENGINE.prepare()
+        neo4j_engine.ENGINE.prepare(tmp_path / "own")
     assert not [path for path in (tmp_path / "home").glob("neo4j-*") if path.is_dir()]
+
+
+@pytest.mark.parametrize(
+    ("version", "said", "complaint"),
+    [
+        (OLD, 'java version "1.8.0_291"', "Neo4j 5.26.30 needs Java 17 or later; .*/java is version 1. "),
+        (OLD, 'openjdk version "11.0.2" 2019', "Neo4j 5.26.30 needs Java 17 or later; .*/java is version 11. "),
+        (OLD, "no idea", "needs Java 17 or later; .*/java is of an unknown version. "),
+        (NEW, 'openjdk version "17.0.15"', "Neo4j 2026.08.1 needs Java 21 or later; .* 17. Install Java 21, and set"),
+    ],
+)
+def test_java_that_is_too_old_is_refused(
+    version: str, said: str, complaint: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    only(tmp_path, monkeypatch, java=f"echo '{said}' >&2")
+    make_libraries(tmp_path / "home" / f"neo4j-{version}" / "lib", version, "Any", 17 if version == OLD else 21)
+    monkeypatch.setenv("KGPROBE_NEO4J_VERSION", version)
+    with pytest.raises(KgprobeError, match=complaint):
+        neo4j_engine.ENGINE.prepare(tmp_path / "own")
+
+
+@pytest.mark.parametrize(
+    ("version", "main_class"),
+    [(OLD, "org.neo4j.server.CommunityEntryPoint"), (NEW, "org.neo4j.server.Neo4jCommunity")],
+)
+def test_main_class_is_read_from_the_jar(
+    version: str, main_class: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    only(tmp_path, monkeypatch, java="echo 'openjdk version \"21.0.1\"' >&2")
+    make_libraries(tmp_path / "home" / f"neo4j-{version}" / "lib", version, main_class, 17)
+    launch = launch_in(tmp_path / "own")
+    (launch.folder / "version").write_text(version)
+    assert main_class in neo4j_engine.ENGINE.command(launch)
+
+
+def test_jar_without_a_main_class_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    only(tmp_path, monkeypatch, java=JAVA_17)
+    jars = make_libraries(tmp_path / "home" / f"neo4j-{OLD}" / "lib", OLD, "Any", 17)
+    (jars / f"neo4j-{OLD}.jar").write_bytes(b"PK cut off")
+    with pytest.raises(KgprobeError, match=rf"neo4j-{OLD}.jar does not contain .* delete {jars.parent} and try again"):
+        neo4j_engine.ENGINE.prepare(tmp_path / "own")
+
+
+def test_version_is_chosen_for_new_graphs_and_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    only(tmp_path, monkeypatch, java="echo 'openjdk version \"25\"' >&2")
+    for version in (OLD, NEW):
+        make_libraries(tmp_path / "home" / f"neo4j-{version}" / "lib", version, "Any", 17)
+    prepare = neo4j_engine.ENGINE.prepare
+    old = launch_in(tmp_path / "old").folder
+    assert prepare(old) == OLD
+    new = tmp_path / "new"
+    monkeypatch.setenv("KGPROBE_NEO4J_VERSION", NEW)
+    assert (prepare(old), prepare(new)) == (OLD, NEW)
+    neo4j_engine.admin_command(new, ["import"], 100)
+    monkeypatch.setenv("KGPROBE_NEO4J_VERSION", "newest")
+    assert (prepare(old), prepare(new)) == (OLD, NEW)
+    with pytest.raises(KgprobeError, match=r"KGPROBE_NEO4J_VERSION is 'newest'; a version of Neo4j is expected"):
+        prepare(tmp_path / "third")
 
 
 def test_a_download_is_told_by_megabytes(
@@ -136,12 +259,16 @@ def test_a_download_is_told_by_megabytes(
             bars.append(bar)
             yield bar
 
+    jars = make_libraries(tmp_path / "central", NEW, "Any", 17)
+    copied = f'for a in "$@"; do case $a in -DoutputDirectory=*) /bin/cp -r {jars} "${{a#*=}}"; esac; done'
     monkeypatch.setattr(neo4j_engine, "progress_bar", recorded)
-    only(tmp_path, monkeypatch, java=JAVA_17, mvn=f"echo '{said}'; echo '{small}'")
-    neo4j_engine.ENGINE.prepare()
+    only(tmp_path, monkeypatch, java=JAVA_17, mvn=f"echo '{said}'; echo '{small}'; echo \"$*\" > {jars}/said; {copied}")
+    monkeypatch.setenv("KGPROBE_NEO4J_VERSION", NEW)
+    neo4j_engine.ENGINE.prepare(tmp_path / "own")
     (bar,) = bars
     assert bar.text() == "2 files, 25%, 36 of about 140 MB"
-    assert "Downloading Neo4j 5" in capsys.readouterr().err
+    assert f"Downloading Neo4j {NEW}" in capsys.readouterr().err
+    assert f"-Dneo4j.version={NEW}" in (jars / "said").read_text()
     assert [path for path in (tmp_path / "home").glob("neo4j-*") if path.is_dir()]
 
 

@@ -43,17 +43,22 @@ class BulkFiles(msgspec.Struct, frozen=True):
     told: Told
 
     def arguments(self, database: str) -> list[str]:
-        """Of neo4j-admin, which is to run in the folder."""
-        lines = [f"--multiline-fields={','.join(self.line_files)}"] if self.line_files else []
+        """Return those of neo4j-admin, which is to run in the folder."""
+        # Since 2025 the import asks for the parent of each path: "entities.csv" has none, "./entities.csv" has.
+        multiline = [f"--multiline-fields={','.join(f'./{name}' for name in self.line_files)}"]
         return [
             *("database", "import", "full", database, "--overwrite-destination", "--id-type=integer"),
             # We write no row that is wrong; one that is would be missing from the graph.
             "--bad-tolerance=0",
             f"--array-delimiter={ARRAY_DELIMITER_NAME}",
             "--read-buffer-size=16m",
-            *(["--multiline-fields-format=v2", *lines] if lines else []),
-            *(f"--nodes={name}" for name in self.node_files),
-            *(f"--relationships={type_}={name}" for type_, names in self.relationship_files.items() for name in names),
+            *(["--multiline-fields-format=v2", *multiline] if self.line_files else []),
+            *(f"--nodes=./{name}" for name in self.node_files),
+            *(
+                f"--relationships={type_}=./{name}"
+                for type_, names in self.relationship_files.items()
+                for name in names
+            ),
         ]
 
     def save(self, folder: Path) -> None:
