@@ -16,6 +16,7 @@ from msgspec import Meta, Struct
 
 from kgprobe.errors import ArgumentError, KgprobeError
 from kgprobe.options import option
+from kgprobe.progress import tell
 from kgprobe.records import Entity, Fact, Placed, Rejected
 from kgprobe.sources.contract import Loader
 from kgprobe.sources.decoding import decoded_lines
@@ -23,6 +24,7 @@ from kgprobe.sources.lines import InputFile, fingerprint, open_input
 from kgprobe.sources.values import check_id, check_interval, fact_id, tidy, tidy_all
 from kgprobe.verbalize.templates.file import read_relations
 
+from .named_table import OPTIONAL as NAMED_OPTIONAL
 from .named_table import NamedTable, read_header
 
 REQUIRED = ("subject", "relation", "object")
@@ -125,6 +127,14 @@ def _header(file: InputFile) -> list[str]:
     return names
 
 
+def _tell_unread(name: str, columns: Sequence[str], read: Sequence[str], hint: str = "") -> None:
+    """Say which columns of a file are not loaded."""
+    unread = [column for column in columns if column and column not in read]
+    if unread:
+        plural = "" if len(unread) == 1 else "s"
+        tell(f"{name}, line 1: not loaded: column{plural} {', '.join(unread)}; read are {', '.join(read)}.{hint}")
+
+
 def _fact(line: bytes, columns: Sequence[str]) -> Fact | Rejected | None:
     try:
         cells = line.decode("utf-8").split("\t")
@@ -167,7 +177,7 @@ class TableOptions:
     facts: Path | None = option(
         None,
         "Tab-separated, with a header: subject, relation, object, and where there are any start, end (2011, 2011-05,"
-        " -0044; an end that nobody knows: unknown), id, rank. Other columns are ignored.",
+        " -0044; an end that nobody knows: unknown), id, rank. Other columns are named, and not loaded.",
         metavar="FILE",
     )
     relations: Path | None = option(
@@ -191,13 +201,16 @@ def _open(options: TableOptions) -> "Table | NamedTable":
             "facts",
             "is not given, nor are `entities` and `relations`, nor a table of names: there is nothing to load.",
         )
+    columns = _header(readings["facts"]) if "facts" in readings else []
+    if columns:
+        _tell_unread(readings["facts"].name, columns, (*REQUIRED, *OPTIONAL))
     return Table(
         name=", ".join(reading.name for reading in readings.values()),
         fingerprint=fingerprint(list(readings.values()), {"streams": list(readings)}),
         partial=False,
         total=sum(reading.size for reading in readings.values()),
         readings=readings,
-        columns=_header(readings["facts"]) if "facts" in readings else [],
+        columns=columns,
     )
 
 
@@ -210,6 +223,8 @@ def _open_named(options: TableOptions, path: Path) -> NamedTable:
     # One object for each stream, as each has its own position.
     readings = {stream: open_input(path) for stream in ("relations", "entities", "facts")}
     columns, delimiter = read_header(readings["facts"])
+    hint = " Aliases, descriptions and types are keys of `entities`, beside `facts` with ids."
+    _tell_unread(path.name, columns, (*REQUIRED, *NAMED_OPTIONAL), hint)
     return NamedTable(
         name=path.name,
         fingerprint=fingerprint([readings["facts"]], {"by": "name"}),

@@ -209,6 +209,20 @@ def test_a_missing_header_is_refused_at_once(tmp_path: Path, facts: str | bytes,
         opened(tmp_path, facts=facts)
 
 
+def test_columns_that_are_not_loaded_are_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    opened(tmp_path, facts="subject\trelation\tobject\tcomment\nQ1\tP1\tQ2\tso\n")
+    said = "facts.tsv, line 1: not loaded: column comment; read are subject, relation, object, start, end, id, rank."
+    assert capsys.readouterr().err == f"{said}\n"
+    table = tmp_path / "films.csv"
+    table.write_text("subject,relation,object,aliases,notes\nFrance,capital,Paris,Paname,none\n")
+    open_source("table", table=table)
+    said = capsys.readouterr().err
+    assert said.startswith("films.csv, line 1: not loaded: columns aliases, notes; read are subject, relation, object,")
+    assert "Aliases, descriptions and types are keys of `entities`" in said
+    opened(tmp_path, facts=HEADER + "Q1\tP1\tQ2\t\t\n")
+    assert capsys.readouterr().err == ""
+
+
 @pytest.mark.parametrize(
     ("line", "message"),
     [
