@@ -17,6 +17,7 @@ from kgprobe.cli.options import (
     common_options,
     debug_option,
     explain_option,
+    full_option,
     in_flags,
     json_option,
     local_options,
@@ -55,13 +56,14 @@ def dataset() -> None:
 @cloup.argument("folder", type=click.Path(path_type=Path), help="The data set, which is made.")
 @relations_option("Facts of this relation only, by its id or a name; repeatable.")
 @given_options((None, DatasetOptions))
+@full_option
 @common_options
-def build(folder: Path, relations: tuple[str, ...], given: dict[str, Any], common: Common) -> None:
+def build(folder: Path, relations: tuple[str, ...], given: dict[str, Any], full: bool, common: Common) -> None:
     """Build a data set from the graph: a folder that `datasets.load_dataset` reads, with a card.
 
     A fact's wrong choices are other objects of its relation that are not right for its subject; beside a year or a day
     stand others. No subject has facts of one relation in both splits. The card tells how it was made, and which
-    relations did not qualify, and why. The same graph and settings give the same rows.
+    relations did not qualify, and why; --full prints them. The same graph and settings give the same rows.
 
     \b
     kgprobe dataset build trex-mc --licence cc-by-sa-4.0
@@ -86,8 +88,8 @@ def build(folder: Path, relations: tuple[str, ...], given: dict[str, Any], commo
     if common.as_json:
         click.echo(json.dumps({"folder": str(result.folder), "relations": result.rows()}, ensure_ascii=False))
     else:
-        show_tables(result)
-        click.echo(result.summary())
+        show_tables(result, None if full else ("relations",))
+        click.echo(result.summary() if full or len(result.tables()) == 1 else f"{result.summary()} --full lists them.")
 
 
 @dataset.command(cls=OptionsFirst)
@@ -120,6 +122,12 @@ def show(folder: Path, as_json: bool) -> None:
 @_examples_options
 @_per_relation_option
 @cloup.option(
+    "--limit",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Ask at most N facts of those, drawn at random by --seed.  [default: all]",
+)
+@cloup.option(
     "--output",
     "-o",
     type=click.Path(dir_okay=False, path_type=Path),
@@ -133,6 +141,7 @@ def probe(
     model: str,
     given: dict[str, Any],
     per_relation: int | None,
+    limit: int | None,
     output: Path | None,
     seed: int,
     as_json: bool,
@@ -140,10 +149,10 @@ def probe(
     """Ask a model the facts of a data set, each after examples of its relation; no graph is needed.
 
     Gives accuracy, and how sure the model was, as `kgprobe probe examples` does. --seed decides which facts of the
-    split train are the examples.
+    split train are the examples, and which facts --limit draws.
 
     \b
-    kgprobe dataset probe trex-mc --model demo --per-relation 20
+    kgprobe dataset probe trex-mc --model demo --limit 200
     kgprobe dataset probe trex-mc --model hf:gpt2 --examples 20 -o answers.jsonl
     """  # noqa: D301
     from kgprobe.library.datasets import probe_dataset
@@ -156,6 +165,7 @@ def probe(
             folder,
             opened,
             per_relation=per_relation,
+            limit=limit,
             output=output,
             seed=seed,
             on_progress=counting_bar(f"Probing {model}", "facts", stack),

@@ -1,6 +1,7 @@
 """What is looked at, on the terminal: tables or JSON lines on stdout, what is unusual on stderr."""
 
 import json
+from collections.abc import Collection
 from typing import TYPE_CHECKING
 
 import click
@@ -34,11 +35,16 @@ def show_notes(look: "Look") -> None:
         click.echo(f"… and {len(look.notes) - SHOWN_NOTES:,} more.", err=True)
 
 
-def show_tables(look: "Look") -> None:
-    """Print the tables of a look, every row of them."""
+def show_tables(look: "Look", only: Collection[str] | None = None) -> None:
+    """Print the tables of a look, every row of them.
+
+    Args:
+        only: the keys of the tables to print; None for all.
+    """
     from rich.console import Console
 
     from kgprobe.report.tables import lined_table
 
     for table in look.tables():
-        Console().print(lined_table(table))
+        if only is None or table.key in only:
+            Console().print(lined_table(table))

@@ -4,7 +4,8 @@ Section 2 of the latent-knowledge paper; docs/methods.md, 3. What is put to the 
 the probe ``examples`` (:mod:`kgprobe.probes.examples.after`); the examples are facts of ``train``.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+import heapq
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import islice
 
 from kgprobe.datasets.folder import DatasetFolder
@@ -42,21 +43,42 @@ def ask_dataset(
     scorer: TextScorer,
     prompts: ExamplePrompts,
     demonstrations: Mapping[str, Sequence[Demonstration]],
-    limit: int | None = None,
+    per_relation: int | None = None,
+    places: Collection[int] | None = None,
 ) -> Iterator[tuple[ChoiceRow, Outcome]]:
     """Each fact of ``test`` with what came of it, in the file's order.
 
     Args:
         demonstrations: by relation; a fact of a relation without any cannot be asked.
-        limit: how many facts of each relation, the first ones; None is all.
+        per_relation: how many facts of each relation, the first ones; None is all.
+        places: of those, the facts that are asked, by number; None is all.
 
     Raises:
         KgprobeError: see :meth:`DatasetFolder.rows`.
     """
-    rows = limited_rows(folder, limit)
+    rows = limited_rows(folder, per_relation)
+    if places is not None:
+        rows = (row for place, row in enumerate(rows) if place in places)
     while batch := list(islice(rows, _BATCH)):
         known = {row.relation: demonstrations.get(row.relation, ()) for row in batch}
         yield from zip(batch, ask_after_examples(scorer, prompts, [row.item() for row in batch], known), strict=True)
+
+
+def draw_places(folder: DatasetFolder, per_relation: int | None, limit: int | None, seed: int) -> Collection[int]:
+    """Return the numbers of facts drawn from those of :func:`limited_rows`: the lowest hashes of seed and fact.
+
+    Cost: one reading of the file, by which every row of it is checked.
+
+    Args:
+        limit: the most facts; None is all.
+    """
+    ranks = (
+        (seeded_number(seed, "asked", row.fact_id), place)
+        for place, row in enumerate(limited_rows(folder, per_relation))
+    )
+    if limit is None:
+        return range(sum(1 for _ in ranks))
+    return {place for _, place in heapq.nsmallest(limit, ranks)}
 
 
 def limited_rows(folder: DatasetFolder, limit: int | None) -> Iterator[ChoiceRow]:

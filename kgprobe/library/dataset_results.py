@@ -1,5 +1,7 @@
 """What :mod:`.datasets` gives back: data sets that were built or read, what a model made of one, a task."""
 
+import re
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -10,6 +12,9 @@ from kgprobe.estimates import Share
 from kgprobe.library.looks import Look
 from kgprobe.tables import Table
 from kgprobe.texts import counted
+
+# Of the reasons why relations were left out, in a summary.
+_SHOWN_REASONS = 3
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -46,12 +51,18 @@ class BuiltDataset(Look):
         ]
 
     def summary(self) -> str:
-        """How many relations and facts it has, and where it is."""
+        """Return how many relations and facts it has, where it is, and why relations were left out."""
         taken = sum(one.reason is None for one in self.relations)
-        return (
+        told = (
             f"{counted(taken, 'relation')} of {len(self.relations):,} qualified: {taken * self.train:,} facts to show"
             f" and {taken * self.test:,} to ask, in {self.folder}."
         )
+        reasons = Counter(_without_counts(one.reason) for one in self.relations if one.reason is not None)
+        if not reasons:
+            return told
+        listed = "; ".join(f"{count:,} with {reason}" for reason, count in reasons.most_common(_SHOWN_REASONS))
+        more = f"; and {len(reasons) - _SHOWN_REASONS} more reasons" if len(reasons) > _SHOWN_REASONS else ""
+        return f"{told}\nLeft out: {counted(reasons.total(), 'relation')}: {listed}{more}."
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,6 +214,16 @@ class HarnessTask:
     def as_json(self) -> dict[str, Any]:
         """All of it, JSON-compatible."""
         return {"folder": str(self.folder), "name": self.name, "facts": self.facts, "notes": list(self.notes)}
+
+
+def _without_counts(reason: str) -> str:
+    """Return a reason without a relation's own counts, so that relations share it.
+
+    >>> _without_counts("12 facts of 500 and 6 objects of 100")
+    'fewer than 500 facts and fewer than 100 objects'
+    """
+    few = re.sub(r"[\d,]+ (facts|objects) of ([\d,]+)", r"fewer than \2 \1", reason)
+    return re.sub(r"^[\d,]+ facts have", "facts that have", few)
 
 
 def _shown(one: RelationCounts) -> dict[str, Any]:

@@ -11,7 +11,7 @@ import msgspec
 
 from kgprobe.arguments import folder_name, several, whole_number
 from kgprobe.datasets import DatasetOptions
-from kgprobe.datasets.asking import ask_dataset, dataset_demonstrations, limited_rows
+from kgprobe.datasets.asking import ask_dataset, dataset_demonstrations, draw_places, limited_rows
 from kgprobe.datasets.building import RelationCounts, draw_relations
 from kgprobe.datasets.card import Making, card_of
 from kgprobe.datasets.folder import open_folder, written_rows
@@ -180,6 +180,7 @@ def probe_dataset(
     separator: str = " ",
     between: str = " ",
     per_relation: int | None = None,
+    limit: int | None = None,
     seed: int = 0,
     output: Path | str | None = None,
     on_progress: OnProgress = _nobody,
@@ -200,7 +201,8 @@ def probe_dataset(
         separator: what stands between a subject and its object.
         between: what stands between two examples.
         per_relation: the most facts asked of each relation, the first ones; None is all.
-        seed: what the order of the examples follows from.
+        limit: the most facts asked of those, drawn at random; None is all.
+        seed: what the order of the examples and the draw follow from.
         output: a file for the answer to each fact, one JSON object a line; None keeps none.
         on_progress: called with how many facts are done, and how many there are.
 
@@ -211,10 +213,11 @@ def probe_dataset(
     """
     layout, wanted, seed = _layout(examples, separator, between, "probe_dataset"), examples, _seed(seed)
     files = open_folder(Path(folder))
-    limit = None if per_relation is None else whole_number("per_relation", per_relation)
+    first = None if per_relation is None else whole_number("per_relation", per_relation)
+    most = None if limit is None else whole_number("limit", limit)
     demonstrations = dataset_demonstrations(files, seed)
     # All rows are read before the model is: what is wrong with the last is known now.
-    total = sum(1 for _ in limited_rows(files, limit))
+    places = draw_places(files, first, most, seed)
     with Models() as models, ExitStack() as stack:
         opened = models.open(model)
         scorer = opened.scorer()
@@ -227,7 +230,7 @@ def probe_dataset(
 
         def outcomes() -> Iterator[Outcome]:
             nonlocal right, answered, confidences
-            asked = ask_dataset(files, scorer, prompts, demonstrations, limit)
+            asked = ask_dataset(files, scorer, prompts, demonstrations, first, places)
             for number, (row, outcome) in enumerate(asked, start=1):
                 evidence = outcome.evidence
                 if isinstance(evidence, ExampleEvidence):
@@ -238,7 +241,7 @@ def probe_dataset(
                     reasons[outcome.reason or ""] += 1
                 if lines is not None:
                     lines.write(msgspec.json.encode(answer_line(row, outcome)) + b"\n")
-                on_progress(number, total)
+                on_progress(number, len(places))
                 yield outcome
 
         tables = example_tables(outcomes(), {"examples": wanted})

@@ -28,11 +28,25 @@ def test_from_the_graph_to_a_task(home: dict[str, str], talker: str, tmp_path: P
     lines = [json.loads(line) for line in Path(answers).read_text(encoding="utf-8").splitlines()]
     assert len(lines) == found["facts"] == 5
     assert found["accuracy"] == sum(line["right"] for line in lines) / 5
+    limited = run("dataset", "probe", folder, "--model", talker, "--examples", "3", "--limit", "4", "--json", **home)
+    assert json.loads(limited.stdout)["facts"] == 4, limited.stderr
     exported = run("dataset", "export", folder, str(tmp_path / "tasks"), *options, **home)
     assert exported.returncode == 0, exported.stderr
     assert "--model fits the prompts to one" in " ".join(exported.stderr.split())
     assert "5 facts in" in exported.stdout
     assert {path.name for path in (tmp_path / "tasks" / "mc").iterdir()} == {"mc.yaml", "facts.jsonl", "facts.py"}
+
+
+def test_relations_left_out_are_counted_by_reason(home: dict[str, str], tmp_path: Path) -> None:
+    built = run("dataset", "build", str(tmp_path / "mc"), *RULES, **home)
+    assert built.returncode == 0, built.stderr
+    said = " ".join(built.stdout.split())
+    assert "; 1 with fewer than 50 facts and fewer than 20 objects." in said
+    assert said.endswith("--full lists them.")
+    assert "Left out: " in said
+    assert " objects of 20" not in said
+    full = run("dataset", "build", str(tmp_path / "full"), *RULES, "--full", **home)
+    assert " objects of 20" in " ".join(full.stdout.split())
 
 
 @pytest.mark.parametrize(

@@ -277,6 +277,22 @@ def named_set(folder: Path) -> Path:
     return folder
 
 
+def test_limit_draws_facts_by_the_seed(tmp_path: Path, tiny: Model) -> None:
+    folder = named_set(tmp_path / "mc")
+
+    def facts(**options: Any) -> list[str]:
+        output = tmp_path / "answers.jsonl"
+        result = kgprobe.probe_dataset(folder, tiny, output=output, examples=2, **options)
+        lines = [json.loads(line)["fact_id"] for line in output.read_text(encoding="utf-8").splitlines()]
+        assert len(lines) == result.facts
+        return lines
+
+    six, nine = facts(limit=6, seed=1), facts(limit=9, seed=1)
+    assert (len(six), len(nine), set(six) < set(nine)) == (6, 9, True)
+    assert set(facts(limit=6, seed=2)) != set(six)
+    assert len(facts(limit=50, per_relation=2)) == 4
+
+
 @pytest.mark.parametrize(("separator", "between"), [(" ", " "), (": ", "\\n"), (" is ruled from ", ". ")])
 def test_the_harness_says_the_same_of_each_fact(
     tmp_path: Path, tiny: Model, tiny_path: Path, monkeypatch: pytest.MonkeyPatch, separator: str, between: str
