@@ -150,6 +150,22 @@ def test_a_page_shows_labels_as_text_and_needs_nothing_else(finding: Finding, tm
     assert [item.name for item in path.parent.iterdir()] == ["finding.html"]
 
 
+def test_printed_page_has_colours_and_all_rows(finding: Finding, tmp_path: Path) -> None:
+    path = tmp_path / "finding.html"
+    write_finding_page(finding, path)
+    page = path.read_text(encoding="utf-8")
+    printed = page.partition("@media print {")[2].partition("</style>")[0]
+    assert "print-color-adjust: exact" in printed
+    # Dark colours are of screens alone.
+    assert re.findall(r"@media ([^{]*)\(prefers-color-scheme: dark\)", page) == ["screen and "]
+    # All rows that the filters leave are drawn before printing, and one page of them afterwards.
+    assert 'window.addEventListener("beforeprint", () => drawRows(order));' in page
+    assert 'window.addEventListener("afterprint", showPage);' in page
+    assert re.search(
+        r"function showPage\(\) \{\s*drawRows\(order\.slice\(page \* PAGE, \(page \+ 1\) \* PAGE\)\);", page
+    )
+
+
 def test_facts_are_listed_by_how_sure_one_is_of_them(finding: Finding, tmp_path: Path) -> None:
     write_finding_page(finding, tmp_path / "finding.html")
     page = Page((tmp_path / "finding.html").read_text(encoding="utf-8")).text

@@ -136,10 +136,10 @@
     if (at("picture")) add("Picture", going);
     return list;
   }
-  function showPage() {
+  function drawRows(rows) {
     const body = at("asked-table").tBodies[0];
     body.replaceChildren();
-    for (const row of order.slice(page * PAGE, (page + 1) * PAGE)) {
+    for (const row of rows) {
       const line = made("tr");
       for (const [name, column, kind] of HEADS) {
         const place = made("td", { class: kind });
@@ -165,6 +165,9 @@
       }
       body.append(line);
     }
+  }
+  function showPage() {
+    drawRows(order.slice(page * PAGE, (page + 1) * PAGE));
     const pages = Math.max(1, Math.ceil(order.length / PAGE));
     at("asked-page").textContent = `page ${grouped(page + 1)} of ${grouped(pages)}`;
     at("asked-before").disabled = page === 0;
@@ -205,6 +208,9 @@
     at("asked-form").addEventListener("reset", () => setTimeout(showRows));
     at("asked-before").addEventListener("click", () => { page--; showPage(); });
     at("asked-next").addEventListener("click", () => { page++; showPage(); });
+    // On paper nobody can turn to the next page.
+    window.addEventListener("beforeprint", () => drawRows(order));
+    window.addEventListener("afterprint", showPage);
     at("asked-table").hidden = at("asked-form").hidden = false;
     showRows();
     setTimeout(sought);
