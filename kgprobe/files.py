@@ -22,6 +22,7 @@ T = TypeVar("T")
 
 # A program needs some room to write at all; below this a failed write has its reason in the disk.
 _FULL_BYTES = 32 * 2**20
+_UNUSABLE = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM)
 # Parts of the names of unfinished files: this machine, and a number within this process.
 _NODE = re.sub(r"[^A-Za-z0-9-]+", "_", platform.node())[:40] or "here"
 _numbers = count()
@@ -112,7 +113,9 @@ def replacing(path: Path, *, durable: bool = False) -> Iterator[Path]:
     except OSError as error:
         raise _unwritable(path, error) from error
     finally:
-        unfinished.unlink(missing_ok=True)
+        # On a read-only disk this fails even where there is no file, and would hide the message above.
+        with suppress(OSError):
+            unfinished.unlink(missing_ok=True)
 
 
 def _delete_leftovers(path: Path) -> None:
@@ -149,6 +152,15 @@ def appearing(folder: Path) -> Iterator[Path]:
 def _unwritable(path: Path, error: OSError) -> KgprobeError:
     full = disk_is_full(path.parent) if error.errno in (errno.ENOSPC, errno.EDQUOT) else None
     return KgprobeError(full or f"{path} cannot be written: {error.strerror or error}.{_elsewhere(path)}")
+
+
+def place_is_unusable(error: OSError) -> str | None:
+    """Return a sentence for the user if the error is about a disk or folder that takes no files, else None."""
+    if error.errno not in _UNUSABLE or not isinstance(error.filename, str):
+        return None
+    path = Path(error.filename)
+    full = disk_is_full(path.parent) if error.errno in (errno.ENOSPC, errno.EDQUOT) else None
+    return full or f"{path} cannot be used: {error.strerror}.{_elsewhere(path)}"
 
 
 def _elsewhere(path: Path) -> str:

@@ -88,6 +88,24 @@ def test_a_place_that_cannot_be_written_is_named(tmp_path: Path) -> None:
     assert [entry.name for entry in tmp_path.iterdir()] == ["folder"]
 
 
+def test_replacing_on_read_only_disk_names_the_place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("KGPROBE_HOME", str(tmp_path))
+    read_only = OSError(errno.EROFS, os.strerror(errno.EROFS))
+    monkeypatch.setattr(Path, "unlink", lambda *_, **__: (_ for _ in ()).throw(read_only))
+    said = r"file\.txt cannot be written: Read-only file system\. KGPROBE_HOME names another place"
+    with pytest.raises(KgprobeError, match=said), replacing(tmp_path / "file.txt"):
+        raise read_only
+
+
+def test_place_is_unusable_says_place_and_remedy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("KGPROBE_HOME", str(tmp_path))
+    error = OSError(errno.EROFS, "Read-only file system", str(tmp_path / "lock"))
+    said = f"{tmp_path / 'lock'} cannot be used: Read-only file system. KGPROBE_HOME names another place."
+    assert module.place_is_unusable(error) == said
+    assert module.place_is_unusable(OSError(errno.EROFS, "Read-only file system")) is None
+    assert module.place_is_unusable(ConnectionResetError(errno.ECONNRESET, "reset", "peer")) is None
+
+
 @pytest.mark.parametrize("free", [0, 2**40])
 def test_a_full_disk_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, free: int) -> None:
     usage = module.shutil.disk_usage(tmp_path)

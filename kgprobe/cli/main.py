@@ -13,7 +13,7 @@ import click
 
 from kgprobe import __version__
 from kgprobe.errors import ArgumentError, KgprobeError, UnknownNameError
-from kgprobe.files import temporary_files
+from kgprobe.files import place_is_unusable, temporary_files
 from kgprobe.servers.signals import ending_in_order
 from kgprobe.texts import visible_lines
 
@@ -150,5 +150,7 @@ def main() -> None:
     except Exception as error:
         if "--debug" in sys.argv:
             raise
-        click.echo(visible_lines(f"Error: {type(error).__name__}: {error}. --debug shows where."), err=True)
+        unusable = place_is_unusable(error) if isinstance(error, OSError) else None
+        message = unusable or f"{type(error).__name__}: {error}. --debug shows where."
+        click.echo(visible_lines(f"Error: {message}"), err=True)
         sys.exit(1)

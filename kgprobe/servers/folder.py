@@ -63,6 +63,7 @@ class Ports:
 
 # What says that there is no such file; the second where a file stands in the place of its folder.
 _ABSENT = (FileNotFoundError, NotADirectoryError)
+_FULL = (errno.ENOSPC, errno.EDQUOT)
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,9 +176,11 @@ class Folder:
             self.path.mkdir(mode=0o700, parents=True, exist_ok=True)
             with open(self.path / "lock", "ab", opener=owner_only):
                 pass
-        except (FileExistsError, NotADirectoryError, PermissionError) as error:
+        except OSError as error:
+            full = disk_is_full(_existing(self.path)) if error.errno in _FULL else None
             raise KgprobeError(
-                f"The graph's folder {self.path} cannot be used: {error.strerror}. `graph` names another one, and"
+                full
+                or f"The graph's folder {self.path} cannot be used: {error.strerror}. `graph` names another one, and"
                 " KGPROBE_HOME another place for all that kgprobe keeps."
             ) from error
         with explained_disk(self.path):
@@ -268,6 +271,11 @@ class Folder:
             yield file, user if find(user.process) else None
 
 
+def _existing(path: Path) -> Path:
+    """Return the path, or the nearest folder above it that exists."""
+    return next(place for place in (path, *path.parents) if place.exists())
+
+
 def _write(file: Path, content: bytes) -> None:
     with replacing(file) as unfinished:
         unfinished.write_bytes(content)
@@ -279,6 +287,6 @@ def explained_disk(folder: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        if error.errno not in (errno.ENOSPC, errno.EDQUOT):
+        if error.errno not in _FULL:
             raise
         raise KgprobeError(disk_is_full(folder) or f"The disk under {folder} takes no more: {error}.") from error

@@ -1,8 +1,10 @@
 """The server's life among commands that come, go, are killed, and come at once. Real processes, the embedded engine."""
 
 import dataclasses
+import errno
 import json
 import os
+import re
 import shutil
 import signal
 import socket
@@ -67,6 +69,20 @@ def test_a_command_starts_the_server_and_stops_it_again(folder: Folder) -> None:
     with open_graph(folder.path) as graph:
         assert rows(graph, "MATCH (e:Entity) RETURN e.id AS id") == [{"id": "Q1"}]
     assert folder.password == password
+
+
+@pytest.mark.parametrize("free", [0, 2**40])
+def test_locked_unwritable_disk_names_folder_and_remedy(
+    folder: Folder, monkeypatch: pytest.MonkeyPatch, free: int
+) -> None:
+    number = errno.EROFS if free else errno.ENOSPC
+    usage = shutil.disk_usage(folder.path.parent)
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: usage._replace(free=free))
+    refused = OSError(number, os.strerror(number), str(folder.path))
+    monkeypatch.setattr(Path, "mkdir", lambda *_, **__: (_ for _ in ()).throw(refused))
+    said = f"folder {folder.path} cannot be used: Read-only file system. `graph` names another"
+    with pytest.raises(KgprobeError, match=re.escape(said if free else "is full")), folder.locked():
+        pass
 
 
 def test_files_are_for_their_owner_alone(folder: Folder, monkeypatch: pytest.MonkeyPatch) -> None:
