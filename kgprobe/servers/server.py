@@ -263,10 +263,12 @@ def _wait_until_ready(folder: Folder, server: Server, process: subprocess.Popen[
 
 
 def _obituary(folder: Folder, what: str) -> str:
+    if full := disk_is_full(folder.path):
+        # The log ends in a traceback that says no more.
+        return f"The graph server {what}. {full}"
     lines = folder.log.read_text(encoding="utf-8", errors="replace").splitlines()
     end = "\n".join(f"  {line}" for line in lines[-10:] if line.strip()) or "  (nothing)"
-    full = disk_is_full(folder.path)
-    return f"The graph server {what}.{' ' + full if full else ''} The end of {folder.log}:\n{end}"
+    return f"The graph server {what}. The end of {folder.log}:\n{end}"
 
 
 def _forget_children(ended: set[int]) -> None:

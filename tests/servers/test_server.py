@@ -85,6 +85,16 @@ def test_locked_unwritable_disk_names_folder_and_remedy(
         pass
 
 
+@pytest.mark.parametrize("free", [0, 2**40])
+def test_obituary_full_disk_leaves_out_the_log(folder: Folder, monkeypatch: pytest.MonkeyPatch, free: int) -> None:
+    folder.path.mkdir()
+    folder.log.write_text("\tat com.arcadedb.Page\n")
+    usage = shutil.disk_usage(folder.path)
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: usage._replace(free=free))
+    message = server._obituary(folder, "ended")
+    assert ("is full" in message, "com.arcadedb" in message) == (not free, bool(free))
+
+
 def test_files_are_for_their_owner_alone(folder: Folder, monkeypatch: pytest.MonkeyPatch) -> None:
     secrets = ("OPENAI_API_KEY", "HF_TOKEN", "KGPROBE_API_KEY", "KGPROBE_GRAPH_PASSWORD", "SOMEBODYS_PASSWORD")
     for name in secrets:
