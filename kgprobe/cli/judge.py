@@ -277,6 +277,9 @@ def _show_figures(judged: "JudgedGraph", as_json: bool) -> None:
 
 def _show(result: "JudgeQuality | TrainedJudge", page: Path | None, as_json: bool) -> None:
     written = None if page is None else result.page(page).resolve()
+    # Before tables of figures that then mean little.
+    for warning in result.warnings():
+        click.echo(f"Warning: {warning}", err=True)
     show_notes(result)
     if as_json:
         told = result.as_json()

@@ -107,12 +107,7 @@ class JudgeQuality(Look):
 
     def warnings(self) -> list[str]:
         """Return what makes the judge useless: one answer to everything, or nothing beyond the words' probabilities."""
-        warnings = []
-        answers = [
-            JUDGEMENTS[told] for told, counts in enumerate(zip(*self.quality.confusion, strict=True)) if any(counts)
-        ]
-        if len(answers) == 1:
-            warnings.append(f"The judge gives one answer to all {self.quality.count:,} statements: {answers[0]}.")
+        warnings = _one_answer(self.quality)
         gain = self.leading.gain
         if gain is not None and (gain.low is None or gain.low <= 0):
             shown = "no better" if gain.value <= 0 else "not shown to be better"
@@ -247,9 +242,16 @@ class TrainedJudge(Look):
         ]
 
     def summary(self) -> str:
-        """Which judge it is, how good, and where."""
+        """Return the warnings, how good the judge is, which one, and where."""
         what = f"A {self.judge.classifier.kind} judge of layer {self.judge.layer} is kept in {self.folder / FILE}."
-        return f"{self.aside.summary()}\n{what}" if self.aside else what
+        return "\n".join([self.aside.summary(), what] if self.aside else [*self.warnings(), what])
+
+    def warnings(self) -> list[str]:
+        """Return what makes the judge useless: over the facts set aside, or over folds where none is."""
+        if self.aside:
+            return self.aside.warnings()
+        chosen = next(one for one in self.trained.kinds if one.kind == self.judge.classifier.kind)
+        return _one_answer(chosen.folds)
 
     def page(self, path: str | Path) -> Path:
         """Write a page with plots and tables, and the script that draws them beside it; the page's path.
@@ -267,6 +269,7 @@ class TrainedJudge(Look):
             "digest": self.judge.digest(),
             "layer": self.judge.layer,
             "kind": self.judge.classifier.kind,
+            "warnings": self.warnings(),
             "training": self.judge.training,
             "aside": self.aside.as_json() if self.aside else None,
         }
@@ -276,6 +279,14 @@ def _page(path: str | Path, title: str, look: Look, plots: Sequence[Plot | HeatM
     config = {"reader": judge.reader, "options": judge.training["options"], "seed": judge.training["seed"]}
     verdict = " ".join(look.summary().splitlines())
     return write_plots_page(Path(path), title, verdict, plots, look.tables(), look.notes, config, alone=True)
+
+
+def _one_answer(quality: Quality) -> list[str]:
+    """Return a warning where all statements are told the same."""
+    told = [
+        answer for answer, counts in zip(JUDGEMENTS, zip(*quality.confusion, strict=True), strict=True) if any(counts)
+    ]
+    return [f"The judge gives one answer to all {quality.count:,} statements: {told[0]}."] if len(told) == 1 else []
 
 
 def _auroc(quality: Quality) -> str:
