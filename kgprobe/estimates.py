@@ -34,6 +34,42 @@ class Mean:
         return f"{self.value:.3f} [{self.low:.3f}, {self.high:.3f}]"
 
 
+@dataclass(frozen=True, slots=True)
+class Percent:
+    """A share without an interval, shown in percent.
+
+    >>> print(Percent(0.716))
+    72%
+    """
+
+    value: float
+
+    def __str__(self) -> str:
+        return f"{self.value:.0%}"
+
+
+@dataclass(frozen=True, slots=True)
+class Points:
+    """A difference of two shares, shown in percentage points.
+
+    >>> print(Points(-0.0123, -0.041, 0.02))
+    -1.2 [-4.1, +2.0]
+
+    Attributes:
+        low, high: the ends of its interval; None where there is none.
+    """
+
+    value: float
+    low: float | None = None
+    high: float | None = None
+
+    def __str__(self) -> str:
+        value = f"{100 * self.value:+.1f}"
+        if self.low is None or self.high is None:
+            return value
+        return f"{value} [{100 * self.low:+.1f}, {100 * self.high:+.1f}]"
+
+
 def mean_of_shares(first: Share, second: Share) -> Share:
     """The mean of two shares of different things, with an interval from theirs (square and add: Newcombe, 1998).
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from kgprobe.estimates import Mean, Share
+from kgprobe.estimates import Mean, Percent, Points, Share
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -50,7 +50,9 @@ def flat_row(row: Mapping[str, Any]) -> dict[str, Any]:
     """A row in which an interval's ends stand beside its value."""
     flat: dict[str, Any] = {}
     for name, value in row.items():
-        if isinstance(value, (Share, Mean)):
+        if isinstance(value, Percent):
+            flat[name] = value.value
+        elif isinstance(value, (Share, Mean, Points)):
             flat |= {name: value.value, f"{name}_low": value.low, f"{name}_high": value.high}
         else:
             flat[name] = value

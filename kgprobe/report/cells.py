@@ -3,7 +3,7 @@
 import math
 from typing import Any
 
-from kgprobe.estimates import Mean, Share
+from kgprobe.estimates import Mean, Percent, Points, Share
 from kgprobe.graph.values import cell
 from kgprobe.tables import Table
 
@@ -12,7 +12,7 @@ def shown(value: Any) -> str:
     """A value of a table: numbers with three decimals or their interval, a dash where there is none."""
     if value is None:
         return "—"
-    if isinstance(value, (Share, Mean)):
+    if isinstance(value, (Share, Mean, Percent, Points)):
         return str(value)
     if isinstance(value, float):
         return f"{value:.3f}"
@@ -34,7 +34,7 @@ def rounded(value: Any) -> str:
 
 def is_number(value: Any) -> bool:
     """Whether a value stands on the right."""
-    return isinstance(value, (int, float, Share, Mean)) and not isinstance(value, bool)
+    return isinstance(value, (int, float, Share, Mean, Percent, Points)) and not isinstance(value, bool)
 
 
 def numeric_columns(table: Table) -> set[str]:

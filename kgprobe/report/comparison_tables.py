@@ -9,7 +9,7 @@ from kgprobe.analysis.forgetting import ChangedFact, FoundForgetting
 from kgprobe.analysis.knowledge_gap import FoundGap, GroupGap
 from kgprobe.analysis.model_comparison import ModelComparison, PairDifference
 from kgprobe.analysis.side_by_side import Floats, Side, SideBySide
-from kgprobe.estimates import Mean, mean_share
+from kgprobe.estimates import Mean, Percent, Points, mean_share
 from kgprobe.studies.study import HeatMap
 from kgprobe.tables import Table
 
@@ -36,7 +36,7 @@ def models_table(beside: SideBySide) -> Table:
             "shared": len(beside.facts),
             "win rate": side.shared and side.shared.win_rate,
             "zero-sense rate": side.shared and side.shared.zero_sense_rate,
-            "by guessing": side.shared and side.shared.guessed,
+            "by guessing": side.shared and Percent(side.shared.guessed),
             **_measures(beside, side),
         }
         for side in beside.best_first
@@ -58,7 +58,7 @@ def _measures(beside: SideBySide, side: Side) -> dict[str, Any]:
 def accuracy_table(compared: ModelComparison) -> Table:
     """Accuracy by relation and model, the relation with the highest mean first."""
     rows = [
-        {"relation": name, "facts": size, "mean": float(its.mean()), **_cells(compared.labels, its)}
+        {"relation": name, "facts": size, "mean": Percent(float(its.mean())), **_percents(compared.labels, its)}
         for name, size, its in zip(compared.names, compared.sizes, compared.accuracy, strict=True)
     ]
     return Table("accuracy", "Accuracy by relation, the highest mean first", rows)
@@ -72,7 +72,11 @@ def correlation_table(compared: ModelComparison) -> Table:
     if len(compared.relations) == 2:
         notes.append("Over two relations, a correlation is 1 or -1 whatever the models.")
     title = f"Pearson correlation of accuracies over relations ({len(compared.relations)})"
-    return _matrix("correlation", title, compared.labels, compared.correlation, notes)
+    rows = [
+        {"model": label, **_cells(compared.labels, its)}
+        for label, its in zip(compared.labels, compared.correlation, strict=True)
+    ]
+    return Table("correlation", title, rows, notes)
 
 
 def subsumption_table(compared: ModelComparison) -> Table:
@@ -80,7 +84,11 @@ def subsumption_table(compared: ModelComparison) -> Table:
     title = "Subsumption: of what the row's model knows, the share that the column's knows, too"
     unknowing = [label for label, won in zip(compared.labels, compared.beside.won, strict=True) if not won.any()]
     notes = [f"{label} knows none of the facts, so there is no share of it." for label in unknowing]
-    return _matrix("subsumption", title, compared.labels, compared.subsumption, notes)
+    rows = [
+        {"model": label, **_percents(compared.labels, its)}
+        for label, its in zip(compared.labels, compared.subsumption, strict=True)
+    ]
+    return Table("subsumption", title, rows, notes)
 
 
 def pairs_table(compared: ModelComparison) -> Table:
@@ -89,20 +97,20 @@ def pairs_table(compared: ModelComparison) -> Table:
         {
             "first": pair.first,
             "second": pair.second,
-            "second - first": pair.difference,
+            "second - first": _in_points(pair.difference),
             "first alone": pair.lost,
             "second alone": pair.gained,
             "p": pair.p,
             "better": pair.better or "neither",
             "ties": f"{len(pair.ties)} of {len(pair.relations)} relations",
-            "detectable": pair.detectable,
+            "detectable": None if pair.detectable is None else Points(pair.detectable),
         }
         for pair in compared.pairs
     ]
     notes = [
-        "p: McNemar's exact test, two-sided. Ties: relations in which neither is significantly better (Benjamini and"
-        " Hochberg, 5%). Detectable: the smallest difference that the test would find in as many facts with 80% power,"
-        " if as large a share of them is known to one alone."
+        "Differences are in points. p: McNemar's exact test, two-sided. Ties: relations in which neither is"
+        " significantly better (Benjamini and Hochberg, 5%). Detectable: the smallest difference that the test would"
+        " find in as many facts with 80% power, if as large a share of them is known to one alone."
     ]
     return Table("pairs", "Differences of accuracy, two by two", rows, notes)
 
@@ -122,7 +130,7 @@ def relations_table(pair: PairDifference) -> Table:
             "facts": one.facts,
             pair.first: one.first,
             pair.second: one.second,
-            "difference": one.difference,
+            "difference": _in_points(one.difference),
             "p": one.p,
             "adjusted p": one.adjusted_p,
             "better": "tie" if one.is_tie else (pair.second if one.difference.value > 0 else pair.first),
@@ -130,7 +138,7 @@ def relations_table(pair: PairDifference) -> Table:
         for one in pair.relations
     ]
     ties = f"Neither is significantly better: {', '.join(pair.ties)}." if pair.ties else "There is no tie."
-    return Table("relations", f"{pair.second} less {pair.first}, by relation", rows, [ties])
+    return Table("relations", f"{pair.second} less {pair.first}, by relation, in points", rows, [ties])
 
 
 def comparison_maps(compared: ModelComparison) -> list[HeatMap]:
@@ -204,14 +212,14 @@ def forgetting_tables(found: FoundForgetting) -> list[Table]:
             found.tuned: found.tuned_accuracy,
             "forgotten": len(found.forgotten),
             "gained": len(found.gained),
-            "loss": Mean(found.loss, found.low, found.high),
-            "detectable loss": found.detectable,
+            "loss": Points(found.loss, found.low, found.high),
+            "detectable loss": None if found.detectable is None else Points(found.detectable),
         }
     ]
     notes = [
         found.caveat,
-        "The loss stands between its one-sided 95% bounds. Detectable is the smallest loss that would be found to"
-        " exceed the margin in as many facts with 80% power.",
+        "The loss is in points, between its one-sided 95% bounds. Detectable is the smallest loss that would be found"
+        " to exceed the margin in as many facts with 80% power.",
     ]
     tables = [Table("loss", "Accuracy before and after", rows, notes)]
     if found.relations:
@@ -221,7 +229,7 @@ def forgetting_tables(found: FoundForgetting) -> list[Table]:
                 "facts": one.facts,
                 "forgotten": one.forgotten,
                 "gained": one.gained,
-                "loss": one.loss,
+                "loss": Points(one.loss),
             }
             for one in found.relations[:SHOWN_RELATIONS]
         ]
@@ -311,9 +319,13 @@ def _detectable_told(pair: PairDifference) -> str:
     return f"Differences from {points(pair.detectable)} on would be found in as many facts, with 80% power."
 
 
-def _matrix(key: str, title: str, labels: Sequence[str], values: Floats, notes: Sequence[str]) -> Table:
-    rows = [{"model": label, **_cells(labels, its)} for label, its in zip(labels, values, strict=True)]
-    return Table(key, title, rows, notes)
+def _in_points(difference: Mean) -> Points:
+    return Points(difference.value, difference.low, difference.high)
+
+
+def _percents(labels: Sequence[str], values: Floats) -> dict[str, Percent | None]:
+    cells = _cells(labels, values)
+    return {label: None if value is None else Percent(value) for label, value in cells.items()}
 
 
 def _cells(labels: Sequence[str], values: Floats) -> dict[str, float | None]:

@@ -8,11 +8,12 @@ import pytest
 from rich.console import Console
 from rich.text import Text
 
-from kgprobe.estimates import Mean, Share
+from kgprobe.estimates import Mean, Percent, Points, Share
 from kgprobe.report.cells import is_number, numeric_columns, share_columns, shown
 from kgprobe.report.tables import notes_of, reasons_note, rich_table
 from kgprobe.tables import Table
 
+NUMBERS = (int, float, Share, Mean, Percent, Points)
 EVIL = "[bold]markup[/bold] [/red] \x1b[31mred\x1b[0m"
 
 
@@ -32,12 +33,15 @@ def drawn(table: Table) -> str:
         ("it\nis", r"it\nis"),
         (Share(0.5, 0.25, 0.75), "50% [25, 75]"),
         (Mean(0.5, 0.25, 0.75), "0.500 [0.250, 0.750]"),
+        (Percent(0.716), "72%"),
+        (Points(-0.0123), "-1.2"),
+        (Points(0.0123, -0.041, 0.05), "+1.2 [-4.1, +5.0]"),
         (["a", None], '["a", null]'),
     ],
 )
 def test_a_cell_as_people_read_it(value: Any, text: str) -> None:
     assert shown(value) == text
-    assert is_number(value) == (not isinstance(value, bool) and isinstance(value, (int, float, Share, Mean)))
+    assert is_number(value) == (not isinstance(value, bool) and isinstance(value, NUMBERS))
 
 
 def test_a_column_is_judged_by_all_of_its_rows() -> None:
@@ -45,8 +49,10 @@ def test_a_column_is_judged_by_all_of_its_rows() -> None:
     table = Table("key", "Title", rows)
     assert numeric_columns(table) == {"a", "c"}
     assert share_columns(table) == {"a"}
-    columns = {str(column.header): column.justify for column in rich_table(table).columns}
-    assert columns == {"a": "right", "b": "left", "c": "right", "d": "left"}
+    header, _, first, second = drawn(table).splitlines()[2:6]
+    # Numbers stand on the right, under the end of their column's name; texts on the left.
+    assert header.index("a") == second.index("50% [0, 100]") + len("50% [0, 100]") - 1
+    assert header.index("b") == second.index("one") == first.index("1")
 
 
 def test_what_is_in_a_table_is_text() -> None:
@@ -79,7 +85,43 @@ def test_repeated_cells_of_a_group_are_left_out() -> None:
 
 
 def test_a_table_without_notes_has_none() -> None:
-    assert rich_table(Table("none", "Nothing here", [])).caption is None
+    assert drawn(Table("none", "Nothing here", [{"a": 1}])).split()[-1] == "1"
+
+
+WIDE = {
+    "first": "base.distractors-20261123-0a1b2c3d",
+    "second": "tuned.distractors-20261123-4e5f6a7b",
+    "second - first": Points(-0.0123, -0.041, 0.02),
+    "first alone": 12,
+    "second alone": 7,
+    "p": 0.359,
+    "better": "neither",
+    "ties": "11 of 12 relations",
+    "detectable": Points(0.042),
+    "by guessing": Percent(0.0909),
+}
+
+
+@pytest.mark.parametrize("rows", [1, 3, 12])
+def test_a_wide_table_breaks_no_number(rows: int) -> None:
+    text = drawn(Table("pairs", "Differences", [WIDE] * rows, ["A note."]))
+    assert all(len(line) <= 80 for line in text.splitlines())
+    assert "A note." in text
+    if rows <= 6:
+        # A line for each cell, since all columns have no room beside one another.
+        lines = [re.sub(r"\s+", " ", line).strip() for line in text.splitlines()]
+        assert lines.count("detectable +4.2") == rows
+        assert lines.count("second - first -1.2 [-4.1, +2.0]") == rows
+        assert lines.count("by guessing 9%") == rows
+
+
+def test_a_table_that_fits_breaks_no_word() -> None:
+    rows = [{"relation": "shares border with the neighbouring country " * 3, "ties": "11 of 12", "loss": Points(0.1)}]
+    rows += [{"relation": "incomprehensibility", "ties": None, "loss": Points(-0.2, -0.3, -0.1)}]
+    text = drawn(Table("some", "Some", rows))
+    assert "incomprehensibility" in text
+    assert "-20.0 [-30.0, -10.0]" in text
+    assert text.count("neighbouring") == 3
 
 
 def test_reasons_are_told_in_their_order_and_not_all_of_them() -> None:
