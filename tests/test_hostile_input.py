@@ -337,6 +337,8 @@ def fact_list(tmp_path: Path) -> Path:
 class _Nothing:
     """A graph in which nothing is, for what does not depend on it."""
 
+    is_embedded = True
+
     def read(self, query: str, **parameters: Any) -> list[dict[str, Any]]:  # noqa: ARG002
         json.dumps(parameters, ensure_ascii=False).encode()
         return []

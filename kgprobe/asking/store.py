@@ -7,6 +7,7 @@ killed loses the batch at work and no more; what it left of a line is cut off wh
 
 import os
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -156,6 +157,25 @@ class OutcomeStore:
             return _decode_place(line)
         except (msgspec.DecodeError, UnicodeDecodeError) as error:
             raise _damaged(self.path, number, error) from error
+
+
+@dataclass(frozen=True, slots=True)
+class Outcomes:
+    """The outcomes of a folder, read from its file in each iteration.
+
+    Attributes:
+        count: of a run, the number that its graph has counted; None of a measurement.
+    """
+
+    path: Path
+    evidence: type[msgspec.Struct]
+    count: int | None = None
+
+    def __iter__(self) -> Iterator[Outcome]:
+        return read_outcomes(self.path, self.evidence, self.count)
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
 
 
 def read_outcomes(path: Path, evidence: type[msgspec.Struct], count: int | None = None) -> Iterator[Outcome]:

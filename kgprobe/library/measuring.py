@@ -3,19 +3,17 @@
 import re
 import shutil
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import msgspec
-
 from kgprobe.arguments import folder_name, several, whole_number
 from kgprobe.asking.claims import CONFIG, read_config
 from kgprobe.asking.identity import digest_of, versions
 from kgprobe.asking.measurement import MEASUREMENT, Asked, ask_each, read_measurement
-from kgprobe.asking.store import FILE, read_outcomes
+from kgprobe.asking.store import FILE, Outcomes
 from kgprobe.asking.watch import NOBODY, Stop, Watch
 from kgprobe.errors import KgprobeError
 from kgprobe.files import home, make_folder
@@ -25,7 +23,7 @@ from kgprobe.graph.reversal import asked_by, reversal_of
 from kgprobe.graph.state import graph_state
 from kgprobe.intervals import as_of_day
 from kgprobe.models.model import Model, Models
-from kgprobe.probes.outcome import Outcome, Verdict
+from kgprobe.probes.outcome import Verdict
 from kgprobe.probes.register import PROBES, ProbeKind, Setting
 from kgprobe.sampling.selection import Chosen, Listed, choose_facts, list_facts
 from kgprobe.tables import Table
@@ -37,25 +35,6 @@ if TYPE_CHECKING:
     from kgprobe.analysis.finding import Finding
 
 PAGE = "finding.html"
-
-
-@dataclass(frozen=True, slots=True)
-class Outcomes:
-    """The outcomes of a folder, read from its file in each iteration.
-
-    Attributes:
-        count: of a run, the number that its graph has counted; None of a measurement.
-    """
-
-    path: Path
-    evidence: type[msgspec.Struct]
-    count: int | None = None
-
-    def __iter__(self) -> Iterator[Outcome]:
-        return read_outcomes(self.path, self.evidence, self.count)
-
-    def __len__(self) -> int:
-        return sum(1 for _ in self)
 
 
 @dataclass(frozen=True, slots=True, repr=False)

@@ -17,7 +17,7 @@ from kgprobe.asking.applying import COUNTS
 from kgprobe.asking.rounds import RunReport, go_on
 from kgprobe.asking.runs import Plan, begin_run, get_run, plan_of, run_folder
 from kgprobe.asking.runs import forget_run as forget_beliefs
-from kgprobe.asking.store import FILE
+from kgprobe.asking.store import FILE, Outcomes
 from kgprobe.asking.watch import NOBODY, Stop, Watch
 from kgprobe.errors import ArgumentError, KgprobeError, UnknownNameError
 from kgprobe.graph.client import Graph, Row
@@ -25,7 +25,7 @@ from kgprobe.graph.names import relation_ids
 from kgprobe.graph.reversal import asked_by, reversal_of
 from kgprobe.graph.run_nodes import NO_RUN, find_run, list_runs
 from kgprobe.intervals import as_of_day
-from kgprobe.library.measuring import Outcomes, outcomes_frame, summary_of, write_finding
+from kgprobe.library.measuring import outcomes_frame, summary_of, write_finding
 from kgprobe.library.options import RoundsOptions
 from kgprobe.models.local_options import LocalOptions
 from kgprobe.models.model import Model, Models

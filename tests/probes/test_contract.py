@@ -294,10 +294,14 @@ def test_a_probe_describes_what_its_outcomes_depend_on(name: str, setting: Setti
         assert made(name, other).describe() != described
     for one in options_of(PROBES.get(name).options):
         for value in others(one.default, one.choices()):
-            asked = made(name, setting, **{one.name: value})
+            asked = made(name, setting, **{one.name: value}, **NEEDED.get((name, one.name), {}))
             # An option of another's, such as how semantic distractors weigh, has no say in these.
             if asked.describe() == described:
                 assert same(*([plain(its) for its in each.ask(KEYS, [7])] for each in (asked, probe))), one.name
+
+
+# Options that go with others alone.
+NEEDED: dict[tuple[str, str], dict[str, Any]] = {("examples", "separate_tokens"): {"packed": True}}
 
 
 def others(default: Any, choices: Sequence[str] | None) -> Iterator[Any]:

@@ -142,7 +142,7 @@ def test_headline_yes_sayer_is_correct_on_no_fact(filled: Graph) -> None:
     headline, details = "m is correct on 0% [0, 43] of the 5 facts asked", "truthful 0% [0, 43]"
     assert finding_summary(finding)[-2] == finding.headline == headline
     assert finding_summary(finding)[-1].startswith(f"  {details}, informative 100% [57, 100], bias +50 points")
-    assert finding_lead(finding)[1:] == [f"{headline}.", finding_summary(finding)[-1].strip().capitalize() + "."]
+    assert finding_lead(finding)[:2] == [f"{headline}.", finding_summary(finding)[-1].strip().capitalize() + "."]
     assert finding.as_json()["headline_measure"]["value"] == 0
     honest = asked(filled, Rule(lambda text, _: str(text[5] == text[-2])))
     sides = [
