@@ -11,7 +11,7 @@ from typing import Any
 import jinja2
 
 from kgprobe import __version__
-from kgprobe.estimates import Share
+from kgprobe.estimates import Percent, Points, Share
 from kgprobe.files import make_folder, replacing
 from kgprobe.report.cells import is_number, numeric_columns, share_columns, shown
 from kgprobe.report.sections import Section
@@ -86,6 +86,7 @@ def _environment() -> jinja2.Environment:
     helpers: Mapping[str, Any] = {
         "is_share": lambda value: isinstance(value, Share),
         "is_number": is_number,
+        "plain": lambda value: value.value if isinstance(value, (Percent, Points)) else value,
         "numeric_columns": numeric_columns,
         "share_columns": share_columns,
     }

@@ -7,6 +7,7 @@ and a program that is killed loses none that was written; several programs may u
 import hashlib
 import json
 import sqlite3
+import time
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from kgprobe.files import home, make_folder, owner_only
 from kgprobe.models.generating.generator import Answer
 
 _PATIENCE = 60.0
+_PAUSE = 0.02
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS answer (
     key BLOB PRIMARY KEY,
@@ -51,7 +53,7 @@ class AnswerCache:
             # Without transactions of Python's own, every statement is one. It is used by one thread at a time.
             self._connection = sqlite3.connect(path, timeout=_PATIENCE, isolation_level=None, check_same_thread=False)
             # A program can be killed at any moment; a machine that loses power may forget the last answers.
-            self._connection.execute("PRAGMA journal_mode = WAL")
+            _use_write_ahead_log(self._connection)
             self._connection.execute("PRAGMA synchronous = NORMAL")
             self._connection.execute(_SCHEMA)
         except (sqlite3.Error, OSError) as error:
@@ -103,6 +105,26 @@ class AnswerCache:
 
     def _failure(self, done: str, error: sqlite3.Error | OSError) -> KgprobeError:
         return KgprobeError(f"The file of answers {self._path} cannot be {done}: {error}. Without it nothing is kept.")
+
+
+def _use_write_ahead_log(connection: sqlite3.Connection) -> None:
+    """Set the journal mode, and wait for other programs that do so: SQLite's own timeout does not count here."""
+    given_up = time.monotonic() + _PATIENCE
+    while not _has_write_ahead_log(connection):
+        if time.monotonic() > given_up:
+            raise sqlite3.OperationalError("database is locked")
+        time.sleep(_PAUSE)
+
+
+def _has_write_ahead_log(connection: sqlite3.Connection) -> bool:
+    """Set the journal mode; False where another program holds the file at the moment."""
+    try:
+        connection.execute("PRAGMA journal_mode = WAL")
+    except sqlite3.OperationalError as error:
+        if "locked" not in str(error):
+            raise
+        return False
+    return True
 
 
 def _text(request: Mapping[str, object]) -> str:
