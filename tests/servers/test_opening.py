@@ -10,6 +10,7 @@ import threading
 from collections.abc import Iterator
 from pathlib import Path
 
+import psutil
 import pytest
 
 from kgprobe.errors import ArgumentError, KgprobeError
@@ -280,6 +281,10 @@ def test_the_command_line_ends_in_order(folder: Path) -> None:
         env=clean_environment(),
     )
     wait_for(lambda: status_of(Folder(folder)).users)
+    # A signal between the entry of a user and the connection would leave the server to the next command.
+    wait_for(
+        lambda: any(one.status == psutil.CONN_ESTABLISHED for one in psutil.Process(process.pid).net_connections())
+    )
     process.send_signal(signal.SIGTERM)
     assert process.wait(120) == 128 + signal.SIGTERM
     assert servers_on(folder) == []
