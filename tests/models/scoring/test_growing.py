@@ -1,5 +1,6 @@
 """Trees that grow turn by turn have the values of whole trees, and every node goes through the model once."""
 
+import functools
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -130,6 +131,8 @@ def test_short_memory_costs_what_is_kept_and_nothing_else(monkeypatch: pytest.Mo
     calls = Counter()
     forward = type(model.base_model).forward
 
+    # With the signature of the original, by which the scorer names the cache.
+    @functools.wraps(forward)
     def sometimes_short(self, *args, **options):
         calls["all"] += 1
         if calls["all"] == 3:
