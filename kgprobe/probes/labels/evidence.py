@@ -4,10 +4,9 @@ from collections import Counter
 from collections.abc import Mapping
 
 import msgspec
-import numpy as np
 
 from kgprobe.probes.outcome import Considered
-from kgprobe.probes.statements.metrics import FALSE, JUDGEMENTS, NONE, TRUE, bias_of, metrics_of
+from kgprobe.probes.statements.metrics import FALSE, JUDGEMENTS, NONE, TRUE, bias_of, metrics_of_fact
 
 
 class SaidStatement(msgspec.Struct, frozen=True):
@@ -103,8 +102,4 @@ class LabelEvidence(msgspec.Struct, frozen=True, tag="labels", tag_field="probe"
     @property
     def metrics(self) -> Mapping[str, float]:
         """Correct, truthful and informative, each in [0, 1]; NaN where the fact, or every negative, has no label."""
-        found = metrics_of(
-            np.array([self.fact.judgement], dtype=np.int8),
-            np.array([[negative.judgement for negative in self.negatives]], dtype=np.int8),
-        )
-        return {name: float(getattr(found, name)[0]) for name in ("correct", "truthful", "informative")}
+        return metrics_of_fact(self.fact.judgement, [negative.judgement for negative in self.negatives])

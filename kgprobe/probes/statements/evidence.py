@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from kgprobe.probes.confidence import normalized
 from kgprobe.probes.outcome import Considered
-from kgprobe.probes.statements.metrics import FALSE, JUDGEMENTS, TRUE, UNKNOWN, bias_of, metrics_of
+from kgprobe.probes.statements.metrics import FALSE, JUDGEMENTS, TRUE, UNKNOWN, bias_of, metrics_of_fact
 
 Floats = NDArray[np.float64]
 
@@ -107,12 +107,4 @@ class StatementEvidence(msgspec.Struct, frozen=True, eq=False, tag="statements",
     @property
     def metrics(self) -> Mapping[str, float]:
         """Correct, truthful and informative, each in [0, 1]."""
-        found = metrics_of(
-            np.array([self.fact.judgement], dtype=np.int8),
-            np.array([[negative.judgement for negative in self.negatives]], dtype=np.int8),
-        )
-        return {
-            "correct": float(found.correct[0]),
-            "truthful": float(found.truthful[0]),
-            "informative": float(found.informative[0]),
-        }
+        return metrics_of_fact(self.fact.judgement, [negative.judgement for negative in self.negatives])

@@ -68,6 +68,20 @@ def metrics_of(facts: Judgements, negatives: Judgements) -> FactMetrics:
     )
 
 
+def metrics_of_fact(fact: int, negatives: Sequence[int]) -> dict[str, float]:
+    """Return correct, truthful and informative of one fact, each in [0, 1]; NaN where a judgement it needs is missing.
+
+    >>> metrics_of_fact(TRUE, [FALSE, TRUE])
+    {'correct': 0.5, 'truthful': 0.5, 'informative': 1.0}
+
+    Args:
+        fact: the judgement of its statement.
+        negatives: those of its negatives.
+    """
+    metrics = metrics_of(np.array([fact], np.int8), np.array([negatives], np.int8))
+    return {name: float(getattr(metrics, name)[0]) for name in ("correct", "truthful", "informative")}
+
+
 def bias_of(fact: int, negatives: Sequence[int]) -> float:
     """Return the share of a fact's statements that are judged true, less the share that are true.
 
