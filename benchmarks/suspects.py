@@ -1,9 +1,9 @@
-"""Order of explore/suspects: planted mistakes against facts of which made-up models are ignorant.
+"""Order of explore/suspects: planted mistakes against facts that made-up models do not know.
 
-Three models answer each fact of the example graph four times. What makes a fact hard (its entities and the fact itself)
-is the same for all models to some share. On 75 facts, as if the graph were wrong there, every answer is wrong with
-probability 0.95. Precision and recall of the list, and the probability that a planted mistake stands before another
-fact of the list (AUC): in the order of the query, and by the fact's mean theta less that of the facts around it.
+Three models answer each fact of the example graph four times. The difficulty of a fact (of its entities and its own) is
+the same for all models to some share. On 75 facts, as if the graph were wrong there, every answer is wrong with
+probability 0.95. Precision and recall of the list, and the probability that a planted mistake precedes another fact
+of the list (AUC): in the order of the query, and by the fact's mean theta less that of the facts around it.
 """
 
 import tempfile

@@ -60,7 +60,7 @@ def find_in_run(
     year_relation: str | None = None,
     shown: int = 20,
 ) -> Finding:
-    """The finding of a run.
+    """Return the finding of a run.
 
     Args:
         run: its id.
@@ -180,7 +180,7 @@ def _with_caveat(table: Table, about: About) -> Table:
 
 
 def _described(graph: Graph, answered: Sequence[Row], year_relation: str | None) -> pd.DataFrame:
-    """Answers beside what the graph says of their facts. Cost: a walk from each subject."""
+    """Return answers with labels, types, popularity and year of their facts. Cost: a walk from each subject."""
     about: dict[str, Row] = {}
     for first in range(0, len(answered), _FACTS_AT_ONCE):
         keys = [{"subject": row["subject"], "fact": row["fact"]} for row in answered[first : first + _FACTS_AT_ONCE]]

@@ -1,4 +1,4 @@
-"""Names that a model prefers whatever the subject: how probably it is right without knowing the fact.
+"""Names that a model prefers for all subjects: how probably it is right without knowing the fact.
 
 docs/methods.md, 2. A model that prefers frequent names is right on the facts that have one. The guesser of a fact is
 therefore the model itself, in questions about other subjects of the relation to which the name is wrong.
@@ -14,25 +14,25 @@ from kgprobe.probes.register import ProbeKind
 class NamePreferences:
     """Count how often a model prefers each name in the questions of a relation to which it is a wrong answer.
 
-    Memory: some 200 bytes for each different name of a relation that stood beside a right answer.
+    Memory: some 200 bytes for each different wrong answer of a relation.
     """
 
     def __init__(self, kind: ProbeKind | None = None) -> None:
         """Begin without answers.
 
         Args:
-            kind: the probe's, which says what stood beside a right answer; None where it is not registered.
+            kind: the probe's, which gives the wrong answers to a question; None where it is not registered.
         """
         self._kind = kind
         # By relation and name: how often the name was a wrong answer, and how often the model preferred it.
         self._offered: Counter[tuple[str, str]] = Counter()
         self._preferred: Counter[tuple[str, str]] = Counter()
         self._right: defaultdict[str, set[str]] = defaultdict(set)
-        # Relations in which a name is right to one question and stands beside the right answer of another.
+        # Relations in which a name is right to one question and wrong to another.
         self._comparable: set[str] = set()
 
     def learn(self, outcomes: Iterable[Outcome]) -> None:
-        """Count what the model preferred. Cost: linear in the names beside the right answers."""
+        """Count the preferred names. Cost: linear in the wrong answers."""
         for outcome in outcomes:
             evidence, relation = outcome.evidence, outcome.relation
             if self._kind is None or evidence is None or not outcome.verdict.counts:

@@ -16,7 +16,7 @@ def graph_rate_tables(rates: GraphRates) -> list[Table]:
         rates: with an overall rate.
     """
     if rates.overall is None:
-        raise ValueError("there is no overall rate")
+        raise ValueError("the overall rate is missing")
     everything = _cells(rates.facts, rates.overall)
     tables = [_table(grouping, everything) for grouping in rates.groupings]
     if all(grouping.by != "relation" for grouping in rates.groupings):

@@ -72,6 +72,22 @@ def test_a_run_goes_on_with_the_options_it_was_begun_with(example_graph: Graph, 
         kgprobe.forget_run(example_graph, name)
 
 
+def test_a_run_that_goes_on_knows_the_names_that_its_model_prefers(example_graph: Graph, tiny: Model) -> None:
+    chances = []
+    for name, rounds in (("at-once", [3]), ("in-two-parts", [2, 3])):
+        options = OPTIONS | {"batch": 32, "relations": ["P37"], "sampling": "iteration"}
+        kgprobe.run_rounds(example_graph, tiny, rounds=rounds[0], name=name, **options)
+        for more in rounds[1:]:
+            kgprobe.resume_rounds(example_graph, name, tiny, rounds=more)
+        rows = example_graph.query("MATCH (b:Belief {run: $run}) RETURN b.fact AS fact, b.chances AS chances", run=name)
+        chances.append({row["fact"]: row["chances"] for row in rows})
+        kgprobe.forget_run(example_graph, name)
+    at_once, in_parts = chances
+    assert in_parts == at_once
+    # Of some names the model's own preference is above the chance of a random guess, one of four.
+    assert max(chance for its in at_once.values() for chance in its) > 0.25
+
+
 def test_a_run_goes_on_with_a_model_loaded_as_it_was(example_graph: Graph, tmp_path: Path) -> None:
     saved = byte_level(bos=True)
     random_model("gpt2", len(saved), n_positions=1024).save_pretrained(tmp_path / "model")
