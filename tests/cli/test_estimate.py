@@ -4,6 +4,8 @@ import json
 
 import pytest
 
+from kgprobe.asking.watch import Start
+from kgprobe.cli.watching import running
 from tests.cli.inprocess import run as kgprobe
 
 ROUNDS = [
@@ -71,3 +73,28 @@ def test_what_cannot_be_is_said(home: dict[str, str], model: str, options: list[
     refused = kgprobe("estimate", *options, **home)
     assert (refused.returncode, said in refused.stderr) == (code, True), refused.stderr
     assert "Traceback" not in refused.stderr
+
+
+def test_a_forecast_says_when_a_new_run_is_cheaper(home: dict[str, str], model: str) -> None:
+    seeking = ["--sampling", "hardest", "--rounds", "1", "--name", "seeking"]
+    begun = kgprobe("rounds", "run", "--model", model, *ROUNDS, *seeking, **home)
+    assert begun.returncode == 0, begun.stderr
+    # All of its rounds are done, so nothing is asked.
+    told = kgprobe("estimate", "seeking", "--precision", "0.02", "--rounds", "1", "--json", **home)
+    assert told.returncode == 0, told.stderr
+    assert json.loads(told.stdout)["rates"][0]["drawn"] == 32
+    said = " ".join(told.stderr.split())
+    assert "±0.02 probably takes about" in said
+    assert "A new run with --aim estimate takes about" in said
+    # A precision that is there already needs no forecast.
+    enough = kgprobe("estimate", "seeking", "--precision", "0.49", "--rounds", "1", "--json", **home)
+    assert "probably takes" not in enough.stderr
+
+
+def test_a_run_warns_where_it_has_more_questions_than_facts(capsys: pytest.CaptureFixture[str]) -> None:
+    for total, warned in ((3, False), (4, True)):
+        with running("run") as watch:
+            watch.on_start(Start(facts=192, done=0, total=total, changed=False, batch=64))
+        said = " ".join(capsys.readouterr().err.split())
+        assert "192 facts can be asked" in said
+        assert ("4 rounds of 64 are 256 questions, more than one per fact; --rounds 3 asks" in said) == warned
