@@ -22,9 +22,9 @@ import click
 import numpy as np
 
 from benchmarks.report import Report, Row, show, versions_of
+from kgprobe.api.bulk_loading import load_bulk_source, write_bulk_source
+from kgprobe.api.loading import LoadProgress
 from kgprobe.cli.options import json_option, seed_option
-from kgprobe.library.bulk_loading import load_bulk_source, write_bulk_source
-from kgprobe.library.loading import LoadProgress
 from kgprobe.servers.opening import open_graph
 from kgprobe.servers.signals import ending_in_order
 from kgprobe.sources.contract import open_source

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
-from kgprobe.intervals import first_day, last_day
+from kgprobe.dates import first_day, last_day
 from kgprobe.records import Entity, Fact
 from kgprobe.sources.contract import open_source
 

@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 
 from benchmarks.report import Report, Row, show, versions_of
 from kgprobe.cli.options import json_option, seed_option
-from kgprobe.predicted_facts import LabelledFacts, PredictionSums, sum_predictions
-from kgprobe.prediction_powered import Manner, estimate_mean
+from kgprobe.stats.prediction_powered import Manner, estimate_mean
+from kgprobe.stats.prediction_sums import LabelledFacts, PredictionSums, sum_predictions
 
 Floats = NDArray[np.float64]
 

@@ -19,11 +19,11 @@ from benchmarks.report import Report, Row, show, versions_of
 from kgprobe.beliefs.choosing import choose
 from kgprobe.beliefs.corrected_rates import CORRECTED_FROM, CorrectedRates, RoundDraws
 from kgprobe.beliefs.effects import effects_of
-from kgprobe.beliefs.learner import Learner
+from kgprobe.beliefs.hierarchical_model import HierarchicalModel
 from kgprobe.beliefs.reference import Reference, Synthetic, highest, synthetic
 from kgprobe.cli.options import json_option, seed_option
-from kgprobe.drawn_estimates import Estimate
-from kgprobe.estimates import share
+from kgprobe.stats.design_based import Estimate
+from kgprobe.stats.proportions import share
 from kgprobe.studies.demo_reference import demo_reference
 
 Floats = NDArray[np.float64]
@@ -75,7 +75,7 @@ def ask(reference: Reference, way: Way, seed: Sequence[int], questions: Sequence
     """
     facts = np.arange(len(reference.theta))
     ends = reference.subjects, reference.objects
-    learner = Learner.of(effects_of(*ends, relations=reference.relations))
+    learner = HierarchicalModel.of(effects_of(*ends, relations=reference.relations))
     rates, answers, next_look = CorrectedRates(len(facts), CORRECTED_FROM), 0, 0.0
     truth = 1 - float(reference.theta.mean())
     hardest = reference.hardest(HARDEST)

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from benchmarks.report import Report, Row, show, versions_of
 from kgprobe.cli.options import json_option, seed_option
-from kgprobe.paired_shares import (
+from kgprobe.stats.paired_proportions import (
     SIGNIFICANCE,
     Counts,
     Floats,

@@ -28,12 +28,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.report import Report, Row, show, versions_of
-from kgprobe.asking.store import read_rounds
 from kgprobe.beliefs import DISTRIBUTIONS
 from kgprobe.beliefs.choosing import choose
 from kgprobe.beliefs.corrected_rates import CorrectedRates, RoundDraws
 from kgprobe.beliefs.effects import Effects, effects_of
-from kgprobe.beliefs.learner import Learner
+from kgprobe.beliefs.hierarchical_model import HierarchicalModel
 from kgprobe.beliefs.reference import Reference, Synthetic, synthetic
 from kgprobe.beliefs.simulation import (
     LEARNED_STRATEGIES,
@@ -43,6 +42,7 @@ from kgprobe.beliefs.simulation import (
     shown_rounds,
 )
 from kgprobe.cli.options import json_option, seed_option
+from kgprobe.running.store import read_rounds
 from kgprobe.studies.demo_reference import demo_reference, facts_of_demo
 
 FACTS, BATCH, REQUESTS = 2_500, 64, 8
@@ -105,7 +105,7 @@ def figures(standings: Standings) -> Iterator[Row]:
 def worths(reference: Reference, sampling: str, predictors: Sequence[Floats], seed: Sequence[int]) -> list[float]:
     """Answers that each answer is worth, at 1/4, 1/2, 1, 2 requests a fact."""
     facts = np.arange(len(reference.theta))
-    learner = Learner.of(_effects(reference, predictors))
+    learner = HierarchicalModel.of(_effects(reference, predictors))
     rates, answers, looked_at, found = CorrectedRates(len(facts)), 0, 0.0, []
     shown = shown_rounds(len(facts), 2 * len(facts) // BATCH, BATCH)
     for number in range(1, shown[-1] + 1):
@@ -126,7 +126,7 @@ def worths(reference: Reference, sampling: str, predictors: Sequence[Floats], se
 
 def expected_by(reference: Reference, places: Mapping[str, int], outcomes: Path) -> Floats:
     """How hard a run's outcomes make each fact, standardised, shape (facts,)."""
-    learner = Learner.of(_effects(reference, ()))
+    learner = HierarchicalModel.of(_effects(reference, ()))
     for draws in read_rounds(outcomes):
         heard = [draw for draw in draws if draw.verdict.counts and draw.fact in places]
         positions = np.array([places[draw.fact] for draw in heard], np.int64)
@@ -144,7 +144,7 @@ def learning(facts: int, seed: int) -> Row:
     """Milliseconds of learning a round, the median of 40, behind as many answers as a fifth of the facts."""
     generator = np.random.default_rng(seed)
     ends = generator.integers(facts // 2, size=(2, facts))
-    learner = Learner.of(effects_of(*ends))
+    learner = HierarchicalModel.of(effects_of(*ends))
     theta = generator.random(facts)
     before = generator.choice(facts, facts // 5, replace=False)
     learner.learn(before, generator.random(len(before)) < theta[before])

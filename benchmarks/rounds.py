@@ -19,14 +19,14 @@ import numpy as np
 
 from benchmarks.report import Report, Row, show, versions_of
 from benchmarks.synthetic import SyntheticSource
-from kgprobe.asking.rounds import Round, go_on
-from kgprobe.asking.runs import Plan, begin_run
-from kgprobe.asking.watch import Batch, Watch
+from kgprobe.api.bulk_loading import load_bulk_source
 from kgprobe.cli.options import json_option, seed_option
 from kgprobe.graph.client import Graph
 from kgprobe.graph.ingest import load
-from kgprobe.library.bulk_loading import load_bulk_source
 from kgprobe.probes.outcome import Outcome, Verdict
+from kgprobe.running.callbacks import Batch, Callbacks
+from kgprobe.running.rounds import Round, continue_run
+from kgprobe.running.runs import Plan, begin_run
 from kgprobe.sampling.distractors import RandomDistractors
 from kgprobe.sampling.facts import describe_facts
 from kgprobe.sampling.keys import FactKey
@@ -77,7 +77,7 @@ def measure(graph: Graph, size: int, learner: str, rounds: int, batch: int, seed
     plan = Plan(f"rounds-{size}-{learner}", AS_OF, WARM_UP + rounds, batch, seed, learner=learner)
     probe = Coin(graph)
     begin_run(graph, probe, plan, "coin")
-    go_on(graph, probe, plan, Watch(on_batch=on_batch))
+    continue_run(graph, probe, plan, Callbacks(on_batch=on_batch))
     warm = done[WARM_UP:]
     case = f"{size:,} facts, {learner}"
     titles = {"draw": "draw", "ask": "sample distractors", "learn": "learn", "apply": "apply"}

@@ -17,34 +17,34 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
+    from kgprobe.api.bulk_loading import finish_bulk, import_command, load_bulk, write_bulk
+    from kgprobe.api.comparing import check_forgetting, compare, compare_runs, find_gap, open_result
+    from kgprobe.api.datasets import build_dataset, export_dataset, open_dataset, probe_dataset
+    from kgprobe.api.demo import run_demo
+    from kgprobe.api.example_studies import study_examples, study_noise, study_prompting
+    from kgprobe.api.graph_pictures import draw_graph
+    from kgprobe.api.graph_rates import estimate_rates
+    from kgprobe.api.judged_graphs import judged_graph
+    from kgprobe.api.judging import evaluate_judge, open_judge, train_judge
+    from kgprobe.api.kept_results import kept_results
+    from kgprobe.api.loading import load, propose_mapping
+    from kgprobe.api.measure_studies import study_calibration, study_robustness
+    from kgprobe.api.measuring import measure, open_measurement
+    from kgprobe.api.painting import clear_paint, paint_beliefs
+    from kgprobe.api.reports import make_report
+    from kgprobe.api.reversing import reverse_graph
+    from kgprobe.api.rounds import forget_run, open_run, resume_rounds, run_rounds, runs
+    from kgprobe.api.samples import sample_distractors, sample_facts, sample_negatives, sample_questions
+    from kgprobe.api.sampling_study import study_sampling
+    from kgprobe.api.statement_samples import sample_statements
+    from kgprobe.api.studies import study_distractors, study_sentences, study_sizes, study_strategies
+    from kgprobe.api.sweeps import judge_graph
+    from kgprobe.api.templates import check_templates, convert_patterns, list_templates, write_templates
+    from kgprobe.api.training import TrainerCallback
     from kgprobe.errors import ArgumentError, KgprobeError, UnknownNameError
     from kgprobe.graph.copying import copy_graph
     from kgprobe.graph.reversal import reversal_of
     from kgprobe.graph.subgraphs import facts_of, neighbourhood
-    from kgprobe.library.bulk_loading import finish_bulk, import_command, load_bulk, write_bulk
-    from kgprobe.library.comparing import check_forgetting, compare, compare_runs, find_gap, open_result
-    from kgprobe.library.datasets import build_dataset, export_dataset, open_dataset, probe_dataset
-    from kgprobe.library.demo import run_demo
-    from kgprobe.library.example_studies import study_examples, study_noise, study_prompting
-    from kgprobe.library.graph_pictures import draw_graph
-    from kgprobe.library.graph_rates import estimate_rates
-    from kgprobe.library.judged_graphs import judged_graph
-    from kgprobe.library.judging import evaluate_judge, open_judge, train_judge
-    from kgprobe.library.kept_results import kept_results
-    from kgprobe.library.loading import load, propose_mapping
-    from kgprobe.library.measure_studies import study_calibration, study_robustness
-    from kgprobe.library.measuring import measure, open_measurement
-    from kgprobe.library.painting import clear_paint, paint_beliefs
-    from kgprobe.library.reports import make_report
-    from kgprobe.library.reversing import reverse_graph
-    from kgprobe.library.rounds import forget_run, open_run, resume_rounds, run_rounds, runs
-    from kgprobe.library.samples import sample_distractors, sample_facts, sample_negatives, sample_questions
-    from kgprobe.library.sampling_study import study_sampling
-    from kgprobe.library.statement_samples import sample_statements
-    from kgprobe.library.studies import study_distractors, study_sentences, study_sizes, study_strategies
-    from kgprobe.library.sweeps import judge_graph
-    from kgprobe.library.templates import check_templates, convert_patterns, list_templates, write_templates
-    from kgprobe.library.training import TrainerCallback
     from kgprobe.models.model import Models, load_model, wrap_model
     from kgprobe.servers.opening import open_graph
 
@@ -61,84 +61,84 @@ _DOOR = {
         "facts_of",
         "neighbourhood",
     ),
-    "kgprobe.library.bulk_loading": (
+    "kgprobe.api.bulk_loading": (
         "finish_bulk",
         "import_command",
         "load_bulk",
         "write_bulk",
     ),
-    "kgprobe.library.comparing": (
+    "kgprobe.api.comparing": (
         "check_forgetting",
         "compare",
         "compare_runs",
         "find_gap",
         "open_result",
     ),
-    "kgprobe.library.datasets": (
+    "kgprobe.api.datasets": (
         "build_dataset",
         "export_dataset",
         "open_dataset",
         "probe_dataset",
     ),
-    "kgprobe.library.demo": ("run_demo",),
-    "kgprobe.library.example_studies": (
+    "kgprobe.api.demo": ("run_demo",),
+    "kgprobe.api.example_studies": (
         "study_examples",
         "study_noise",
         "study_prompting",
     ),
-    "kgprobe.library.graph_pictures": ("draw_graph",),
-    "kgprobe.library.graph_rates": ("estimate_rates",),
-    "kgprobe.library.judged_graphs": ("judged_graph",),
-    "kgprobe.library.judging": (
+    "kgprobe.api.graph_pictures": ("draw_graph",),
+    "kgprobe.api.graph_rates": ("estimate_rates",),
+    "kgprobe.api.judged_graphs": ("judged_graph",),
+    "kgprobe.api.judging": (
         "evaluate_judge",
         "open_judge",
         "train_judge",
     ),
-    "kgprobe.library.kept_results": ("kept_results",),
-    "kgprobe.library.loading": ("load", "propose_mapping"),
-    "kgprobe.library.measure_studies": (
+    "kgprobe.api.kept_results": ("kept_results",),
+    "kgprobe.api.loading": ("load", "propose_mapping"),
+    "kgprobe.api.measure_studies": (
         "study_calibration",
         "study_robustness",
     ),
-    "kgprobe.library.measuring": (
+    "kgprobe.api.measuring": (
         "measure",
         "open_measurement",
     ),
-    "kgprobe.library.painting": (
+    "kgprobe.api.painting": (
         "clear_paint",
         "paint_beliefs",
     ),
-    "kgprobe.library.reports": ("make_report",),
-    "kgprobe.library.reversing": ("reverse_graph",),
-    "kgprobe.library.rounds": (
+    "kgprobe.api.reports": ("make_report",),
+    "kgprobe.api.reversing": ("reverse_graph",),
+    "kgprobe.api.rounds": (
         "forget_run",
         "open_run",
         "resume_rounds",
         "run_rounds",
         "runs",
     ),
-    "kgprobe.library.samples": (
+    "kgprobe.api.samples": (
         "sample_distractors",
         "sample_facts",
         "sample_negatives",
         "sample_questions",
     ),
-    "kgprobe.library.sampling_study": ("study_sampling",),
-    "kgprobe.library.statement_samples": ("sample_statements",),
-    "kgprobe.library.studies": (
+    "kgprobe.api.sampling_study": ("study_sampling",),
+    "kgprobe.api.statement_samples": ("sample_statements",),
+    "kgprobe.api.studies": (
         "study_distractors",
         "study_sentences",
         "study_sizes",
         "study_strategies",
     ),
-    "kgprobe.library.sweeps": ("judge_graph",),
-    "kgprobe.library.templates": (
+    "kgprobe.api.sweeps": ("judge_graph",),
+    "kgprobe.api.templates": (
         "check_templates",
         "convert_patterns",
         "list_templates",
         "write_templates",
     ),
-    "kgprobe.library.training": ("TrainerCallback",),
+    "kgprobe.api.training": ("TrainerCallback",),
     "kgprobe.models.model": (
         "Models",
         "load_model",

@@ -5,7 +5,7 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Protocol, TextIO
 
-from kgprobe.texts import visible
+from kgprobe.sanitize import visible
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType

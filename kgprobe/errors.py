@@ -3,7 +3,7 @@
 A message names arguments of the library in backquotes (`` `as_of` ``); the command line puts its own options there.
 """
 
-from kgprobe.texts import visible_lines
+from kgprobe.sanitize import visible_lines
 
 
 def how_to_install(extra: str) -> str:

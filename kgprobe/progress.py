@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from kgprobe.drawing import OnTerminal
 from kgprobe.errors import KgprobeError
 from kgprobe.files import home, replacing
-from kgprobe.texts import visible_lines
+from kgprobe.sanitize import visible_lines
 
 # Seconds between two lines where stderr is no terminal.
 LINE_SECONDS = 30.0

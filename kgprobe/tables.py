@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from kgprobe.estimates import Mean, Percent, Points, Share
+from kgprobe.stats.proportions import Mean, Percent, Points, Share
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -10,7 +10,7 @@ Any other value is called as it is written, and its type is the last part of the
 
 import re
 
-from kgprobe.intervals import first_day
+from kgprobe.dates import first_day
 from kgprobe.records import Entity
 from kgprobe.sources.values import check_id, tidy
 

@@ -11,15 +11,15 @@ from pathlib import Path
 from typing import Any
 from unittest import mock
 
-from kgprobe.asking.store import OutcomeStore
 from kgprobe.graph.client import Graph, Transaction
 from kgprobe.graph.endpoint import Endpoint
-from tests.asking.killed_run import HashProbe
+from kgprobe.running.store import OutcomeStore
+from tests.running.killed_run import HashProbe
 from tests.servers.servers import servers_on
 
 # Children fork from a process that has imported everything, and no thread of the test's own.
 _children = multiprocessing.get_context("forkserver")
-_children.set_forkserver_preload(["kgprobe.asking.rounds", "kgprobe.asking.measurement", "kgprobe.graph.ingest"])
+_children.set_forkserver_preload(["kgprobe.running.rounds", "kgprobe.running.measurement", "kgprobe.graph.ingest"])
 
 _CHILD_SECONDS = 120.0
 

@@ -27,29 +27,29 @@ MODULES = (
     "kgprobe.graph.reversal",
     "kgprobe.graph.rows",
     "kgprobe.graph.subgraphs",
-    "kgprobe.intervals",
-    "kgprobe.library.comparing",
-    "kgprobe.library.datasets",
-    "kgprobe.library.graph_rates",
-    "kgprobe.library.measure_studies",
-    "kgprobe.library.measuring",
-    "kgprobe.library.models",
-    "kgprobe.library.painting",
-    "kgprobe.library.reversing",
-    "kgprobe.library.rounds",
-    "kgprobe.library.samples",
-    "kgprobe.library.sampling_study",
-    "kgprobe.library.studies",
-    "kgprobe.library.templates",
-    "kgprobe.predicted_facts",
-    "kgprobe.prediction_powered",
+    "kgprobe.dates",
+    "kgprobe.api.comparing",
+    "kgprobe.api.datasets",
+    "kgprobe.api.graph_rates",
+    "kgprobe.api.measure_studies",
+    "kgprobe.api.measuring",
+    "kgprobe.api.models",
+    "kgprobe.api.painting",
+    "kgprobe.api.reversing",
+    "kgprobe.api.rounds",
+    "kgprobe.api.samples",
+    "kgprobe.api.sampling_study",
+    "kgprobe.api.studies",
+    "kgprobe.api.templates",
+    "kgprobe.stats.prediction_sums",
+    "kgprobe.stats.prediction_powered",
     "kgprobe.servers.opening",
-    "kgprobe.summed_draws",
+    "kgprobe.stats.clustered_variance",
     "kgprobe.verbalize.templates.backwards",
 )
 
 # Their examples go through runs and studies, as examples of other modules do.
-SLOW = {"kgprobe.library.comparing", "kgprobe.library.graph_rates", "kgprobe.library.sampling_study"}
+SLOW = {"kgprobe.api.comparing", "kgprobe.api.graph_rates", "kgprobe.api.sampling_study"}
 
 
 @pytest.fixture(scope="module")

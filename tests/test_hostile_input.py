@@ -18,11 +18,11 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from kgprobe.arguments import folder_name, whole_number
+from kgprobe.dates import as_of_day
 from kgprobe.errors import KgprobeError
 from kgprobe.graph.client import Graph
 from kgprobe.graph.parameters import parse_parameters
 from kgprobe.graph.queries import find_query
-from kgprobe.intervals import as_of_day
 from kgprobe.models.api.address import find_address
 from kgprobe.models.spec import load_generator, load_scorer
 from kgprobe.options import make_options, option

@@ -15,10 +15,10 @@ import pytest
 from rich.console import Console
 
 from kgprobe import progress
-from kgprobe.asking.watch import Batch, Start
 from kgprobe.cli.watching import running
 from kgprobe.drawing import OnTerminal
 from kgprobe.progress import Display, hearing_shares, progress_bar, share_counter, tell, waiting
+from kgprobe.running.callbacks import Batch, Start
 
 
 class Clock:
@@ -184,8 +184,8 @@ def rows(written: str) -> list[str]:
 
 def test_ctrl_c_is_answered_above_the_bar(monkeypatch: pytest.MonkeyPatch) -> None:
     with terminal(monkeypatch) as so_far:
-        with running("demo") as watch:
-            watch.on_start(Start(900, 0, 3, batch=32))
+        with running("demo") as callbacks:
+            callbacks.on_start(Start(900, 0, 3, batch=32))
             while "0 questions" not in so_far():
                 time.sleep(0.01)
             # As a terminal echoes it.
@@ -193,13 +193,13 @@ def test_ctrl_c_is_answered_above_the_bar(monkeypatch: pytest.MonkeyPatch) -> No
             import signal
 
             signal.raise_signal(signal.SIGINT)
-            assert watch.should_stop()
+            assert callbacks.should_stop()
             click.echo("From click.", err=True)
             tell("From us.")
             print("half a ", end="", file=sys.stderr)
             print("line", file=sys.stderr)
-            watch.on_part(16.0)
-            watch.on_batch(Batch((), 1))
+            callbacks.on_part(16.0)
+            callbacks.on_batch(Batch((), 1))
             seen = so_far()
         shown = rows(so_far())
     assert [line.rstrip() for line in shown[:5]] == [

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
-from kgprobe.estimates import Mean, Share, share
+from kgprobe.stats.proportions import Mean, Share, share
 from kgprobe.tables import Table, flat_row
 
 cells = some.none() | some.text("ab", max_size=5) | some.integers() | some.floats(allow_nan=False, allow_infinity=False)

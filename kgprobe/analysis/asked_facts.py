@@ -6,14 +6,14 @@ from typing import Any
 import pandas as pd
 
 from kgprobe.analysis.finding import FACT_COLUMNS
-from kgprobe.probes.outcome import Considered, Outcome, Verdict
+from kgprobe.probes.outcome import Alternatives, Outcome, Verdict
 
 # Beside what a finding tells of each fact.
-ASK_COLUMNS = ("question", "answer", "preferred", "probability", "names", "text", "former", "prompt")
+ASK_COLUMNS = ("question", "answer", "prediction", "probability", "names", "text", "former", "prompt")
 
 
 def asked_facts(
-    facts: pd.DataFrame, outcomes: Iterable[Outcome], considered: Callable[[Any], Considered]
+    facts: pd.DataFrame, outcomes: Iterable[Outcome], alternatives: Callable[[Any], Alternatives]
 ) -> pd.DataFrame:
     """The facts of a finding beside the latest ask of each that went as the fact went.
 
@@ -22,10 +22,10 @@ def asked_facts(
     Args:
         facts: as a finding has them.
         outcomes: in the order of asking.
-        considered: of an outcome's evidence; see :class:`~kgprobe.probes.register.ProbeKind`.
+        alternatives: of an outcome's evidence; see :class:`~kgprobe.probes.register.ProbeKind`.
 
     Returns:
-        one row a fact, in their order: ``FACT_COLUMNS`` and ``ASK_COLUMNS``. *preferred* is None of what is right,
+        one row a fact, in their order: ``FACT_COLUMNS`` and ``ASK_COLUMNS``. *prediction* is None of what is right,
         *probability* where nothing says how probable the right answer was; *names* has (name, probability) of what
         stood beside it, *text* what was written, *former* what was preferred and was right before.
     """
@@ -37,11 +37,11 @@ def asked_facts(
             continue
         if fact in asks and won[fact] != (outcome.verdict is Verdict.RIGHT):
             continue
-        beside = considered(evidence)
+        beside = alternatives(evidence)
         asks[fact] = {
             "question": evidence.question,
             "answer": evidence.right_answer,
-            "preferred": evidence.winner,
+            "prediction": evidence.prediction,
             "probability": evidence.probability,
             "names": list(beside.names),
             "text": beside.text,

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from kgprobe.analysis.side_by_side import AnsweredFacts, SideBySide
-from kgprobe.estimates import Share, share
+from kgprobe.stats.proportions import Share, share
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +21,7 @@ class OneWayFact:
         subject: as the graph has it, whatever the direction.
         known_question, known_answer: of the direction in which it is known.
         missed_question, missed_answer: of the other one.
-        preferred: what the model preferred there, or said.
+        prediction: what the model preferred there, or said.
     """
 
     known: str
@@ -33,7 +33,7 @@ class OneWayFact:
     known_answer: str
     missed_question: str
     missed_answer: str
-    preferred: str | None
+    prediction: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +124,7 @@ def compare_directions(answered: Sequence[AnsweredFacts], beside: SideBySide, na
                 its["right_answer"],
                 other["question"],
                 other["right_answer"],
-                other["preferred"],
+                other["prediction"],
             )
             for fact, its, other in rows
         ]

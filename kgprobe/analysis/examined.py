@@ -10,7 +10,7 @@ from kgprobe.analysis.asked_facts import asked_facts
 from kgprobe.analysis.finding import Finding
 from kgprobe.analysis.outdated import OutdatedAnswers, outdated_answers
 from kgprobe.graph.client import Graph
-from kgprobe.probes.outcome import Considered, Outcome
+from kgprobe.probes.outcome import Alternatives, Outcome
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +35,7 @@ def examine(
     label: str,
     finding: Finding,
     outcomes: Iterable[Outcome],
-    considered: Callable[[Any], Considered],
+    alternatives: Callable[[Any], Alternatives],
 ) -> Examined:
     """Go through a result. Cost: one pass over its outcomes, and a walk from the subjects of outdated answers.
 
@@ -43,7 +43,7 @@ def examine(
         graph: that was asked; without one, outdated answers have no age.
         label: what the result is called.
         outcomes: in the order of asking.
-        considered: of an outcome's evidence; see :class:`~kgprobe.probes.register.ProbeKind`.
+        alternatives: of an outcome's evidence; see :class:`~kgprobe.probes.register.ProbeKind`.
     """
-    asked = asked_facts(finding.facts, outcomes, considered)
+    asked = asked_facts(finding.facts, outcomes, alternatives)
     return Examined(label, finding, asked, outdated_answers(graph, asked, finding.about.as_of))

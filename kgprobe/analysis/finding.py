@@ -12,12 +12,12 @@ import pandas as pd
 
 from kgprobe.analysis.rates import Group, Grouping, caveat_of
 from kgprobe.beliefs.belief_words import BeliefWord
-from kgprobe.estimates import Share
 from kgprobe.graph.reversal import asked_by
 from kgprobe.models.spec_forms import model_name
 from kgprobe.probes.outcome import Headline
+from kgprobe.sanitize import counted
+from kgprobe.stats.proportions import Share
 from kgprobe.tables import Table
-from kgprobe.texts import counted
 
 if TYPE_CHECKING:
     from kgprobe.analysis.graph_rates import GraphRates
@@ -41,7 +41,7 @@ class ShownFact:
         belief: see :mod:`kgprobe.beliefs.belief_words`.
         question: the latest that went as the fact is listed: a known fact's that the model got right, an unknown one's
             that it got wrong.
-        winner: of an unknown fact, what the model preferred in that question, or said.
+        prediction: of an unknown fact, what the model preferred in that question, or said.
     """
 
     fact: str
@@ -55,7 +55,7 @@ class ShownFact:
     high: float
     belief: BeliefWord
     question: str
-    winner: str | None
+    prediction: str | None
 
 
 @dataclass(frozen=True, slots=True)

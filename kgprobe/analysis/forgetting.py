@@ -13,8 +13,8 @@ import numpy as np
 
 from kgprobe.analysis.side_by_side import AnsweredFacts, Bools, set_side_by_side
 from kgprobe.errors import KgprobeError
-from kgprobe.estimates import Share, share
-from kgprobe.paired_shares import detectable_loss, facts_needed, loss_bounds
+from kgprobe.stats.paired_proportions import detectable_loss, facts_needed, loss_bounds
+from kgprobe.stats.proportions import Share, share
 
 
 class LossVerdict(str, Enum):
@@ -35,7 +35,7 @@ class ChangedFact:
 
     Attributes:
         forgotten: whether that was the base model; else the fact is gained.
-        base_preferred, tuned_preferred: what each preferred or said; None where evidence does not tell.
+        base_prediction, tuned_prediction: what each preferred or said; None where evidence does not tell.
     """
 
     fact: str
@@ -45,8 +45,8 @@ class ChangedFact:
     forgotten: bool
     question: str
     right_answer: str
-    base_preferred: str | None
-    tuned_preferred: str | None
+    base_prediction: str | None
+    tuned_prediction: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,8 +175,8 @@ def _changed(
         forgotten,
         failed["question"],
         failed["right_answer"],
-        before["right_answer"] if forgotten else before["preferred"],
-        after["preferred"] if forgotten else after["right_answer"],
+        before["right_answer"] if forgotten else before["prediction"],
+        after["prediction"] if forgotten else after["right_answer"],
     )
 
 

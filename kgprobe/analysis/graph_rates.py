@@ -13,21 +13,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kgprobe.analysis.rates import DECADE, SHOWN_GROUPS
-from kgprobe.analysis.value_counts import HEAD, TAIL, TORSO, thirds_of
-from kgprobe.asking.applying import COUNTS
-from kgprobe.asking.learned import GraphLearning, positioned_rounds
-from kgprobe.asking.runs import get_run, run_folder
-from kgprobe.asking.store import FILE, Draw
 from kgprobe.beliefs.corrected_rates import CORRECTED_FROM, CorrectedRates, RoundDraws
-from kgprobe.drawn_estimates import Estimate
+from kgprobe.dates import year_of
 from kgprobe.errors import KgprobeError
-from kgprobe.estimates import Share
 from kgprobe.graph.client import Graph, Row
 from kgprobe.graph.names import relation_names
-from kgprobe.intervals import year_of
 from kgprobe.probes.outcome import Verdict
+from kgprobe.running.applying import COUNTS
+from kgprobe.running.hierarchical_learner import GraphLearning, positioned_rounds
+from kgprobe.running.runs import get_run, run_folder
+from kgprobe.running.store import FILE, Draw
 from kgprobe.sampling.columns.askable import AskableFacts
 from kgprobe.sampling.columns.graph_columns import ALWAYS, open_columns
+from kgprobe.stats.design_based import Estimate
+from kgprobe.stats.proportions import Share
+from kgprobe.stats.value_counts import HEAD, TAIL, TORSO, thirds_of
 
 Bools = NDArray[np.bool_]
 Floats = NDArray[np.float64]

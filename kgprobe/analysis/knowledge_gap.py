@@ -11,7 +11,7 @@ import numpy as np
 
 from kgprobe.analysis.side_by_side import AnsweredFacts, set_side_by_side
 from kgprobe.errors import KgprobeError
-from kgprobe.estimates import Share, share
+from kgprobe.stats.proportions import Share, share
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +123,7 @@ def find_knowledge_gap(stored: AnsweredFacts, said: AnsweredFacts, model: str, n
             names.get(row["relation"], row["relation"]),
             row["question"],
             row["right_answer"],
-            row["preferred"],
+            row["prediction"],
         )
         for fact, row in zip(facts, said.facts.loc[facts].to_dict("records"), strict=True)
     ]

@@ -11,13 +11,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from kgprobe.analysis.whole_graph import METRICS, THIRD, PickedFact, WholeGraph
-from kgprobe.drawn_estimates import Estimate
-from kgprobe.predicted_facts import LabelledFacts
-from kgprobe.prediction_powered import estimate_mean
 from kgprobe.probes.labels.evidence import LabelEvidence
 from kgprobe.probes.outcome import Outcome
 from kgprobe.probes.statements.metrics import NONE, metrics_of
 from kgprobe.sampling.keys import FactKey
+from kgprobe.stats.design_based import Estimate
+from kgprobe.stats.prediction_powered import estimate_mean
+from kgprobe.stats.prediction_sums import LabelledFacts
 
 # Labelled facts of a group from which its figures are estimated.
 ENOUGH = 30

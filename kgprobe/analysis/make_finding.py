@@ -15,16 +15,16 @@ import pandas as pd
 from kgprobe.analysis.finding import FACT_COLUMNS, About, Finding, ShownFact
 from kgprobe.analysis.graph_rates import GraphRates
 from kgprobe.analysis.rates import Grouping, by_popularity, by_year, group_of, grouped
-from kgprobe.asking.runs import get_run
 from kgprobe.beliefs.belief_words import BeliefWord
 from kgprobe.beliefs.summary import summarize
+from kgprobe.dates import year_of
 from kgprobe.errors import KgprobeError
-from kgprobe.estimates import more_than_half
 from kgprobe.graph.client import Graph, Row
 from kgprobe.graph.names import relation_names
-from kgprobe.intervals import year_of
 from kgprobe.probes.outcome import Outcome, Verdict, guessing_chance
 from kgprobe.probes.register import PROBES
+from kgprobe.running.runs import get_run
+from kgprobe.stats.proportions import more_than_half
 from kgprobe.tables import Table
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ class _Shown(NamedTuple):
 
     question: str
     answer: str
-    winner: str | None
+    prediction: str | None
 
 
 class _Answers(NamedTuple):
@@ -219,7 +219,7 @@ def _latest(outcomes: Iterable[Outcome]) -> _Answers:
         if evidence is None or not outcome.verdict.counts:
             continue
         failed = outcome.verdict.is_failure
-        asked = _Shown(evidence.question, evidence.right_answer, evidence.winner if failed else None)
+        asked = _Shown(evidence.question, evidence.right_answer, evidence.prediction if failed else None)
         (answers.wrong if failed else answers.right)[outcome.fact.fact] = asked
         if evidence.chance is not None:
             answers.chances.setdefault(outcome.fact.fact, []).append(evidence.chance)
@@ -243,7 +243,7 @@ def _shown_facts(examined: pd.DataFrame, asked: Mapping[str, _Shown]) -> list[Sh
                 high=float(row["high"]),
                 belief=BeliefWord(row["belief"]),
                 question=shown.question,
-                winner=shown.winner,
+                prediction=shown.prediction,
             )
         )
     return facts

@@ -14,9 +14,9 @@ from scipy import stats
 
 from kgprobe.analysis.side_by_side import Bools, Floats, SideBySide
 from kgprobe.errors import KgprobeError
-from kgprobe.estimates import Mean
-from kgprobe.paired_shares import SIGNIFICANCE, detectable_difference, loss_interval, mcnemar
 from kgprobe.probes.distractors.curves import mean_at, mean_curve
+from kgprobe.stats.paired_proportions import SIGNIFICANCE, detectable_difference, loss_interval, mcnemar
+from kgprobe.stats.proportions import Mean
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from kgprobe.analysis.value_counts import HEAD, TAIL, TORSO, thirds_of
-from kgprobe.estimates import Share, share
+from kgprobe.stats.proportions import Share, share
+from kgprobe.stats.value_counts import HEAD, TAIL, TORSO, thirds_of
 
 # Rows of a table of groups; those with most facts.
 SHOWN_GROUPS = 20

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from kgprobe.estimates import CONFIDENCE, unseen_share
+from kgprobe.stats.proportions import CONFIDENCE, unseen_share
 
 Floats = NDArray[np.float64]
 
@@ -43,8 +43,8 @@ def robustness(flawed: Floats, corrected: Floats, *, samples: int = 2000, seed: 
     """Kendall's τ-b between a measure's values on flawed and on corrected sentences, with a bootstrap interval.
 
     Of pairs that are all in the same order, few or many, every bootstrap sample says 1. There the interval reaches as
-    far as τ would go if as many pairs as chance could have hidden (:func:`~kgprobe.estimates.unseen_share`) were all in
-    disorder; of those in opposite order likewise.
+    far as τ would go if as many pairs as chance could have hidden (:func:`~kgprobe.stats.proportions.unseen_share`)
+    were all in disorder; of those in opposite order likewise.
 
     Cost: samples x pairs², in one matrix product.
 

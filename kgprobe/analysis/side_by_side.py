@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 
 from kgprobe.analysis.rates import Group, caveat_of, group_of
 from kgprobe.errors import KgprobeError
-from kgprobe.estimates import more_than_half
 from kgprobe.models.spec_forms import model_name
 from kgprobe.probes.outcome import Outcome, Verdict
+from kgprobe.stats.proportions import more_than_half
 
 Bools = NDArray[np.bool_]
 Floats = NDArray[np.float64]
@@ -36,7 +36,7 @@ class AnsweredFacts:
         sampling: how a run chose its facts; None of a measurement.
         reversed: whether the facts were asked from object to subject.
         facts: by fact: subject, relation; own answers right, wrong, and of the wrong ones refused, off_format; guessed,
-            how probably a guesser would win it; question, right_answer and preferred (None for what is right) of the
+            how probably a guesser would win it; question, right_answer and prediction (None for what is right) of the
             latest ask that went as the fact went.
         values: by fact: the means of what its probe measures beside right and wrong; NaN where it has none.
         unheard: by fact: why it has no answer, of facts that could not be asked or that got none.
@@ -145,7 +145,7 @@ def read_answers(
         evidence = outcome.evidence
         if evidence is None:
             continue
-        latest[fact, verdict is Verdict.RIGHT] = (evidence.question, evidence.right_answer, evidence.winner)
+        latest[fact, verdict is Verdict.RIGHT] = (evidence.question, evidence.right_answer, evidence.prediction)
         if evidence.chance is not None:
             chances.setdefault(fact, []).append(evidence.chance)
         values.setdefault(fact, []).append(values_of(evidence))
@@ -154,10 +154,10 @@ def read_answers(
     for fact, row in rows.items():
         row["guessed"] = more_than_half(chances.get(fact, ()))
         asked = latest.get((fact, row["right"] > row["wrong"]), ("", "", None))
-        row["question"], row["right_answer"], row["preferred"] = asked
+        row["question"], row["right_answer"], row["prediction"] = asked
     told = pd.DataFrame.from_dict(rows, orient="index").sort_index()
     # A column of texts would have a number in place of None.
-    told["preferred"] = pd.Series([rows[fact]["preferred"] for fact in told.index], told.index, dtype=object)
+    told["prediction"] = pd.Series([rows[fact]["prediction"] for fact in told.index], told.index, dtype=object)
     means = pd.DataFrame(
         [{name: np.mean([one[name] for one in its]) for name in its[0]} for its in values.values()], index=list(values)
     ).reindex(told.index)

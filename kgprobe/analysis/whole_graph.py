@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from kgprobe.analysis.value_counts import FEATURES, Thirds, ValueCounts
-from kgprobe.predicted_facts import PredictionSums, sum_predictions_by
 from kgprobe.probes.statements.metrics import JUDGEMENTS
 from kgprobe.sampling.keys import FactKey
+from kgprobe.stats.prediction_sums import PredictionSums, sum_predictions_by
+from kgprobe.stats.value_counts import FEATURES, Thirds, ValueCounts
 
 if TYPE_CHECKING:
     import pyarrow as pa

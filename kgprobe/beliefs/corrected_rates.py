@@ -13,9 +13,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from kgprobe.drawn_estimates import Drawn, Estimate, sum_of_draws
 from kgprobe.errors import ArgumentError
-from kgprobe.estimates import CONFIDENCE, exact_interval
+from kgprobe.stats.design_based import Drawn, Estimate, sum_of_draws
+from kgprobe.stats.proportions import CONFIDENCE, exact_interval
 
 Bools = NDArray[np.bool_]
 Floats = NDArray[np.float64]

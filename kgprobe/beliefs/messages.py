@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kgprobe.beliefs.effects import Effects
-from kgprobe.beliefs.tilted import Tilted, tilted
+from kgprobe.beliefs.tilted_moments import Tilted, tilted
 
 Floats = NDArray[np.float64]
 Positions = NDArray[np.int64]

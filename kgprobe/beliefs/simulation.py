@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from kgprobe.beliefs.choosing import choose
 from kgprobe.beliefs.draw import Beliefs, credible_interval
 from kgprobe.beliefs.effects import effects_of
-from kgprobe.beliefs.learner import Learner, beta_parameters
+from kgprobe.beliefs.hierarchical_model import HierarchicalModel, beta_parameters
 from kgprobe.beliefs.propagation import Ends, received
 from kgprobe.beliefs.reference import Reference, highest
 
@@ -161,7 +161,7 @@ class _Learned:
     def __init__(self, reference: Reference, strategy: SamplingStrategy, max_degree: int | None) -> None:
         count = len(reference.theta)
         effects = effects_of(reference.subjects, reference.objects, relations=reference.relations)
-        self._learner = Learner.of(effects, count if max_degree is None else max_degree)
+        self._learner = HierarchicalModel.of(effects, count if max_degree is None else max_degree)
         self._sampling = strategy.sampling
         self._all = np.arange(count)
 

@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 
 from kgprobe.beliefs.belief_words import BeliefWord, belief_words
 from kgprobe.beliefs.draw import credible_interval
-from kgprobe.estimates import at_least
 from kgprobe.graph.client import Row
 from kgprobe.graph.messages import MESSAGE_BYTES, encoded_bytes
+from kgprobe.stats.proportions import at_least
 
 Floats = NDArray[np.float64]
 

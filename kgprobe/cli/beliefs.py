@@ -37,7 +37,7 @@ def paint(run: str | None, against: str | None, clear: bool, graph: str | None, 
     kgprobe beliefs paint --run tuned --against base
     kgprobe beliefs paint --clear
     """  # noqa: D301
-    from kgprobe.library.painting import clear_paint, paint_beliefs
+    from kgprobe.api.painting import clear_paint, paint_beliefs
     from kgprobe.servers.opening import open_graph
 
     if clear and (run is not None or against is not None):

@@ -10,7 +10,7 @@ import click
 from kgprobe.cli.options import ask_password, debug_option, graph_option
 
 if TYPE_CHECKING:
-    from kgprobe.library.loading import LoadProgress, LoadReport
+    from kgprobe.api.loading import LoadProgress, LoadReport
     from kgprobe.sources.contract import Source
 
 
@@ -23,7 +23,7 @@ def load_in_bulk(
     on_problem: Callable[[str], None],
 ) -> "LoadReport":
     """Load a source by an import, or write the files of one."""
-    from kgprobe.library.bulk_loading import load_bulk_source, write_bulk_source
+    from kgprobe.api.bulk_loading import load_bulk_source, write_bulk_source
 
     with _bars(source.name) as on_progress:
         if not bulk and files is not None:
@@ -73,7 +73,7 @@ def finish_import(files: Path, graph: str | None) -> None:
     \b
     kgprobe graph finish-import ./files --graph bolt://host:7687
     """  # noqa: D301
-    from kgprobe.library.bulk_loading import finish_bulk
+    from kgprobe.api.bulk_loading import finish_bulk
     from kgprobe.servers.opening import open_graph
 
     with open_graph(graph, ask_password=ask_password) as connection, _bars(files.name) as on_progress:

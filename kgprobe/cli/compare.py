@@ -10,6 +10,7 @@ import click
 import cloup
 import msgspec
 
+from kgprobe.api.measuring import find_measurement, is_path
 from kgprobe.cli.looks import show_notes
 from kgprobe.cli.main import until_nobody_reads
 from kgprobe.cli.options import (
@@ -22,14 +23,13 @@ from kgprobe.cli.options import (
     seed_option,
 )
 from kgprobe.errors import ArgumentError, KgprobeError
-from kgprobe.library.measuring import find_measurement, is_path
 from kgprobe.progress import waiting
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from kgprobe.library.comparing import Stored
-    from kgprobe.library.comparison_results import Comparison, Forgetting, KnowledgeGap
+    from kgprobe.api.comparing import Stored
+    from kgprobe.api.comparison_results import Comparison, Forgetting, KnowledgeGap
 
 # By verdict.
 _CODES = {"kept": 0, "lost": 1, "undecided": 3}
@@ -115,9 +115,9 @@ def compare(
     kgprobe compare base tuned --fail-if-lost 2%
     kgprobe compare --gap by-distractors by-questions
     """  # noqa: D301
-    from kgprobe.library.comparing import check_forgetting, find_gap, open_result
-    from kgprobe.library.comparing import compare as set_beside
-    from kgprobe.library.comparison_results import Forgetting
+    from kgprobe.api.comparing import check_forgetting, find_gap, open_result
+    from kgprobe.api.comparing import compare as set_beside
+    from kgprobe.api.comparison_results import Forgetting
     from kgprobe.servers.opening import open_graph
 
     if gap and margin is not None:

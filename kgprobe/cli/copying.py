@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 import click
 
 from kgprobe.cli.options import ask_password, debug_option, graph_option, json_option
+from kgprobe.sanitize import visible
 from kgprobe.servers.engines import ENGINES
-from kgprobe.texts import visible
 
 if TYPE_CHECKING:
     from kgprobe.graph.client import Graph

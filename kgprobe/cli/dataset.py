@@ -71,7 +71,7 @@ def build(folder: Path, relations: tuple[str, ...], given: dict[str, Any], full:
         --train 10 --test 40 --alternatives 9
     kgprobe dataset build nobel --relation P569 --format jsonl
     """  # noqa: D301
-    from kgprobe.library.datasets import build_dataset
+    from kgprobe.api.datasets import build_dataset
     from kgprobe.servers.opening import open_graph
 
     with ExitStack() as stack:
@@ -105,7 +105,7 @@ def show(folder: Path, as_json: bool) -> None:
     \b
     kgprobe dataset show trex-mc
     """  # noqa: D301
-    from kgprobe.library.datasets import open_dataset
+    from kgprobe.api.datasets import open_dataset
 
     result = open_dataset(folder)
     show_notes(result)
@@ -155,7 +155,7 @@ def probe(
     kgprobe dataset probe trex-mc --model demo --limit 200
     kgprobe dataset probe trex-mc --model hf:gpt2 --examples 20 -o answers.jsonl
     """  # noqa: D301
-    from kgprobe.library.datasets import probe_dataset
+    from kgprobe.api.datasets import probe_dataset
 
     with ExitStack() as stack:
         opened = open_asked(stack.enter_context(open_models({})), model)
@@ -215,7 +215,7 @@ def export(
     lm_eval --include_path tasks --tasks trex-mc --model hf \\
         --model_args pretrained=gpt2,dtype=float32
     """  # noqa: D301
-    from kgprobe.library.datasets import export_dataset
+    from kgprobe.api.datasets import export_dataset
 
     with ExitStack() as stack:
         opened = open_asked(stack.enter_context(open_models({})), model) if model else None

@@ -32,21 +32,21 @@ def demo(rounds: int, batch: int, graph: str | None, again: bool, seed: int, ful
     kgprobe demo
     kgprobe demo --graph bolt://host:7687
     """  # noqa: D301
+    from kgprobe.api.demo import RUN, demo_graph, run_demo
     from kgprobe.cli.rounds import print_run
     from kgprobe.cli.watching import running
-    from kgprobe.library.demo import RUN, demo_graph, run_demo
 
     def say(message: str) -> None:
         click.echo(in_flags(message), err=True)
 
-    with running(RUN) as watch:
+    with running(RUN) as callbacks:
         result = run_demo(
             graph,
             rounds=rounds,
             batch=batch,
             seed=seed,
             again=again,
-            watch=watch,
+            callbacks=callbacks,
             say=say,
             ask_password=ask_password,
         )

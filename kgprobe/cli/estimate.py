@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 import cloup
 
+from kgprobe.api.options import ApiLimits
 from kgprobe.cli.from_options import OptionsFirst, given_options
 from kgprobe.cli.looks import show_notes, show_tables
 from kgprobe.cli.options import (
@@ -20,12 +21,11 @@ from kgprobe.cli.options import (
 )
 from kgprobe.cli.running import open_models
 from kgprobe.cli.watching import running, tell_end
-from kgprobe.library.options import ApiLimits
 from kgprobe.progress import waiting
 
 if TYPE_CHECKING:
-    from kgprobe.asking.watch import Watch
-    from kgprobe.library.graph_rates import EstimatedRates
+    from kgprobe.api.graph_rates import EstimatedRates
+    from kgprobe.running.callbacks import Callbacks
 
 
 @cloup.command(cls=OptionsFirst)
@@ -73,8 +73,8 @@ def estimate(
     kgprobe estimate of-all
     kgprobe estimate of-all --precision 0.02
     """  # noqa: D301
-    from kgprobe.library.graph_rates import estimate_rates
-    from kgprobe.library.rounds import open_run
+    from kgprobe.api.graph_rates import estimate_rates
+    from kgprobe.api.rounds import open_run
     from kgprobe.servers.opening import open_graph
 
     with open_models(api) as models, open_graph(graph, ask_password=ask_password) as connection:
@@ -82,7 +82,7 @@ def estimate(
         if precision is not None:
             _forecast(estimate_rates(connection, run, predictors=predictors), precision)
         asking = running(run) if precision is not None else _estimating()
-        with asking as watch:
+        with asking as callbacks:
             found = estimate_rates(
                 connection,
                 run,
@@ -91,7 +91,7 @@ def estimate(
                 rounds=rounds,
                 year_relation=year_relation,
                 models=models,
-                watch=watch,
+                callbacks=callbacks,
             )
     show_notes(found)
     if as_json:
@@ -103,12 +103,12 @@ def estimate(
 
 
 @contextmanager
-def _estimating() -> Iterator["Watch"]:
+def _estimating() -> Iterator["Callbacks"]:
     """A sign of life where nothing is asked."""
-    from kgprobe.asking.watch import NOBODY
+    from kgprobe.running.callbacks import NO_CALLBACKS
 
     with waiting("Estimating"):
-        yield NOBODY
+        yield NO_CALLBACKS
 
 
 def _forecast(found: "EstimatedRates", precision: float) -> None:
@@ -128,7 +128,7 @@ def _forecast(found: "EstimatedRates", precision: float) -> None:
 
 def _tell_end(found: "EstimatedRates", precision: float | None) -> None:
     """Print on stderr why asking ended, and how to go on."""
-    from kgprobe.asking.watch import Stop
+    from kgprobe.running.callbacks import Stop
 
     if found.stopped is None:
         return

@@ -30,8 +30,8 @@ from kgprobe.models.spec_forms import is_api
 from kgprobe.probes.register import PROBES
 
 if TYPE_CHECKING:
-    from kgprobe.library.judge_results import JudgeQuality, TrainedJudge
-    from kgprobe.library.judged_graph_result import JudgedGraph
+    from kgprobe.api.judge_results import JudgeQuality, TrainedJudge
+    from kgprobe.api.judged_graph_result import JudgedGraph
 
 # Facts that are labelled, as many as in the paper.
 _LABELLED = 2000
@@ -100,8 +100,8 @@ def train(
     kgprobe judge train LABELS --layers 12 --layers 18 --name small
     kgprobe judge train LABELS --out judge.html
     """  # noqa: D301
-    from kgprobe.library.judging import train_judge
-    from kgprobe.library.measuring import open_measurement
+    from kgprobe.api.judging import train_judge
+    from kgprobe.api.measuring import open_measurement
 
     with ExitStack() as stack:
         measured = open_measurement(labels)
@@ -158,8 +158,8 @@ def evaluate(
     \b
     kgprobe judge evaluate JUDGE LABELS
     """  # noqa: D301
-    from kgprobe.library.judging import evaluate_judge, open_judge
-    from kgprobe.library.measuring import open_measurement
+    from kgprobe.api.judging import evaluate_judge, open_judge
+    from kgprobe.api.measuring import open_measurement
 
     with ExitStack() as stack:
         made, measured = open_judge(judge_name), open_measurement(labels)
@@ -204,14 +204,14 @@ def run(
     kgprobe judge run JUDGE --shard 1/4 --name whole
     kgprobe judge run JUDGE --ray 8
     """  # noqa: D301
-    from kgprobe.library.judging import open_judge
-    from kgprobe.library.sweeps import judge_graph
+    from kgprobe.api.judging import open_judge
+    from kgprobe.api.sweeps import judge_graph
     from kgprobe.servers.opening import open_graph
 
     made = open_judge(judge_name)
     with open_models({}) as models, open_graph(graph, ask_password=ask_password) as opened_graph:
         opened = open_asked(models, made.reader["name"] if model is None else model)
-        with sweeping(f"Judging with {judge_name}") as watch:
+        with sweeping(f"Judging with {judge_name}") as callbacks:
             sweep = judge_graph(
                 opened_graph,
                 made,
@@ -221,7 +221,7 @@ def run(
                 as_of=as_of,
                 name=name,
                 models=models,
-                watch=watch,
+                callbacks=callbacks,
                 **given,
             )
     swept = sweep.swept
@@ -261,7 +261,7 @@ def show(sweep: str, labels: str | None, raw: bool, types: int, as_json: bool) -
     kgprobe judge show SWEEP
     kgprobe judge show SWEEP --labels LABELS --json
     """  # noqa: D301
-    from kgprobe.library.judged_graphs import judged_graph
+    from kgprobe.api.judged_graphs import judged_graph
 
     _show_figures(judged_graph(sweep, labels, raw=raw, types=types), as_json)
 

@@ -13,11 +13,11 @@ from kgprobe.cli.from_options import given_options
 from kgprobe.cli.groups import Group
 from kgprobe.cli.options import ask_password, debug_option, graph_option, in_flags, json_option
 from kgprobe.errors import KgprobeError
+from kgprobe.sanitize import visible_lines
 from kgprobe.sources.contract import LOADERS, Loader, ShownText, open_source
-from kgprobe.texts import visible_lines
 
 if TYPE_CHECKING:
-    from kgprobe.library.loading import LoadProgress, LoadReport
+    from kgprobe.api.loading import LoadProgress, LoadReport
 
 # On the terminal; --rejected keeps them all.
 SHOWN_PROBLEMS = 20
@@ -80,7 +80,7 @@ def _command(name: str) -> click.Command:
         if propose:
             _propose(name, given, as_json)
             return
-        from kgprobe.library.loading import load_source
+        from kgprobe.api.loading import load_source
         from kgprobe.progress import progress_bar
         from kgprobe.servers.opening import open_graph
 
@@ -125,7 +125,7 @@ def _propose_option(loader: Loader[Any]) -> Callable[[Callable[..., None]], Call
 
 
 def _propose(name: str, given: Mapping[str, Any], as_json: bool) -> None:
-    from kgprobe.library.loading import propose_mapping
+    from kgprobe.api.loading import propose_mapping
 
     path = propose_mapping(name, **given)
     if as_json:
@@ -190,7 +190,7 @@ def _show(report: "LoadReport", as_json: bool) -> None:
 
 
 def _tell_how_to_import(files: Path) -> None:
-    from kgprobe.library.bulk_loading import import_command
+    from kgprobe.api.bulk_loading import import_command
 
     place = shlex.quote(str(files))
     click.echo(

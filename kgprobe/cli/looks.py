@@ -9,7 +9,7 @@ import click
 from kgprobe.cli.options import in_flags
 
 if TYPE_CHECKING:
-    from kgprobe.library.looks import Look
+    from kgprobe.api.looks import Look
 
 # On the terminal.
 SHOWN_NOTES = 20
@@ -27,7 +27,7 @@ def show_look(look: "Look", as_json: bool) -> None:
 
 def show_notes(look: "Look") -> None:
     """Say on stderr what is unusual."""
-    from kgprobe.texts import visible
+    from kgprobe.sanitize import visible
 
     for note in look.notes[:SHOWN_NOTES]:
         click.echo(visible(in_flags(note)), err=True)

@@ -14,8 +14,8 @@ import click
 from kgprobe import __version__
 from kgprobe.errors import ArgumentError, KgprobeError, UnknownNameError
 from kgprobe.files import place_is_unusable, temporary_files
+from kgprobe.sanitize import visible_lines
 from kgprobe.servers.signals import ending_in_order
-from kgprobe.texts import visible_lines
 
 # name -> (module:command, summary). The summaries stand here so that --help imports none of the modules.
 COMMANDS: Mapping[str, tuple[str, str]] = {

@@ -11,8 +11,8 @@ import click
 import cloup
 
 from kgprobe.cli.from_options import given_options
+from kgprobe.dates import as_of_day, today
 from kgprobe.errors import ArgumentError, KgprobeError
-from kgprobe.intervals import as_of_day, today
 from kgprobe.models.local_options import LocalOptions
 from kgprobe.options import make_options
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 import click
 import cloup
 
+from kgprobe.api.options import ApiLimits
 from kgprobe.cli.found import print_found
 from kgprobe.cli.from_options import OptionsFirst, given_options
 from kgprobe.cli.groups import Group
@@ -20,15 +21,14 @@ from kgprobe.cli.options import (
 from kgprobe.cli.reversing import Direction, direction_options, open_directed
 from kgprobe.cli.running import open_asked, open_models
 from kgprobe.cli.watching import measuring, tell_end
-from kgprobe.library.options import ApiLimits
 from kgprobe.probes.register import PROBES, ProbeKind
 from kgprobe.progress import waiting
-from kgprobe.texts import counted
+from kgprobe.sanitize import counted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from kgprobe.library.measuring import Measurement
+    from kgprobe.api.measuring import Measurement
 
 # On the terminal; the count is in the summary.
 SHOWN_PROBLEMS = 20
@@ -80,11 +80,11 @@ def probe_command(kind: ProbeKind, *, name: str | None = None, limit: int | None
         full: bool,
         common: Common,
     ) -> None:
-        from kgprobe.library.measuring import measure
+        from kgprobe.api.measuring import measure
 
         with open_models(api) as models, open_directed(common.graph, direction) as graph:
             opened = open_asked(models, model)
-            with measuring(f"Probing {model}") as watch:
+            with measuring(f"Probing {model}") as callbacks:
                 result = measure(
                     graph,
                     opened,
@@ -97,7 +97,7 @@ def probe_command(kind: ProbeKind, *, name: str | None = None, limit: int | None
                     batch=batch,
                     name=name,
                     models=models,
-                    watch=watch,
+                    callbacks=callbacks,
                     **given,
                 )
             show(result, common.as_json, full)

@@ -20,7 +20,7 @@ from kgprobe.cli.options import (
     seed_option,
 )
 from kgprobe.progress import waiting
-from kgprobe.texts import visible
+from kgprobe.sanitize import visible
 
 
 @click.group(cls=DefaultGroup, default="page")
@@ -61,7 +61,7 @@ def page(
     kgprobe report --open
     kgprobe report gpt2-capitals llama-capitals --out models.html
     """  # noqa: D301
-    from kgprobe.library.reports import judged_folder, latest_result, make_report, open_any
+    from kgprobe.api.reports import judged_folder, latest_result, make_report, open_any
     from kgprobe.servers.opening import open_graph
 
     asked = not results or any(judged_folder(name) is None for name in results)
@@ -117,7 +117,7 @@ def graph_picture(
     kgprobe report graph --open
     kgprobe report graph France --run base --steps 2 --relation capital
     """  # noqa: D301
-    from kgprobe.library.graph_pictures import draw_graph
+    from kgprobe.api.graph_pictures import draw_graph
     from kgprobe.servers.opening import open_graph
 
     with open_graph(graph, ask_password=ask_password) as connection, waiting("Drawing"):

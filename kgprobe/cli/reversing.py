@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Any
 import click
 import cloup
 
+from kgprobe.api.options import ReversingOptions
 from kgprobe.cli.from_options import given_options
 from kgprobe.cli.options import ask_password, debug_option, graph_option, in_flags, json_option
-from kgprobe.library.options import ReversingOptions
 
 if TYPE_CHECKING:
+    from kgprobe.api.loading import LoadProgress
     from kgprobe.graph.client import Graph
     from kgprobe.graph.reversal import Reversal
-    from kgprobe.library.loading import LoadProgress
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +27,7 @@ class Direction:
 
     Attributes:
         reverse: whether from object to subject.
-        given: what was given of :class:`~kgprobe.library.options.ReversingOptions`, by name.
+        given: what was given of :class:`~kgprobe.api.options.ReversingOptions`, by name.
     """
 
     reverse: bool
@@ -76,7 +76,7 @@ def reversed_graph(graph: str | None, folder: Path | None, given: Mapping[str, A
     Args:
         graph, folder, given: as :func:`kgprobe.reverse_graph` takes them.
     """
-    from kgprobe.library.reversing import reverse_graph
+    from kgprobe.api.reversing import reverse_graph
     from kgprobe.progress import waiting
     from kgprobe.servers.opening import open_graph
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 import cloup
 
+from kgprobe.api.options import ApiLimits, RoundsOptions
 from kgprobe.cli.found import open_in_browser, print_found
 from kgprobe.cli.from_options import OptionsFirst, flag_of, given_options
 from kgprobe.cli.groups import Group
@@ -27,7 +28,6 @@ from kgprobe.cli.options import (
 from kgprobe.cli.reversing import Direction, direction_options, open_directed
 from kgprobe.cli.running import open_asked, open_models
 from kgprobe.cli.watching import running, tell_end
-from kgprobe.library.options import ApiLimits, RoundsOptions
 from kgprobe.options import options_of
 from kgprobe.probes.register import PROBES
 from kgprobe.progress import waiting
@@ -35,7 +35,7 @@ from kgprobe.progress import waiting
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from kgprobe.library.rounds import Run
+    from kgprobe.api.rounds import Run
 
 _FIRST = "distractors"
 
@@ -95,9 +95,9 @@ def _begin() -> click.Command:
         kgprobe rounds run --model openai:NAME --probe questions \\
             --max-cost 2 --price-in 0.15 --price-out 0.6
         """  # noqa: D301
-        from kgprobe.asking.watch import Stop
+        from kgprobe.api.rounds import run_names, run_rounds
         from kgprobe.graph.reversal import asked_by
-        from kgprobe.library.rounds import run_names, run_rounds
+        from kgprobe.running.callbacks import Stop
 
         _refuse_others(probe, given)
         different = tuple(dict.fromkeys(models))
@@ -111,7 +111,7 @@ def _begin() -> click.Command:
                     open_asked(opened, spec)
             for spec, called in zip(different, run_names(name, different, kind), strict=True):
                 model = open_asked(opened, spec)
-                with running(called) as watch:
+                with running(called) as callbacks:
                     done.append(
                         run_rounds(
                             graph,
@@ -123,7 +123,7 @@ def _begin() -> click.Command:
                             as_of=common.as_of,
                             year_relation=year_relation,
                             models=opened,
-                            watch=watch,
+                            callbacks=callbacks,
                             **how,
                             **given,
                         )
@@ -181,13 +181,13 @@ def resume(
 
     A run that has done its rounds shows its finding again; --rounds lets it do more.
     """
-    from kgprobe.library.rounds import resume_rounds
+    from kgprobe.api.rounds import resume_rounds
     from kgprobe.servers.opening import open_graph
 
     with open_models(api) as models, open_graph(graph, ask_password=ask_password) as connection:
-        with running(run) as watch:
+        with running(run) as callbacks:
             result = resume_rounds(
-                connection, run, rounds=rounds, year_relation=year_relation, models=models, watch=watch
+                connection, run, rounds=rounds, year_relation=year_relation, models=models, callbacks=callbacks
             )
         print_run(result, as_json, graph, full)
 
@@ -212,7 +212,7 @@ def show_runs(
     kgprobe rounds show --open
     kgprobe rounds show one-run another-run
     """  # noqa: D301
-    from kgprobe.library.rounds import open_run
+    from kgprobe.api.rounds import open_run
     from kgprobe.servers.opening import open_graph
 
     with open_graph(graph, ask_password=ask_password) as connection:
@@ -233,7 +233,7 @@ def show_runs(
 @debug_option
 def status(run: str | None, graph: str | None, as_json: bool) -> None:
     """Where the graph's runs stand, or RUN alone."""
-    from kgprobe.library.rounds import runs_of
+    from kgprobe.api.rounds import runs_of
     from kgprobe.servers.opening import open_graph
 
     with open_graph(graph, ask_password=ask_password) as connection:
@@ -270,7 +270,7 @@ def status(run: str | None, graph: str | None, as_json: bool) -> None:
 @debug_option
 def forget(run: str, graph: str | None) -> None:
     """Delete RUN: its beliefs in the graph and its folder of answers."""
-    from kgprobe.library.rounds import forget_run
+    from kgprobe.api.rounds import forget_run
     from kgprobe.servers.opening import open_graph
 
     with open_graph(graph, ask_password=ask_password) as connection, waiting(f"Deleting the run {run}"):
@@ -329,7 +329,7 @@ def print_beside(done: "Sequence[Run]") -> None:
     from rich.console import Console
 
     from kgprobe.analysis.side_by_side import set_side_by_side
-    from kgprobe.library.comparing import answers_of
+    from kgprobe.api.comparing import answers_of
     from kgprobe.report.comparison_tables import models_table
     from kgprobe.report.tables import rich_table
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from kgprobe.api.options import ApiLimits
 from kgprobe.cli.options import is_explained, local_given
-from kgprobe.library.options import ApiLimits
 from kgprobe.options import make_options
 
 if TYPE_CHECKING:
@@ -22,9 +22,9 @@ def open_models(api: Mapping[str, Any] | None = None) -> Iterator["Models"]:
     """The models of a command, each loaded when it is first needed; what an API was asked is told at the end.
 
     Args:
-        api: what was given of :class:`~kgprobe.library.options.ApiLimits`, by name; nothing by default.
+        api: what was given of :class:`~kgprobe.api.options.ApiLimits`, by name; nothing by default.
     """
-    from kgprobe.library.models import models_within
+    from kgprobe.api.models import models_within
 
     limits = make_options(ApiLimits, api or {}, "models behind an API")
     with models_within(limits, _load, replace(local_given(), revision=None)) as models:

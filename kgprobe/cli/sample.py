@@ -27,7 +27,7 @@ from kgprobe.progress import waiting
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from kgprobe.library.sample_results import NamedQuestion
+    from kgprobe.api.sample_results import NamedQuestion
 
 # How a question is made; how it is asked, and who reads the answers, is the probe's to know.
 _OF_QUESTIONS = ("difficulty", "with_alias")
@@ -64,7 +64,7 @@ def distractors(facts: tuple[str, ...], model: str | None, given: dict[str, Any]
     kgprobe sample distractors --fact "France | capital | Paris" \\
         --strategy exact-optimal --model demo
     """  # noqa: D301
-    from kgprobe.library.samples import sample_distractors
+    from kgprobe.api.samples import sample_distractors
     from kgprobe.servers.opening import open_graph
 
     with open_models({}) as models, open_graph(common.graph, ask_password=ask_password) as graph:
@@ -95,8 +95,8 @@ def negatives(facts: tuple[str, ...], limit: int, given: dict[str, Any], common:
     kgprobe sample negatives --fact "Germany | capital | Berlin" --limit 50
     kgprobe sample negatives --fact "France capital Paris" --replace any
     """  # noqa: D301
-    from kgprobe.library.samples import sample_negatives
-    from kgprobe.library.statement_samples import sample_statements
+    from kgprobe.api.samples import sample_negatives
+    from kgprobe.api.statement_samples import sample_statements
     from kgprobe.servers.opening import open_graph
 
     draw = sample_statements if given else sample_negatives
@@ -117,7 +117,7 @@ def questions(facts: tuple[str, ...], given: dict[str, Any], common: Common) -> 
     \b
     kgprobe sample questions --fact "France capital Paris" --difficulty easy
     """  # noqa: D301
-    from kgprobe.library.samples import sample_questions
+    from kgprobe.api.samples import sample_questions
     from kgprobe.servers.opening import open_graph
 
     with open_graph(common.graph, ask_password=ask_password) as graph, waiting("Choosing questions"):
@@ -133,7 +133,7 @@ def _print_question(asked: "NamedQuestion") -> None:
     from rich.console import Console
     from rich.text import Text
 
-    from kgprobe.texts import visible
+    from kgprobe.sanitize import visible
 
     console = Console()
     console.print(Text(visible(asked.title), style="bold"))
@@ -153,7 +153,7 @@ def facts(relations: tuple[str, ...], limit: int, common: Common) -> None:
     \b
     kgprobe sample facts --relation P36 --limit 20
     """  # noqa: D301
-    from kgprobe.library.samples import sample_facts
+    from kgprobe.api.samples import sample_facts
     from kgprobe.servers.opening import open_graph
 
     with open_graph(common.graph, ask_password=ask_password) as graph, waiting("Choosing facts"):

@@ -9,6 +9,18 @@ import click
 import cloup
 import msgspec
 
+from kgprobe.api.options import (
+    DISTRACTORS_DEFAULTS,
+    SENTENCES_DEFAULTS,
+    SIZES_DEFAULTS,
+    STRATEGIES_DEFAULTS,
+    ExampleCountsOptions,
+    MeasuresOptions,
+    NoiseOptions,
+    PromptingOptions,
+    ReplayOptions,
+    SyntheticOptions,
+)
 from kgprobe.cli.from_options import OptionsFirst, given_options
 from kgprobe.cli.groups import Group
 from kgprobe.cli.options import (
@@ -29,27 +41,15 @@ from kgprobe.cli.options import (
 from kgprobe.cli.probe import tell_missing
 from kgprobe.cli.running import open_asked, open_models
 from kgprobe.cli.watching import counting, measuring
-from kgprobe.library.options import (
-    DISTRACTORS_DEFAULTS,
-    SENTENCES_DEFAULTS,
-    SIZES_DEFAULTS,
-    STRATEGIES_DEFAULTS,
-    ExampleCountsOptions,
-    MeasuresOptions,
-    NoiseOptions,
-    PromptingOptions,
-    ReplayOptions,
-    SyntheticOptions,
-)
 from kgprobe.probes.distractors import DistractorOptions
 from kgprobe.progress import waiting
+from kgprobe.sanitize import visible
 from kgprobe.search.strategies import STRATEGIES
-from kgprobe.texts import visible
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from kgprobe.library.study_result import StudyResult
+    from kgprobe.api.study_result import StudyResult
     from kgprobe.models.model import Model
 
 
@@ -80,7 +80,7 @@ def strategies(
     model: str, asked: FactsAsked, strategies: tuple[str, ...], given: dict[str, Any], common: Common, full: bool
 ) -> None:
     """Which strategy retrieves the hardest distractors: mean Min@n for n up to --distractors."""
-    from kgprobe.library.studies import study_strategies
+    from kgprobe.api.studies import study_strategies
 
     _study_facts(study_strategies, model, asked, common, {**given, "strategies": strategies}, full)
 
@@ -93,7 +93,7 @@ def strategies(
 @common_options
 def distractors(model: str, asked: FactsAsked, given: dict[str, Any], common: Common, full: bool) -> None:
     """How many distractors are enough: means, and whether the order of the facts has settled."""
-    from kgprobe.library.studies import study_distractors
+    from kgprobe.api.studies import study_distractors
 
     _study_facts(study_distractors, model, asked, common, given, full)
 
@@ -106,7 +106,7 @@ def distractors(model: str, asked: FactsAsked, given: dict[str, Any], common: Co
 @common_options
 def sentences(model: str, asked: FactsAsked, given: dict[str, Any], common: Common, full: bool) -> None:
     """How many cloze sentences are enough: the measure over subsets of each fact's sentences."""
-    from kgprobe.library.studies import study_sentences
+    from kgprobe.api.studies import study_sentences
 
     _study_facts(study_sentences, model, asked, common, given, full)
 
@@ -119,7 +119,7 @@ def sentences(model: str, asked: FactsAsked, given: dict[str, Any], common: Comm
 @common_options
 def sizes(models: tuple[str, ...], asked: FactsAsked, given: dict[str, Any], common: Common, full: bool) -> None:
     """Does a larger model know more: Avg@n of several models against their numbers of parameters."""
-    from kgprobe.library.studies import study_sizes
+    from kgprobe.api.studies import study_sizes
     from kgprobe.servers.opening import open_graph
 
     def opened(spec: str) -> "Model":
@@ -127,8 +127,8 @@ def sizes(models: tuple[str, ...], asked: FactsAsked, given: dict[str, Any], com
         with open_models({}) as one:
             return open_asked(one, spec)
 
-    with open_graph(common.graph, ask_password=ask_password) as graph, measuring("Measuring") as watch:
-        result = study_sizes(graph, models, open_model=opened, watch=watch, **_about(asked, common), **given)
+    with open_graph(common.graph, ask_password=ask_password) as graph, measuring("Measuring") as callbacks:
+        result = study_sizes(graph, models, open_model=opened, callbacks=callbacks, **_about(asked, common), **given)
     show(result, common.as_json, full)
 
 
@@ -144,7 +144,7 @@ def examples(model: str, asked: FactsAsked, given: dict[str, Any], common: Commo
     Facts and choices stay the same; the examples are drawn several times. Tells the least number that reaches 95% of
     the accuracy after the most.
     """
-    from kgprobe.library.example_studies import study_examples
+    from kgprobe.api.example_studies import study_examples
 
     _study_facts(study_examples, model, asked, common, given, full)
 
@@ -160,7 +160,7 @@ def prompting(model: str, asked: FactsAsked, given: dict[str, Any], common: Comm
 
     The same facts are asked with the same choices in each way; relations need a cloze sentence.
     """
-    from kgprobe.library.example_studies import study_prompting
+    from kgprobe.api.example_studies import study_prompting
 
     _study_facts(study_prompting, model, asked, common, given, full)
 
@@ -177,12 +177,12 @@ def noise(model: str, relations: tuple[str, ...], given: dict[str, Any], common:
     Sequences of examples are given to the model as they are, and with some of them replaced: by facts of invented
     subjects, or by wrong objects; spread, or in one block.
     """
-    from kgprobe.library.example_studies import study_noise
+    from kgprobe.api.example_studies import study_noise
     from kgprobe.servers.opening import open_graph
 
     with open_models({}) as models, open_graph(common.graph, ask_password=ask_password) as graph:
         opened = open_asked(models, model)
-        with counting(f"Measuring {model}", "sequences") as watch:
+        with counting(f"Measuring {model}", "sequences") as callbacks:
             result = study_noise(
                 graph,
                 opened,
@@ -190,7 +190,7 @@ def noise(model: str, relations: tuple[str, ...], given: dict[str, Any], common:
                 seed=common.seed,
                 as_of=common.as_of,
                 models=models,
-                watch=watch,
+                callbacks=callbacks,
                 **given,
             )
     show(result, common.as_json, full)
@@ -212,7 +212,7 @@ def robustness(table: Path, model: str, given: dict[str, Any], common: Common, f
     triples_raw,triples,context,verbalization,errors,correction
     "('Q17', 'P36', 'Q1490')","(Japan, capital, Tokyo, start=None, end=None)",present,capital of Japan is Tokyo,article,The capital of Japan is Tokyo
     """  # noqa: D301, E501
-    from kgprobe.library.measure_studies import study_robustness
+    from kgprobe.api.measure_studies import study_robustness
 
     _study_measures(study_robustness, model, table, common, given, full)
 
@@ -234,7 +234,7 @@ def calibration(scores: Path, model: str, given: dict[str, Any], common: Common,
     Q17,P36,Q1490,0.9
     Q142,P36,Q90,0.75
     """  # noqa: D301
-    from kgprobe.library.measure_studies import study_calibration
+    from kgprobe.api.measure_studies import study_calibration
 
     _study_measures(study_calibration, model, scores, common, given, full)
 
@@ -272,12 +272,12 @@ def sampling(
     replayed against facts of which it is known how hard they are: those of a run, those of the example graph for the
     demo model, or made-up ones, new ones for each repetition.
     """
-    from kgprobe.library.sampling_study import study_sampling
+    from kgprobe.api.sampling_study import study_sampling
     from kgprobe.servers.opening import open_graph
 
     opened = open_graph(graph, ask_password=ask_password) if run is not None else nullcontext()
-    with opened as connection, counting("Replaying", "replays") as watch:
-        result = study_sampling(connection, run, reference=reference, seed=seed, watch=watch, **given)
+    with opened as connection, counting("Replaying", "replays") as callbacks:
+        result = study_sampling(connection, run, reference=reference, seed=seed, callbacks=callbacks, **given)
     show(result, as_json, full)
 
 
@@ -294,8 +294,8 @@ def _study_facts(
 
     with open_models({}) as models, open_graph(common.graph, ask_password=ask_password) as graph:
         opened = open_asked(models, model)
-        with measuring(f"Measuring {model}") as watch:
-            result = made(graph, opened, models=models, watch=watch, **_about(asked, common), **given)
+        with measuring(f"Measuring {model}") as callbacks:
+            result = made(graph, opened, models=models, callbacks=callbacks, **_about(asked, common), **given)
     show(result, common.as_json, full)
 
 
@@ -312,9 +312,9 @@ def _study_measures(
 
     with open_models({}) as models, open_graph(common.graph, ask_password=ask_password) as graph:
         opened = open_asked(models, model)
-        with counting(f"Measuring {model}", "facts") as watch:
+        with counting(f"Measuring {model}", "facts") as callbacks:
             result = made(
-                graph, opened, file, seed=common.seed, as_of=common.as_of, models=models, watch=watch, **given
+                graph, opened, file, seed=common.seed, as_of=common.as_of, models=models, callbacks=callbacks, **given
             )
     show(result, common.as_json, full)
 

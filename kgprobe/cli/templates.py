@@ -63,7 +63,7 @@ def templates() -> None:
 @debug_option
 def list_(relations: tuple[str, ...], as_of: int, graph: str | None, as_json: bool) -> None:
     """Show each relation's templates, filled with a fact of the graph."""
-    from kgprobe.library.templates import list_templates
+    from kgprobe.api.templates import list_templates
     from kgprobe.servers.opening import open_graph
 
     with open_graph(graph, ask_password=ask_password) as connection:
@@ -84,7 +84,7 @@ def check(ctx: click.Context, file: Path | None, relations: tuple[str, ...], gra
     FILE has relations as `kgprobe load table --relations` reads them. Errors make a template unusable or ask
     something wrong; warnings are for a person to judge. Exits with 1 where there are errors.
     """
-    from kgprobe.library.templates import check_templates
+    from kgprobe.api.templates import check_templates
     from kgprobe.servers.opening import open_graph
 
     with ExitStack() as stack:
@@ -132,7 +132,7 @@ def write(model: str | None, common: Common, **options: Any) -> None:
     kgprobe templates write --from-label -o templates.jsonl
     kgprobe load table --relations templates.jsonl
     """  # noqa: D301
-    from kgprobe.library.templates import write_templates
+    from kgprobe.api.templates import write_templates
     from kgprobe.servers.opening import open_graph
 
     with ExitStack() as stack:
@@ -208,7 +208,7 @@ def convert(files: tuple[Path, ...], output: Path, force: bool, mined: tuple[Pat
     kgprobe templates check templates.jsonl
     kgprobe load table --relations templates.jsonl
     """  # noqa: D301
-    from kgprobe.library.templates import convert_patterns
+    from kgprobe.api.templates import convert_patterns
 
     result = convert_patterns(files, output, force=force, mined=mined)
     show_notes(result)

@@ -21,7 +21,7 @@ def view(in_browser: bool, as_json: bool) -> None:
     \b
     kgprobe view --open
     """  # noqa: D301
-    from kgprobe.library.kept_results import kept_results
+    from kgprobe.api.kept_results import kept_results
 
     kept = kept_results()
     page = kept.page()

@@ -11,7 +11,7 @@ import click
 from kgprobe.progress import Bar, progress_bar, tell, waiting
 
 if TYPE_CHECKING:
-    from kgprobe.asking.watch import Batch, Start, Stop, Watch
+    from kgprobe.running.callbacks import Batch, Callbacks, Start, Stop
 
 T = TypeVar("T")
 
@@ -19,7 +19,7 @@ _CHANGED = "The graph was loaded into since the run began; it goes on with what 
 
 
 @contextmanager
-def watched(title: str, began: Callable[["Start"], str], unit: str, things: str) -> Iterator["Watch"]:
+def watched(title: str, began: Callable[["Start"], str], unit: str, things: str) -> Iterator["Callbacks"]:
     """Show on stderr how asking gets on, and let Ctrl-C end it after the batch at work.
 
     What begins after something else, by the same watch, gets a bar of its own. What comes before the first bar, and
@@ -30,7 +30,7 @@ def watched(title: str, began: Callable[["Start"], str], unit: str, things: str)
         unit: what is finished first when Ctrl-C is pressed.
         things: what is counted beside the bar.
     """
-    from kgprobe.asking.watch import Watch
+    from kgprobe.running.callbacks import Callbacks
 
     interrupted: Callable[[], bool]
     right = answered = done = 0
@@ -55,7 +55,7 @@ def watched(title: str, began: Callable[["Start"], str], unit: str, things: str)
             things, done = len(verdicts) or batch.done - done, batch.done
             bars.end_batch(batch.done, things, f"{right / answered:.0%} right" if answered else "")
 
-        yield Watch(on_start, bars.move_within_batch, on_batch, lambda: interrupted())
+        yield Callbacks(on_start, bars.move_within_batch, on_batch, lambda: interrupted())
 
 
 def counting_bar(title: str, unit: str, stack: ExitStack) -> Callable[[int, int], None]:
@@ -120,24 +120,24 @@ class _Bars:
 
 
 @contextmanager
-def measuring(title: str) -> Iterator["Watch"]:
+def measuring(title: str) -> Iterator["Callbacks"]:
     """:func:`watched` for facts that are each asked once."""
 
     def began(start: "Start") -> str:
         return f"{_titled(title, start)}: {start.total:,} facts, {start.done:,} of them measured before."
 
-    with watched(title, began, "batch", "facts") as watch:
-        yield watch
+    with watched(title, began, "batch", "facts") as callbacks:
+        yield callbacks
 
 
 @contextmanager
-def counting(title: str, things: str) -> Iterator["Watch"]:
+def counting(title: str, things: str) -> Iterator["Callbacks"]:
     """Show on stderr how something gets on of which nothing is kept before its end; Ctrl-C ends it at once.
 
     Args:
         things: what is counted.
     """
-    from kgprobe.asking.watch import Watch
+    from kgprobe.running.callbacks import Callbacks
 
     with _Bars(title, things) as bars:
         done = 0
@@ -152,23 +152,23 @@ def counting(title: str, things: str) -> Iterator["Watch"]:
             bars.end_batch(batch.done, batch.done - done)
             done = batch.done
 
-        yield Watch(on_start, bars.move_within_batch, on_batch)
+        yield Callbacks(on_start, bars.move_within_batch, on_batch)
 
 
 @contextmanager
-def sweeping(title: str) -> Iterator["Watch"]:
+def sweeping(title: str) -> Iterator["Callbacks"]:
     """:func:`watched` for a whole graph, of which a shard at a time is kept."""
 
     def began(start: "Start") -> str:
         own = "" if start.total == start.facts else f" {start.total:,} of them in this share,"
         return f"{title}: {start.facts:,} facts,{own} {start.done:,} of them judged before."
 
-    with watched(title, began, "shard", "facts") as watch:
-        yield watch
+    with watched(title, began, "shard", "facts") as callbacks:
+        yield callbacks
 
 
 @contextmanager
-def running(run: str) -> Iterator["Watch"]:
+def running(run: str) -> Iterator["Callbacks"]:
     """:func:`watched` for the rounds of a run."""
 
     def began(start: "Start") -> str:
@@ -181,8 +181,8 @@ def running(run: str) -> Iterator["Watch"]:
             )
         return told
 
-    with watched(f"Run {run}", began, "round", "questions") as watch:
-        yield watch
+    with watched(f"Run {run}", began, "round", "questions") as callbacks:
+        yield callbacks
 
 
 def _titled(title: str, start: "Start") -> str:
@@ -197,7 +197,7 @@ def tell_end(stopped: "Stop", reason: str | None, where: str, how: str) -> None:
         where: it stands.
         how: to go on, in a sentence.
     """
-    from kgprobe.asking.watch import Stop
+    from kgprobe.running.callbacks import Stop
 
     ends = {
         Stop.ASKED_TO: f"Stopped after {where}.",

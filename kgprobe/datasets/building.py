@@ -17,7 +17,7 @@ from kgprobe.graph.client import Graph, Row
 from kgprobe.probes.examples.items import ChoiceItem, draw_choices
 from kgprobe.sampling.facts import askable_relations, describe_facts
 from kgprobe.sampling.keys import FactKey
-from kgprobe.sampling.negatives import Negatives
+from kgprobe.sampling.question_negatives import Negatives
 from kgprobe.sampling.seeded_order import seeded_number
 
 # Facts that get their alternatives together.

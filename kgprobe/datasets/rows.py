@@ -5,7 +5,7 @@ import msgspec
 from kgprobe.probes.examples.items import ChoiceItem
 from kgprobe.sampling.facts import AskedFact
 from kgprobe.sampling.keys import FactKey
-from kgprobe.sampling.negatives import Negative
+from kgprobe.sampling.question_negatives import Negative
 
 # What stands before other facts of a relation, and what is asked.
 TRAIN, TEST = SPLITS = ("train", "test")

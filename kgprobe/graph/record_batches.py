@@ -9,8 +9,8 @@ from typing import NamedTuple, TypeVar
 from kgprobe.graph.messages import MESSAGE_BYTES, encoded_bytes
 from kgprobe.graph.record_rows import Problem, distinct
 from kgprobe.records import Placed, Rejected
+from kgprobe.sanitize import visible
 from kgprobe.sources.contract import Source
-from kgprobe.texts import visible
 
 T = TypeVar("T")
 

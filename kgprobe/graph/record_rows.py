@@ -7,9 +7,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import NamedTuple
 
+from kgprobe.dates import first_day, last_day
 from kgprobe.graph.client import Row
 from kgprobe.graph.derive import Additions, additions_of
-from kgprobe.intervals import first_day, last_day
 from kgprobe.records import Entity, Fact, Placed, Rejected, Relation
 
 

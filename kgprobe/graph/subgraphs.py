@@ -7,12 +7,12 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from kgprobe.arguments import several, whole_number
+from kgprobe.dates import as_of_day
 from kgprobe.errors import UnknownNameError
 from kgprobe.graph.client import Graph, Row
 from kgprobe.graph.fact_beliefs import FactBelief, read_beliefs
 from kgprobe.graph.names import entity_ids, relation_ids
 from kgprobe.graph.run_nodes import find_run
-from kgprobe.intervals import as_of_day
 from kgprobe.records import Entity, Fact
 
 if TYPE_CHECKING:

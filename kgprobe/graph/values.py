@@ -6,7 +6,7 @@ from neo4j.graph import Node, Path, Relationship
 from neo4j.spatial import Point
 from neo4j.time import Date, DateTime, Duration, Time
 
-from kgprobe.texts import visible
+from kgprobe.sanitize import visible
 
 
 def plain(value: Any) -> Any:

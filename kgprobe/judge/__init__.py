@@ -8,7 +8,7 @@ compared on statements of other entities and relations (:mod:`.training`); the b
 from dataclasses import dataclass
 
 from kgprobe.options import option
-from kgprobe.sampling.false_facts import REPLACED
+from kgprobe.sampling.statement_negatives import REPLACED
 
 
 @dataclass(frozen=True, slots=True)

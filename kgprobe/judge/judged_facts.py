@@ -12,10 +12,10 @@ import msgspec
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from kgprobe.asking.claims import CONFIG
-from kgprobe.asking.sweep import shard_path
 from kgprobe.errors import KgprobeError
 from kgprobe.files import read_json
+from kgprobe.running.claims import CONFIG
+from kgprobe.running.predictions import shard_path
 
 # What ids of relations and types are called, beside the shards.
 NAMES = "names.json"

@@ -18,10 +18,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kgprobe.asking.sweep import LOOK_SECONDS, Shards, Share, Swept, claimed, how_far, make_shard, missing_shards
-from kgprobe.asking.watch import NOBODY, Batch, Start, Stop, Watch
 from kgprobe.errors import KgprobeError, how_to_install
 from kgprobe.judge.sweep_plan import SweepPlan
+from kgprobe.running.callbacks import NO_CALLBACKS, Batch, Callbacks, Start, Stop
+from kgprobe.running.predictions import LOOK_SECONDS, Shards, Share, Swept, claimed, how_far, make_shard, missing_shards
 
 # Seconds for a cluster to answer.
 _PATIENCE = 10.0
@@ -75,9 +75,9 @@ def sweep_on_ray(
     workers: int,
     *,
     share: Share | None = None,
-    watch: Watch = NOBODY,
+    callbacks: Callbacks = NO_CALLBACKS,
 ) -> Swept:
-    """As :func:`kgprobe.asking.sweep.sweep`, by workers of the cluster that ``RAY_ADDRESS`` names, or on this machine.
+    """Run :func:`kgprobe.running.predictions.sweep` on the Ray cluster of ``RAY_ADDRESS``, or on this machine.
 
     Each worker has one CPU, and one GPU where the cluster has any.
 
@@ -92,23 +92,23 @@ def sweep_on_ray(
         raise KgprobeError("Workers load the model by its name; one that was handed over as an object they cannot.")
     chosen = share or Share()
     with claimed(folder, config, chosen):
-        stopped = _sweep(folder, shards, plan, workers, chosen, watch)
+        stopped = _sweep(folder, shards, plan, workers, chosen, callbacks)
     return how_far(folder, shards, stopped)
 
 
-def _sweep(folder: Path, shards: Shards, plan: SweepPlan, workers: int, share: Share, watch: Watch) -> Stop:
+def _sweep(folder: Path, shards: Shards, plan: SweepPlan, workers: int, share: Share, callbacks: Callbacks) -> Stop:
     missing = missing_shards(folder, shards.numbers_of(share))
     own = shards.facts_of(share)
     done = own - sum(len(shards.places(number)) for number in missing)
-    watch.on_start(Start(shards.facts, done, own))
+    callbacks.on_start(Start(shards.facts, done, own))
     if not missing:
         return Stop.DONE
     with _cluster(workers) as ray:
         try:
             for number in _made(ray, missing, (plan, folder, shards), workers):
                 done += len(shards.places(number))
-                watch.on_batch(Batch((), done))
-                if watch.should_stop() and done < own:
+                callbacks.on_batch(Batch((), done))
+                if callbacks.should_stop() and done < own:
                     return Stop.ASKED_TO
         except ray.exceptions.RayError as error:
             raise KgprobeError(f"A worker failed: {_reason(error)}") from error

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import rankdata
 
-from kgprobe.estimates import Mean, Share, share
 from kgprobe.probes.statements.metrics import JUDGEMENTS
+from kgprobe.stats.proportions import Mean, Share, share
 
 Doubles = NDArray[np.float64]
 Integers = NDArray[np.int64]

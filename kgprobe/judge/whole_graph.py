@@ -18,11 +18,11 @@ from kgprobe.probes.statements.metrics import JUDGEMENTS, NONE, Judgements, metr
 from kgprobe.probes.statements.words import StatementWords
 from kgprobe.progress import share_counter
 from kgprobe.sampling.columns.graph_columns import GraphColumns, Int64s
-from kgprobe.sampling.columns.negatives import ColumnNegatives, Negatives
 from kgprobe.sampling.columns.said import Said, mixed
+from kgprobe.sampling.columns.statement_negatives import ColumnNegatives, Negatives
 from kgprobe.sampling.columns.unions import below
-from kgprobe.sampling.false_facts import ENDS
 from kgprobe.sampling.seeded_order import seeded_number
+from kgprobe.sampling.statement_negatives import ENDS
 from kgprobe.verbalize.sentences import fill
 
 if TYPE_CHECKING:

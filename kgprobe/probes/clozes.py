@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from kgprobe.dates import first_day
 from kgprobe.graph.client import Graph
-from kgprobe.intervals import first_day
 from kgprobe.sampling.facts import AskedFact, askable_relations, describe_facts
 from kgprobe.sampling.keys import FactKey
 from kgprobe.verbalize.sentences import Cloze

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import softmax
 
-from kgprobe.estimates import Share, share
+from kgprobe.stats.proportions import Share, share
 
 Floats = NDArray[np.float64]
 

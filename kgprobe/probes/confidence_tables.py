@@ -6,8 +6,8 @@ docs/methods.md, Choices, and section 2 of the latent-knowledge paper.
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from kgprobe.estimates import share
 from kgprobe.probes.confidence import accuracy_at
+from kgprobe.stats.proportions import share
 from kgprobe.tables import Table
 
 # The row of all relations together.

@@ -12,8 +12,8 @@ from typing import Any, NamedTuple, Protocol
 
 import msgspec
 
-from kgprobe.estimates import Share
 from kgprobe.sampling.keys import FactKey
+from kgprobe.stats.proportions import Share
 
 
 class Verdict(str, Enum):
@@ -56,7 +56,7 @@ class Evidence(Protocol):
         ...
 
     @property
-    def winner(self) -> str | None:
+    def prediction(self) -> str | None:
         """What the model preferred or said in place of what is right; None where it was right."""
         ...
 
@@ -71,7 +71,7 @@ class Evidence(Protocol):
         ...
 
 
-class Considered(NamedTuple):
+class Alternatives(NamedTuple):
     """What stood beside the right answer in one ask.
 
     Attributes:

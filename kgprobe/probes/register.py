@@ -19,12 +19,12 @@ if TYPE_CHECKING:
 
     from kgprobe.graph.client import Graph
     from kgprobe.models.model import Model, Models
-    from kgprobe.probes.outcome import Considered, Headline, Outcome, Probe
+    from kgprobe.probes.outcome import Alternatives, Headline, Outcome, Probe
     from kgprobe.tables import Table
 
 
 @dataclass(frozen=True, slots=True)
-class Setting:
+class ProbeContext:
     """What every probe is made in.
 
     Attributes:
@@ -53,10 +53,10 @@ def _win_rate(outcomes: "Iterable[Outcome]") -> "Headline | None":  # noqa: ARG0
     return None
 
 
-def _nothing_beside(evidence: Any) -> "Considered":  # noqa: ARG001
-    from kgprobe.probes.outcome import Considered
+def _nothing_beside(evidence: Any) -> "Alternatives":  # noqa: ARG001
+    from kgprobe.probes.outcome import Alternatives
 
-    return Considered()
+    return Alternatives()
 
 
 def _no_exports() -> "Mapping[str, Callable[[Iterable[Outcome], Path], None]]":
@@ -79,7 +79,7 @@ class ProbeKind:
             whose mean over facts says something; models are compared by these means, too.
         leads: the one of ``values`` that leads a comparison; empty for the win rate.
         headline: gives the measure that opens its results; None for the win rate.
-        considered: what stood beside the right answer in an outcome's evidence, for whoever looks at a single fact.
+        alternatives: what stood beside the right answer in an outcome's evidence, for whoever looks at a single fact.
         exports: gives what else can be written of its outcomes, by file name.
         measured: options that are others where facts are measured once, by name.
         batch: how many facts a measurement asks together.
@@ -90,12 +90,12 @@ class ProbeKind:
     summary: str
     options: type
     evidence: "Callable[[], type[msgspec.Struct]]"
-    make: "Callable[[Setting, Any], Probe]"
+    make: "Callable[[ProbeContext, Any], Probe]"
     tables: "Callable[[Iterable[Outcome], Mapping[str, Any]], list[Table]]" = _no_tables
     values: "Callable[[Any], Mapping[str, float]]" = _no_values
     leads: str = ""
     headline: "Callable[[Iterable[Outcome]], Headline | None]" = _win_rate
-    considered: "Callable[[Any], Considered]" = _nothing_beside
+    alternatives: "Callable[[Any], Alternatives]" = _nothing_beside
     exports: "Callable[[], Mapping[str, Callable[[Iterable[Outcome], Path], None]]]" = _no_exports
     details: str = ""
     measured: Mapping[str, Any] = field(default_factory=dict)

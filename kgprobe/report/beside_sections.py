@@ -11,8 +11,8 @@ from kgprobe.analysis.side_by_side import SideBySide
 from kgprobe.beliefs.belief_words import BeliefWord
 from kgprobe.report.finding_summary import ranked_relations, unknown_count
 from kgprobe.report.sections import Section, table_section
+from kgprobe.sanitize import counted
 from kgprobe.tables import Table
-from kgprobe.texts import counted
 
 # Facts that a table lists; programs get all.
 SHOWN = 20
@@ -52,8 +52,8 @@ def unknown_to_all(examined: Sequence[Examined]) -> list[dict[str, Any]]:
     rows = []
     for fact in shared:
         first = unknown[0][fact]
-        preferred = {one.label: its[fact]["preferred"] for one, its in zip(examined, unknown, strict=True)}
-        rows.append({"fact": fact, "question": first["question"], "right answer": first["answer"], **preferred})
+        predictions = {one.label: its[fact]["prediction"] for one, its in zip(examined, unknown, strict=True)}
+        rows.append({"fact": fact, "question": first["question"], "right answer": first["answer"], **predictions})
     return rows
 
 
@@ -101,7 +101,7 @@ def disagreement_section(rows: Sequence[Mapping[str, Any]], labels: Sequence[str
         {
             "question": row["question"],
             "right answer": row["right_answer"],
-            **{label: "right" if row[f"{label}: right"] else row[f"{label}: preferred"] for label in labels},
+            **{label: "right" if row[f"{label}: right"] else row[f"{label}: prediction"] for label in labels},
         }
         for row in rows[:SHOWN]
     ]
@@ -138,5 +138,5 @@ def suspects_section(rows: Sequence[Mapping[str, Any]], models: int) -> Section:
 def _facts(examined: Examined, belief: str) -> dict[str, dict[str, Any]]:
     its = examined.asked
     chosen = its[its["belief"] == belief]
-    rows: list[dict[str, Any]] = chosen[["fact", "question", "answer", "preferred"]].to_dict("records")
+    rows: list[dict[str, Any]] = chosen[["fact", "question", "answer", "prediction"]].to_dict("records")
     return {row["fact"]: row for row in rows}

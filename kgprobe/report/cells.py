@@ -3,8 +3,8 @@
 import math
 from typing import Any
 
-from kgprobe.estimates import Mean, Percent, Points, Share
 from kgprobe.graph.values import cell
+from kgprobe.stats.proportions import Mean, Percent, Points, Share
 from kgprobe.tables import Table
 
 

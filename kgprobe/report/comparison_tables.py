@@ -9,7 +9,7 @@ from kgprobe.analysis.forgetting import ChangedFact, FoundForgetting
 from kgprobe.analysis.knowledge_gap import FoundGap, GroupGap
 from kgprobe.analysis.model_comparison import ModelComparison, PairDifference
 from kgprobe.analysis.side_by_side import Floats, Side, SideBySide
-from kgprobe.estimates import Mean, Percent, Points, mean_share
+from kgprobe.stats.proportions import Mean, Percent, Points, mean_share
 from kgprobe.studies.study import HeatMap
 from kgprobe.tables import Table
 
@@ -295,8 +295,8 @@ def _changed_row(one: ChangedFact) -> dict[str, object]:
         "relation": one.relation_name,
         "question": one.question,
         "right": one.right_answer,
-        "preferred before": one.base_preferred,
-        "preferred now": one.tuned_preferred,
+        "prediction before": one.base_prediction,
+        "prediction now": one.tuned_prediction,
     }
 
 

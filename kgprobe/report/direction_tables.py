@@ -23,7 +23,7 @@ def directions_tables(found: Directions) -> list[Table]:
                 f"known {known}": one.known_answer,
                 f"missed {missed}": one.missed_answer,
                 "asked": one.missed_question,
-                "preferred": one.preferred,
+                "prediction": one.prediction,
             }
             for one in its[:SHOWN_FACTS]
         ]

@@ -7,10 +7,10 @@ import msgspec
 import pandas as pd
 
 from kgprobe.analysis.finding import Finding
-from kgprobe.estimates import CONFIDENCE
 from kgprobe.files import make_folder, read_json, replacing
 from kgprobe.report.section_rows import group_row
-from kgprobe.texts import spreadsheet_cell
+from kgprobe.sanitize import spreadsheet_cell
+from kgprobe.stats.proportions import CONFIDENCE
 
 RESULTS = "results.json"
 FACTS = "facts.csv"

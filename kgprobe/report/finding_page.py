@@ -9,11 +9,11 @@ from kgprobe.analysis.finding import Finding, ShownFact
 from kgprobe.analysis.rates import Grouping
 from kgprobe.beliefs.belief_words import BeliefWord
 from kgprobe.beliefs.draw import CREDIBILITY
-from kgprobe.estimates import CONFIDENCE, Share
 from kgprobe.report.finding_summary import believed_title, ranked_relations, unknown_count
 from kgprobe.report.graph_rate_tables import graph_rate_tables
 from kgprobe.report.sections import Card, Section, groups_section, table_section
-from kgprobe.texts import counted
+from kgprobe.sanitize import counted
+from kgprobe.stats.proportions import CONFIDENCE, Share
 
 _BY = {
     "entity": "A fact counts for its subject and for its object.",

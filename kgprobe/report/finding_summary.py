@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from kgprobe.analysis.finding import Finding, ShownFact
 from kgprobe.analysis.graph_rates import RateGroup, share_of
 from kgprobe.beliefs.belief_words import BeliefWord
-from kgprobe.texts import counted
+from kgprobe.sanitize import counted
 
 # Of fewer facts, a rate says nothing of a relation.
 _LEAST = 5
@@ -93,7 +93,7 @@ def _lines(finding: Finding, width: int) -> Iterator[str]:
     if best:
         yield f"Best known: {best}"
     for fact in finding.unknown[:_FACTS]:
-        yield _shortened(fact, f"; won: {fact.winner}" if fact.winner else "", width)
+        yield _shortened(fact, f"; won: {fact.prediction}" if fact.prediction else "", width)
     for fact in finding.known[: _FACTS - 1]:
         yield _shortened(fact, "", width)
     lost = [(finding.unaskable, "could not be asked"), (finding.unanswered, "got no answer")]

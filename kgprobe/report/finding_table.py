@@ -12,11 +12,11 @@ from rich.text import Text
 from kgprobe.analysis.finding import Finding, ShownFact
 from kgprobe.analysis.rates import Grouping
 from kgprobe.beliefs.draw import CREDIBILITY
-from kgprobe.estimates import CONFIDENCE
 from kgprobe.report.finding_summary import believed_title, finding_summary
 from kgprobe.report.graph_rate_tables import graph_rate_tables
 from kgprobe.report.tables import reasons_note, rich_table
-from kgprobe.texts import counted, visible
+from kgprobe.sanitize import counted, visible
+from kgprobe.stats.proportions import CONFIDENCE
 
 
 def print_finding(finding: Finding, console: Console, shown: int = 10) -> None:
@@ -93,7 +93,7 @@ def _rates(finding: Finding, grouping: Grouping) -> Table:
 
 
 def _facts(title: str, facts: Sequence[ShownFact]) -> Table:
-    won = any(fact.winner for fact in facts)
+    won = any(fact.prediction for fact in facts)
     table = Table(
         title=f"{title} (theta: probability of failing, {CREDIBILITY:.0%} interval)",
         title_justify="left",
@@ -107,7 +107,7 @@ def _facts(title: str, facts: Sequence[ShownFact]) -> Table:
     table.add_column("r:w", justify="right", no_wrap=True)
     table.add_column(Text("E[theta]"), justify="right", no_wrap=True)
     for fact in facts:
-        cells = [fact.question, fact.answer, *([fact.winner or "—"] if won else []), f"{fact.right}:{fact.wrong}"]
+        cells = [fact.question, fact.answer, *([fact.prediction or "—"] if won else []), f"{fact.right}:{fact.wrong}"]
         theta = f"{fact.theta:.2f} [{fact.low:.2f}, {fact.high:.2f}]"
         table.add_row(*(Text(visible(cell)) for cell in cells), Text(theta))
     return table

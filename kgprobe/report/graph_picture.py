@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 from kgprobe.graph.subgraphs import Subgraph
 from kgprobe.records import Entity, Fact
-from kgprobe.texts import visible
+from kgprobe.sanitize import visible
 
 if TYPE_CHECKING:
     from neo4j_viz import VisualizationGraph

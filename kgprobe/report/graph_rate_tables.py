@@ -3,7 +3,7 @@
 from typing import Any
 
 from kgprobe.analysis.graph_rates import ENOUGH, GraphRates, RateGrouping, share_of
-from kgprobe.drawn_estimates import Estimate
+from kgprobe.stats.design_based import Estimate
 from kgprobe.tables import Table
 
 _TITLES = {"type": "type of the subject", "popularity": "popularity of the subject"}

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from kgprobe.report.page import write_page
 from kgprobe.report.sections import Section
-from kgprobe.texts import counted
+from kgprobe.sanitize import counted
 
 
 @dataclass(frozen=True, slots=True)

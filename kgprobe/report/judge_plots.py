@@ -3,10 +3,10 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from kgprobe.estimates import share
 from kgprobe.judge.quality import Quality
 from kgprobe.judge.training import LayerJudged
 from kgprobe.probes.statements.metrics import JUDGEMENTS
+from kgprobe.stats.proportions import share
 from kgprobe.studies.study import HeatMap, Line, Plot
 
 SIDES = {"folds": "folds", "other_entities": "entities", "other_relations": "relations"}

@@ -15,7 +15,7 @@ import msgspec
 import pandas as pd
 
 from kgprobe.beliefs.belief_words import BeliefWord
-from kgprobe.texts import visible, visible_lines
+from kgprobe.sanitize import visible, visible_lines
 
 # Of what stood beside a right answer, so many are carried, the most probable ones.
 NAMES = 10
@@ -134,7 +134,7 @@ def _columns(results: Sequence[AskedOf], most: int, longest: int) -> dict[str, A
         )
         for end in ("subject", "object"):
             put(end, (entity(id_, label) for label, id_ in _pairs(its, f"{end}_label", end)))
-        for name in ("question", "answer", "preferred"):
+        for name in ("question", "answer", "prediction"):
             put(name, (texts.of(None if text is None else visible(text)) for text in its[name]))
         for name in ("right", "wrong"):
             put(name, map(int, its[name]))
@@ -177,7 +177,7 @@ def _columns(results: Sequence[AskedOf], most: int, longest: int) -> dict[str, A
     }
 
 
-_OF_TEXTS = ("relation", "question", "answer", "preferred", "text", "prompt")
+_OF_TEXTS = ("relation", "question", "answer", "prediction", "text", "prompt")
 _NAMES_OF_COLUMNS = (
     *_OF_TEXTS,
     *("result", "subject", "object", "right", "wrong", "theta", "low", "high", "belief", "probability", "more"),

@@ -11,11 +11,11 @@ from typing import Any
 import jinja2
 
 from kgprobe import __version__
-from kgprobe.estimates import Percent, Points, Share
 from kgprobe.files import make_folder, replacing
 from kgprobe.report.cells import is_number, numeric_columns, share_columns, shown
 from kgprobe.report.sections import Section
-from kgprobe.texts import visible
+from kgprobe.sanitize import visible
+from kgprobe.stats.proportions import Percent, Points, Share
 
 
 def write_page(

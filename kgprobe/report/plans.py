@@ -5,7 +5,7 @@ from rich.table import Table
 from rich.text import Text
 
 from kgprobe.graph.plans import QueryPlan, Step
-from kgprobe.texts import visible, visible_lines
+from kgprobe.sanitize import visible, visible_lines
 
 
 def plan_shown(plan: QueryPlan) -> RenderableType:

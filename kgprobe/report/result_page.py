@@ -10,8 +10,8 @@ from kgprobe.report.finding_page import finding_lead, finding_sections, finding_
 from kgprobe.report.packed_facts import AskedOf, pack_facts
 from kgprobe.report.page import write_page
 from kgprobe.report.sections import Card, Section, table_section
+from kgprobe.sanitize import counted
 from kgprobe.tables import Table
-from kgprobe.texts import counted
 
 
 def write_result_page(examined: Examined, path: Path) -> Path:

@@ -13,7 +13,7 @@ from rich.text import Text
 
 from kgprobe.graph.client import Row
 from kgprobe.graph.values import cell, plain
-from kgprobe.texts import spreadsheet_cell, visible
+from kgprobe.sanitize import spreadsheet_cell, visible
 
 # So many characters of a long cell can be read in a column; what lines take beside each.
 _READABLE = 12

@@ -6,8 +6,8 @@ from pathlib import Path
 import msgspec
 
 from kgprobe.files import make_folder, replacing
+from kgprobe.sanitize import spreadsheet_cell
 from kgprobe.studies.study import Study
-from kgprobe.texts import spreadsheet_cell
 
 DATA = "data.csv"
 WHOLE = "study.json"

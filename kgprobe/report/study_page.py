@@ -14,9 +14,9 @@ import msgspec
 from kgprobe.files import make_folder, replacing
 from kgprobe.report.page import write_page
 from kgprobe.report.sections import Section, table_section
+from kgprobe.sanitize import visible
 from kgprobe.studies.study import CategoryPlot, HeatMap, Line, Plot, Study
 from kgprobe.tables import Table
-from kgprobe.texts import visible
 
 PAGE = "study.html"
 

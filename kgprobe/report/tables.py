@@ -11,8 +11,8 @@ from rich.text import Text
 
 from kgprobe.report.cells import numeric_columns, rounded, shown
 from kgprobe.report.rows import table as rows_table
+from kgprobe.sanitize import visible
 from kgprobe.tables import Table
-from kgprobe.texts import visible
 
 # Rows with the same cell in the column that they are grouped by.
 _SHOWN_OF_A_GROUP = 2

@@ -28,8 +28,8 @@ from numpy.typing import NDArray
 from kgprobe.errors import UnknownNameError
 from kgprobe.graph.client import Graph
 from kgprobe.progress import Wait
+from kgprobe.sampling.graph_cache import kept_for
 from kgprobe.sampling.lists import Lists, lists_of, mapped_array, mapped_lists
-from kgprobe.sampling.shelf import kept_for
 
 Int32s = NDArray[np.int32]
 Int64s = NDArray[np.int64]

@@ -18,7 +18,7 @@ from kgprobe.sampling.facts import askable_facts
 from kgprobe.sampling.keys import FactKey, Keys, KeysInOrder
 from kgprobe.sampling.lookup import find_fact, keys_of, the_fact
 from kgprobe.sampling.seeded_order import seeded_number
-from kgprobe.texts import visible
+from kgprobe.sanitize import visible
 
 # The order of a measurement's facts, as its configuration says it.
 SEEDED_ORDER = "hash of seed and fact"

@@ -12,8 +12,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
+from kgprobe.dates import day_number
 from kgprobe.graph.client import Graph, Row
-from kgprobe.intervals import day_number
 from kgprobe.sampling.distractors import Distractor, admissible
 from kgprobe.sampling.keys import FactKey
 from kgprobe.sampling.semantic import SemanticDistractors

@@ -15,11 +15,11 @@ from pathlib import Path
 
 from kgprobe.errors import KgprobeError
 from kgprobe.graph.endpoint import Endpoint
+from kgprobe.sanitize import visible
 from kgprobe.servers.folder import Folder, Server, User
 from kgprobe.servers.processes import key_of
 from kgprobe.servers.server import Wishes, endpoint_on, ensure_server, running, stop_server
 from kgprobe.servers.signals import undisturbed
-from kgprobe.texts import visible
 
 
 @dataclass(frozen=True, slots=True)

@@ -113,7 +113,7 @@ class Loader(Generic[T]):
     Attributes:
         summary: what it loads, with examples: the help text of ``kgprobe load NAME``.
         options: a frozen dataclass whose fields are made by :func:`kgprobe.options.option`. Their names are the
-            arguments of :func:`kgprobe.library.loading.load`, so none may be one that this has of its own.
+            arguments of :func:`kgprobe.api.loading.load`, so none may be one that this has of its own.
         open: makes the source; raises :class:`~kgprobe.errors.KgprobeError` for an input that cannot be read at all.
         shows: texts to look at, by name: ``kgprobe load NAME --show-TEXT`` prints one.
         proposes: a file to begin with: ``kgprobe load NAME --propose`` writes it.

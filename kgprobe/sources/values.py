@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable
 
-from kgprobe.intervals import UNKNOWN, first_day, last_day
+from kgprobe.dates import UNKNOWN, first_day, last_day
 
 # Engines index ids, and index entries have a limit of some thousand bytes.
 ID_LIMIT = 1000

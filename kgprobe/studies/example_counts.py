@@ -12,10 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kgprobe.errors import KgprobeError
-from kgprobe.estimates import CONFIDENCE
 from kgprobe.probes.distractors.curves import mean_at, mean_curve
 from kgprobe.probes.examples.evidence import ExampleEvidence
 from kgprobe.probes.outcome import Outcome
+from kgprobe.stats.proportions import CONFIDENCE
 from kgprobe.studies.study import Line, Plot, Study
 
 Floats = NDArray[np.float64]

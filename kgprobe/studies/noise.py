@@ -14,11 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
-from kgprobe.estimates import CONFIDENCE, Mean
 from kgprobe.models.scoring.contract import TextScorer
 from kgprobe.models.scoring.sentences import score_spans
 from kgprobe.models.scoring.tokens import join
 from kgprobe.probes.examples.prompts import Layout
+from kgprobe.stats.proportions import CONFIDENCE, Mean
 from kgprobe.studies.noisy_examples import ARRANGEMENTS, CONTENTS, NoisySequence, Pair
 from kgprobe.studies.study import Line, Plot, Study
 

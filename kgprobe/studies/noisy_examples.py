@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from kgprobe.graph.client import Graph
 from kgprobe.sampling.demonstrations import Demonstration
 from kgprobe.sampling.keys import FactKey
-from kgprobe.sampling.negatives import Negatives
+from kgprobe.sampling.question_negatives import Negatives
 
 ARRANGEMENTS = ("spread", "block")
 CONTENTS = ("unknown", "incorrect")

@@ -11,10 +11,10 @@ import numpy as np
 from scipy import stats
 
 from kgprobe.errors import KgprobeError
-from kgprobe.estimates import CONFIDENCE, share
-from kgprobe.paired_shares import loss_interval, mcnemar
 from kgprobe.probes.examples.evidence import ExampleEvidence
 from kgprobe.probes.outcome import Outcome
+from kgprobe.stats.paired_proportions import loss_interval, mcnemar
+from kgprobe.stats.proportions import CONFIDENCE, share
 from kgprobe.studies.study import Category, CategoryPlot, Study
 
 

@@ -10,11 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kgprobe.analysis.robustness import robustness
-from kgprobe.estimates import Mean
 from kgprobe.graph.client import Graph
 from kgprobe.probes.clozes import ClozeItem
 from kgprobe.sampling.facts import describe_facts
 from kgprobe.sampling.keys import FactKey
+from kgprobe.stats.proportions import Mean
 from kgprobe.studies.measures import Scores
 from kgprobe.studies.notes import counted
 from kgprobe.studies.study import Category, CategoryPlot, Study

@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from kgprobe.asking.runs import get_run
 from kgprobe.beliefs.reference import Reference, reference_of
 from kgprobe.errors import KgprobeError
 from kgprobe.graph.client import Graph
+from kgprobe.running.runs import get_run
 
 
 @dataclass(frozen=True, slots=True)

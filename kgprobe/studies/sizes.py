@@ -14,8 +14,8 @@ import numpy as np
 from scipy import stats
 
 from kgprobe.errors import KgprobeError
-from kgprobe.estimates import Mean
 from kgprobe.probes.distractors.curves import Curve, Measured, common_facts, mean_at, mean_curve, values_of
+from kgprobe.stats.proportions import Mean
 from kgprobe.studies.study import Line, Plot, Study
 
 # The level that the extrapolation asks for.

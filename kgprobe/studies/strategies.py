@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kgprobe.estimates import Mean
 from kgprobe.probes.distractors.curves import (
     Curve,
     Measured,
@@ -23,6 +22,7 @@ from kgprobe.probes.distractors.curves import (
     unlike_notes,
     values_of,
 )
+from kgprobe.stats.proportions import Mean
 from kgprobe.studies.study import Plot, Study, line_of
 
 Floats = NDArray[np.float64]

@@ -33,7 +33,7 @@ _FALSE_WORDS = "false|incorrect|wrong|untrue|inaccurate|not factual|a myth|ficti
 # Words between *is* and what it is; in part is told apart.
 _DEGREES = (
     "(?:(?:indeed|in fact|actually|definitely|certainly|absolutely|clearly|probably|(?:most |very )?likely|quite|simply"
-    "|completely|entirely|factually|historically|technically|generally|mostly|largely|also|just|(?:to )?be|considered"
+    "|completely|entirely|factually|historically|technically|generally|mostly|largely|also|just|(?:to )?be|alternatives"
     "|an?) )*"
 )
 # The statement is not quite true.

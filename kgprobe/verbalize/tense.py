@@ -17,7 +17,7 @@ import re
 from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
-from kgprobe.intervals import last_day
+from kgprobe.dates import last_day
 
 Tense = Literal["present", "past", "future"]
 

@@ -11,7 +11,7 @@ import re
 from decimal import Decimal, InvalidOperation
 from typing import NamedTuple
 
-from kgprobe.intervals import first_day
+from kgprobe.dates import first_day
 from kgprobe.records import Entity
 from kgprobe.sources.values import check_id, tidy
 

@@ -7,7 +7,7 @@ import math
 import re
 from typing import Any, Literal
 
-from kgprobe.intervals import UNKNOWN, first_day
+from kgprobe.dates import UNKNOWN, first_day
 from kgprobe.records import Entity
 from kgprobe.sources.values import check_id, tidy, tidy_all
 

@@ -8,8 +8,8 @@ from typing import Any, Generic, TypeVar
 
 import msgspec
 
+from kgprobe.sanitize import visible
 from kgprobe.sources.values import tidy
-from kgprobe.texts import visible
 
 from .mapping import EntityKind, Facts, NodeFacts, RelationshipFacts, Side
 

@@ -16,22 +16,22 @@ from scipy import integrate
 
 from kgprobe.analysis.finding import About, Finding
 from kgprobe.analysis.make_finding import find_in_outcomes, find_in_run
-from kgprobe.asking.counted import CountedKnowledge
-from kgprobe.asking.runs import Plan
+from kgprobe.api.painting import paint_beliefs
 from kgprobe.beliefs.belief_words import BeliefWord
 from kgprobe.beliefs.draw import credible_interval
 from kgprobe.errors import KgprobeError, UnknownNameError
-from kgprobe.estimates import share
 from kgprobe.graph.client import Graph
 from kgprobe.graph.fact_beliefs import read_beliefs
 from kgprobe.graph.ingest import load
-from kgprobe.library.painting import paint_beliefs
 from kgprobe.probes.distractors.curves import curve_tables
 from kgprobe.probes.outcome import Outcome, Verdict, guessing_chance, unaskable
 from kgprobe.probes.questions.counts import answer_tables
 from kgprobe.probes.questions.evidence import QuestionEvidence, RightAnswer
 from kgprobe.records import Entity, Fact, Relation
+from kgprobe.running.count_learner import CountLearner
+from kgprobe.running.runs import Plan
 from kgprobe.sampling.keys import FactKey
+from kgprobe.stats.proportions import share
 from tests.probes.distractors.written import distractor_evidence
 from tests.written_source import WrittenSource
 
@@ -64,24 +64,22 @@ def apply(
 ) -> None:
     plan = Plan("run", as_of=20250101, learner=learner)
     run = {"id": "run", "model": "m", "relations": list(labels)}
-    CountedKnowledge(graph, plan, run, labels).apply(
-        number, outcomes, [guessing_chance(outcome) for outcome in outcomes]
-    )
+    CountLearner(graph, plan, run, labels).apply(number, outcomes, [guessing_chance(outcome) for outcome in outcomes])
 
 
 def question_of(number: int) -> str:
     return f"Is it {number}?"
 
 
-def outcome(number: int, verdict: Verdict, winner: str = "It is.", chance: float = 0.25, when: str = "") -> Outcome:
-    """What a question about a fact came to; the model said ``winner`` where it was wrong."""
+def outcome(number: int, verdict: Verdict, prediction: str = "It is.", chance: float = 0.25, when: str = "") -> Outcome:
+    """What a question about a fact came to; the model said ``prediction`` where it was wrong."""
     fact = FACTS[number]
     key = FactKey(fact.subject, fact.id)
     if verdict is UNASKABLE:
         return unaskable(key, fact.relation, "no type")
     text, error = f"{question_of(number)}{when}", "factual" if verdict.is_failure else None
     reason = "the server hung up" if verdict is Verdict.UNANSWERED else None
-    answer = None if reason else winner
+    answer = None if reason else prediction
     evidence = QuestionEvidence("yes/no", text, answer, chance, expected=True, error=error)
     return Outcome(key, verdict, fact.relation, f"prompt {number}", reason, evidence)
 
@@ -213,8 +211,8 @@ def test_facts_are_ranked_by_how_sure_one_can_be(asked: Graph) -> None:
     assert [(fact.fact, fact.right, fact.wrong) for fact in finding.unknown] == unknown
     assert [(fact.fact, fact.right, fact.wrong) for fact in finding.known] == [("f0", 3, 0)]
     worst, known = finding.unknown[0], finding.known[0]
-    assert (worst.question, worst.winner) == ("Is it 1? Again?", "four")
-    assert (worst.answer, known.question, known.winner) == ("yes", "Is it 0?", None)
+    assert (worst.question, worst.prediction) == ("Is it 1? Again?", "four")
+    assert (worst.answer, known.question, known.prediction) == ("yes", "Is it 0?", None)
     assert (worst.theta, known.theta) == (0.8, 0.2)
     assert worst.low > finding.unknown[1].low
     # Beta(4, 1) and Beta(1, 4) have quantiles in closed form.
@@ -286,10 +284,10 @@ def test_a_fact_is_shown_by_a_question_that_went_as_it_is_listed(asked: Graph) -
     finding = find_in_run(asked, "run", lambda: [*OUTCOMES, *later])
     (known,) = finding.known
     assert (known.fact, known.right, known.wrong) == ("f0", 3, 1)
-    assert (known.question, known.winner) == ("Is it 0? Some won?", None)
+    assert (known.question, known.prediction) == ("Is it 0? Some won?", None)
     unknown = finding.unknown[0]
     assert (unknown.fact, unknown.right, unknown.wrong) == ("f1", 1, 3)
-    assert (unknown.question, unknown.winner) == ("Is it 1? Again?", "four")
+    assert (unknown.question, unknown.prediction) == ("Is it 1? Again?", "four")
 
 
 def test_all_that_is_right_to_a_question_is_shown(asked: Graph) -> None:
@@ -374,7 +372,7 @@ def test_what_the_probe_has_to_tell_is_in_the_finding(asked: Graph) -> None:
     finding = find_in_outcomes(asked, about, lambda: compared)
     assert finding.tables == curve_tables(compared, {"distractors": 2})
     assert [table.key for table in finding.tables] == ["curves"]
-    assert (finding.unknown[0].question, finding.unknown[0].winner) == ("prompt 0 …", "rival 1")
+    assert (finding.unknown[0].question, finding.unknown[0].prediction) == ("prompt 0 …", "rival 1")
     assert (finding.unknown[0].answer, finding.chance) == ("Tokyo", pytest.approx(1 / 3))
 
 
@@ -430,7 +428,7 @@ def test_the_finding_of_a_measurement_is_what_its_outcomes_say(
     failed = sorted(one.fact.fact for one in heard if one.verdict is not RIGHT)
     assert [fact.fact for fact in finding.unknown] == failed
     assert [fact.fact for fact in finding.known] == sorted(one.fact.fact for one in right)
-    assert [fact.winner for fact in finding.unknown] == [f"said {fact[1:]}" for fact in failed]
+    assert [fact.prediction for fact in finding.unknown] == [f"said {fact[1:]}" for fact in failed]
     reasons = {UNASKABLE: "no type", Verdict.UNANSWERED: "the server hung up"}
     for verdict, counted in ((UNASKABLE, finding.unaskable), (Verdict.UNANSWERED, finding.unanswered)):
         silent = sum(one.verdict is verdict for one in made)

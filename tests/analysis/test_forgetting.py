@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from kgprobe.analysis.forgetting import FoundForgetting, LossVerdict, find_forgetting
 from kgprobe.errors import KgprobeError
-from kgprobe.paired_shares import loss_bounds
+from kgprobe.stats.paired_proportions import loss_bounds
 from tests.analysis.answered import answered
 
 
@@ -63,8 +63,8 @@ def test_what_each_preferred_stands_beside_a_changed_fact() -> None:
     assert [one.fact for one in found.forgotten] == ["a", "b", "c"]
     forgotten, (gained,) = found.forgotten[1], found.gained
     assert (forgotten.relation_name, forgotten.question) == ("rivers", "The capital of b is …")
-    assert (forgotten.base_preferred, forgotten.tuned_preferred) == ("Object of b", "Strong of b")
-    assert (gained.base_preferred, gained.tuned_preferred, gained.forgotten) == ("Strong of d", "Object of d", False)
+    assert (forgotten.base_prediction, forgotten.tuned_prediction) == ("Object of b", "Strong of b")
+    assert (gained.base_prediction, gained.tuned_prediction, gained.forgotten) == ("Strong of d", "Object of d", False)
 
 
 def test_nothing_shared_is_said() -> None:

@@ -12,14 +12,14 @@ import pytest
 
 from kgprobe.analysis import graph_rates
 from kgprobe.analysis.graph_rates import GraphRates, RateGroup, estimate_run
-from kgprobe.asking.rounds import go_on
-from kgprobe.asking.runs import Plan, begin_run, get_run, run_folder
-from kgprobe.asking.store import FILE
 from kgprobe.errors import KgprobeError, UnknownNameError
 from kgprobe.graph.client import Graph
 from kgprobe.graph.ingest import load
 from kgprobe.probes.outcome import Outcome, Verdict, unaskable
 from kgprobe.records import Entity, Fact, Relation
+from kgprobe.running.rounds import continue_run
+from kgprobe.running.runs import Plan, begin_run, get_run, run_folder
+from kgprobe.running.store import FILE
 from kgprobe.sampling.keys import FactKey
 from tests.written_source import WrittenSource
 
@@ -93,7 +93,7 @@ def ask(graph: Graph, run: str, knows: Callable[[str], Verdict] = always, **chan
     probe = KnowingProbe(knows)
     if not graph.read("beliefs/run", id=run):
         begin_run(graph, probe, plan, "known")
-    go_on(graph, probe, plan)
+    continue_run(graph, probe, plan)
 
 
 def share_known(chosen: Sequence[Fact]) -> float:

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from kgprobe.analysis.knowledge_gap import find_knowledge_gap
 from kgprobe.errors import KgprobeError
-from kgprobe.estimates import share
+from kgprobe.stats.proportions import share
 from tests.analysis.answered import answered
 
 

@@ -19,11 +19,11 @@ from kgprobe.analysis.label_correction import (
 )
 from kgprobe.analysis.whole_graph import METRICS, whole_graph
 from kgprobe.judge.judged_facts import SCHEMA
-from kgprobe.predicted_facts import LabelledFacts, sum_predictions
-from kgprobe.prediction_powered import estimate_mean
 from kgprobe.probes.outcome import Outcome, unaskable
 from kgprobe.probes.statements.metrics import metrics_of
 from kgprobe.sampling.keys import FactKey
+from kgprobe.stats.prediction_powered import estimate_mean
+from kgprobe.stats.prediction_sums import LabelledFacts, sum_predictions
 from tests.judge.sweeps import judged, said
 
 COUNT = 4000

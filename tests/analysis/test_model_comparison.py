@@ -11,7 +11,7 @@ from scipy import stats
 from kgprobe.analysis.model_comparison import ModelComparison, compare_models
 from kgprobe.analysis.side_by_side import set_side_by_side
 from kgprobe.errors import KgprobeError
-from kgprobe.estimates import Mean
+from kgprobe.stats.proportions import Mean
 from tests.analysis.answered import answered
 
 Answers = dict[str, dict[str, bool]]

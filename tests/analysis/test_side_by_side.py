@@ -5,9 +5,9 @@ import pytest
 
 from kgprobe.analysis.side_by_side import read_answers, set_side_by_side
 from kgprobe.errors import KgprobeError
-from kgprobe.estimates import share
 from kgprobe.probes.outcome import Outcome, Verdict
 from kgprobe.sampling.keys import FactKey
+from kgprobe.stats.proportions import share
 from tests.analysis.answered import answered
 from tests.stored import compared as compared_evidence
 
@@ -81,7 +81,7 @@ def test_a_fact_counts_its_own_answers_and_shows_how_it_went() -> None:
         "often": {"right": 1, "wrong": 2, "refused": 1, "off_format": 0},
         "once": {"right": 1, "wrong": 0, "refused": 0, "off_format": 0},
     }
-    assert its.facts["preferred"].tolist() == ["Strong of often", None]
+    assert its.facts["prediction"].tolist() == ["Strong of often", None]
     assert its.facts["guessed"].tolist() == pytest.approx([7 / 27, 1 / 3])
     assert its.values.to_dict("index") == {
         "often": {"half": 0.5, "share_right": 1 / 3},

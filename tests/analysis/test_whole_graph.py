@@ -12,10 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from kgprobe.analysis.value_counts import FEATURES, ValueCounts
 from kgprobe.analysis.whole_graph import METRICS, WholeGraph, whole_graph
 from kgprobe.judge.judged_facts import SCHEMA, stream_judged_facts
 from kgprobe.sampling.keys import FactKey
+from kgprobe.stats.value_counts import FEATURES, ValueCounts
 from tests.judge.sweeps import judged, write_sweep
 
 TYPES = st.lists(st.sampled_from(["city", "town", "river"]), max_size=3)
@@ -140,7 +140,7 @@ def test_no_row_is_no_error() -> None:
 
 
 def test_counts_stay_within_distinct_values(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("kgprobe.analysis.value_counts._WAITING", 50)
+    monkeypatch.setattr("kgprobe.stats.value_counts._WAITING", 50)
     random = np.random.default_rng(0)
     values = ValueCounts("degree", METRICS)
     every, metrics = [], []

@@ -9,17 +9,17 @@ from scipy import special, stats
 from kgprobe.beliefs.choosing import choose
 from kgprobe.beliefs.effects import effects_of
 from kgprobe.beliefs.gains import expected_gain, hardest_gain
-from kgprobe.beliefs.learner import Learner
+from kgprobe.beliefs.hierarchical_model import HierarchicalModel
 from kgprobe.beliefs.messages import Messages, settle
 
 FACTS = 120
 
 
-def learner(rounds: int = 4, seed: int = 0) -> Learner:
+def learner(rounds: int = 4, seed: int = 0) -> HierarchicalModel:
     """Facts at 30 entities, of which the first half fail mostly."""
     generator = np.random.default_rng(seed)
     subjects = np.repeat(np.arange(30), 4)
-    its = Learner.of(effects_of(subjects, generator.integers(30, size=FACTS)))
+    its = HierarchicalModel.of(effects_of(subjects, generator.integers(30, size=FACTS)))
     for _ in range(rounds):
         facts = generator.choice(FACTS, 16, replace=False)
         its.learn(facts, generator.random(16) < np.where(subjects[facts] < 15, 0.9, 0.1))
@@ -97,7 +97,7 @@ def test_information_asks_what_is_uncertain_and_shared() -> None:
     # Entity 0 has many facts, of which one was asked; the last fact was asked so often that all is known of it.
     subjects = np.concatenate([np.zeros(20, np.int64), np.arange(1, 21)])
     objects = np.arange(100, 140)
-    messages = Learner.of(effects_of(subjects, objects)).messages
+    messages = HierarchicalModel.of(effects_of(subjects, objects)).messages
     for _ in range(60):
         slots = messages.add(np.array([39]), np.array([False]))
     settle(messages, slots, 100)
@@ -152,7 +152,7 @@ def test_the_gain_about_the_hardest_is_what_the_next_answer_takes_from_the_varia
 def test_the_hardest_are_asked_where_it_is_open_which_they_are() -> None:
     # Of 120 facts 12 are looked for: those of one entity that fails always, or those of another that does nearly.
     subjects = np.repeat(np.arange(12), 10)
-    its = Learner.of(effects_of(subjects, np.arange(12, 132)))
+    its = HierarchicalModel.of(effects_of(subjects, np.arange(12, 132)))
     generator = np.random.default_rng(1)
     for _ in range(12):
         facts = generator.choice(FACTS, 60, replace=False)

@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from kgprobe.beliefs.choosing import chances_of, draw_by
 from kgprobe.beliefs.corrected_rates import CorrectedRates, RoundDraws
 from kgprobe.errors import ArgumentError
-from kgprobe.estimates import exact_interval
-from kgprobe.predicted_facts import LabelledFacts, sum_predictions
-from kgprobe.prediction_powered import Manner, estimate_mean
+from kgprobe.stats.prediction_powered import Manner, estimate_mean
+from kgprobe.stats.prediction_sums import LabelledFacts, sum_predictions
+from kgprobe.stats.proportions import exact_interval
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]

@@ -10,9 +10,6 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as some
 from scipy import stats
 
-from kgprobe.asking.counted import CountedKnowledge
-from kgprobe.asking.knowledge import Applied
-from kgprobe.asking.runs import Plan
 from kgprobe.beliefs.summary import belief_rows
 from kgprobe.errors import KgprobeError
 from kgprobe.graph.client import Graph
@@ -20,9 +17,12 @@ from kgprobe.graph.ingest import load
 from kgprobe.graph.messages import encoded_bytes
 from kgprobe.probes.outcome import Outcome, Verdict, guessing_chance
 from kgprobe.records import Fact
+from kgprobe.running.count_learner import CountLearner
+from kgprobe.running.learner import Applied
+from kgprobe.running.runs import Plan
 from kgprobe.sampling.keys import FactKey
-from tests.asking.killed_run import HashEvidence
 from tests.beliefs.graphs import askable_of, random_graph
+from tests.running.killed_run import HashEvidence
 from tests.written_source import WrittenSource
 
 AS_OF = 20200101
@@ -91,7 +91,7 @@ def outcomes_of(facts: Sequence[Fact], answers: dict[str, Verdict]) -> list[Outc
 
 def apply(graph: Graph, plan: Plan, number: int, outcomes: Sequence[Outcome]) -> Applied:
     run = {"id": plan.run, "model": "m", "relations": list(ASKABLE)}
-    return CountedKnowledge(graph, plan, run, ASKABLE).apply(
+    return CountLearner(graph, plan, run, ASKABLE).apply(
         number, outcomes, [guessing_chance(outcome) for outcome in outcomes]
     )
 

@@ -7,16 +7,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
-from kgprobe.asking.rounds import go_on
-from kgprobe.asking.runs import Plan, begin_run
 from kgprobe.beliefs.propagation import Ends, received
 from kgprobe.graph.client import Graph
 from kgprobe.graph.ingest import load
 from kgprobe.probes.outcome import Verdict
 from kgprobe.records import Fact
-from tests.asking.killed_run import AS_OF, HashProbe
+from kgprobe.running.rounds import continue_run
+from kgprobe.running.runs import Plan, begin_run
 from tests.beliefs.graphs import askable_of, random_graph
 from tests.beliefs.test_propagation import beliefs_in, naive
+from tests.running.killed_run import AS_OF, HashProbe
 from tests.written_source import WrittenSource
 
 
@@ -57,7 +57,7 @@ def test_counters_say_what_a_run_in_the_graph_has_come_to(
     load(graph, WrittenSource(people, edges, relations))
     plan = Plan("run", rounds=10, batch=8, seed=2, as_of=AS_OF, sampling="thompson", learner="propagation")
     begin_run(graph, HashProbe(graph), plan, "hash")
-    go_on(graph, HashProbe(graph), plan)
+    continue_run(graph, HashProbe(graph), plan)
     beliefs = beliefs_in(graph, "run")
     facts = askable_of(edges)
     assert sum(values[2] + values[3] for values in beliefs.values()) == 80

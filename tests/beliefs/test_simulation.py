@@ -11,7 +11,7 @@ from scipy import stats
 from kgprobe.beliefs.choosing import choose
 from kgprobe.beliefs.draw import Beliefs, credible_interval
 from kgprobe.beliefs.effects import effects_of
-from kgprobe.beliefs.learner import Learner, beta_parameters
+from kgprobe.beliefs.hierarchical_model import HierarchicalModel, beta_parameters
 from kgprobe.beliefs.reference import Reference, Synthetic, synthetic
 from kgprobe.beliefs.simulation import (
     LATELY,
@@ -134,7 +134,7 @@ def test_a_replay_that_learns_is_what_the_learner_makes_of_what_it_chose(
 ) -> None:
     reference = dataclasses.replace(synthetic(Synthetic(150, likeness=0.8), [1]), relations=relations)
     effects = effects_of(reference.subjects, reference.objects, relations=relations)
-    learner, answers = Learner.of(effects), Answers(reference.theta, [3])
+    learner, answers = HierarchicalModel.of(effects), Answers(reference.theta, [3])
     times = np.zeros(150, np.int64)
     for number in range(1, 13):
         asked = choose(learner.messages, strategy.sampling, 16, np.random.default_rng([3, number])).positions

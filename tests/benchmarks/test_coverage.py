@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from benchmarks.coverage import DRAWS, FACTS, Case, draw_facts, make_graph, measure, rows_of
-from kgprobe.predicted_facts import LabelledFacts, sum_predictions
-from kgprobe.prediction_powered import Manner, estimate_mean
+from kgprobe.stats.prediction_powered import Manner, estimate_mean
+from kgprobe.stats.prediction_sums import LabelledFacts, sum_predictions
 from tests.cases import rotate
 
 REPETITIONS = 300

@@ -8,8 +8,8 @@ import pytest
 
 import kgprobe
 from benchmarks.data_model_picture import EDGES, NODES, picture
+from kgprobe.api.painting import PAINTS
 from kgprobe.graph.client import Graph
-from kgprobe.library.painting import PAINTS
 from tests.analysis.test_finding import PROPERTIES
 from tests.conftest import REPOSITORY
 from tests.test_documents import blocks_of

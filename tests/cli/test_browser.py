@@ -19,10 +19,10 @@ from kgprobe.records import Entity, Fact, Relation
 from kgprobe.report.browser_files import browser_queries
 from kgprobe.servers.leases import stop
 from kgprobe.servers.opening import folder_of
+from tests.api.test_painting import begin, believe
 from tests.chromium import chromium
 from tests.cli.inprocess import run as typed
 from tests.conftest import require_engine
-from tests.library.test_painting import begin, believe
 from tests.neo4j_browser import connect, drawn, run
 from tests.written_source import WrittenSource
 

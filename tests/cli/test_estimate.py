@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from kgprobe.asking.watch import Start
 from kgprobe.cli.watching import running
+from kgprobe.running.callbacks import Start
 from tests.cli.inprocess import run as kgprobe
 
 ROUNDS = [
@@ -93,8 +93,8 @@ def test_a_forecast_says_when_a_new_run_is_cheaper(home: dict[str, str], model: 
 
 def test_a_run_warns_where_it_has_more_questions_than_facts(capsys: pytest.CaptureFixture[str]) -> None:
     for total, warned in ((3, False), (4, True)):
-        with running("run") as watch:
-            watch.on_start(Start(facts=192, done=0, total=total, changed=False, batch=64))
+        with running("run") as callbacks:
+            callbacks.on_start(Start(facts=192, done=0, total=total, changed=False, batch=64))
         said = " ".join(capsys.readouterr().err.split())
         assert "192 facts can be asked" in said
         assert ("4 rounds of 64 are 256 questions, more than one per fact; --rounds 3 asks" in said) == warned

@@ -1,4 +1,4 @@
-"""`kgprobe judge` as a user types it; what it computes is tested in tests/judge and tests/library."""
+"""`kgprobe judge` as a user types it; what it computes is tested in tests/judge and tests/api."""
 
 import json
 from pathlib import Path
@@ -9,9 +9,9 @@ import kgprobe
 from kgprobe.graph.client import Graph
 from kgprobe.graph.ingest import load
 from kgprobe.models.model import Model
+from tests.api.swept_world import world, write_judge, write_model
 from tests.cli.inprocess import run
 from tests.judge.sweeps import judged, said, write_labels, write_sweep
-from tests.library.swept_world import world, write_judge, write_model
 from tests.probes.labels.test_probe import Rule
 from tests.servers.shared import environment_of
 

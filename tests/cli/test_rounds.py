@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from kgprobe.asking.watch import Watch
+from kgprobe.api.demo import demo_graph, run_demo
 from kgprobe.graph.client import Graph
-from kgprobe.library.demo import demo_graph, run_demo
+from kgprobe.running.callbacks import Callbacks
 from kgprobe.servers.opening import open_graph
 from tests.cli.inprocess import run as kgprobe
 from tests.servers.servers import clean_environment
@@ -167,7 +167,7 @@ def test_the_demo_goes_on_shows_what_it_found_and_asks_again(
 ) -> None:
     (tmp_path / "models").symlink_to(demo_folder.parent)
     monkeypatch.setenv("KGPROBE_HOME", str(tmp_path))
-    begun = run_demo(rounds=2, batch=6, watch=Watch(should_stop=lambda: True))
+    begun = run_demo(rounds=2, batch=6, callbacks=Callbacks(should_stop=lambda: True))
     begun.graph.close()
     assert begun.report.rounds == 1
     found, said = [], []

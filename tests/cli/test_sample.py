@@ -1,4 +1,4 @@
-"""`kgprobe sample` as a user types it; what it finds is tested in tests/library/test_samples.py."""
+"""`kgprobe sample` as a user types it; what it finds is tested in tests/api/test_samples.py."""
 
 import json
 

@@ -9,8 +9,7 @@ import click
 import pytest
 
 import kgprobe as library
-from kgprobe.cli.study import study
-from kgprobe.library.options import (
+from kgprobe.api.options import (
     DISTRACTORS_DEFAULTS,
     SENTENCES_DEFAULTS,
     SIZES_DEFAULTS,
@@ -23,6 +22,7 @@ from kgprobe.library.options import (
     ReplayOptions,
     SyntheticOptions,
 )
+from kgprobe.cli.study import study
 from kgprobe.options import options_of
 from kgprobe.probes.distractors import DistractorOptions
 from kgprobe.search.strategies import STRATEGIES

@@ -1,4 +1,4 @@
-"""The templates commands as a user types them; what they find is tested in tests/library/test_templates.py."""
+"""The templates commands as a user types them; what they find is tested in tests/api/test_templates.py."""
 
 import json
 from collections.abc import Callable

@@ -10,7 +10,7 @@ from kgprobe.graph.fact_beliefs import FactBelief
 from kgprobe.graph.ingest import load
 from kgprobe.graph.subgraphs import facts_of, neighbourhood
 from kgprobe.records import Entity, Fact, Relation
-from tests.library.test_painting import begin, believe
+from tests.api.test_painting import begin, believe
 from tests.written_source import WrittenSource
 
 PEOPLE = [Entity(f"e{n}", f"person {n}") for n in range(40)]

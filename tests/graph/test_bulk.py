@@ -15,6 +15,8 @@ from hypothesis import strategies as st
 
 import kgprobe
 from benchmarks.bulk import write_dump
+from kgprobe.api.bulk_loading import load_bulk_source, write_bulk_source
+from kgprobe.api.loading import load_source
 from kgprobe.errors import ArgumentError, KgprobeError
 from kgprobe.graph import ingest, record_batches
 from kgprobe.graph.bulk.converting import convert
@@ -24,8 +26,6 @@ from kgprobe.graph.bulk.sorted_runs import SortedRuns
 from kgprobe.graph.client import Graph
 from kgprobe.graph.digest import digest_of
 from kgprobe.graph.endpoint import Endpoint
-from kgprobe.library.bulk_loading import load_bulk_source, write_bulk_source
-from kgprobe.library.loading import load_source
 from kgprobe.records import Entity, Fact, Rejected, Relation
 from kgprobe.servers.folder import Folder, Import
 from kgprobe.servers.processes import key_of

@@ -14,9 +14,9 @@ from kgprobe.graph.digest import digest_of
 from kgprobe.graph.endpoint import Endpoint
 from kgprobe.graph.ingest import load
 from kgprobe.records import Relation
+from tests.api.test_painting import begin, believe
 from tests.conftest import require_engine
 from tests.graph.test_ingest import ENTITIES, FACTS, small
-from tests.library.test_painting import begin, believe
 from tests.servers.shared import wipe
 from tests.written_source import WrittenSource
 

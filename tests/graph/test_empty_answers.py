@@ -2,10 +2,10 @@
 
 import pytest
 
+from kgprobe.api.rounds import runs
 from kgprobe.graph.client import Graph
 from kgprobe.graph.run_nodes import NO_RUN
 from kgprobe.graph.subgraphs import facts_of
-from kgprobe.library.rounds import runs
 
 NOT_PAINTED = "Nothing is painted; `kgprobe beliefs paint` draws what a run believes."
 

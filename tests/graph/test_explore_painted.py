@@ -9,7 +9,7 @@ import kgprobe
 from kgprobe.graph.client import Graph
 from kgprobe.graph.ingest import load
 from kgprobe.records import Entity, Fact, Relation
-from tests.library.test_painting import begin, believe
+from tests.api.test_painting import begin, believe
 from tests.written_source import WrittenSource
 
 # Two stars of things, a chain between their centres, and a fact that another one came before.

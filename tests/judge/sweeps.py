@@ -9,13 +9,13 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from kgprobe.asking.claims import CONFIG
-from kgprobe.asking.store import FILE, encode_line
-from kgprobe.asking.sweep import SHARDS, shard_path
 from kgprobe.judge.judged_facts import SCHEMA
 from kgprobe.probes.labels.evidence import LabelEvidence, SaidNegative, SaidStatement
 from kgprobe.probes.outcome import Outcome, Verdict
 from kgprobe.probes.statements.metrics import NONE, metrics_of
+from kgprobe.running.claims import CONFIG
+from kgprobe.running.predictions import SHARDS, shard_path
+from kgprobe.running.store import FILE, encode_line
 from kgprobe.sampling.keys import FactKey
 from kgprobe.sampling.selection import SEEDED_ORDER
 

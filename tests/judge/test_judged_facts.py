@@ -7,9 +7,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from kgprobe.asking.sweep import missing_shards, shard_path
 from kgprobe.errors import KgprobeError
 from kgprobe.judge.judged_facts import SCHEMA, read_sweep, stream_judged_facts
+from kgprobe.running.predictions import missing_shards, shard_path
 from tests.judge.sweeps import judged, write_sweep
 
 

@@ -11,14 +11,14 @@ import pyarrow.parquet as pq
 import pytest
 
 import kgprobe
-from kgprobe.asking import sweep as sweeping
-from kgprobe.asking.watch import Watch
 from kgprobe.errors import KgprobeError
 from kgprobe.graph.ingest import load
 from kgprobe.judge import on_ray
 from kgprobe.models.model import wrap_model
+from kgprobe.running import predictions as sweeping
+from kgprobe.running.callbacks import Callbacks
 from kgprobe.servers.opening import open_graph
-from tests.library.swept_world import small_shards, sweep_of, world, write_judge, write_model
+from tests.api.swept_world import small_shards, sweep_of, world, write_judge, write_model
 
 pytest.importorskip("ray")
 
@@ -51,8 +51,8 @@ def test_workers_make_the_same_shards(tmp_path: Path) -> None:
         load(graph, world())
         judge = write_judge(graph, write_model(tmp_path / "model"), tmp_path / "judge")
         whole, swept = sweep_of(graph, judge, name="whole")
-        watch = Watch(on_batch=lambda _: kill_a_worker())
-        folder, by_workers = sweep_of(graph, judge, name="workers", ray=2, watch=watch)
+        callbacks = Callbacks(on_batch=lambda _: kill_a_worker())
+        folder, by_workers = sweep_of(graph, judge, name="workers", ray=2, callbacks=callbacks)
         assert killed
         assert by_workers == swept
         assert rows_of(folder).equals(rows_of(whole))

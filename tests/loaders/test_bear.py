@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
+from kgprobe.api.loading import load
 from kgprobe.errors import KgprobeError
 from kgprobe.graph.client import Graph
-from kgprobe.library.loading import load
 from kgprobe.records import Entity, Fact, Placed, Rejected, Relation
 from kgprobe.sources.contract import Source, open_source
 

@@ -18,12 +18,12 @@ import pytest
 from click.testing import CliRunner
 
 import kgprobe.loaders.example as example_loader
+from kgprobe.api.loading import load
 from kgprobe.cli.from_options import flag_of
 from kgprobe.cli.load import load as load_command
 from kgprobe.errors import ArgumentError, UnknownNameError
 from kgprobe.graph.client import Graph
 from kgprobe.graph.endpoint import Endpoint
-from kgprobe.library.loading import load
 from kgprobe.options import Option, options_of
 from kgprobe.records import Entity, Fact, Placed, Rejected, Relation
 from kgprobe.sources.contract import LOADERS, Source, open_source
@@ -39,7 +39,7 @@ STREAMS: tuple[Callable[[Source], Iterator[Placed]], ...] = (
     lambda source: source.entities(),
     lambda source: source.facts(),
 )
-# The arguments of kgprobe.library.loading.load itself, and what the command has beside a loader's options.
+# The arguments of kgprobe.api.loading.load itself, and what the command has beside a loader's options.
 TAKEN = {"graph", "loader", "strict", "on_problem", "on_progress", "rejected", "as_json", "debug", "given", "propose"}
 
 

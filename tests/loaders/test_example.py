@@ -8,7 +8,7 @@ from functools import cache
 import pytest
 
 from benchmarks.check_example import COLLECTION, EXPLAINED, compare, differences, read_collection
-from kgprobe.intervals import first_day, last_day, today
+from kgprobe.dates import first_day, last_day, today
 from kgprobe.loaders.example import FOLDER
 from kgprobe.records import Entity, Fact, Placed, Relation
 from kgprobe.sources.contract import open_source

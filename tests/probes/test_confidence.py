@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
-from kgprobe.estimates import share
 from kgprobe.probes.confidence import THRESHOLDS, accuracy_at, normalized
+from kgprobe.stats.proportions import share
 
 LOGARITHMS = some.floats(-700, 0)
 ASKED = some.lists(some.tuples(some.floats(0, 1), some.booleans()), max_size=30)

@@ -15,7 +15,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
-from kgprobe.asking.store import FILE, OutcomeStore, encode_line, read_outcomes
 from kgprobe.errors import ArgumentError, UnknownNameError
 from kgprobe.graph.client import Graph
 from kgprobe.graph.ingest import load
@@ -23,9 +22,10 @@ from kgprobe.models.model import Model, Models
 from kgprobe.models.scoring.scorer import Scorer
 from kgprobe.options import options_of
 from kgprobe.probes.outcome import Outcome, Probe, Verdict
-from kgprobe.probes.register import PROBES, ProbeKind, Setting
+from kgprobe.probes.register import PROBES, ProbeContext, ProbeKind
 from kgprobe.progress import hearing_shares
 from kgprobe.records import Entity, Fact, Relation
+from kgprobe.running.store import FILE, OutcomeStore, encode_line, read_outcomes
 from kgprobe.sampling.keys import FactKey
 from tests.models.exactness import score_tolerance
 from tests.models.tiny import byte_level, random_model
@@ -79,15 +79,15 @@ def scorer() -> Scorer:
 
 
 @pytest.fixture
-def setting(graph: Graph, scorer: Scorer) -> Setting:
+def setting(graph: Graph, scorer: Scorer) -> ProbeContext:
     """The same for all: a small graph, and a model that scores and answers."""
     load(graph, WrittenSource(ENTITIES, [*FACTS, BESIDE], [CAPITAL, OTHER, SILENT]))
     answers = ("Yes.", "No.", CITIES[0], "I don't know.", "")
     generator = Answering(lambda question: answers[zlib.crc32(question.encode()) % len(answers)], name=MODEL)
-    return Setting(graph, Model(MODEL, open_scorer=lambda: scorer, generator=generator), Models(), AS_OF)
+    return ProbeContext(graph, Model(MODEL, open_scorer=lambda: scorer, generator=generator), Models(), AS_OF)
 
 
-def made(name: str, setting: Setting, **options: Any) -> Probe:
+def made(name: str, setting: ProbeContext, **options: Any) -> Probe:
     kind = PROBES.get(name)
     return kind.make(setting, kind.options_from(options))
 
@@ -154,7 +154,7 @@ def test_evidence_is_a_struct_tagged_by_the_probes_name(name: str) -> None:
     assert issubclass(evidence, msgspec.Struct)
     config = evidence.__struct_config__
     assert (config.tag, config.tag_field, config.frozen) == (name, "probe", True)
-    for attribute in ("question", "right_answer", "winner", "probability", "chance"):
+    for attribute in ("question", "right_answer", "prediction", "probability", "chance"):
         assert hasattr(evidence, attribute), attribute
 
 
@@ -234,7 +234,7 @@ def leaves(value: Any) -> Any:
     return (tuple, [leaves(one) for one in value]) if isinstance(value, tuple) else (type(value), value)
 
 
-def test_each_fact_has_one_outcome_in_order(name: str, setting: Setting, tmp_path: Path) -> None:
+def test_each_fact_has_one_outcome_in_order(name: str, setting: ProbeContext, tmp_path: Path) -> None:
     kind = PROBES.get(name)
     outcomes = made(name, setting).ask(KEYS, [7])
     assert [outcome.fact for outcome in outcomes] == KEYS
@@ -251,8 +251,8 @@ def test_each_fact_has_one_outcome_in_order(name: str, setting: Setting, tmp_pat
         # What it asks stands in what the model was given, but for what shows where the answer goes.
         assert evidence.question.removesuffix(" …") in outcome.prompt
         assert evidence.right_answer
-        assert isinstance(evidence.winner, str) == outcome.verdict.is_failure
-        assert evidence.winner != evidence.right_answer
+        assert isinstance(evidence.prediction, str) == outcome.verdict.is_failure
+        assert evidence.prediction != evidence.right_answer
         for number in (evidence.probability, evidence.chance):
             assert number is None or 0 <= number <= 1
     with OutcomeStore(tmp_path) as store:
@@ -260,7 +260,7 @@ def test_each_fact_has_one_outcome_in_order(name: str, setting: Setting, tmp_pat
     assert list(map(plain, read_outcomes(tmp_path / FILE, kind.evidence()))) == list(map(plain, outcomes))
 
 
-def test_the_same_seed_asks_the_same_whatever_stands_beside_a_fact(name: str, setting: Setting) -> None:
+def test_the_same_seed_asks_the_same_whatever_stands_beside_a_fact(name: str, setting: ProbeContext) -> None:
     probe = made(name, setting)
     for seed in ([7], [7, 1]):
         together = [plain(outcome) for outcome in probe.ask(KEYS, seed)]
@@ -270,7 +270,7 @@ def test_the_same_seed_asks_the_same_whatever_stands_beside_a_fact(name: str, se
     assert probe.ask([], [7]) == []
 
 
-def test_a_probe_tells_how_far_a_batch_is(name: str, setting: Setting) -> None:
+def test_a_probe_tells_how_far_a_batch_is(name: str, setting: ProbeContext) -> None:
     heard: list[float] = []
     for strategy in (None, "approximate-optimal", "exact-optimal") if name == "distractors" else (None,):
         probe = made(name, setting, **({"strategy": strategy} if strategy else {}))
@@ -282,7 +282,7 @@ def test_a_probe_tells_how_far_a_batch_is(name: str, setting: Setting) -> None:
         assert heard[-1] == pytest.approx(1.0)
 
 
-def test_a_probe_describes_what_its_outcomes_depend_on(name: str, setting: Setting) -> None:
+def test_a_probe_describes_what_its_outcomes_depend_on(name: str, setting: ProbeContext) -> None:
     probe = made(name, setting)
     described = probe.describe()
     assert described["model"] == MODEL
@@ -314,7 +314,7 @@ def others(default: Any, choices: Sequence[str] | None) -> Iterator[Any]:
         yield default + 1
 
 
-def test_only_relations_that_can_be_asked_are(name: str, setting: Setting) -> None:
+def test_only_relations_that_can_be_asked_are(name: str, setting: ProbeContext) -> None:
     assert list(made(name, setting).relations) == ["capital", "other"]
     probe = made(name, dataclasses.replace(setting, relations=["other"]))
     assert list(probe.relations) == ["other"]
@@ -326,7 +326,7 @@ def test_only_relations_that_can_be_asked_are(name: str, setting: Setting) -> No
             made(name, dataclasses.replace(setting, relations=["other", wrong]))
 
 
-def test_what_it_tells_beside_is_tables_and_files(name: str, setting: Setting, tmp_path: Path) -> None:
+def test_what_it_tells_beside_is_tables_and_files(name: str, setting: ProbeContext, tmp_path: Path) -> None:
     kind = PROBES.get(name)
     probe = made(name, setting)
     outcomes = probe.ask(KEYS, [7])
@@ -343,20 +343,20 @@ def test_what_it_tells_beside_is_tables_and_files(name: str, setting: Setting, t
         assert (tmp_path / file).stat().st_size > 0
 
 
-def test_what_stood_beside_an_answer_can_be_looked_at(name: str, setting: Setting) -> None:
+def test_what_stood_beside_an_answer_can_be_looked_at(name: str, setting: ProbeContext) -> None:
     kind = PROBES.get(name)
     told = []
     for outcome in made(name, setting).ask(KEYS, [7]):
         if outcome.evidence is None:
             continue
-        beside = kind.considered(outcome.evidence)
+        beside = kind.alternatives(outcome.evidence)
         told.append(bool(beside.names) or beside.text is not None)
         for text, probability in beside.names:
             assert isinstance(text, str)
             assert 0 <= probability <= 1 + 1e-6
         # What is listed beside a wrong answer has what the model preferred.
         if beside.names and outcome.verdict is Verdict.WRONG and beside.text is None:
-            assert outcome.evidence.winner in [text for text, _ in beside.names]
+            assert outcome.evidence.prediction in [text for text, _ in beside.names]
         if beside.former is not None:
             assert outcome.verdict.is_failure
     assert any(told), "nothing is shown of any ask"

@@ -18,23 +18,23 @@ from kgprobe.analysis.finding import FACT_COLUMNS, About, Finding, ShownFact
 from kgprobe.analysis.graph_rates import GraphRates, RateGroup, RateGrouping
 from kgprobe.analysis.rates import Group, Grouping
 from kgprobe.beliefs.belief_words import BeliefWord
-from kgprobe.drawn_estimates import Estimate
 from kgprobe.errors import KgprobeError
-from kgprobe.estimates import Mean, share
-from kgprobe.probes.outcome import Considered
+from kgprobe.probes.outcome import Alternatives
 from kgprobe.report.finding_files import write_finding_files
 from kgprobe.report.finding_page import finding_lead
 from kgprobe.report.finding_summary import finding_summary, ranked_relations
 from kgprobe.report.finding_table import print_finding, print_summary
 from kgprobe.report.result_page import write_result_page
+from kgprobe.stats.design_based import Estimate
+from kgprobe.stats.proportions import Mean, share
 from kgprobe.tables import Table
 
 EVIL = "<script>alert('x')</script> & \"quotes\" [bold]markup[/bold] \x1b[31mred\x1b[0m \u202eright to left\u202c"
 
 
-def shown_fact(name: str, winner: str | None, belief: BeliefWord) -> ShownFact:
+def shown_fact(name: str, prediction: str | None, belief: BeliefWord) -> ShownFact:
     question = f"The capital of {name} is"
-    return ShownFact(f"fact {name}", "capital", "subject", name, 1, 2, 0.6, 0.25, 0.9, belief, question, winner)
+    return ShownFact(f"fact {name}", "capital", "subject", name, 1, 2, 0.6, 0.25, 0.9, belief, question, prediction)
 
 
 def facts_frame(answers: dict[str, tuple[int, int]]) -> pd.DataFrame:
@@ -101,7 +101,7 @@ def finding() -> Finding:
 
 def write_finding_page(finding: Finding, path: Path) -> Path:
     """The page of a finding whose outcomes are not there any more."""
-    return write_result_page(examine(None, finding.about.name, finding, [], lambda _: Considered()), path)
+    return write_result_page(examine(None, finding.about.name, finding, [], lambda _: Alternatives()), path)
 
 
 class Page(HTMLParser):

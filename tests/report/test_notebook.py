@@ -2,8 +2,8 @@
 
 import re
 
-from kgprobe.estimates import share
 from kgprobe.report.notebook import tables_html
+from kgprobe.stats.proportions import share
 from kgprobe.tables import Table
 from tests.report.test_finding import Page
 

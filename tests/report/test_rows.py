@@ -11,7 +11,7 @@ from rich.table import Table
 from kgprobe.graph.client import Graph
 from kgprobe.graph.values import cell, plain
 from kgprobe.report.rows import json_lines, table, write_csv
-from kgprobe.texts import visible
+from kgprobe.sanitize import visible
 
 PATH = """
 CREATE p = (:Entity:Type {id: 'Q1'})-[:FACT {id: 'f'}]->(:Entity {id: 'Q2', aliases: ['a', 'b']})

@@ -8,9 +8,9 @@ import pytest
 from rich.console import Console
 from rich.text import Text
 
-from kgprobe.estimates import Mean, Percent, Points, Share
 from kgprobe.report.cells import is_number, numeric_columns, share_columns, shown
 from kgprobe.report.tables import notes_of, reasons_note, rich_table
+from kgprobe.stats.proportions import Mean, Percent, Points, Share
 from kgprobe.tables import Table
 
 NUMBERS = (int, float, Share, Mean, Percent, Points)

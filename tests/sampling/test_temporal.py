@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
+from kgprobe.dates import day_number
 from kgprobe.graph.client import Graph
 from kgprobe.graph.ingest import load
-from kgprobe.intervals import day_number
 from kgprobe.records import Entity, Fact
 from kgprobe.sampling.keys import FactKey
 from kgprobe.sampling.semantic import SemanticDistractors

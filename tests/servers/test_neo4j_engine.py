@@ -34,12 +34,12 @@ def test_a_neo4j_from_first_start_to_stop(tmp_path: Path) -> None:
     seen: set[str] = set()
     done = threading.Event()
 
-    def watch() -> None:
+    def callbacks() -> None:
         while not done.wait(0.1):
             for process in psutil.process_iter(["cmdline"]):
                 seen.add(" ".join(process.info["cmdline"] or ()))
 
-    watcher = threading.Thread(target=watch)
+    watcher = threading.Thread(target=callbacks)
     watcher.start()
     try:
         started = kgprobe("graph", "start", "--engine", "neo4j", "--memory", "1g", *at)

@@ -4,16 +4,16 @@ from pathlib import Path
 
 import pytest
 
-from kgprobe.asking.rounds import go_on
-from kgprobe.asking.runs import Plan, begin_run
 from kgprobe.errors import KgprobeError, UnknownNameError
 from kgprobe.graph.client import Graph
 from kgprobe.graph.ingest import load
+from kgprobe.running.rounds import continue_run
+from kgprobe.running.runs import Plan, begin_run
 from kgprobe.studies.run_reference import reference_of_run
-from tests.asking.killed_run import AS_OF, HashProbe
-from tests.asking.test_rounds import UnaskableProbe
 from tests.beliefs.graphs import askable_of, random_graph
 from tests.beliefs.test_propagation import beliefs_in
+from tests.running.killed_run import AS_OF, HashProbe
+from tests.running.test_rounds import UnaskableProbe
 from tests.written_source import WrittenSource
 
 
@@ -24,7 +24,7 @@ def test_a_run_gives_the_share_of_wrong_answers(graph: Graph, tmp_path: Path, mo
     askable = askable_of(edges)
     plan = Plan("run", rounds=6, batch=32, seed=1, as_of=AS_OF, sampling="iteration", learner="own")
     begin_run(graph, UnaskableProbe(graph), plan, "hash")
-    go_on(graph, UnaskableProbe(graph), plan)
+    continue_run(graph, UnaskableProbe(graph), plan)
     answered = reference_of_run(graph, "run")
     own = {fact: values[2:] for fact, values in beliefs_in(graph, "run").items() if sum(values[2:])}
     asked = [fact for fact in sorted(askable, key=lambda fact: fact.id) if fact.id in own]

@@ -20,7 +20,7 @@ from kgprobe.models.api.handshake import OTHER_TEXT, TEXT, Prompts, Told, shake_
 from kgprobe.models.api.next_tokens import WAYS, NextTokensForm, Question, Reply, UntrustworthyError, Way
 from kgprobe.models.api.tokenizer import ServerTokenizer, longest_text_of
 from kgprobe.models.generating.generator import Answer, Unanswered
-from kgprobe.models.scoring.contract import EveryTreeAnew, tokenized_for
+from kgprobe.models.scoring.contract import UncachedTrees, tokenized_for
 from kgprobe.models.scoring.scored import Floats, Scored
 from kgprobe.models.scoring.tokens import TokenizedPrompt, encode, leading_tokens
 from kgprobe.models.scoring.trie import Tree, build_trees
@@ -178,9 +178,9 @@ class ApiScorer:
             progress(sum(map(len, scores)))
         return [Scored(values, its) for values, its in zip(scores, reasons, strict=True)]
 
-    def growing(self) -> EveryTreeAnew:
+    def growing(self) -> UncachedTrees:
         """As :meth:`kgprobe.models.scoring.contract.TextScorer.growing`; nothing is kept here."""
-        return EveryTreeAnew(self)
+        return UncachedTrees(self)
 
     def edge_log_probabilities(self, trees: Sequence[Tree]) -> list[tuple[Tree, Floats]]:
         """As :meth:`kgprobe.models.scoring.scorer.Scorer.edge_log_probabilities`.

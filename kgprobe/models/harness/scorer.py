@@ -15,7 +15,7 @@ import numpy as np
 
 from kgprobe.errors import ArgumentError, KgprobeError, UnknownNameError, how_to_install
 from kgprobe.models.identity import weights_digest
-from kgprobe.models.scoring.contract import EveryTreeAnew, end_token_of, tokenized_for
+from kgprobe.models.scoring.contract import UncachedTrees, end_token_of, tokenized_for
 from kgprobe.models.scoring.scored import Floats, Scored
 from kgprobe.models.scoring.tokens import TokenizedPrompt, leading_tokens
 from kgprobe.models.scoring.trie import Tree
@@ -173,9 +173,9 @@ class HarnessScorer:
         """As :meth:`.Scorer.tokenize`."""
         return tokenized_for(self, prompts, continuations, eos=eos, separator=separator)
 
-    def growing(self) -> EveryTreeAnew:
+    def growing(self) -> UncachedTrees:
         """As :meth:`kgprobe.models.scoring.contract.TextScorer.growing`; nothing is kept here."""
-        return EveryTreeAnew(self)
+        return UncachedTrees(self)
 
     def edge_log_probabilities(self, trees: Sequence[Tree]) -> Iterable[tuple[Tree, Floats]]:  # noqa: ARG002
         """Refused: a request an edge would take days.

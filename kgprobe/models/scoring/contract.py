@@ -82,7 +82,7 @@ class EdgeScorer(Protocol):
         """What the log-probability of every edge is at most; and whether it is that."""
 
 
-class EveryTreeAnew:
+class UncachedTrees:
     """Trees that grow, of a scorer that keeps nothing between turns."""
 
     def __init__(self, scorer: TextScorer) -> None:

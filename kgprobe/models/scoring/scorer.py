@@ -20,7 +20,7 @@ from kgprobe.models.eval_mode import in_eval_mode
 from kgprobe.models.identity import tensor_places, weights_digest
 from kgprobe.models.scoring.batching import BatchLimits, compute_if_it_fits
 from kgprobe.models.scoring.check import WAYS, choose_way, longest_text
-from kgprobe.models.scoring.contract import EveryTreeAnew, end_token_of, tokenized_for
+from kgprobe.models.scoring.contract import UncachedTrees, end_token_of, tokenized_for
 from kgprobe.models.scoring.explanation import explain_scoring
 from kgprobe.models.scoring.forward import (
     Prefix,
@@ -31,7 +31,7 @@ from kgprobe.models.scoring.forward import (
     plain_log_probabilities,
     run_way,
 )
-from kgprobe.models.scoring.growing import GrowingTrees
+from kgprobe.models.scoring.incremental_trees import GrowingTrees
 from kgprobe.models.scoring.memory import Memory
 from kgprobe.models.scoring.plan import Group, batches, plan
 from kgprobe.models.scoring.prefixes import Prefixes
@@ -285,13 +285,13 @@ class Scorer:
         with in_eval_mode(self.model):
             return list(self._edges(trees))
 
-    def growing(self) -> GrowingTrees | EveryTreeAnew:
+    def growing(self) -> GrowingTrees | UncachedTrees:
         """For trees that grow turn by turn, as in a search: what went through the model stays, until it is dropped.
 
         Cost: keys, values and states of all nodes are held, in up to an eighth of the device's memory.
         """
         if self._choice.way != "packed" or self._choice.projection is None:
-            return EveryTreeAnew(self)
+            return UncachedTrees(self)
         return GrowingTrees(
             self.model, self._choice.projection, self._likely, self._limits, self.edge_log_probabilities
         )

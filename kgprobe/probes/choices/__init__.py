@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from kgprobe.options import option
-from kgprobe.probes.register import ProbeKind, Setting
+from kgprobe.probes.register import ProbeContext, ProbeKind
 
 if TYPE_CHECKING:
     import msgspec
@@ -52,7 +52,7 @@ class ChoiceOptions:
     )
 
 
-def _make(setting: Setting, options: ChoiceOptions) -> "ChoiceProbe":
+def _make(setting: ProbeContext, options: ChoiceOptions) -> "ChoiceProbe":
     from kgprobe.probes.choices.probe import ChoiceProbe
 
     return ChoiceProbe(setting.graph, setting.model.scorer(), options, as_of=setting.as_of, relations=setting.relations)
@@ -85,7 +85,7 @@ PROBE = ProbeKind(
     evidence=_evidence,
     make=_make,
     tables=_tables,
-    considered=lambda evidence: evidence.considered,
+    alternatives=lambda evidence: evidence.alternatives,
     values=_values,
     batch=16,
 )

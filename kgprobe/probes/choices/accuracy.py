@@ -5,10 +5,10 @@ docs/methods.md, Choices.
 
 from collections.abc import Iterable
 
-from kgprobe.estimates import share
 from kgprobe.probes.choices.evidence import ChoiceEvidence
 from kgprobe.probes.confidence_tables import Chosen, confidence_table, relations_table
 from kgprobe.probes.outcome import Outcome, Verdict
+from kgprobe.stats.proportions import share
 from kgprobe.tables import Table
 
 

@@ -5,7 +5,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kgprobe.probes.confidence import normalized
-from kgprobe.probes.outcome import Considered
+from kgprobe.probes.outcome import Alternatives
 
 Floats = NDArray[np.float64]
 
@@ -47,12 +47,12 @@ class ChoiceEvidence(msgspec.Struct, frozen=True, eq=False, tag="choices", tag_f
     sentences: tuple[ChoiceSentence, ...]
 
     @property
-    def considered(self) -> Considered:
+    def alternatives(self) -> Alternatives:
         """The other answers of the sentence that decides, by the confidence in each."""
         confidences = self.confidences(0).tolist()
         apart = {self.right, *self.apart}
         others = [(choice.label, confidences[place]) for place, choice in enumerate(self.choices) if place not in apart]
-        return Considered(sorted(others, key=lambda one: -one[1]))
+        return Alternatives(sorted(others, key=lambda one: -one[1]))
 
     @property
     def question(self) -> str:
@@ -65,7 +65,7 @@ class ChoiceEvidence(msgspec.Struct, frozen=True, eq=False, tag="choices", tag_f
         return self.choices[self.right].label
 
     @property
-    def winner(self) -> str | None:
+    def prediction(self) -> str | None:
         """The answer of the best score in the sentence that decides, if it is not the right one."""
         best = self.best(0)
         return None if best == self.right else self.choices[best].label

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from kgprobe.dates import first_day
 from kgprobe.graph.client import Graph
-from kgprobe.intervals import first_day
 from kgprobe.models.scoring.contract import TextScorer
 from kgprobe.models.scoring.sentences import leading_with_bos, score_passages
 from kgprobe.probes.choices import ChoiceOptions
@@ -208,5 +208,5 @@ def _outcome(question: _Question, scores: Sequence[Floats]) -> Outcome:
             for template, its in zip(question.templates, scores, strict=True)
         ),
     )
-    verdict = Verdict.RIGHT if evidence.winner is None else Verdict.WRONG
+    verdict = Verdict.RIGHT if evidence.prediction is None else Verdict.WRONG
     return Outcome(fact.key, verdict, fact.relation, evidence.question, evidence=evidence)

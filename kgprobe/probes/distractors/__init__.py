@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from kgprobe.options import option
-from kgprobe.probes.register import ProbeKind, Setting
+from kgprobe.probes.register import ProbeContext, ProbeKind
 from kgprobe.search.strategies import STRATEGIES
 from kgprobe.verbalize.templates.kinds import CLOZES
 
@@ -60,7 +60,7 @@ class DistractorOptions:
     )
 
 
-def _make(setting: Setting, options: DistractorOptions) -> "DistractorProbe":
+def _make(setting: ProbeContext, options: DistractorOptions) -> "DistractorProbe":
     from kgprobe.probes.distractors.comparison import DistractorProbe
 
     return DistractorProbe(
@@ -104,7 +104,7 @@ PROBE = ProbeKind(
     evidence=_evidence,
     make=_make,
     tables=_tables,
-    considered=lambda evidence: evidence.considered,
+    alternatives=lambda evidence: evidence.alternatives,
     values=_values,
     exports=_exports,
     measured={"distractors": 100, "sentences": None},

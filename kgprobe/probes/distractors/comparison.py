@@ -13,7 +13,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kgprobe.errors import KgprobeError
-from kgprobe.estimates import more_than_half
 from kgprobe.graph.client import Graph
 from kgprobe.models.scoring.contract import TextScorer
 from kgprobe.models.scoring.scored import Scored
@@ -34,6 +33,7 @@ from kgprobe.sampling.facts import AskedFact
 from kgprobe.sampling.keys import FactKey
 from kgprobe.search.plausibility import Candidates, log_plausibilities
 from kgprobe.search.strategies import Rivals, Strategy, StrategyOptions, make_strategy
+from kgprobe.stats.proportions import more_than_half
 from kgprobe.verbalize.sentences import Cloze
 
 Floats = NDArray[np.float64]

@@ -13,9 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kgprobe.errors import KgprobeError
-from kgprobe.estimates import CONFIDENCE, Mean, unseen_share
 from kgprobe.probes.distractors.evidence import DistractorEvidence
 from kgprobe.probes.outcome import Outcome
+from kgprobe.stats.proportions import CONFIDENCE, Mean, unseen_share
 from kgprobe.tables import Table
 
 Floats = NDArray[np.float64]
@@ -137,8 +137,8 @@ def mean_curve(values: Floats, seed: int = 0, replicates: int = 1000, *, least: 
 
     The band is the percentile bootstrap's over facts. The bootstrap knows nothing of facts unlike those that were
     asked, and says of equal ones that all are so; so the band reaches at least as far as the mean would go if as many
-    facts as chance could have hidden (:func:`~kgprobe.estimates.unseen_share`) had the least value there can be, or the
-    greatest. Of equal values of 1 that is Wilson's interval.
+    facts as chance could have hidden (:func:`~kgprobe.stats.proportions.unseen_share`) had the least value there can
+    be, or the greatest. Of equal values of 1 that is Wilson's interval.
 
     Cost: replicates x facts x n, in blocks of bounded memory.
 

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kgprobe.probes.distractors.measure import avg_at_n, chance_at_n, min_at_n
-from kgprobe.probes.outcome import Considered
+from kgprobe.probes.outcome import Alternatives
 
 Floats = NDArray[np.float64]
 
@@ -87,7 +87,7 @@ class DistractorEvidence(msgspec.Struct, frozen=True, eq=False, tag="distractors
     chance: float
 
     @property
-    def considered(self) -> Considered:
+    def alternatives(self) -> Alternatives:
         """The distractors of the sentence that is shown, by their plausibilities, the first one of all the highest."""
         sentence = self.sentences[self.shown]
         rivals = [self.rivals[place] for place in sentence.rivals]
@@ -95,7 +95,7 @@ class DistractorEvidence(msgspec.Struct, frozen=True, eq=False, tag="distractors
         ranked = sorted(zip(rivals, plausibilities, strict=True), key=lambda one: -one[1])
         has_lost = bool(ranked) and ranked[0][1] >= self.probability
         former = ranked[0][0].label if has_lost and ranked[0][0].former else None
-        return Considered([(rival.label, plausibility) for rival, plausibility in ranked], former=former)
+        return Alternatives([(rival.label, plausibility) for rival, plausibility in ranked], former=former)
 
     @property
     def question(self) -> str:
@@ -108,7 +108,7 @@ class DistractorEvidence(msgspec.Struct, frozen=True, eq=False, tag="distractors
         return self.object.label
 
     @property
-    def winner(self) -> str | None:
+    def prediction(self) -> str | None:
         """The most plausible distractor of the sentence that is shown, if it was not beaten."""
         sentence = self.sentences[self.shown]
         strongest = int(np.argmax(sentence.log_plausibilities[1:]))

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from kgprobe.options import option
-from kgprobe.probes.register import ProbeKind, Setting
+from kgprobe.probes.register import ProbeContext, ProbeKind
 from kgprobe.verbalize.templates.kinds import CLOZES
 
 if TYPE_CHECKING:
@@ -73,7 +73,7 @@ class ExampleOptions(PromptOptions):
     )
 
 
-def _make(setting: Setting, options: ExampleOptions) -> "ExampleProbe":
+def _make(setting: ProbeContext, options: ExampleOptions) -> "ExampleProbe":
     from kgprobe.probes.examples.probe import ExampleProbe
 
     return ExampleProbe(
@@ -107,7 +107,7 @@ PROBE = ProbeKind(
     evidence=_evidence,
     make=_make,
     tables=_tables,
-    considered=lambda evidence: evidence.considered,
+    alternatives=lambda evidence: evidence.alternatives,
     values=_values,
     batch=64,
 )

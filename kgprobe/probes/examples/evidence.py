@@ -6,7 +6,7 @@ from numpy.typing import NDArray
 
 from kgprobe.probes.confidence import normalized
 from kgprobe.probes.distractors.evidence import LeftOut, Named
-from kgprobe.probes.outcome import Considered
+from kgprobe.probes.outcome import Alternatives
 
 Floats = NDArray[np.float64]
 
@@ -33,10 +33,10 @@ class ExampleEvidence(msgspec.Struct, frozen=True, eq=False, tag="examples", tag
     left_out: tuple[LeftOut, ...] = ()
 
     @property
-    def considered(self) -> Considered:
+    def alternatives(self) -> Alternatives:
         """The other choices, by their probabilities among all."""
         others = zip((one.label for one in self.others), self.confidences[1:].tolist(), strict=True)
-        return Considered(sorted(others, key=lambda one: -one[1]))
+        return Alternatives(sorted(others, key=lambda one: -one[1]))
 
     @property
     def question(self) -> str:
@@ -54,7 +54,7 @@ class ExampleEvidence(msgspec.Struct, frozen=True, eq=False, tag="examples", tag
         return bool(self.log_probabilities[0] > self.log_probabilities[1:].max())
 
     @property
-    def winner(self) -> str | None:
+    def prediction(self) -> str | None:
         """The most probable other choice, where the object does not beat it."""
         return None if self.is_right else self.others[int(np.argmax(self.log_probabilities[1:]))].label
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from kgprobe.sampling.facts import AskedFact
-from kgprobe.sampling.negatives import Negative, Negatives
+from kgprobe.sampling.question_negatives import Negative, Negatives
 
 # Sets these random choices apart from all others that follow from the same seed.
 ORDER = 9

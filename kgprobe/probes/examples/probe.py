@@ -1,7 +1,8 @@
 """Facts answered after examples: is the object more probable than other objects of the relation?
 
 Section 2 of the latent-knowledge paper; docs/methods.md, 3. The choices are hard negatives
-(:mod:`kgprobe.sampling.negatives`), and follow from the seed; what stands before them is :mod:`.prompt_writer`'s.
+(:mod:`kgprobe.sampling.question_negatives`), and follow from the seed; what stands before them is
+:mod:`.prompt_writer`'s.
 """
 
 from collections.abc import Iterator, Sequence
@@ -33,7 +34,7 @@ from kgprobe.progress import share_counter
 from kgprobe.sampling.demonstrations import Demonstration
 from kgprobe.sampling.facts import describe_facts
 from kgprobe.sampling.keys import FactKey
-from kgprobe.sampling.negatives import Negatives
+from kgprobe.sampling.question_negatives import Negatives
 
 
 class ExampleProbe:

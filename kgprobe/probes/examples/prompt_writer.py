@@ -9,8 +9,8 @@ probe to say.
 from collections.abc import Sequence
 from typing import Any
 
+from kgprobe.dates import first_day
 from kgprobe.graph.client import Graph
-from kgprobe.intervals import first_day
 from kgprobe.probes.clozes import ClozeItem, ClozeItems
 from kgprobe.probes.examples import PromptOptions
 from kgprobe.probes.examples.prompts import ExamplePrompts, Layout, Prompt, Room, unescaped

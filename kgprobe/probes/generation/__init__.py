@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from kgprobe.options import option
 from kgprobe.probes.examples import PromptOptions
-from kgprobe.probes.register import ProbeKind, Setting
+from kgprobe.probes.register import ProbeContext, ProbeKind
 
 if TYPE_CHECKING:
     import msgspec
@@ -37,7 +37,7 @@ class GenerationOptions(PromptOptions):
     )
 
 
-def _make(setting: Setting, options: GenerationOptions) -> "GenerationProbe":
+def _make(setting: ProbeContext, options: GenerationOptions) -> "GenerationProbe":
     from kgprobe.probes.examples.prompt_writer import PromptWriter
     from kgprobe.probes.examples.prompts import Room
     from kgprobe.probes.generation.probe import GenerationProbe
@@ -73,7 +73,7 @@ PROBE = ProbeKind(
     evidence=_evidence,
     make=_make,
     tables=_tables,
-    considered=lambda evidence: evidence.considered,
+    alternatives=lambda evidence: evidence.alternatives,
     values=_values,
     batch=64,
     asks="answers",

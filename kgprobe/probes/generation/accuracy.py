@@ -7,11 +7,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from kgprobe.estimates import share
 from kgprobe.probes.confidence_tables import ALL
 from kgprobe.probes.generation.evidence import GenerationEvidence
 from kgprobe.probes.generation.reading import counted_end
 from kgprobe.probes.outcome import Outcome
+from kgprobe.stats.proportions import share
 from kgprobe.tables import Table
 
 # Words of a text within which a name may begin.

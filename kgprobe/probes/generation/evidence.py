@@ -3,7 +3,7 @@
 import msgspec
 
 from kgprobe.probes.distractors.evidence import Named
-from kgprobe.probes.outcome import Considered
+from kgprobe.probes.outcome import Alternatives
 
 # Characters of a text where it stands for an answer in a table.
 _SHOWN = 80
@@ -51,10 +51,10 @@ class GenerationEvidence(msgspec.Struct, frozen=True, tag="generation", tag_fiel
     other: NameInText | None = None
 
     @property
-    def considered(self) -> Considered:
+    def alternatives(self) -> Alternatives:
         """The text, and what was right before if that is named in place of the object."""
         former = self.former[0].name if self.former and not self.named else None
-        return Considered(text=self.text, former=former)
+        return Alternatives(text=self.text, former=former)
 
     @property
     def question(self) -> str:
@@ -77,7 +77,7 @@ class GenerationEvidence(msgspec.Struct, frozen=True, tag="generation", tag_fiel
         return bool(self.named) and not self.is_first
 
     @property
-    def winner(self) -> str | None:
+    def prediction(self) -> str | None:
         """What was named in place of the object, or else how the text begins; None where the object is named."""
         if self.named:
             return None

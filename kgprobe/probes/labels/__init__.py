@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from kgprobe.options import option
-from kgprobe.probes.register import ProbeKind, Setting
+from kgprobe.probes.register import ProbeContext, ProbeKind
 from kgprobe.probes.statements import NegativeOptions, statement_items
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ class LabelOptions(NegativeOptions):
     )
 
 
-def _make(setting: Setting, options: LabelOptions) -> "LabelProbe":
+def _make(setting: ProbeContext, options: LabelOptions) -> "LabelProbe":
     from kgprobe.probes.labels.probe import LabelProbe
 
     return LabelProbe(statement_items(setting, options, options.negatives), setting.model.generator(), options)
@@ -97,7 +97,7 @@ PROBE = ProbeKind(
     evidence=_evidence,
     make=_make,
     tables=_tables,
-    considered=lambda evidence: evidence.considered,
+    alternatives=lambda evidence: evidence.alternatives,
     values=_values,
     leads="correct",
     headline=_headline,

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 
 import msgspec
 
-from kgprobe.probes.outcome import Considered
+from kgprobe.probes.outcome import Alternatives
 from kgprobe.probes.statements.metrics import FALSE, JUDGEMENTS, NONE, TRUE, bias_of, metrics_of_fact
 
 
@@ -57,11 +57,11 @@ class LabelEvidence(msgspec.Struct, frozen=True, tag="labels", tag_field="probe"
     wanted: int
 
     @property
-    def considered(self) -> Considered:
+    def alternatives(self) -> Alternatives:
         """What was said of the fact's statement, and of each negative."""
         said = [" / ".join(self.fact.answers)]
         said += [f"{negative.text} {' / '.join(negative.answers)}" for negative in self.negatives]
-        return Considered(text="\n".join(said))
+        return Alternatives(text="\n".join(said))
 
     @property
     def question(self) -> str:
@@ -74,7 +74,7 @@ class LabelEvidence(msgspec.Struct, frozen=True, tag="labels", tag_field="probe"
         return JUDGEMENTS[TRUE]
 
     @property
-    def winner(self) -> str | None:
+    def prediction(self) -> str | None:
         """What was said of the fact's statement; where that is true, of the first negative not labelled false."""
         label = self.fact.judgement
         if label == NONE:

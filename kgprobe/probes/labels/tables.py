@@ -2,13 +2,13 @@
 
 from collections.abc import Iterable, Sequence
 
-from kgprobe.estimates import share
 from kgprobe.probes.labels.evidence import LabelEvidence, SaidStatement
 from kgprobe.probes.outcome import Headline, Outcome
 from kgprobe.probes.statements.metrics import JUDGEMENTS, NONE
 from kgprobe.probes.statements.tables import Judged, headline_of, judgement_tables
+from kgprobe.sanitize import counted
+from kgprobe.stats.proportions import share
 from kgprobe.tables import Table
-from kgprobe.texts import counted
 
 
 def label_tables(outcomes: Iterable[Outcome]) -> list[Table]:

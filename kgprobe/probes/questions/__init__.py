@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from kgprobe.options import option
-from kgprobe.probes.register import ProbeKind, Setting
+from kgprobe.probes.register import ProbeContext, ProbeKind
 
 if TYPE_CHECKING:
     import msgspec
@@ -53,7 +53,7 @@ class QuestionOptions:
     )
 
 
-def _make(setting: Setting, options: QuestionOptions) -> "QuestionProbe":
+def _make(setting: ProbeContext, options: QuestionOptions) -> "QuestionProbe":
     from kgprobe.probes.questions.items import QuestionItems
     from kgprobe.probes.questions.probe import QuestionProbe
 
@@ -97,7 +97,7 @@ PROBE = ProbeKind(
     evidence=_evidence,
     make=_make,
     tables=_tables,
-    considered=lambda evidence: evidence.considered,
+    alternatives=lambda evidence: evidence.alternatives,
     batch=64,
     asks="answers",
 )

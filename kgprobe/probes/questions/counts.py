@@ -7,9 +7,9 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from kgprobe.estimates import Share, mean_of_shares, share
 from kgprobe.probes.outcome import Outcome, Verdict
 from kgprobe.probes.questions.evidence import QuestionEvidence
+from kgprobe.stats.proportions import Share, mean_of_shares, share
 from kgprobe.tables import Table
 
 # Of each error class.

@@ -2,7 +2,7 @@
 
 import msgspec
 
-from kgprobe.probes.outcome import Considered
+from kgprobe.probes.outcome import Alternatives
 from kgprobe.verbalize.answers import sentences
 
 # The class of mistakes that were right before.
@@ -66,10 +66,10 @@ class QuestionEvidence(msgspec.Struct, frozen=True, tag="questions", tag_field="
     follow_ups: tuple[FollowUp, ...] = ()
 
     @property
-    def considered(self) -> Considered:
+    def alternatives(self) -> Alternatives:
         """The answer; where the mistake is to name what was right before, the answer or the yes/no question has it."""
         told = self.answer if self.expected is None else self.text
-        return Considered(text=self.answer, former=told if self.error == OBSOLETE else None)
+        return Alternatives(text=self.answer, former=told if self.error == OBSOLETE else None)
 
     @property
     def question(self) -> str:
@@ -85,7 +85,7 @@ class QuestionEvidence(msgspec.Struct, frozen=True, tag="questions", tag_field="
         return f"{own} (beside it: {'; '.join(others)})" if others else own
 
     @property
-    def winner(self) -> str | None:
+    def prediction(self) -> str | None:
         """The first sentence of a wrong answer; None of a right one."""
         if self.error is None:
             return None

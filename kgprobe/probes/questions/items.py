@@ -1,9 +1,9 @@
 """Facts as questions: yes or no, or who, which and what.
 
 Section 2.2 of the parameterized-graph paper; docs/methods.md, 2. A yes/no question is about the fact itself or, half of
-the time, about a hard negative (:mod:`kgprobe.sampling.negatives`). A wh-question has all of the subject's objects for
-an answer, so it is put only where there are fewer than ten, and not where it would say the answer itself; where there
-are several it asks for all, and the fact's own object is the one that counts. A question
+the time, about a hard negative (:mod:`kgprobe.sampling.question_negatives`). A wh-question has all of the subject's
+objects for an answer, so it is put only where there are fewer than ten, and not where it would say the answer itself;
+where there are several it asks for all, and the fact's own object is the one that counts. A question
 is in the words of a template, or of a model that writes it (:mod:`kgprobe.verbalize.question_writing`).
 """
 
@@ -24,7 +24,7 @@ from kgprobe.probes.questions.evidence import RightAnswer
 from kgprobe.records import Relation
 from kgprobe.sampling.facts import AskedFact, askable_relations, describe_facts
 from kgprobe.sampling.keys import FactKey
-from kgprobe.sampling.negatives import Negative, Negatives
+from kgprobe.sampling.question_negatives import Negative, Negatives
 from kgprobe.verbalize.answers import named_in, normalized
 from kgprobe.verbalize.articles import mention
 from kgprobe.verbalize.question_writing import QUESTION_TOKENS, Wanted, objections, writing_prompt, written_question

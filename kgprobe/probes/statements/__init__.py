@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from kgprobe.options import option
-from kgprobe.probes.register import ProbeKind, Setting
+from kgprobe.probes.register import ProbeContext, ProbeKind
 
 if TYPE_CHECKING:
     import msgspec
@@ -53,7 +53,7 @@ class StatementOptions(NegativeOptions):
     answers: str = option("True/False/Unknown", "The words for true, false and unknown.", metavar="T/F/U")
 
 
-def statement_items(setting: Setting, options: NegativeOptions, negatives: int) -> "StatementItems":
+def statement_items(setting: ProbeContext, options: NegativeOptions, negatives: int) -> "StatementItems":
     """What makes statements of facts, with so many negatives each; for any probe that puts them to a model."""
     from kgprobe.probes.statements.items import StatementItems
 
@@ -67,7 +67,7 @@ def statement_items(setting: Setting, options: NegativeOptions, negatives: int) 
     )
 
 
-def _make(setting: Setting, options: StatementOptions) -> "StatementProbe":
+def _make(setting: ProbeContext, options: StatementOptions) -> "StatementProbe":
     from kgprobe.probes.statements.probe import StatementProbe
 
     items = statement_items(setting, options, options.negatives)
@@ -107,7 +107,7 @@ PROBE = ProbeKind(
     evidence=_evidence,
     make=_make,
     tables=_tables,
-    considered=lambda evidence: evidence.considered,
+    alternatives=lambda evidence: evidence.alternatives,
     values=_values,
     leads="correct",
     headline=_headline,

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kgprobe.probes.confidence import normalized
-from kgprobe.probes.outcome import Considered
+from kgprobe.probes.outcome import Alternatives
 from kgprobe.probes.statements.metrics import FALSE, JUDGEMENTS, TRUE, UNKNOWN, bias_of, metrics_of_fact
 
 Floats = NDArray[np.float64]
@@ -61,7 +61,7 @@ class StatementEvidence(msgspec.Struct, frozen=True, eq=False, tag="statements",
     left_out: tuple[str, ...] = ()
 
     @property
-    def considered(self) -> Considered:
+    def alternatives(self) -> Alternatives:
         """The other answers to the fact's statement; then each negative, by how probably it is judged to be true."""
         its = normalized(self.fact.log_probabilities).tolist()
         others = [(self.answers[place], its[place]) for place in range(len(JUDGEMENTS)) if place != TRUE]
@@ -69,7 +69,7 @@ class StatementEvidence(msgspec.Struct, frozen=True, eq=False, tag="statements",
             (f"{self.answers[TRUE]}: {one.text}", float(normalized(one.log_probabilities)[TRUE]))
             for one in self.negatives
         ]
-        return Considered([*others, *negatives])
+        return Alternatives([*others, *negatives])
 
     @property
     def question(self) -> str:
@@ -82,7 +82,7 @@ class StatementEvidence(msgspec.Struct, frozen=True, eq=False, tag="statements",
         return self.answers[TRUE]
 
     @property
-    def winner(self) -> str | None:
+    def prediction(self) -> str | None:
         """The word for the judgement of the fact's statement; where it is true, the first negative not judged false."""
         if self.fact.judgement != TRUE:
             return self.answers[self.fact.judgement]

@@ -9,13 +9,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from kgprobe.dates import first_day
 from kgprobe.graph.client import Graph
-from kgprobe.intervals import first_day
 from kgprobe.probes.statements.words import StatementWords, asked_relations
 from kgprobe.sampling.facts import AskedFact, describe_facts
-from kgprobe.sampling.false_facts import OBJECT, FalseFact, FalseFacts
 from kgprobe.sampling.keys import FactKey
 from kgprobe.sampling.pool_draws import generator_of
+from kgprobe.sampling.statement_negatives import OBJECT, FalseFact, StatementNegatives
 from kgprobe.verbalize.sentences import fill
 from kgprobe.verbalize.tense import has_ended
 
@@ -68,7 +68,8 @@ class StatementItems:
         Args:
             as_of: facts that ended before this date (``yyyymmdd``) are said in the past tense.
             negatives: how many of each fact are wanted.
-            replace, any_type: as of :class:`~kgprobe.sampling.false_facts.FalseFacts`. A relation is replaced by any
+            replace, any_type: as of :class:`~kgprobe.sampling.statement_negatives.StatementNegatives`. A relation is
+            replaced by any
                 that is active and has words, whichever are asked.
             relations: ids; none means every active relation that has statements or cloze sentences.
 
@@ -85,7 +86,7 @@ class StatementItems:
         said = self._words.said()
         # What has ended needs words in the past, and so does what stands in a relation's place there.
         self._false_facts = {
-            ended: FalseFacts(graph, said, self._words.that_say(ended), replace=replace, any_type=any_type)
+            ended: StatementNegatives(graph, said, self._words.that_say(ended), replace=replace, any_type=any_type)
             for ended in (False, True)
         }
 

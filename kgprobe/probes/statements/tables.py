@@ -9,14 +9,14 @@ from typing import Any
 
 import numpy as np
 
-from kgprobe.estimates import mean_share, share
 from kgprobe.probes.outcome import Headline, Outcome
 from kgprobe.probes.statements.evidence import StatementEvidence
 from kgprobe.probes.statements.metrics import JUDGEMENTS, NONE, TRUE, FactMetrics, Judgements, metrics_of
-from kgprobe.sampling.false_facts import ENDS
 from kgprobe.sampling.keys import FactKey
+from kgprobe.sampling.statement_negatives import ENDS
+from kgprobe.sanitize import counted
+from kgprobe.stats.proportions import mean_share, share
 from kgprobe.tables import Table
-from kgprobe.texts import counted
 
 # The row of all relations together, and that of all statements.
 ALL = "all"

@@ -44,7 +44,7 @@
 
   // The list.
   const HEADS = [
-    ["Question", "question", "words"], ["Right answer", "answer", "words answer"], ["Preferred or said", "preferred", "words winner"],
+    ["Question", "question", "words"], ["Right answer", "answer", "words answer"], ["Preferred or said", "prediction", "words prediction"],
     ["Relation", "relation", "words"], ["Right : wrong", "right", "number"],
     ["P(right)", "probability", "number"], ["E[θ]", "theta", "number"], ["Believed", "belief", "words"],
   ];
@@ -60,7 +60,7 @@
       const lower = strings.map((string) => string.toLowerCase());
       const part = (place) => (place < 0 ? "" : lower[place]);
       haystacks = Array.from({ length: data.rows }, (_, row) =>
-        [...[columns.question, columns.answer, columns.preferred].map((column) => part(column[row])),
+        [...[columns.question, columns.answer, columns.prediction].map((column) => part(column[row])),
           part(data.entities[columns.subject[row]]), part(data.entities[columns.object[row]])].join("\n"));
     }
     return haystacks;

@@ -20,8 +20,8 @@ from numpy.typing import NDArray
 
 from kgprobe.graph.client import Graph, Row
 from kgprobe.progress import Wait
+from kgprobe.sampling.graph_cache import kept_for
 from kgprobe.sampling.lists import Lists, lists_of, lists_of_rows, mapped_array, mapped_lists
-from kgprobe.sampling.shelf import kept_for
 
 Int16s = NDArray[np.int16]
 Int32s = NDArray[np.int32]

@@ -1,7 +1,7 @@
 """Whether a graph says a statement, at any time, for millions of statements: by keys that are looked up.
 
-As :mod:`kgprobe.sampling.false_facts` asks it: of a subject, of what it is a fact of by the same relation, of another
-object that shares a name with the statement's, or of another subject that shares a name with its subject.
+As :mod:`kgprobe.sampling.statement_negatives` asks it: of a subject, of what it is a fact of by the same relation, of
+another object that shares a name with the statement's, or of another subject that shares a name with its subject.
 """
 
 from dataclasses import dataclass
@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from kgprobe.graph.client import Graph
 from kgprobe.sampling.columns.graph_columns import FORMAT, GraphColumns, UInt64s, open_columns
+from kgprobe.sampling.graph_cache import kept_for
 from kgprobe.sampling.lists import Lists, mapped_array
-from kgprobe.sampling.shelf import kept_for
 
 Bools = NDArray[np.bool_]
 

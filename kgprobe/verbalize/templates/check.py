@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+from kgprobe.dates import today
 from kgprobe.errors import UnknownNameError
 from kgprobe.graph.client import Graph
-from kgprobe.intervals import today
 from kgprobe.records import Rejected, Relation
 from kgprobe.sources.lines import open_input
 from kgprobe.verbalize.articles import indefinite, takes_article

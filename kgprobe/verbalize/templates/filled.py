@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from kgprobe.intervals import first_day
+from kgprobe.dates import first_day
 from kgprobe.records import Relation
 from kgprobe.verbalize.sentences import Cloze, fill, wh_question
 from kgprobe.verbalize.templates.examples import Example

@@ -27,9 +27,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from kgprobe.records import Rejected, Relation
+from kgprobe.sanitize import visible
 from kgprobe.sources.decoding import DECODING_ERRORS
 from kgprobe.sources.lines import InputFile, open_input
-from kgprobe.texts import visible
 from kgprobe.verbalize.templates.bear import FILE, is_metadata, read_metadata
 from kgprobe.verbalize.templates.kinds import check_template
 

@@ -16,9 +16,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kgprobe.api.loading import load
 from kgprobe.errors import ArgumentError, KgprobeError
 from kgprobe.graph.client import Graph
-from kgprobe.library.loading import load
 from kgprobe.loaders.dbpedia import OWN_TEMPLATES, own_templates, preparing
 from kgprobe.records import Entity, Fact, Rejected, Relation
 from kgprobe.sources.contract import Source, open_source

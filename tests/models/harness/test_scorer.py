@@ -17,7 +17,7 @@ from kgprobe.models.loading import load_scoring_model
 from kgprobe.models.model import Model, Models, load_model
 from kgprobe.models.scoring.scorer import Scorer
 from kgprobe.probes.outcome import Outcome, Verdict
-from kgprobe.probes.register import PROBES, Setting
+from kgprobe.probes.register import PROBES, ProbeContext
 from kgprobe.records import Entity, Fact, Relation
 from kgprobe.sampling.keys import FactKey
 from tests.cli.inprocess import run as kgprobe
@@ -65,7 +65,7 @@ def numbers(value: object) -> list[float]:
 
 
 def plain(outcome: Outcome) -> dict:
-    from kgprobe.asking.store import encode_line
+    from kgprobe.running.store import encode_line
 
     return json.loads(encode_line(0, outcome))
 
@@ -88,7 +88,7 @@ def test_outcomes_are_those_of_our_own(
     load(graph, WrittenSource(ENTITIES, FACTS, [CAPITAL]))
     kind = PROBES.get(probe)
     own, theirs = (
-        kind.make(Setting(graph, model, Models(), AS_OF), kind.options_from(options)).ask(KEYS, [1])
+        kind.make(ProbeContext(graph, model, Models(), AS_OF), kind.options_from(options)).ask(KEYS, [1])
         for model in (load_model(f"hf:{folder}", device="cpu", dtype="float32"), of_harness(folder))
     )
     assert {outcome.verdict for outcome in own} <= {Verdict.RIGHT, Verdict.WRONG}
@@ -121,7 +121,7 @@ def test_what_needs_the_insides_of_a_model_is_refused(
     load(graph, WrittenSource(ENTITIES, FACTS, [CAPITAL]))
     kind, model = PROBES.get("distractors"), of_harness(folder)
     for strategy in ("exact-optimal", "approximate-optimal"):
-        probe = kind.make(Setting(graph, model, Models(), AS_OF), kind.options_from({"strategy": strategy}))
+        probe = kind.make(ProbeContext(graph, model, Models(), AS_OF), kind.options_from({"strategy": strategy}))
         with pytest.raises(KgprobeError, match=r"search for optimal distractors needs .* Other strategies: random"):
             probe.ask(KEYS[:1], [1])
     with pytest.raises(KgprobeError, match="computed by lm-evaluation-harness, which"):

@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from kgprobe.models.scoring.batching import BatchLimits
-from kgprobe.models.scoring.growing import GrowingTrees
+from kgprobe.models.scoring.incremental_trees import GrowingTrees
 from kgprobe.models.scoring.projection import find_likely_part, find_projection
 from kgprobe.models.scoring.scorer import Scorer
 from kgprobe.models.scoring.tokens import TokenizedPrompt

@@ -5,7 +5,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as some
 
-from kgprobe.estimates import share
 from kgprobe.models.scoring.sentences import Passage, ScoredPassages
 from kgprobe.probes.choices.accuracy import accuracy_tables
 from kgprobe.probes.choices.evidence import Choice, ChoiceEvidence, ChoiceSentence
@@ -13,6 +12,7 @@ from kgprobe.probes.choices.scores import reduced
 from kgprobe.probes.confidence_tables import ALL
 from kgprobe.probes.outcome import Outcome, Verdict, unaskable
 from kgprobe.sampling.keys import FactKey
+from kgprobe.stats.proportions import share
 
 SCORES = some.lists(some.floats(-30, 0), min_size=3, max_size=3)
 FACTS = some.lists(some.tuples(some.sampled_from(["P1", "P2"]), some.integers(0, 2), SCORES, SCORES), max_size=8)
@@ -25,7 +25,7 @@ def outcome_of(relation: str, right: int, *scores: list[float]) -> Outcome:
         apart=(),
         sentences=tuple(ChoiceSentence(n, "…", np.array(its)) for n, its in enumerate(scores, start=1)),
     )
-    verdict = Verdict.RIGHT if evidence.winner is None else Verdict.WRONG
+    verdict = Verdict.RIGHT if evidence.prediction is None else Verdict.WRONG
     return Outcome(FactKey("s", "f"), verdict, relation, "…", evidence=evidence)
 
 

@@ -100,7 +100,7 @@ def test_what_is_right_as_well_or_called_the_same_is_not_compared(filled: Graph,
         assert evidence.probability == confidences[evidence.right]
         assert (
             (outcomes[name].verdict is Verdict.RIGHT)
-            == (evidence.winner is None)
+            == (evidence.prediction is None)
             == (evidence.confidence == evidence.probability)
         )
 

@@ -8,7 +8,6 @@ from hypothesis import given
 from hypothesis import strategies as some
 
 from kgprobe.errors import KgprobeError
-from kgprobe.estimates import share
 from kgprobe.probes.distractors.curves import (
     common_facts,
     curve_rows,
@@ -22,6 +21,7 @@ from kgprobe.probes.distractors.curves import (
 from kgprobe.probes.distractors.evidence import DistractorEvidence
 from kgprobe.probes.outcome import Outcome, Verdict, unaskable
 from kgprobe.sampling.keys import FactKey
+from kgprobe.stats.proportions import share
 from tests.probes.distractors.written import distractor_evidence
 
 COUNT = 5
@@ -73,7 +73,7 @@ def test_the_evidence_speaks_for_itself(drawn: list[Outcome]) -> None:
         truth, *rivals = sentences_of(outcome)[evidence.shown]
         beaten = truth > max(rivals)
         strongest = f"rival {max(range(len(rivals)), key=lambda place: rivals[place])}"
-        assert evidence.winner == (None if beaten else strongest)
+        assert evidence.prediction == (None if beaten else strongest)
         assert evidence.probability == pytest.approx(math.exp(truth))
         assert evidence.present == min(len(sentence) - 1 for sentence in sentences_of(outcome))
         assert (evidence.question, evidence.right_answer) == (f"prompt {evidence.shown} …", "Tokyo")

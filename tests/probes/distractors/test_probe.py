@@ -12,7 +12,6 @@ from hypothesis import given
 from hypothesis import strategies as some
 from hypothesis.extra import numpy as arrays
 
-from kgprobe.asking.store import encode_line
 from kgprobe.errors import KgprobeError, UnknownNameError
 from kgprobe.graph.client import Graph
 from kgprobe.graph.ingest import load
@@ -24,6 +23,7 @@ from kgprobe.probes.distractors.evidence import DistractorEvidence, LeftOut, Sen
 from kgprobe.probes.distractors.measure import avg_at_n, min_at_n
 from kgprobe.probes.outcome import Outcome, Verdict
 from kgprobe.records import Entity, Fact, Relation
+from kgprobe.running.store import encode_line
 from kgprobe.sampling.keys import FactKey
 from kgprobe.sources.contract import open_source
 from tests.models.exactness import score_tolerance
@@ -156,7 +156,7 @@ def test_an_outcome_is_the_definition(graph: Graph, tiny: Scorer, sentences: int
             chances = {1: 0.2, 2: 0.2**2, None: 3 * 0.2**2 * 0.8 + 0.2**3}
             assert evidence.chance == pytest.approx(chances[sentences])
             assert (outcome.verdict is Verdict.RIGHT) == (np.mean(wins) > 0.5)
-            # The sentence that is shown went as the verdict says, and a winner is one of that sentence.
+            # The sentence that is shown went as the verdict says, and a prediction is one of that sentence.
             shown = prompts.index(outcome.prompt)
             assert evidence.question == f"{outcome.prompt} …"
             assert wins[shown] == (outcome.verdict is Verdict.RIGHT)
@@ -164,7 +164,7 @@ def test_an_outcome_is_the_definition(graph: Graph, tiny: Scorer, sentences: int
                 rival.label: log_plausibility(outcome.prompt, rival.id)
                 for rival in (evidence.rivals[place] for place in evidence.sentences[shown].rivals)
             }
-            assert evidence.winner == (None if wins[shown] else max(scores, key=lambda label: scores[label]))
+            assert evidence.prediction == (None if wins[shown] else max(scores, key=lambda label: scores[label]))
             assert evidence.probability == pytest.approx(math.exp(log_plausibility(outcome.prompt, fact.object)), 1e-3)
             verdicts.add(outcome.verdict)
     assert verdicts == {Verdict.RIGHT, Verdict.WRONG}, "both verdicts are to be seen, or the test says little"

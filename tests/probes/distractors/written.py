@@ -5,8 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from kgprobe.estimates import more_than_half
 from kgprobe.probes.distractors.evidence import DistractorEvidence, Named, Rival, Sentence
+from kgprobe.stats.proportions import more_than_half
 
 
 def distractor_evidence(sentences: Sequence[Sequence[float]], shown: int = 0, **more: Any) -> DistractorEvidence:

@@ -310,7 +310,7 @@ def test_a_tie_is_no_knowledge() -> None:
 
     evidence = ExampleEvidence("x", Named("a", "A"), "x", 1, (Named("b", "B"),), np.array([-1.0, -1.0]))
     assert not evidence.is_right
-    assert evidence.winner == "B"
+    assert evidence.prediction == "B"
     assert evidence.probability == pytest.approx(0.5)
 
 

@@ -15,7 +15,7 @@ from kgprobe.probes.examples import PROBE as EXAMPLES
 from kgprobe.probes.generation import PROBE
 from kgprobe.probes.generation.evidence import GenerationEvidence
 from kgprobe.probes.outcome import Outcome, Probe, Verdict
-from kgprobe.probes.register import Setting
+from kgprobe.probes.register import ProbeContext
 from kgprobe.records import Entity, Fact, Relation
 from kgprobe.sampling.keys import FactKey
 from tests.models.tiny import byte_level, random_model
@@ -66,7 +66,7 @@ def tiny(name: str = "llama", *, chat: bool = False, positions: int = 2048) -> S
 
 
 def probe_of(graph: Graph, model: Model, **options: Any) -> Probe:
-    return PROBE.make(Setting(graph, model, Models(), AS_OF), PROBE.options_from(options))
+    return PROBE.make(ProbeContext(graph, model, Models(), AS_OF), PROBE.options_from(options))
 
 
 def evidence_of(outcome: Outcome) -> GenerationEvidence:
@@ -89,7 +89,7 @@ def test_the_text_is_that_of_a_plain_greedy_search(loaded: Graph, prompt: str, c
     keys = [KEYS[fact] for fact in ("japan", "chile", "peru")]
     asked = dict(options)
     del asked["new_tokens"]
-    setting = Setting(loaded, Model("tiny", scorer=scorer), Models(), AS_OF)
+    setting = ProbeContext(loaded, Model("tiny", scorer=scorer), Models(), AS_OF)
     chosen = EXAMPLES.make(setting, EXAMPLES.options_from(asked)).ask(keys, [3])
     wrote = probe_of(loaded, Model("tiny", scorer=scorer, generator=LocalGenerator(scorer)), **options).ask(keys, [3])
     model: Any = scorer.model
@@ -149,8 +149,8 @@ def test_others_and_former_objects_are_told(loaded: Graph) -> None:
     assert PROBE.values(behind) == {"named_first": 0.0, "former_named": 1.0}
     wrong = read(loaded, "germany", "Bonn or Lima")
     # Bonn is no object of the relation.
-    assert (wrong.verdict, evidence_of(wrong).winner) == (Verdict.WRONG, "Lima")
-    assert evidence_of(read(loaded, "germany", "Bonn\n or Mainz")).winner == "Bonn or Mainz"
+    assert (wrong.verdict, evidence_of(wrong).prediction) == (Verdict.WRONG, "Lima")
+    assert evidence_of(read(loaded, "germany", "Bonn\n or Mainz")).prediction == "Bonn or Mainz"
 
 
 def test_until_its_line_ends(loaded: Graph) -> None:

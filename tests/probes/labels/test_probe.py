@@ -9,7 +9,6 @@ from kgprobe.analysis.finding import About
 from kgprobe.analysis.make_finding import find_in_outcomes
 from kgprobe.analysis.model_comparison import compare_models
 from kgprobe.analysis.side_by_side import read_answers, set_side_by_side
-from kgprobe.asking.store import FILE, OutcomeStore, read_outcomes
 from kgprobe.errors import ArgumentError
 from kgprobe.graph.client import Graph
 from kgprobe.graph.ingest import load
@@ -28,6 +27,7 @@ from kgprobe.records import Entity, Fact, Relation
 from kgprobe.report.comparison_tables import comparison_verdict
 from kgprobe.report.finding_page import finding_lead
 from kgprobe.report.finding_summary import finding_summary
+from kgprobe.running.store import FILE, OutcomeStore, read_outcomes
 from kgprobe.sampling.keys import FactKey
 from tests.models.tiny import byte_level, random_model
 from tests.written_source import WrittenSource
@@ -112,7 +112,7 @@ def test_the_majority_is_the_label(filled: Graph) -> None:
         assert (negative.judgement, negative.replaced) == (FALSE, "object")
         assert (negative.subject, negative.relation) == (f"c{number}", "capital")
         assert outcome.prompt == INSTRUCTION.replace("{statement}", text)
-    assert [evidence_of(outcomes[f"f{n}"]).winner for n in range(4)] == [
+    assert [evidence_of(outcomes[f"f{n}"]).prediction for n in range(4)] == [
         None,
         "false",
         "unknown",
@@ -136,7 +136,7 @@ def test_where_one_answer_is_missing_all_are_asked_again(filled: Graph) -> None:
 def test_headline_yes_sayer_is_correct_on_no_fact(filled: Graph) -> None:
     outcomes = list(asked(filled, Rule(lambda *_: "True")).values())
     assert {outcome.verdict for outcome in outcomes} == {Verdict.WRONG, Verdict.UNASKABLE}
-    assert evidence_of(outcomes[0]).winner == f"true: {evidence_of(outcomes[0]).negatives[0].text}"
+    assert evidence_of(outcomes[0]).prediction == f"true: {evidence_of(outcomes[0]).negatives[0].text}"
     about = About("name", "m", "labels", AS_OF, 0, {}, {})
     finding = find_in_outcomes(filled, about, lambda: outcomes)
     headline, details = "m is correct on 0% [0, 43] of the 5 facts asked", "truthful 0% [0, 43]"

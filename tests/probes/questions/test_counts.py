@@ -6,7 +6,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
-from kgprobe.estimates import mean_of_shares, share
 from kgprobe.probes.distractors.evidence import DistractorEvidence
 from kgprobe.probes.outcome import Outcome, Verdict
 from kgprobe.probes.questions.counts import (
@@ -19,6 +18,7 @@ from kgprobe.probes.questions.counts import (
 )
 from kgprobe.probes.questions.evidence import QuestionEvidence, RightAnswer
 from kgprobe.sampling.keys import FactKey
+from kgprobe.stats.proportions import mean_of_shares, share
 from tests.probes.distractors.written import distractor_evidence
 
 RIGHT, WRONG = Verdict.RIGHT, Verdict.WRONG
@@ -173,7 +173,7 @@ def test_the_most_frequent_reasons_against_a_writers_words_are_told() -> None:
 
 
 @pytest.mark.parametrize(
-    ("answer", "error", "winner"),
+    ("answer", "error", "prediction"),
     [
         ("No. It is not.", "factual", "No."),
         ("No.", None, None),
@@ -182,8 +182,10 @@ def test_the_most_frequent_reasons_against_a_writers_words_are_told() -> None:
         ("n" * 100, "factual", "n" * 79 + "…"),
     ],
 )
-def test_a_winner_is_the_first_sentence_of_a_mistake(answer: str | None, error: str | None, winner: str | None) -> None:
-    assert QuestionEvidence("yes/no", "Is it?", answer, 0.5, expected=True, error=error).winner == winner
+def test_a_winner_is_the_first_sentence_of_a_mistake(
+    answer: str | None, error: str | None, prediction: str | None
+) -> None:
+    assert QuestionEvidence("yes/no", "Is it?", answer, 0.5, expected=True, error=error).prediction == prediction
 
 
 def test_what_is_right_is_yes_or_no_or_all_that_is() -> None:

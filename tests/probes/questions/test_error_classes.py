@@ -10,7 +10,7 @@ from kgprobe.probes.questions.error_classes import ErrorClass, class_after, foll
 from kgprobe.probes.questions.evidence import RightAnswer
 from kgprobe.probes.questions.grading import Verified, verify
 from kgprobe.probes.questions.items import Question
-from kgprobe.sampling.negatives import Negative
+from kgprobe.sampling.question_negatives import Negative
 from tests.probes.questions.test_grading import OPPOSED, POSITIVE, WH
 
 TEMPLATES = ["[Y] is the capital of [X].", "Does [X] have [Y] as its capital?"]

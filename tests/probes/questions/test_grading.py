@@ -13,7 +13,7 @@ from kgprobe.probes.questions.grading import Verified, grading_prompt, verify
 from kgprobe.probes.questions.items import Kind, Question
 from kgprobe.sampling.facts import AskedFact
 from kgprobe.sampling.keys import FactKey
-from kgprobe.sampling.negatives import Negative
+from kgprobe.sampling.question_negatives import Negative
 from tests.probes.questions.answering import Answering
 
 FACT = AskedFact(FactKey("Q183", "f"), "P36", "Germany", (), "Q64", "Berlin", ("Spree-Athen",), None, None)

@@ -5,11 +5,10 @@ from collections.abc import Callable, Sequence
 
 import pytest
 
-from kgprobe.asking.store import encode_line
+from kgprobe.dates import today
 from kgprobe.graph.client import Graph
 from kgprobe.graph.endpoint import Endpoint
 from kgprobe.graph.ingest import load
-from kgprobe.intervals import today
 from kgprobe.models.generating.generator import Answer, Unanswered
 from kgprobe.models.generating.local import LocalGenerator
 from kgprobe.models.scoring.scorer import Scorer
@@ -17,6 +16,7 @@ from kgprobe.probes.outcome import Outcome, Verdict
 from kgprobe.probes.questions.evidence import QuestionEvidence
 from kgprobe.probes.questions.items import QuestionItems
 from kgprobe.probes.questions.probe import QuestionProbe
+from kgprobe.running.store import encode_line
 from kgprobe.sampling.facts import askable_facts
 from kgprobe.sources.contract import open_source
 from tests.probes.questions.answering import Answering
@@ -70,7 +70,7 @@ def test_who_knows_everything_makes_no_mistake(questions: QuestionItems) -> None
         evidence = evidence_of(outcome)
         assert evidence.question in outcome.prompt
         assert evidence.answer == knows(evidence.question)
-        assert (evidence.error, evidence.winner, evidence.probability) == (None, None, None)
+        assert (evidence.error, evidence.prediction, evidence.probability) == (None, None, None)
         town = next(town for town in sorted(RIGHT_PLACE, key=len, reverse=True) if town in evidence.question)
         right = {True: "yes", False: "no", None: RIGHT_PLACE[town]}[evidence.expected]
         assert evidence.right_answer == right
@@ -96,7 +96,7 @@ def test_who_knows_nothing_stands_by_it(questions: QuestionItems) -> None:
             assert len(evidence.follow_ups) == asked_of[evidence.kind, evidence.expected]
         assert all(one.verdict == "wrong" for one in evidence.follow_ups)
         assert all(one.answer == denies(one.question) for one in evidence.follow_ups)
-        assert evidence.winner == evidence.answer
+        assert evidence.prediction == evidence.answer
 
 
 def test_who_changes_the_answer_with_the_words_is_inconsistent(questions: QuestionItems) -> None:

@@ -6,10 +6,10 @@ from dataclasses import replace
 
 import pytest
 
+from kgprobe.dates import today
 from kgprobe.graph.client import Graph
 from kgprobe.graph.endpoint import Endpoint
 from kgprobe.graph.ingest import load
-from kgprobe.intervals import today
 from kgprobe.models.generating.generator import Answer, Unanswered
 from kgprobe.models.generating.local import LocalGenerator
 from kgprobe.models.scoring.scorer import Scorer

@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 
-from kgprobe.estimates import share
 from kgprobe.probes.outcome import Outcome, Verdict, unaskable
 from kgprobe.probes.statements.evidence import NegativeStatement, Statement, StatementEvidence
 from kgprobe.probes.statements.tables import statement_headline, statement_tables
 from kgprobe.probes.statements.verdicts import verdict_of
 from kgprobe.sampling.keys import FactKey
+from kgprobe.stats.proportions import share
 
 LOGS = {"t": (-1.0, -2.0, -3.0), "f": (-2.0, -1.0, -3.0), "u": (-3.0, -2.0, -1.0)}
 REPLACED = {"s": "subject", "r": "relation", "o": "object"}

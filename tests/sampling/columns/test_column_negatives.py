@@ -12,10 +12,10 @@ from kgprobe.graph.ingest import load
 from kgprobe.records import Entity, Fact
 from kgprobe.sampling.columns import unions
 from kgprobe.sampling.columns.graph_columns import GraphColumns, open_columns
-from kgprobe.sampling.columns.negatives import ColumnNegatives, Negatives
 from kgprobe.sampling.columns.said import open_said
-from kgprobe.sampling.false_facts import ENDS
+from kgprobe.sampling.columns.statement_negatives import ColumnNegatives, Negatives
 from kgprobe.sampling.seeded_order import seeded_number
+from kgprobe.sampling.statement_negatives import ENDS
 from tests.sampling.naive_negatives import RELATIONS, Naive, Triple, graph_of
 from tests.written_source import WrittenSource
 

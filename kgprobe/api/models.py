@@ -1,0 +1,55 @@
+"""Models within what they may cost."""
+
+from typing import TYPE_CHECKING
+
+from kgprobe.api.options import ApiLimits
+from kgprobe.errors import ArgumentError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from kgprobe.models.local_options import LocalOptions
+    from kgprobe.models.model import Models
+    from kgprobe.models.scoring.contract import TextScorer
+
+
+def models_within(
+    limits: ApiLimits, load: "Callable[..., TextScorer] | None" = None, local: "LocalOptions | None" = None
+) -> "Models":
+    """Models to be opened by their specs, of which those behind APIs keep to limits together.
+
+    >>> with models_within(ApiLimits(max_tokens=100_000)) as models:
+    ...     models.open("demo").name
+    'demo'
+
+    Args:
+        local: how those on this machine are loaded; None for the usual.
+        load: makes the scorer of a model on this machine; None for :func:`~kgprobe.models.loading.load_scoring_model`.
+
+    Raises:
+        ArgumentError: a price is missing.
+    """
+    from kgprobe.models.api.options import ApiOptions
+    from kgprobe.models.api.spending import Prices, Spending
+    from kgprobe.models.model import Models
+
+    if (limits.price_in is None) != (limits.price_out is None):
+        missing = "price_in" if limits.price_in is None else "price_out"
+        raise ArgumentError(missing, "is missing: a model has two prices, `price_in` and `price_out`.")
+    if limits.max_cost is not None and limits.price_in is None:
+        raise ArgumentError("max_cost", "needs to know what tokens cost: `price_in` and `price_out`.")
+    priced = limits.price_in is not None and limits.price_out is not None
+    prices = Prices(limits.price_in or 0.0, limits.price_out or 0.0) if priced else None
+    return Models(
+        local=local,
+        api=ApiOptions(
+            limits.concurrency,
+            limits.timeout,
+            prices=prices,
+            refresh=limits.refresh,
+            tokenizer=limits.tokenizer,
+            scoring_way=limits.scoring_way,
+        ),
+        spending=Spending(max_tokens=limits.max_tokens, max_cost=limits.max_cost),
+        load=load,
+    )

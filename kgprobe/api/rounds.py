@@ -1,0 +1,402 @@
+"""``kgprobe.run_rounds``: adaptive rounds with beliefs, begun, gone on with, shown again, forgotten."""
+
+import dataclasses
+import shutil
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import date
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from kgprobe.analysis.rates import caveat_of
+from kgprobe.api.measuring import outcomes_frame, summary_of, write_finding
+from kgprobe.api.options import RoundsOptions
+from kgprobe.arguments import folder_name, several, whole_number
+from kgprobe.dates import as_of_day
+from kgprobe.errors import ArgumentError, KgprobeError, UnknownNameError
+from kgprobe.graph.client import Graph, Row
+from kgprobe.graph.names import relation_ids
+from kgprobe.graph.reversal import asked_by, reversal_of
+from kgprobe.graph.run_nodes import NO_RUN, find_run, list_runs
+from kgprobe.models.local_options import LocalOptions
+from kgprobe.models.model import Model, Models
+from kgprobe.models.spec_forms import short_name
+from kgprobe.options import make_options
+from kgprobe.probes.outcome import Probe
+from kgprobe.probes.register import PROBES, ProbeContext, ProbeKind
+from kgprobe.running.applying import COUNTS
+from kgprobe.running.callbacks import NO_CALLBACKS, Callbacks, Stop
+from kgprobe.running.rounds import RunReport, continue_run
+from kgprobe.running.runs import Plan, begin_run, get_run, plan_of, run_folder
+from kgprobe.running.runs import forget_run as forget_beliefs
+from kgprobe.running.store import FILE, Outcomes
+from kgprobe.tables import Table
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from kgprobe.analysis.finding import Finding
+    from kgprobe.analysis.graph_rates import GraphRates
+
+
+_COLUMNS = (
+    *("id", "model", "probe", "round", "rounds", "batch", "asked", "unaskable", "unanswered"),
+    *("sampling", "learner", "width", "seed", "as_of", "started"),
+)
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Run:
+    """A run, and what its rounds came to this time.
+
+    Attributes:
+        name: the run's id.
+        report: how far it came, and why it ended.
+        folder: where its answers are kept.
+        kind: the probe.
+        properties: of the run, as the graph holds them.
+        year_relation: what gives a fact's year; None is the year in which it began.
+        graph: that was asked.
+    """
+
+    name: str
+    report: RunReport
+    folder: Path
+    kind: ProbeKind
+    properties: Row
+    year_relation: str | None
+    graph: Graph
+
+    @property
+    def model(self) -> str:
+        """The model that was asked, as the user calls it."""
+        return str(self.properties["model"])
+
+    @property
+    def reversed(self) -> bool:
+        """Whether a reversed graph was asked: facts from object to subject."""
+        return bool(self.properties["reversed"])
+
+    @property
+    def asked_by(self) -> str:
+        """The probe, and the direction where it is the other one."""
+        return asked_by(self.kind.name, self.reversed)
+
+    @property
+    def outcomes(self) -> Outcomes:
+        """The outcomes of all rounds, in the order of asking; read from disk."""
+        count = sum(self.properties[name] for name in COUNTS)
+        return Outcomes(self.folder / FILE, self.kind.evidence(), count)
+
+    def frame(self) -> "pd.DataFrame":
+        """Return one row for each fact that has answers, by id: labels, own answers, E[theta], interval, belief.
+
+        The columns are those of ``facts.csv``, and what was asked last: see
+        :func:`kgprobe.analysis.asked_facts.asked_facts`. :meth:`answers_frame` has a row for each question.
+
+        Raises:
+            KgprobeError: the run has no answers.
+
+        Cost: one pass over the answers, and a walk from each subject.
+        """
+        from kgprobe.analysis.asked_facts import asked_facts
+
+        return asked_facts(self._find().facts, self.outcomes, self.kind.alternatives)
+
+    def answers_frame(self) -> "pd.DataFrame":
+        """Return one row for each question, in the order of asking: what was asked, what is right, what won.
+
+        Also the verdict, the prompt, and the probability of the right answer. :meth:`frame` has a row for each fact.
+        """
+        return outcomes_frame(self.outcomes)
+
+    def tables(self) -> list[Table]:
+        """What the probe has to tell of its outcomes."""
+        return self.kind.tables(self.outcomes, msgspec.json.decode(self.properties["config"]))
+
+    def summary(self) -> str:
+        """What the run found, in a few lines."""
+        title = f"run {self.name}, {self.asked_by}, {self.model}, {self.report.rounds} rounds"
+        caveat = caveat_of(self.properties["sampling"])
+        told = summary_of(title, self.kind, self.outcomes, self.tables(), self.report.stopped)
+        return told if caveat is None else f"{told}\n{caveat}"
+
+    def __repr__(self) -> str:
+        return self.summary()
+
+    def _repr_html_(self) -> str:
+        from kgprobe.report.notebook import tables_html
+
+        return tables_html(self.summary(), self.tables())
+
+    def finding(self) -> "Finding":
+        """Rates over the graph, by relation, entity, type and year, and the facts most surely known and unknown.
+
+        Raises:
+            KgprobeError: nothing was answered yet.
+        """
+        from kgprobe.analysis.graph_rates import estimate_run
+
+        rates = estimate_run(self.graph, self.name, year_relation=self.year_relation)
+        return self._find(None if rates.overall is None else rates)
+
+    def page(self, finding: "Finding | None" = None) -> Path:
+        """Write the finding beside the answers, as a page, as JSON and as CSV; give the page's path.
+
+        Args:
+            finding: where it was made before, it need not be made again.
+        """
+        return write_finding(finding or self.finding(), self.folder, self.outcomes, self.kind, self.graph)
+
+    def _find(self, over_graph: "GraphRates | None" = None) -> "Finding":
+        from kgprobe.analysis.make_finding import find_in_run
+
+        return find_in_run(
+            self.graph,
+            self.name,
+            lambda: self.outcomes,
+            over_graph=over_graph,
+            year_relation=self.year_relation,
+        )
+
+
+def run_rounds(
+    graph: Graph,
+    model: Model | str,
+    probe: str = "distractors",
+    *,
+    name: str | None = None,
+    relations: Sequence[str] = (),
+    seed: int = 0,
+    as_of: int | str | date | None = None,
+    year_relation: str | None = None,
+    models: Models | None = None,
+    callbacks: Callbacks = NO_CALLBACKS,
+    **options: Any,
+) -> Run:
+    """Begin a run and do its rounds: each asks the facts that the model most probably fails on, and learns.
+
+    >>> run = kgprobe.run_rounds(graph, "demo", rounds=1, batch=4, distractors=3, name="first-look")
+    >>> run.report.rounds, len(run.answers_frame())
+    (1, 4)
+    >>> run.frame()[["right", "wrong", "belief"]].iloc[0].tolist()  # doctest: +SKIP
+    [0, 1, 'leans unknown']
+
+    Cost a round: its batch and the batch's neighbours; see :mod:`kgprobe.running.rounds`.
+
+    Args:
+        model: see :func:`kgprobe.load_model`; its spec will do.
+        probe: how facts are asked, as in :func:`kgprobe.measure`.
+        name: of the run; None makes one from model, probe and time.
+        relations: the only relations, each by its id or a name; none means all that can be asked.
+        seed: what all random choices follow from.
+        as_of: facts count as current at this date; None is today.
+        year_relation: the relation, by its id or a name, whose date at the subject gives a fact's year; None takes the
+            year in which the fact began. No part of the run.
+        models: opens the models that options name by their specs; None opens them as needed.
+        watch: told, and asked, as it goes.
+        options: of :class:`RoundsOptions`, and the probe's own.
+
+    Raises:
+        UnknownNameError: there is no such probe, model or relation.
+        ArgumentError: there is no such option, a value cannot be, or the name cannot be a folder's.
+        KgprobeError: the run's name is taken, or the graph has no fact to ask.
+    """
+    kind = PROBES.get(probe)
+    relations, seed = relation_ids(graph, several("relations", relations)), whole_number("seed", seed, 0)
+    name = None if name is None else folder_name("name", name)
+    year_relation = _of_years(graph, year_relation)
+    own = {one.name for one in dataclasses.fields(RoundsOptions)}
+    how = make_options(RoundsOptions, {name: value for name, value in options.items() if name in own}, "rounds")
+    chosen = kind.options_from({name: value for name, value in options.items() if name not in own})
+    opened = models or Models()
+    asked = opened.open(model)
+    asked.refresh()
+    day = as_of_day(as_of)
+    made = kind.make(ProbeContext(graph, asked, opened, day, relations), chosen)
+    plan = Plan(
+        name or new_run_name(asked.name, asked_by(probe, reversal_of(graph) is not None)),
+        day,
+        seed=seed,
+        **_planned(how),
+    )
+    local = None if asked.local is None else dataclasses.asdict(asked.local)
+    kept = {"options": dataclasses.asdict(chosen), "relations": list(relations)}
+    begin_run(graph, made, plan, kind.name, msgspec.json.encode(kept).decode(), msgspec.json.encode(local).decode())
+    result = _continue_run(graph, made, plan, kind, callbacks, year_relation)
+    if result.report.facts == 0:
+        forget_run(graph, plan.run)
+        raise KgprobeError(
+            f"The graph has no fact to ask: none of {', '.join(made.relations)} is current at {day} with a name at "
+            "both ends. Load facts, or name another date: `as_of`."
+        )
+    return result
+
+
+def _planned(how: RoundsOptions) -> dict[str, Any]:
+    """The fields of a plan that options say.
+
+    Raises:
+        ArgumentError: that learner cannot tell which answers tell most.
+    """
+    fields = dataclasses.asdict(how)
+    aim, learner, sampling = fields.pop("aim"), fields["learner"], fields["sampling"]
+    if sampling in ("hardest", "information") and learner != "graph":
+        raise ArgumentError("sampling", f"is {sampling!r}, which needs `learner` graph; it is {learner!r}.")
+    if sampling is None:
+        for_failures = "hardest" if learner == "graph" else "thompson"
+        sampling = "monte-carlo" if aim == "estimate" else for_failures
+    return {**fields, "sampling": sampling}
+
+
+def resume_rounds(
+    graph: Graph,
+    run: str,
+    model: Model | None = None,
+    *,
+    rounds: int | None = None,
+    year_relation: str | None = None,
+    models: Models | None = None,
+    callbacks: Callbacks = NO_CALLBACKS,
+) -> Run:
+    """Go on with a run where it stands, with the options it was begun with; one that is done shows what it found.
+
+    Args:
+        run: its name.
+        model: the one that it was begun with; None opens it by its spec, on the device, in the precision and in the
+            revision that it was begun with.
+        rounds: how many it shall have in all; None leaves it at what it was begun with.
+        year_relation: as in :func:`run_rounds`.
+
+    Raises:
+        UnknownNameError: there is no such run or relation.
+        ArgumentError: more rounds are done already.
+        KgprobeError: the model or what it is asked is another, or another process is at the run.
+    """
+    year_relation = _of_years(graph, year_relation)
+    properties = get_run(graph, run)
+    if rounds is not None and rounds < properties["round"]:
+        raise ArgumentError("rounds", f"is {rounds}: {properties['round']} rounds are done already.")
+    plan = plan_of(properties)
+    kind = PROBES.get(properties["probe"])
+    kept = msgspec.json.decode(properties["options"])
+    opened = models or Models()
+    local = msgspec.json.decode(properties["local"])
+    asked = opened.open(model or properties["model"], None if local is None else LocalOptions(**local))
+    asked.refresh()
+    setting = ProbeContext(graph, asked, opened, plan.as_of, kept["relations"])
+    made = kind.make(setting, kind.options_from(kept["options"]))
+    return _continue_run(
+        graph, made, dataclasses.replace(plan, rounds=rounds or plan.rounds), kind, callbacks, year_relation
+    )
+
+
+def open_run(graph: Graph, run: str | None = None, *, year_relation: str | None = None) -> Run:
+    """A run as it stands, whose model is not needed.
+
+    >>> run = kgprobe.run_rounds(graph, "demo", rounds=1, batch=3, distractors=3, name="to-look-at")
+    >>> kgprobe.open_run(graph, "to-look-at").finding().asked
+    3
+
+    Args:
+        run: its name; None is the one that was begun last.
+        year_relation: as in :func:`run_rounds`.
+
+    Raises:
+        UnknownNameError: there is no such run or relation, or none at all.
+        KgprobeError: kgprobe has not begun it.
+    """
+    year_relation = _of_years(graph, year_relation)
+    if run is None:
+        known = list_runs(graph)
+        if not known:
+            raise UnknownNameError(NO_RUN)
+        run = str(known[-1]["id"])
+    properties = get_run(graph, run)
+    done = properties["round"] >= properties["rounds"]
+    report = RunReport(
+        run,
+        None,
+        properties["round"],
+        properties["asked"],
+        properties["unaskable"],
+        properties["unanswered"],
+        0.0,
+        Stop.DONE if done else Stop.ASKED_TO,
+    )
+    kind = PROBES.get(properties["probe"])
+    return Run(run, report, run_folder(properties), kind, properties, year_relation, graph)
+
+
+def runs(graph: Graph) -> "pd.DataFrame":
+    """The runs of a graph and where they stand, the latest last, in pandas.
+
+    >>> list(kgprobe.runs(graph).columns[:3])
+    ['id', 'model', 'probe']
+
+    ``attrs["note"]`` says where there is none; otherwise it is None.
+    """
+    import pandas as pd
+
+    frame: pd.DataFrame = pd.DataFrame(runs_of(graph), columns=_COLUMNS)
+    frame.attrs["note"] = None if len(frame) else NO_RUN
+    return frame
+
+
+def runs_of(graph: Graph, run: str | None = None) -> list[Row]:
+    """The runs of a graph and where they stand, the latest last; or one of them.
+
+    Raises:
+        UnknownNameError: there is no such run.
+    """
+    return [{name: one.get(name) for name in _COLUMNS} for one in ([find_run(graph, run)] if run else list_runs(graph))]
+
+
+def forget_run(graph: Graph, run: str) -> None:
+    """Delete a run, its beliefs and its folder.
+
+    Raises:
+        UnknownNameError: there is no such run.
+        KgprobeError: a process is at the run, or kgprobe has not begun it.
+    """
+    folder = run_folder(find_run(graph, run))
+    forget_beliefs(graph, run)
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+def new_run_name(model: str, probe: str) -> str:
+    """A name for a run that nobody named: model, probe and time.
+
+    Args:
+        probe: as :func:`~kgprobe.graph.reversal.asked_by` tells of it.
+    """
+    return f"{short_name(model)}-{probe.replace(' ', '-')}-{time.strftime('%Y%m%d-%H%M%S')}"
+
+
+def run_names(name: str | None, models: Sequence[str], probe: str) -> list[str]:
+    """The names of the runs of some models: what the user called them, with the model behind it if there are several.
+
+    Args:
+        name: None if nobody named them.
+    """
+    if name is None:
+        made = [new_run_name(model, probe) for model in models]
+    else:
+        made = [name] if len(models) == 1 else [f"{name}.{short_name(model)}" for model in models]
+    # Two models may come to the same letters.
+    return [one if made.index(one) == place else f"{one}-{place + 1}" for place, one in enumerate(made)]
+
+
+def _continue_run(
+    graph: Graph, probe: Probe, plan: Plan, kind: ProbeKind, callbacks: Callbacks, year_relation: str | None
+) -> Run:
+    report = continue_run(graph, probe, plan, callbacks, kind=kind)
+    properties = get_run(graph, plan.run)
+    return Run(plan.run, report, run_folder(properties), kind, properties, year_relation, graph)
+
+
+def _of_years(graph: Graph, relation: str | None) -> str | None:
+    return None if relation is None else relation_ids(graph, [relation])[0]

@@ -1,0 +1,283 @@
+"""``kgprobe.sample_facts`` and the like: a look at what would be asked, and why."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import date
+from typing import TypeAlias
+
+from kgprobe.api.sample_results import (
+    DistractorSample,
+    FactDistractors,
+    FactNegatives,
+    FactSample,
+    NamedFact,
+    NamedQuestion,
+    NegativeSample,
+    QuestionSample,
+    SampledNegative,
+)
+from kgprobe.arguments import several, whole_number
+from kgprobe.dates import as_of_day
+from kgprobe.errors import KgprobeError
+from kgprobe.graph.client import Graph
+from kgprobe.graph.names import relation_ids
+from kgprobe.models.model import Model, Models
+from kgprobe.options import make_options
+from kgprobe.probes.clozes import ClozeItems
+from kgprobe.probes.distractors import DistractorOptions
+from kgprobe.probes.questions.items import QuestionItems
+from kgprobe.sampling.facts import AskedFact, askable_facts, askable_relations, describe_facts
+from kgprobe.sampling.keys import FactKey
+from kgprobe.sampling.lookup import describe_pool, find_facts
+from kgprobe.sampling.question_negatives import Negative, Negatives
+from kgprobe.sampling.selection import sample_facts as draw_facts
+from kgprobe.search.strategies import STRATEGIES, Sentences, StrategyOptions, make_strategy
+from kgprobe.verbalize.sentences import Cloze
+from kgprobe.verbalize.templates.kinds import OBJECT
+
+# A fact's key, id or names (see :func:`kgprobe.sampling.lookup.find_fact`), or several of these.
+Facts: TypeAlias = FactKey | str | Iterable[FactKey | str]
+
+
+def sample_facts(
+    graph: Graph,
+    limit: int = 10,
+    *,
+    relations: Sequence[str] = (),
+    seed: int = 0,
+    as_of: int | str | date | None = None,
+) -> FactSample:
+    """Facts that can be asked, drawn at random: of active relations, current, with a name at both ends.
+
+    >>> sample = kgprobe.sample_facts(graph, 3, relations=["P36"], as_of="2025-12")
+    >>> len(sample), sorted(set(sample.frame()["relation"]))
+    (3, ['P36'])
+
+    Cost: one scan of the graph's facts, streamed.
+
+    Args:
+        limit: how many, at least 1; there may be fewer.
+        relations: the only relations, each by its id or a name; none means all active ones.
+        seed: what the draw follows from.
+        as_of: facts count as current at this date; None is today.
+
+    Raises:
+        UnknownNameError: a relation is not in the graph, or not active.
+        ArgumentError: an argument cannot be what it is.
+    """
+    limit, seed = whole_number("limit", limit), whole_number("seed", seed, 0)
+    relations = relation_ids(graph, several("relations", relations))
+    day = as_of_day(as_of)
+    askable = askable_facts(graph, list(askable_relations(graph, wanted=relations)), day)
+    drawn = draw_facts(askable, limit, seed)
+    facts = describe_facts(graph, [drawn[position] for position in range(len(drawn))])
+    return FactSample(
+        named_facts(graph, facts), len(askable), notes=(f"{len(askable):,} facts can be asked at {day}.",)
+    )
+
+
+def sample_distractors(
+    graph: Graph,
+    facts: Facts,
+    strategy: str = "random",
+    *,
+    model: Model | str | None = None,
+    distractors: int = 10,
+    sentences: int | None = 1,
+    weighting: str = "tf-idf",
+    max_prefixes: int = 2_000,
+    seed: int = 0,
+    as_of: int | str | date | None = None,
+) -> DistractorSample:
+    """Wrong objects that would stand beside the right one, best first, and why each qualifies.
+
+    >>> sample = kgprobe.sample_distractors(graph, "France | capital | Paris", "semantic", distractors=3)
+    >>> [row["object"] for row in sample.rows()]
+    ['Q90', 'Q90', 'Q90']
+
+    Those of a strategy that asks a model depend on it, and differ from sentence to sentence:
+
+    >>> sample = kgprobe.sample_distractors(graph, "Q142 P36 Q90", "exact-optimal", model="demo", distractors=2)
+    >>> [(row["rank"], row["certified"]) for row in sample.rows()]
+    [(1, True), (2, True)]
+
+    Cost: see the strategies (:mod:`kgprobe.sampling`, :mod:`kgprobe.search`).
+
+    Args:
+        facts: names, ids or keys of facts: ``"France | capital | Paris"``, ``"Q142 P36 Q90"``.
+        strategy: how they are chosen; ``kgprobe sample distractors --help`` lists what there is.
+        model: what finds them plausible, or its spec; needed where the strategy asks one.
+        distractors: how many of each fact, at least 1.
+        sentences: how many cloze sentences of the relation, drawn at random, where a model is asked; None is all.
+        weighting: of features, for semantic ones: ``tf-idf`` or ``bm25``.
+        max_prefixes: of names, that exact search may ask the model about for one sentence.
+        seed: what random choices follow from.
+        as_of: what is true at this date is no distractor; None is today.
+
+    Raises:
+        UnknownNameError: there is no such fact, strategy or model.
+        ArgumentError: an argument cannot be what it is, or the strategy needs a model.
+        KgprobeError: none of the facts can be put in a sentence, or the model gives no probabilities.
+    """
+    options = make_options(
+        DistractorOptions,
+        {
+            "distractors": distractors,
+            "sentences": sentences,
+            "strategy": strategy,
+            "weighting": weighting,
+            "max_prefixes": max_prefixes,
+        },
+        "sample_distractors",
+    )
+    day, seed = as_of_day(as_of), whole_number("seed", seed, 0)
+    keys = find_facts(graph, facts, day)
+    kind = STRATEGIES.get(options.strategy)
+    opened = None if model is None else Models().open(model)
+    chooser = make_strategy(
+        options.strategy,
+        graph,
+        opened.scorer() if kind.asks_model and opened is not None else None,
+        StrategyOptions(day, options.weighting, options.max_prefixes),
+    )
+    notes: list[str] = []
+    asked: list[Sentences]
+    if kind.asks_model:
+        items = ClozeItems(graph, day, sentences=options.sentences).of(keys, [seed])
+        silent = [item for item in items if item.reason]
+        named = named_facts(graph, [item.fact for item in silent])
+        notes += [
+            f"{one.title} cannot be put in a sentence: {item.reason}." for one, item in zip(named, silent, strict=True)
+        ]
+        if len(notes) == len(items):
+            raise KgprobeError(
+                "None of the facts can be put in a sentence, after which a model finds anything plausible. "
+                + " ".join(notes[:1])
+            )
+        asked = [(item.fact, item.clozes) for item in items]
+    else:
+        # One sentence stands for all, which speaks of today: nobody reads more of it.
+        asked = [(fact, [Cloze(f"It is {OBJECT}", fact.subject_label)]) for fact in describe_facts(graph, keys)]
+    rivals = chooser.rivals(asked, options.distractors, [seed])
+    chosen = [
+        FactDistractors(named, one.distractors, cloze.prompt if kind.asks_model else None, one.certified, one.reason)
+        for named, (_, clozes), lists in zip(
+            named_facts(graph, [fact for fact, _ in asked]), asked, rivals, strict=True
+        )
+        for cloze, one in zip(clozes, lists, strict=True)
+    ]
+    notes += [note for each in chosen for note in _unusual(graph, each, options.distractors)]
+    described = chooser.describe() | ({"model": opened.name} if kind.asks_model and opened is not None else {})
+    return DistractorSample(described, chosen, notes=list(dict.fromkeys(notes)))
+
+
+def _unusual(graph: Graph, chosen: FactDistractors, wanted: int) -> Iterator[str]:
+    """What to know of a fact's distractors: an object without a type, or fewer of them than were wanted."""
+    fact = chosen.named.fact
+    if chosen.reason:
+        yield f"{chosen.named.title}: {chosen.reason}."
+    if len(chosen.distractors) < wanted:
+        pool = describe_pool(graph, fact.key)
+        untyped = (
+            "" if pool.typed else f" {fact.object_label} has no type, so the relation's objects count as its kind."
+        )
+        yield (
+            f"{chosen.named.title}: {len(chosen.distractors):,} distractors, not {wanted:,}. There are {pool.size:,}"
+            f" entities {pool.kind}; left out: {', '.join(pool.left_out)}.{untyped}"
+        )
+
+
+def sample_negatives(
+    graph: Graph,
+    facts: Facts,
+    limit: int = 10,
+    *,
+    seed: int = 0,
+    as_of: int | str | date | None = None,
+) -> NegativeSample:
+    """What may stand in a fact's place in a yes/no question to which no is right, drawn at random.
+
+    Each is an object of the same relation elsewhere, so that its kind does not give it away.
+
+    >>> sample = kgprobe.sample_negatives(graph, "France | capital | Paris", 3)
+    >>> [row["former"] for row in sample.rows()]
+    [False, False, False]
+
+    Cost: see :mod:`kgprobe.sampling.pool_draws`, and a walk through the facts that end in what is drawn.
+
+    Args:
+        facts: names, ids or keys of facts: ``"France | capital | Paris"``, ``"Q142 P36 Q90"``.
+        limit: how many of each fact, at least 1; there may be fewer.
+        seed: what the draws follow from.
+        as_of: what is true at this date is no negative; None is today.
+
+    Raises:
+        UnknownNameError: there is no such fact.
+        ArgumentError: an argument cannot be what it is.
+    """
+    limit, seed = whole_number("limit", limit), whole_number("seed", seed, 0)
+    day = as_of_day(as_of)
+    keys = find_facts(graph, facts, day)
+    drawn = Negatives(graph, day).draw(keys, limit, [seed])
+    against = [
+        FactNegatives(named, _elsewhere(graph, named.fact, negatives))
+        for named, negatives in zip(named_facts(graph, describe_facts(graph, keys)), drawn, strict=True)
+    ]
+    notes = [
+        f"{each.named.title}: {len(each.negatives):,} hard negatives, not {limit:,}: there are no more."
+        for each in against
+        if len(each.negatives) < limit
+    ]
+    return NegativeSample(against, notes=list(dict.fromkeys(notes)))
+
+
+def _elsewhere(graph: Graph, fact: AskedFact, negatives: Sequence[Negative]) -> list[SampledNegative]:
+    ids = [negative.id for negative in negatives]
+    found = graph.read("sample/elsewhere", relation=fact.relation, subject=fact.key.subject, ids=ids)
+    rows = {row["id"]: row for row in found}
+    return [
+        SampledNegative(negative, row["subjects"], row["example"], row["until"])
+        for negative in negatives
+        for row in (rows[negative.id],)
+    ]
+
+
+def sample_questions(
+    graph: Graph,
+    facts: Facts,
+    *,
+    difficulty: str = "hard",
+    with_alias: bool = False,
+    seed: int = 0,
+    as_of: int | str | date | None = None,
+) -> QuestionSample:
+    """Which questions would be asked about facts with this seed, in which prompts, and what is right.
+
+    >>> sample = kgprobe.sample_questions(graph, "France | capital | Paris", difficulty="easy", seed=3)
+    >>> sample.frame()["kind"].tolist()
+    ['yes/no']
+
+    Cost: a walk from each subject, and the drawing of negatives.
+
+    Args:
+        facts: names, ids or keys of facts: ``"France | capital | Paris"``, ``"Q142 P36 Q90"``.
+        difficulty: ``easy`` asks yes/no questions alone; ``hard`` also who, which and what.
+        with_alias: whether the subject's first alias is mentioned.
+        seed: what kind, side and template of a question follow from.
+        as_of: what is true at this date is the answer; None is today.
+
+    Raises:
+        UnknownNameError: there is no such fact.
+        ArgumentError: an argument cannot be what it is.
+        KgprobeError: no relation of the graph has a question.
+    """
+    day, seed = as_of_day(as_of), whole_number("seed", seed, 0)
+    items = QuestionItems(graph, day, difficulty=difficulty, with_alias=with_alias)
+    questions = items.of(find_facts(graph, facts, day), [seed])
+    named = named_facts(graph, [question.fact for question in questions])
+    return QuestionSample([NamedQuestion(fact, question) for fact, question in zip(named, questions, strict=True)])
+
+
+def named_facts(graph: Graph, facts: Sequence[AskedFact]) -> list[NamedFact]:
+    """The facts with the names of their relations."""
+    labels: dict[str, str] = {row["id"]: row["label"] or row["id"] for row in graph.read("sample/relations")}
+    return [NamedFact(fact, labels[fact.relation]) for fact in facts]

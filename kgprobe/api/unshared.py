@@ -1,0 +1,91 @@
+"""Facts that several results do not share: how many there are, and why a result has no answer to them."""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from kgprobe.analysis.side_by_side import AnsweredFacts, labels_of
+from kgprobe.api.rounds import Run
+from kgprobe.errors import KgprobeError
+from kgprobe.sanitize import counted
+
+if TYPE_CHECKING:
+    from kgprobe.api.comparing import Stored
+
+# Of a message: relations, and reasons of a probe.
+_NAMED = 3
+
+
+def unshared_facts(results: "Sequence[Stored]", answered: Sequence[AnsweredFacts]) -> str:
+    """Return how many facts are shared, and why each result lacks others; empty where all facts are shared.
+
+    Args:
+        results, answered: the results, and their answers in the same order.
+
+    Raises:
+        KgprobeError: no fact is shared.
+    """
+    relations: dict[str, str] = {}
+    for one in answered:
+        relations.update(zip(one.facts.index, one.facts["relation"], strict=True))
+    shared = set(relations).intersection(*(one.facts.index for one in answered))
+    reasons = list(_reasons(results, answered, relations))
+    if not shared:
+        raise KgprobeError(
+            "No fact was asked of all of them, so their rates cannot be compared: each speaks of other facts."
+            f" {' '.join(reasons)} Measure all on the same facts: the same list, or the same seed."
+        )
+    if not reasons:
+        return ""
+    return f"Compared are {len(shared):,} of the {counted(len(relations), 'fact')} with answers. {' '.join(reasons)}"
+
+
+def _reasons(
+    results: "Sequence[Stored]", answered: Sequence[AnsweredFacts], relations: dict[str, str]
+) -> Iterator[str]:
+    """Yield a sentence for each result that has no answer to some of the facts.
+
+    Args:
+        relations: of the facts that have an answer in any of the results, by fact.
+    """
+    for result, own, label in zip(results, answered, labels_of(answered), strict=True):
+        lacking = sorted(set(relations).difference(own.facts.index))
+        if not lacking:
+            continue
+        silent = [fact for fact in lacking if fact in own.unheard]
+        rest = [fact for fact in lacking if fact not in own.unheard]
+        others = [fact for fact in rest if relations[fact] not in _relations_of(result)]
+        parts = []
+        if silent:
+            parts.append(f"{len(silent):,} without an answer ({_most(own.unheard[fact] for fact in silent)})")
+        if others:
+            parts.append(f"{len(others):,} of relations that it did not ask ({_most(relations[f] for f in others)})")
+        if len(rest) > len(others):
+            parts.append(f"{len(rest) - len(others):,} {_why_undrawn(result, own, results)}")
+        yield f"{label} lacks {len(lacking):,}: {', '.join(parts)}."
+
+
+def _relations_of(result: "Stored") -> Sequence[str]:
+    relations: Sequence[str] = (result.properties if isinstance(result, Run) else result.config)["relations"]
+    return relations
+
+
+def _why_undrawn(result: "Stored", own: AnsweredFacts, results: "Sequence[Stored]") -> str:
+    """Return why a result has not asked facts of its own relations, as a phrase behind their number."""
+    if isinstance(result, Run):
+        return "that its rounds did not choose"
+    chosen, seed = result.config["facts"], result.config["seed"]
+    if "sha256" in chosen:
+        return "that are not in its list of facts"
+    if any(not isinstance(other, Run) and other.config["seed"] != seed for other in results):
+        return f"that its seed, {seed}, did not draw"
+    if chosen["limit"] is not None and len(own.facts) + len(own.unheard) >= chosen["limit"]:
+        return f"beyond its limit of {counted(chosen['limit'], 'fact')}"
+    return "that it has not asked yet, or that its graph did not have at its date"
+
+
+def _most(texts: Iterator[str]) -> str:
+    """Return the most frequent texts, each with its number."""
+    counts = Counter(texts)
+    named = [f"{text}: {count:,}" for text, count in counts.most_common(_NAMED)]
+    return "; ".join([*named, *([f"{len(counts) - _NAMED:,} more"] if len(counts) > _NAMED else [])])

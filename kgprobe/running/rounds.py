@@ -1,0 +1,214 @@
+"""Adaptive rounds: choose facts, ask them, learn, propagate.
+
+docs/methods.md, 2. Each round is one transaction guarded by ``Run.round``, and everything random in it follows from the
+seed and the round's number: a run that was killed at any moment goes on to the same beliefs as one that was not.
+
+What is made of answers is the learner's: :mod:`.learned` or :mod:`.counted`. A round costs its batch and the batch's
+neighbours, whichever it is.
+"""
+
+import dataclasses
+import math
+import time
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import msgspec
+
+from kgprobe.errors import KgprobeError
+from kgprobe.graph.client import Graph, Row
+from kgprobe.graph.state import graph_state
+from kgprobe.models.api.spending import BudgetSpentError
+from kgprobe.probes.outcome import Outcome, Probe
+from kgprobe.probes.register import ProbeKind
+from kgprobe.running.applying import COUNTS, RoundTakenError, counted_as
+from kgprobe.running.callbacks import NO_CALLBACKS, Batch, Callbacks, Start, Stop, ask_with_callbacks, why_silent
+from kgprobe.running.count_learner import CountLearner
+from kgprobe.running.hierarchical_learner import HierarchicalLearner
+from kgprobe.running.identity import differences
+from kgprobe.running.learner import Applied, Learner
+from kgprobe.running.name_preferences import NamePreferences
+from kgprobe.running.runs import Plan, get_run, locked
+from kgprobe.running.store import OutcomeStore, read_outcomes
+
+
+@dataclass(frozen=True, slots=True)
+class Round(Batch):
+    """What one round did, and how long its parts took, in seconds.
+
+    Attributes:
+        number: from 1 on.
+        touched: how many facts own answers or propagation reached.
+        hubs: labels of entities that were left out of propagation, by their ids.
+        width: of the credible interval of theta after it, the mean over all facts that can be asked.
+    """
+
+    number: int
+    touched: int
+    hubs: dict[str, str]
+    width: float
+    seconds: dict[str, float]
+
+
+@dataclass(frozen=True, slots=True)
+class RunReport:
+    """What a run did this time.
+
+    Attributes:
+        facts: how many facts it could ask; None where nobody looked.
+        rounds: how many rounds it stands at in all.
+        asked: how many answers it has got in all.
+        unaskable, unanswered: how many questions could not be put, and how many got no answer, in all.
+        stopped: why it ended. A round that the budget did not last for, or that got no answer at all, is not counted;
+            its answers are kept for when it is asked again.
+        reason: more on that, in a sentence, where there is more to say.
+        hubs: labels of entities that were left out of propagation, by their ids.
+    """
+
+    run: str
+    facts: int | None
+    rounds: int
+    asked: int
+    unaskable: int
+    unanswered: int
+    seconds: float
+    stopped: Stop
+    reason: str | None = None
+    hubs: dict[str, str] = field(default_factory=dict)
+
+
+def continue_run(
+    graph: Graph, probe: Probe, plan: Plan, callbacks: Callbacks = NO_CALLBACKS, *, kind: ProbeKind | None = None
+) -> RunReport:
+    """Go on with a run from where it stands to the last round of the plan, which may be later than it was begun with.
+
+    Args:
+        watch: its ``on_batch`` gets a :class:`Round`.
+        kind: the probe's; None where it is not registered: then the names that the model prefers are not counted.
+
+    Raises:
+        KgprobeError: another process is at this run; the probe is not what the run was begun with; its answers are
+            not where they were kept; or more rounds are done than the plan has.
+    """
+    started = time.monotonic()
+    with locked(get_run(graph, plan.run)) as folder:
+        # Read again, now that nobody else can change it.
+        run = get_run(graph, plan.run)
+        _refuse_another_probe(run, probe)
+        if plan.rounds < run["round"]:
+            raise KgprobeError(
+                f"Run {plan.run!r} has done {run['round']} rounds already, which is more than `rounds`, {plan.rounds}."
+            )
+        if plan.rounds != run["rounds"]:
+            graph.write("beliefs/extend_run", id=plan.run, rounds=plan.rounds)
+        with OutcomeStore(folder) as store:
+            store.cut_to(sum(run[name] for name in COUNTS), run["round"])
+            labels = _labels(graph, run["relations"])
+            knowledge: Learner = (
+                HierarchicalLearner(graph, plan, run, labels, store.path)
+                if plan.learner == "graph"
+                else CountLearner(graph, plan, run, labels)
+            )
+            changed = graph_state(graph) != run["graph"]
+            callbacks.on_start(Start(len(knowledge.keys), run["round"], plan.rounds, changed, batch=plan.batch))
+            preferences = NamePreferences(kind)
+            if kind is not None:
+                preferences.learn(read_outcomes(store.path, kind.evidence()))
+            report = _Rounds(probe, plan, run, store, knowledge, preferences).do(callbacks)
+            knowledge.finish(report.rounds)
+    return dataclasses.replace(report, seconds=time.monotonic() - started)
+
+
+@dataclass(slots=True)
+class _Rounds:
+    """A run at work: what its rounds share."""
+
+    probe: Probe
+    plan: Plan
+    run: Row
+    store: OutcomeStore
+    knowledge: Learner
+    preferences: NamePreferences
+
+    def do(self, callbacks: Callbacks) -> RunReport:
+        counts = Counter({name: self.run[name] for name in COUNTS})
+        done, stopped, reason = self.run["round"], Stop.DONE, None
+        hubs: dict[str, str] = {}
+        while done < self.plan.rounds:
+            if self.plan.width and self.knowledge.width() <= self.plan.width:
+                stopped = Stop.SURE_ENOUGH
+                break
+            if not self.knowledge.has_askable():
+                stopped = Stop.NOTHING_LEFT
+                break
+            number, seconds = done + 1, dict[str, float]()
+            try:
+                outcomes, inclusions, smallest = self._ask(number, seconds, callbacks)
+            except BudgetSpentError as error:
+                stopped, reason = Stop.BUDGET_SPENT, str(error)
+                break
+            reason = why_silent(outcomes)
+            if reason is not None:
+                stopped, reason = Stop.NO_ANSWERS, f"{reason} The round was not counted."
+                break
+            before = counts.total()
+            self.store.append(range(before, before + len(outcomes)), outcomes, number, inclusions, smallest)
+            applied = self._apply(number, outcomes, before)
+            done = number
+            counts += Counter(map(counted_as, outcomes))
+            hubs |= applied.hubs
+            width = self.knowledge.width()
+            callbacks.on_batch(
+                Round(outcomes, done, number, applied.touched, applied.hubs, width, seconds | applied.seconds)
+            )
+            if callbacks.should_stop() and done < self.plan.rounds:
+                stopped = Stop.ASKED_TO
+                break
+        counted = {name: counts[name] for name in COUNTS}
+        return RunReport(
+            self.plan.run,
+            len(self.knowledge.keys),
+            done,
+            **counted,
+            seconds=0.0,
+            stopped=stopped,
+            reason=reason,
+            hubs=hubs,
+        )
+
+    def _ask(
+        self, number: int, seconds: dict[str, float], callbacks: Callbacks
+    ) -> tuple[list[Outcome], list[float | None], float | None]:
+        """Return a round's outcomes, the inclusion probability of each fact, and the smallest of all, where known."""
+        clock = time.monotonic()
+        chosen = self.knowledge.choose(number)
+        seconds["draw"] = time.monotonic() - clock
+        clock = time.monotonic()
+        facts = [self.knowledge.keys[int(position)] for position in chosen.positions]
+        outcomes = ask_with_callbacks(self.probe, facts, [self.plan.seed, number], callbacks)
+        seconds["ask"] = time.monotonic() - clock
+        inclusions = [None if math.isnan(chance) else chance for chance in chosen.probabilities.tolist()]
+        return outcomes, inclusions, None if math.isnan(chosen.smallest) else chosen.smallest
+
+    def _apply(self, number: int, outcomes: Sequence[Outcome], before: int) -> Applied:
+        self.preferences.learn(outcomes)
+        chances = [self.preferences.chance(outcome) for outcome in outcomes]
+        try:
+            return self.knowledge.apply(number, outcomes, chances)
+        except RoundTakenError:
+            self.store.cut_to(before, number - 1)
+            raise
+
+
+def _refuse_another_probe(run: Row, probe: Probe) -> None:
+    """Raise KgprobeError where a probe asks otherwise than the one that the run was begun with."""
+    differing = differences(msgspec.json.decode(run["config"]), probe.describe())
+    if differing:
+        raise KgprobeError(f"Run {run['id']!r} was begun otherwise: {'; '.join(differing)}. Begin a new run for that.")
+
+
+def _labels(graph: Graph, relations: Sequence[str]) -> dict[str, str]:
+    """What relations are called, by their ids; a relation without a label by its id."""
+    labels = {row["id"]: row["label"] for row in graph.read("sample/relations")}
+    return {relation: labels.get(relation) or relation for relation in relations}

@@ -1,0 +1,1 @@
+"""Statistics: proportions and means with intervals, paired comparisons, prediction-powered estimates."""

@@ -1,0 +1,140 @@
+"""Counts of facts by a number of their entities and by metrics: thirds and rank correlations, exactly, from a stream.
+
+What is kept grows with distinct values, not with facts.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from kgprobe.stats.prediction_sums import PredictionSums
+
+Floats = NDArray[np.float64]
+
+FEATURES = ("subject_degree", "object_degree", "subject_popularity", "object_popularity")
+TAIL, TORSO, HEAD = "tail", "torso", "head"
+_THIRDS = (TAIL, TORSO, HEAD)
+# Rows that wait to be counted together with what was counted before.
+_WAITING = 1 << 20
+_COUNT = "count"
+
+
+@dataclass(frozen=True, slots=True)
+class Thirds:
+    """Where thirds begin: the least value of the torso and of the head; infinite where a third has no fact."""
+
+    torso: float
+    head: float
+
+    def of(self, value: float) -> str | None:
+        """The third of a value; None where it is not known."""
+        if np.isnan(value):
+            return None
+        return HEAD if value >= self.head else TORSO if value >= self.torso else TAIL
+
+
+def thirds_of(values: Floats) -> Thirds:
+    """Where the thirds of some facts are.
+
+    Args:
+        values: of each fact; NaN where it is not known.
+    """
+    counts = ValueCounts("value", ())
+    counts.add(values, pd.DataFrame(index=range(len(values))))
+    return counts.thirds()
+
+
+class ValueCounts:
+    """How many facts have each combination of a number and of metrics."""
+
+    def __init__(self, feature: str, metrics: Sequence[str]) -> None:
+        """Begin with no fact."""
+        self._feature = feature
+        self._metrics = list(metrics)
+        self._waiting: list[pd.DataFrame] = []
+        self._counted = 0
+
+    def add(self, values: Floats, metrics: pd.DataFrame) -> None:
+        """Add facts.
+
+        Args:
+            values: of each fact; NaN where it is not known.
+            metrics: one row a fact, without NaN.
+        """
+        part = metrics.copy()
+        part[self._feature] = values
+        part[_COUNT] = 1
+        self._waiting.append(self._merged([part]))
+        if self.kept > max(_WAITING, 2 * self._counted):
+            self._waiting = [self._merged(self._waiting)]
+            self._counted = self.kept
+
+    @property
+    def kept(self) -> int:
+        """How many rows are kept now."""
+        return sum(map(len, self._waiting))
+
+    def thirds(self) -> Thirds:
+        """Thirds of the facts whose value is known; those of one value go where the middle one of them is."""
+        counts = self._known().groupby(self._feature)[_COUNT].sum()
+        values, numbers = counts.index.to_numpy(np.float64), counts.to_numpy(np.int64)
+        # Whole numbers: 2 · middle · 3 against 2 · all and 4 · all.
+        middles = 3 * (2 * np.cumsum(numbers) - numbers)
+        ends = [values[middles >= part * 2 * numbers.sum()] for part in (1, 2)]
+        return Thirds(*(float(end[0]) if len(end) else np.inf for end in ends))
+
+    def by_third(self, thirds: Thirds) -> Iterator[tuple[str | None, int, Mapping[str, PredictionSums]]]:
+        """Head, torso, tail, and where the value is not known: the number of facts, and the sums of their metrics."""
+        table = self._table()
+        names = table[self._feature].map(thirds.of)
+        for name in (*reversed(_THIRDS), None):
+            part = table[names.isna() if name is None else names == name]
+            number = int(part[_COUNT].sum())
+            if number:
+                yield name, number, {metric: _sums(part[metric], part[_COUNT]) for metric in self._metrics}
+
+    def rank_correlation(self, metric: str) -> tuple[int, float | None]:
+        """Over how many facts, and Spearman's rank correlation; equal values have the mean of their ranks."""
+        known = self._known()
+        counts = known[_COUNT].to_numpy(np.float64)
+        number = int(counts.sum())
+        ranks = [_midranks(known[name], counts) for name in (self._feature, metric)]
+        # Midranks have this mean whatever the ties.
+        x, y = (rank - (number + 1) / 2 for rank in ranks)
+        scale = float(np.sqrt((counts @ (x * x)) * (counts @ (y * y)))) if number else 0.0
+        return number, float(np.clip((counts @ (x * y)) / scale, -1, 1)) if scale > 0 else None
+
+    def _known(self) -> pd.DataFrame:
+        known: pd.DataFrame = self._table().dropna(subset=[self._feature])
+        return known
+
+    def _table(self) -> pd.DataFrame:
+        if len(self._waiting) != 1:
+            empty = pd.DataFrame(columns=[self._feature, *self._metrics, _COUNT], dtype=np.float64)
+            self._waiting = [self._merged(self._waiting) if self._waiting else empty]
+        return self._waiting[0]
+
+    def _merged(self, parts: Sequence[pd.DataFrame]) -> pd.DataFrame:
+        keys = [self._feature, *self._metrics]
+        counts: pd.Series[Any] = pd.concat(parts).groupby(keys, dropna=False)[_COUNT].sum()
+        merged: pd.DataFrame = counts.reset_index()
+        return merged
+
+
+def _midranks(values: "pd.Series[Any]", counts: Floats) -> Floats:
+    codes, distinct = pd.factorize(values, sort=True)
+    numbers = np.bincount(codes, weights=counts, minlength=len(distinct))
+    ranks: Floats = (np.cumsum(numbers) - (numbers - 1) / 2)[codes]
+    return ranks
+
+
+def _sums(values: "pd.Series[Any]", counts: "pd.Series[Any]") -> PredictionSums:
+    numbers, weights = values.to_numpy(np.float64), counts.to_numpy(np.float64)
+    mean = float(weights @ numbers / weights.sum())
+    return PredictionSums(
+        int(weights.sum()), mean, float(weights @ (numbers - mean) ** 2), float(numbers.min()), float(numbers.max())
+    )

@@ -1,0 +1,114 @@
+"""A graph, a tiny model on disk and a judge of it; as a module of its own, since killed processes import it."""
+
+import os
+import signal
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+from unittest import mock
+
+import pyarrow as pa
+
+import kgprobe
+from benchmarks.sweeping import random_judge
+from kgprobe.graph.client import Graph
+from kgprobe.judge.files import Judge, save_judge
+from kgprobe.judge.prompts import StatePrompt
+from kgprobe.models.model import Models
+from kgprobe.records import Entity, Fact, Relation
+from kgprobe.running import predictions as sweeping
+from kgprobe.servers.opening import open_graph
+from tests.models.tiny import byte_level, random_model
+from tests.written_source import WrittenSource
+
+COUNT = 60
+AS_OF = 20200101
+BEFORE, AFTER = "Judge whether this is true: ", "\nAnswer:"
+
+
+def parts() -> tuple[list[Entity], list[Fact], list[Relation]]:
+    entities = [
+        *(Entity(f"c{n}", f"Country {n}", types=("country",), popularity=float(n)) for n in range(COUNT)),
+        *(Entity(f"t{n}", f"Town {n}", types=("city", "place")[: 1 + n % 2]) for n in range(COUNT)),
+        Entity("blank", " ", types=("city",)),
+        Entity("alone", "Alone", types=("lonely",)),
+        Entity("long", "Long " * 900, types=("city",)),
+    ]
+    relations = [
+        Relation("r0", "loves", statements=("[X] loves [Y].", "[Y] is loved by [X].")),
+        Relation("r1", "hates", statements=("[X] hates [Y].",)),
+        Relation("r3", "saw", statements=("[X] saw [Y].",)),
+        Relation("r2", "has no words", clozes=(), active=True),
+    ]
+    facts = [Fact(f"f{n}", f"c{n}", f"r{n % 2}", f"t{n * 7 % COUNT}") for n in range(COUNT)]
+    facts += [Fact(f"more{n}", f"c{n % 5}", "r1", f"t{n}") for n in range(30)]
+    facts += [
+        Fact("white", "c1", "r0", "blank"),
+        Fact("only", "c1", "r0", "alone"),
+        Fact("too long", "c2", "r0", "long"),
+        Fact("past", "c3", "r1", "t50", end="1999"),
+        Fact("long past", "c4", "r3", "t52", end="1899"),
+        Fact("wordless", "c3", "r2", "t51"),
+    ]
+    return entities, facts, relations
+
+
+def world() -> WrittenSource:
+    return WrittenSource(*parts())
+
+
+def write_model(folder: Path, positions: int = 1024) -> str:
+    """A model on disk; its spec."""
+    tokenizer = byte_level(bos=True)
+    random_model("gpt2", len(tokenizer), n_positions=positions).save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+    return f"hf:{folder}"
+
+
+def write_judge(graph: Graph, spec: str, folder: Path) -> Judge:
+    """A judge with random weights, which tells all three answers."""
+    scorer = Models().open(spec).local_scorer()
+    judge = random_judge(graph, scorer, ["r0", "r1"], StatePrompt(BEFORE, AFTER), AS_OF)
+    folder.mkdir(parents=True, exist_ok=True)
+    save_judge(judge, folder)
+    return judge
+
+
+def small_shards() -> Any:
+    """Shards of 16 facts."""
+    return mock.patch.multiple(sweeping, _FEWEST=16)
+
+
+def sweep_of(graph: Graph, judge: Judge | Path, **how: Any) -> tuple[Path, sweeping.Swept]:
+    """A sweep's folder, and how far it came."""
+    done = kgprobe.judge_graph(graph, judge, **how)
+    assert (done.judged is not None) == done.swept.complete
+    return done.folder, done.swept
+
+
+def killed_while_writing(write: Callable[..., None], which: int) -> Callable[..., None]:
+    """Half of a shard's file, and then the end of the process, at the so-manieth."""
+    left = which
+
+    def write_and_die(table: pa.Table, path: Path, **how: Any) -> None:
+        nonlocal left
+        left -= 1
+        write(table, path, **how)
+        if left == 0:
+            whole = Path(path).read_bytes()
+            Path(path).write_bytes(whole[: len(whole) // 2])
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    return write_and_die
+
+
+def main(graph: str, judge: str, name: str, which: str) -> None:
+    """Judge a graph, and be killed."""
+    write = killed_while_writing(sweeping.pq.write_table, int(which))
+    with small_shards(), mock.patch.object(sweeping.pq, "write_table", write), open_graph(graph) as opened:
+        kgprobe.judge_graph(opened, judge, name=name)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

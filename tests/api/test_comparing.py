@@ -1,0 +1,190 @@
+"""``kgprobe.compare`` and its like, as a user calls them: on what models were really asked, and on made-up answers."""
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+
+import pandas as pd
+import pytest
+import torch
+
+import kgprobe
+from kgprobe.api.measuring import Measurement
+from kgprobe.errors import ArgumentError, KgprobeError, UnknownNameError
+from kgprobe.graph.client import Graph
+from kgprobe.models.model import Model
+from tests.models.tiny import byte_level, random_model
+from tests.stored import CONFIGURED, store_measurement
+
+OPTIONS = {"limit": 12, "distractors": 2, "sentences": 1, "as_of": "2024"}
+
+
+def test_what_was_measured_is_compared_and_what_differs_is_told(example_graphs: Graph, tiny: Model, home: Path) -> None:
+    tokenizer = byte_level(bos=True)
+    net = random_model("gpt2", len(tokenizer), n_positions=1024)
+    with torch.no_grad():
+        for parameter in net.parameters():
+            parameter.mul_(0.5)
+    base = kgprobe.measure(example_graphs, tiny, **OPTIONS, name="base")
+    tuned = kgprobe.measure(example_graphs, kgprobe.wrap_model(net, tokenizer, name="tuned"), **OPTIONS)
+    run = kgprobe.run_rounds(example_graphs, tiny, rounds=1, batch=12, distractors=2, as_of="2024", name="a-run")
+    found = kgprobe.compare([base, tuned])
+    assert found.notes == ()
+    facts = found.facts_frame()
+    assert facts["tiny: right"].tolist() == (base.frame().sort_values("fact")["verdict"] == "right").tolist()
+    assert facts["tuned: right"].sum() == (tuned.frame()["verdict"] == "right").sum()
+    assert "shares border with" in found.found.names
+    # Distractors measure more than right and wrong.
+    assert set(found.found.pairs[0].means) == {"min_at_n", "avg_at_n"}
+    page = found.page()
+    assert {path.name for path in page.parent.iterdir()} == {"comparison.html", "comparison.json", "facts.csv"}
+    assert page.parent.parent == home / "comparisons"
+    assert json.loads((page.parent / "comparison.json").read_text()) == json.loads(json.dumps(found.as_json()))
+    forgetting = kgprobe.check_forgetting(base, tuned, margin=0.5)
+    assert len(forgetting.frame()) == found.found.pairs[0].lost + found.found.pairs[0].gained
+    # A run, opened by its name, beside measurements: what it shares with them, if anything.
+    opened = kgprobe.open_result("a-run", example_graphs)
+    assert opened.frame().equals(run.frame())
+    with pytest.raises(ArgumentError, match=r"`tuned` is no match for the base.*asked is 'once each' and 'in rounds'"):
+        kgprobe.check_forgetting(base, opened)
+    with pytest.raises(UnknownNameError, match=r"no measurement 'nowhere', neither as a folder nor by name.*a-run"):
+        kgprobe.open_result("nowhere", example_graphs)
+
+
+FACTS = {f"f{n:03}": n % 2 == 0 for n in range(200)}
+
+
+def measured(folder: Path, right: Mapping[str, bool | None] = FACTS, **config: object) -> Measurement:
+    return kgprobe.open_measurement(store_measurement(folder, right, **config))
+
+
+def test_results_stand_beside_each_other_without_a_graph(tmp_path: Path) -> None:
+    relations = {fact: f"r{int(fact[1:]) % 3}" for fact in FACTS}
+    results = [
+        measured(tmp_path / "one", relations=relations),
+        measured(tmp_path / "two", {**FACTS, "f001": True, "f003": None}, relations=relations, model="two"),
+        measured(tmp_path / "three", dict.fromkeys(FACTS, True), relations=relations, model="three"),
+    ]
+    (tmp_path / "one" / "results.json").write_text(
+        json.dumps({"facts": [{"relation": "r1", "relation_label": "<b>rivers</b>", "more": 1}], "other": 2})
+    )
+    found = kgprobe.compare(results)
+    assert found.frame()[["model", "asked", "shared"]].values.tolist() == [
+        ["three", 200, 199],
+        ["two", 199, 199],
+        ["base", 200, 199],
+    ]
+    assert sorted(found.found.names) == ["<b>rivers</b>", "r0", "r2"]
+    told = found.as_json()
+    assert [len(told[name]) for name in ("models", "relations", "correlation", "subsumption", "pairs")] == [3] * 5
+    # The third has one accuracy in all relations: there is no correlation with it, and JSON has no NaN.
+    assert told["correlation"][2] == [None] * 3
+    assert told["subsumption"][0] == [1.0] * 3
+    assert told["pairs"][0]["detectable"] > 0
+    assert {"p", "lost", "gained", "difference_low", "ties", "relations", "discordant"} <= set(told["pairs"][0])
+    json.dumps(told, allow_nan=False)
+    text = found.page().read_text(encoding="utf-8")
+    assert "three has the same accuracy in all relations" in text
+    assert "<b>rivers</b>" not in text
+    assert "heatmap" in text
+    assert "three knows most of the 199 facts" in found.summary()
+    assert "Side by side" in repr(found)
+    assert "<table" in found._repr_html_()
+
+
+def test_a_page_of_forgetting_has_all_changed_facts_beside_it(tmp_path: Path) -> None:
+    base = measured(tmp_path / "base", dict.fromkeys(FACTS, True))
+    tuned = measured(tmp_path / "tuned", model="hf:./tuned")
+    found = kgprobe.check_forgetting(base, tuned, margin=0.02)
+    assert (found.verdict.value, found.found.loss) == ("lost", 0.5)
+    page = found.page()
+    changed = pd.read_csv(page.parent / "changed_facts.csv")
+    assert (len(changed), set(changed["change"])) == (100, {"forgotten"})
+    assert changed["tuned_prediction"].tolist() == [f"Strong of {fact}" for fact, right in FACTS.items() if not right]
+    told = json.loads((page.parent / "forgetting.json").read_text())
+    assert (told["verdict"], told["forgotten"], told["gained"], told["margin"]) == ("lost", 100, 0, 0.02)
+    assert len([row for table in found.tables() if table.key == "forgotten" for row in table.rows]) == 10
+
+
+@pytest.mark.parametrize(
+    ("other", "named"),
+    [
+        ({"seed": 1}, "seed is 0 and 1"),
+        ({"graph": "{1}"}, "graph is another"),
+        ({"options": {"distractors": 3}}, "options.distractors is 2 and 3"),
+        ({"as_of": 20250101}, "as_of is 20240101 and 20250101"),
+        ({"described": {**CONFIGURED["described"], "strategy": "x"}}, "described.strategy is None and 'x'"),
+        ({"probe": "questions"}, "probe is 'distractors' and 'questions'"),
+    ],
+)
+def test_what_was_measured_otherwise_is_no_match(other: dict[str, object], named: str, tmp_path: Path) -> None:
+    one, two = measured(tmp_path / "one"), measured(tmp_path / "two", model="two", **other)
+    with pytest.raises(ArgumentError, match=f"`tuned` is no match for the base.*{named}"):
+        kgprobe.check_forgetting(one, two)
+    # Side by side they may stand; what differs is told.
+    assert named in kgprobe.compare([one, two]).notes[0]
+
+
+def test_only_the_model_its_loading_and_the_list_may_differ(tmp_path: Path) -> None:
+    described = {**CONFIGURED["described"], "scorer": {"weights": "bbbb", "device": "cuda", "dtype": "bfloat16"}}
+    one = measured(tmp_path / "one")
+    two = measured(
+        tmp_path / "two", model="two", described=described, facts={"sha256": "another list"}, versions={"torch": "9"}
+    )
+    assert kgprobe.check_forgetting(one, two).found.facts == 200
+    assert kgprobe.compare([one, two]).notes == ()
+
+
+def test_compare_unshared_facts_are_counted_with_reasons(tmp_path: Path) -> None:
+    one = measured(tmp_path / "one", {**FACTS, "other": True}, relations={"other": "r1"}, relations_asked=["r0", "r1"])
+    two = measured(tmp_path / "two", dict([*FACTS.items()][:150]) | {"f003": None}, model="two", facts={"limit": 150})
+    told = (
+        "Compared are 149 of the 201 facts with answers. two lacks 52: 1 without an answer (unanswered: 1), 1 of"
+        " relations that it did not ask (r1: 1), 50 beyond its limit of 150 facts."
+    )
+    compared = kgprobe.compare([one, two])
+    assert (compared.notes[0], compared.unshared) == (told, told)
+    assert kgprobe.check_forgetting(one, two).notes == (told,)
+    assert kgprobe.compare([one, measured(tmp_path / "three", {**FACTS, "other": True}, model="three")]).unshared == ""
+    seeded = measured(tmp_path / "seeded", {"f900": True}, model="seeded", seed=1, facts={"limit": 1})
+    with pytest.raises(KgprobeError, match=r"No fact .* seeded lacks 200: 200 that its seed, 1, did not draw\."):
+        kgprobe.compare([measured(tmp_path / "four"), seeded])
+
+
+def test_what_is_known_and_not_said(tmp_path: Path) -> None:
+    stored = measured(tmp_path / "stored")
+    said = measured(tmp_path / "said", {**FACTS, "f000": False, "f001": True}, probe="questions")
+    found = kgprobe.find_gap(stored, said)
+    overall = found.frame().iloc[0]
+    assert (overall["known"], overall["unsaid"], overall["said_alone"]) == (100, 0.01, 1)
+    assert overall["unsaid_low"] < 0.01 < overall["unsaid_high"]
+    assert found.facts_frame()[["fact", "question", "said"]].values.tolist() == [["f000", "Is it so: f000?", "No."]]
+    assert found.page().name == "gap.html"
+    assert json.loads((found.folder / "gap.json").read_text())["overall"]["unsaid"] == 0.01
+    with pytest.raises(ArgumentError, match="`said` is by the probe distractors, as is the first"):
+        kgprobe.find_gap(stored, stored)
+    other = measured(tmp_path / "other", probe="questions", model="other")
+    with pytest.raises(ArgumentError, match="`said` is of another model"):
+        kgprobe.find_gap(stored, other)
+    later = measured(tmp_path / "later", probe="questions", as_of=20250101)
+    with pytest.raises(ArgumentError, match="the date is another"):
+        kgprobe.find_gap(stored, later)
+
+
+def test_mistakes_are_named(tmp_path: Path) -> None:
+    one, two = measured(tmp_path / "one"), measured(tmp_path / "two", {"elsewhere": True}, model="two")
+    silent = measured(tmp_path / "silent", {"f000": None})
+    with pytest.raises(ArgumentError, match="`results` has 1 of them; two at least"):
+        kgprobe.compare([one])
+    with pytest.raises(ArgumentError, match="`results` has the same result twice"):
+        kgprobe.compare([one, two, one])
+    with pytest.raises(KgprobeError, match="No fact was asked of all of them"):
+        kgprobe.compare([one, two])
+    with pytest.raises(KgprobeError, match="'silent' has not got an answer yet"):
+        kgprobe.compare([one, silent])
+    with pytest.raises(ArgumentError, match="`margin` is 2; a share from 0 to below 1"):
+        kgprobe.check_forgetting(one, two, margin=2)
+    with pytest.raises(UnknownNameError, match="holds no measurement"):
+        kgprobe.open_result(tmp_path)
+    with pytest.raises(UnknownNameError, match="for a run of that name, a graph is needed"):
+        kgprobe.open_result("nothing")

@@ -1,0 +1,59 @@
+"""The demo in a graph that somebody names; its way in its own folder is in tests/cli/test_rounds.py."""
+
+from typing import Any
+
+import pytest
+
+import kgprobe
+from kgprobe.api import demo
+from kgprobe.errors import ArgumentError
+from kgprobe.graph.client import Graph
+from kgprobe.graph.endpoint import Endpoint
+from kgprobe.graph.ingest import load
+from kgprobe.records import Entity, Fact, Relation
+from tests.servers.shared import environment_of
+from tests.written_source import WrittenSource
+
+
+@pytest.fixture
+def address(endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch) -> str:
+    for name, value in environment_of(endpoint).items():
+        monkeypatch.setenv(name, value)
+    # Where a person works has no say.
+    monkeypatch.setenv("KGPROBE_GRAPH", "bolt://127.0.0.1:1")
+    return endpoint.address
+
+
+def test_a_graph_that_holds_something_else_is_refused(graph: Graph, address: str) -> None:
+    people = [Entity(f"e{n}", f"person {n}") for n in range(2)]
+    load(graph, WrittenSource(people, [Fact("f", "e0", "r", "e1")], [Relation("r", "likes")]))
+    before = graph.query("MATCH (n) RETURN count(n) AS n").frame()
+    with pytest.raises(ArgumentError, match=r"`graph` holds .*; one that is empty, or has the example alone"):
+        kgprobe.run_demo(address)
+    graph.query("MATCH (load:Load) DELETE load")
+    with pytest.raises(ArgumentError, match="what kgprobe has not loaded"):
+        kgprobe.run_demo(address)
+    after = graph.query("MATCH (n) RETURN count(n) AS n").frame()
+    assert int(after["n"][0]) == int(before["n"][0]) - 1
+
+
+def test_an_empty_graph_and_one_with_the_example_are_taken(
+    graph: Graph, address: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[Any] = []
+
+    class AskedError(Exception):
+        pass
+
+    def ask(where: Graph, _: Any, **how: Any) -> None:
+        asked.append((where.endpoint.address, how["name"]))
+        raise AskedError
+
+    # What rounds do is tested elsewhere; here, whether it comes to that.
+    monkeypatch.setattr(demo, "run_rounds", ask)
+    monkeypatch.setattr(demo, "_loaded", lambda: None)
+    for _ in range(2):
+        with pytest.raises(AskedError):
+            kgprobe.run_demo(address)
+    assert asked == [(address, "demo")] * 2
+    assert [row["source"] for row in graph.read("load/loads")] == ["example"]

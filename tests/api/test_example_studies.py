@@ -1,0 +1,246 @@
+"""Studies of in-context estimation as calls of the library, against the answers that they were made of."""
+
+from collections.abc import Iterable
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as some
+
+import kgprobe
+from kgprobe.errors import ArgumentError, KgprobeError
+from kgprobe.graph.client import Graph
+from kgprobe.models.model import Model
+from kgprobe.probes.examples.evidence import ExampleEvidence
+from kgprobe.probes.examples.prompts import Layout
+from kgprobe.running.callbacks import Callbacks, Start
+from kgprobe.sampling.demonstrations import draw_demonstrations
+from kgprobe.stats.paired_proportions import mcnemar
+from kgprobe.studies.noise import measure_noise
+from kgprobe.studies.noisy_examples import CONTENTS, Pair, invented_names, make_noisy
+from tests.models.exactness import score_tolerance
+from tests.models.tiny import byte_level, naive_score, random_model
+
+AS_OF = {"as_of": 20251231}
+FEW = {"relations": ["P36"], "limit": 6, "choices": 4, **AS_OF}
+
+
+def answers(folder: str, graph: Graph) -> dict[str, ExampleEvidence]:
+    outcomes = kgprobe.open_measurement(folder, graph).outcomes
+    return {one.fact.fact: one.evidence for one in outcomes if isinstance(one.evidence, ExampleEvidence)}
+
+
+def test_accuracy_by_number_of_examples_is_the_mean_over_draws(example_graph: Graph, tiny: Model) -> None:
+    starts: list[Start] = []
+    callbacks = Callbacks(on_start=starts.append)
+    result = kgprobe.study_examples(example_graph, tiny, counts=[3, 1, 2, 3], draws=3, callbacks=callbacks, **FEW)
+    assert [start.title for start in starts][:4] == [f"{n} examples, draw 0" for n in (1, 2, 3)] + [
+        "1 examples, draw 1"
+    ]
+    found = {title: answers(folder, example_graph) for title, folder in result.study.config["measurements"].items()}
+    assert len(found) == 9
+    # The same facts with the same choices, after other examples.
+    assert len({tuple(its) for its in found.values()}) == 1
+    for fact in found["1 examples, draw 0"]:
+        assert len({tuple(other.id for other in its[fact].others) for its in found.values()}) == 1
+    assert (
+        len(
+            {
+                found[f"1 examples, draw {n}"][fact].asked
+                for n in range(3)
+                for fact in list(found["1 examples, draw 0"])[:1]
+            }
+        )
+        > 1
+    )
+    for row in result.study.table:
+        n = row["examples"]
+        by_draw = [np.mean([one.is_right for one in found[f"{n} examples, draw {draw}"].values()]) for draw in range(3)]
+        assert row["accuracy"] == pytest.approx(np.mean(by_draw))
+        assert row["sd over draws"] == pytest.approx(np.std(by_draw, ddof=1))
+        sure = [one.probability for draw in range(3) for one in found[f"{n} examples, draw {draw}"].values()]
+        assert row["confidence"] == pytest.approx(np.mean(sure))
+        assert row["low"] <= row["accuracy"] <= row["high"]
+    frame = result.frame()
+    means = frame.groupby("examples")["accuracy"].mean()
+    enough = int(means[means >= 0.95 * means[3]].index.min())
+    assert result.study.verdict.startswith(f"{enough} [")
+    assert result.page().exists()
+
+
+def test_numbers_of_examples_that_no_fact_has_are_refused(example_graph: Graph, tiny: Model) -> None:
+    with pytest.raises(KgprobeError, match=r"No fact was asked after each of 1, 900 examples: \d+ is the most"):
+        kgprobe.study_examples(example_graph, tiny, counts=[1, 900], draws=1, **FEW)
+    with pytest.raises(ArgumentError, match="`counts` is empty"):
+        kgprobe.study_examples(example_graph, tiny, counts=[], **FEW)
+
+
+def test_ways_of_asking_are_compared_fact_by_fact(example_graph: Graph, tiny: Model) -> None:
+    result = kgprobe.study_prompting(example_graph, tiny, examples=3, separators=[" ", ": "], **FEW)
+    found = {way: answers(folder, example_graph) for way, folder in result.study.config["measurements"].items()}
+    assert list(found) == [
+        "examples",
+        "examples, ': '",
+        "examples, a line each",
+        "packed",
+        "examples in sentences",
+        "sentences",
+    ]
+    for fact, evidence in found["examples"].items():
+        ids = {one.id for one in evidence.others}
+        assert all({one.id for one in its[fact].others} == ids for its in found.values())
+    right = {way: np.array([one.is_right for one in its.values()]) for way, its in found.items()}
+    ps = {}
+    for row in result.study.table:
+        way = row["way"]
+        assert row["accuracy"].value == right[way].mean()
+        if way != "examples":
+            lost = int((right["examples"] & ~right[way]).sum())
+            gained = int((right[way] & ~right["examples"]).sum())
+            assert (row["lost"], row["gained"]) == (lost, gained)
+            assert row["gain"] == pytest.approx((gained - lost) / len(right[way]))
+            assert row["low"] <= row["gain"] <= row["high"]
+            ps[way] = float(mcnemar(lost, gained))
+    # Benjamini-Hochberg, by its definition.
+    for row in result.study.table[1:]:
+        ordered = sorted(ps.values())
+        steps = [p * len(ps) / (place + 1) for place, p in enumerate(ordered) if p >= ps[row["way"]]]
+        assert row["p"] == pytest.approx(min(1, *steps))
+    assert result.study.verdict.startswith("examples ")
+
+
+def test_examples_in_sentences_are_written_in_the_first_cloze(example_graph: Graph, tiny: Model) -> None:
+    asked = {"prompt": "both", "between": ". ", "examples": 3, "seed": 5, **FEW}
+    made = kgprobe.measure(example_graph, tiny, "examples", **asked)
+    (template,) = [its["clozes"][0] for its in example_graph.read("sample/relations") if its["id"] == "P36"]
+    scorer = tiny.scorer()
+    allowed = score_tolerance(scorer.model)
+    for outcome in made.outcomes:
+        assert isinstance(outcome.evidence, ExampleEvidence)
+        assert outcome.prompt is not None
+        parts = outcome.prompt.split(". ")
+        assert len(parts) == 4
+        before, after = template.removesuffix("[Y]").strip().split("[X]")
+        assert all(part.startswith(before) and after.strip() in part for part in parts)
+        assert parts[-1].endswith(after.strip())
+        label = outcome.evidence.object.label
+        wanted = naive_score(scorer.model, scorer.tokenizer, scorer.leading, outcome.prompt, label)
+        assert outcome.evidence.log_probabilities[0] == pytest.approx(wanted, abs=allowed)
+    with pytest.raises(ArgumentError, match="`packed` goes with the prompt examples"):
+        kgprobe.measure(example_graph, tiny, "examples", **asked, packed=True)
+
+
+def test_another_seed_of_examples_changes_them_alone(example_graph: Graph, tiny: Model) -> None:
+    first, second = (
+        [one.evidence for one in kgprobe.measure(example_graph, tiny, "examples", examples=2, **FEW, **seeds).outcomes]
+        for seeds in ({}, {"examples_seed": 77})
+    )
+    for one, other in zip(first, second, strict=True):
+        assert isinstance(one, ExampleEvidence)
+        assert isinstance(other, ExampleEvidence)
+        assert (one.object, one.others) == (other.object, other.others)
+    assert [one.asked for one in first if one] != [one.asked for one in second if one]
+
+
+def test_noise_is_told_by_the_difference_at_the_same_places(example_graph: Graph, tiny: Model) -> None:
+    options = {"sequences": 3, "length": 10, "replaced": 3, **AS_OF}
+    result = kgprobe.study_noise(example_graph, tiny, relations=["P36", "P37"], **options)
+    frame = result.frame()
+    assert len(frame) == 3 * 5 * 10
+    whole = frame[frame["content"] == "right"].set_index(["sequence", "position"])["probability"]
+    for arrangement in ("spread", "block"):
+        places = {}
+        for content in ("unknown", "incorrect"):
+            its = frame[(frame["arrangement"] == arrangement) & (frame["content"] == content)]
+            replaced = its[its["replaced"]]
+            assert replaced.groupby("sequence")["position"].count().tolist() == [3, 3, 3]
+            places[content] = replaced[["sequence", "position"]].values.tolist()
+            if arrangement == "block":
+                assert set(replaced["position"]) == {4, 5, 6}
+            effects = []
+            for sequence, one in its.groupby("sequence"):
+                first = one[one["replaced"]]["position"].min()
+                after = one[~one["replaced"] & (one["position"] > first)]
+                before = one[one["position"] < first]
+                assert before["probability"].tolist() == pytest.approx(
+                    [whole[sequence, place] for place in before["position"]], rel=1e-3
+                )
+                effects.append(
+                    np.mean(
+                        [p - whole[sequence, at] for at, p in zip(after["position"], after["probability"], strict=True)]
+                    )
+                )
+            (row,) = [row for row in result.study.table if row["replaced"] == f"{content}, {arrangement}"]
+            assert row["change"] == pytest.approx(np.mean(effects))
+            assert row["low"] < row["change"] < row["high"]
+        assert places["unknown"] == places["incorrect"]
+    assert result.page().exists()
+    again = kgprobe.study_noise(example_graph, tiny, relations=["P36", "P37"], **options)
+    assert again.frame().equals(frame)
+    with pytest.raises(KgprobeError, match=r"No relation has 9,?999 facts .* Shorter sequences need fewer: `length`"):
+        kgprobe.study_noise(example_graph, tiny, **options | {"length": 9999})
+    with pytest.raises(ArgumentError, match="`replaced` is 10, of 10 examples"):
+        kgprobe.study_noise(example_graph, tiny, **options | {"replaced": 10})
+
+
+def test_a_short_context_has_shorter_sequences_of_as_much_noise(example_graph: Graph) -> None:
+    tokenizer = byte_level(bos=True)
+    model = kgprobe.wrap_model(random_model("gpt2", len(tokenizer), n_positions=128), tokenizer, name="short")
+    result = kgprobe.study_noise(example_graph, model, relations=["P36"], sequences=1, length=16, replaced=8, **AS_OF)
+    length = int(result.frame()["position"].max())
+    assert 4 <= length < 16
+    replaced = result.frame().query("arrangement == 'block' and content == 'unknown'")["replaced"].sum()
+    assert replaced == 8 * length // 16
+    assert any(f"has room for {length} examples" in note for note in result.study.notes)
+
+
+@pytest.mark.parametrize("architecture", ["gpt2", "llama", "gemma3, narrow window", "bloom"])
+def test_probabilities_of_noise_are_those_of_a_full_pass(example_graph: Graph, architecture: str) -> None:
+    tokenizer = byte_level()
+    scorer = kgprobe.wrap_model(random_model(architecture, len(tokenizer)), tokenizer, name="some").scorer()
+    drawn = draw_demonstrations(example_graph, ["P36"], 6, 0, AS_OF["as_of"])["P36"]
+    sequence = make_noisy(example_graph, "P36", drawn, 2, [0, 0], AS_OF["as_of"])
+    assert sequence is not None
+    assert sequence.right == [Pair(one.subject_label, one.object_label) for one in drawn]
+    found = measure_noise(scorer, sequence, Layout(" ", ": "))
+    assert not isinstance(found, str)
+    ways = [(sequence.right, found.as_it_is)]
+    ways += [(sequence.with_noise(*way), values) for way, values in found.noisy.items()]
+    assert len(ways) == 5
+    for pairs, values in ways:
+        text = ""
+        for pair, value in zip(pairs, values, strict=True):
+            before = f"{text}: {pair.subject}" if text else pair.subject
+            text = f"{before} {pair.object}"
+            wanted = naive_score(scorer.model, tokenizer, scorer.leading, before, pair.object)
+            assert np.log(value) == pytest.approx(wanted, abs=1e-4 * max(1, abs(wanted)))
+    rows = example_graph.query(
+        "MATCH (s:Entity)-[:FACT {relation: 'P36'}]->(o:Entity) RETURN s.label AS subject, o.label AS object"
+    )
+    right = {(row["subject"], row["object"]) for row in rows}
+    objects = {its for _, its in right}
+    for place, one in enumerate(drawn):
+        for arrangement, places in sequence.replaced.items():
+            unknown, incorrect = (sequence.with_noise(arrangement, content)[place] for content in CONTENTS)
+            if place not in places:
+                assert unknown == incorrect == sequence.right[place]
+                continue
+            assert incorrect.subject == one.subject_label
+            assert (incorrect.subject, incorrect.object) not in right
+            assert unknown.subject not in {subject for subject, _ in right}
+            assert {incorrect.object, unknown.object} <= objects
+
+
+@settings(max_examples=40)
+@given(some.lists(some.text(some.characters(min_codepoint=65, max_codepoint=90), min_size=2, max_size=6), min_size=1))
+def test_invented_names_are_new_and_not_longer(names: list[str]) -> None:
+    invented = list(take(5, invented_names(names, np.random.default_rng(1))))
+    assert len(set(invented)) == len(invented)
+    assert not set(invented) & set(names)
+    letters = set("".join(names))
+    assert all(name and set(name) <= letters and len(name) <= max(map(len, names)) for name in invented)
+    assert invented == list(take(5, invented_names(names, np.random.default_rng(1))))
+
+
+def take(count: int, names: Iterable[str]) -> Iterable[str]:
+    return [name for _, name in zip(range(count), names, strict=False)]

@@ -1,0 +1,158 @@
+"""The figures of a judged graph by one call: complete or not, with labels or without, with labels that do not fit."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import kgprobe
+from kgprobe.errors import ArgumentError, KgprobeError
+from kgprobe.judge.labelled import set_aside
+from kgprobe.running.predictions import shard_path
+from kgprobe.sampling.selection import SEEDED_ORDER
+from tests.judge.sweeps import JUDGE, judged, said, write_labels, write_sweep
+
+FACTS = 400
+
+
+@pytest.fixture(autouse=True)
+def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    home = tmp_path / "home"
+    monkeypatch.setenv("KGPROBE_HOME", str(home))
+    rows = [
+        judged(f"f{n}", n % 3 % 2, [1], subject_types=[f"t{n % 7}"], subject_popularity=float(n % 11))
+        for n in range(FACTS)
+    ]
+    write_sweep(home / "sweeps" / "everything", rows, shards=4)
+    write_labels(home / "probes" / "labelled", [said(f"f{n}", n % 2, [n % 5 % 3]) for n in range(0, FACTS, 2)])
+    return home
+
+
+def raw_of(result: Any) -> dict[str, float]:
+    return {row["metric"]: row["raw"] for row in result.rows() if row["by"] == "all"}
+
+
+def test_the_judges_own_labels_correct_it_by_facts_set_aside() -> None:
+    result = kgprobe.judged_graph("everything")
+    facts = [f"f{n}" for n in range(0, FACTS, 2)]
+    aside = int(set_aside(facts, JUDGE["aside"], JUDGE["seed"]).sum())
+    assert result.correction.used == aside
+    assert result.correction.asked == len(facts)
+    row = result.rows()[0]
+    assert (row["metric"], row["facts"], row["measured"], row["labelled"]) == ("correct", FACTS, FACTS, aside)
+    assert row["raw"] == pytest.approx(sum(n % 3 % 2 == 0 for n in range(FACTS)) / FACTS)
+    assert row["low"] < row["estimate"] < row["high"]
+    told = json.loads(json.dumps(result.as_json(), allow_nan=False))
+    assert told["complete"]
+    assert told["figures"] == result.rows()
+    assert told["labels"]["left_out"] == {"the judge has learned from it": len(facts) - aside}
+    assert f"by the judge alone {row['raw']:.3f}" in result.summary()
+    assert [table.key for table in result.tables()] == [
+        *("overall", "relations", "subject_types", "object_types", "thirds", "correlations", "judgements", "left_out")
+    ]
+    assert len(result.frame()) == len(result)
+    assert "corrected" in repr(result)
+
+
+def test_of_other_labels_all_count_that_the_judge_has_not_learned_from(own: Path) -> None:
+    write_labels(own / "probes" / "more", [said(f"f{n}", 0, [1]) for n in range(0, FACTS, 4)])
+    learned = [f"f{n}" for n in range(0, FACTS, 4)]
+    aside = int(set_aside(learned, JUDGE["aside"], JUDGE["seed"]).sum())
+    assert kgprobe.judged_graph("everything", "more").correction.used == aside
+    write_labels(own / "probes" / "fresh", [said(f"f{n}", 0, [1]) for n in range(1, FACTS, 4)])
+    assert kgprobe.judged_graph("everything", own / "probes" / "fresh").correction.used == FACTS // 4
+    (own / "probes" / "labelled").rename(own / "probes" / "gone")
+    unknown = kgprobe.judged_graph("everything", "more")
+    assert unknown.correction.used == FACTS // 4
+    assert "flatter it" in unknown.notes[0]
+
+
+def test_without_labels_figures_are_the_judges_own(own: Path) -> None:
+    corrected = kgprobe.judged_graph("everything")
+    raw = kgprobe.judged_graph("everything", raw=True)
+    (own / "probes" / "labelled").rename(own / "probes" / "gone")
+    bare = kgprobe.judged_graph("everything")
+    assert raw_of(corrected) == raw_of(raw) == raw_of(bare)
+    for result in (raw, bare):
+        assert result.correction is None
+        assert "not corrected by labels" in result.notes[0]
+        assert result.as_json()["labels"] is None
+        assert {row["estimate"] for row in result.rows()} == {None}
+
+
+def test_a_part_of_a_graph_is_not_taken_for_the_graph(own: Path) -> None:
+    shard_path(own / "sweeps" / "everything", 2).unlink()
+    result = kgprobe.judged_graph("everything")
+    assert (result.missing, result.correction) == ([2], None)
+    assert "not of the graph" in result.notes[0]
+    assert "300 facts of 400 (1 shards are missing)" in result.summary()
+    assert result.as_json()["complete"] is False
+    # What is there is told, by what is there alone.
+    there = [n for n in range(FACTS) if not 200 <= n < 300]
+    assert raw_of(result)["correct"] == pytest.approx(sum(n % 3 % 2 == 0 for n in there) / len(there))
+
+
+def test_types_are_shown_as_far_as_is_asked_for() -> None:
+    result = kgprobe.judged_graph("everything", types=2, raw=True)
+    table = next(table for table in result.tables() if table.key == "subject_types")
+    assert len(table.rows) == 2
+    assert table.notes == ["5 more are in the rows and in JSON."]
+    assert len({row["group"] for row in result.rows() if row["by"] == "subject type"}) == 7
+
+
+@pytest.mark.parametrize(
+    ("config", "message"),
+    [
+        ({"graph": "another"}, "have the graph another"),
+        ({"relations": ["r1"]}, "of other relations"),
+        ({"as_of": 20240101}, "have the date 20240101"),
+        ({"options": {"replace": "subject", "any_type": False}}, "negatives with another subject"),
+        ({"options": {"replace": "object", "any_type": True}}, "any type True"),
+        ({"described": {"model": "other"}}, "the answers of other"),
+        ({"facts": {"limit": None, "count": 3, "sha256": "ab"}}, "a list of facts"),
+        ({"facts": {"limit": 150}}, "in the order of their ids"),
+    ],
+)
+def test_labels_of_something_else_are_refused(own: Path, config: dict[str, Any], message: str) -> None:
+    write_labels(own / "probes" / "odd", [said(f"f{n}", 0, [1]) for n in range(100)], **config)
+    with pytest.raises(ArgumentError, match=message):
+        kgprobe.judged_graph("everything", "odd")
+    assert kgprobe.judged_graph("everything", raw=True).correction is None
+
+
+def test_labels_of_more_relations_are_a_sample_of_those_that_were_judged(own: Path) -> None:
+    write_labels(own / "probes" / "wide", [said(f"f{n}", 0, [1]) for n in range(1, 101, 2)], relations=["r0", "r1"])
+    assert kgprobe.judged_graph("everything", "wide").correction.used == 50
+
+
+def test_labels_ended_early_are_a_sample(own: Path) -> None:
+    labels = [said(f"f{n}", 0, [1]) for n in range(1, 101, 2)]
+    write_labels(own / "probes" / "early", labels, facts={"limit": 150, "order": SEEDED_ORDER})
+    assert kgprobe.judged_graph("everything", "early").correction.used == 50
+
+
+def test_where_the_judges_own_labels_do_not_fit_it_is_said(own: Path) -> None:
+    config = own / "probes" / "labelled" / "config.json"
+    config.write_text(config.read_text().replace("20250101", "20240101"))
+    result = kgprobe.judged_graph("everything")
+    assert result.correction is None
+    assert "have the date 20240101" in result.notes[0]
+    with pytest.raises(ArgumentError, match="have the date 20240101"):
+        kgprobe.judged_graph("everything", "labelled")
+
+
+def test_what_cannot_be_is_told(own: Path) -> None:
+    with pytest.raises(KgprobeError, match="There is no judged graph"):
+        kgprobe.judged_graph("nothing")
+    with pytest.raises(ArgumentError, match="leaves the correction out"):
+        kgprobe.judged_graph("everything", "labelled", raw=True)
+    with pytest.raises(ArgumentError, match="types"):
+        kgprobe.judged_graph("everything", types=0)
+    folder = own / "sweeps" / "everything"
+    shard_path(folder, 1).write_bytes(shard_path(folder, 0).read_bytes()[:100])
+    with pytest.raises(KgprobeError, match="cannot be read"):
+        kgprobe.judged_graph("everything")
+    write_sweep(folder, [judged("f", 0, [1])], facts=5)
+    with pytest.raises(KgprobeError, match="1 facts where 5 are expected"):
+        kgprobe.judged_graph("everything")

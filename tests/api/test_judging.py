@@ -1,0 +1,208 @@
+"""From labels to a judge and its figures; the answers follow a rule, the states are a real model's."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+import kgprobe
+from kgprobe.api.judge_results import TrainedJudge
+from kgprobe.api.measuring import Measurement
+from kgprobe.errors import ArgumentError, KgprobeError
+from kgprobe.graph.client import Graph
+from kgprobe.graph.ingest import load
+from kgprobe.judge.labelled import labelled_statements, set_aside
+from kgprobe.models.model import Model
+from kgprobe.models.scoring.scorer import Scorer
+from kgprobe.probes.labels import INSTRUCTION
+from kgprobe.records import Entity, Fact, Relation
+from tests.models.tiny import byte_level, random_model
+from tests.probes.labels.test_probe import Rule
+from tests.written_source import WrittenSource
+
+COUNT = 90
+FEW_STEPS = {"units": 8, "epochs": 3, "rate": 1e-3}
+
+pytestmark = pytest.mark.parametrize("endpoint", ["arcadedb"], indirect=True)
+
+
+def world() -> WrittenSource:
+    entities = [
+        *(Entity(f"c{n}", f"Country {n}", types=("country",)) for n in range(COUNT)),
+        *(Entity(f"t{n}", f"Town {n}", types=("city",)) for n in range(COUNT)),
+    ]
+    relations = [
+        Relation(f"r{n}", f"relation {n}", statements=(f"[X] {verb} [Y].",))
+        for n, verb in enumerate(["loves", "hates", "sees", "leaves", "finds", "sells"])
+    ]
+    return WrittenSource(entities, [Fact(f"f{n}", f"c{n}", f"r{n % 6}", f"t{n}") for n in range(COUNT)], relations)
+
+
+def told(statement: str, _: int) -> str:
+    """By the last figure of the town, which stands right before the end."""
+    return ("True", "False", "I don't know")[int(statement[-2]) % 3]
+
+
+@pytest.fixture
+def tiny() -> Model:
+    tokenizer = byte_level(bos=True)
+    scorer = Scorer(random_model("gpt2", len(tokenizer), n_positions=1024), tokenizer, name="tiny")
+    return Model("tiny", scorer=scorer)
+
+
+@pytest.fixture
+def labels(graph: Graph, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Measurement:
+    monkeypatch.setenv("KGPROBE_HOME", str(tmp_path / "home"))
+    load(graph, world())
+    return kgprobe.measure(graph, Model("rule", generator=Rule(told)), "labels", times=1, as_of=20200101)
+
+
+def trained(labels: Measurement, model: Model, **options: object) -> TrainedJudge:
+    return kgprobe.train_judge(labels, model=model, **{**FEW_STEPS, **options})  # type: ignore[arg-type]
+
+
+def test_labels_are_what_was_said(labels: Measurement) -> None:
+    statements = labelled_statements(labels.outcomes)
+    assert len(statements.texts) == 2 * COUNT
+    assert statements.unlabelled == 0
+    for place, text in enumerate(statements.texts):
+        assert statements.answers[place] == int(text[-2]) % 3
+        assert text.startswith(f"Country {statements.heads[place][1:]} ")
+        assert text.endswith(f"Town {statements.tails[place][1:]}.")
+        assert statements.true[place] == (statements.heads[place][1:] == statements.tails[place][1:])
+
+
+def test_a_judge_is_made_kept_and_as_good_as_is_said(labels: Measurement, tiny: Model) -> None:
+    steps: list[tuple[int, int]] = []
+    read: list[tuple[int, int]] = []
+    result = trained(
+        labels, tiny, on_training=lambda *done: steps.append(done), on_states=lambda *done: read.append(done)
+    )
+    assert steps[-1][0] == steps[-1][1]
+    scorer = tiny.local_scorer()
+    layers = scorer.model.config.num_hidden_layers
+    assert [row["layer"] for row in result.rows()[::3]] == list(range(1, layers + 1))
+    # Its file, and nothing else, gives the same figures again.
+    again = kgprobe.evaluate_judge(result.folder, labels, model=tiny)
+    assert result.aside is not None
+    assert again.apart == result.aside.apart
+    assert again.every == result.aside.every
+
+    judge = kgprobe.open_judge(result.folder.name)
+    statements = labelled_statements(labels.outcomes)
+    aside = np.flatnonzero(set_aside(statements.facts, 0.3, 0))
+    assert again.every.quality.count == len(aside)
+    assert read[-1] == (2 * COUNT - len(aside),) * 2
+    before, after = INSTRUCTION.split("{statement}")
+    right = 0
+    for place in aside:
+        tokens = scorer.tokenizer(f"{before}{statements.texts[place]}{after}", add_special_tokens=False)["input_ids"]
+        with torch.inference_mode():
+            hidden = scorer.model.base_model(
+                input_ids=torch.tensor([[*scorer.leading, *tokens]]), output_hidden_states=True
+            ).hidden_states[judge.layer]
+        right += int(judge.classifier.probabilities(hidden[0, -1:].numpy()).argmax()) == statements.answers[place]
+    assert again.every.quality.accuracy.value == pytest.approx(right / len(aside))
+    # What leads is of statements neither of whose ends stands in a statement that was learned from.
+    learned = {
+        ends[place]
+        for place in set(range(2 * COUNT)) - set(aside.tolist())
+        for ends in (statements.heads, statements.tails)
+    }
+    apart = [place for place in aside if not learned & {statements.heads[place], statements.tails[place]}]
+    assert 0 < len(apart) < len(aside)
+    assert again.apart is not None
+    assert again.quality == again.apart.quality
+    assert (again.quality.count, again.apart.facts) == (len(apart), len({statements.facts[p] for p in apart}))
+    lines = again.summary().splitlines()
+    assert lines[: len(again.warnings())] == again.warnings()
+    assert lines[-2].startswith(f"Of {len(apart)} statements about {again.apart.facts} facts whose subject and object")
+    assert result.folder.name in result.summary()
+    for look in (result, again):
+        assert look.tables()
+        assert look.frame() is not None
+        look.as_json()
+
+
+def test_what_a_judge_has_seen_is_not_what_it_is_told_by(labels: Measurement, tiny: Model) -> None:
+    result = trained(labels, tiny)
+    statements = labelled_statements(labels.outcomes)
+    aside = set_aside(statements.facts, 0.3, 0)
+    # A fact is set aside with its negatives.
+    assert len({(fact, bool(out)) for fact, out in zip(statements.facts, aside, strict=True)}) == COUNT
+    splits = result.splits
+    sizes = [len(part) for part in (splits.train, splits.other_entities, splits.other_relations, splits.between)]
+    assert sum(sizes) == int((~aside).sum())
+    everything = kgprobe.evaluate_judge(result.judge, labels, model=tiny, everything=True)
+    assert everything.every.quality.count == 2 * COUNT
+
+
+def test_one_layer_is_read_where_one_is_asked_for(labels: Measurement, tiny: Model) -> None:
+    result = trained(labels, tiny, layers=(1,), name="mine")
+    assert result.judge.layer == 1
+    assert result.folder.name == "mine"
+    assert {row["layer"] for row in result.rows()} == {1}
+
+
+def test_a_judge_reads_behind_virtual_tokens(labels: Measurement, tiny: Model) -> None:
+    plain = trained(labels, tiny)
+    few = {"virtual_tokens": 4, "encoder_units": 8, "encoder_epochs": 2, "encoder_rate": 1e-3}
+    steps: list[tuple[int, int]] = []
+    result = trained(labels, tiny, prompt_encoder=True, on_encoder=lambda *done: steps.append(done), **few)
+    learned = len(result.splits.train)
+    assert steps[-1] == (2 * learned, 2 * learned)
+    assert result.judge.training["prompt_encoder"]["learned"] == learned
+    assert result.folder != plain.folder
+    assert "4 virtual tokens" in str(result.tables()[0].notes)
+    judge = kgprobe.open_judge(result.folder.name)
+    assert judge.virtual is not None
+    again = kgprobe.evaluate_judge(judge, labels, model=tiny)
+    assert result.aside is not None
+    assert again.quality == result.aside.quality
+    # The words are asked for behind the instruction, whatever states are read behind.
+    assert plain.aside is not None
+    assert again.baseline == plain.aside.baseline
+    scorer = tiny.local_scorer()
+    statements = labelled_statements(labels.outcomes)
+    aside = np.flatnonzero(set_aside(statements.facts, 0.3, 0))
+    _, after = INSTRUCTION.split("{statement}")
+    embed = scorer.model.get_input_embeddings()
+    right = 0
+    for place in aside:
+        tokens = scorer.tokenizer(f"{statements.texts[place]}{after}", add_special_tokens=False)["input_ids"]
+        with torch.inference_mode():
+            leading = embed(torch.tensor(scorer.leading))
+            rows = torch.cat([leading, torch.from_numpy(judge.virtual), embed(torch.tensor(tokens))])
+            hidden = scorer.model.base_model(inputs_embeds=rows[None], output_hidden_states=True).hidden_states
+        told = judge.classifier.probabilities(hidden[judge.layer][0, -1:].numpy())
+        right += int(told.argmax()) == statements.answers[place]
+    assert again.every.quality.accuracy.value == pytest.approx(right / len(aside))
+
+
+def test_mistakes_are_told(labels: Measurement, tiny: Model, graph: Graph) -> None:
+    result = trained(labels, tiny)
+    tokenizer = byte_level(bos=True)
+    torch.manual_seed(5)
+    other = Model("other", scorer=Scorer(random_model("llama", len(tokenizer)), tokenizer, name="other"))
+    with pytest.raises(KgprobeError, match="train one for this model"):
+        kgprobe.evaluate_judge(result.judge, labels, model=other)
+    with pytest.raises(ArgumentError, match="share between 0 and 1"):
+        trained(labels, tiny, aside=1.0)
+    with pytest.raises(ArgumentError, match="words for true, false and unknown"):
+        trained(labels, tiny, words="yes/no")
+    with pytest.raises(ArgumentError, match="numbers from 0 to"):
+        trained(labels, tiny, layers=(99,))
+    with pytest.raises(KgprobeError, match="judge train"):
+        kgprobe.open_judge("nobody")
+    silent = kgprobe.measure(
+        graph, Model("mumbles", generator=Rule(lambda *_: "hm", "mumbles")), "labels", times=1, limit=4
+    )
+    with pytest.raises(KgprobeError, match="no label"):
+        trained(silent, tiny)
+    scored = kgprobe.measure(graph, tiny, "statements", limit=4)
+    with pytest.raises(ArgumentError, match="one of the probe labels"):
+        trained(scored, tiny)
+    answers = kgprobe.measure(graph, Model("else", generator=Rule(told, "else")), "labels", times=1, limit=4)
+    with pytest.raises(KgprobeError, match="tells the answers of rule"):
+        kgprobe.evaluate_judge(result.judge, answers, model=tiny)

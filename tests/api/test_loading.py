@@ -1,0 +1,83 @@
+"""The call that loads: what it says of itself is run, and what it reports is what it did."""
+
+import doctest
+from pathlib import Path
+
+import pytest
+
+from kgprobe.api.loading import KEPT_PROBLEMS, LoadProgress, LoadReport, load, load_source
+from kgprobe.errors import KgprobeError
+from kgprobe.graph.client import Graph
+from kgprobe.records import Entity, Fact, Rejected, Relation
+from tests.written_source import WrittenSource
+
+ENTITIES = [Entity(f"e{number}") for number in range(3)]
+FACTS = [Fact("f", "e0", "P1", "e1"), Fact("g", "e0", "P1", "e9"), Rejected("no fact")]
+
+
+def test_the_example_of_its_docstring_runs(graph: Graph, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("entities.jsonl").write_text("".join(f'{{"id": "Q{one}", "label": "{one}"}}\n' for one in (183, 142, 90)))
+    Path("facts.tsv").write_text("subject\trelation\tobject\nQ142\tP36\tQ90\nQ183\tP47\tQ142\nQ183\tP47\tQ9\n")
+    parser, said = doctest.DocTestParser(), []
+    example = parser.get_doctest(load.__doc__ or "", {"load": load, "graph": graph}, "load", None, 0)
+    assert example.examples
+    doctest.DocTestRunner(optionflags=doctest.ELLIPSIS).run(example, out=said.append)
+    assert not said, "".join(said)
+
+
+def test_a_report_says_what_was_written_and_what_was_not(graph: Graph) -> None:
+    told: list[str] = []
+    source = WrittenSource(ENTITIES, FACTS, [Relation("P1")])
+    report = load_source(graph, source, on_problem=told.append)
+    assert report == LoadReport(
+        source="written",
+        entities=3,
+        relations=1,
+        facts=1,
+        skipped={"unreadable": 1, "duplicate": 0, "missing": 1},
+        outside=0,
+        resumed=False,
+        problems=told,
+    )
+    assert str(report) == "written: 3 entities, 1 relations, 1 facts.\nSkipped: 1 unreadable, 1 missing."
+    assert [message.partition(".")[0] for message in told] == [
+        "written, line 3: no fact",
+        "written, line 2: the object e9 of 'g' is not in the graph",
+    ]
+
+
+def test_facts_of_what_was_filtered_out_are_counted_apart(graph: Graph) -> None:
+    report = load_source(graph, WrittenSource(ENTITIES, FACTS[:2], partial=True))
+    assert (report.outside, report.skipped["missing"]) == (1, 0)
+    assert str(report).splitlines()[1:] == [
+        "1 facts have an object that is not part of what was loaded; they were left out."
+    ]
+
+
+def test_a_report_keeps_some_of_many_problems(graph: Graph) -> None:
+    told: list[str] = []
+    many = [Rejected(f"bad {number}") for number in range(3 * KEPT_PROBLEMS)]
+    report = load_source(graph, WrittenSource(many), on_problem=told.append)
+    assert list(report.problems) == told[:KEPT_PROBLEMS]
+    assert report.skipped["unreadable"] == len(told) == 3 * KEPT_PROBLEMS
+
+
+def test_progress_is_told_by_stage(graph: Graph) -> None:
+    seen: list[LoadProgress] = []
+    load_source(graph, WrittenSource(ENTITIES, FACTS, [Relation("P1")], total=7), on_progress=seen.append)
+    assert [(one.stage, one.records, one.total) for one in seen] == [
+        ("relations", 1, 7),
+        ("entities", 3, 7),
+        ("facts", 3, 7),
+    ]
+
+
+def test_strict_stops_at_the_first_problem_and_the_same_call_goes_on(graph: Graph) -> None:
+    source = WrittenSource(ENTITIES, FACTS, [Relation("P1")])
+    with pytest.raises(KgprobeError, match="written, line 3: no fact"):
+        load_source(graph, source, strict=True)
+    report = load_source(graph, source)
+    assert report.resumed
+    assert (report.entities, report.facts) == (0, 1)
+    assert str(report).startswith("written: 0 entities, 0 relations, 1 facts (going on with an interrupted load).")

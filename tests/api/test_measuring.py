@@ -1,0 +1,168 @@
+"""``kgprobe.measure`` as a user calls it."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+import torch
+
+import kgprobe
+from kgprobe.errors import ArgumentError, KgprobeError, UnknownNameError
+from kgprobe.graph.client import Graph
+from kgprobe.models.model import Model
+from kgprobe.models.scoring.scorer import Scorer
+from kgprobe.probes.distractors.evidence import DistractorEvidence
+from kgprobe.probes.outcome import Verdict
+from kgprobe.running.callbacks import Callbacks, Stop
+from tests.models.tiny import byte_level, random_model
+
+OPTIONS = {"limit": 9, "distractors": 3, "sentences": 2, "as_of": "2024"}
+
+
+def test_what_was_measured_is_a_table_a_text_and_a_page(example_graph: Graph, tiny: Model, home: Path) -> None:
+    result = kgprobe.measure(example_graph, tiny, **OPTIONS)
+    assert (result.asked.facts, result.asked.done, result.asked.stopped, result.complete) == (9, 9, Stop.DONE, True)
+    frame = result.frame()
+    assert len(frame) == 9
+    askable = frame[frame["verdict"] != "unaskable"]
+    assert askable["probability"].between(0, 1).all()
+    assert askable[["question", "right_answer", "chance"]].notna().all(axis=None)
+    assert askable["prediction"].isna().equals(askable["verdict"] == "right")
+    assert f"{len(frame):,} asked" in result.summary() == repr(result)
+    assert "<table" in result._repr_html_()
+    (curves,) = result.tables()
+    assert [row["n"] for row in curves.frame().to_dict("records")] == [1, 2, 3]
+    page = result.page().read_text(encoding="utf-8")
+    assert "By relation" in page
+    assert "Min@n" in page
+    assert result.folder.parent == home / "probes"
+
+
+def test_evidence_is_read_as_what_it_was(example_graph: Graph, tiny: Model) -> None:
+    result = kgprobe.measure(example_graph, tiny, **OPTIONS)
+    heard = [outcome for outcome in result.outcomes if outcome.verdict.counts]
+    assert heard
+    for outcome in heard:
+        evidence = outcome.evidence
+        assert isinstance(evidence, DistractorEvidence)
+        assert evidence.min_at_n(3).shape == (len(evidence.sentences), 3)
+        assert (outcome.verdict is Verdict.RIGHT) == bool(evidence.min_at_n(3)[:, -1].mean() > 0.5)
+
+
+def test_the_same_call_goes_on_and_another_is_another(example_graph: Graph, tiny: Model) -> None:
+    stop = Callbacks(should_stop=lambda: True)
+    first = kgprobe.measure(example_graph, tiny, **OPTIONS, batch=4, callbacks=stop)
+    assert (first.asked.done, first.asked.stopped, first.complete) == (4, Stop.ASKED_TO, False)
+    assert "the same call goes on" in first.summary()
+    starts: list[int] = []
+    second = kgprobe.measure(
+        example_graph, tiny, **OPTIONS, batch=2, callbacks=Callbacks(on_start=lambda start: starts.append(start.done))
+    )
+    assert (second.folder, starts, second.complete) == (first.folder, [4], True)
+    others = [{"seed": 1}, {"distractors": 2}, {"strategy": "semantic"}, {"limit": 8}, {"as_of": 20230101}]
+    folders = {kgprobe.measure(example_graph, tiny, **OPTIONS | other).folder for other in others}
+    assert len(folders | {first.folder}) == 1 + len(others)
+    kgprobe.measure(example_graph, tiny, **OPTIONS, name="mine")
+    with pytest.raises(KgprobeError, match=r"other settings \(.*seed was 0, is 1"):
+        kgprobe.measure(example_graph, tiny, **OPTIONS, name="mine", seed=1)
+
+
+def test_measure_interrupted_has_asked_a_sample(example_graph: Graph, tiny: Model) -> None:
+    interrupted = kgprobe.measure(
+        example_graph, tiny, **OPTIONS, batch=4, callbacks=Callbacks(should_stop=lambda: True)
+    )
+    whole = kgprobe.measure(example_graph, tiny, "examples", limit=4, examples=1, choices=2, as_of="2024")
+    assert interrupted.frame()["fact"].tolist() == whole.frame()["fact"].tolist()
+
+
+def test_a_model_one_training_step_later_is_another_model(example_graph: Graph) -> None:
+    tokenizer = byte_level(bos=True)
+    net = random_model("gpt2", len(tokenizer))
+    model = kgprobe.wrap_model(net, tokenizer, name="in training")
+    net.train()
+    before = kgprobe.measure(example_graph, model, **OPTIONS)
+    assert net.training
+    again = kgprobe.measure(example_graph, model, **OPTIONS)
+    assert again.folder == before.folder
+    with torch.no_grad():
+        next(net.parameters()).add_(1e-3)
+    after = kgprobe.measure(example_graph, model, **OPTIONS)
+    assert after.folder != before.folder
+    assert not after.frame()["probability"].equals(before.frame()["probability"])
+
+
+def test_facts_can_be_listed_in_all_ways(example_graph: Graph, tiny: Model, tmp_path: Path) -> None:
+    listed = tmp_path / "facts.tsv"
+    listed.write_text("Q17\tP36\tQ1490\nQ17\tP36\tQ90\n")
+    named = kgprobe.measure(example_graph, tiny, facts=["Japan | capital | Tokyo"], distractors=2, as_of="2024")
+    read = kgprobe.measure(example_graph, tiny, facts=listed, distractors=2, as_of="2024")
+    assert read.folder == named.folder
+    assert [outcome.fact.subject for outcome in read.outcomes] == ["Q17"]
+    assert read.missing == [f"{listed}, line 2: the graph has no fact Q17 P36 Q90."]
+
+
+def test_a_measurement_is_opened_again_and_saved(example_graph: Graph, tiny: Model, tmp_path: Path) -> None:
+    made = kgprobe.measure(example_graph, tiny, **OPTIONS)
+    opened = kgprobe.open_measurement(made.folder.name, example_graph)
+    assert opened.frame().equals(made.frame())
+    assert (opened.model, opened.kind.name) == ("tiny", "distractors")
+    folder = opened.save(tmp_path / "mine")
+    assert {"outcomes.jsonl", "config.json", "facts.csv", "finding.html", "plausibilities.parquet"} <= {
+        file.name for file in folder.iterdir()
+    }
+    assert len(pd.read_csv(folder / "facts.csv")) == 9
+    assert json.loads((folder / "config.json").read_text())["as_of"] == 20241231
+    with pytest.raises(KgprobeError, match="needs the graph"):
+        kgprobe.open_measurement(made.folder).finding()
+    with pytest.raises(KgprobeError, match="holds no measurement"):
+        kgprobe.open_measurement("nothing")
+
+
+def test_mistakes_name_arguments(example_graph: Graph, tiny: Model) -> None:
+    with pytest.raises(UnknownNameError, match="distractor"):
+        kgprobe.measure(example_graph, tiny, "distractor")
+    with pytest.raises(ArgumentError, match="`distractor` is no option of the probe distractors; did you mean"):
+        kgprobe.measure(example_graph, tiny, distractor=3)
+    with pytest.raises(ArgumentError, match="`distractors` is 0; a whole number from 1 is expected"):
+        kgprobe.measure(example_graph, tiny, distractors=0)
+    with pytest.raises(ArgumentError, match="`as_of` is no date"):
+        kgprobe.measure(example_graph, tiny, as_of="soon")
+    with pytest.raises(ArgumentError, match="`facts` cannot be read"):
+        kgprobe.measure(example_graph, tiny, facts="nowhere.jsonl")
+    with pytest.raises(UnknownNameError, match="P999"):
+        kgprobe.measure(example_graph, tiny, relations=["P999"])
+    with pytest.raises(UnknownNameError, match="nonsense"):
+        kgprobe.measure(example_graph, "nonsense")
+
+
+def test_relations_go_by_their_names(example_graph: Graph, tiny: Model) -> None:
+    few: dict[str, Any] = {"limit": 3, "distractors": 2, "as_of": "2024"}
+    named = kgprobe.measure(example_graph, tiny, relations=["Capital", "P36"], **few)
+    assert named.folder == kgprobe.measure(example_graph, tiny, relations=["P36"], **few).folder
+    assert named.finding(year_relation="capital").overall.facts == 3
+    assert kgprobe.list_templates(example_graph, ["capital"]).rows()[0]["relation"] == "P36"
+    assert {fact.relation for fact in kgprobe.neighbourhood(example_graph, "France", relations=["capital"]).facts} == {
+        "P36"
+    }
+
+
+@pytest.mark.parametrize(
+    ("call", "wrong"),
+    [
+        ("measure", {"relations": ["captial"]}),
+        ("measure", {"facts": ["France | captial | Paris"]}),
+        ("measure", {"facts": ["France | capital | Parris"]}),
+        ("run_rounds", {"relations": ["captial"]}),
+        ("run_rounds", {"year_relation": "captial"}),
+        ("study_distractors", {"relations": ["captial"]}),
+    ],
+)
+def test_a_wrong_name_is_refused_before_a_model_loads(example_graph: Graph, call: str, wrong: dict[str, Any]) -> None:
+    def load() -> Scorer:
+        raise AssertionError("it loads")
+
+    model = Model("never", open_scorer=load)
+    with pytest.raises(UnknownNameError, match=r"close to it: (capital|Paris)"):
+        getattr(kgprobe, call)(example_graph, model, **wrong)

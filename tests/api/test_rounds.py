@@ -1,0 +1,127 @@
+"""``kgprobe.run_rounds`` as a user calls it."""
+
+from pathlib import Path
+
+import pytest
+
+import kgprobe
+from kgprobe.beliefs.belief_words import BeliefWord
+from kgprobe.errors import ArgumentError, UnknownNameError
+from kgprobe.graph.client import Graph
+from kgprobe.graph.fact_beliefs import read_beliefs
+from kgprobe.models.local_options import LocalOptions
+from kgprobe.models.model import Model, Models
+from kgprobe.running.callbacks import Callbacks, Stop
+from tests.models.tiny import byte_level, random_model
+
+OPTIONS = {"batch": 4, "distractors": 3, "as_of": 20240101}
+
+
+def test_a_run_is_done_shown_and_forgotten(example_graph: Graph, tiny: Model) -> None:
+    run = kgprobe.run_rounds(example_graph, tiny, name="whole", rounds=2, **OPTIONS)
+    assert (run.report.rounds, run.report.stopped, run.model) == (2, Stop.DONE, "tiny")
+    assert len(run.answers_frame()) == 8 == run.report.asked + run.report.unaskable
+    finding = run.finding()
+    assert finding.asked == run.report.asked
+    assert finding.about.rounds == 2
+    assert "run whole" in run.summary()
+    assert "<table" in run._repr_html_()
+    page = run.page().read_text(encoding="utf-8")
+    assert "By relation" in page
+    listed = kgprobe.runs(example_graph)
+    assert "whole" in set(listed["id"])
+    kgprobe.forget_run(example_graph, "whole")
+    assert not run.folder.exists()
+    assert "whole" not in set(kgprobe.runs(example_graph)["id"])
+    with pytest.raises(UnknownNameError, match="There is no run 'whole'"):
+        kgprobe.resume_rounds(example_graph, "whole", tiny)
+
+
+def test_run_frame_facts_asked_again_has_one_row_a_fact(example_graph: Graph, tiny: Model) -> None:
+    run = kgprobe.run_rounds(example_graph, tiny, name="framed", rounds=3, relations=["P36"], **OPTIONS)
+    answers, facts = run.answers_frame(), run.frame().set_index("fact")
+    counted = answers[answers["verdict"].isin(["right", "wrong"])]
+    assert facts.index.is_unique
+    assert set(facts.index) == set(counted["fact"])
+    right = counted[counted["verdict"] == "right"].groupby("fact").size()
+    assert facts["right"].to_dict() == right.reindex(facts.index, fill_value=0).to_dict()
+    beliefs = read_beliefs(example_graph, "framed", facts.index)
+    for fact, row in facts.iterrows():
+        belief = beliefs[str(fact)]
+        assert (row["theta"], row["low"], row["high"]) == (belief.theta, belief.low, belief.high)
+        assert (row["belief"], row["relation_label"]) == (belief.believed, "capital")
+        assert row["question"] in set(answers["question"])
+    kgprobe.forget_run(example_graph, "framed")
+
+
+def test_a_run_goes_on_with_the_options_it_was_begun_with(example_graph: Graph, tiny: Model) -> None:
+    whole = kgprobe.run_rounds(example_graph, tiny, name="one", rounds=3, relations=["P36"], seed=7, **OPTIONS)
+    stop = Callbacks(should_stop=lambda: True)
+    parts = kgprobe.run_rounds(
+        example_graph, tiny, name="two", rounds=3, relations=["P36"], seed=7, callbacks=stop, **OPTIONS
+    )
+    assert (parts.report.rounds, parts.report.stopped) == (1, Stop.ASKED_TO)
+    gone_on = kgprobe.resume_rounds(example_graph, "two", tiny)
+    assert gone_on.report.stopped is Stop.DONE
+    assert gone_on.answers_frame().equals(whole.answers_frame())
+    longer = kgprobe.resume_rounds(example_graph, "two", tiny, rounds=4)
+    assert (longer.report.rounds, len(longer.answers_frame())) == (4, 16)
+    with pytest.raises(ArgumentError, match="`rounds` is 2: 4 rounds are done already"):
+        kgprobe.resume_rounds(example_graph, "two", tiny, rounds=2)
+    for name in ("one", "two"):
+        kgprobe.forget_run(example_graph, name)
+
+
+def test_a_run_that_goes_on_knows_the_names_that_its_model_prefers(example_graph: Graph, tiny: Model) -> None:
+    chances = []
+    for name, rounds in (("at-once", [3]), ("in-two-parts", [2, 3])):
+        options = OPTIONS | {"batch": 32, "relations": ["P37"], "sampling": "iteration"}
+        kgprobe.run_rounds(example_graph, tiny, rounds=rounds[0], name=name, **options)
+        for more in rounds[1:]:
+            kgprobe.resume_rounds(example_graph, name, tiny, rounds=more)
+        rows = example_graph.query("MATCH (b:Belief {run: $run}) RETURN b.fact AS fact, b.chances AS chances", run=name)
+        chances.append({row["fact"]: row["chances"] for row in rows})
+        kgprobe.forget_run(example_graph, name)
+    at_once, in_parts = chances
+    assert in_parts == at_once
+    # Of some names the model's own preference is above the chance of a random guess, one of four.
+    assert max(chance for its in at_once.values() for chance in its) > 0.25
+
+
+def test_a_run_goes_on_with_a_model_loaded_as_it_was(example_graph: Graph, tmp_path: Path) -> None:
+    saved = byte_level(bos=True)
+    random_model("gpt2", len(saved), n_positions=1024).save_pretrained(tmp_path / "model")
+    saved.save_pretrained(tmp_path / "model")
+    spec = f"hf:{tmp_path / 'model'}"
+    with Models(local=LocalOptions(device="cpu", dtype="bfloat16", batch_tokens=64)) as models:
+        begun = kgprobe.run_rounds(example_graph, spec, name="halves", rounds=1, models=models, **OPTIONS)
+    with Models() as models:
+        gone_on = kgprobe.resume_rounds(example_graph, "halves", rounds=2, models=models)
+        scorer = models.scorer(spec)
+        assert (scorer.describe()["dtype"], scorer.batch_tokens) == ("bfloat16", 64)
+    assert (begun.report.asked + begun.report.unaskable, len(gone_on.answers_frame())) == (4, 8)
+    kgprobe.forget_run(example_graph, "halves")
+
+
+def test_mistakes_are_told_before_anything_is_asked(example_graph: Graph, tiny: Model) -> None:
+    with pytest.raises(UnknownNameError, match="P999"):
+        kgprobe.run_rounds(example_graph, tiny, name="never", year_relation="P999")
+    with pytest.raises(ArgumentError, match="`name` is 'a/b'"):
+        kgprobe.run_rounds(example_graph, tiny, name="a/b", **OPTIONS)
+    with pytest.raises(ArgumentError, match="`width` is nan"):
+        kgprobe.run_rounds(example_graph, tiny, name="never", width=float("nan"))
+    with pytest.raises(ArgumentError, match="`difficulty` is no option of the probe distractors"):
+        kgprobe.run_rounds(example_graph, tiny, name="never", difficulty="easy")
+    assert "never" not in set(kgprobe.runs(example_graph)["id"])
+
+
+@pytest.mark.slow
+def test_of_a_model_with_random_weights_about_nothing_is_surely_known(example_graph: Graph, tiny: Model) -> None:
+    run = kgprobe.run_rounds(example_graph, tiny, name="random", rounds=20, as_of=20240101)
+    finding = run.finding()
+    assert finding.chance == pytest.approx(0.1, abs=0.01)
+    # Single facts are right, and some of their intervals narrow for what others say; none is known for it.
+    assert finding.overall.win_rate.value > 0.04
+    assert finding.believed[BeliefWord.SURELY_KNOWN] <= 0.005 * finding.overall.facts
+    assert finding.believed[BeliefWord.SURELY_UNKNOWN] > 0.5 * finding.overall.facts
+    kgprobe.forget_run(example_graph, "random")

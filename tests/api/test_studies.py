@@ -1,0 +1,315 @@
+"""Studies as calls of the library, on the example graph: what is asked, kept and told."""
+
+import io
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import kgprobe
+from kgprobe.api.study_result import StudyResult
+from kgprobe.graph.client import Graph
+from kgprobe.models.model import Model
+from kgprobe.running.callbacks import Callbacks, Start
+from kgprobe.studies.calibration import find_scored, read_human_scores
+from tests.models.tiny import byte_level, random_model
+
+FEW = {"relations": ["P36"], "limit": 6, "distractors": 3, "as_of": 20251231}
+AS_OF = {"as_of": 20251231}
+TABLE = """\
+,triples_raw,triples,popularity,context,verbalization,errors,correction
+0,"('Q17', 'P36', 'Q1490')","(Japan, capital, Tokyo, start=None, end=None)",1,present,capital of Japan is Tokyo,sub_deter,The capital of Japan is Tokyo
+1,"('Q142', 'P36', 'Q90')","(France, capital, Paris, start=None, end=None)",1,present,France has capital Paris,obj_deter,France has its capital in Paris
+2,"('Q183', 'P36', 'Q64')","(Germany, capital, Berlin, start=None, end=None)",1,present,Germany is rule from Berlin,wrong_conjug,Germany is ruled from Berlin
+3,"('Q38', 'P36', 'Q220')","(Italy, capital, Rome, start=None, end=None)",1,present,The capital of Italy is Rome,-,
+4,"('Q38', 'P36', 'Q90')","(Italy, capital, Paris, start=None, end=None)",1,present,capital of Italy is Paris,-,The capital of Italy is Paris
+"""  # noqa: E501
+CAPITALS = [("Q17", "Q1490"), ("Q142", "Q90"), ("Q183", "Q64"), ("Q38", "Q220"), ("Q29", "Q2807"), ("Q96", "Q1489")]
+SCORES = [
+    {"subject": subject, "relation": "P36", "object": object_, "human_score": number / 10}
+    for number, (subject, object_) in enumerate(CAPITALS)
+]
+SMALL = {"strategies": ["random"], "distractors": 5, "beams": [2]}
+
+
+def listening(starts: list[Start], *answers: bool) -> Callbacks:
+    """A watch that keeps what begins, and asks to stop as the answers say."""
+    following = iter(answers)
+    return Callbacks(on_start=starts.append, should_stop=lambda: next(following, False))
+
+
+def test_strategies_are_compared_and_kept(example_graph: Graph, tiny: Model, home: Path) -> None:
+    starts: list[Start] = []
+    names = ["random", "temporal-semantic", "random"]
+
+    def studied() -> StudyResult:
+        return kgprobe.study_strategies(example_graph, tiny, strategies=names, callbacks=listening(starts), **FEW)
+
+    result = studied()
+    assert [(start.title, start.done, start.total) for start in starts] == [
+        ("random", 0, 6),
+        ("temporal-semantic", 0, 6),
+    ]
+    frame = result.frame()
+    assert frame[["strategy", "n"]].values.tolist() == [[name, n] for name in names[:2] for n in (1, 2, 3)]
+    assert result.data.read_text().startswith("strategy,n,mean,low,high\nrandom,1,")
+    assert result.folder.parent == home / "studies"
+    assert result.folder.name.startswith("strategies-")
+    page = result.page()
+    assert (page.parent, page.read_text().count('<script src="../plotly-')) == (result.folder, 1)
+    assert len(list((home / "studies").glob("plotly-*"))) == 1
+    assert repr(result) == result.summary()
+    assert result.summary().splitlines()[:3] == [
+        "Mean Min@n by strategy · tiny · 6 facts",
+        result.study.verdict,
+        result.study.notes[0],
+    ]
+    assert [set(row) for row in result.table().rows] == [{"n", "random", "temporal-semantic"}] * 3
+    assert "<table>" in result._repr_html_()
+    # Nothing is asked again, and the same study has the same folder.
+    again = studied()
+    assert [start.done for start in starts[2:]] == [6, 6]
+    assert (again.folder, again.study) == (result.folder, result.study)
+    measured = kgprobe.measure(example_graph, tiny, strategy="random", sentences=1, **FEW)
+    assert str(measured.folder) in result.study.config["measurements"].values()
+
+
+def test_without_names_all_strategies_are_compared(example_graph: Graph, tiny: Model) -> None:
+    result = kgprobe.study_strategies(example_graph, tiny, **FEW | {"limit": 2, "distractors": 2})
+    assert set(result.frame()["strategy"]) == {
+        *("random", "semantic", "temporal-semantic"),
+        *("approximate-optimal", "exact-optimal"),
+    }
+
+
+def test_a_list_is_read_once_and_what_is_missing_is_told(example_graph: Graph, tiny: Model) -> None:
+    lines = [json.dumps({"subject": s, "relation": "P36", "object": o}) for s, o in [*CAPITALS[:3], ("Q17", "Q90")]]
+    listed = io.StringIO("\n".join(lines))
+    result = kgprobe.study_strategies(
+        example_graph, tiny, strategies=["random", "semantic"], facts=listed, distractors=3, **AS_OF
+    )
+    assert "3 facts were asked with every strategy" in result.study.notes[0]
+    assert [message.partition(": ")[2] for message in result.missing] == ["the graph has no fact Q17 P36 Q90."]
+    one = kgprobe.study_distractors(example_graph, tiny, facts=io.StringIO("\n".join(lines)), distractors=3, **AS_OF)
+    assert len(one.missing) == 1
+
+
+def test_numbers_of_distractors_and_of_sentences(example_graph: Graph, tiny: Model) -> None:
+    distractors = kgprobe.study_distractors(example_graph, tiny, **FEW)
+    assert distractors.frame()["n"].tolist() == [1, 2, 3]
+    sentences = kgprobe.study_sentences(example_graph, tiny, **FEW)
+    assert sentences.frame()["sentences"].tolist()[0] == 1
+    assert "Min@3 and Avg@3" in sentences.study.title
+    # Both are of one measurement: with all sentences, 3 distractors.
+    assert distractors.study.config == sentences.study.config
+
+
+def test_a_study_that_was_stopped_goes_on(example_graph: Graph, tiny: Model) -> None:
+    many = FEW | {"limit": 20, "sentences": 1}
+    with pytest.raises(kgprobe.KgprobeError, match="Stopped after 16 of 20 facts; the same call goes on"):
+        kgprobe.study_distractors(example_graph, tiny, callbacks=listening([], True), **many)
+    starts: list[Start] = []
+    kgprobe.study_distractors(example_graph, tiny, callbacks=listening(starts), **many)
+    assert [(start.done, start.total) for start in starts] == [(16, 20)]
+
+
+def test_sizes_are_of_different_models_one_at_a_time(example_graph: Graph, tiny: Model) -> None:
+    tokenizer = byte_level(bos=True)
+    larger = kgprobe.wrap_model(random_model("gpt2", len(tokenizer), n_embd=64), tokenizer, name="larger")
+    opened: list[str] = []
+
+    def open_model(spec: str) -> Model:
+        opened.append(spec)
+        return larger
+
+    result = kgprobe.study_sizes(example_graph, [tiny, "larger", "larger"], open_model=open_model, **FEW)
+    assert opened == ["larger"]
+    table = result.frame()
+    assert table["model"].tolist() == ["tiny", "larger"]
+    assert table["parameters"].tolist() == [
+        sum(weight.numel() for weight in one.scorer().model.parameters()) for one in (tiny, larger)
+    ]
+    with pytest.raises(kgprobe.ArgumentError, match="`models` names 1"):
+        kgprobe.study_sizes(example_graph, [tiny, tiny], **FEW)
+
+
+def test_robustness_is_told_of_every_measure(example_graph: Graph, tiny: Model, tmp_path: Path) -> None:
+    table = tmp_path / "errors.csv"
+    table.write_text(TABLE)
+    starts: list[Start] = []
+    result = kgprobe.study_robustness(
+        example_graph, tiny, table, grader="tiny", callbacks=listening(starts), **AS_OF, **SMALL
+    )
+    rows = {row["measure"]: row for row in result.table().rows}
+    assert rows.keys() == {
+        "distractors:random",
+        "probability",
+        "precision@n",
+        "rouge-l",
+        "grader",
+        "karr",
+        "karr-authors",
+    }
+    assert {start.title for start in starts} == rows.keys()
+    assert all(row["pairs"] + row["left out"] == 3 for row in rows.values())
+    # Each sentence has its subject in it, so another can take its place.
+    assert rows["karr"]["pairs"] == rows["karr-authors"]["pairs"] == 3
+    notes = "\n".join(result.study.notes)
+    assert "1: it has no correction" in notes
+    assert "1: the graph has no such fact" in notes
+    table.write_text("\n".join(TABLE.splitlines()[::5]))
+    with pytest.raises(kgprobe.KgprobeError, match="None of the 1 pairs"):
+        kgprobe.study_robustness(example_graph, tiny, table, **AS_OF, **SMALL)
+
+
+def test_measures_of_facts_can_be_stopped(example_graph: Graph, tiny: Model) -> None:
+    rows = example_graph.query(
+        "MATCH (s:Entity)-[f:FACT]->(o:Entity) WHERE f.relation = $relation RETURN s.id AS subject, f.relation AS"
+        " relation, o.id AS object, 0.5 AS human_score ORDER BY subject, object LIMIT 20",
+        relation="P36",
+    )
+    callbacks = listening([], True)
+    with pytest.raises(kgprobe.KgprobeError, match="Stopped after 16 of 20 facts of probability; nothing is kept"):
+        kgprobe.study_calibration(
+            example_graph, tiny, list(map(dict, rows)), measures=["probability"], callbacks=callbacks, **AS_OF
+        )
+
+
+def test_calibration_is_against_people(example_graph: Graph, tiny: Model, tmp_path: Path) -> None:
+    result = kgprobe.study_calibration(example_graph, tiny, SCORES, **AS_OF, **SMALL)
+    rows = {row["measure"]: row for row in result.table().rows}
+    # The small model's tokenizer has hardly a name that is one token.
+    assert rows.keys() == {"distractors:random", "probability", "rouge-l", "karr", "karr-authors"}
+    assert "precision@n is left out" in result.summary()
+    assert rows["probability"]["facts"] == 6
+    assert "n = " in rows["distractors:random"]["best of fold 1"]
+    file = tmp_path / "scores.json"
+    file.write_text(json.dumps(SCORES))
+    read = kgprobe.study_calibration(example_graph, tiny, file, **AS_OF, **SMALL)
+    assert read.study.table == result.study.table
+    for delimiter in ",\t;":
+        rows = [list(SCORES[0]), *(map(str, score.values()) for score in SCORES)]
+        file.write_text("\n".join(delimiter.join(row) for row in rows))
+        again = kgprobe.study_calibration(example_graph, tiny, file, **AS_OF, **SMALL)
+        assert again.study.table == result.study.table
+
+
+def test_a_fact_with_several_scores_counts_once_with_their_mean(example_graph: Graph) -> None:
+    doubled = read_human_scores([*SCORES, {**SCORES[0], "human_score": 1}, {**SCORES[0], "human_score": 0.5}])
+    scored = find_scored(example_graph, doubled)
+    assert (len(scored.keys), len(set(scored.keys)), scored.repeated) == (6, 6, 2)
+    assert scored.scores.tolist() == pytest.approx([0.5, 0.1, 0.2, 0.3, 0.4, 0.5])
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"measures": ["bertscore"]}, "`encoder` is missing: bertscore"),
+        ({"measures": ["grader", "karr"]}, "`grader` is missing: grader"),
+        ({"measures": ["bleu"]}, "one of distractors:approximate-optimal, .*rouge-l is expected"),
+        ({"strategies": ["hardest"]}, "`strategies` is 'hardest'"),
+        ({"beams": []}, "`beams` is empty"),
+        ({"judge": "tiny"}, "`judge` is no option"),
+    ],
+)
+def test_measures_that_cannot_be_had(example_graph: Graph, tiny: Model, options: dict[str, object], said: str) -> None:
+    with pytest.raises(kgprobe.ArgumentError, match=said):
+        kgprobe.study_calibration(example_graph, tiny, SCORES, **AS_OF, **options)
+
+
+def test_scores_that_cannot_be_read(example_graph: Graph, tiny: Model, tmp_path: Path) -> None:
+    def calibrated(scores: object) -> StudyResult:
+        return kgprobe.study_calibration(example_graph, tiny, scores)  # type: ignore[arg-type]
+
+    file = tmp_path / "scores.json"
+    for broken, said in (
+        (json.dumps([{**SCORES[0], "human_score": 2}]), r"scores\.json: .*\$\[0\].human_score"),
+        ("[", r"scores\.json is no JSON"),
+        ("subject,relation\nQ1,P36", r"scores\.json: there is no column object, human_score; it needs subject, "),
+        ("subject,relation,object,human_score\nQ1,P36,Q2,2", r"scores\.json, line 2: .*human_score"),
+        ("subject,relation,object,human_score\nQ1,P36", r"scores\.json, line 2: .*object"),
+    ):
+        file.write_text(broken)
+        with pytest.raises(kgprobe.KgprobeError, match=said):
+            calibrated(file)
+    with pytest.raises(kgprobe.KgprobeError, match=r"`scores`: .*relation.*\$\[0\]"):
+        calibrated([{"subject": "Q1"}])
+    with pytest.raises(kgprobe.ArgumentError, match="`scores` are of no fact"):
+        calibrated([{**SCORES[0], "object": "Q90"}])
+    with pytest.raises(kgprobe.KgprobeError, match=r"nothing\.json cannot be read"):
+        calibrated("nothing.json")
+
+
+MADE_UP = {"size": 200, "requests": 800, "batch": 20, "hardest": 10, "repetitions": 2}
+
+
+@pytest.mark.slow
+def test_sampling_is_replayed_on_made_up_facts() -> None:
+    starts: list[Start] = []
+    result = kgprobe.study_sampling(seed=3, callbacks=listening(starts), **MADE_UP)
+    assert [row["requests"] for row in result.study.table[::9]] == [40, 100, 200, 400, 800]
+    assert "200 facts between 100 entities, 100% of the facts in one connected part" in result.summary()
+    assert [(start.facts, start.total) for start in starts] == [(200, 18)]
+    assert kgprobe.study_sampling(seed=3, **MADE_UP).study == result.study
+    other = kgprobe.study_sampling(seed=3, **MADE_UP, likeness=0)
+    assert (other.folder != result.folder, other.study.table != result.study.table) == (True, True)
+    with pytest.raises(kgprobe.KgprobeError, match="Stopped after 1 of 18 replays"):
+        kgprobe.study_sampling(callbacks=listening([], True), **MADE_UP)
+    heavy = kgprobe.study_sampling(seed=3, **MADE_UP, distribution="student")
+    assert (heavy.folder != result.folder, heavy.study.table != result.study.table) == (True, True)
+    for wrong in ({"repetitions": 1}, {"hard": 1.0}, {"sise": 3}, {"distribution": "cauchy"}):
+        with pytest.raises(kgprobe.ArgumentError, match=f"`{next(iter(wrong))}`"):
+            kgprobe.study_sampling(**wrong)
+
+
+@pytest.mark.slow
+def test_sampling_is_replayed_on_the_demo_models_answers() -> None:
+    few = {"requests": 256, "repetitions": 2, "hardest": 20}
+    result = kgprobe.study_sampling(reference="demo", seed=3, **few)
+    assert "the example graph, demo · 2,554 facts" in result.study.title
+    assert "is drawn, anew for each repetition, from what 8 or 9 answers" in result.study.notes[0]
+    assert "mean θ 0.30" in result.summary()
+    assert kgprobe.study_sampling(reference="demo", seed=3, **few).study == result.study
+    with pytest.raises(kgprobe.ArgumentError, match="`spread` is about made-up facts; with `reference`, they are"):
+        kgprobe.study_sampling(reference="demo", spread=1.0)
+    with pytest.raises(kgprobe.ArgumentError, match="`reference` is 'dmeo'; 'demo' is expected"):
+        kgprobe.study_sampling(reference="dmeo")
+    with pytest.raises(kgprobe.ArgumentError, match="`reference` is told beside a run"):
+        kgprobe.study_sampling(run="truth", reference="demo")
+
+
+@pytest.mark.slow
+def test_sampling_is_replayed_on_what_a_run_found(example_graph: Graph, tiny: Model) -> None:
+    run = kgprobe.run_rounds(
+        example_graph,
+        tiny,
+        name="truth",
+        relations=["P36"],
+        rounds=4,
+        batch=20,
+        distractors=3,
+        sampling="iteration",
+        learner="own",
+        **AS_OF,
+    )
+    try:
+        asked = len({outcome.fact for outcome in run.outcomes if outcome.verdict.counts})
+        result = kgprobe.study_sampling(example_graph, "truth", batch=5, hardest=3, repetitions=2)
+        assert f"truth, tiny · {asked} facts" in result.study.title
+        assert "θ is the share of a fact's own answers in run truth that were wrong" in result.study.notes[0]
+        with pytest.raises(kgprobe.ArgumentError, match="`hard` is about made-up facts"):
+            kgprobe.study_sampling(example_graph, "truth", hard=0.3)
+    finally:
+        kgprobe.forget_run(example_graph, "truth")
+    with pytest.raises(kgprobe.UnknownNameError, match="no run 'truth'"):
+        kgprobe.study_sampling(example_graph, "truth")
+    with pytest.raises(kgprobe.ArgumentError, match="`graph` is missing"):
+        kgprobe.study_sampling(run="truth")
+
+
+def test_files_of_a_study_have_no_number_that_json_has_not(example_graph: Graph, tiny: Model) -> None:
+    # One distractor puts all facts of a side into one class: τ is undefined there.
+    result = kgprobe.study_distractors(example_graph, tiny, **FEW | {"distractors": 1})
+    json.loads((result.folder / "study.json").read_text(), parse_constant=lambda name: pytest.fail(name))
+    assert np.isfinite(result.frame()["Min@n"]).all()

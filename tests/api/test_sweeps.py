@@ -1,0 +1,224 @@
+"""A judge goes through a whole graph: every statement as it would be judged by itself, once, whatever happens."""
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+import torch
+
+import kgprobe
+from kgprobe.errors import ArgumentError, KgprobeError, UnknownNameError
+from kgprobe.graph.client import Graph
+from kgprobe.graph.ingest import load
+from kgprobe.judge.files import Judge, load_judge
+from kgprobe.judge.judged_facts import SCHEMA
+from kgprobe.models.model import Models
+from kgprobe.running.callbacks import Callbacks, Stop
+from kgprobe.servers.opening import open_graph
+from tests.api.swept_world import (
+    AFTER,
+    AS_OF,
+    BEFORE,
+    parts,
+    small_shards,
+    sweep_of,
+    world,
+    write_judge,
+    write_model,
+)
+from tests.models.exactness import assert_as_exact, double_copy
+from tests.sampling.naive_negatives import Naive
+
+
+@pytest.fixture(autouse=True)
+def own_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    monkeypatch.setenv("KGPROBE_HOME", str(tmp_path / "home"))
+    with small_shards():
+        yield
+
+
+@pytest.fixture
+def judge(graph: Graph, tmp_path: Path) -> Judge:
+    load(graph, world())
+    spec = write_model(tmp_path / "model")
+    return write_judge(graph, spec, tmp_path / "judge")
+
+
+def rows_of(folder: Path) -> pa.Table:
+    return pa.concat_tables([pq.read_table(path) for path in sorted((folder / "shards").glob("*.parquet"))])
+
+
+@pytest.mark.parametrize("replaced", ["object", "any"])
+def test_every_fact_is_judged_as_it_would_be_by_itself(graph: Graph, judge: Judge, replaced: str) -> None:
+    folder, swept = sweep_of(graph, judge, negatives=2, replace=replaced)
+    table = rows_of(folder)
+    assert table.schema.equals(SCHEMA)
+    entities, loaded, _ = parts()
+    facts = {fact.id: fact for fact in loaded if fact.relation != "r2" and fact.end is None}
+    rows = {row["fact"]: row for row in table.to_pylist()}
+    assert swept.complete
+    assert swept.facts == len(table) == len(rows)
+    assert set(rows) == set(facts)
+    naive = Naive(entities, loaded, 10**9)
+    by_id = {entity.id: entity for entity in entities}
+    scorer = Models().open(judge.answers_of).local_scorer()
+
+    double = double_copy(scorer.model)
+
+    def told(model: Any, text: str) -> np.ndarray:
+        ids = scorer.tokenizer(f"{BEFORE}{text}{AFTER}", add_special_tokens=False)["input_ids"]
+        with torch.inference_mode():
+            hidden = model.base_model(
+                input_ids=torch.tensor([[*scorer.leading, *ids]]), output_hidden_states=True
+            ).hidden_states[judge.layer]
+        return judge.classifier.probabilities(hidden[0, -1:].numpy())[0]
+
+    templates = {"r0": ("[X] loves [Y].", "[Y] is loved by [X]."), "r1": ("[X] hates [Y].",), "r3": ("[X] saw [Y].",)}
+
+    def wordings(subject: str, relation: str, object_: str) -> set[str]:
+        names = by_id[subject].label, by_id[object_].label
+        return {each.replace("[X]", names[0]).replace("[Y]", names[1]) for each in templates[relation]}
+
+    judged = 0
+    found, texts = [], []
+    for id_, row in rows.items():
+        fact = facts[id_]
+        assert (row["subject"], row["relation"], row["object"]) == (fact.subject, fact.relation, fact.object)
+        assert row["subject_types"] == sorted(by_id[fact.subject].types)
+        assert row["subject_degree"] == naive.degrees[fact.subject]
+        assert row["subject_popularity"] == by_id[fact.subject].popularity
+        assert row["object_popularity"] is None
+        if id_ in ("white", "too long") or (id_ == "only" and replaced == "object"):
+            assert row["judgement"] == -1
+            assert row["reason"]
+            assert row["correct"] is None
+            continue
+        judged += 1
+        assert row["reason"] is None
+        assert row["text"] in wordings(fact.subject, fact.relation, fact.object)
+        found.append(row["probabilities"])
+        texts.append(row["text"])
+        assert row["judgement"] == int(np.argmax(row["probabilities"]))
+        triples = set()
+        for negative in row["negatives"]:
+            triple = (negative["subject"], negative["relation"], negative["object"])
+            triples.add(triple)
+            assert triple in naive.negatives(fact, negative["replaced"], any_type=False)
+            if by_id[negative["object"]].label.startswith("Long"):
+                assert negative["judgement"] == -1
+                continue
+            assert negative["text"] in wordings(*triple)
+            found.append(negative["probabilities"])
+            texts.append(negative["text"])
+            assert negative["judgement"] == int(np.argmax(negative["probabilities"]))
+            if negative["relation"] == fact.relation and fact.relation == "r0":
+                # In the fact's own words.
+                assert ("is loved by" in negative["text"]) == ("is loved by" in row["text"])
+        assert len(triples) == len(row["negatives"]) <= 2
+        others = [negative["judgement"] for negative in row["negatives"] if negative["judgement"] >= 0]
+        if others:
+            own = row["judgement"]
+            assert row["correct"] == pytest.approx((own == 0) * (1 - np.mean([one != 1 for one in others])))
+            assert row["truthful"] == pytest.approx((own != 1) * (1 - np.mean([one == 0 for one in others])))
+            assert row["informative"] == pytest.approx((own != 2) * (1 - np.mean([one == 2 for one in others])))
+    plain, exact = (np.array([told(model, text) for text in texts]) for model in (scorer.model, double))
+    assert_as_exact(np.array(found), plain, exact)
+    assert judged > 80
+    assert len({row["judgement"] for row in rows.values()}) == 4
+
+
+def test_what_a_sweep_comes_to_is_told_and_kept_in_the_graph(graph: Graph, judge: Judge) -> None:
+    done = kgprobe.judge_graph(graph, judge, name="told")
+    assert done.judged is not None
+    frame = rows_of(done.folder).to_pandas()
+    told = done.judged.frame().set_index(["by", "group", "metric"]).raw
+    assert told["all", "all", "correct"] == pytest.approx(frame.correct.mean())
+    assert {row["name"] for row in done.judged.rows() if row["by"] == "relation"} == {"loves", "hates"}
+    kept = {row["relation"]: row for row in graph.query("explore/judged", sweep="told")}
+    assert kept.keys() == {"r0", "r1"}
+    for relation, facts in frame.groupby("relation"):
+        row = kept[relation]
+        assert (row["relation_label"], row["model"]) == (done.judged.names[relation], judge.answers_of)
+        assert (row["facts"], row["correct_low"]) == (len(facts), None)
+        for metric in ("correct", "truthful", "informative"):
+            assert row[metric] == pytest.approx(facts[metric].mean())
+    # Told again, it is the same one.
+    kgprobe.judge_graph(graph, judge, name="told")
+    assert len(graph.query("explore/judged")) == 2
+
+
+@pytest.mark.parametrize("endpoint", ["arcadedb"], indirect=True)
+def test_what_was_stopped_goes_on(graph: Graph, judge: Judge) -> None:
+    whole, _ = sweep_of(graph, judge, name="whole")
+    started: list[Any] = []
+    done: list[int] = []
+
+    def once() -> Callbacks:
+        return Callbacks(
+            on_start=started.append, on_batch=lambda batch: done.append(batch.done), should_stop=lambda: True
+        )
+
+    folder, swept = sweep_of(graph, judge, name="parts", callbacks=once())
+    assert (swept.stopped, swept.done, swept.shards_done) == (Stop.ASKED_TO, 16, 1)
+    # Two others, each with its share.
+    for shard in ("1/2", "2/2"):
+        kgprobe.judge_graph(graph, judge, name="parts", shard=shard, callbacks=once())
+    kept = {path: path.stat().st_mtime_ns for path in (folder / "shards").iterdir()}
+    assert len(kept) == 3
+    assert started[1].done == 16
+    assert started[1].total + started[2].total == swept.facts
+    _, swept = sweep_of(graph, judge, name="parts")
+    assert swept.complete
+    assert swept.stopped is Stop.DONE
+    assert {path: path.stat().st_mtime_ns for path in kept} == kept
+    assert rows_of(folder).equals(rows_of(whole))
+    # Nothing is left to do, and nothing is done.
+    assert sweep_of(graph, judge, name="parts", callbacks=Callbacks(on_batch=lambda _: pytest.fail("asked")))[
+        1
+    ].complete
+
+
+@pytest.mark.slow
+def test_a_killed_sweep_goes_on_to_the_same(tmp_path: Path) -> None:
+    place = tmp_path / "graph"
+    with open_graph(place) as graph:
+        load(graph, world())
+        write_judge(graph, write_model(tmp_path / "model"), tmp_path / "judge")
+        whole, swept = sweep_of(graph, tmp_path / "judge", name="whole")
+        folder = whole.with_name("killed")
+        for killed_at, there in ((2, 1), (3, 3)):
+            module = "tests.api.swept_world"
+            command = [sys.executable, "-m", module, str(place), str(tmp_path / "judge"), "killed", str(killed_at)]
+            result = subprocess.run(command, cwd=Path(__file__).parents[2], capture_output=True, check=False)
+            assert result.returncode == -9, result.stderr.decode()
+            assert len(list((folder / "shards").glob("*.parquet"))) == there
+        _, after = sweep_of(graph, tmp_path / "judge", name="killed")
+    assert after == swept
+    assert rows_of(folder).equals(rows_of(whole))
+
+
+@pytest.mark.parametrize("endpoint", ["arcadedb"], indirect=True)
+def test_mistakes_are_told(graph: Graph, judge: Judge, tmp_path: Path) -> None:
+    for shard in ("0/2", "3/2", "2", "a/b"):
+        with pytest.raises(ArgumentError, match="I/N is expected"):
+            kgprobe.judge_graph(graph, judge, shard=shard)
+    with pytest.raises(UnknownNameError, match="r2"):
+        kgprobe.judge_graph(graph, judge, relations=["has no words"])
+    with pytest.raises(KgprobeError, match="no fact to judge"):
+        kgprobe.judge_graph(graph, judge, relations=["saw"])
+    with pytest.raises(KgprobeError, match="is not there"):
+        kgprobe.judge_graph(graph, tmp_path / "nowhere")
+    other = write_model(tmp_path / "other", positions=512)
+    with pytest.raises(KgprobeError, match="train one for this model"):
+        kgprobe.judge_graph(graph, judge, model=other)
+    kgprobe.judge_graph(graph, judge, name="mine")
+    with pytest.raises(KgprobeError, match=r"a sweep made with other settings.*seed"):
+        kgprobe.judge_graph(graph, judge, name="mine", seed=1)
+    assert load_judge(tmp_path / "judge").digest() == judge.digest()
+    assert judge.labels["as_of"] == AS_OF

@@ -1,0 +1,81 @@
+"""A run in a process of its own, for tests that kill it: `python killed_run.py GRAPH RUN ROUNDS LEARNER`.
+
+The probe draws real distractors from the graph; in a model's place, it hashes what a model would be given.
+"""
+
+import sys
+import zlib
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+
+from kgprobe.graph.client import Graph
+from kgprobe.probes.outcome import Outcome, Verdict
+from kgprobe.running.callbacks import NO_CALLBACKS, Batch, Callbacks
+from kgprobe.running.rounds import Round, continue_run
+from kgprobe.running.runs import Plan, begin_run
+from kgprobe.sampling.distractors import RandomDistractors
+from kgprobe.sampling.keys import FactKey
+from kgprobe.servers.opening import open_graph
+
+AS_OF = 20200101
+SEED = 5
+
+
+class HashEvidence(msgspec.Struct, frozen=True, tag="hash", tag_field="probe"):
+    """What was compared."""
+
+    rivals: tuple[str, ...]
+    chance: float = 0.25
+    question: str = "Which hash is the greatest?"
+    right_answer: str = "the object's"
+    prediction: str | None = None
+    probability: float | None = None
+
+
+class HashProbe:
+    """Right if the hash of the object beats those of three distractors."""
+
+    relations = ("r0", "r1")
+
+    def __init__(self, graph: Graph) -> None:
+        self._distractors = RandomDistractors(graph)
+
+    def describe(self) -> dict[str, Any]:
+        return {"model": "hash"}
+
+    def ask(self, facts: Sequence[FactKey], seed: Sequence[int]) -> list[Outcome]:
+        outcomes = []
+        for fact, rivals in zip(facts, self._distractors.retrieve(facts, 3, seed), strict=True):
+            beaten = all(zlib.crc32(rival.id.encode()) < zlib.crc32(fact.fact.encode()) for rival in rivals)
+            verdict = Verdict.RIGHT if beaten else Verdict.WRONG
+            evidence = HashEvidence(tuple(rival.id for rival in rivals))
+            outcomes.append(Outcome(fact, verdict, fact.fact.split()[1], str(seed), evidence=evidence))
+        return outcomes
+
+
+def begin_or_go_on(
+    graph: Graph, run: str, rounds: int, callbacks: Callbacks = NO_CALLBACKS, learner: str = "propagation"
+) -> str:
+    """Begin the run if it is new, and go on with it; why it ended."""
+    probe = HashProbe(graph)
+    plan = Plan(run, rounds=rounds, batch=8, seed=SEED, as_of=AS_OF, learner=learner)
+    if not graph.read("beliefs/run", id=run):
+        begin_run(graph, probe, plan, "hash")
+    return continue_run(graph, probe, plan, callbacks).stopped.value
+
+
+def main(graph_name: str, run: str, rounds: int, learner: str) -> None:
+    """Do so, and print each round."""
+
+    def on_batch(batch: Batch) -> None:
+        assert isinstance(batch, Round)
+        print(batch.number, flush=True)
+
+    with open_graph(graph_name) as graph:
+        print(begin_or_go_on(graph, run, rounds, Callbacks(on_batch=on_batch), learner), flush=True)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], sys.argv[2], int(sys.argv[3]), sys.argv[4])

@@ -1,0 +1,40 @@
+"""Sweeps of several processes over the same shards; what each shard holds is tested in tests/api/test_sweeps.py."""
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from threading import Event
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from kgprobe.running.predictions import SHARDS, Shards, Share, sweep
+
+
+def test_sweep_overlapping_shares_make_each_shard_once(tmp_path: Path) -> None:
+    shards = Shards(facts=12, size=2)
+    made: list[range] = []
+    begun, overtaken = Event(), Event()
+
+    def maker(of_all: bool) -> Callable[[range], pa.Table]:
+        def make(places: range) -> pa.Table:
+            made.append(places)
+            if of_all and places.start == 0:
+                begun.set()
+                # Held until the other sweep has gone on to its next shard.
+                assert overtaken.wait(30)
+            elif not of_all:
+                overtaken.set()
+            return pa.table({"place": list(places)})
+
+        return make
+
+    with ThreadPoolExecutor() as pool:
+        whole = pool.submit(sweep, tmp_path, {"seed": 0}, shards, maker(True))
+        assert begun.wait(30)
+        half = sweep(tmp_path, {"seed": 0}, shards, maker(False), share=Share(1, 2))
+        assert whole.result().complete
+    assert half.shards_done >= 3
+    assert sorted(places.start for places in made) == [0, 2, 4, 6, 8, 10]
+    files = sorted((tmp_path / SHARDS).iterdir())
+    assert [pq.read_table(file)["place"].to_pylist() for file in files] == [[n, n + 1] for n in range(0, 12, 2)]

@@ -1,0 +1,518 @@
+"""Whole runs: repeatable, resumable, and exact under SIGKILL at any moment."""
+
+import json
+import os
+import random
+import signal
+import stat
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from kgprobe.analysis.make_finding import find_in_run
+from kgprobe.api import rounds as library
+from kgprobe.beliefs import LEARNERS, SAMPLING
+from kgprobe.beliefs.summary import summarize
+from kgprobe.errors import KgprobeError, UnknownNameError
+from kgprobe.graph.client import Graph
+from kgprobe.graph.ingest import load
+from kgprobe.probes.outcome import Outcome, Verdict
+from kgprobe.running.callbacks import Callbacks, Stop
+from kgprobe.running.count_learner import read_beliefs
+from kgprobe.running.rounds import RunReport, continue_run
+from kgprobe.running.runs import Plan, begin_run, forget_run, get_run, plan_of, run_folder
+from kgprobe.running.store import FILE
+from kgprobe.sampling.facts import askable_facts
+from kgprobe.servers.opening import open_graph
+from tests.beliefs.graphs import random_graph
+from tests.beliefs.test_propagation import beliefs_in
+from tests.running.killed_run import AS_OF, SEED, HashProbe
+from tests.written_source import WrittenSource
+
+ROUNDS = 6
+# Which answers tell most, only the learner `graph` can say.
+NO_PAIRS = (("own", "information"), ("own", "hardest"))
+
+
+def load_graph(graph: Graph, entities: int = 40, facts: int = 300) -> None:
+    people, edges, relations = random_graph(entities, facts, seed=9)
+    load(graph, WrittenSource(people, edges, relations))
+
+
+def plan_for(run: str, **changes: Any) -> Plan:
+    return Plan(run, **{"rounds": ROUNDS, "batch": 8, "seed": SEED, "as_of": AS_OF} | changes)
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Where the runs of a test keep their answers."""
+    monkeypatch.setenv("KGPROBE_HOME", str(tmp_path / "home"))
+    return tmp_path / "home"
+
+
+def lines_in(folder: Path) -> list[dict[str, Any]]:
+    """What stands in a run's file, as it stands there."""
+    return [json.loads(line) for line in (folder / FILE).read_text(encoding="utf-8").splitlines()]
+
+
+def answers_of(graph: Graph, run: str) -> list[dict[str, Any]]:
+    return lines_in(run_folder(get_run(graph, run)))
+
+
+def effects_in(graph: Graph, run: str) -> dict[str, tuple[float, float]]:
+    """What the parts of facts have heard of a run's answers, by kind and id."""
+    text = "MATCH (e:Effect {run: $run}) RETURN e.kind + ' ' + e.of AS of, e.precision AS precision, e.shift AS shift"
+    return {row["of"]: (row["precision"], row["shift"]) for row in graph.run_text(text, {"run": run})[1]}
+
+
+def run_rounds(graph: Graph, probe: HashProbe, plan: Plan, **callbacks: Any) -> RunReport:
+    return continue_run(graph, probe, plan, Callbacks(**callbacks))
+
+
+def whole_run(graph: Graph, run: str, **changes: Any) -> None:
+    probe = HashProbe(graph)
+    plan = plan_for(run, **changes)
+    begin_run(graph, probe, plan, "hash")
+    run_rounds(graph, probe, plan)
+
+
+@pytest.mark.parametrize("learner", LEARNERS)
+def test_the_same_seed_gives_the_same_run_and_another_does_not(graph: Graph, learner: str) -> None:
+    load_graph(graph)
+    whole_run(graph, "one", learner=learner)
+    whole_run(graph, "two", learner=learner)
+    whole_run(graph, "three", learner=learner, seed=SEED + 1)
+    assert beliefs_in(graph, "one") == beliefs_in(graph, "two")
+    assert effects_in(graph, "one") == effects_in(graph, "two")
+    assert beliefs_in(graph, "one") != beliefs_in(graph, "three")
+    assert (answers_of(graph, "one")) == (answers_of(graph, "two"))
+
+
+@pytest.mark.parametrize("learner", LEARNERS)
+def test_own_answers_add_up_to_what_was_asked(graph: Graph, learner: str) -> None:
+    load_graph(graph)
+    whole_run(graph, "run", learner=learner)
+    found = beliefs_in(graph, "run")
+    assert sum(right + wrong for _, _, right, wrong in found.values()) == ROUNDS * 8 == get_run(graph, "run")["asked"]
+    answers = [(outcome["fact"], outcome["verdict"]) for outcome in answers_of(graph, "run")]
+    assert len(answers) == ROUNDS * 8
+    for fact, (_, _, right, wrong) in found.items():
+        assert (answers.count((fact, "right")), answers.count((fact, "wrong"))) == (right, wrong)
+    # Also after the last round, when beliefs of earlier ones are written again.
+    text = "MATCH (b:Belief {run: 'run'}) RETURN properties(b) AS belief"
+    beliefs = [row["belief"] for row in graph.run_text(text, {})[1]]
+    assert [belief["believed"] for belief in beliefs] == [word.value for word in summarize(beliefs).words]
+
+
+def test_what_is_remembered_in_a_run_is_what_the_graph_holds(graph: Graph) -> None:
+    load_graph(graph)
+    whole_run(graph, "run", learner="propagation")
+    keys = askable_facts(graph, ["r0", "r1"], AS_OF)
+    read = read_beliefs(graph, "run", keys)
+    assert {
+        keys[int(position)].fact: (alpha, beta)
+        for position, alpha, beta in zip(read.positions, read.alpha, read.beta, strict=True)
+    } == {fact: values[:2] for fact, values in beliefs_in(graph, "run").items()}
+
+
+@pytest.mark.parametrize("learner", LEARNERS)
+def test_a_run_in_two_parts_is_a_run_in_one(graph: Graph, learner: str) -> None:
+    load_graph(graph)
+    whole_run(graph, "whole", learner=learner)
+    probe = HashProbe(graph)
+    plan = plan_for("parts", learner=learner)
+    begin_run(graph, probe, plan, "hash")
+    done = []
+    report = run_rounds(graph, probe, plan, on_batch=done.append, should_stop=lambda: len(done) == 3)
+    assert (report.stopped, report.rounds) == (Stop.ASKED_TO, 3)
+    report = run_rounds(graph, HashProbe(graph), plan)
+    assert (report.stopped, report.rounds) == (Stop.DONE, ROUNDS)
+    assert beliefs_in(graph, "parts") == beliefs_in(graph, "whole")
+    assert effects_in(graph, "parts") == effects_in(graph, "whole")
+    assert (answers_of(graph, "parts")) == (answers_of(graph, "whole"))
+
+
+class UnaskableProbe(HashProbe):
+    """Cannot ask anything about facts of the relation r0."""
+
+    def ask(self, facts: Any, seed: Any) -> list[Outcome]:
+        return [
+            Outcome(fact, Verdict.UNASKABLE, "r0", reason="r0 is not for asking") if " r0 " in fact.fact else outcome
+            for fact, outcome in zip(facts, super().ask(facts, seed), strict=True)
+        ]
+
+
+@pytest.mark.parametrize("learner", ["graph", "own"])
+def test_what_cannot_be_asked_is_neither_right_nor_wrong_and_not_asked_again(graph: Graph, learner: str) -> None:
+    load_graph(graph, facts=60)
+    probe = UnaskableProbe(graph)
+    plan = plan_for("run", rounds=40, learner=learner)
+    begin_run(graph, probe, plan, "hash")
+    report = run_rounds(graph, probe, plan)
+    outcomes = answers_of(graph, "run")
+    unaskable = [outcome["fact"] for outcome in outcomes if outcome["verdict"] == "unaskable"]
+    assert len(unaskable) == len(set(unaskable)) == report.unaskable > 0
+    found = beliefs_in(graph, "run")
+    assert all(found[fact][2:] == (0, 0) for fact in unaskable)
+    assert get_run(graph, "run")["unaskable"] == len(unaskable)
+
+
+class FailingProbe(HashProbe):
+    """Gets no answer about the first facts of each round."""
+
+    def __init__(self, graph: Graph, failing: int) -> None:
+        super().__init__(graph)
+        self.failing = failing
+
+    def ask(self, facts: Any, seed: Any) -> list[Outcome]:
+        outcomes = super().ask(facts, seed)
+        lost = [Outcome(fact, Verdict.UNANSWERED, "r", reason="the server hung up") for fact in facts[: self.failing]]
+        return [*lost, *outcomes[self.failing :]]
+
+
+@pytest.mark.parametrize("learner", ["graph", "own"])
+def test_what_got_no_answer_counts_neither_way_and_may_be_asked_again(graph: Graph, learner: str) -> None:
+    load_graph(graph, facts=12)
+    changes = {"rounds": 4, "sampling": "iteration", "batch": 100, "learner": learner}
+    probe, plan = FailingProbe(graph, failing=3), plan_for("run", **changes)
+    begin_run(graph, probe, plan, "hash")
+    report = run_rounds(graph, probe, plan)
+    lost = [outcome["fact"] for outcome in answers_of(graph, "run") if outcome["verdict"] == "unanswered"]
+    assert len(lost) == 12 == report.unanswered
+    assert len(set(lost)) == 3
+    found = beliefs_in(graph, "run")
+    assert all(found[fact][2:] == (0, 0) for fact in lost)
+    assert report.asked == 4 * (report.facts - 3) == sum(right + wrong for _, _, right, wrong in found.values())
+
+
+@pytest.mark.parametrize("learner", ["graph", "own"])
+def test_a_round_without_any_answer_does_not_take_place(graph: Graph, learner: str) -> None:
+    load_graph(graph, facts=12)
+    probe, plan = FailingProbe(graph, failing=8), plan_for("run", learner=learner)
+    begin_run(graph, probe, plan, "hash")
+    report = run_rounds(graph, probe, plan)
+    assert (report.stopped, report.rounds) == (Stop.NO_ANSWERS, 0)
+    assert "times because: the server hung up. The round was not counted." in str(report.reason)
+    assert (get_run(graph, "run")["round"], answers_of(graph, "run")) == (0, [])
+    probe.failing = 0
+    assert run_rounds(graph, probe, plan).rounds == ROUNDS
+
+
+@pytest.mark.parametrize("learner", ["graph", "propagation"])
+def test_a_run_ends_when_it_is_sure_enough(graph: Graph, learner: str) -> None:
+    load_graph(graph, facts=40)
+    probe, plan = HashProbe(graph), plan_for("run", rounds=100, width=0.3, learner=learner)
+    begin_run(graph, probe, plan, "hash")
+    widths: list[float] = []
+    report = run_rounds(graph, probe, plan, on_batch=lambda round_: widths.append(round_.width))
+    assert report.stopped == Stop.SURE_ENOUGH
+    assert widths[-1] <= 0.3 < widths[-2]
+    assert report.rounds == len(widths) < 100
+    # It would be so again.
+    assert run_rounds(graph, probe, plan).rounds == report.rounds
+    if learner == "propagation":
+        keys = askable_facts(graph, ["r0", "r1"], AS_OF)
+        assert read_beliefs(graph, "run", keys).width() == pytest.approx(widths[-1])
+
+
+@pytest.mark.parametrize("learner", ["graph", "own"])
+def test_width_all_asked_is_the_mean_of_stored_intervals(graph: Graph, learner: str) -> None:
+    load_graph(graph, facts=40)
+    probe, plan = HashProbe(graph), plan_for("run", rounds=2, batch=40, sampling="iteration", learner=learner)
+    begin_run(graph, probe, plan, "hash")
+    widths: list[float] = []
+    run_rounds(graph, probe, plan, on_batch=lambda round_: widths.append(round_.width))
+    text = "MATCH (b:Belief {run: 'run'}) RETURN b.high - b.low AS width"
+    stored = [row["width"] for row in graph.run_text(text, {})[1]]
+    assert len(stored) == len(askable_facts(graph, ["r0", "r1"], AS_OF))
+    assert widths[-1] == pytest.approx(np.mean(stored))
+
+
+@pytest.mark.parametrize(
+    ("learner", "sampling"),
+    [
+        (learner, sampling)
+        for learner in ("graph", "own")
+        for sampling in SAMPLING
+        if (learner, sampling) not in NO_PAIRS
+    ],
+)
+def test_every_sampling_makes_a_run_that_goes_on_where_it_stood(graph: Graph, learner: str, sampling: str) -> None:
+    load_graph(graph, facts=100)
+    probe = HashProbe(graph)
+    for run, stops in (("whole", ROUNDS), ("parts", 3)):
+        plan = plan_for(run, sampling=sampling, learner=learner)
+        begin_run(graph, probe, plan, "hash")
+        done: list[Any] = []
+        run_rounds(graph, probe, plan, on_batch=done.append, should_stop=lambda: len(done) == stops)  # noqa: B023
+    assert plan_of(get_run(graph, "parts")) == plan
+    run_rounds(graph, probe, plan_of(get_run(graph, "parts")))
+    assert beliefs_in(graph, "parts") == beliefs_in(graph, "whole")
+    asked = [outcome["fact"] for outcome in answers_of(graph, "whole")]
+    assert asked == [outcome["fact"] for outcome in answers_of(graph, "parts")]
+    inclusions = [outcome.get("inclusion") for outcome in answers_of(graph, "whole")]
+    if sampling == "monte-carlo":
+        assert inclusions == pytest.approx([8 / len(askable_facts(graph, ["r0", "r1"], AS_OF))] * len(inclusions))
+    elif sampling in ("hardest", "information"):
+        assert all(0 < one <= 1 for one in inclusions)
+    elif learner == "graph" and sampling == "thompson":
+        assert inclusions.count(None) == 7 * ROUNDS
+    else:
+        assert inclusions == [None] * len(inclusions)
+    for answer in answers_of(graph, "whole"):
+        assert ("smallest" in answer) == ("inclusion" in answer)
+        assert answer.get("smallest", 0) <= answer.get("inclusion", 0)
+    if sampling == "iteration":
+        assert max(map(asked.count, asked)) - min(map(asked.count, asked)) <= 1
+
+
+def test_a_run_ends_when_nothing_is_left(graph: Graph) -> None:
+    load_graph(graph, facts=20)
+
+    class Nothing(HashProbe):
+        def ask(self, facts: Any, seed: Any) -> list[Outcome]:  # noqa: ARG002
+            return [Outcome(fact, Verdict.UNASKABLE, "r", reason="nothing to say") for fact in facts]
+
+    probe = Nothing(graph)
+    plan = plan_for("run", rounds=1000)
+    begin_run(graph, probe, plan, "hash")
+    report = run_rounds(graph, probe, plan)
+    assert report.stopped == Stop.NOTHING_LEFT
+    assert (report.asked, report.unaskable) == (0, report.facts)
+
+
+def test_mistakes_are_told(graph: Graph) -> None:
+    load_graph(graph, facts=20)
+    probe = HashProbe(graph)
+    begin_run(graph, probe, plan_for("run"), "hash")
+    with pytest.raises(KgprobeError, match="There is a run 'run' already"):
+        begin_run(graph, probe, plan_for("run"), "hash")
+    with pytest.raises(UnknownNameError, match="There is no run 'other' in this graph; there are: run"):
+        get_run(graph, "other")
+
+    class Another(HashProbe):
+        def describe(self) -> dict[str, Any]:
+            return {"model": "another"}
+
+    with pytest.raises(KgprobeError, match="was begun otherwise: model was 'hash', is 'another'"):
+        run_rounds(graph, Another(graph), plan_for("run"))
+
+
+def test_runs_of_one_name_in_two_graphs_keep_their_answers_apart(graph: Graph) -> None:
+    load_graph(graph)
+    whole_run(graph, "run")
+    kept = run_folder(get_run(graph, "run"))
+    answers = lines_in(kept)
+    # Another graph, as far as a run can tell: nothing of the first is in it.
+    list(graph.run_text("MATCH (n) DETACH DELETE n", {})[1])
+    load_graph(graph, facts=100)
+    whole_run(graph, "run", rounds=2)
+    assert lines_in(kept) == answers
+    assert len(answers_of(graph, "run")) == 16
+
+
+def test_lost_answers_are_told_not_forgotten(graph: Graph) -> None:
+    load_graph(graph)
+    whole_run(graph, "run")
+    file = run_folder(get_run(graph, "run")) / FILE
+    lines = file.read_bytes().splitlines(keepends=True)
+    longer = plan_for("run", rounds=ROUNDS + 1)
+    for damaged in ([], lines[:-1], [*lines[:-1], lines[-1][:-5]]):
+        file.write_bytes(b"".join(damaged))
+        with pytest.raises(KgprobeError, match=f"where the graph has counted {ROUNDS * 8}"):
+            run_rounds(graph, HashProbe(graph), longer)
+    file.write_bytes(b"".join([*lines[:3], b"{not JSON}\n", *lines[4:]]))
+    with pytest.raises(KgprobeError, match="line 4: damaged"):
+        run_rounds(graph, HashProbe(graph), longer)
+    # What stands behind the counted answers is of a round that never took place.
+    file.write_bytes(b"".join([*lines, *lines[:2], b"torn"]))
+    assert run_rounds(graph, HashProbe(graph), longer).rounds == ROUNDS + 1
+    assert len(answers_of(graph, "run")) == (ROUNDS + 1) * 8
+
+
+def test_a_run_is_extended_but_not_shortened(graph: Graph) -> None:
+    load_graph(graph)
+    whole_run(graph, "run", rounds=3)
+    whole_run(graph, "long", rounds=5)
+    run_rounds(graph, HashProbe(graph), plan_for("run", rounds=5))
+    assert get_run(graph, "run")["rounds"] == 5
+    assert beliefs_in(graph, "run") == beliefs_in(graph, "long")
+    with pytest.raises(KgprobeError, match="has done 5 rounds already"):
+        run_rounds(graph, HashProbe(graph), plan_for("run", rounds=4))
+    assert get_run(graph, "run")["rounds"] == 5
+
+
+def test_a_forgotten_run_leaves_nothing_to_the_next_of_its_name(graph: Graph) -> None:
+    load_graph(graph)
+    whole_run(graph, "run")
+    first = beliefs_in(graph, "run")
+    forget_run(graph, "run")
+    assert (beliefs_in(graph, "run"), effects_in(graph, "run")) == ({}, {})
+    # As if the process had been killed after the run and before its beliefs were gone.
+    whole_run(graph, "run")
+    graph.write("beliefs/forget_run", id="run")
+    whole_run(graph, "run")
+    assert beliefs_in(graph, "run") == first
+
+
+def test_one_process_at_a_time(graph: Graph) -> None:
+    load_graph(graph)
+    probe, plan = HashProbe(graph), plan_for("run")
+    begin_run(graph, probe, plan, "hash")
+    refused = []
+
+    def interfere(_round: Any) -> None:
+        for meddle in (lambda: run_rounds(graph, probe, plan), lambda: forget_run(graph, "run")):
+            with pytest.raises(KgprobeError, match="Another process is at run 'run'") as caught:
+                meddle()
+            refused.append(caught)
+
+    run_rounds(graph, probe, plan, on_batch=interfere)
+    assert len(refused) == 2 * ROUNDS
+
+
+def test_a_round_that_somebody_else_took_leaves_no_answers(graph: Graph) -> None:
+    load_graph(graph)
+    probe, plan = HashProbe(graph), plan_for("run")
+    begin_run(graph, probe, plan, "hash")
+
+    def steal(round_: Any) -> None:
+        if round_.number == 3:
+            graph.write("beliefs/guard_round", id="run", round=4, asked=0, unaskable=0, unanswered=0)
+
+    with pytest.raises(KgprobeError, match="has round 4 already"):
+        run_rounds(graph, probe, plan, on_batch=steal)
+    assert [answer["round"] for answer in answers_of(graph, "run")] == [1] * 8 + [2] * 8 + [3] * 8
+
+
+def test_what_was_loaded_since_is_told(graph: Graph) -> None:
+    load_graph(graph)
+    whole_run(graph, "run", rounds=1)
+    told: list[bool] = []
+
+    def continue_run(rounds: int) -> None:
+        plan = plan_for("run", rounds=rounds)
+        run_rounds(graph, HashProbe(graph), plan, on_start=lambda start: told.append(start.changed))
+
+    continue_run(2)
+    people, edges, relations = random_graph(5, 5, seed=1)
+    load(graph, WrittenSource(people, edges, relations, fingerprint="more"))
+    continue_run(3)
+    assert told == [False, True]
+
+
+@pytest.fixture
+def own_graph(tmp_path: Path) -> Iterator[tuple[Graph, str]]:
+    """An embedded graph that other processes can open, which runs as long as the test."""
+    folder = tmp_path / "graph"
+    with open_graph(folder) as graph:
+        load_graph(graph)
+        yield graph, str(folder)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("kills", "learner"), [(4, "graph"), pytest.param(20, "propagation", marks=pytest.mark.slow)])
+def test_killed_again_and_again_each_answer_counts_once(own_graph: tuple[Graph, str], kills: int, learner: str) -> None:
+    graph, folder = own_graph
+    rounds = 3 * kills
+    whole_run(graph, "undisturbed", rounds=rounds, learner=learner)
+    script = Path(__file__).parent / "killed_run.py"
+    generator = random.Random(4)
+    reached = []
+    for _ in range(kills):
+        process = subprocess.Popen(
+            [sys.executable, str(script), folder, "killed", str(rounds), learner],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            env=os.environ | {"OMP_NUM_THREADS": "1"},
+        )
+        assert process.stdout is not None
+        # Killed at a random point of the first rounds after it has got to work, transactions and file writes included.
+        first = process.stdout.readline()
+        for _ in range(generator.randrange(2)):
+            process.stdout.readline()
+        time.sleep(generator.random() * 0.05)
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+        process.stdout.close()
+        reached.append(int(first) if first.strip().isdigit() else rounds)
+    assert np.ptp(reached) > 0
+    finished = subprocess.run(
+        [sys.executable, str(script), folder, "killed", str(rounds), learner],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert finished.stdout.splitlines()[-1] == "done"
+    assert beliefs_in(graph, "killed") == beliefs_in(graph, "undisturbed")
+    assert effects_in(graph, "killed") == effects_in(graph, "undisturbed")
+    assert (answers_of(graph, "killed")) == (answers_of(graph, "undisturbed"))
+    run = get_run(graph, "killed")
+    assert (run["round"], run["asked"]) == (rounds, rounds * 8)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("uid", "x/../../../victim"), ("uid", None), ("uid", 7), ("uid", "0123456g"), ("id", "../victim"), ("id", ".")],
+)
+def test_no_folder_is_taken_from_a_graph_unchecked(graph: Graph, home: Path, name: str, value: object) -> None:
+    load_graph(graph, entities=10, facts=30)
+    whole_run(graph, "mine", rounds=1)
+    run = str(value) if name == "id" else "mine"
+    list(graph.run_text(f"MATCH (run:Run {{id: 'mine'}}) SET run.{name} = $value RETURN run.id", {"value": value})[1])
+    victim = home.parent / "victim"
+    victim.mkdir()
+    # Where a run of the uid above has its folder, its name is the beginning of the way to the victim.
+    (home / "runs" / "mine-x").mkdir()
+    (victim / FILE).write_text("precious\n")
+    with pytest.raises(KgprobeError, match="none that kgprobe has begun"):
+        library.forget_run(graph, run)
+    with pytest.raises(KgprobeError, match="none that kgprobe has begun" if value else "lacks uid"):
+        continue_run(graph, HashProbe(graph), plan_for(run))
+    assert (victim / FILE).read_text() == "precious\n"
+    assert [path.name for path in victim.iterdir()] == [FILE]
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        ("REMOVE run.width", "it lacks width"),
+        ("REMOVE run.options", "it lacks options"),
+        ("REMOVE run.asked", "it lacks asked"),
+        ("REMOVE run.local", "it lacks local"),
+        ("REMOVE run.form", "it lacks form"),
+        ("SET run.form = 1", "its form is 1, not 3"),
+    ],
+)
+def test_a_run_of_another_version_is_told_listed_and_forgotten(graph: Graph, change: str, told: str) -> None:
+    load_graph(graph, entities=10, facts=30)
+    whole_run(graph, "old", rounds=1)
+    list(graph.run_text(f"MATCH (run:Run {{id: 'old'}}) {change} RETURN run.id", {})[1])
+    for use in (
+        lambda: library.resume_rounds(graph, "old"),
+        lambda: continue_run(graph, HashProbe(graph), plan_for("old")),
+        lambda: find_in_run(graph, "old", lambda: iter(())),
+    ):
+        with pytest.raises(KgprobeError, match=f"'old' was begun by another version of kgprobe: {told}"):
+            use()
+    assert [run["id"] for run in library.runs_of(graph)] == [run["id"] for run in library.runs_of(graph, "old")]
+    library.forget_run(graph, "old")
+    assert library.runs_of(graph) == []
+
+
+def test_the_answers_of_a_run_are_for_their_owner_alone(graph: Graph, home: Path) -> None:
+    load_graph(graph, entities=10, facts=30)
+    whole_run(graph, "private", rounds=1)
+    folder = run_folder(get_run(graph, "private"))
+    assert [stat.S_IMODE(path.stat().st_mode) for path in (home, folder.parent, folder)] == [0o700] * 3
+    assert stat.S_IMODE((folder / FILE).stat().st_mode) == 0o600
+    # One that an earlier version has made is closed when it is used.
+    folder.chmod(0o755)
+    run_rounds(graph, HashProbe(graph), plan_for("private", rounds=2))
+    assert stat.S_IMODE(folder.stat().st_mode) == 0o700

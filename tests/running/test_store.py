@@ -1,0 +1,77 @@
+"""Answers on disk: lines that are missing, doubled or in another order are named."""
+
+import random
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import pytest
+
+from kgprobe.errors import KgprobeError
+from kgprobe.probes.distractors.evidence import DistractorEvidence
+from kgprobe.probes.outcome import Outcome, Verdict
+from kgprobe.running.store import FILE, OutcomeStore, encode_line, read_outcomes, read_rounds
+from kgprobe.sampling.keys import FactKey
+from tests.probes.distractors.written import distractor_evidence
+
+COUNT = 12
+Change = Callable[[list[bytes]], Sequence[bytes]]
+
+
+def lines() -> list[bytes]:
+    evidence = distractor_evidence([[-1.0, -2.0]])
+    outcomes = [Outcome(FactKey("s", f"f{n}"), Verdict.RIGHT, "P1", evidence=evidence) for n in range(COUNT)]
+    return [encode_line(place, one, 0.1, 0.1, 1 + place // 4) for place, one in enumerate(outcomes)]
+
+
+def shuffled(written: list[bytes]) -> list[bytes]:
+    random.Random(1).shuffle(written)
+    return written
+
+
+CHANGES: dict[str, Change] = {
+    "another order": shuffled,
+    "a gap": lambda written: [*written[:5], *written[6:]],
+    "no beginning": lambda written: written[3:],
+}
+RUN_CHANGES: dict[str, Change] = CHANGES | {
+    "a doubled line": lambda written: [*written[:5], written[4], *written[5:]],
+    "no end": lambda written: written[:-1],
+    "nothing": lambda _: [],
+}
+
+
+@pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES.keys())
+def test_a_measurement_whose_lines_are_not_in_their_places_is_refused(tmp_path: Path, change: Change) -> None:
+    (tmp_path / FILE).write_bytes(b"".join(change(lines())))
+    with pytest.raises(KgprobeError, match=r"line \d+: its place is \d+, and \d+ is expected"):
+        list(read_outcomes(tmp_path / FILE, DistractorEvidence))
+
+
+@pytest.mark.parametrize("change", RUN_CHANGES.values(), ids=RUN_CHANGES.keys())
+def test_a_run_whose_lines_do_not_agree_with_its_graph_is_refused(tmp_path: Path, change: Change) -> None:
+    (tmp_path / FILE).write_bytes(b"".join(change(lines())))
+    refused = r"its place is \d+, and \d+ is expected|where the graph has counted 12"
+    with pytest.raises(KgprobeError, match=refused):
+        list(read_outcomes(tmp_path / FILE, DistractorEvidence, COUNT))
+    with pytest.raises(KgprobeError, match=refused):
+        list(read_rounds(tmp_path / FILE, COUNT))
+    with OutcomeStore(tmp_path) as store, pytest.raises(KgprobeError, match=refused):
+        store.cut_to(COUNT, 3)
+
+
+def test_what_the_graph_has_not_counted_is_not_read(tmp_path: Path) -> None:
+    written = lines()
+    # A program that was killed has left a whole line and half a one.
+    (tmp_path / FILE).write_bytes(b"".join([*written[:9], written[9][:40]]))
+    assert [one.fact.fact for one in read_outcomes(tmp_path / FILE, DistractorEvidence, 8)] == [
+        f"f{n}" for n in range(8)
+    ]
+    assert [len(draws) for draws in read_rounds(tmp_path / FILE, 8)] == [4, 4]
+
+
+def test_a_question_that_was_put_again_has_its_latest_answer(tmp_path: Path) -> None:
+    again = encode_line(3, Outcome(FactKey("s", "f3"), Verdict.UNASKABLE, "P1", reason="no name"))
+    (tmp_path / FILE).write_bytes(b"".join([*lines(), again]))
+    found = list(read_outcomes(tmp_path / FILE, DistractorEvidence))
+    assert [one.verdict for one in found].index(Verdict.UNASKABLE) == 3
+    assert len(found) == COUNT

@@ -1,0 +1,125 @@
+"""Hard negatives on both engines, against the definition on an enumerable graph."""
+
+from collections import Counter
+from collections.abc import Sequence
+
+import pytest
+from scipy import stats
+
+from kgprobe.graph.client import Graph
+from kgprobe.graph.ingest import load
+from kgprobe.records import Entity, Fact
+from kgprobe.sampling import pool_draws as module
+from kgprobe.sampling.keys import FactKey
+from kgprobe.sampling.question_negatives import Negatives
+from tests.sampling.enumerable import AS_OF, current, enumerable
+from tests.written_source import WrittenSource
+
+
+def naive(people: Sequence[Entity], facts: Sequence[Fact], fact: Fact) -> dict[str, bool]:
+    """C_r - T_(s,r), without the nameless, namesakes of what is true and the subject; and whether each is former.
+
+    What was true is false only where it ended before the date, on a day that is known.
+    """
+    by_id = {entity.id: entity for entity in people}
+    of_subject = [other for other in facts if (other.subject, other.relation) == (fact.subject, fact.relation)]
+    true_ones = [by_id[other.object] for other in of_subject if other.end != "2010"]
+    names = {name for entity in true_ones for name in (entity.label, *entity.aliases)}
+    return {
+        rival.id: any(other.object == rival.id and other.end == "2010" for other in of_subject)
+        for rival in (by_id[id_] for id_ in {other.object for other in facts if other.relation == fact.relation})
+        if rival.label
+        and rival not in true_ones
+        and rival.id != fact.subject
+        and not names & {rival.label, *rival.aliases}
+    }
+
+
+@pytest.mark.parametrize("listed", [99, 0], ids=["listed objects", "objects by number"])
+@pytest.mark.parametrize("seed", [1, pytest.param(2, marks=pytest.mark.slow)])
+def test_all_negatives_are_found_and_nothing_else(
+    graph: Graph, monkeypatch: pytest.MonkeyPatch, listed: int, seed: int
+) -> None:
+    monkeypatch.setattr(module, "LISTED_MEMBERS", listed)
+    monkeypatch.setattr(module, "LISTED_SHARE", 0.01 if listed else 0)
+    # Whoever draws by number learns slowly that there are no more.
+    monkeypatch.setattr(module, "PATIENCE", 15)
+    people, facts = enumerable(seed, entities=30, facts=60, subjects=6)
+    load(graph, WrittenSource(people, facts))
+    keys = [FactKey(fact.subject, fact.id) for fact in facts]
+    drawn = Negatives(graph, AS_OF).draw(keys, len(people), [0])
+    formers = 0
+    for fact, negatives in zip(facts, drawn, strict=True):
+        found = {negative.id: negative.former for negative in negatives}
+        assert len(found) == len(negatives)
+        assert found == naive(people, facts, fact), fact
+        formers += sum(found.values())
+        by_id = {entity.id: entity for entity in people}
+        assert all((n.label, n.aliases) == (by_id[n.id].label, by_id[n.id].aliases) for n in negatives)
+    assert formers
+
+
+def test_one_is_drawn_with_the_same_probability_as_any_other(graph: Graph) -> None:
+    people = [Entity(f"e{n}", f"name {n}") for n in range(14)]
+    facts = [Fact(f"f{n}", "e0" if n < 3 else "e1", "r", f"e{n + 2}") for n in range(12)]
+    load(graph, WrittenSource(people, facts))
+    negatives = Negatives(graph, AS_OF)
+    counts = Counter(negatives.draw([FactKey("e0", "f0")], 1, [seed])[0][0].id for seed in range(450))
+    assert set(counts) == {f"e{n + 2}" for n in range(3, 12)}
+    assert stats.chisquare(list(counts.values())).pvalue > 1e-3
+    assert (
+        negatives.draw([FactKey("e0", "f0")], 1, [7])
+        == negatives.draw([FactKey("e1", "f5"), FactKey("e0", "f0")], 1, [7])[1:]
+    )
+
+
+def test_a_literal_has_literals_of_its_kind_beside_it(graph: Graph) -> None:
+    entities = [
+        *(Entity(f"e{n}", f"person {n}") for n in range(9)),
+        *(Entity(f"{1870 + n}", f"{1870 + n}", value=f"{1870 + n}", datatype="year") for n in range(3)),
+        *(Entity(f"1879-03-{n}", f"{n} March 1879", value=f"1879-03-{n}", datatype="date") for n in (14, 15, 16)),
+        *(Entity(f"place {n}", f"place {n}") for n in range(3)),
+    ]
+    # Sources mix what they know of a birth: a year, a day, and where it was.
+    facts = [Fact(f"f{n}", f"e{n}", "born", entity.id) for n, entity in enumerate(entities[9:])]
+    load(graph, WrittenSource(entities, facts))
+    drawn = Negatives(graph, AS_OF).draw([FactKey(fact.subject, fact.id) for fact in facts], 99, [0])
+    for number, (fact, negatives) in enumerate(zip(facts, drawn, strict=True)):
+        kind = {other.object for other in facts[number // 3 * 3 : number // 3 * 3 + 3]}
+        assert {negative.id for negative in negatives} == kind - {fact.object}
+
+
+def test_what_answers_a_fact_s_question_now_and_before(graph: Graph) -> None:
+    people, facts = enumerable(4, entities=20, facts=60, subjects=4)
+    load(graph, WrittenSource(people, facts))
+    rows = graph.read(
+        "sample/answers", rows=[{"subject": fact.subject, "fact": fact.id} for fact in facts], as_of=AS_OF
+    )
+    found = {(row["fact"], row["id"]): (row["current"], row["former"]) for row in rows}
+    expected = {}
+    for fact in facts:
+        others = [other for other in facts if (other.subject, other.relation) == (fact.subject, fact.relation)]
+        for id_ in {other.object for other in others}:
+            its = [other for other in others if other.object == id_]
+            expected[fact.id, id_] = any(map(current, its)), any(other.end in ("2010", "unknown") for other in its)
+    assert found == expected
+
+
+def test_where_else_entities_are_objects(graph: Graph) -> None:
+    people, facts = enumerable(1, entities=30, facts=60, subjects=6)
+    load(graph, WrittenSource(people, facts))
+    labels = {entity.id: entity.label for entity in people}
+    ids = sorted({fact.object for fact in facts})
+    rows = graph.read("sample/elsewhere", relation="r1", subject="e2", ids=ids)
+    expected = {}
+    for id_ in ids:
+        its = [fact for fact in facts if (fact.relation, fact.object) == ("r1", id_)]
+        others = {fact.subject for fact in its} - {"e2"}
+        if its:
+            expected[id_] = (
+                len(others),
+                min((labels[other] for other in others), default=None),
+                max((fact.end for fact in its if fact.subject == "e2" and fact.end), default=None),
+            )
+    assert {row["id"]: (row["subjects"], row["example"], row["until"]) for row in rows} == expected
+    assert any(until for _, _, until in expected.values())

@@ -1,0 +1,176 @@
+"""Differences of paired shares: against their definitions, written naively, and by what they promise."""
+
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import optimize, stats
+
+from kgprobe.stats.paired_proportions import (
+    CORRECTION,
+    POWER,
+    detectable_difference,
+    detectable_loss,
+    facts_needed,
+    loss_bounds,
+    loss_interval,
+    mcnemar,
+    power_of_kept,
+    power_of_lost,
+    power_of_mcnemar,
+    score_statistic,
+)
+
+
+def naive_score(lost: int, gained: int, total: int, loss: float) -> float:
+    """Tango's score, from the likelihood: the share of gained facts is the most likely one if this is the loss."""
+    neither = total - lost - gained
+
+    def unlikely(share: float) -> float:
+        shares = (share + loss, share, 1 - 2 * share - loss)
+        terms = zip((lost, gained, neither), shares, strict=True)
+        return -sum(count * np.log(max(its, 1e-300)) for count, its in terms if count)
+
+    low, high = max(0.0, -loss), (1 - loss) / 2
+    grid = np.linspace(low, high, 400)
+    best = int(np.argmin([unlikely(share) for share in grid]))
+    around = (grid[max(best - 1, 0)], grid[min(best + 1, 399)])
+    share = optimize.minimize_scalar(unlikely, bounds=around, method="bounded", options={"xatol": 1e-12}).x
+    return float((lost - gained - total * loss) / np.sqrt(total * (2 * share + loss - loss**2)))
+
+
+@st.composite
+def pairs(draw: st.DrawFn) -> tuple[int, int, int]:
+    total = draw(st.integers(2, 400))
+    lost = draw(st.integers(0, total))
+    return lost, draw(st.integers(0, total - lost)), total
+
+
+@given(pairs(), st.integers(-90, 90).map(lambda hundredths: hundredths / 100))
+@settings(max_examples=60)
+def test_the_score_is_that_of_the_most_likely_shares(pair: tuple[int, int, int], loss: float) -> None:
+    lost, gained, total = pair
+    ours = float(score_statistic(lost, gained, total, loss))
+    assert ours == pytest.approx(naive_score(lost, gained, total, loss), abs=2e-3, rel=2e-3)
+
+
+@given(pairs())
+@settings(max_examples=30)
+def test_the_interval_ends_where_the_naive_score_is_significant(pair: tuple[int, int, int]) -> None:
+    quantile = stats.norm.ppf(0.975)
+    low, high = map(float, loss_interval(*pair))
+    assert -1 <= low <= (pair[0] - pair[1]) / pair[2] <= high <= 1
+    for end, sign in ((low, 1), (high, -1)):
+        if abs(end) < 0.99:
+            assert naive_score(*pair, end) == pytest.approx(sign * quantile, abs=5e-3)
+    # The other model's gain is this one's loss.
+    mirrored = loss_interval(pair[1], pair[0], pair[2])
+    assert (-float(mirrored[1]), -float(mirrored[0])) == pytest.approx((low, high), abs=1e-9)
+
+
+@given(pairs(), st.floats(-0.9, 0.9))
+def test_the_score_falls_along_the_loss_and_rises_with_the_lost_facts(pair: tuple[int, int, int], loss: float) -> None:
+    lost, gained, total = pair
+    for correction in (0.0, CORRECTION):
+        along = score_statistic(lost, gained, total, np.linspace(-0.99, 0.99, 50), correction)
+        assert (np.diff(along) <= 1e-9).all()
+        both = np.arange(lost + gained + 1)
+        rising = score_statistic(both, lost + gained - both, total, loss, correction)
+        assert (np.diff(rising) >= -1e-9).all()
+
+
+@given(st.integers(0, 60), st.integers(0, 60))
+def test_mcnemar_is_the_binomial_test(lost: int, gained: int) -> None:
+    expected = stats.binomtest(lost, lost + gained, 0.5).pvalue if lost + gained else 1.0
+    assert float(mcnemar(lost, gained)) == pytest.approx(expected)
+
+
+def outcomes(total: int, loss: float, discordant: float) -> "list[tuple[int, int, float]]":
+    """All numbers of lost and gained facts, and how probable each is."""
+    shares = [(discordant + loss) / 2, (discordant - loss) / 2, 1 - discordant]
+    both = [(lost, gained) for lost, gained in itertools.product(range(total + 1), repeat=2) if lost + gained <= total]
+    chances = stats.multinomial.pmf([(*pair, total - sum(pair)) for pair in both], total, shares)
+    return [(*pair, float(chance)) for pair, chance in zip(both, chances, strict=True)]
+
+
+@pytest.mark.parametrize(("loss", "discordant", "margin"), [(0.0, 0.1, 0.02), (0.05, 0.2, 0.05), (0.15, 0.2, 0.0)])
+def test_powers_are_sums_over_all_outcomes(loss: float, discordant: float, margin: float) -> None:
+    total = 60
+    lost, gained, chance = map(np.array, zip(*outcomes(total, loss, discordant), strict=True))
+    low, high = loss_bounds(lost, gained, total)
+    assert power_of_lost(loss, discordant, total, margin) == pytest.approx(chance[low > margin].sum(), abs=1e-9)
+    assert power_of_kept(loss, discordant, total, margin) == pytest.approx(chance[high <= margin].sum(), abs=1e-9)
+    worse = (mcnemar(lost, gained) <= 0.05) & (lost > gained)
+    assert power_of_mcnemar(loss, discordant, total) == pytest.approx(chance[worse].sum(), abs=1e-9)
+
+
+def test_intervals_cover_what_they_say() -> None:
+    for loss, discordant in ((0.0, 0.1), (0.05, 0.1), (0.02, 0.3), (-0.1, 0.2)):
+        lost, gained, chance = map(np.array, zip(*outcomes(80, loss, discordant), strict=True))
+        low, high = loss_interval(lost, gained, 80)
+        covered = float(chance[(low <= loss) & (loss <= high)].sum())
+        assert 0.935 < covered < 0.975, (loss, discordant, covered)
+
+
+@pytest.mark.parametrize("margin", [0.0, 0.01, 0.02, 0.05])
+def test_verdicts_are_false_in_at_most_a_twentieth_of_samples(margin: float) -> None:
+    """Computed, at a loss that is just the margin; with half of the correction, some are above."""
+    for total, discordant in itertools.product((100, 200, 400, 700, 3_000, 10_000), (0.01, 0.015, 0.03, 0.1, 0.3)):
+        share = max(discordant, margin)
+        assert power_of_lost(margin, share, total, margin) <= 0.05, (total, share)
+        assert power_of_kept(margin, share, total, margin) <= 0.05, (total, share)
+
+
+def test_ten_thousand_pairs_at_the_margin_raise_few_false_alarms() -> None:
+    generator = np.random.default_rng(5)
+    total = np.exp(generator.uniform(np.log(100), np.log(10_000), 10_000)).astype(np.int64)
+    discordant = generator.uniform(0.01, 0.3, 10_000)
+    margin = np.minimum(generator.choice([0.0, 0.01, 0.02, 0.05], 10_000), discordant)
+    both = generator.binomial(total, discordant)
+    lost = generator.binomial(both, (1 + margin / discordant) / 2)
+    low, high = loss_bounds(lost, both - lost, total)
+    assert (low > margin).mean() <= 0.05
+    assert (high <= margin).mean() <= 0.05
+
+
+@pytest.mark.parametrize(("total", "discordant"), [(100, 0.0), (100, 0.1), (1_000, 0.02), (10_000, 0.3)])
+def test_what_is_detectable_is_detected(total: int, discordant: float) -> None:
+    difference = detectable_difference(discordant, total)
+    assert difference is not None
+    assert (
+        power_of_mcnemar(difference, discordant, total)
+        >= POWER
+        > power_of_mcnemar(0.98 * difference, discordant, total)
+    )
+    loss = detectable_loss(discordant, total, 0.02)
+    assert loss is not None
+    assert loss > 0.02
+    assert power_of_lost(loss, discordant, total, 0.02) >= POWER
+    # Drawn, and by the test itself.
+    generator = np.random.default_rng(1)
+    share = max(discordant, difference)
+    lost, gained, _ = generator.multinomial(
+        total, [(share + difference) / 2, (share - difference) / 2, 1 - share], size=10_000
+    ).T
+    assert (mcnemar(lost, gained) <= 0.05).mean() == pytest.approx(POWER, abs=0.02)
+
+
+def test_too_few_facts_detect_nothing() -> None:
+    assert detectable_difference(0.1, 5) is None
+    assert detectable_difference(0.1, 1) is None
+
+
+@pytest.mark.parametrize(("loss", "discordant", "margin"), [(0.0, 0.1, 0.02), (0.0, 0.0, 0.02), (0.04, 0.1, 0.02)])
+def test_so_many_facts_do_and_fewer_do_not(loss: float, discordant: float, margin: float) -> None:
+    total = facts_needed(loss, discordant, margin)
+    assert total is not None
+    power = power_of_kept if loss < margin else power_of_lost
+    assert power(loss, discordant, total, margin) >= POWER > power(loss, discordant, int(0.9 * total), margin)
+
+
+def test_at_the_margin_no_number_of_facts_does() -> None:
+    assert facts_needed(0.02, 0.1, 0.02) is None
+    assert facts_needed(0.0, 0.1, 0.0) is None
+    assert facts_needed(0.019999, 0.1, 0.02) is None
