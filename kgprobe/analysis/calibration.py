@@ -1,8 +1,8 @@
 """How well a measure agrees with people, its options chosen on other facts than those it is judged on.
 
-Section 4.2 of the distractor paper; docs/methods.md, 1. A measure comes in configurations (a number of distractors, a
-number of beams, an aggregation). In each fold of a cross-validation, the configuration with the highest Kendall's τ on
-the other folds' facts is judged by its τ on the fold's own.
+Section 4.2 of the distractor paper; docs/methods/studies.md. A measure comes in configurations (a number of
+distractors, a number of beams, an aggregation). In each fold of a cross-validation, the configuration with the
+highest Kendall's τ on the other folds' facts is judged by its τ on the fold's own.
 """
 
 from collections.abc import Sequence

@@ -1,6 +1,6 @@
 """Two directions of the same facts: what a model knows from subject to object and not from object to subject.
 
-Facts pair by their ids: a reversed graph keeps them. docs/methods.md, 3.
+Facts pair by their ids: a reversed graph keeps them. docs/methods/reversed-graphs.md.
 """
 
 from collections.abc import Mapping, Sequence

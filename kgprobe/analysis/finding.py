@@ -1,7 +1,7 @@
 """What a model knows, with intervals: the same for every probe, for runs and measurements.
 
-docs/methods.md, 2. Metrics count a fact's own answers only; what neighbours propagated in a run moves E[theta], by
-which facts are ranked, but never the win rate or the zero-sense rate.
+docs/methods/findings.md. Metrics count a fact's own answers only; what neighbours propagated in a run moves E[theta],
+by which facts are ranked, but never the win rate or the zero-sense rate.
 """
 
 from collections.abc import Mapping, Sequence

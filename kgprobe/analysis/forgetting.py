@@ -1,6 +1,6 @@
 """What a model has forgotten in training: how much accuracy it lost, whether that is more than one allows, and what.
 
-docs/methods.md, 3. Base and tuned model answered the same facts, so what counts is facts that one of them alone
+docs/methods/comparison.md. Base and tuned model answered the same facts, so what counts is facts that one of them alone
 has right; the loss is the net of them.
 """
 

@@ -1,6 +1,6 @@
 """How much of the whole graph a model knows, by the answers of a run: over all facts, asked or not, with intervals.
 
-docs/methods.md, How much of the graph. A run's answers are learned again from the file that holds them, as they came;
+docs/methods/graph-estimate.md. A run's answers are learned again from the file that holds them, as they came;
 what was expected of all facts before a round, and the probabilities with which its facts were drawn, give the estimate
 of :mod:`kgprobe.beliefs.corrected_rates`. Which facts were asked, and what the learner believes of the others, makes it
 more or less exact, and never wrong.

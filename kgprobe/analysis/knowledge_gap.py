@@ -1,7 +1,7 @@
 """The gap between what a model holds and what it says: facts known by one way of asking and missed by another.
 
 One model, asked of the same facts by two probes: one that looks at what it holds (distractors, examples), and one that
-has it answer (questions). docs/methods.md, 3.
+has it answer (questions). docs/methods/comparison.md.
 """
 
 from collections.abc import Mapping, Sequence

@@ -1,6 +1,6 @@
 """Figures of a judged graph corrected by labels: what the model itself says of a few facts, beside the judge on all.
 
-docs/methods.md, 4, "Figures of a judged graph", and "Rates of a whole graph". A label's metrics are over negatives of
+docs/methods/judged-graphs.md. A label's metrics are over negatives of
 its own, the judge's over others; both are drawn alike, so that either is, on average, what it is over all negatives.
 """
 

@@ -1,6 +1,6 @@
 """Make the finding of a run or a measurement from its answers.
 
-docs/methods.md, 2.
+docs/methods/findings.md.
 """
 
 from collections import Counter

@@ -1,6 +1,6 @@
 """Several models on the same facts: by relation, how alike they are, who knows what others know, and who is better.
 
-docs/methods.md, 3. Sections 4.2.1 and 4.2.2 of the paper on latent knowledge have the accuracies by model and
+docs/methods/comparison.md. Sections 4.2.1 and 4.2.2 of the paper on latent knowledge have the accuracies by model and
 relation, the correlation of models over relations, and the subsumption rate.
 """
 

@@ -1,7 +1,7 @@
 """How much of some facts a model knows: shares of facts, with intervals.
 
-docs/methods.md, 2. A fact's own answers count, and nothing that neighbours propagated. Refusals, and answers from which
-nothing can be read, count as wrong ones as in the paper; the rate without them is told beside it.
+docs/methods/findings.md. A fact's own answers count, and nothing that neighbours propagated. Refusals, and answers
+from which nothing can be read, count as wrong ones as in the paper; the rate without them is told beside it.
 """
 
 from collections.abc import Iterable, Sequence

@@ -1,7 +1,7 @@
 """How little a measure minds flaws in a sentence: its agreement between flawed and corrected verbalizations.
 
-Section 4.3 of the distractor paper; docs/methods.md, 1. Robustness is Kendall's τ between the values of a measure on
-the flawed sentences and on the corrected ones.
+Section 4.3 of the distractor paper; docs/methods/studies.md. Robustness is Kendall's τ between the values of a
+measure on the flawed sentences and on the corrected ones.
 """
 
 from dataclasses import dataclass

@@ -1,6 +1,6 @@
 """Figures of a whole judged graph, from a stream of its facts: by relation, type and popularity; correlations.
 
-docs/methods.md, 4, "Figures of a judged graph". One pass; what is kept grows with relations, types, reasons, and
+docs/methods/judged-graphs.md. One pass; what is kept grows with relations, types, reasons, and
 distinct values of degree and popularity, and never with facts.
 """
 

@@ -1,9 +1,9 @@
 """BERTScore: how near in meaning what the model goes on with is to a name of the object.
 
-Zhang et al. 2020, Section 3; Table 2 of the distractor paper; docs/methods.md, 1. Every token of one text is matched
-with the nearest one of the other, by the cosine of their vectors in an encoder: recall is the mean over the name's
-tokens, precision that over the continuation's, and the score is their F1. Tokens weigh the same, nothing is rescaled,
-and special tokens take no part.
+Zhang et al. 2020, Section 3; Table 2 of the distractor paper; docs/methods/baselines.md. Every token of one text is
+matched with the nearest one of the other, by the cosine of their vectors in an encoder: recall is the mean over the
+name's tokens, precision that over the continuation's, and the score is their F1. Tokens weigh the same, nothing is
+rescaled, and special tokens take no part.
 """
 
 from collections.abc import Iterator, Sequence

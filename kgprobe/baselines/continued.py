@@ -1,8 +1,8 @@
 """What a model goes on with after cloze sentences: B(c), which ROUGE-L, BERTScore and the grader look at.
 
-docs/methods.md, 1. The continuations of a beam search, each up to the end of its first line or sentence: what comes
-after that speaks of something else. A continuation is at most 16 tokens long unless said otherwise; most names are
-shorter.
+docs/methods/baselines.md. The continuations of a beam search, each up to the end of its first line or sentence: what
+comes after that speaks of something else. A continuation is at most 16 tokens long unless said otherwise; most names
+are shorter.
 """
 
 from collections.abc import Callable, Mapping, Sequence

@@ -1,7 +1,7 @@
 """LLM grader: does a language model that is told the right names take a continuation for correct?
 
-Table 2 of the distractor paper ("LLM judge"), after Sun et al. 2024; docs/methods.md, 1. The grader sees the sentence,
-all names of the object and one continuation, behind a few examples.
+Table 2 of the distractor paper ("LLM judge"), after Sun et al. 2024; docs/methods/baselines.md. The grader sees the
+sentence, all names of the object and one continuation, behind a few examples.
 """
 
 from collections.abc import Sequence

@@ -1,6 +1,6 @@
 """KaRR: how much more probable the object is for this subject and relation than for others.
 
-Dong et al. 2023; docs/methods.md, 1. The form used here, for one cloze sentence c of the fact (s, r, o):
+Dong et al. 2023; docs/methods/baselines.md. The form used here, for one cloze sentence c of the fact (s, r, o):
 
     KaRR(c) = sqrt( Pr(o | c) / E[ Pr(o | c with s' for s) ]  ·  Pr(o | c) / E[ Pr(o | c' about s) ] )
 

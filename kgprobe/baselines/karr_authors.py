@@ -1,7 +1,7 @@
 """KaRR as its authors' code computes it: over paraphrases and aliases, weighted by the probability of each prompt.
 
-Dong et al. 2023, and their public code; docs/methods.md, 1. With P(x) the geometric mean of the probabilities of the
-tokens of x (of the last ones where x has a condition):
+Dong et al. 2023, and their public code; docs/methods/baselines.md. With P(x) the geometric mean of the probabilities
+of the tokens of x (of the last ones where x has a condition):
 
     own     = Σ over sentences t and names a of s:  P(t[a]) · Σ over names y of o  P(y | t[a])
     subject = own / mean over subjects s' of the relation of the same sum with the names of s'

@@ -1,7 +1,7 @@
 """Probability: how probable the object's names are as the end of the sentence.
 
-Table 2 of the distractor paper; docs/methods.md, 1: Σ over the object's names of Pr(name | sentence), the product of
-the tokens' probabilities, without the end of the text after them.
+Table 2 of the distractor paper; docs/methods/baselines.md: Σ over the object's names of Pr(name | sentence), the
+product of the tokens' probabilities, without the end of the text after them.
 """
 
 from collections.abc import Sequence

@@ -1,6 +1,6 @@
 """ROUGE-L: how much of a name of the object stands, in order, in what the model goes on with.
 
-Table 2 of the distractor paper, after Lin 2004; docs/methods.md, 1. The F-measure of precision and recall of the
+Table 2 of the distractor paper, after Lin 2004; docs/methods/baselines.md. The F-measure of precision and recall of the
 longest common subsequence of words. Words are runs of letters and digits of any script, in lower case, not stemmed.
 """
 

@@ -1,7 +1,7 @@
 """Beliefs in words that are earned: *surely* where the interval of theta supports it, else *leans*.
 
-docs/methods.md, 2. The only place that decides the word: it is stored with the belief, and read from there by every
-query, page and picture.
+docs/methods/findings.md. The only place that decides the word: it is stored with the belief, and read from there by
+every query, page and picture.
 """
 
 from collections.abc import Sequence

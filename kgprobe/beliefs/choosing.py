@@ -1,6 +1,6 @@
 """Which facts to ask next, by what the learner knows: those that probably fail, or those that tell most.
 
-docs/methods.md, What to ask. Looking for what a model does not know and estimating how much that is are two aims:
+docs/methods/sampling-rules.md. Looking for what a model does not know and estimating how much that is are two aims:
 ``hardest`` draws facts with probabilities that grow with how much their next answers tell of which facts are the
 hardest, ``information`` with how much they lower the expected error over all facts and that of their mean;
 ``thompson`` draws every fact's x and takes the highest. Each gives a share of a round to facts drawn uniformly among

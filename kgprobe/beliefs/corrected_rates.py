@@ -1,6 +1,6 @@
 """How often a model is right over a whole graph: what was predicted of all facts, corrected by what rounds drew.
 
-docs/methods.md, How much of the graph. Before each round there are predictions of all facts, made from the answers
+docs/methods/graph-estimate.md. Before each round there are predictions of all facts, made from the answers
 that came before; the round draws facts with known probabilities. Its answers tell how far the predictions are off,
 each weighted by how seldom its fact is drawn. Whatever the predictions are, the errors of rounds that follow from one
 another are a martingale: each has mean 0 given all that came before it, and their variances add. Active inference:

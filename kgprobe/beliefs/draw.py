@@ -1,7 +1,8 @@
 """Which facts a round asks: those that probably fail, random ones, or one after the other.
 
-Section 2.1 of the parameterized-graph paper (KGLens); docs/methods.md, 2. Every askable fact has theta ~ Beta(alpha,
-beta), the probability that the model fails on it; untouched facts share Beta(1, 1), the uniform distribution.
+Section 2.1 of the parameterized-graph paper (KGLens); docs/methods/rounds.md. Every askable fact has theta ~
+Beta(alpha, beta), the probability that the model fails on it; untouched facts share Beta(1, 1), the uniform
+distribution.
 
 Thompson sampling draws each fact's theta and takes the highest. The highest draws among the untouched are order
 statistics of uniforms, and which facts they fall on is a uniform choice: a round costs its touched facts and its batch,

@@ -1,6 +1,6 @@
 """What the difficulty of a fact is put together from: parts that it shares with other facts.
 
-docs/methods.md, Beliefs that hold. theta = sigma(x), and x is the sum of a mean that all facts share, the popularity of
+docs/methods/learner.md. theta = sigma(x), and x is the sum of a mean that all facts share, the popularity of
 the ends times a coefficient, an effect of the relation, one of the subject and one of the object, and a part of the
 fact's own. What is not known of a graph (its relations, its popularities) is left out. Whatever else may tell hard
 facts from easy ones, such as how hard they were for another model, is a predictor: it counts as popularity does.

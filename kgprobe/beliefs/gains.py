@@ -1,6 +1,6 @@
 """How much the next answer about a fact would tell: of all facts' theta, or of which facts are the hardest.
 
-docs/methods.md, What to ask.
+docs/methods/sampling-rules.md.
 """
 
 import numpy as np

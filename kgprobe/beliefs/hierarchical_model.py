@@ -1,6 +1,6 @@
 """The learner: answers come in, round by round; what is known of any fact comes out.
 
-docs/methods.md, Beliefs that hold. Between the rounds in which variances are learned anew, a round refreshes the facts
+docs/methods/learner.md. Between the rounds in which variances are learned anew, a round refreshes the facts
 that it asked and the answered ones around whatever moved: it costs its batch and the ends of it, whatever the size of
 the graph. Variances are learned when the answers are a quarter more than they were the last time, over all of them; so
 this costs each answer the same on average, however many there will be.

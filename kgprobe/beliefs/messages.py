@@ -1,11 +1,11 @@
 """Expectation propagation by messages between facts and their parts.
 
-docs/methods.md, Beliefs that hold; Minka 2001, and Herbrich, Minka and Graepel 2006 for messages between many small
+docs/methods/learner.md; Minka 2001, and Herbrich, Minka and Graepel 2006 for messages between many small
 factors. A fact's answers are a factor of x, x is a sum of parts, and each part has a normal marginal: its prior times
 one message of each answered fact. To refresh a fact: take its messages out of the marginals of its parts (the
 cavities), add them up to what x is without its answers, let :mod:`.tilted` put the answers in, and send each part what
 x tells of it beyond the others. Where the facts form a tree this is expectation propagation with one joint normal of
-all parts; where they do not, it is close (docs/methods.md says how close).
+all parts; where they do not, it is close (docs/methods/learner.md says how close).
 
 Memory: 12 bytes for each fact of the graph and each part; the rest is of answered facts alone.
 """

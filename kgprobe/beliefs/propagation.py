@@ -1,6 +1,6 @@
 """What facts learn from the answers of those around them, from counters instead of walks.
 
-docs/methods.md, 2. A fact receives the answers of every fact that shares an entity with it, each once. With W_e the
+docs/methods/rounds.md. A fact receives the answers of every fact that shares an entity with it, each once. With W_e the
 answers so far on all facts at entity e, and W_so those on facts between s and o in either direction, that is
 W_s + W_o - W_so, its own among them; W_s for a loop. So two counters an entity and two a pair say what a graph's
 propagation comes to, whatever the degrees. Entities with too many facts do not propagate: what they would add is left

@@ -1,7 +1,8 @@
 """What sampling strategies are compared on: facts between entities, each with the probability that a model fails.
 
-Section 3.2 of the parameterized-graph paper (KGLens); docs/methods.md, 2. A reference comes from a run that asked every
-fact many times, or is made up, with as many hard facts, as different ones, and neighbours as alike as is wanted.
+Section 3.2 of the parameterized-graph paper (KGLens); docs/methods/sampling-study.md. A reference comes from a run
+that asked every fact many times, or is made up, with as many hard facts, as different ones, and neighbours as alike
+as is wanted.
 """
 
 from collections.abc import Sequence

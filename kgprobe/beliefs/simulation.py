@@ -1,6 +1,6 @@
 """Sampling strategies replayed against a reference: how soon each finds out how hard the facts are.
 
-Section 3.2 of the parameterized-graph paper (KGLens); docs/methods.md, Study: sampling strategies. A replay chooses
+Section 3.2 of the parameterized-graph paper (KGLens); docs/methods/sampling-study.md. A replay chooses
 facts as rounds do, draws each answer from theta of the reference, and learns: by counting answers, with propagation or
 without, or by the model of :mod:`.learner`. The n-th answer about a fact is the same whatever strategy asks, so that
 strategies differ in what they ask and not in luck.

@@ -1,7 +1,7 @@
 """Beliefs as people read them: E[theta], its credible interval, and the belief in words.
 
-docs/methods.md, 2. The interval needs SciPy, and the word needs the interval. Both are computed here, once for each
-fact that a round has touched, and stored with the belief in the transaction of the round.
+docs/methods/findings.md. The interval needs SciPy, and the word needs the interval. Both are computed here, once for
+each fact that a round has touched, and stored with the belief in the transaction of the round.
 """
 
 from collections.abc import Iterator, Sequence

@@ -1,6 +1,6 @@
 """What some answers leave of a normal belief: moments of Binomial times normal through the logistic function.
 
-docs/methods.md, Beliefs that hold. A fact fails with theta = sigma(x), x is normal before its answers, and k of n
+docs/methods/learner.md. A fact fails with theta = sigma(x), x is normal before its answers, and k of n
 answers were wrong. The product, the *tilted* distribution, has no closed moments. It is log-concave, so that
 Gauss–Hermite nodes that stand around its own mode, as wide as it is there, have it in sight wherever the answers take
 it: also after a thousand wrong answers out of as many.

@@ -1,6 +1,6 @@
 """How far relations, entities and single facts differ: variances learned from the answers themselves.
 
-docs/methods.md, Beliefs that hold. Empirical Bayes: the variance of each kind of parts is the one under which the
+docs/methods/learner.md. Empirical Bayes: the variance of each kind of parts is the one under which the
 answers are most probable, with a half-normal prior of scale 3 on its root, which says that log odds seldom differ by
 more than 6. Found by expectation and maximisation on the marginals of :mod:`.messages`. Its steps become small long
 before it is there, so that each variance is moved as far as its last steps, going on shrinking as they did, would take

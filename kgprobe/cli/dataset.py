@@ -207,7 +207,7 @@ def export(
 ) -> None:
     """Hand a data set on to lm-evaluation-harness, with the very prompts of `kgprobe dataset probe`.
 
-    The same options give the same accuracy there, to the fact; docs/methods.md tells the exceptions.
+    The same options give the same accuracy there, to the fact; docs/methods/data-sets.md tells the exceptions.
 
     \b
     kgprobe dataset export trex-mc tasks --examples 20

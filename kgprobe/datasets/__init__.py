@@ -1,8 +1,9 @@
 """Multiple-choice data sets of a graph's facts, by the rules of T-REx-MC: made, read, asked, handed on.
 
-Section 4 and appendix A.2 of the latent-knowledge paper; docs/methods.md, 3. :mod:`.rows` is one fact with its choices,
-:mod:`.building` draws them from a graph, :mod:`.folder` writes and reads them, :mod:`.card` describes them to people
-and to ``datasets``; :mod:`.asking` asks a model, :mod:`.harness` hands the same prompts to lm-evaluation-harness.
+Section 4 and appendix A.2 of the latent-knowledge paper; docs/methods/data-sets.md. :mod:`.rows` is one fact with its
+choices, :mod:`.building` draws them from a graph, :mod:`.folder` writes and reads them, :mod:`.card` describes them
+to people and to ``datasets``; :mod:`.asking` asks a model, :mod:`.harness` hands the same prompts to
+lm-evaluation-harness.
 """
 
 from dataclasses import dataclass

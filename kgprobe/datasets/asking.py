@@ -1,7 +1,7 @@
 """A data set asked of a model: in-context estimation on its own facts and choices, without a graph.
 
-Section 2 of the latent-knowledge paper; docs/methods.md, 3. What is put to the model and what counts as right is as of
-the probe ``examples`` (:mod:`kgprobe.probes.examples.after`); the examples are facts of ``train``.
+Section 2 of the latent-knowledge paper; docs/methods/data-sets.md. What is put to the model and what counts as right
+is as of the probe ``examples`` (:mod:`kgprobe.probes.examples.after`); the examples are facts of ``train``.
 """
 
 import heapq

@@ -1,9 +1,9 @@
 """Which relations of a graph make up a data set, and which of their facts: the rules of T-REx-MC.
 
-Section 4 and appendix A.2 of the latent-knowledge paper; docs/methods.md, 3. A relation qualifies by how many facts and
-objects it has. Its facts come in an order that follows from the seed alone, those of a subject one after the other; one
-is taken if it has all its alternatives, and no subject has facts in both splits. The graph's facts are streamed once to
-find them; from there on one relation is at work at a time.
+Section 4 and appendix A.2 of the latent-knowledge paper; docs/methods/data-sets.md. A relation qualifies by how many
+facts and objects it has. Its facts come in an order that follows from the seed alone, those of a subject one after
+the other; one is taken if it has all its alternatives, and no subject has facts in both splits. The graph's facts are
+streamed once to find them; from there on one relation is at work at a time.
 """
 
 import heapq

@@ -1,7 +1,7 @@
 """What a reversed graph is the reversal of: kept in it, so that it is known for one, and for a stale one.
 
 A reversed graph has the facts of another graph from object to subject, where a relation has few enough subjects an
-object; docs/methods.md, 3.
+object; docs/methods/reversed-graphs.md.
 """
 
 from collections.abc import Sequence

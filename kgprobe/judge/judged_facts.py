@@ -1,7 +1,7 @@
 """Judged facts on disk: a folder of shards of Parquet, one row a fact, with a configuration that says what they are of.
 
 Whoever judges a whole graph writes one shard for each range of facts, whole or not at all, so that a shard that is
-there is done; whoever tells figures of the graph reads them here, as a stream. docs/methods.md, 4.
+there is done; whoever tells figures of the graph reads them here, as a stream. docs/methods/judged-graphs.md.
 """
 
 from collections.abc import Iterator, Sequence

@@ -1,7 +1,7 @@
 """Virtual tokens in place of a judge's instruction, behind which the model answers as it does behind that.
 
 P-tuning (Liu et al., 2022), as section 3.2 of *Evaluating the Factuality of Large Language Models using Large-Scale
-Knowledge Graphs* has it; docs/methods.md. The model stays as it is: a small network (peft's prompt encoder) gives
+Knowledge Graphs* has it; docs/methods/judge.md. The model stays as it is: a small network (peft's prompt encoder) gives
 embeddings that stand in front of every statement, and learns from the loss of the answers' words behind it.
 """
 

@@ -1,7 +1,7 @@
 """A judge over many facts at once: their statements and negatives, what it says of each, and what that comes to.
 
-docs/methods.md, 4. What comes out is a table of columns, one row a fact (:mod:`.judged_facts`); nothing is asked of the
-graph any more, whose columns are all that is needed.
+docs/methods/judged-graphs.md. What comes out is a table of columns, one row a fact (:mod:`.judged_facts`); nothing is
+asked of the graph any more, whose columns are all that is needed.
 """
 
 from collections.abc import Mapping, Sequence

@@ -1,6 +1,6 @@
 """How sure a model is of what it chose among given answers, and whether it is right where it is sure.
 
-docs/methods.md, Choices. The confidence of an answer is its probability among those that were compared: softmax of
+docs/methods/choices.md. The confidence of an answer is its probability among those that were compared: softmax of
 their log-probabilities. Accuracy@K is the accuracy over the facts whose chosen answer has a confidence of at least K.
 """
 

@@ -1,6 +1,6 @@
 """What is told of facts that were answered by comparison of given answers: accuracy, and how sure the model was.
 
-docs/methods.md, Choices, and section 2 of the latent-knowledge paper.
+docs/methods/choices.md, and section 2 of the latent-knowledge paper.
 """
 
 from collections.abc import Sequence

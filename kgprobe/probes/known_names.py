@@ -1,6 +1,6 @@
 """What entities of the graph are called: whether an answer names any, and where a longer name holds a shorter one.
 
-docs/methods.md, 2.
+docs/methods/questions.md.
 """
 
 from collections.abc import Callable, Iterable

@@ -1,6 +1,6 @@
 """The learners ``propagation`` and ``own``: a fact's answers are counted, with those of the facts around it or alone.
 
-docs/methods.md, 2. A round costs its batch and, with propagation, the facts around it.
+docs/methods/rounds.md. A round costs its batch and, with propagation, the facts around it.
 """
 
 import time

@@ -1,6 +1,6 @@
 """The learner ``graph``: what answers say of relations and entities, and so of facts that were not asked.
 
-docs/methods.md, Beliefs that hold. What was learned is in memory, and follows from the answers alone: a run that goes
+docs/methods/learner.md. What was learned is in memory, and follows from the answers alone: a run that goes
 on learns them again, round by round, from the file that holds them. The graph gets, with each round, the beliefs of the
 facts that it asked and the effects of what these share; and when a run ends for now, all other beliefs and effects as
 they are then. A round costs its batch and the ends of it, whatever the size of the graph; going on with a run, its

@@ -1,7 +1,7 @@
 """Names that a model prefers for all subjects: how probably it is right without knowing the fact.
 
-docs/methods.md, 2. A model that prefers frequent names is right on the facts that have one. The guesser of a fact is
-therefore the model itself, in questions about other subjects of the relation to which the name is wrong.
+docs/methods/findings.md. A model that prefers frequent names is right on the facts that have one. The guesser of a
+fact is therefore the model itself, in questions about other subjects of the relation to which the name is wrong.
 """
 
 from collections import Counter, defaultdict

@@ -1,7 +1,8 @@
 """Adaptive rounds: choose facts, ask them, learn, propagate.
 
-docs/methods.md, 2. Each round is one transaction guarded by ``Run.round``, and everything random in it follows from the
-seed and the round's number: a run that was killed at any moment goes on to the same beliefs as one that was not.
+docs/methods/rounds.md. Each round is one transaction guarded by ``Run.round``, and everything random in it follows
+from the seed and the round's number: a run that was killed at any moment goes on to the same beliefs as one that was
+not.
 
 What is made of answers is the learner's: :mod:`.learned` or :mod:`.counted`. A round costs its batch and the batch's
 neighbours, whichever it is.

@@ -1,6 +1,6 @@
 """Runs: what one does, where it stands in the graph, and where its files lie.
 
-docs/methods.md, 2. The ``Run`` node is the record; the run's folder has the answers.
+docs/methods/rounds.md. The ``Run`` node is the record; the run's folder has the answers.
 """
 
 import dataclasses

@@ -1,8 +1,8 @@
 """Demonstrations: other facts of a relation, which tell a model by example what is asked.
 
-Section 3 of the latent-knowledge paper; docs/methods.md, 3. They are facts that are current and have names at both
-ends, each of another subject, uniform over the relation's subjects; of a subject with several facts one is drawn. Each
-relation has one order of them, which the seed alone decides: whoever needs fewer takes the first.
+Section 3 of the latent-knowledge paper; docs/methods/examples.md. They are facts that are current and have names at
+both ends, each of another subject, uniform over the relation's subjects; of a subject with several facts one is
+drawn. Each relation has one order of them, which the seed alone decides: whoever needs fewer takes the first.
 """
 
 import heapq

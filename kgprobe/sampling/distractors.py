@@ -1,9 +1,9 @@
 """Distractors: the entities that could stand in the object's place and are wrong there; drawn at random.
 
-Section 3 of the distractor paper; docs/methods.md, 1: a distractor of a fact shares a type with its object (where the
-object has no type: it is an object of the same relation), shares no name with it, and was no object of the fact's
-subject and relation at any time: a sentence seldom says when it is true. These are the fact's Ω(f), of which every
-strategy of retrieval takes its own; only the temporal one also takes former objects.
+Section 3 of the distractor paper; docs/methods/distractors.md: a distractor of a fact shares a type with its object
+(where the object has no type: it is an object of the same relation), shares no name with it, and was no object of the
+fact's subject and relation at any time: a sentence seldom says when it is true. These are the fact's Ω(f), of which
+every strategy of retrieval takes its own; only the temporal one also takes former objects.
 
 Random ones are drawn from the type's members (:mod:`.pool_draws`), every distractor with the same probability, and
 tested in the graph (``cypher/sample/distractors.cypher``).

@@ -1,9 +1,9 @@
 """What entities have in common: their features, weighted, as an index on disk.
 
-Section 3.3 of the distractor paper; docs/methods.md, 1. An entity's features are itself, each relation that it is the
-subject of, each object of these facts, and each pair of the two; every feature counts once. Every entity that was
-loaded is a document. Facts count whenever they held: what an entity once was describes it too, and so the index does
-not depend on a date.
+Section 3.3 of the distractor paper; docs/methods/distractor-strategies.md. An entity's features are itself, each
+relation that it is the subject of, each object of these facts, and each pair of the two; every feature counts once.
+Every entity that was loaded is a document. Facts count whenever they held: what an entity once was describes it too,
+and so the index does not depend on a date.
 
 The likeness of two entities is Σ w(f) over the features f that they share, divided by what the entities are by
 themselves:

@@ -1,6 +1,6 @@
 """Which relations link entities of a kind with entities of another, as far as a sample of them shows.
 
-docs/methods.md, 4. A sample has the same members for every seed, so what is learned of a kind is learned once.
+docs/methods/statements.md. A sample has the same members for every seed, so what is learned of a kind is learned once.
 """
 
 from collections.abc import Mapping, Sequence

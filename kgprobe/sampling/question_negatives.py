@@ -1,10 +1,10 @@
 """Hard negatives: what a fact's relation is true of elsewhere, and is wrong for its subject.
 
-Section 2.2 of the parameterized-graph paper; docs/methods.md, 2. The negatives of (s, r, o) are ``C_r - T_(s,r)``: all
-objects seen with r, less those that are true for s and r at ``as_of``. So a question about one cannot be answered by
-its kind alone; for the same reason a literal has literals of its own datatype beside it, such as years beside a year,
-and what is no literal has none. Left out are also the subject itself, whatever has no name, and whatever shares a name
-with an object that is true.
+Section 2.2 of the parameterized-graph paper; docs/methods/questions.md. The negatives of (s, r, o) are ``C_r -
+T_(s,r)``: all objects seen with r, less those that are true for s and r at ``as_of``. So a question about one cannot
+be answered by its kind alone; for the same reason a literal has literals of its own datatype beside it, such as years
+beside a year, and what is no literal has none. Left out are also the subject itself, whatever has no name, and
+whatever shares a name with an object that is true.
 """
 
 from collections.abc import Sequence

@@ -1,8 +1,9 @@
 """Semantic distractors: those most like the object, by the features they share.
 
-Section 3.3 of the distractor paper; docs/methods.md, 1. :mod:`.features` says what features are and how they weigh,
-:mod:`.nearest` finds those most like the object, and the graph turns down who is no distractor. Where too few share
-anything with the object, others of its type follow at random (:mod:`.pool_draws`), marked as unlike it.
+Section 3.3 of the distractor paper; docs/methods/distractor-strategies.md. :mod:`.features` says what features are
+and how they weigh, :mod:`.nearest` finds those most like the object, and the graph turns down who is no distractor.
+Where too few share anything with the object, others of its type follow at random (:mod:`.pool_draws`), marked as
+unlike it.
 """
 
 from collections.abc import Collection, Sequence

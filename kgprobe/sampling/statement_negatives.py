@@ -1,9 +1,9 @@
 """Negatives of facts: a fact with another subject, relation or object, which the graph has at no time.
 
-Section 3 of the paper on evaluating with large graphs; docs/methods.md, 4. Candidates are drawn as distractors are, and
-turned down where the graph says the same: of both ends at any time, of an entity that shares a name with one of them,
-or by another relation in the same words, since a statement has words alone. Namesakes of the subject are looked for
-among the facts that end in the object, unless that has more than ``NAMESAKES_DEGREE`` facts.
+Section 3 of the paper on evaluating with large graphs; docs/methods/statements.md. Candidates are drawn as
+distractors are, and turned down where the graph says the same: of both ends at any time, of an entity that shares a
+name with one of them, or by another relation in the same words, since a statement has words alone. Namesakes of the
+subject are looked for among the facts that end in the object, unless that has more than ``NAMESAKES_DEGREE`` facts.
 """
 
 from collections.abc import Collection, Mapping, Sequence

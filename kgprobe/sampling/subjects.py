@@ -1,6 +1,6 @@
 """Other subjects that a fact's relation could be said of: entities of the subject's type, drawn at random.
 
-docs/methods.md, 1, KaRR. Where the subject has no type: subjects of the same relation. What is true of the other
+docs/methods/baselines.md. Where the subject has no type: subjects of the same relation. What is true of the other
 subject has no say: the object may be its, too.
 """
 

@@ -1,8 +1,8 @@
 """Temporal distractors: what was right before, then what is like the right object.
 
-Section 3.3 of the distractor paper; docs/methods.md, 1. The former objects of a fact's subject and relation, which held
-until a day before ``as_of`` and hold no more, come first, the nearest in time to the fact before the others; semantic
-distractors follow. A former object is wrong only after a sentence that speaks of today
+Section 3.3 of the distractor paper; docs/methods/distractor-strategies.md. The former objects of a fact's subject and
+relation, which held until a day before ``as_of`` and hold no more, come first, the nearest in time to the fact before
+the others; semantic distractors follow. A former object is wrong only after a sentence that speaks of today
 (:func:`kgprobe.verbalize.tense.speaks_of_today`); after others, semantic distractors stand alone. Time is compared by
 the middle of the intervals, in days: of an interval whose end is open, ``as_of`` is taken for its end, and of one whose
 start is open, its end for its start.

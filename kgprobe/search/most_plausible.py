@@ -1,7 +1,7 @@
 """The entities that a model finds most plausible after a prompt: by beam search, and exactly.
 
-Docs/methods.md, 1: ``Pl(o | c)`` is the sum, over an entity's names, of the probability that the name and then the end
-follow the prompt; wanted are the n entities with most of it, among those that are admitted.
+docs/methods/distractor-strategies.md: ``Pl(o | c)`` is the sum, over an entity's names, of the probability that the
+name and then the end follow the prompt; wanted are the n entities with most of it, among those that are admitted.
 
 The **beam** goes from the prompt on, a token at a time, with the most probable prefixes. A slot of the beam belongs to
 an entity where all names behind its prefixes do, and an entity that leads already needs none.

@@ -1,8 +1,8 @@
 """Optimal distractors: those of a fact's Ω(f) that the model itself finds most plausible after a cloze sentence.
 
-Sections 3 and 4 of the distractor paper; docs/methods.md, 1. A sentence's candidates are all entities that share a
-type with the object (without a type: all objects of the relation). Their names stand in label tries, one a type, which
-are searched together: approximately, by a beam, or exactly, with a certificate
+Sections 3 and 4 of the distractor paper; docs/methods/distractor-strategies.md. A sentence's candidates are all
+entities that share a type with the object (without a type: all objects of the relation). Their names stand in label
+tries, one a type, which are searched together: approximately, by a beam, or exactly, with a certificate
 (:mod:`kgprobe.search.most_plausible`).
 """
 

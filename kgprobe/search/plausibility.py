@@ -1,6 +1,6 @@
 """The plausibility of entities after cloze sentences: the sum, over an entity's names, of Pr(name, then the end).
 
-Section 3 of the distractor paper; docs/methods.md, 1.
+Section 3 of the distractor paper; docs/methods/distractors.md.
 """
 
 from collections.abc import Sequence

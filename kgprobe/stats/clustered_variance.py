@@ -1,6 +1,6 @@
 """Sums over a random draw: their variance where what was drawn shares a subject or an object, and their bounds.
 
-docs/methods.md, Rates of a whole graph. A figure that was estimated from a draw is a known number plus a sum of terms,
+docs/methods/prediction-powered.md. A figure that was estimated from a draw is a known number plus a sum of terms,
 one for each thing drawn. Two-way clusters: Cameron, Gelbach and Miller, Journal of Business & Economic Statistics 29
 (2011). Bounds of a weighted sum of rare things: Fay and Feuer, Statistics in Medicine 16 (1997); of what both adds and
 takes away: Zou and Donner, Statistics in Medicine 27 (2008).

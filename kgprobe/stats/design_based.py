@@ -1,6 +1,6 @@
 """An estimate as a known number plus a sum over what was drawn, with its interval.
 
-docs/methods.md, Rates of a whole graph. However a figure comes about, what is random in it is one term for each thing
+docs/methods/prediction-powered.md. However a figure comes about, what is random in it is one term for each thing
 drawn; :mod:`.prediction_powered` and :mod:`kgprobe.beliefs.corrected_rates` say which terms.
 """
 

@@ -1,6 +1,6 @@
 """Two models on the same facts, right or wrong on each: how far apart their accuracies are, and what can be told.
 
-docs/methods.md, 3. Of ``total`` facts, ``lost`` are right in the first and wrong in the second, ``gained`` the
+docs/methods/comparison.md. Of ``total`` facts, ``lost`` are right in the first and wrong in the second, ``gained`` the
 other way around, and both together are discordant; the loss is (lost - gained) / total. Exact test: McNemar,
 Psychometrika 12 (1947). Intervals: Tango, Statistics in Medicine 17 (1998). Facts are taken as independent of each
 other. Counts may be arrays; they broadcast.

@@ -1,6 +1,6 @@
 """Figures of a whole graph from predictions of all of its facts and labels of a few: prediction-powered estimates.
 
-docs/methods.md, Rates of a whole graph. Predictions alone are biased as whoever made them is; labels alone are few. The
+docs/methods/prediction-powered.md. Predictions alone are biased as whoever made them is; labels alone are few. The
 estimate is the mean of all predictions plus what labelled facts tell of their error, each weighted by how seldom it is
 drawn. Prediction-powered inference: Angelopoulos et al. (2023), arXiv 2301.09633; its weight: PPI++, arXiv 2311.01453,
 6; facts that are drawn with known, unequal probabilities: Zrnic and Candès (2024), arXiv 2403.03208. The difference

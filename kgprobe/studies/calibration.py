@@ -1,6 +1,6 @@
 """How well measures agree with people: Kendall's τ with human scores, cross-validated.
 
-Section 4.2 of the distractor paper; docs/methods.md, 1.
+Section 4.2 of the distractor paper; docs/methods/studies.md.
 """
 
 import csv

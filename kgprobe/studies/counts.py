@@ -1,7 +1,7 @@
 """How many distractors are enough: the measure as n grows, and how far its order of the facts has settled.
 
-Section 4.1 of the distractor paper; docs/methods.md, 1. Beside the means stands Kendall's τ, over facts, between the
-measure at n and at the greatest n: where it nears 1, more distractors change no order.
+Section 4.1 of the distractor paper; docs/methods/studies.md. Beside the means stands Kendall's τ, over facts, between
+the measure at n and at the greatest n: where it nears 1, more distractors change no order.
 """
 
 from collections.abc import Mapping

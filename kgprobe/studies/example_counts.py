@@ -1,7 +1,7 @@
 """How many examples are enough: accuracy by their number, over several draws of them.
 
-Section 3 of the latent-knowledge paper (its figure 1); docs/methods.md, 3. Facts and choices are the same throughout;
-what differs are the examples: how many, and which.
+Section 3 of the latent-knowledge paper (its figure 1); docs/methods/studies.md. Facts and choices are the same
+throughout; what differs are the examples: how many, and which.
 """
 
 from collections.abc import Mapping, Sequence

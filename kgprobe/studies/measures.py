@@ -1,7 +1,7 @@
 """Every measure of knowledge by its name, over the same items and in all of its configurations.
 
-docs/methods.md, 1: the distractor measure by strategy, and the baselines it is compared with. The measure of a fact is
-the mean over its sentences.
+docs/methods/baselines.md: the distractor measure by strategy, and the baselines it is compared with. The measure of a
+fact is the mean over its sentences.
 """
 
 from collections.abc import Callable, Mapping, Sequence

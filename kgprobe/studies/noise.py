@@ -1,9 +1,9 @@
 """What unknown and incorrect examples do to those that follow: the objects' probability by position.
 
-Section 3 and appendix E of the latent-knowledge paper (its figure 2); docs/methods.md, 3. Each sequence of examples is
-given to the model five times: as it is; with unknown and with incorrect examples in it, spread or in one block. An
-example that is not replaced has a probability in each, and its difference from that in the sequence as it is tells what
-the noise before it did. Sequences are the units: intervals are Student's t over their means.
+Section 3 and appendix E of the latent-knowledge paper (its figure 2); docs/methods/studies.md. Each sequence of
+examples is given to the model five times: as it is; with unknown and with incorrect examples in it, spread or in one
+block. An example that is not replaced has a probability in each, and its difference from that in the sequence as it
+is tells what the noise before it did. Sequences are the units: intervals are Student's t over their means.
 """
 
 from collections.abc import Mapping, Sequence

@@ -1,9 +1,9 @@
 """Sequences of examples, some of which are replaced: by ones that no model can know, or by ones that are wrong.
 
-Section 3 of the latent-knowledge paper; docs/methods.md, 3. An unknown example has an invented subject, whose name is
-made of the letters of real ones, and an object of the relation; an incorrect one has its subject and an object that is
-wrong for it. What is replaced stands spread over the sequence or in one block in its middle; unknown and incorrect ones
-take the same places.
+Section 3 of the latent-knowledge paper; docs/methods/studies.md. An unknown example has an invented subject, whose
+name is made of the letters of real ones, and an object of the relation; an incorrect one has its subject and an
+object that is wrong for it. What is replaced stands spread over the sequence or in one block in its middle; unknown
+and incorrect ones take the same places.
 """
 
 from collections import defaultdict

@@ -1,7 +1,7 @@
 """Ways of asking the same facts with the same choices: examples with other separators, packed, in sentences, without.
 
-Section 4.1 and figure 4 of the latent-knowledge paper; docs/methods.md, 3. The first way is the one that others are
-compared with, fact by fact: McNemar's test, and Tango's interval of the difference.
+Section 4.1 and figure 4 of the latent-knowledge paper; docs/methods/studies.md. The first way is the one that others
+are compared with, fact by fact: McNemar's test, and Tango's interval of the difference.
 """
 
 from collections.abc import Mapping, Sequence

@@ -1,6 +1,6 @@
 """How much measures mind flaws of a sentence: Kendall's τ between flawed and corrected verbalizations.
 
-Section 4.3 of the distractor paper; docs/methods.md, 1.
+Section 4.3 of the distractor paper; docs/methods/studies.md.
 """
 
 from collections.abc import Callable, Mapping, Sequence

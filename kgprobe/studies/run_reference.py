@@ -1,6 +1,6 @@
 """A run as a reference for replays: how hard its facts are, as far as its own answers tell.
 
-Section 3.2 of the parameterized-graph paper (KGLens); docs/methods.md, 2.
+Section 3.2 of the parameterized-graph paper (KGLens); docs/methods/sampling-study.md.
 """
 
 from dataclasses import dataclass

@@ -1,6 +1,6 @@
 """How many cloze sentences are enough: the measure over random subsets of a fact's sentences.
 
-Appendix C of the distractor paper; docs/methods.md, 1. For each number m of sentences, subsets of m are drawn for
+Appendix C of the distractor paper; docs/methods/studies.md. For each number m of sentences, subsets of m are drawn for
 every fact; the mean over the subset is compared with the mean over all of the fact's sentences.
 """
 

@@ -1,9 +1,9 @@
 """Does a larger model know more: the measure against the logarithm of the number of parameters, and a line.
 
-Section 4 and appendix E of the distractor paper; docs/methods.md, 1. The line is least squares on log10(parameters),
-where there are three sizes or more: one goes through any two points, and says nothing of how well it fits. How far it
-holds beyond the models is for the reader to judge, so the number of parameters at which it would reach a level is told
-as what it is, an extrapolation.
+Section 4 and appendix E of the distractor paper; docs/methods/studies.md. The line is least squares on
+log10(parameters), where there are three sizes or more: one goes through any two points, and says nothing of how well
+it fits. How far it holds beyond the models is for the reader to judge, so the number of parameters at which it would
+reach a level is told as what it is, an extrapolation.
 """
 
 from collections.abc import Mapping, Sequence

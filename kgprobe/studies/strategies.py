@@ -1,6 +1,6 @@
 """Which strategy retrieves the hardest distractors: mean Min@n over the same facts, one curve a strategy.
 
-Section 4.1 of the distractor paper; docs/methods.md, 1. Lower means harder. Only facts that were asked with every
+Section 4.1 of the distractor paper; docs/methods/studies.md. Lower means harder. Only facts that were asked with every
 strategy count, so that the curves compare; of two strategies, the difference fact by fact has a band of its own.
 """
 

@@ -1,9 +1,9 @@
 """What an answer says: yes or no, a refusal, or one of some names.
 
-Section 2.3 of the parameterized-graph paper; docs/methods.md, 2. The answer to a yes/no question is its first word.
-Models put things before it: a word of politeness, *The answer is*, a label such as *Answer:*, marks of emphasis. These
-are set aside, and nothing else: an answer that has not begun with yes or no after them is off the format. So is one
-that begins with such a word and does not say it: *No country …*, *Not only …*, *No, yes*.
+Section 2.3 of the parameterized-graph paper; docs/methods/questions.md. The answer to a yes/no question is its first
+word. Models put things before it: a word of politeness, *The answer is*, a label such as *Answer:*, marks of
+emphasis. These are set aside, and nothing else: an answer that has not begun with yes or no after them is off the
+format. So is one that begins with such a word and does not say it: *No country …*, *Not only …*, *No, yes*.
 """
 
 import re

@@ -1,6 +1,7 @@
 """Facts that people put into words, and the same without the mistakes: a table of verbalizations and corrections.
 
-Section 4.3 of the distractor paper; docs/methods.md, 1. Where the object stands last in both, each is a cloze sentence.
+Section 4.3 of the distractor paper; docs/methods/studies.md. Where the object stands last in both, each is a cloze
+sentence.
 """
 
 import csv

@@ -1,8 +1,8 @@
 """What an answer says of a statement: that it is true, that it is false, or that it is not known.
 
-The paper on evaluating with large graphs; docs/methods.md, 4. What stands first counts: *True, though I don't know
-when* says true, and *I don't know whether it is true* does not. Where an answer names itself (*Answer: …*), that is
-what is read; what it repeats of the question is left out. Yes and no are read as in answers to questions
+The paper on evaluating with large graphs; docs/methods/statements.md. What stands first counts: *True, though I don't
+know when* says true, and *I don't know whether it is true* does not. Where an answer names itself (*Answer: …*), that
+is what is read; what it repeats of the question is left out. Yes and no are read as in answers to questions
 (:func:`kgprobe.verbalize.answers.read_yes_no`).
 """
 

@@ -1,11 +1,11 @@
 """Questions that a language model words: what it is shown, what is read from its answer, and what speaks against it.
 
-Section 2.2 of the parameterized-graph paper; docs/methods.md, 2. A model is shown some facts with a question each, then
-the one to be asked: the subject, the relation's label and description, and the object only where it stands in the
-question. Its words are asked only if nothing speaks against them. That is strict, as a template is always at hand: a
-question has both ends and the words of one of the relation's names or templates in their order, and beside them only
-words that the relation is described by. So a writer makes other sentences of what is known of the relation, and no
-other meaning; little words may still be wrong (*Is Tokyo the capital with Japan?*).
+Section 2.2 of the parameterized-graph paper; docs/methods/questions.md. A model is shown some facts with a question
+each, then the one to be asked: the subject, the relation's label and description, and the object only where it stands
+in the question. Its words are asked only if nothing speaks against them. That is strict, as a template is always at
+hand: a question has both ends and the words of one of the relation's names or templates in their order, and beside
+them only words that the relation is described by. So a writer makes other sentences of what is known of the relation,
+and no other meaning; little words may still be wrong (*Is Tokyo the capital with Japan?*).
 """
 
 import re

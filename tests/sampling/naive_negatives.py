@@ -1,4 +1,4 @@
-"""Negatives of an enumerable graph, by the words of docs/methods.md."""
+"""Negatives of an enumerable graph, by the words of docs/methods/statements.md."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -37,7 +37,7 @@ def alike(relation: str) -> set[str]:
 
 
 class Naive:
-    """What a negative is, by the words of docs/methods.md."""
+    """What a negative is, by the words of docs/methods/statements.md."""
 
     def __init__(self, people: Sequence[Entity], facts: Sequence[Fact], max_degree: int) -> None:
         self.by_id = {entity.id: entity for entity in people}

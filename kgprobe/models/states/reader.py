@@ -2,7 +2,7 @@
 
 What texts begin with in common goes through a model once, as where continuations are scored
 (:mod:`kgprobe.models.scoring`); only the states of their last tokens leave the device; and the pass stops at the last
-layer that is read. The judge of a whole graph reads them (docs/methods.md).
+layer that is read. The judge of a whole graph reads them (docs/methods/judge.md).
 """
 
 from collections.abc import Callable, Mapping, Sequence

@@ -1,7 +1,7 @@
 """Choices as a probe: every answer that a relation has is put into its sentence, and the most probable sentence wins.
 
 Wiland et al., *BEAR: A Unified Framework for Evaluating Relational Knowledge in Causal and Masked Language Models*
-(2024); docs/methods.md, Choices. :mod:`.spaces` has the answers, :mod:`.sentences` puts them, :mod:`.scores` gives each
+(2024); docs/methods/choices.md. :mod:`.spaces` has the answers, :mod:`.sentences` puts them, :mod:`.scores` gives each
 its score, :mod:`.probe` answers, :mod:`.evidence` keeps what was compared, :mod:`.accuracy` tells of many facts.
 """
 

@@ -1,6 +1,6 @@
 """How often the right answer won: by relation, by sentence, and where the model is confident.
 
-docs/methods.md, Choices.
+docs/methods/choices.md.
 """
 
 from collections.abc import Iterable

@@ -1,6 +1,6 @@
 """Facts answered by choice: which of its relation's answers makes the most probable sentence?
 
-docs/methods.md, Choices. What stands in the way of a fact's answer is its outcome's reason.
+docs/methods/choices.md. What stands in the way of a fact's answer is its outcome's reason.
 """
 
 from collections.abc import Sequence

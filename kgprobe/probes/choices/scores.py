@@ -1,6 +1,6 @@
 """What a sentence's log-probabilities come to: the scores that answers are compared by.
 
-docs/methods.md, Choices. ``sum`` and ``mean`` are lm-pub-quiz's; ``characters`` and ``bytes`` are those of
+docs/methods/choices.md. ``sum`` and ``mean`` are lm-pub-quiz's; ``characters`` and ``bytes`` are those of
 lm-evaluation-harness (``acc_norm``, ``acc_bytes``) where scores are conditional.
 """
 

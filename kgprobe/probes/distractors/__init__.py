@@ -1,6 +1,6 @@
 """The distractor measure as a probe: is the right object more plausible after a cloze sentence than wrong ones?
 
-Section 3 of the distractor paper; docs/methods.md, 1. :mod:`kgprobe.probes.clozes` makes the sentences,
+Section 3 of the distractor paper; docs/methods/distractors.md. :mod:`kgprobe.probes.clozes` makes the sentences,
 :mod:`.comparison` answers, :mod:`.evidence` keeps what was compared, :mod:`.curves` tells Min@n and Avg@n of many
 facts.
 """

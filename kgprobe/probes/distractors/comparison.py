@@ -1,8 +1,9 @@
 """Facts answered by comparison: is the right object more plausible after each sentence than its distractors?
 
-Section 3 of the distractor paper; docs/methods.md, 1. A strategy gives distractors (:mod:`kgprobe.search.strategies`),
-each candidate's plausibility is summed over its names (:mod:`kgprobe.search.plausibility`), and Min@n (:mod:`.measure`)
-says whether the right object comes out first. What stands in the way of a fact's answer is its outcome's reason.
+Section 3 of the distractor paper; docs/methods/distractors.md. A strategy gives distractors
+(:mod:`kgprobe.search.strategies`), each candidate's plausibility is summed over its names
+(:mod:`kgprobe.search.plausibility`), and Min@n (:mod:`.measure`) says whether the right object comes out first. What
+stands in the way of a fact's answer is its outcome's reason.
 """
 
 from collections.abc import Sequence

@@ -1,7 +1,7 @@
 """Mean Min@n and Avg@n over facts as curves in n, with bootstrap bands.
 
-docs/methods.md, 1: K(f) is the mean over a fact's cloze sentences; a curve is the mean of K over the facts that were
-asked. A fact with fewer than n distractors counts with those it has.
+docs/methods/distractors.md: K(f) is the mean over a fact's cloze sentences; a curve is the mean of K over the facts
+that were asked. A fact with fewer than n distractors counts with those it has.
 """
 
 from collections import Counter

@@ -1,7 +1,7 @@
 """Min@n and Avg@n: does the right object beat its distractors?
 
-Section 3 of the distractor paper; docs/methods.md, 1. Everything is vectorised over facts or sentences and prefix-wise
-in n: one run with 200 distractors tells the measure at every smaller n too.
+Section 3 of the distractor paper; docs/methods/distractors.md. Everything is vectorised over facts or sentences and
+prefix-wise in n: one run with 200 distractors tells the measure at every smaller n too.
 """
 
 import numpy as np

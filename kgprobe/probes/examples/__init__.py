@@ -1,9 +1,9 @@
 """In-context estimation as a probe: what does a model know if it is shown what to do by example, without instructions?
 
-Section 2 and appendix F of the latent-knowledge paper; docs/methods.md, 3. :mod:`.items` has facts with their choices,
-:mod:`.prompts` says what examples look like, :mod:`.prompt_writer` writes them about a graph, :mod:`.packing` sequences
-of several facts; :mod:`.after` asks after examples, whatever the facts come from, and :mod:`.probe` about a graph;
-:mod:`.evidence` keeps every choice, :mod:`.accuracy` tells of many facts.
+Section 2 and appendix F of the latent-knowledge paper; docs/methods/examples.md. :mod:`.items` has facts with their
+choices, :mod:`.prompts` says what examples look like, :mod:`.prompt_writer` writes them about a graph,
+:mod:`.packing` sequences of several facts; :mod:`.after` asks after examples, whatever the facts come from, and
+:mod:`.probe` about a graph; :mod:`.evidence` keeps every choice, :mod:`.accuracy` tells of many facts.
 """
 
 from collections.abc import Iterable, Mapping

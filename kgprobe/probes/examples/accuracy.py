@@ -1,6 +1,6 @@
 """How often the object won after examples, how sure the model was, and who had fewer examples or choices.
 
-Section 2 and appendix D of the latent-knowledge paper; docs/methods.md, 3.
+Section 2 and appendix D of the latent-knowledge paper; docs/methods/examples.md.
 """
 
 from collections.abc import Iterable, Mapping

@@ -1,7 +1,7 @@
 """Choices after examples: as many examples as fit, one scoring of all choices, an outcome a fact.
 
-Section 2 of the latent-knowledge paper; docs/methods.md, 3. The facts, their choices and the examples come from a graph
-(:mod:`.probe`) or from a data set (:mod:`kgprobe.datasets`).
+Section 2 of the latent-knowledge paper; docs/methods/examples.md. The facts, their choices and the examples come from
+a graph (:mod:`.probe`) or from a data set (:mod:`kgprobe.datasets`).
 """
 
 from collections.abc import Iterator, Mapping, Sequence

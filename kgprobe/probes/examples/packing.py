@@ -1,9 +1,9 @@
 """Several facts in one sequence: EIC-LKE.
 
-Appendices C.2 and F of the latent-knowledge paper; docs/methods.md, 3. A sequence begins with examples. From there on,
-a fact that is asked stands before every fifth further example, with one of its choices behind it; as many sequences as
-there are choices hold each choice of each fact once. A choice's probability is read where it stands, so what stands
-before it are also choices of other facts, most of them wrong.
+Appendices C.2 and F of the latent-knowledge paper; docs/methods/examples.md. A sequence begins with examples. From
+there on, a fact that is asked stands before every fifth further example, with one of its choices behind it; as many
+sequences as there are choices hold each choice of each fact once. A choice's probability is read where it stands, so
+what stands before it are also choices of other facts, most of them wrong.
 """
 
 from collections.abc import Callable, Iterable, Sequence

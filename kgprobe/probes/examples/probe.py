@@ -1,6 +1,6 @@
 """Facts answered after examples: is the object more probable than other objects of the relation?
 
-Section 2 of the latent-knowledge paper; docs/methods.md, 3. The choices are hard negatives
+Section 2 of the latent-knowledge paper; docs/methods/examples.md. The choices are hard negatives
 (:mod:`kgprobe.sampling.question_negatives`), and follow from the seed; what stands before them is
 :mod:`.prompt_writer`'s.
 """

@@ -1,6 +1,6 @@
 """What a model is given about a fact: examples of its relation, a cloze sentence, or examples in cloze sentences.
 
-Section 2 of the latent-knowledge paper; docs/methods.md, 3. The examples are demonstrations
+Section 2 of the latent-knowledge paper; docs/methods/examples.md. The examples are demonstrations
 (:mod:`kgprobe.sampling.demonstrations`), which follow from the seed. One relation has the same throughout a measurement
 or a run, so that the model computes them once. Whether the model then compares choices or writes by itself is for the
 probe to say.

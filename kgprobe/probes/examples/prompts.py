@@ -1,7 +1,7 @@
 """Examples as running text: ``x1 y1 x2 y2 … xn yn x``, after which a choice is to follow.
 
-Section 2 of the latent-knowledge paper; docs/methods.md, 3. A context that is too short for all examples gets the first
-ones, so that what prompts of a relation begin with stays the same.
+Section 2 of the latent-knowledge paper; docs/methods/examples.md. A context that is too short for all examples gets
+the first ones, so that what prompts of a relation begin with stays the same.
 """
 
 from collections.abc import Callable, Mapping, Sequence

@@ -1,8 +1,8 @@
 """Generation as a probe: the model goes on with a text by itself, and a fact is known if its object is named in it.
 
-Appendix H.6 of the latent-knowledge paper; docs/methods.md, 3. What stands before is what the probe ``examples`` gives
-(:mod:`kgprobe.probes.examples.prompt_writer`); :mod:`.reading` looks for names in what the model wrote, :mod:`.probe`
-asks, :mod:`.evidence` keeps text and names, :mod:`.accuracy` tells of many facts.
+Appendix H.6 of the latent-knowledge paper; docs/methods/generation.md. What stands before is what the probe
+``examples`` gives (:mod:`kgprobe.probes.examples.prompt_writer`); :mod:`.reading` looks for names in what the model
+wrote, :mod:`.probe` asks, :mod:`.evidence` keeps text and names, :mod:`.accuracy` tells of many facts.
 """
 
 from collections.abc import Iterable, Mapping

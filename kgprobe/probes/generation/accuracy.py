@@ -1,6 +1,6 @@
 """How often the object was named, whether others were before it, and how much text that took.
 
-Appendix H.6 of the latent-knowledge paper; docs/methods.md, 3.
+Appendix H.6 of the latent-knowledge paper; docs/methods/generation.md.
 """
 
 from collections.abc import Iterable, Mapping, Sequence

@@ -1,6 +1,6 @@
 """Facts read from what a model writes: it goes on greedily, and the object is named in it or not.
 
-Appendix H.6 of the latent-knowledge paper; docs/methods.md, 3.
+Appendix H.6 of the latent-knowledge paper; docs/methods/generation.md.
 """
 
 from collections.abc import Sequence

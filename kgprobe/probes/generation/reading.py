@@ -1,7 +1,8 @@
 """Names in what a model wrote: the object's, those of what else is or was right, those of other objects.
 
-docs/methods.md, 3. Names are found as in answers to questions (:func:`kgprobe.verbalize.answers.mentions_in`): whole
-words, whatever their capitals and accents, and a longer name of an object of the relation wins.
+docs/methods/generation.md. Names are found as in answers to questions
+(:func:`kgprobe.verbalize.answers.mentions_in`): whole words, whatever their capitals and accents, and a longer name
+of an object of the relation wins.
 """
 
 from collections.abc import Callable, Sequence

@@ -1,6 +1,6 @@
 """Labels as a probe: what a model says, in words, of facts and of what is false; the judge learns from them.
 
-The paper on evaluating language models with large graphs; docs/methods.md, 4. :mod:`.probe` asks, :mod:`.evidence`
+The paper on evaluating language models with large graphs; docs/methods/judge.md. :mod:`.probe` asks, :mod:`.evidence`
 keeps every answer, :mod:`.tables` tells of many.
 """
 

@@ -1,6 +1,6 @@
 """Statements put to a model in words: is it true, is it false, or do you not know? The majority of its answers counts.
 
-Section 3.1 of the paper on evaluating with large graphs; docs/methods.md, 4. The labels that a judge learns from.
+Section 3.1 of the paper on evaluating with large graphs; docs/methods/judge.md. The labels that a judge learns from.
 """
 
 from collections.abc import Callable, Iterator, Sequence

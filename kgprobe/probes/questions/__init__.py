@@ -1,8 +1,8 @@
 """Questions as a probe: a model that generates text is asked about facts, and its answers are read.
 
-Section 2 of the parameterized-graph paper; docs/methods.md, 2. :mod:`.items` puts facts into questions, :mod:`.grading`
-reads the answers, :mod:`.error_classes` says what kind of mistake a wrong one is, :mod:`.counts` tells of many answers;
-:mod:`kgprobe.probes.known_names` has what they need of the graph.
+Section 2 of the parameterized-graph paper; docs/methods/questions.md. :mod:`.items` puts facts into questions,
+:mod:`.grading` reads the answers, :mod:`.error_classes` says what kind of mistake a wrong one is, :mod:`.counts`
+tells of many answers; :mod:`kgprobe.probes.known_names` has what they need of the graph.
 """
 
 from collections.abc import Iterable, Mapping

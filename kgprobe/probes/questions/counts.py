@@ -1,6 +1,6 @@
 """What the answers to questions were: by kind of question, and which errors, with examples.
 
-docs/methods.md, 2.
+docs/methods/questions.md.
 """
 
 from collections import Counter

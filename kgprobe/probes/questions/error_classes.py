@@ -1,11 +1,11 @@
 """What kind of mistake a wrong answer is.
 
-Section 5 of the parameterized-graph paper; docs/methods.md, 2. In this order, the first that applies: **refused** and
-**off-format** answers say nothing; an **obsolete** one was right before, as the graph knows; an **incomplete** one
-names others that are right; a **self-contradiction** says one thing by its first word and another in its explanation;
-an **inconsistent** one is not what the same model says to the question in other words, or to the one about the fact
-itself; **not followed up** is one where no answer to these came; one **outside the graph** names nothing that the graph
-has a name for, and may be right; all others are **factual**.
+Section 5 of the parameterized-graph paper; docs/methods/questions.md. In this order, the first that applies:
+**refused** and **off-format** answers say nothing; an **obsolete** one was right before, as the graph knows; an
+**incomplete** one names others that are right; a **self-contradiction** says one thing by its first word and another
+in its explanation; an **inconsistent** one is not what the same model says to the question in other words, or to the
+one about the fact itself; **not followed up** is one where no answer to these came; one **outside the graph** names
+nothing that the graph has a name for, and may be right; all others are **factual**.
 
 Contradictions are read from words: an explanation in which a sentence without a negation has the names and the words of
 a template of the relation, and so says what the first word denies. What can only be understood is not found.

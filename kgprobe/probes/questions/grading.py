@@ -1,10 +1,10 @@
 """Whether an answer is right.
 
-Section 2.3 of the parameterized-graph paper; docs/methods.md, 2. Of a yes/no question the first word says it. Of a
-wh-question a grader does, a model that is told all objects and their aliases; where there is none, or where it says
-neither yes nor no, names do. An answer is right if it names the fact's own object, whatever else it names: a question
-to which several are right asks for all. Refusals, and answers from which nothing can be read, are told apart from wrong
-ones.
+Section 2.3 of the parameterized-graph paper; docs/methods/questions.md. Of a yes/no question the first word says it.
+Of a wh-question a grader does, a model that is told all objects and their aliases; where there is none, or where it
+says neither yes nor no, names do. An answer is right if it names the fact's own object, whatever else it names: a
+question to which several are right asks for all. Refusals, and answers from which nothing can be read, are told apart
+from wrong ones.
 """
 
 from collections.abc import Sequence

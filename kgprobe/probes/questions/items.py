@@ -1,9 +1,9 @@
 """Facts as questions: yes or no, or who, which and what.
 
-Section 2.2 of the parameterized-graph paper; docs/methods.md, 2. A yes/no question is about the fact itself or, half of
-the time, about a hard negative (:mod:`kgprobe.sampling.question_negatives`). A wh-question has all of the subject's
-objects for an answer, so it is put only where there are fewer than ten, and not where it would say the answer itself;
-where there are several it asks for all, and the fact's own object is the one that counts. A question
+Section 2.2 of the parameterized-graph paper; docs/methods/questions.md. A yes/no question is about the fact itself
+or, half of the time, about a hard negative (:mod:`kgprobe.sampling.question_negatives`). A wh-question has all of the
+subject's objects for an answer, so it is put only where there are fewer than ten, and not where it would say the
+answer itself; where there are several it asks for all, and the fact's own object is the one that counts. A question
 is in the words of a template, or of a model that writes it (:mod:`kgprobe.verbalize.question_writing`).
 """
 

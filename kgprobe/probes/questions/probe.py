@@ -1,6 +1,6 @@
 """The probe that asks questions: requests to a model, to a grader, and follow-ups after mistakes.
 
-Section 2 of the parameterized-graph paper; docs/methods.md, 2.
+Section 2 of the parameterized-graph paper; docs/methods/questions.md.
 """
 
 from collections.abc import Sequence

@@ -1,8 +1,8 @@
 """Statements as a probe: is a fact, said in a sentence, true, false or not known to the model, and what is false?
 
-The paper on evaluating language models with large graphs; docs/methods.md, 4. :mod:`.items` puts facts and their
-negatives into words, :mod:`.probe` asks, :mod:`.evidence` keeps what each answer's probability was, :mod:`.metrics`
-says how correct, truthful and informative that is, :mod:`.tables` tells of many facts.
+The paper on evaluating language models with large graphs; docs/methods/statements.md. :mod:`.items` puts facts and
+their negatives into words, :mod:`.probe` asks, :mod:`.evidence` keeps what each answer's probability was,
+:mod:`.metrics` says how correct, truthful and informative that is, :mod:`.tables` tells of many facts.
 """
 
 from collections.abc import Iterable, Mapping

@@ -1,8 +1,8 @@
 """Facts as statements, each with negatives: statements in the same words that are false.
 
-Section 3.1 of the paper on evaluating with large graphs; docs/methods.md, 4. A statement is in the words of a template
-of its relation, or of a cloze sentence where it has none; what has ended is said in the past, and so are its negatives,
-which were true at no time.
+Section 3.1 of the paper on evaluating with large graphs; docs/methods/statements.md. A statement is in the words of a
+template of its relation, or of a cloze sentence where it has none; what has ended is said in the past, and so are its
+negatives, which were true at no time.
 """
 
 from collections.abc import Sequence

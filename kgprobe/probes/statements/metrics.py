@@ -1,7 +1,8 @@
 """Is a model correct, truthful and informative about facts, by its judgements of them and of their negatives?
 
-Section 3.3 of the paper on evaluating with large graphs; docs/methods.md, 4. For a fact t with the negatives N(t), each
-metric is ``pos(t) · (1 - mean of neg over N(t))``. Everything is vectorised over facts, for whoever judges millions.
+Section 3.3 of the paper on evaluating with large graphs; docs/methods/statements.md. For a fact t with the negatives
+N(t), each metric is ``pos(t) · (1 - mean of neg over N(t))``. Everything is vectorised over facts, for whoever judges
+millions.
 """
 
 import math

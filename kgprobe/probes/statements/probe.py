@@ -1,6 +1,6 @@
 """Facts judged as statements: is the most probable answer that it is true, that it is false, or that it is not known?
 
-docs/methods.md, 4. What stands in the way of a fact's answer is its outcome's reason.
+docs/methods/statements.md. What stands in the way of a fact's answer is its outcome's reason.
 """
 
 from collections.abc import Sequence

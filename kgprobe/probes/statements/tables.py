@@ -1,6 +1,6 @@
 """What is told of many statements: is the model correct, truthful, informative, and what does it say anyhow?
 
-docs/methods.md, 4.
+docs/methods/statements.md.
 """
 
 from collections.abc import Iterable, Mapping, Sequence

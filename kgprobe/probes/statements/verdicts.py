@@ -1,4 +1,4 @@
-"""The verdict on a fact by the judgements of its statement and of its negatives; docs/methods.md, 4."""
+"""The verdict on a fact by the judgements of its statement and of its negatives; docs/methods/statements.md."""
 
 from collections.abc import Sequence
 

@@ -1,9 +1,10 @@
 """Negatives of many facts at once, out of columns.
 
-The same definition (docs/methods.md, 4) as :mod:`kgprobe.sampling.statement_negatives` has in the graph itself, drawn
-by numbers that follow from the seed and a fact's id: neither what stands beside a fact nor the engine has a say. Two
-things differ, since columns make them cheap: namesakes of the subject are looked for at any object, however many facts
-it has, and the relations that the graph has between two kinds are those of all their members, not of a sample.
+The same definition (docs/methods/statements.md) as :mod:`kgprobe.sampling.statement_negatives` has in the graph
+itself, drawn by numbers that follow from the seed and a fact's id: neither what stands beside a fact nor the engine
+has a say. Two things differ, since columns make them cheap: namesakes of the subject are looked for at any object,
+however many facts it has, and the relations that the graph has between two kinds are those of all their members, not
+of a sample.
 """
 
 from collections.abc import Collection, Mapping, Sequence
