@@ -1,1 +1,1 @@
-"""Other measures of what a model knows of a fact, to set beside the distractor measure."""
+"""Baselines: other measures of knowledge of a fact, to compare with the distractor measure."""

@@ -1,8 +1,7 @@
-"""What a model goes on with after cloze sentences: B(c), which ROUGE-L, BERTScore and the grader look at.
+"""Continuations of cloze sentences, B(c), the input of ROUGE-L, BERTScore and the grader.
 
-docs/methods/baselines.md. The continuations of a beam search, each up to the end of its first line or sentence: what
-comes after that speaks of something else. A continuation is at most 16 tokens long unless said otherwise; most names
-are shorter.
+docs/methods/baselines.md. The continuations come from beam search and are cut at the end of their first line or sentence,
+since later text is about something else. They have at most 16 tokens by default; most names are shorter.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -10,7 +9,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from kgprobe.baselines.asked import Asked, Values, asked_of
+from kgprobe.baselines.items import BaselineItem, Values, baseline_items
 from kgprobe.baselines.register import BySentence, Tools
 from kgprobe.models.generating.decoding import beam_search
 from kgprobe.models.generating.generator import Unanswered
@@ -20,12 +19,12 @@ from kgprobe.probes.clozes import ClozeItem
 
 @dataclass(frozen=True, slots=True)
 class Continued:
-    """Sentences gone on with.
+    """Continuations of sentences.
 
     Attributes:
-        lines: for each sentence its different continuations, the most probable first; one may be empty. There is
-            none where there is a reason.
-        reasons: why a sentence has none, by its position.
+        lines: the distinct continuations of each sentence, the most probable first; one may be empty. A sentence with
+            a reason has none.
+        reasons: why a sentence has no continuation, by its position.
     """
 
     lines: Sequence[Sequence[str]]
@@ -34,30 +33,29 @@ class Continued:
 
 def continue_sentences(
     scorer: Scorer,
-    asked: Sequence[Asked],
+    items: Sequence[BaselineItem],
     beams: int,
     *,
     new_tokens: int = 16,
     progress: Callable[[int], None] | None = None,
 ) -> Continued:
-    """Go on with each sentence by beam search; sentences asked twice are searched once.
+    """Continue each sentence by beam search; repeated sentences are searched once.
 
-    Cost: see :func:`~kgprobe.models.generating.decoding.beam_search`. A search with one number of beams
-    holds nothing for another: its first continuations are not those of a narrower one.
+    Cost: see :func:`~kgprobe.models.generating.decoding.beam_search`. Searches with different numbers of beams share
+    nothing: the first continuations of a wide search are not those of a narrow one.
 
     Args:
-        beams: how many beams are kept; 1 is greedy search.
-        new_tokens: the most tokens of a continuation.
-        progress: called now and then with the number of different sentences done since the last call.
+        beams: number of beams; 1 is greedy search.
+        new_tokens: maximum number of tokens of a continuation.
+        progress: called repeatedly with the number of distinct sentences done since the last call.
     """
-    prompts = list(dict.fromkeys(one.cloze.prompt for one in asked))
-    found = dict(
-        zip(prompts, beam_search(scorer, prompts, beams, new_tokens=new_tokens, progress=progress), strict=True)
-    )
+    prompts = list(dict.fromkeys(item.cloze.prompt for item in items))
+    searches = beam_search(scorer, prompts, beams, new_tokens=new_tokens, progress=progress)
+    by_prompt = dict(zip(prompts, searches, strict=True))
     lines: list[list[str]] = []
     reasons: dict[int, str] = {}
-    for number, one in enumerate(asked):
-        continuations = found[one.cloze.prompt]
+    for number, item in enumerate(items):
+        continuations = by_prompt[item.cloze.prompt]
         if isinstance(continuations, Unanswered):
             reasons[number] = continuations.reason
             lines.append([])
@@ -67,14 +65,17 @@ def continue_sentences(
 
 
 def over_beams(
-    tools: Tools, items: Sequence[ClozeItem], measure: Callable[[Sequence[Asked], Continued], Values]
+    tools: Tools, facts: Sequence[ClozeItem], measure: Callable[[Sequence[BaselineItem], Continued], Values]
 ) -> BySentence:
-    """What a baseline makes of the continuations of facts' sentences, for each number of beams.
+    """Return a baseline's values for the facts' sentences, for each number of beams.
 
-    Cost: a beam search over the sentences for each number of beams, and what the baseline costs.
+    Cost: a beam search over the sentences for each number of beams, plus the baseline's own cost.
     """
-    asked = asked_of(items)
-    by_beams = [measure(asked, continue_sentences(tools.scorer, asked, beams)) for beams in tools.beams]
-    reasons = {number: reason for values in by_beams for number, reason in values.reasons.items()}
-    columns = np.stack([values.values for values in by_beams], axis=1)
-    return BySentence([{"beams": beams} for beams in tools.beams], columns, reasons)
+    items = baseline_items(facts)
+    columns = []
+    reasons: dict[int, str] = {}
+    for beams in tools.beams:
+        values = measure(items, continue_sentences(tools.scorer, items, beams))
+        columns.append(values.values)
+        reasons |= values.reasons
+    return BySentence([{"beams": beams} for beams in tools.beams], np.stack(columns, axis=1), reasons)

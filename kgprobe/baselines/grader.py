@@ -1,21 +1,22 @@
-"""LLM grader: does a language model that is told the right names take a continuation for correct?
+"""LLM grader: a language model that sees the right names judges a continuation correct or incorrect.
 
-Table 2 of the distractor paper ("LLM judge"), after Sun et al. 2024; docs/methods/baselines.md. The grader sees the
-sentence, all names of the object and one continuation, behind a few examples.
+Table 2 of the distractor paper ("LLM judge"), after Sun et al. 2024; docs/methods/baselines.md. The grader's prompt has a few
+examples, the sentence, all names of the object, and one continuation.
 """
 
 from collections.abc import Sequence
 from functools import partial
+from itertools import chain
 
 import numpy as np
 
-from kgprobe.baselines.asked import NAMELESS, Asked, Values
 from kgprobe.baselines.continued import Continued, over_beams
+from kgprobe.baselines.items import NAMELESS, BaselineItem, Values
 from kgprobe.baselines.register import BaselineKind, BySentence, Grader, Tools, lacking
 from kgprobe.models.scoring.scorer import Scorer
 from kgprobe.probes.clozes import ClozeItem
 
-UNGRADED = "the grader could not be asked about any of its continuations"
+UNGRADED = "the grader could judge none of its continuations"
 
 _VERDICTS = ("correct", "incorrect")
 _INSTRUCTION = (
@@ -36,7 +37,7 @@ _EXAMPLES = (
 
 
 def grading_prompt(sentence: str, names: Sequence[str], line: str) -> str:
-    """What a grader is asked of one continuation; the verdict comes next."""
+    """Return the grader's prompt for one continuation; it ends where the verdict follows."""
     examples = [
         f"{_question(example, accepted, completion)} {_VERDICTS[0 if right else 1]}"
         for example, accepted, completion, right in _EXAMPLES
@@ -44,37 +45,36 @@ def grading_prompt(sentence: str, names: Sequence[str], line: str) -> str:
     return "\n\n".join([_INSTRUCTION, *examples, _question(sentence, names, line)])
 
 
-def llm_grader(grader: Grader, asked: Sequence[Asked], continued: Continued) -> Values:
-    """Whether the grader takes any continuation of each sentence for correct.
+def llm_grader(grader: Grader, items: Sequence[BaselineItem], continued: Continued) -> Values:
+    """Return 1 for each sentence with a continuation that the grader judges correct, else 0.
 
-    Range: 1 if it does, else 0. An empty continuation is incorrect, and nobody is asked.
+    An empty continuation is incorrect, without asking the grader.
 
-    Cost: each different question is put to the grader once.
+    Cost: one request to the grader for each distinct prompt.
     """
     reasons = dict(continued.reasons)
     prompts: dict[int, list[str]] = {}
-    for number, (one, lines) in enumerate(zip(asked, continued.lines, strict=True)):
-        names = [name.strip() for name in one.names if name.strip()]
-        if not names:
+    for number, (item, lines) in enumerate(zip(items, continued.lines, strict=True)):
+        if not item.stripped:
             reasons[number] = NAMELESS
         elif number not in reasons:
-            prompts[number] = [grading_prompt(one.cloze.prompt, names, line) for line in lines if line]
-    different = list(dict.fromkeys(prompt for its in prompts.values() for prompt in its))
-    verdicts = dict(zip(different, grader(different) if different else [], strict=True))
-    values = np.full(len(asked), np.nan)
-    for number, its in prompts.items():
-        heard = [verdicts[prompt] for prompt in its if verdicts[prompt] is not None]
-        if its and not heard:
+            prompts[number] = [grading_prompt(item.cloze.prompt, item.stripped, line) for line in lines if line]
+    distinct = list(dict.fromkeys(chain.from_iterable(prompts.values())))
+    verdicts = dict(zip(distinct, grader(distinct) if distinct else [], strict=True))
+    values = np.full(len(items), np.nan)
+    for number, item_prompts in prompts.items():
+        judged = [verdicts[prompt] for prompt in item_prompts if verdicts[prompt] is not None]
+        if item_prompts and not judged:
             reasons[number] = UNGRADED
         else:
-            values[number] = any(heard)
+            values[number] = any(judged)
     return Values(values, reasons)
 
 
 def local_grader(scorer: Scorer) -> Grader:
-    """A grader that takes the more probable of the two words ``correct`` and ``incorrect``; a tie is incorrect.
+    """Return a grader that compares the probabilities of the words ``correct`` and ``incorrect``; a tie is incorrect.
 
-    Cost: one scoring of the prompts, their common beginning computed once.
+    Cost: one scoring of the prompts, with their common prefix computed once.
     """
 
     def grade(prompts: Sequence[str]) -> list[bool | None]:
@@ -88,10 +88,12 @@ def _question(sentence: str, names: Sequence[str], line: str) -> str:
     return f"Sentence: {sentence} ____\nAccepted answers: {'; '.join(names)}\nCompletion: {line}\nVerdict:"
 
 
-def _measure(tools: Tools, items: Sequence[ClozeItem]) -> BySentence:
+def _measure(tools: Tools, facts: Sequence[ClozeItem]) -> BySentence:
     if tools.grader is None:
         raise lacking("grader", "grader")
-    return over_beams(tools, items, partial(llm_grader, tools.grader))
+    return over_beams(tools, facts, partial(llm_grader, tools.grader))
 
 
-BASELINE = BaselineKind("grader", "does a model that is told the names take the continuation", _measure, needs="grader")
+BASELINE = BaselineKind(
+    "grader", "verdict on the continuation of a model that sees the right names", _measure, needs="grader"
+)

@@ -1,4 +1,4 @@
-"""KaRR: how much more probable the object is for this subject and relation than for others.
+"""KaRR: probability of the object for this subject and relation, relative to others.
 
 Dong et al. 2023; docs/methods/baselines.md. The form used here, for one cloze sentence c of the fact (s, r, o):
 
@@ -6,8 +6,8 @@ Dong et al. 2023; docs/methods/baselines.md. The form used here, for one cloze s
 
 where Pr(o | ·) is the sum over the object's names as in :mod:`~kgprobe.baselines.probability`, s' is another subject of
 the same type, and c' is a cloze sentence of another relation. Both means are over samples. The original also takes
-means over the subject's aliases and the relation's sentences within Pr; here a sentence stands for itself, as in every
-other baseline, and the subject goes by its label. :mod:`.karr_authors` has the form of the authors' code.
+means over the subject's aliases and the relation's sentences within Pr. Here each sentence has its own value, as in
+the other baselines, and the subject is given by its label. :mod:`.karr_authors` has the form of the authors' code.
 """
 
 import zlib
@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.special import logsumexp
 
-from kgprobe.baselines.asked import Asked, Values, asked_of, single
+from kgprobe.baselines.items import BaselineItem, Floats, Values, baseline_items, single
 from kgprobe.baselines.probability import log_probability
 from kgprobe.baselines.register import BaselineKind, BySentence, Tools
 from kgprobe.graph.client import Graph
@@ -28,24 +28,24 @@ from kgprobe.sampling.subjects import other_subjects
 from kgprobe.verbalize.sentences import Cloze
 from kgprobe.verbalize.templates.kinds import SUBJECT
 
-# Sets the draw of other relations apart from all others that follow from the same seed.
+# Key of the random stream of other relations, different from all other streams of the same seed.
 RELATIONS = 3
 
-# How many other subjects, and other relations, a fact is held against.
+# Number of other subjects, and of other relations, that a fact is compared with.
 _CONTRASTS = 20
 
 NO_SUBJECT = "the graph has no other subject of its kind"
 NO_RELATION = "the graph has no other relation with a cloze sentence"
-FIXED_SUBJECT = "its sentence has no place for another subject"
+FIXED_SUBJECT = "its sentence has no placeholder for the subject"
 
 
 @dataclass(frozen=True, slots=True)
 class Contrasts:
-    """What a fact is held against.
+    """Other subjects and relations that a fact is compared with.
 
     Attributes:
         subjects: labels of other subjects.
-        templates: cloze sentences of other relations, one each.
+        templates: cloze sentences, one of each other relation.
     """
 
     subjects: tuple[str, ...]
@@ -53,15 +53,15 @@ class Contrasts:
 
 
 def draw_contrasts(graph: Graph, keys: Sequence[FactKey], count: int, seed: Sequence[int]) -> list[Contrasts]:
-    """Other subjects and other relations for each fact, at random.
+    """Draw other subjects and other relations for each fact.
 
-    Relations are drawn from those of the graph that are active and have cloze sentences, uniformly, and one of their
-    sentences each; subjects as :func:`~kgprobe.sampling.subjects.other_subjects` says.
+    Relations are drawn uniformly from the graph's active relations with cloze sentences, and one sentence of each.
+    Subjects are drawn by :func:`~kgprobe.sampling.subjects.other_subjects`.
 
     Args:
         keys: facts of the graph.
-        count: how many of each; there are fewer where the graph has no more.
-        seed: what follows from it does not depend on what stands beside a fact.
+        count: number of subjects and of relations; fewer where the graph has no more.
+        seed: random seed; the draws for a fact do not depend on the other facts.
     """
     clozes = {row["id"]: row["clozes"] for row in graph.read("sample/relations") if row["active"] and row["clozes"]}
     relations = {row["fact"]: row["relation"] for row in graph.read("sample/facts", rows=[k._asdict() for k in keys])}
@@ -75,55 +75,64 @@ def draw_contrasts(graph: Graph, keys: Sequence[FactKey], count: int, seed: Sequ
     return drawn
 
 
-def karr(scorer: Scorer, asked: Sequence[Asked], contrasts: Sequence[Contrasts]) -> Values:
-    """The knowledge assessment risk ratio of each sentence.
+def karr(scorer: Scorer, items: Sequence[BaselineItem], contrasts: Sequence[Contrasts]) -> Values:
+    """Return the knowledge assessment risk ratio of each sentence.
 
-    Range: [0, ∞); 1 where subject and relation make no difference to the object's probability, more where they speak
-    for it. Ratios of different facts can be compared, but have no upper bound.
+    Range: [0, ∞); 1 where subject and relation make no difference to the object's probability, higher where they
+    raise it. Ratios of different facts can be compared, but have no upper bound.
 
     Cost: one scoring of the sentences and of all their contrasts, with the names as continuations.
 
     Args:
-        asked: sentences with a place for the subject.
-        contrasts: one for each sentence; those that the model cannot take are left out of the means.
+        items: sentences with a placeholder for the subject.
+        contrasts: one for each sentence; contrasts that the model cannot score are left out of the means.
     """
     reasons: dict[int, str] = {}
-    questions: list[Asked] = []
+    sentences: list[BaselineItem] = []
     groups: dict[int, tuple[list[int], list[int]]] = {}
-    for number, (one, contrast) in enumerate(zip(asked, contrasts, strict=True)):
-        if SUBJECT not in one.cloze.template:
+    for number, (item, contrast) in enumerate(zip(items, contrasts, strict=True)):
+        if SUBJECT not in item.cloze.template:
             reasons[number] = FIXED_SUBJECT
         elif not contrast.subjects or not contrast.templates:
             reasons[number] = NO_RELATION if contrast.subjects else NO_SUBJECT
         else:
-            first = len(questions)
-            questions.append(one)
-            questions += [Asked(replace(one.cloze, subject=subject), one.names) for subject in contrast.subjects]
-            middle = len(questions)
-            questions += [Asked(Cloze(template, one.cloze.subject), one.names) for template in contrast.templates]
-            groups[number] = (list(range(first, middle)), list(range(middle, len(questions))))
-    logs = log_probability(scorer, questions)
-    values = np.full(len(asked), np.nan)
+            first = len(sentences)
+            sentences.append(item)
+            sentences += [BaselineItem(replace(item.cloze, subject=other), item.names) for other in contrast.subjects]
+            middle = len(sentences)
+            sentences += [BaselineItem(Cloze(other, item.cloze.subject), item.names) for other in contrast.templates]
+            groups[number] = (list(range(first, middle)), list(range(middle, len(sentences))))
+    logs = log_probability(scorer, sentences)
+    values = np.full(len(items), np.nan)
     for number, ((own, *subjects), relations) in groups.items():
         if own in logs.reasons:
             reasons[number] = logs.reasons[own]
             continue
-        means = []
-        for others, missing in ((subjects, NO_SUBJECT), (relations, NO_RELATION)):
-            known = logs.values[others][~np.isnan(logs.values[others])]
-            if not len(known):
-                reasons[number] = missing
-                break
-            means.append(logsumexp(known) - np.log(len(known)))
+        ratio = _ratio(logs.values[own], logs.values[subjects], logs.values[relations])
+        if isinstance(ratio, str):
+            reasons[number] = ratio
         else:
-            values[number] = np.exp(logs.values[own] - np.mean(means))
+            values[number] = ratio
     return Values(values, reasons)
 
 
-def _measure(tools: Tools, items: Sequence[ClozeItem]) -> BySentence:
-    drawn = draw_contrasts(tools.graph, [item.fact.key for item in items], _CONTRASTS, [tools.seed])
-    of_sentences = [contrasts for item, contrasts in zip(items, drawn, strict=True) for _ in item.clozes]
-    return single(karr(tools.scorer, asked_of(items), of_sentences))
+def _ratio(own: float, subjects: Floats, relations: Floats) -> float | str:
+    """Return the ratio by the logarithms of the probabilities, or the reason why there is none."""
+    means = []
+    for others, missing in ((subjects, NO_SUBJECT), (relations, NO_RELATION)):
+        known = others[~np.isnan(others)]
+        if not len(known):
+            return missing
+        means.append(logsumexp(known) - np.log(len(known)))
+    return float(np.exp(own - np.mean(means)))
 
 
-BASELINE = BaselineKind("karr", "how much more probable the object is here than for others", _measure)
+def _measure(tools: Tools, facts: Sequence[ClozeItem]) -> BySentence:
+    drawn = draw_contrasts(tools.graph, [fact.fact.key for fact in facts], _CONTRASTS, [tools.seed])
+    by_sentence: list[Contrasts] = []
+    for fact, contrasts in zip(facts, drawn, strict=True):
+        by_sentence += [contrasts] * len(fact.clozes)
+    return single(karr(tools.scorer, baseline_items(facts), by_sentence))
+
+
+BASELINE = BaselineKind("karr", "probability of the object here, relative to other subjects and relations", _measure)

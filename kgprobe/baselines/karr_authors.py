@@ -8,14 +8,15 @@ of the tokens of x (of the last ones where x has a condition):
     relation = own / mean over relations r' of o of  Σ over names a of s:  P(a) · Σ over y  P(t'[a, y] | a)
     KaRR    = √(subject · relation)
 
-where t' is a sentence of r', drawn at random. Subjects and relations are drawn from all, those of the fact among them.
-The code in :mod:`.karr` takes the product of the probabilities instead, and one sentence at a time.
+where t' is a sentence of r', drawn at random. Subjects and relations are drawn from all, including the fact's own.
+:mod:`.karr` takes the product of the probabilities instead, and one sentence at a time.
 """
 
 import math
 import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 
 import numpy as np
 
@@ -31,19 +32,19 @@ from kgprobe.sampling.subjects import SUBJECTS, relation_pool
 from kgprobe.verbalize.sentences import Cloze
 from kgprobe.verbalize.templates.kinds import SUBJECT
 
-# As many as the authors take of subjects, relations, sentences and names.
+# The authors' number of subjects, relations, sentences and names.
 TAKEN = 4
 
-UNTAKEN = "the model cannot take its sentences: they are too long, or have no token that another one precedes"
+UNTAKEN = "the model cannot score its sentences: they are too long, or have a single token"
 
 
 @dataclass(frozen=True, slots=True)
 class AuthorsContrasts:
-    """What a fact is compared with.
+    """Subjects and relations that a fact is compared with.
 
     Attributes:
-        subjects: names of subjects of its relation, one tuple each.
-        templates: cloze sentences of relations of its object, one each.
+        subjects: names of subjects of the fact's relation, one tuple each.
+        templates: cloze sentences of relations of the fact's object, one each.
     """
 
     subjects: tuple[tuple[str, ...], ...]
@@ -55,7 +56,7 @@ class AuthorsCase:
     """A fact with its names and contrasts.
 
     Attributes:
-        clozes: its sentences, each with a place for the subject.
+        clozes: the fact's sentences, each with a placeholder for the subject.
         subject, object: names.
     """
 
@@ -67,31 +68,34 @@ class AuthorsCase:
 
 @dataclass(frozen=True, slots=True)
 class _Part:
-    """A text, and what of it is scored: as many of its last tokens as ``rest`` has; all of them for None."""
+    """A text whose last tokens are scored, as many as ``rest`` has; all tokens for None."""
 
     text: str
     rest: str | None = None
 
 
 _Scores = Mapping[_Part, float]
+_Tokens = tuple[int, ...]
 
 
 def draw_authors_contrasts(graph: Graph, keys: Sequence[FactKey], seed: Sequence[int]) -> list[AuthorsContrasts]:
     """Draw subjects of each fact's relation and relations of its object, at most ``TAKEN`` each, uniformly.
 
-    Cost: the listing of the subjects of each relation that is needed, once a call.
+    Cost: a listing of the subjects of each relation, once per call.
     """
     rows = {row["fact"]: row for row in graph.read("sample/relations_of_objects", rows=[k._asdict() for k in keys])}
     pools = {row["fact"]: relation_pool(row) for row in graph.read("sample/subject_pools", rows=_rows(keys))}
     clozes = {row["id"]: row["clozes"] for row in graph.read("sample/relations") if row["active"] and row["clozes"]}
 
-    def named(asked: Sequence[tuple[FactKey, Sequence[int]]]) -> list[dict[int, tuple[str, ...]]]:
-        numbers = sorted({number for _, tried in asked for number in tried})
-        found = {row["number"]: _first(row["names"]) for row in graph.read("sample/names_by_number", numbers=numbers)}
-        known = ((key.fact, number, found[number]) for key, tried in asked for number in tried if found.get(number))
-        return by_number(asked, known)
+    def read_names(draws: Sequence[tuple[FactKey, Sequence[int]]]) -> list[dict[int, tuple[str, ...]]]:
+        numbers = sorted(set().union(*(drawn for _, drawn in draws)))
+        names = {row["number"]: _first(row["names"]) for row in graph.read("sample/names_by_number", numbers=numbers)}
+        known = []
+        for key, drawn in draws:
+            known += [(key.fact, number, names[number]) for number in drawn if names.get(number)]
+        return by_number(draws, known)
 
-    drawn = PoolDraws(graph).draw(keys, pools, TAKEN, [*seed, SUBJECTS], named)
+    drawn = PoolDraws(graph).draw(keys, pools, TAKEN, [*seed, SUBJECTS], read_names)
     return [
         AuthorsContrasts(tuple(subjects), _templates(key, rows[key.fact]["relations"], clozes, seed))
         for key, subjects in zip(keys, drawn, strict=True)
@@ -103,9 +107,9 @@ def karr_authors(scorer: Scorer, cases: Sequence[AuthorsCase]) -> list[float | s
 
     Range: [0, ∞).
 
-    Cost: one scoring of all texts; at most 16 prompts and 64 sentences a fact, and five times as many for contrasts.
+    Cost: one scoring of all texts; at most 16 prompts and 64 sentences per fact, and five times as many for contrasts.
     """
-    scores = _geometric_means(scorer, {part for case in cases for part in _parts(case)})
+    scores = _geometric_means(scorer, set(chain.from_iterable(map(_parts, cases))))
     return [_ratio(case, scores) for case in cases]
 
 
@@ -119,36 +123,35 @@ def _ratio(case: AuthorsCase, scores: _Scores) -> float | str:
         return UNTAKEN
     ratios = []
     for contrasts, missing in ((subjects, NO_SUBJECT), (relations, NO_RELATION)):
-        taken = [contrast for contrast in contrasts if contrast is not None]
-        if not taken:
+        scored = [contrast for contrast in contrasts if contrast is not None]
+        if not scored:
             return missing
-        ratios.append(own / (sum(taken) / len(taken)))
+        ratios.append(own / (sum(scored) / len(scored)))
     return math.sqrt(ratios[0] * ratios[1])
 
 
 def _weighted(case: AuthorsCase, subject: Sequence[str], scores: _Scores) -> float | None:
     """Return the sum over sentences and names of P(prompt) · Σ P(object | prompt); None where none can be scored."""
-    terms = [
-        scores[prompt] * sum(scores[part] for part in parts)
-        for cloze in case.clozes
-        for prompt, parts in _prompts(cloze, subject, case.object)
-    ]
+    terms = []
+    for cloze in case.clozes:
+        for prompt, parts in _prompts(cloze, subject, case.object):
+            terms.append(scores[prompt] * sum(scores[part] for part in parts))
     return _sum(terms)
 
 
 def _related(case: AuthorsCase, template: str, scores: _Scores) -> float | None:
     """Return the sum over names of P(subject) · Σ P(rest of the sentence | subject); None where none can be scored."""
-    terms = [
-        scores[_Part(name)] * sum(scores[part] for part in _sentences(template, name, case.object))
-        for name in case.subject
-    ]
+    terms = []
+    for name in case.subject:
+        rests = _sentences(template, name, case.object)
+        terms.append(scores[_Part(name)] * sum(scores[part] for part in rests))
     return _sum(terms)
 
 
 def _sum(terms: Sequence[float]) -> float | None:
     """Return the sum of the terms that are numbers, as the authors do; None where none is."""
-    taken = [term for term in terms if not math.isnan(term)]
-    return sum(taken) if taken else None
+    numbers = [term for term in terms if not math.isnan(term)]
+    return sum(numbers) if numbers else None
 
 
 def _parts(case: AuthorsCase) -> Iterator[_Part]:
@@ -164,7 +167,7 @@ def _parts(case: AuthorsCase) -> Iterator[_Part]:
 
 
 def _prompts(cloze: Cloze, subject: Sequence[str], names: Sequence[str]) -> Iterator[tuple[_Part, list[_Part]]]:
-    """Give each prompt of a sentence, one a name of the subject, with the parts that end in the object's names."""
+    """Yield the sentence's prompt for each name of the subject, with the parts that end in the object's names."""
     for name in subject:
         filled = replace(cloze, subject=name)
         prompt = filled.prompt
@@ -172,7 +175,7 @@ def _prompts(cloze: Cloze, subject: Sequence[str], names: Sequence[str]) -> Iter
 
 
 def _sentences(template: str, subject: str, names: Sequence[str]) -> list[_Part]:
-    """Give the sentences of a template about a subject, of which everything but the subject is scored."""
+    """Return the template's sentences about a subject, scored without the subject."""
     filled = Cloze(template, subject)
     texts = [f"{filled.prompt} {text}" for text in filled.continuations(names)]
     return [_Part(text, text.replace(subject, "", 1).strip()) for text in texts]
@@ -181,27 +184,33 @@ def _sentences(template: str, subject: str, names: Sequence[str]) -> list[_Part]
 def _geometric_means(scorer: Scorer, parts: Iterable[_Part]) -> dict[_Part, float]:
     """Return the geometric mean of the probabilities of the scored tokens of each part; NaN where it has none."""
     ordered = sorted(parts, key=lambda part: (part.text, part.rest or ""))
-    odd = not_unicode([part.text for part in ordered])
-    scored = [part for number, part in enumerate(ordered) if number not in odd]
-    texts = encode(scorer.tokenizer, [part.text for part in scored])
-    rests = encode(scorer.tokenizer, [f" {part.rest or ''}" for part in scored])
     means = dict.fromkeys(ordered, math.nan)
-    tails: dict[tuple[int, ...], list[tuple[_Part, tuple[int, ...]]]] = {}
-    for part, text, rest in zip(scored, texts, rests, strict=True):
-        ids = (*scorer.leading, *text)
-        # Nothing predicts the first token of all.
-        most = len(ids) - max(len(scorer.leading), 1)
-        count = most if part.rest is None else min(most, len(rest))
-        if count > 0 and (scorer.max_tokens is None or len(ids) - 1 <= scorer.max_tokens):
-            tails.setdefault(ids[:-count], []).append((part, ids[-count:]))
-    prompts = [
-        TokenizedPrompt(context, (len(context),) * len(members), tuple(tail for _, tail in members))
-        for context, members in tails.items()
-    ]
+    tails = _by_context(scorer, ordered)
+    prompts = []
+    for context, members in tails.items():
+        starts = (len(context),) * len(members)
+        prompts.append(TokenizedPrompt(context, starts, tuple(tail for _, tail in members)))
     for members, values in zip(tails.values(), scorer.score_tokenized(prompts), strict=True):
         for (part, tail), value in zip(members, values.values, strict=True):
             means[part] = math.exp(value / len(tail))
     return means
+
+
+def _by_context(scorer: Scorer, parts: Sequence[_Part]) -> dict[_Tokens, list[tuple[_Part, _Tokens]]]:
+    """Return the parts that the model can score with their scored tokens, by the tokens before these."""
+    invalid = not_unicode([part.text for part in parts])
+    valid = [part for number, part in enumerate(parts) if number not in invalid]
+    texts = encode(scorer.tokenizer, [part.text for part in valid])
+    rests = encode(scorer.tokenizer, [f" {part.rest or ''}" for part in valid])
+    tails: dict[_Tokens, list[tuple[_Part, _Tokens]]] = {}
+    for part, text, rest in zip(valid, texts, rests, strict=True):
+        ids = (*scorer.leading, *text)
+        # The very first token has no prediction.
+        most = len(ids) - max(len(scorer.leading), 1)
+        count = most if part.rest is None else min(most, len(rest))
+        if count > 0 and (scorer.max_tokens is None or len(ids) - 1 <= scorer.max_tokens):
+            tails.setdefault(ids[:-count], []).append((part, ids[-count:]))
+    return tails
 
 
 def _templates(
@@ -218,24 +227,21 @@ def _rows(keys: Sequence[FactKey]) -> list[dict[str, str]]:
 
 
 def _first(names: Iterable[str]) -> tuple[str, ...]:
-    """Return the first names that are more than white space, each once."""
+    """Return the first distinct names that are not white space."""
     return tuple(dict.fromkeys(name.strip() for name in names if name.strip()))[:TAKEN]
 
 
-def _measure(tools: Tools, items: Sequence[ClozeItem]) -> BySentence:
-    drawn = draw_authors_contrasts(tools.graph, [item.fact.key for item in items], [tools.seed])
-    cases = [
-        AuthorsCase(
-            tuple(item.clozes[:TAKEN]),
-            _first((item.fact.subject_label, *item.fact.subject_aliases)),
-            _first((item.fact.object_label, *item.fact.object_aliases)),
-            contrasts,
-        )
-        for item, contrasts in zip(items, drawn, strict=True)
-    ]
-    found = karr_authors(tools.scorer, cases)
-    # A fact's value is of all of its sentences, and stands at each.
-    by_sentence = [value for item, value in zip(items, found, strict=True) for _ in item.clozes]
+def _measure(tools: Tools, facts: Sequence[ClozeItem]) -> BySentence:
+    drawn = draw_authors_contrasts(tools.graph, [item.fact.key for item in facts], [tools.seed])
+    cases = []
+    for item, contrasts in zip(facts, drawn, strict=True):
+        subject = _first((item.fact.subject_label, *item.fact.subject_aliases))
+        names = _first((item.fact.object_label, *item.fact.object_aliases))
+        cases.append(AuthorsCase(tuple(item.clozes[:TAKEN]), subject, names, contrasts))
+    # A fact has one value over all of its sentences, repeated for each.
+    by_sentence: list[float | str] = []
+    for item, ratio in zip(facts, karr_authors(tools.scorer, cases), strict=True):
+        by_sentence += [ratio] * len(item.clozes)
     values = np.array([[math.nan if isinstance(value, str) else value] for value in by_sentence]).reshape(-1, 1)
     reasons = {place: value for place, value in enumerate(by_sentence) if isinstance(value, str)}
     return BySentence([{}], values, reasons)

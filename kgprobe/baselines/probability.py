@@ -1,7 +1,7 @@
-"""Probability: how probable the object's names are as the end of the sentence.
+"""Probability of the object's names as the end of the sentence.
 
-Table 2 of the distractor paper; docs/methods/baselines.md: Σ over the object's names of Pr(name | sentence), the
-product of the tokens' probabilities, without the end of the text after them.
+Table 2 of the distractor paper; docs/methods/baselines.md: Σ over the object's names of Pr(name | sentence), the product of
+the tokens' probabilities, without an end of text after the name.
 """
 
 from collections.abc import Sequence
@@ -9,29 +9,29 @@ from collections.abc import Sequence
 import numpy as np
 from scipy.special import logsumexp
 
-from kgprobe.baselines.asked import Asked, Values, asked_of, reason_for_none, single
+from kgprobe.baselines.items import BaselineItem, Values, baseline_items, reason_for_none, single
 from kgprobe.baselines.register import BaselineKind, BySentence, Tools
 from kgprobe.models.scoring.scorer import Scorer
 from kgprobe.probes.clozes import ClozeItem
 
 
-def probability(scorer: Scorer, asked: Sequence[Asked]) -> Values:
-    """The probability of each sentence's object.
+def probability(scorer: Scorer, items: Sequence[BaselineItem]) -> Values:
+    """Return the probability of each sentence's object.
 
-    Range: from 0 up; above 1 only where one name begins with another, since what follows a name is not looked at.
-    Higher means that the model is more certain. It tells facts of one model apart, not models.
+    Range: from 0 up; above 1 only where one name begins with another, since the text after a name is not scored.
+    Higher means that the model is more certain. Compare facts of one model by it, not models.
 
     Cost: one scoring of the sentences with the names as continuations.
     """
-    logs = log_probability(scorer, asked)
+    logs = log_probability(scorer, items)
     return Values(np.exp(logs.values), logs.reasons)
 
 
-def log_probability(scorer: Scorer, asked: Sequence[Asked]) -> Values:
-    """The natural logarithm of :func:`probability`, also where that is too small for a number."""
-    continuations = [one.continuations for one in asked]
-    scores = scorer.score([one.cloze.prompt for one in asked], continuations)
-    values = np.full(len(asked), np.nan)
+def log_probability(scorer: Scorer, items: Sequence[BaselineItem]) -> Values:
+    """Return the natural logarithm of :func:`probability`, also where the probability underflows."""
+    continuations = [item.continuations for item in items]
+    scores = scorer.score([item.cloze.prompt for item in items], continuations)
+    values = np.full(len(items), np.nan)
     reasons: dict[int, str] = {}
     for number, (scored, names) in enumerate(zip(scores, continuations, strict=True)):
         reason = reason_for_none(names, scored.reasons)
@@ -42,8 +42,8 @@ def log_probability(scorer: Scorer, asked: Sequence[Asked]) -> Values:
     return Values(values, reasons)
 
 
-def _measure(tools: Tools, items: Sequence[ClozeItem]) -> BySentence:
-    return single(probability(tools.scorer, asked_of(items)))
+def _measure(tools: Tools, facts: Sequence[ClozeItem]) -> BySentence:
+    return single(probability(tools.scorer, baseline_items(facts)))
 
 
-BASELINE = BaselineKind("probability", "how probable the object's names are as the end of the sentence", _measure)
+BASELINE = BaselineKind("probability", "probability of the object's names as the end of the sentence", _measure)

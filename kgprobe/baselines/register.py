@@ -1,7 +1,7 @@
-"""The baselines by name, and what each is made with.
+"""Registry of the baselines.
 
-A baseline is one module with a :class:`BaselineKind` that an entry point of the group ``kgprobe.baselines`` names; from
-that alone come its place in the studies and on the command line. Listing the names imports none of them.
+A baseline is one module with a :class:`BaselineKind`, listed as an entry point of the group ``kgprobe.baselines``. The
+studies and the command line read this registry. Listing the names imports no baseline.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -20,27 +20,27 @@ if TYPE_CHECKING:
     from kgprobe.models.scoring.scorer import Scorer
     from kgprobe.probes.clozes import ClozeItem
 
-# Takes prompts that end where the verdict, "correct" or "incorrect", comes next, and says for each whether it is the
-# first; None where it could not be asked.
+# Takes prompts that end before the verdict, "correct" or "incorrect", and returns for each True if the verdict is
+# "correct"; None where the grader gives no verdict.
 Grader: TypeAlias = Callable[[Sequence[str]], Sequence[bool | None]]
 
-# What a baseline may need besides the model that is asked: a field of the tools.
+# A tool that a baseline may need in addition to the model under test: a field of ``Tools``.
 Need: TypeAlias = Literal["encoder", "grader"]
 
 
 @dataclass(frozen=True, slots=True)
 class Tools:
-    """What measures of knowledge are made with.
+    """Resources and settings of the measures of knowledge.
 
     Attributes:
-        graph: that the facts are of.
-        scorer: the model that is asked.
-        as_of: reference date, ``yyyymmdd``: what is true at it is no distractor.
-        seed: what all random choices follow from.
-        beams: numbers of them, ascending.
+        graph: the facts' graph.
+        scorer: the model under test.
+        as_of: reference date, ``yyyymmdd``; objects that are true at it are not used as distractors.
+        seed: random seed.
+        beams: numbers of beams, ascending.
         counts: the n of Min@n, Avg@n and precision@n, ascending.
-        encoder: of texts; None where there is none.
-        grader: of continuations; None where there is none.
+        encoder: encoder of texts, if any.
+        grader: grader of continuations, if any.
     """
 
     graph: "Graph"
@@ -55,12 +55,12 @@ class Tools:
 
 @dataclass(frozen=True, slots=True)
 class BySentence:
-    """A baseline's values of the sentences of some facts, in all of its configurations.
+    """A baseline's values of the facts' sentences, in all of its configurations.
 
     Attributes:
-        configurations: its options in each column.
+        configurations: the baseline's options in each column.
         values: shape (sentences, configurations); NaN where a sentence has none.
-        reasons: why it has none, by the sentence's position.
+        reasons: why a sentence has no value, by its position.
     """
 
     configurations: Sequence[Mapping[str, Any]]
@@ -70,14 +70,14 @@ class BySentence:
 
 @dataclass(frozen=True, slots=True)
 class BaselineKind:
-    """A baseline as it is registered.
+    """A registered baseline.
 
     Attributes:
-        name: the entry point's, as in tables and on the command line.
-        summary: what it measures, a phrase for people.
-        measure: its values of all sentences of these facts, one fact's after the other's. Without an item, or without
-            what it needs, it is not called.
-        needs: what it cannot do without besides the model; None for nothing.
+        name: name of the entry point, in tables and on the command line.
+        summary: the measured quantity, a short phrase.
+        measure: returns the values of all sentences, in the order of the facts. Never called without a fact or without
+            the tool in ``needs``.
+        needs: required tool in addition to the model, if any.
     """
 
     name: str
@@ -87,8 +87,8 @@ class BaselineKind:
 
 
 def lacking(baseline: str, need: Need) -> ArgumentError:
-    """The error of a baseline without what it needs."""
-    return ArgumentError(need, f"is missing: {baseline} cannot be had without one.")
+    """Return the error of a baseline without a tool that it needs."""
+    return ArgumentError(need, f"is missing: the baseline {baseline} needs one.")
 
 
 BASELINES: Register[BaselineKind] = Register("kgprobe.baselines", "baseline")

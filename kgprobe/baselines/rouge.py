@@ -1,4 +1,4 @@
-"""ROUGE-L: how much of a name of the object stands, in order, in what the model goes on with.
+"""ROUGE-L: overlap of the model's continuation with a name of the object, by words in order.
 
 Table 2 of the distractor paper, after Lin 2004; docs/methods/baselines.md. The F-measure of precision and recall of the
 longest common subsequence of words. Words are runs of letters and digits of any script, in lower case, not stemmed.
@@ -7,11 +7,12 @@ longest common subsequence of words. Words are runs of letters and digits of any
 import re
 import unicodedata
 from collections.abc import Sequence
+from itertools import product
 
 import numpy as np
 
-from kgprobe.baselines.asked import NAMELESS, Asked, Values
 from kgprobe.baselines.continued import Continued, over_beams
+from kgprobe.baselines.items import NAMELESS, BaselineItem, Values
 from kgprobe.baselines.register import BaselineKind, BySentence, Tools
 from kgprobe.probes.clozes import ClozeItem
 
@@ -20,30 +21,31 @@ WORDLESS = "no name of its object has a letter or digit"
 _WORD = re.compile(r"[^\W_]+")
 
 
-def rouge_l(asked: Sequence[Asked], continued: Continued) -> Values:
-    """The greatest ROUGE-L over the object's names, with and without article, and the continuations of each sentence.
+def rouge_l(items: Sequence[BaselineItem], continued: Continued) -> Values:
+    """Return the greatest ROUGE-L over the object's names, with and without article, and each sentence's continuations.
 
-    Range: [0, 1]; 1 is a continuation that has a name's words and no other. An empty continuation gets 0.
+    Range: [0, 1]; 1 is a continuation with exactly the words of a name. An empty continuation scores 0.
 
-    Cost: a comparison of each name with each continuation, some 20 µs.
+    Cost: a comparison of each name with each continuation, about 20 µs.
     """
-    # The package loads much that is not used here.
+    # A slow import, needed by this baseline only.
     from rouge_score.rouge_scorer import RougeScorer
 
     scorer = RougeScorer(["rougeL"], tokenizer=_Words())
     reasons = dict(continued.reasons)
-    values = np.full(len(asked), np.nan)
-    for number, (one, lines) in enumerate(zip(asked, continued.lines, strict=True)):
-        names = [name for name in one.forms if _words(name)]
+    values = np.full(len(items), np.nan)
+    for number, (item, lines) in enumerate(zip(items, continued.lines, strict=True)):
+        names = [name for name in item.forms if _words(name)]
         if not names:
-            reasons[number] = WORDLESS if one.continuations else NAMELESS
+            reasons[number] = WORDLESS if item.continuations else NAMELESS
         elif number not in reasons:
-            values[number] = max(scorer.score(name, line)["rougeL"].fmeasure for name in names for line in lines)
+            pairs = product(names, lines)
+            values[number] = max(scorer.score(name, line)["rougeL"].fmeasure for name, line in pairs)
     return Values(values, reasons)
 
 
 class _Words:
-    """The interface that the package wants; its own words are of the letters a to z and digits alone."""
+    """A tokenizer for the package, whose own one knows only a to z and digits."""
 
     def tokenize(self, text: str) -> list[str]:
         return _words(text)
@@ -53,8 +55,8 @@ def _words(text: str) -> list[str]:
     return _WORD.findall(unicodedata.normalize("NFKC", text).casefold())
 
 
-def _measure(tools: Tools, items: Sequence[ClozeItem]) -> BySentence:
-    return over_beams(tools, items, rouge_l)
+def _measure(tools: Tools, facts: Sequence[ClozeItem]) -> BySentence:
+    return over_beams(tools, facts, rouge_l)
 
 
-BASELINE = BaselineKind("rouge-l", "how much of a name of the object stands in the continuation", _measure)
+BASELINE = BaselineKind("rouge-l", "overlap of the continuation with a name of the object", _measure)

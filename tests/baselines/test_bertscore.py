@@ -5,18 +5,18 @@ import pytest
 import torch
 
 from kgprobe.baselines import bertscore as module
-from kgprobe.baselines.asked import Asked
 from kgprobe.baselines.bertscore import bert_score
 from kgprobe.baselines.continued import Continued
+from kgprobe.baselines.items import BaselineItem
 from kgprobe.models.encoder import Encoder
 from kgprobe.verbalize.sentences import Cloze
 from tests.models.encoders import random_encoder
 
 CLOZE = Cloze("[X] is in [Y]", "It")
 ASKED = [
-    Asked(CLOZE, ("Tokyo", "東京", " ")),
-    Asked(CLOZE, ("New York City", "York")),
-    Asked(CLOZE, ("Netherlands",)),
+    BaselineItem(CLOZE, ("Tokyo", "東京", " ")),
+    BaselineItem(CLOZE, ("New York City", "York")),
+    BaselineItem(CLOZE, ("Netherlands",)),
 ]
 LINES = [["Tokyo", "", "Kyoto, not Tokyo"], ["the city of York", "Zürich"], ["the Netherlands"]]
 
@@ -61,13 +61,18 @@ def test_reasons() -> None:
     from tokenizers import normalizers
 
     tokenizer.backend_tokenizer.normalizer = normalizers.Replace(" 東京", "")
-    asked = [Asked(CLOZE, ("",)), Asked(CLOZE, ("York",)), Asked(CLOZE, ("York",)), Asked(CLOZE, ("東京",))]
+    asked = [
+        BaselineItem(CLOZE, ("",)),
+        BaselineItem(CLOZE, ("York",)),
+        BaselineItem(CLOZE, ("York",)),
+        BaselineItem(CLOZE, ("東京",)),
+    ]
     continued = Continued([["York"], ["", ""], [], ["York"]], {2: "too long"})
     found = bert_score(Encoder(model, tokenizer, name="bert"), asked, continued)
     assert found.values[1] == 0
     assert np.isnan(found.values).tolist() == [True, False, True, True]
     assert found.reasons == {
-        0: "its object has no name but white space",
+        0: "all names of its object are white space",
         2: "too long",
         3: "the encoder has no token for any name of its object",
     }

@@ -2,13 +2,13 @@
 
 import pytest
 
-from kgprobe.baselines.asked import Asked
 from kgprobe.baselines.continued import continue_sentences
+from kgprobe.baselines.items import BaselineItem
 from kgprobe.baselines.rouge import rouge_l
 from kgprobe.models.generating.decoding import beam_search
 from kgprobe.models.scoring.scorer import Scorer
 from kgprobe.verbalize.sentences import Cloze
-from tests.baselines.asked import ASKED, TOO_LONG, tiny
+from tests.baselines.examples import ASKED, TOO_LONG, tiny
 
 
 @pytest.mark.parametrize("eos", [True, False])
@@ -29,7 +29,7 @@ def test_each_sentence_has_the_lines_of_its_search(eos: bool) -> None:
 
 
 def test_the_demo_model_goes_on_with_an_answer(demo_scorer: Scorer) -> None:
-    asked = [Asked(Cloze("The official language of [X] is [Y]", "Brazil"), ("Portuguese",))]
+    asked = [BaselineItem(Cloze("The official language of [X] is [Y]", "Brazil"), ("Portuguese",))]
     found = continue_sentences(demo_scorer, asked, 2, new_tokens=4)
     assert found.lines[0][0] == "Portuguese"
     assert rouge_l(asked, found).values[0] == 1

@@ -7,7 +7,7 @@ import pytest
 
 from kgprobe.baselines.continued import Continued
 from kgprobe.baselines.grader import grading_prompt, llm_grader, local_grader
-from tests.baselines.asked import ASKED, NAMELESS, tiny
+from tests.baselines.examples import ASKED, NAMELESS, tiny
 from tests.models.tiny import naive_score
 
 LINES = [["Kyoto", "東京 is it"], ["France"], ["Utrecht", ""]]
@@ -43,8 +43,8 @@ def test_the_grader_is_told_all_names_and_asked_once() -> None:
     )
     assert np.isnan(found.values).tolist() == [False, False, False, False, True, True, True]
     assert found.reasons == {
-        4: "its object has no name but white space",
-        5: "the grader could not be asked about any of its continuations",
+        4: "all names of its object are white space",
+        5: "the grader could judge none of its continuations",
         6: "too long",
     }
 

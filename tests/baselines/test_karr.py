@@ -6,7 +6,7 @@ import random
 import numpy as np
 import pytest
 
-from kgprobe.baselines.asked import Asked
+from kgprobe.baselines.items import BaselineItem
 from kgprobe.baselines.karr import Contrasts, draw_contrasts, karr
 from kgprobe.graph.client import Graph
 from kgprobe.graph.ingest import load
@@ -14,7 +14,7 @@ from kgprobe.records import Entity, Fact, Relation
 from kgprobe.sampling.keys import FactKey
 from kgprobe.verbalize.corrections import WrittenCloze
 from kgprobe.verbalize.sentences import Cloze
-from tests.baselines.asked import ASKED, CAPITAL, NAMELESS, TOO_LONG, tiny
+from tests.baselines.examples import ASKED, CAPITAL, NAMELESS, TOO_LONG, tiny
 from tests.models.tiny import naive_score
 from tests.written_source import WrittenSource
 
@@ -29,7 +29,10 @@ def test_it_is_the_mean_of_two_ratios() -> None:
         different = dict.fromkeys(name for name in names if name.strip())
         return sum(math.exp(naive_score(scorer.model, scorer.tokenizer, [0], prompt, name)) for name in different)
 
-    asked = [Asked(Cloze(CAPITAL, "Japan"), ("Tokyo", "東京")), Asked(Cloze("[X] is in [Y]", "York"), ("England", ""))]
+    asked = [
+        BaselineItem(Cloze(CAPITAL, "Japan"), ("Tokyo", "東京")),
+        BaselineItem(Cloze("[X] is in [Y]", "York"), ("England", "")),
+    ]
     found = karr(scorer, asked, [Contrasts(SUBJECTS, TEMPLATES), Contrasts(SUBJECTS[:1], TEMPLATES[1:])])
     prompts = [
         (
@@ -48,7 +51,7 @@ def test_it_is_the_mean_of_two_ratios() -> None:
 
 
 def test_a_written_sentence_is_asked_of_other_subjects_as_it_is_written() -> None:
-    asked = Asked(WrittenCloze("the capital of [X] are [Y]", "Japan"), ("Tokyo",))
+    asked = BaselineItem(WrittenCloze("the capital of [X] are [Y]", "Japan"), ("Tokyo",))
     found = karr(tiny(), [asked], [Contrasts(("Netherlands",), TEMPLATES[:1])])
 
     def log_probability(prompt: str) -> float:
@@ -67,7 +70,7 @@ def test_nothing_is_said_where_subject_and_relation_make_no_difference() -> None
 
 def test_reasons() -> None:
     both = Contrasts(SUBJECTS, TEMPLATES)
-    fixed = Asked(Cloze("The capital of Japan is [Y]", "Japan"), ("Tokyo",))
+    fixed = BaselineItem(Cloze("The capital of Japan is [Y]", "Japan"), ("Tokyo",))
     asked = [ASKED[0], NAMELESS, TOO_LONG, fixed, ASKED[0], ASKED[0], ASKED[0], ASKED[0]]
     contrasts = [both] * 4 + [
         Contrasts((), TEMPLATES),
@@ -80,8 +83,8 @@ def test_reasons() -> None:
     assert found.values[7] == pytest.approx(found.values[0], rel=1e-4)
     assert "more than the 256" in found.reasons.pop(2)
     assert found.reasons == {
-        1: "its object has no name but white space",
-        3: "its sentence has no place for another subject",
+        1: "all names of its object are white space",
+        3: "its sentence has no placeholder for the subject",
         4: "the graph has no other subject of its kind",
         5: "the graph has no other relation with a cloze sentence",
         6: "the graph has no other subject of its kind",

@@ -17,7 +17,7 @@ from kgprobe.graph.ingest import load
 from kgprobe.records import Entity, Fact, Relation
 from kgprobe.sampling.keys import FactKey
 from kgprobe.verbalize.sentences import Cloze
-from tests.baselines.asked import CAPITAL, tiny
+from tests.baselines.examples import CAPITAL, tiny
 from tests.written_source import WrittenSource
 
 SUBJECT, OBJECT = ("Japan", "Nippon"), ("Tokyo", "東京")
@@ -68,7 +68,7 @@ def test_karr_authors_without_a_value_says_why() -> None:
         case(contrasts=nothing),
     ]
     assert karr_authors(tiny(), cases) == [
-        "its sentence has no place for another subject",
+        "its sentence has no placeholder for the subject",
         UNTAKEN,
         "the graph has no other subject of its kind",
         "the graph has no other relation with a cloze sentence",

@@ -6,11 +6,11 @@ import torch
 from tokenizers import Tokenizer, models, trainers
 from transformers import PreTrainedTokenizerFast
 
-from kgprobe.baselines.asked import Asked
+from kgprobe.baselines.items import BaselineItem
 from kgprobe.baselines.precision import best_rank, precision_at_n
 from kgprobe.models.scoring.scorer import Scorer
 from kgprobe.verbalize.sentences import Cloze
-from tests.baselines.asked import NAMELESS, tiny
+from tests.baselines.examples import NAMELESS, tiny
 from tests.models.tiny import random_model
 
 SENTENCES = [("The capital of [X] is [Y]", "Japan"), ("[X] is a city in [Y]", "Łódź"), ("[X] and [Y]", "York")]
@@ -21,7 +21,7 @@ NAMES = [("Tokyo", "York"), ("Japan",), ("New", "Kyoto City of New York", "City"
 @pytest.mark.parametrize("name", ["gpt2", "bloom"])
 def test_it_is_the_best_place_of_a_name_of_one_token(name: str) -> None:
     scorer = tiny(name)
-    asked = [Asked(Cloze(*one), names) for one, names in zip(SENTENCES, NAMES, strict=True)]
+    asked = [BaselineItem(Cloze(*one), names) for one, names in zip(SENTENCES, NAMES, strict=True)]
     found = best_rank(scorer, asked)
     naive = []
     for one, names in zip(asked, NAMES, strict=True):
@@ -47,11 +47,13 @@ def test_at_n_for_every_n_at_once() -> None:
 
 def test_a_fact_without_a_name_of_one_token_is_not_wrong_but_out_of_reach() -> None:
     cloze = Cloze("The capital of [X] is [Y]", "Japan")
-    found = best_rank(tiny(), [Asked(cloze, ("東京", "Kyoto City")), NAMELESS, Asked(cloze, ("東京", "Tokyo"))])
+    found = best_rank(
+        tiny(), [BaselineItem(cloze, ("東京", "Kyoto City")), NAMELESS, BaselineItem(cloze, ("東京", "Tokyo"))]
+    )
     assert np.isnan(found.values).tolist() == [True, True, False]
     assert found.reasons == {
-        0: "no name of its object is one token alone",
-        1: "its object has no name but white space",
+        0: "no name of its object is a single token",
+        1: "all names of its object are white space",
     }
 
 
@@ -64,7 +66,7 @@ def test_a_name_within_the_prompts_last_token_is_predicted_from_what_stands_befo
     assert whole is not None
     wrapped = PreTrainedTokenizerFast(tokenizer_object=tokenizer, bos_token="<s>", eos_token="</s>")
     scorer = Scorer(random_model("gpt2", len(wrapped)), wrapped, name="tiny", bos=True)
-    found = best_rank(scorer, [Asked(Cloze("[X] is [Y]", "York"), ("York", "York York"))])
+    found = best_rank(scorer, [BaselineItem(Cloze("[X] is [Y]", "York"), ("York", "York York"))])
     with torch.no_grad():
         order = scorer.model(torch.tensor([[0]])).logits[0, -1].argsort(descending=True).tolist()
     assert found.values[0] == order.index(whole) + 1

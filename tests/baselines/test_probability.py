@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from tokenizers import normalizers
 
-from kgprobe.baselines.asked import Asked
+from kgprobe.baselines.items import BaselineItem
 from kgprobe.baselines.probability import log_probability, probability
-from tests.baselines.asked import ASKED, NAMELESS, TOO_LONG, tiny
+from tests.baselines.examples import ASKED, NAMELESS, TOO_LONG, tiny
 from tests.models.tiny import naive_score
 
 # As English puts them: an article where the sentence has none.
@@ -24,7 +24,7 @@ IN_THE_BLANK = [
 @pytest.mark.parametrize("eos", [True, False])
 def test_it_is_the_sum_over_names(eos: bool) -> None:
     scorer = tiny(eos=eos)
-    asked = [*ASKED, Asked(ASKED[0].cloze, ("Tokyo", "York", "City"))]
+    asked = [*ASKED, BaselineItem(ASKED[0].cloze, ("Tokyo", "York", "City"))]
     found = probability(scorer, asked)
     assert not found.reasons
     for one, names, value in zip(asked, IN_THE_BLANK, found.values, strict=True):
@@ -37,7 +37,7 @@ def test_what_cannot_be_asked_has_a_reason_and_no_value() -> None:
     found = probability(tiny(), [NAMELESS, ASKED[0], TOO_LONG])
     assert np.isnan(found.values).tolist() == [True, False, True]
     assert found.values[1] == pytest.approx(probability(tiny(), ASKED).values[0], rel=1e-4)
-    assert found.reasons[0] == "its object has no name but white space"
+    assert found.reasons[0] == "all names of its object are white space"
     assert "more than the 256" in found.reasons[2]
     assert len(found.reasons) == 2
     assert len(probability(tiny(), []).values) == 0
@@ -53,6 +53,6 @@ def test_a_name_that_tokenizes_to_nothing_is_a_reason() -> None:
 
 def test_a_small_probability_has_a_logarithm() -> None:
     scorer = tiny()
-    long = Asked(ASKED[0].cloze, ("x" * 200,))
+    long = BaselineItem(ASKED[0].cloze, ("x" * 200,))
     assert probability(scorer, [long]).values[0] == 0
     assert np.isfinite(log_probability(scorer, [long]).values[0])

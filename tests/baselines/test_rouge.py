@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as some
 from rouge_score.rouge_scorer import RougeScorer
 
-from kgprobe.baselines.asked import Asked
 from kgprobe.baselines.continued import Continued
+from kgprobe.baselines.items import BaselineItem
 from kgprobe.baselines.rouge import rouge_l
 from kgprobe.verbalize.sentences import Cloze
 
@@ -36,7 +36,7 @@ texts = some.lists(some.sampled_from(["a", "b", "c", "łódź", "東京"]), max_
 
 @given(names=some.lists(texts, min_size=1, max_size=3), lines=some.lists(texts, min_size=1, max_size=3))
 def test_it_is_the_best_of_all_pairs(names: list[list[str]], lines: list[list[str]]) -> None:
-    asked = [Asked(CLOZE, tuple(", ".join(name).upper() for name in names))]
+    asked = [BaselineItem(CLOZE, tuple(", ".join(name).upper() for name in names))]
     (value,) = rouge_l(asked, Continued([[f"({' '.join(line)})" for line in lines]])).values
     if any(names):
         assert value == pytest.approx(max(naive_f(name, line) for name in names if name for line in lines))
@@ -47,22 +47,27 @@ def test_it_is_the_best_of_all_pairs(names: list[list[str]], lines: list[list[st
 def test_on_plain_english_it_is_the_packages_own() -> None:
     name, line = "Old New York", "the city that never sleeps: New York!"
     theirs = RougeScorer(["rougeL"], use_stemmer=False).score(name, line)["rougeL"].fmeasure
-    assert rouge_l([Asked(CLOZE, (name,))], Continued([[line]])).values[0] == pytest.approx(theirs)
+    assert rouge_l([BaselineItem(CLOZE, (name,))], Continued([[line]])).values[0] == pytest.approx(theirs)
     assert 0 < theirs < 1
 
 
 def test_an_article_that_the_sentence_asks_for_costs_nothing() -> None:
-    asked = [Asked(CLOZE, ("Netherlands",))] * 2
+    asked = [BaselineItem(CLOZE, ("Netherlands",))] * 2
     assert rouge_l(asked, Continued([["the Netherlands"], ["Netherlands"]])).values.tolist() == [1, 1]
 
 
 def test_reasons() -> None:
-    asked = [Asked(CLOZE, ("!!!",)), Asked(CLOZE, (" ",)), Asked(CLOZE, ("York",)), Asked(CLOZE, ("York",))]
+    asked = [
+        BaselineItem(CLOZE, ("!!!",)),
+        BaselineItem(CLOZE, (" ",)),
+        BaselineItem(CLOZE, ("York",)),
+        BaselineItem(CLOZE, ("York",)),
+    ]
     found = rouge_l(asked, Continued([["!!!"], ["York"], [""], []], {3: "too long"}))
     assert np.isnan(found.values).tolist() == [True, True, False, True]
     assert found.values[2] == 0
     assert found.reasons == {
         0: "no name of its object has a letter or digit",
-        1: "its object has no name but white space",
+        1: "all names of its object are white space",
         3: "too long",
     }

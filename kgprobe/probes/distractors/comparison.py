@@ -201,7 +201,7 @@ def _why_not(item: ClozeItem) -> str | None:
     if not fact.subject_label.strip():
         return "its subject's label is white space"
     if not any(name.strip() for name in (fact.object_label, *fact.object_aliases)):
-        return "its object has no name but white space"
+        return "all names of its object are white space"
     return None
 
 

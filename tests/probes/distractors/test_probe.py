@@ -239,7 +239,7 @@ def test_names_of_white_space_are_no_names(graph: Graph, tiny: Scorer) -> None:
     assert good.verdict in (Verdict.RIGHT, Verdict.WRONG)
     assert {rival.id for rival in evidence_of(good).rivals} == {f"e{n}" for n in range(1, len(CITIES))}
     assert [sentence.left_out for sentence in evidence_of(good).sentences] == [(LeftOut("bare", NAMELESS),)]
-    assert (of_object.verdict, of_object.reason) == (Verdict.UNASKABLE, "its object has no name but white space")
+    assert (of_object.verdict, of_object.reason) == (Verdict.UNASKABLE, "all names of its object are white space")
     assert (of_subject.verdict, of_subject.reason) == (Verdict.UNASKABLE, "its subject's label is white space")
     assert (alone.verdict, alone.reason) == (Verdict.UNASKABLE, "there is no distractor in the graph")
 

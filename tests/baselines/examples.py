@@ -1,6 +1,6 @@
 """Sentences about a few facts, with names of every kind: of one token and of several, not ASCII, white space, none."""
 
-from kgprobe.baselines.asked import Asked
+from kgprobe.baselines.items import BaselineItem
 from kgprobe.models.scoring.scorer import Scorer
 from kgprobe.verbalize.sentences import Cloze
 from tests.models.tiny import byte_level, random_model
@@ -8,12 +8,12 @@ from tests.models.tiny import byte_level, random_model
 CAPITAL = "The capital of [X] is [Y]"
 
 ASKED = [
-    Asked(Cloze(CAPITAL, "Japan"), ("Tokyo", "Tōkyō", "東京", "Tokyo City", " ", "Tokyo")),
-    Asked(Cloze("[X] is a city in the [Y]", "Łódź"), ("Poland", "Republic of Poland")),
-    Asked(Cloze("[X] is a city in [Y]", "Utrecht"), ("Netherlands", "The Netherlands")),
+    BaselineItem(Cloze(CAPITAL, "Japan"), ("Tokyo", "Tōkyō", "東京", "Tokyo City", " ", "Tokyo")),
+    BaselineItem(Cloze("[X] is a city in the [Y]", "Łódź"), ("Poland", "Republic of Poland")),
+    BaselineItem(Cloze("[X] is a city in [Y]", "Utrecht"), ("Netherlands", "The Netherlands")),
 ]
-NAMELESS = Asked(Cloze(CAPITAL, "Japan"), ("", " \t"))
-TOO_LONG = Asked(Cloze(CAPITAL, "York " * 300), ("York",))
+NAMELESS = BaselineItem(Cloze(CAPITAL, "Japan"), ("", " \t"))
+TOO_LONG = BaselineItem(Cloze(CAPITAL, "York " * 300), ("York",))
 
 
 def tiny(name: str = "gpt2", eos: bool = True) -> Scorer:
