@@ -1,9 +1,9 @@
 """BERTScore: similarity in meaning between the model's continuation and a name of the object.
 
-Zhang et al. 2020, Section 3; Table 2 of the distractor paper; docs/methods/baselines.md. Each token of one text is matched
-with the nearest token of the other, by cosine similarity in an encoder. Recall is the mean over the name's tokens,
-precision the mean over the continuation's tokens, and the score is their F1. Tokens are weighted equally, without
-rescaling; special tokens are left out.
+Zhang et al. 2020, Section 3; Table 2 of the distractor paper; docs/methods/baselines.md. Each token of one text is
+matched with the nearest token of the other, by cosine similarity in an encoder. Recall is the mean over the name's
+tokens, precision the mean over the continuation's tokens, and the score is their F1. Tokens are weighted equally,
+without rescaling; special tokens are left out.
 """
 
 from collections.abc import Iterator, Mapping, Sequence

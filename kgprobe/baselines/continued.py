@@ -1,7 +1,7 @@
 """Continuations of cloze sentences, B(c), the input of ROUGE-L, BERTScore and the grader.
 
-docs/methods/baselines.md. The continuations come from beam search and are cut at the end of their first line or sentence,
-since later text is about something else. They have at most 16 tokens by default; most names are shorter.
+docs/methods/baselines.md. The continuations come from beam search and are cut at the end of their first line or
+sentence, since later text is about something else. They have at most 16 tokens by default; most names are shorter.
 """
 
 from collections.abc import Callable, Mapping, Sequence

@@ -1,7 +1,7 @@
 """LLM grader: a language model that sees the right names judges a continuation correct or incorrect.
 
-Table 2 of the distractor paper ("LLM judge"), after Sun et al. 2024; docs/methods/baselines.md. The grader's prompt has a few
-examples, the sentence, all names of the object, and one continuation.
+Table 2 of the distractor paper ("LLM judge"), after Sun et al. 2024; docs/methods/baselines.md. The grader's prompt
+has a few examples, the sentence, all names of the object, and one continuation.
 """
 
 from collections.abc import Sequence

@@ -1,7 +1,7 @@
 """Precision@n: 1 if a name of the object is among the n most probable next tokens.
 
-Table 2 of the distractor paper, after Petroni et al. 2019; docs/methods/baselines.md. Defined only for objects with a name of
-one token. One pass gives the rank, and with it precision@n for every n.
+Table 2 of the distractor paper, after Petroni et al. 2019; docs/methods/baselines.md. Defined only for objects with a
+name of one token. One pass gives the rank, and with it precision@n for every n.
 """
 
 from collections.abc import Sequence

@@ -1,7 +1,7 @@
 """Probability of the object's names as the end of the sentence.
 
-Table 2 of the distractor paper; docs/methods/baselines.md: Σ over the object's names of Pr(name | sentence), the product of
-the tokens' probabilities, without an end of text after the name.
+Table 2 of the distractor paper; docs/methods/baselines.md: Σ over the object's names of Pr(name | sentence), the
+product of the tokens' probabilities, without an end of text after the name.
 """
 
 from collections.abc import Sequence
