@@ -48,7 +48,7 @@ class Way:
         return self.sampling if self.uniform_share is None else f"{self.sampling}, floor {self.uniform_share:.4g}"
 
 
-WAYS = (*(Way("hardest", floor) for floor in FLOORS), Way("information"), Way("monte-carlo"))
+WAYS = (*(Way("hardest", floor) for floor in FLOORS), Way("information"), Way("uniform"))
 
 
 @dataclass(frozen=True, slots=True)

@@ -77,7 +77,7 @@ def counts(found: list[Standings]) -> Iterator[Row]:
     least = np.min([values(name, "mse_all") for name in paper], axis=0)
     most = np.max([values(name, "hardest_found") for name in paper], axis=0)
     # Uniform draws, and answers that count for their own fact alone.
-    own = values("monte-carlo", "mse_all")
+    own = values("uniform", "mse_all")
     of = f"of {len(found)}"
     for strategy in LEARNED_STRATEGIES:
         held = {
@@ -211,7 +211,7 @@ def worth(repetitions: int, predictor: Path | None, seed: int, as_json: bool) ->
     places = {fact: place for place, fact in enumerate(facts_of_demo())}
     expected = [] if predictor is None else [expected_by(references[0], places, predictor)]
     rows = []
-    for sampling in ("monte-carlo", "information"):
+    for sampling in ("uniform", "information"):
         found = [worths(one, sampling, expected, [seed, number]) for number, one in enumerate(references)]
         for requests, value in zip(TIMES, np.mean(found, axis=0).tolist(), strict=False):
             rows.append(Row(f"{sampling}, {requests} requests a fact", "an answer is worth", value, "answers"))

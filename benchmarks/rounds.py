@@ -38,7 +38,7 @@ AS_OF = 20260101
 WARM_UP = 4
 DISTRACTORS = 10
 # What each learner writes beside own answers.
-FOLLOWS = {"graph": "write effects", "propagation": "propagate"}
+FOLLOWS = {"hierarchical": "write effects", "propagation": "propagate"}
 
 
 class Coin:

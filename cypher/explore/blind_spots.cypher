@@ -1,6 +1,6 @@
 // Where a model probably fails and nobody has looked: facts that a run could ask and did not, by E[theta], the highest first, around
 // the entities of which its answers say most that facts about them are hard. How E[theta] follows from answers about other facts is
-// told in explore/expected; runs of other learners than `graph` have none.
+// told in explore/expected; runs of other learners than `hierarchical` have none.
 // For Neo4j Browser: :params {run: null, entities: 50, limit: 25}
 // Unless given: {run: null, entities: 50, limit: 25}
 // Names: {run: 'Run'}

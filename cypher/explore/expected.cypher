@@ -1,6 +1,6 @@
 // What a run expects of the facts that an entity is in, asked or not; those that the model most probably fails on first. Of a fact
 // that was asked, theta is what the run believes of it; of any other, E[theta] from what answers about other facts say of its
-// relation, its subject, its object and their popularity, which the learner `graph` keeps: x is normal with the sums of their means
+// relation, its subject, its object and their popularity, which the learner `hierarchical` keeps: x is normal with the sums of their means
 // and variances, and E[theta] the mean of the logistic function of it, by the trapezoidal rule. Runs of other learners expect
 // nothing of facts that they did not ask.
 // For Neo4j Browser: :params {entity: 'France', run: null, limit: 25}

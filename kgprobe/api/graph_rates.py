@@ -10,6 +10,7 @@ from kgprobe.analysis.graph_rates import GraphRates, estimate_run, share_of
 from kgprobe.api.looks import Look
 from kgprobe.api.rounds import open_run, resume_rounds
 from kgprobe.arguments import several, whole_number
+from kgprobe.beliefs.register import SAMPLING_RULES
 from kgprobe.errors import ArgumentError, KgprobeError
 from kgprobe.graph.client import Graph
 from kgprobe.graph.names import relation_ids
@@ -140,7 +141,7 @@ def estimate_rates(
 
     Args:
         run: its name; None is the one that was begun last. Its facts were drawn with known probabilities where its
-            ``sampling`` is information, hardest or monte-carlo; of thompson, an eighth were.
+            ``sampling`` is information, hardest or uniform; of thompson, an eighth were.
         predictors: names of runs of other models, or of this one in another way, on the same graph: facts that were
             hard for them are expected to be hard.
         precision: ask until the interval of all facts is at most this much on either side, half its width, in (0, 0.5);
@@ -195,11 +196,11 @@ def _estimate(
 ) -> EstimatedRates:
     rates = estimate_run(graph, run, predictors=predictors, year_relation=year_relation, groups=groups)
     if rates.overall is None:
-        how = rates.run["sampling"]
+        sampling = rates.run["sampling"]
         why = (
             "it has too few answers yet"
-            if how in ("information", "hardest", "monte-carlo")
-            else f"nobody can say how probably it asked each fact (its sampling is {how!r}; it may be older than that)"
+            if SAMPLING_RULES[sampling].inclusion_known
+            else f"inclusion probabilities are unknown for sampling={sampling}"
         )
         raise KgprobeError(
             f"Run {run!r} tells nothing of the whole graph: {why}. `kgprobe rounds run --aim estimate` begins one that"

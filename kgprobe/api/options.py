@@ -1,17 +1,23 @@
 """Options of calls that take many; light, so that the command line can make its own from them."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from typing import TYPE_CHECKING, TypedDict
 
-from kgprobe.beliefs import DISTRIBUTIONS, LEARNERS, SAMPLING
+from kgprobe.beliefs import DISTRIBUTIONS
+from kgprobe.beliefs.register import LEARNERS, SAMPLING_RULES
 from kgprobe.options import option
 from kgprobe.search.strategies import STRATEGIES
 from kgprobe.studies.measure_names import measure_names
 
 if TYPE_CHECKING:
     from kgprobe.sampling.selection import Listed
+
+
+def _listed(helps: Mapping[str, str]) -> str:
+    """Return the help of choices as one sentence."""
+    return "; ".join(f"{name}: {text}" for name, text in helps.items()) + "."
 
 
 class Measuring(TypedDict, total=False):
@@ -54,25 +60,22 @@ class RoundsOptions:
         choices=("failures", "estimate"),
     )
     learner: str = option(
-        "graph",
-        "What is made of answers. graph: what they say of relations, entities and popularity, and so of other facts;"
-        " propagation: an answer counts for the facts around it, too, as in the paper; own: for its fact alone.",
-        choices=LEARNERS,
+        "hierarchical",
+        f"Update of beliefs by answers. {_listed({name: kind.help for name, kind in LEARNERS.items()})}",
+        choices=tuple(LEARNERS),
     )
     sampling: str | None = option(
         None,
-        "Which facts are asked. hardest: those whose answers tell most of which facts the model fails on most;"
-        " information: those whose answers tell most of all facts and of how much of the graph is known; thompson:"
-        " those that the model fails on most, by a draw from what is believed of each; monte-carlo: any; iteration: one"
-        " after the other.",
-        choices=SAMPLING,
-        shown_default="hardest for failures, with another learner than graph thompson; monte-carlo for an estimate",
+        f"Facts asked in each round. {_listed({name: rule.help for name, rule in SAMPLING_RULES.items()})}",
+        choices=tuple(SAMPLING_RULES),
+        shown_default="for failures hardest, or thompson with other learners than hierarchical; for estimates uniform",
     )
     max_degree: int = option(1000, "Entities with more facts than this do not pass on what is learned.", minimum=1)
     width: float = option(
         0.0,
         "End as soon as the 90% interval of a fact's probability of failing is no wider than this, on average over all"
-        " facts that can be asked. Before any answer it is 1.00 wide with the learner graph, 0.9 with the others.",
+        " facts that can be asked. Before any answer it is 1.00 wide with the learner hierarchical, 0.9 with the"
+        " others.",
         minimum=0,
         below=0.9,
         metavar="W",

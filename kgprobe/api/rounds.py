@@ -15,6 +15,7 @@ from kgprobe.analysis.rates import caveat_of
 from kgprobe.api.measuring import outcomes_frame, summary_of, write_finding
 from kgprobe.api.options import RoundsOptions
 from kgprobe.arguments import folder_name, several, whole_number
+from kgprobe.beliefs.register import LEARNERS, SAMPLING_RULES, learners_for
 from kgprobe.dates import as_of_day
 from kgprobe.errors import ArgumentError, KgprobeError, UnknownNameError
 from kgprobe.graph.client import Graph, Row
@@ -240,15 +241,15 @@ def _planned(how: RoundsOptions) -> dict[str, Any]:
     """The fields of a plan that options say.
 
     Raises:
-        ArgumentError: that learner cannot tell which answers tell most.
+        ArgumentError: the sampling rule does not support the learner.
     """
     fields = dataclasses.asdict(how)
     aim, learner, sampling = fields.pop("aim"), fields["learner"], fields["sampling"]
-    if sampling in ("hardest", "information") and learner != "graph":
-        raise ArgumentError("sampling", f"is {sampling!r}, which needs `learner` graph; it is {learner!r}.")
     if sampling is None:
-        for_failures = "hardest" if learner == "graph" else "thompson"
-        sampling = "monte-carlo" if aim == "estimate" else for_failures
+        sampling = "uniform" if aim == "estimate" else LEARNERS[learner].default_sampling
+    elif not SAMPLING_RULES[sampling].supports(learner):
+        supported = ", ".join(learners_for(sampling))
+        raise ArgumentError("sampling", f"is {sampling!r}, which needs `learner` {supported}; it is {learner!r}.")
     return {**fields, "sampling": sampling}
 
 

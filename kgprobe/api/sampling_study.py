@@ -33,20 +33,20 @@ def study_sampling(
 ) -> StudyResult:
     """Which strategy of sampling learns most from as many requests: replays, no model is asked.
 
-    Thompson sampling and Monte Carlo, each with propagation and without, iteration, and the ways of the learner are
-    replayed against facts of which it is known how hard they are: those of a run, those of the example graph for the
-    demo model, or made-up ones, new ones for each repetition.
+    Thompson and uniform sampling, each with propagation and without, sequential, and those of the learner
+    hierarchical are replayed against facts of which it is known how hard they are: those of a run, those of the
+    example graph for the demo model, or made-up ones, new ones for each repetition.
 
     >>> result = kgprobe.study_sampling(size=60, requests=240, batch=10, repetitions=2, hardest=5)
     >>> sorted(set(result.frame()["strategy"]))[:2]
-    ['hardest + graph', 'information + graph']
+    ['hardest + hierarchical', 'information + hierarchical']
 
     Cost: nine strategies times repetitions, each a pass over the facts for each round.
 
     Args:
         graph: that the run is in; made-up facts need none.
         run: take this run for the truth: θ of a fact is the share of its own answers that were wrong. Best is one made
-            with ``sampling="iteration"``, with 20 answers a fact. None makes facts up.
+            with ``sampling="sequential"``, with 20 answers a fact. None makes facts up.
         reference: ``"demo"``, which comes with kgprobe: 2,554 facts, 8 answers each.
         seed: what all random choices follow from.
         watch: told, and asked, after each replay.

@@ -1,62 +1,74 @@
-"""Which facts to ask next, by what the learner knows: those that probably fail, or those that tell most.
+"""Sampling rules for the hierarchical model: draw the facts of a round by what the model knows.
 
-docs/methods/sampling-rules.md. Looking for what a model does not know and estimating how much that is are two aims:
-``hardest`` draws facts with probabilities that grow with how much their next answers tell of which facts are the
-hardest, ``information`` with how much they lower the expected error over all facts and that of their mean;
-``thompson`` draws every fact's x and takes the highest. Each gives a share of a round to facts drawn uniformly among
-all, so that no fact is out of reach; and as long as few facts have had two answers, ``information`` gives a fifth of a
-round to facts that have had one, since one answer cannot tell a fact's own part from luck.
+docs/methods/sampling-rules.md. ``hardest`` draws facts with probabilities that grow with the information of their next
+answers on which facts are the hardest; ``information`` with how much they lower the expected error over all facts and
+that of their mean; ``thompson`` draws every fact's x and takes the highest. Each draws a share of the round uniformly
+among all facts, so that every fact can be drawn. As long as few facts have two answers, ``information`` gives a fifth
+of a round to facts with one answer: one answer cannot separate a fact's own effect from luck.
 
-Of each fact it is told with which probability it was drawn in this round, as far as that can be said: an estimate of
-the whole graph needs it. Which facts have the highest draws cannot be said; of those that ``thompson`` chose, it is
-NaN.
+Estimates of the whole graph need the probability with which each fact was drawn. It is unknown for the facts that
+``thompson`` takes for their high draws, and NaN for them.
 
-In a graph of many facts a round looks at ``CANDIDATES`` of them, drawn uniformly: it costs the same however large the
-graph is.
+In a large graph a round considers ``CANDIDATES`` facts, drawn uniformly: its cost does not grow with the graph.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from pkgutil import resolve_name
 
 import numpy as np
 from numpy.typing import NDArray
 
-from kgprobe.beliefs.draw import turn_of
+from kgprobe.beliefs.draw import Chosen, turn_of
 from kgprobe.beliefs.gains import expected_gain, hardest_gain
 from kgprobe.beliefs.messages import Messages
+from kgprobe.beliefs.register import SAMPLING_RULES
 
 Floats = NDArray[np.float64]
 Positions = NDArray[np.int64]
 
 CANDIDATES = 100_000
 
-# How many facts ``hardest`` looks for; in small graphs this share of all.
+# Number of facts that ``hardest`` looks for; in small graphs this share of all.
 HARDEST = 100
 _HARDEST_SHARE = 1 / 10
-# Shares of a round, and how many facts with two answers are enough to learn the variance of what they have of their
-# own.
-_UNIFORM = {"thompson": 1 / 8, "information": 1 / 8, "hardest": 1 / 2}
+# Share of a round for facts with one answer, and the number of facts with two that suffices to learn the variance of
+# the effects of single facts.
 _AGAIN = 1 / 5
 _ENOUGH_AGAIN = 300
-# Probabilities grow with the gain to this power: 1 asks more widely than the error over all facts wants, and with 4 the
-# facts that are drawn seldom weigh too much in estimates.
+# Exponent of the gain. With 1 a round is spread wider than is best for the error over all facts; with 4 the facts that
+# are drawn seldom get too large weights in estimates.
 _SHARPNESS = 2.0
 
 
 @dataclass(frozen=True, slots=True)
-class Chosen:
-    """The facts of a round.
+class Pool:
+    """The facts that a round can draw, with the request.
 
     Attributes:
-        positions: all different, shape (asked,).
-        probabilities: with which each was drawn, given all that was known before; in (0, 1], shape (asked,). NaN for a
-            fact that was taken for its high draw: a uniform draw of the same round might have taken it as well, and
-            did not.
-        smallest: the smallest inclusion probability of any fact that the round could have drawn; NaN where unknown.
+        messages: the hierarchical model's messages.
+        askable: positions of the facts that can be asked, ascending.
+        size: number of facts to draw.
+        number: of the round, from 1 on.
+        considered: number of facts to consider, at most.
+        uniform_share: share of the round that is drawn uniformly, in (0, 1]; None for the rule's own.
     """
 
-    positions: Positions
-    probabilities: Floats
-    smallest: float
+    messages: Messages
+    askable: Positions
+    size: int
+    number: int
+    considered: int
+    uniform_share: float | None
+    generator: np.random.Generator
+
+    def candidates(self) -> tuple[Positions, float, int]:
+        """Draw the facts to consider: ascending, the probability of each to be among them, the number to draw."""
+        most = max(self.considered, self.size)
+        if len(self.askable) <= most:
+            return self.askable, 1.0, min(self.size, len(self.askable))
+        drawn = self.generator.choice(len(self.askable), most, replace=False)
+        return np.sort(self.askable[drawn]), most / len(self.askable), self.size
 
 
 def choose(
@@ -70,97 +82,114 @@ def choose(
     candidates: int = CANDIDATES,
     uniform_share: float | None = None,
 ) -> Chosen:
-    """The facts that a round asks.
+    """Draw the facts of a round.
 
     Args:
-        sampling: ``hardest``, ``thompson`` or ``information``; ``monte-carlo``, which draws all of the round uniformly;
-            or ``iteration``, which goes round through all facts in turn.
-        size: how many, or all facts where there are fewer.
-        left_out: True of facts that cannot be asked, shape (facts,).
+        sampling: one of :data:`kgprobe.beliefs.register.SAMPLING_RULES`.
+        size: number of facts; all of them if there are fewer.
+        left_out: True for facts that cannot be asked, shape (facts,).
         number: of the round, from 1 on.
-        candidates: how many facts are looked at, at most.
+        candidates: number of facts to consider, at most.
         uniform_share: share of the round that is drawn uniformly, in (0, 1]; None is the default of the sampling rule.
 
     Cost: linear in the candidates, and one pass over ``left_out``.
     """
-    if sampling == "iteration":
-        count = messages.effects.count
-        positions = turn_of(count, min(size, count), number)
-        positions = positions if left_out is None else positions[~left_out[positions]]
-        return Chosen(positions, np.full(len(positions), np.nan), np.nan)
-    looked_at, share = _candidates(messages.effects.count, left_out, max(candidates, size), generator)
-    size = min(size, len(looked_at))
-    if not size:
+    askable = np.arange(messages.effects.count) if left_out is None else np.flatnonzero(~left_out)
+    if not len(askable) or not size:
         return Chosen(np.empty(0, np.int64), np.empty(0), np.nan)
-    if sampling == "monte-carlo":
-        places = generator.choice(len(looked_at), size, replace=False)
-        chance = share * size / len(looked_at)
-        return Chosen(looked_at[places], np.full(size, chance), chance)
-    uniform_share = _UNIFORM[sampling] if uniform_share is None else uniform_share
-    if sampling in ("information", "hardest"):
-        preferred = _informative if sampling == "information" else _probably_hardest
-        floor = uniform_share / len(looked_at)
-        chances = chances_of((1 - uniform_share) * preferred(messages, looked_at) + floor, size)
-        places = draw_by(chances, generator)
-        # A fact that this round did not look at has a probability of at least the floor.
-        smallest = float(chances.min()) if share == 1 else size * floor
-        return Chosen(looked_at[places], share * chances[places], share * smallest)
-    uniform = generator.choice(len(looked_at), max(1, round(uniform_share * size)), replace=False)
-    mean, variance = messages.marginals(looked_at)
-    draws = generator.normal(mean, np.sqrt(variance))
-    draws[uniform] = -np.inf
-    highest = np.argsort(-draws, kind="stable")[: size - len(uniform)]
-    chance = share * len(uniform) / len(looked_at)
-    known = np.concatenate([np.full(len(uniform), chance), np.full(len(highest), np.nan)])
-    return Chosen(looked_at[np.concatenate([uniform, highest])], known, chance)
+    rule: Callable[[Pool], Chosen] = resolve_name(SAMPLING_RULES[sampling].model or "")
+    return rule(Pool(messages, askable, size, number, candidates, uniform_share, generator))
 
 
-def _candidates(
-    count: int, left_out: NDArray[np.bool_] | None, most: int, generator: np.random.Generator
-) -> tuple[Positions, float]:
-    """The facts that a round looks at, ascending, and with which probability each was among them."""
-    askable = np.arange(count) if left_out is None else np.flatnonzero(~left_out)
-    if len(askable) <= most:
-        return askable, 1.0
-    return np.sort(askable[generator.choice(len(askable), most, replace=False)]), most / len(askable)
+def sequential(pool: Pool) -> Chosen:
+    """Take all facts in turn; their probabilities are unknown."""
+    count = pool.messages.effects.count
+    turn = turn_of(count, min(pool.size, count), pool.number)
+    positions = turn[np.isin(turn, pool.askable)]
+    return Chosen(positions, np.full(len(positions), np.nan), np.nan)
+
+
+def uniform(pool: Pool) -> Chosen:
+    """Draw facts uniformly."""
+    considered, share, size = pool.candidates()
+    places = pool.generator.choice(len(considered), size, replace=False)
+    chance = share * size / len(considered)
+    return Chosen(considered[places], np.full(size, chance), chance)
+
+
+def thompson(pool: Pool) -> Chosen:
+    """Draw x of every fact and take the highest, after an eighth of the round drawn uniformly."""
+    considered, share, size = pool.candidates()
+    uniform_share = 1 / 8 if pool.uniform_share is None else pool.uniform_share
+    drawn = pool.generator.choice(len(considered), max(1, round(uniform_share * size)), replace=False)
+    mean, variance = pool.messages.marginals(considered)
+    draws = pool.generator.normal(mean, np.sqrt(variance))
+    draws[drawn] = -np.inf
+    highest = np.argsort(-draws, kind="stable")[: size - len(drawn)]
+    chance = share * len(drawn) / len(considered)
+    chances = np.concatenate([np.full(len(drawn), chance), np.full(len(highest), np.nan)])
+    return Chosen(considered[np.concatenate([drawn, highest])], chances, chance)
+
+
+def hardest(pool: Pool) -> Chosen:
+    """Draw facts by their information on which facts are the hardest; half of the round uniformly."""
+    return _draw_by_gain(pool, _probably_hardest, 1 / 2)
+
+
+def information(pool: Pool) -> Chosen:
+    """Draw facts by their information on all facts and on the mean; an eighth of the round uniformly."""
+    return _draw_by_gain(pool, _informative, 1 / 8)
+
+
+def _draw_by_gain(pool: Pool, preferred: Callable[[Messages, Positions], Floats], uniform_share: float) -> Chosen:
+    """Draw facts with probabilities of a uniform share and a preferred one."""
+    considered, share, size = pool.candidates()
+    if pool.uniform_share is not None:
+        uniform_share = pool.uniform_share
+    floor = uniform_share / len(considered)
+    chances = chances_of((1 - uniform_share) * preferred(pool.messages, considered) + floor, size)
+    places = draw_by(chances, pool.generator)
+    # A fact outside the candidates has a probability of at least the floor.
+    smallest = float(chances.min()) if share == 1 else size * floor
+    return Chosen(considered[places], share * chances[places], share * smallest)
 
 
 def _informative(messages: Messages, facts: Positions) -> Floats:
     """Return the preferred share of each fact in a round, shape (facts,): by the information of its answer on all.
 
-    One half is for what is known of each fact. The other is for the mean of all: with predictions that say how
-    probably an answer is wrong, its variance is least where facts are drawn as often as their answers are uncertain.
+    One half is for the beliefs about single facts, the other for the mean of all. With predicted probabilities of a
+    wrong answer, the variance of the mean is least if facts are drawn as often as their answers are uncertain.
     """
     theta = messages.posterior(facts).theta
     of_facts, of_mean = _shares(expected_gain(messages, facts) ** _SHARPNESS), _shares(np.sqrt(theta * (1 - theta)))
-    wanted = (of_facts + of_mean) / 2
+    preferred = (of_facts + of_mean) / 2
     if (messages.answers > 1).sum() < _ENOUGH_AGAIN:
         slots = messages.slots(facts)
         once = (slots >= 0) & (messages.answers[slots] == 1) if messages.answered else np.zeros(len(facts), np.bool_)
         if once.any():
-            wanted = (1 - _AGAIN) * wanted + _AGAIN * _shares(once.astype(np.float64))
-    return wanted
+            preferred = (1 - _AGAIN) * preferred + _AGAIN * _shares(once.astype(np.float64))
+    return preferred
 
 
 def _probably_hardest(messages: Messages, facts: Positions) -> Floats:
     """Return the preferred share of each fact in a round, shape (facts,): by its information on the hardest facts."""
-    # Where not all facts are looked at, so are not all of the hardest.
+    # A part of all facts contains a part of the hardest.
     looked_for = min(_HARDEST_SHARE * messages.effects.count, HARDEST) * len(facts) / messages.effects.count
     return _shares(hardest_gain(messages, facts, looked_for) ** _SHARPNESS)
 
 
-def chances_of(wanted: Floats, size: int) -> Floats:
-    """With which probability each fact is in a round, shape (facts,), given its share of it; they sum up to ``size``.
+def chances_of(shares: Floats, size: int) -> Floats:
+    """Return the probability of each fact to be in a round, shape (facts,), summing up to ``size``.
 
     >>> chances_of(np.array([0.7, 0.2, 0.1]), 2).round(3)
     array([1.   , 0.667, 0.333])
 
     Args:
-        wanted: shares from 0, summing up to 1, shape (facts,).
-        size: how many facts the round asks, at most as many as have a share.
+        shares: of each fact in the round, from 0, summing up to 1, shape (facts,).
+        size: number of facts in the round, at most as many as have a share.
     """
-    # What would be drawn more often than always leaves its excess to the others.
-    chances = np.minimum(1.0, size * wanted)
+    # The excess of probabilities above 1 goes to the other facts.
+    chances = np.minimum(1.0, size * shares)
     for _ in range(len(chances)):
         short = size - chances.sum()
         free = chances < 1
@@ -171,12 +200,13 @@ def chances_of(wanted: Floats, size: int) -> Floats:
 
 
 def _shares(values: Floats) -> Floats:
+    """Return values divided by their sum; equal shares if they sum up to 0."""
     total = values.sum()
     return values / total if total > 0 else np.full(len(values), 1 / len(values))
 
 
 def draw_by(chances: Floats, generator: np.random.Generator) -> Positions:
-    """Places drawn with these probabilities, as many as their sum: systematically, in random order (Madow, 1949).
+    """Draw places with these probabilities, as many as their sum: systematically, in random order (Madow, 1949).
 
     Args:
         chances: shape (facts,), in [0, 1], summing up to a whole number.
@@ -186,7 +216,7 @@ def draw_by(chances: Floats, generator: np.random.Generator) -> Positions:
     """
     order = generator.permutation(len(chances))
     ends = np.cumsum(chances[order])
-    # The sum is a whole number but for rounding.
+    # The sum is a whole number up to rounding.
     size = round(float(ends[-1]))
     ticks = (np.arange(size) + generator.random()) * (ends[-1] / size)
     return np.sort(order[np.searchsorted(ends, ticks, side="right").clip(max=len(order) - 1)])

@@ -1,27 +1,49 @@
-"""Which facts a round asks: those that probably fail, random ones, or one after the other.
+"""Beliefs that count answers, and the sampling rules that draw by them.
 
 Section 2.1 of the parameterized-graph paper (KGLens); docs/methods/rounds.md. Every askable fact has theta ~
 Beta(alpha, beta), the probability that the model fails on it; untouched facts share Beta(1, 1), the uniform
 distribution.
 
-Thompson sampling draws each fact's theta and takes the highest. The highest draws among the untouched are order
-statistics of uniforms, and which facts they fall on is a uniform choice: a round costs its touched facts and its batch,
-whatever the size of the graph. Monte Carlo and iteration, which the paper compares with, cost their batch.
+Thompson sampling draws each fact's theta and takes the highest. The highest draws among the untouched facts are order
+statistics of uniforms, assigned to these facts at random. A round costs its touched facts and its batch, whatever the
+size of the graph. The rules ``uniform`` and ``sequential`` (the paper's Monte Carlo and iteration) cost their batch.
 """
 
 from dataclasses import dataclass
+from pkgutil import resolve_name
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
+from kgprobe.beliefs.register import SAMPLING_RULES
 from kgprobe.errors import UnknownNameError
 
-# The central posterior mass that a credible interval of theta holds.
+# Central posterior mass of a credible interval of theta.
 CREDIBILITY = 0.90
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 Floats = NDArray[np.float64]
 Positions = NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """The facts of a round.
+
+    Attributes:
+        positions: all different, shape (drawn,).
+        probabilities: inclusion probability of each given all earlier answers, in (0, 1], shape (drawn,); NaN where
+            unknown.
+        smallest: the smallest inclusion probability of any fact that the round could have drawn; NaN where unknown.
+    """
+
+    positions: Positions
+    probabilities: Floats
+    smallest: float
 
 
 @dataclass(slots=True)
@@ -29,7 +51,7 @@ class Beliefs:
     """The Beta parameters of the touched facts of a run, in the order of their positions.
 
     Attributes:
-        count: how many askable facts there are, touched or not; positions run below it.
+        count: number of askable facts, touched or not; positions run below it.
         positions: of touched facts, ascending, shape (touched,).
         alpha, beta: shape (touched,), at least 1.
         askable: shape (touched,); False for a fact that turned out not to be askable: it is not drawn again.
@@ -43,14 +65,14 @@ class Beliefs:
 
     @classmethod
     def untouched(cls, count: int) -> "Beliefs":
-        """No fact of ``count`` has been touched."""
+        """Return beliefs about ``count`` untouched facts."""
         return cls(count, np.empty(0, np.int64), np.empty(0), np.empty(0), np.empty(0, np.bool_))
 
     def update(self, positions: Positions, alpha: Floats, beta: Floats, askable: NDArray[np.bool_]) -> None:
-        """Take over parameters of some facts, touched before or not.
+        """Set parameters of some facts, touched before or not.
 
         Args:
-            positions: distinct, any order, shape (facts,); negative ones, which are no askable facts, are left out.
+            positions: distinct, any order, shape (facts,); negative ones (facts that cannot be asked) are ignored.
             alpha, beta, askable: shape (facts,).
         """
         order = np.argsort(positions, kind="stable")
@@ -65,77 +87,71 @@ class Beliefs:
             setattr(self, name, np.insert(column, places[~known], values[order][~known]))
         self.positions = np.insert(self.positions, places[~known], new[~known])
 
-    def choose(self, sampling: str, size: int, number: int, generator: np.random.Generator) -> Positions:
-        """The positions of the facts that a round asks.
+    def choose(self, sampling: str, size: int, number: int, generator: np.random.Generator) -> Chosen:
+        """Draw the facts of a round.
 
         Args:
-            sampling: ``thompson``, ``monte-carlo`` or ``iteration``.
-            size: how many.
+            sampling: one of :data:`kgprobe.beliefs.register.SAMPLING_RULES` that can draw by counts.
+            size: number of facts.
             number: of the round, from 1 on.
 
         Returns:
-            distinct, shape (size,), or fewer: where fewer facts are askable, and in an iteration also where some of
-            those whose turn it is are not.
+            ``size`` facts, or fewer if fewer are askable. A sequential round leaves out the facts that are not.
 
         Raises:
-            UnknownNameError: there is no such sampling.
+            UnknownNameError: counts of answers support no such rule.
         """
-        if sampling == "thompson":
-            return self._highest(size, generator)
-        if sampling == "monte-carlo":
-            return self._random(size, generator)
-        if sampling == "iteration":
-            return self._next(size, number)
-        raise UnknownNameError(
-            f"Beliefs that count answers know no sampling {sampling!r}; there are thompson, monte-carlo, iteration."
-        )
+        rules = {name: rule.counts for name, rule in SAMPLING_RULES.items() if rule.counts}
+        if sampling not in rules:
+            names = ", ".join(rules)
+            raise UnknownNameError(f"sampling={sampling!r} cannot draw by counts of answers; choose {names}.")
+        rule: Callable[..., Chosen] = resolve_name(rules[sampling])
+        return rule(self, size, number, generator)
+
+    def thompson(self, size: int, _number: int, generator: np.random.Generator) -> Chosen:
+        """Take the facts with the highest draws of theta, highest first; their probabilities are unknown."""
+        candidates = self.positions[self.askable]
+        theta = generator.beta(self.alpha[self.askable], self.beta[self.askable])
+        untouched = self.count - len(self.positions)
+        untouched_theta = highest_uniforms(untouched, min(size, untouched), generator)
+        top = np.argsort(-np.concatenate([theta, untouched_theta]), kind="stable")[:size]
+        is_untouched = top >= len(theta)
+        chosen = np.empty(len(top), np.int64)
+        chosen[~is_untouched] = candidates[top[~is_untouched]]
+        chosen[is_untouched] = self._outside(self.positions, int(is_untouched.sum()), generator)
+        return _with_unknown_probabilities(chosen)
+
+    def uniform(self, size: int, _number: int, generator: np.random.Generator) -> Chosen:
+        """Draw facts uniformly, in random order."""
+        left_out = self.positions[~self.askable]
+        askable = self.count - len(left_out)
+        chosen = self._outside(left_out, min(size, askable), generator)
+        chance = len(chosen) / askable if len(chosen) else np.nan
+        return Chosen(chosen, np.full(len(chosen), chance), chance)
+
+    def sequential(self, size: int, number: int, _generator: np.random.Generator) -> Chosen:
+        """Take all facts in turn, each once before any is asked again; their probabilities are unknown."""
+        turn = turn_of(self.count, min(size, self.count), number)
+        return _with_unknown_probabilities(turn[~np.isin(turn, self.positions[~self.askable])])
 
     def has_askable(self) -> bool:
-        """Whether there is a fact left to ask."""
+        """Return True if a fact is left to ask."""
         return self.count > len(self.positions) or bool(self.askable.any())
 
-    def count_askable(self) -> int:
-        """How many facts there are to ask, as far as is known."""
-        return self.count - int((~self.askable).sum())
-
     def width(self) -> float:
-        """How broad the 90% credible interval of theta is, in [0, 1]: the mean over all facts that can be asked.
+        """Return the mean width of the 90% credible interval of theta over all facts that can be asked, in [0, 1].
 
-        Those untouched count with the 0.9 of the uniform distribution. NaN where nothing can be asked.
+        An untouched fact counts with 0.9, the width for the uniform distribution. NaN if nothing can be asked.
 
         Cost: that of the intervals of the touched facts.
         """
         low, high = credible_interval(self.alpha[self.askable], self.beta[self.askable])
-        fresh = self.count - len(self.positions)
-        total = len(low) + fresh
-        return float(((high - low).sum() + CREDIBILITY * fresh) / total) if total else float("nan")
-
-    def _highest(self, size: int, generator: np.random.Generator) -> Positions:
-        """The facts with the highest draws of theta, highest first."""
-        candidates = self.positions[self.askable]
-        theta = generator.beta(self.alpha[self.askable], self.beta[self.askable])
-        fresh = self.count - len(self.positions)
-        fresh_theta = highest_uniforms(fresh, min(size, fresh), generator)
-        everything = np.concatenate([theta, fresh_theta])
-        top = np.argsort(-everything, kind="stable")[:size]
-        among_fresh = top >= len(theta)
-        chosen = np.empty(len(top), np.int64)
-        chosen[~among_fresh] = candidates[top[~among_fresh]]
-        chosen[among_fresh] = self._outside(self.positions, int(among_fresh.sum()), generator)
-        return chosen
-
-    def _random(self, size: int, generator: np.random.Generator) -> Positions:
-        """Facts drawn uniformly, in random order."""
-        left_out = self.positions[~self.askable]
-        return self._outside(left_out, min(size, self.count - len(left_out)), generator)
-
-    def _next(self, size: int, number: int) -> Positions:
-        """The facts whose turn it is: going round through all, each once before any is asked again."""
-        turn = turn_of(self.count, min(size, self.count), number)
-        return turn[~np.isin(turn, self.positions[~self.askable])]
+        untouched = self.count - len(self.positions)
+        total = len(low) + untouched
+        return float(((high - low).sum() + CREDIBILITY * untouched) / total) if total else float("nan")
 
     def _outside(self, left_out: Positions, size: int, generator: np.random.Generator) -> Positions:
-        """Distinct positions but for those left out (ascending), uniformly, in random order."""
+        """Draw distinct positions uniformly, in random order, except for ``left_out`` (ascending)."""
         if 2 * (len(left_out) + size) > self.count:
             remaining = np.ones(self.count, np.bool_)
             remaining[left_out] = False
@@ -149,13 +165,17 @@ class Beliefs:
         return np.array(list(chosen)[:size], dtype=np.int64)
 
 
+def _with_unknown_probabilities(positions: Positions) -> Chosen:
+    return Chosen(positions, np.full(len(positions), np.nan), np.nan)
+
+
 def turn_of(count: int, size: int, number: int) -> Positions:
-    """The positions of the facts whose turn it is in a round of an iteration: going round through all of ``count``."""
+    """Return the positions of a sequential round, which cycles through all of ``count`` facts."""
     return ((number - 1) * size + np.arange(size, dtype=np.int64)) % max(1, count)
 
 
 def credible_interval(alpha: Floats, beta: Floats) -> tuple[Floats, Floats]:
-    """The central 90% of Beta distributions.
+    """Return the central 90% of Beta distributions.
 
     Args:
         alpha, beta: shape (facts,), above 0.
@@ -163,8 +183,7 @@ def credible_interval(alpha: Floats, beta: Floats) -> tuple[Floats, Floats]:
     Returns:
         lower and upper bounds, each of shape (facts,), in [0, 1].
 
-    Cost: sorts the facts; the bounds are found once for each different pair of parameters, of which answers, being
-    counted, leave few.
+    Cost: sorts the facts; the bounds are computed once for each different pair of parameters.
     """
     pairs, places = np.unique(np.stack([alpha, beta]), axis=1, return_inverse=True)
     tail = (1 - CREDIBILITY) / 2
@@ -173,7 +192,7 @@ def credible_interval(alpha: Floats, beta: Floats) -> tuple[Floats, Floats]:
 
 
 def highest_uniforms(count: int, size: int, generator: np.random.Generator) -> Floats:
-    """The highest ``size`` of ``count`` independent uniforms on (0, 1), highest first, without drawing the others.
+    """Draw the highest ``size`` of ``count`` independent uniforms on (0, 1), highest first, without the others.
 
     The highest of m uniforms is distributed as V^(1/m); given it, the next is the highest of m - 1 uniforms below it.
 

@@ -35,8 +35,8 @@ class SamplingStrategy:
     """How facts are chosen, and what is made of their answers.
 
     Attributes:
-        sampling: one of :data:`kgprobe.beliefs.SAMPLING`.
-        learner: one of :data:`kgprobe.beliefs.LEARNERS`.
+        sampling: one of :data:`kgprobe.beliefs.register.SAMPLING_RULES`.
+        learner: one of :data:`kgprobe.beliefs.register.LEARNERS`.
     """
 
     sampling: str
@@ -45,21 +45,21 @@ class SamplingStrategy:
     @property
     def name(self) -> str:
         """As tables and plots call it."""
-        return self.sampling if self.learner == "own" else f"{self.sampling} + {self.learner}"
+        return self.sampling if self.learner == "independent" else f"{self.sampling} + {self.learner}"
 
 
 PAPER_STRATEGIES = (
     SamplingStrategy("thompson", "propagation"),
-    SamplingStrategy("thompson", "own"),
-    SamplingStrategy("monte-carlo", "propagation"),
-    SamplingStrategy("monte-carlo", "own"),
-    SamplingStrategy("iteration", "own"),
+    SamplingStrategy("thompson", "independent"),
+    SamplingStrategy("uniform", "propagation"),
+    SamplingStrategy("uniform", "independent"),
+    SamplingStrategy("sequential", "independent"),
 )
 LEARNED_STRATEGIES = (
-    SamplingStrategy("information", "graph"),
-    SamplingStrategy("hardest", "graph"),
-    SamplingStrategy("thompson", "graph"),
-    SamplingStrategy("monte-carlo", "graph"),
+    SamplingStrategy("information", "hierarchical"),
+    SamplingStrategy("hardest", "hierarchical"),
+    SamplingStrategy("thompson", "hierarchical"),
+    SamplingStrategy("uniform", "hierarchical"),
 )
 SAMPLING_STRATEGIES = PAPER_STRATEGIES + LEARNED_STRATEGIES
 
@@ -141,7 +141,7 @@ class _Counted:
         touched = np.flatnonzero(self._alpha + self._beta > 2)
         parameters = self._alpha[touched], self._beta[touched]
         beliefs = Beliefs(len(self._alpha), touched, *parameters, np.ones(len(touched), np.bool_))
-        return beliefs.choose(self._strategy.sampling, batch, number, generator)
+        return beliefs.choose(self._strategy.sampling, batch, number, generator).positions
 
     def learn(self, asked: Positions, failed: NDArray[np.bool_]) -> None:
         self._wrong[asked] += failed
@@ -201,7 +201,7 @@ def replay(
     answers = Answers(reference.theta, seed)
     right, wrong = np.zeros(count), np.zeros(count)
     last_asked = np.full(count, -LATELY, dtype=np.int64)
-    known = (_Learned if strategy.learner == "graph" else _Counted)(reference, strategy, max_degree)
+    known = (_Learned if strategy.learner == "hierarchical" else _Counted)(reference, strategy, max_degree)
     standings = []
     for number in range(1, max(checkpoints, default=0) + 1):
         asked = known.choose(batch, number, np.random.default_rng([*seed, number]))

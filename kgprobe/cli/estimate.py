@@ -118,7 +118,7 @@ def _forecast(found: "EstimatedRates", precision: float) -> None:
         return
     run = found.rates.run
     click.echo(f"±{precision:g} probably takes about {more:,} more questions of this run.", err=True)
-    if fresh < more and run["sampling"] != "monte-carlo":
+    if fresh < more and run["sampling"] != "uniform":
         click.echo(
             f"A new run with --aim estimate takes about {fresh:,} in all: it draws facts uniformly, and this one"
             f" (sampling {run['sampling']}) draws some of them seldom.",

@@ -244,7 +244,7 @@ def calibration(scores: Path, model: str, given: dict[str, Any], common: Common,
     "--run",
     metavar="NAME",
     help="Take a run for the truth: θ of a fact is the share of its own answers that were wrong. Best is one made by"
-    " `kgprobe rounds run --sampling iteration`, with 20 answers a fact.  [default: made-up facts]",
+    " `kgprobe rounds run --sampling sequential`, with 20 answers a fact.  [default: made-up facts]",
 )
 @cloup.option(
     "--reference",
@@ -268,9 +268,9 @@ def sampling(
 ) -> None:
     """Which strategy of sampling learns most from as many requests: replays, no model is asked.
 
-    Thompson sampling and Monte Carlo, each with propagation and without, iteration, and the ways of the learner are
-    replayed against facts of which it is known how hard they are: those of a run, those of the example graph for the
-    demo model, or made-up ones, new ones for each repetition.
+    Thompson and uniform sampling, each with propagation and without, sequential, and those of the learner
+    hierarchical are replayed against facts of which it is known how hard they are: those of a run, those of the
+    example graph for the demo model, or made-up ones, new ones for each repetition.
     """
     from kgprobe.api.sampling_study import study_sampling
     from kgprobe.servers.opening import open_graph

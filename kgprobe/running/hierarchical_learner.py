@@ -1,4 +1,4 @@
-"""The learner ``graph``: what answers say of relations and entities, and so of facts that were not asked.
+"""The learner ``hierarchical``: answers inform about relations and entities, and so about the unasked facts.
 
 docs/methods/learner.md. What was learned is in memory, and follows from the answers alone: a run that goes
 on learns them again, round by round, from the file that holds them. The graph gets, with each round, the beliefs of the
@@ -14,8 +14,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from kgprobe.beliefs.choosing import Chosen, choose
-from kgprobe.beliefs.draw import credible_interval
+from kgprobe.beliefs.choosing import choose
+from kgprobe.beliefs.draw import Chosen, credible_interval
 from kgprobe.beliefs.effects import Effects, effects_of, standardised_popularity
 from kgprobe.beliefs.hierarchical_model import HierarchicalModel, beta_parameters
 from kgprobe.beliefs.summary import belief_rows
@@ -171,7 +171,7 @@ class HierarchicalLearner:
         self._looked_at = np.sort(generator.choice(len(self.keys), several, replace=False))
 
     def choose(self, number: int) -> Chosen:
-        """See :func:`kgprobe.beliefs.choosing.choose`; an iteration asks all facts in turn."""
+        """Draw the facts of a round, see :func:`kgprobe.beliefs.choosing.choose`."""
         plan = self._plan
         generator = np.random.default_rng([plan.seed, number])
         messages, left_out = self.learning.learner.messages, self.learning.unaskable

@@ -1,10 +1,10 @@
-"""What rounds need of whatever learns from their answers."""
+"""The interface between rounds and the learners of :data:`kgprobe.beliefs.register.LEARNERS`."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from kgprobe.beliefs.choosing import Chosen
+from kgprobe.beliefs.draw import Chosen
 from kgprobe.probes.outcome import Outcome
 from kgprobe.sampling.keys import Keys
 
@@ -25,7 +25,11 @@ class Applied:
 
 
 class Learner(Protocol):
-    """What a run knows so far, in memory; the graph has as much of it as was applied."""
+    """The beliefs of a run, in memory; the graph stores them after each round.
+
+    A learner is constructed with the graph, the plan, the run's properties, the labels of its relations by their ids,
+    and the path of the file with its answers.
+    """
 
     @property
     def keys(self) -> Keys:

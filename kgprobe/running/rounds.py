@@ -4,8 +4,8 @@ docs/methods/rounds.md. Each round is one transaction guarded by ``Run.round``, 
 from the seed and the round's number: a run that was killed at any moment goes on to the same beliefs as one that was
 not.
 
-What is made of answers is the learner's: :mod:`.learned` or :mod:`.counted`. A round costs its batch and the batch's
-neighbours, whichever it is.
+The learner updates beliefs: :data:`kgprobe.beliefs.register.LEARNERS`. With every learner a round costs its batch and
+the batch's neighbours.
 """
 
 import dataclasses
@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 
 import msgspec
 
+from kgprobe.beliefs.register import LEARNERS
 from kgprobe.errors import KgprobeError
 from kgprobe.graph.client import Graph, Row
 from kgprobe.graph.state import graph_state
@@ -25,8 +26,6 @@ from kgprobe.probes.outcome import Outcome, Probe
 from kgprobe.probes.register import ProbeKind
 from kgprobe.running.applying import COUNTS, RoundTakenError, counted_as
 from kgprobe.running.callbacks import NO_CALLBACKS, Batch, Callbacks, Start, Stop, ask_with_callbacks, why_silent
-from kgprobe.running.count_learner import CountLearner
-from kgprobe.running.hierarchical_learner import HierarchicalLearner
 from kgprobe.running.identity import differences
 from kgprobe.running.learner import Applied, Learner
 from kgprobe.running.name_preferences import NamePreferences
@@ -106,18 +105,14 @@ def continue_run(
         with OutcomeStore(folder) as store:
             store.cut_to(sum(run[name] for name in COUNTS), run["round"])
             labels = _labels(graph, run["relations"])
-            knowledge: Learner = (
-                HierarchicalLearner(graph, plan, run, labels, store.path)
-                if plan.learner == "graph"
-                else CountLearner(graph, plan, run, labels)
-            )
+            learner: Learner = LEARNERS[plan.learner].load()(graph, plan, run, labels, store.path)
             changed = graph_state(graph) != run["graph"]
-            callbacks.on_start(Start(len(knowledge.keys), run["round"], plan.rounds, changed, batch=plan.batch))
+            callbacks.on_start(Start(len(learner.keys), run["round"], plan.rounds, changed, batch=plan.batch))
             preferences = NamePreferences(kind)
             if kind is not None:
                 preferences.learn(read_outcomes(store.path, kind.evidence()))
-            report = _Rounds(probe, plan, run, store, knowledge, preferences).do(callbacks)
-            knowledge.finish(report.rounds)
+            report = _Rounds(probe, plan, run, store, learner, preferences).do(callbacks)
+            learner.finish(report.rounds)
     return dataclasses.replace(report, seconds=time.monotonic() - started)
 
 
@@ -129,7 +124,7 @@ class _Rounds:
     plan: Plan
     run: Row
     store: OutcomeStore
-    knowledge: Learner
+    learner: Learner
     preferences: NamePreferences
 
     def do(self, callbacks: Callbacks) -> RunReport:
@@ -137,10 +132,10 @@ class _Rounds:
         done, stopped, reason = self.run["round"], Stop.DONE, None
         hubs: dict[str, str] = {}
         while done < self.plan.rounds:
-            if self.plan.width and self.knowledge.width() <= self.plan.width:
+            if self.plan.width and self.learner.width() <= self.plan.width:
                 stopped = Stop.SURE_ENOUGH
                 break
-            if not self.knowledge.has_askable():
+            if not self.learner.has_askable():
                 stopped = Stop.NOTHING_LEFT
                 break
             number, seconds = done + 1, dict[str, float]()
@@ -159,7 +154,7 @@ class _Rounds:
             done = number
             counts += Counter(map(counted_as, outcomes))
             hubs |= applied.hubs
-            width = self.knowledge.width()
+            width = self.learner.width()
             callbacks.on_batch(
                 Round(outcomes, done, number, applied.touched, applied.hubs, width, seconds | applied.seconds)
             )
@@ -169,7 +164,7 @@ class _Rounds:
         counted = {name: counts[name] for name in COUNTS}
         return RunReport(
             self.plan.run,
-            len(self.knowledge.keys),
+            len(self.learner.keys),
             done,
             **counted,
             seconds=0.0,
@@ -183,10 +178,10 @@ class _Rounds:
     ) -> tuple[list[Outcome], list[float | None], float | None]:
         """Return a round's outcomes, the inclusion probability of each fact, and the smallest of all, where known."""
         clock = time.monotonic()
-        chosen = self.knowledge.choose(number)
+        chosen = self.learner.choose(number)
         seconds["draw"] = time.monotonic() - clock
         clock = time.monotonic()
-        facts = [self.knowledge.keys[int(position)] for position in chosen.positions]
+        facts = [self.learner.keys[int(position)] for position in chosen.positions]
         outcomes = ask_with_callbacks(self.probe, facts, [self.plan.seed, number], callbacks)
         seconds["ask"] = time.monotonic() - clock
         inclusions = [None if math.isnan(chance) else chance for chance in chosen.probabilities.tolist()]
@@ -196,7 +191,7 @@ class _Rounds:
         self.preferences.learn(outcomes)
         chances = [self.preferences.chance(outcome) for outcome in outcomes]
         try:
-            return self.knowledge.apply(number, outcomes, chances)
+            return self.learner.apply(number, outcomes, chances)
         except RoundTakenError:
             self.store.cut_to(before, number - 1)
             raise

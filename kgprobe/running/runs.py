@@ -26,8 +26,8 @@ from kgprobe.graph.state import graph_state
 from kgprobe.probes.outcome import Probe
 from kgprobe.running.identity import versions
 
-# How beliefs lie in the graph: as nodes, with the word. Beliefs of a run of another form cannot be read.
-_FORM = 3
+# Format of a run and its beliefs in the graph; runs of other formats cannot be read.
+_FORM = 4
 
 # What a run made by this version has, as far as anything is made of it.
 _PROPERTIES = frozenset(
@@ -51,10 +51,10 @@ class Plan:
         as_of: reference date, ``yyyymmdd``: facts are asked and propagated that are current at it.
         rounds: how many rounds in all.
         batch: facts asked a round.
-        max_degree: entities with more facts do not pass on what is learned; with the learner ``graph``, with more
-            answered ones, until variances are learned anew.
-        sampling: how facts are chosen, one of :data:`~kgprobe.beliefs.SAMPLING`.
-        learner: what is made of answers, one of :data:`~kgprobe.beliefs.LEARNERS`.
+        max_degree: entities with more facts do not pass on what is learned; with the learner ``hierarchical``,
+            with more answered ones, until the next estimation of variances.
+        sampling: one of :data:`~kgprobe.beliefs.register.SAMPLING_RULES`.
+        learner: one of :data:`~kgprobe.beliefs.register.LEARNERS`.
         width: the run ends as soon as the mean 90% credible interval of theta is no broader; 0 has no say.
     """
 
@@ -65,7 +65,7 @@ class Plan:
     seed: int = 0
     max_degree: int = 1000
     sampling: str = "thompson"
-    learner: str = "graph"
+    learner: str = "hierarchical"
     width: float = 0.0
 
 

@@ -1,11 +1,12 @@
-"""The demo model on the example graph, asked all of it: a reference for replays that comes with kgprobe.
+r"""The demo model on the example graph, asked all of it: a reference for replays that comes with kgprobe.
 
 docs/methods/sampling-study.md. ``demo_reference.parquet`` has every fact of the example graph that can be
 asked, with how often the demo model (Gemma 3 270M) answered it right and wrong, 8 or 9 times, and in its metadata what
 the run was: model, weights, sentences, seed, date. It was made, in 43 minutes on one core, by::
 
     kgprobe load example
-    kgprobe rounds run --model demo --sampling iteration --learner own --rounds 64 --batch 320 --as-of 2026-11-23
+    kgprobe rounds run --model demo --sampling sequential --learner independent \
+        --rounds 64 --batch 320 --as-of 2026-11-23
 """
 
 from collections.abc import Sequence

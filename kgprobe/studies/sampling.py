@@ -1,10 +1,10 @@
 """How strategies of sampling compare at equal numbers of requests: the error of E[theta], and the hardest facts.
 
-Section 3.2 of the parameterized-graph paper (KGLens); docs/methods/sampling-study.md. The paper finds, on the whole
-graph, Thompson sampling below Monte Carlo and iteration, Monte Carlo of use at the very beginning only and
-propagation of none, and the hardest facts found earlier with propagation. It takes the error over *examined* facts,
-which can be all that were asked so far or those asked lately: the study has both. What holds depends on that and on
-the reference; the notes say so in words, with what the strategies spent their requests on.
+Section 3.2 of the parameterized-graph paper (KGLens); docs/methods/sampling-study.md. The paper finds, on the whole graph, Thompson
+sampling below uniform (its Monte Carlo) and sequential (its iteration), uniform sampling of use at the very beginning
+only and propagation of none, and the hardest facts found earlier with propagation. It takes the error over *examined*
+facts, which can be all that were asked so far or those asked lately: the study has both. What holds depends on that
+and on the reference; the notes say so in words, with what the strategies spent their requests on.
 """
 
 import dataclasses
@@ -51,10 +51,10 @@ _READINGS = {
 
 # An order on the whole graph, lowest error first: that of the paper's words, as far as they go.
 _ORDERS = {
-    "with propagation": ("thompson + propagation", "monte-carlo + propagation", "iteration"),
-    "without propagation": ("thompson", "monte-carlo", "iteration"),
+    "with propagation": ("thompson + propagation", "uniform + propagation", "sequential"),
+    "without propagation": ("thompson", "uniform", "sequential"),
 }
-_PROPAGATED = ("thompson + propagation", "monte-carlo + propagation")
+_PROPAGATED = ("thompson + propagation", "uniform + propagation")
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,9 +221,9 @@ def about_run(answered: AnsweredRun) -> list[str]:
         notes.append(
             "So few answers make θ coarse, and facts look more surely known or unknown than they are: the paper has 20."
         )
-    if run["sampling"] != "iteration":
+    if run["sampling"] != "sequential":
         notes.append(
-            "That run did not go through all facts alike (`sampling` by iteration does): facts that it asked more "
+            "That run did not go through all facts alike (`sampling` sequential does): facts that it asked more "
             "often are known better, and those that it did not ask are missing."
         )
     return notes
@@ -298,7 +298,7 @@ def _order(replays: Replays, name: str, order: Sequence[str], field: str) -> str
         for (first, second), its in differences.items()
     )
     return (
-        f"Whole graph, {_READINGS[field]}, {name}: Thompson below Monte Carlo below iteration is there "
+        f"Whole graph, {_READINGS[field]}, {name}: Thompson below uniform below sequential is there "
         f"{replays.spans(holds)} (each number of requests judged by itself). {told}"
     )
 
@@ -375,7 +375,7 @@ def _why(replays: Replays) -> list[str]:
         f"{strategy} has asked a fact of θ ≥ ½ {mean(strategy, 'answers_hard'):.1f} times and one of θ < ½ "
         f"{mean(strategy, 'answers_easy'):.1f} times, for an MSE of {mean(strategy, 'mse_hard'):.4f} and "
         f"{mean(strategy, 'mse_easy'):.4f}"
-        for strategy in ("thompson + propagation", "thompson", "monte-carlo")
+        for strategy in ("thompson + propagation", "thompson", "uniform")
     ]
     learned = [
         f"{mean(strategy, 'mse'):.4f} with what was propagated, {mean(strategy, 'mse_own'):.4f} without, for {strategy}"
@@ -385,8 +385,9 @@ def _why(replays: Replays) -> list[str]:
         "Why, the requests: the MSE counts all facts asked so far alike, and n own answers leave a fact the error "
         "((1 − 2θ)² + n·θ(1 − θ)) / (n + 2)², so that equal numbers for all are near the best. Thompson sampling gives "
         f"them to the hard facts. After {replays.requests[last]:,} requests {'; '.join(spent)}.",
-        "Why, Monte Carlo and iteration: as long as some facts are not examined, Monte Carlo has asked the fewer that "
-        "are more often each, and only these count; from about two requests a fact on, its unequal numbers cost more.",
+        "Why, uniform and sequential: as long as some facts are not examined, uniform sampling has asked the fewer "
+        "that are more often each, and only these count; from about two requests a fact on, its unequal numbers cost "
+        "more.",
         "Why, propagation: it draws E[θ] towards θ of the facts around. That helps as long as a fact has few answers "
         f"of its own, and stays when it has many. After {replays.requests[last]:,} requests the MSE over the same "
         f"examined facts is {'; '.join(learned)}.",

@@ -19,6 +19,7 @@ from kgprobe.analysis.make_finding import find_in_outcomes, find_in_run
 from kgprobe.api.painting import paint_beliefs
 from kgprobe.beliefs.belief_words import BeliefWord
 from kgprobe.beliefs.draw import credible_interval
+from kgprobe.beliefs.register import LEARNERS
 from kgprobe.errors import KgprobeError, UnknownNameError
 from kgprobe.graph.client import Graph
 from kgprobe.graph.fact_beliefs import read_beliefs
@@ -28,7 +29,6 @@ from kgprobe.probes.outcome import Outcome, Verdict, guessing_chance, unaskable
 from kgprobe.probes.questions.counts import answer_tables
 from kgprobe.probes.questions.evidence import QuestionEvidence, RightAnswer
 from kgprobe.records import Entity, Fact, Relation
-from kgprobe.running.count_learner import CountLearner
 from kgprobe.running.runs import Plan
 from kgprobe.sampling.keys import FactKey
 from kgprobe.stats.proportions import share
@@ -64,7 +64,8 @@ def apply(
 ) -> None:
     plan = Plan("run", as_of=20250101, learner=learner)
     run = {"id": "run", "model": "m", "relations": list(labels)}
-    CountLearner(graph, plan, run, labels).apply(number, outcomes, [guessing_chance(outcome) for outcome in outcomes])
+    chances = [guessing_chance(outcome) for outcome in outcomes]
+    LEARNERS[learner].load()(graph, plan, run, labels).apply(number, outcomes, chances)
 
 
 def question_of(number: int) -> str:
@@ -92,7 +93,7 @@ ROUNDS = [
 OUTCOMES = [made for round_ in ROUNDS for made in round_]
 
 PROPERTIES = {
-    "form": 3,
+    "form": 4,
     "model": "m",
     "probe": "questions",
     "as_of": 20250101,
@@ -438,9 +439,9 @@ def test_the_finding_of_a_measurement_is_what_its_outcomes_say(
 
 def test_a_measurement_says_nothing_of_rounds_and_finds_as_a_run_without_propagation_does(graph: Graph) -> None:
     load(graph, WrittenSource(ENTITIES, FACTS, RELATIONS))
-    graph.write("beliefs/begin_run", id="run", properties=PROPERTIES | {"sampling": "iteration"})
+    graph.write("beliefs/begin_run", id="run", properties=PROPERTIES | {"sampling": "sequential"})
     made = [outcome(number, verdict) for number, verdict in enumerate((RIGHT, WRONG, Verdict.REFUSED, UNASKABLE))]
-    apply(graph, LABELS, 1, made, learner="own")
+    apply(graph, LABELS, 1, made, learner="independent")
     run, measured = find_in_run(graph, "run", lambda: made), find_in_outcomes(graph, ABOUT, lambda: made)
     assert (measured.about.rounds, measured.about.sampling, measured.about.caveat) == (None, None, None)
     assert without_origin(run) == without_origin(measured)

@@ -104,7 +104,7 @@ def by(rates: GraphRates) -> dict[str, dict[str, RateGroup]]:
     return {one.by: {group.id: group for group in one.groups} for one in rates.groupings}
 
 
-@pytest.mark.parametrize("sampling", ["information", "hardest", "monte-carlo", "thompson"])
+@pytest.mark.parametrize("sampling", ["information", "hardest", "uniform", "thompson"])
 def test_it_holds_the_rate_of_all_facts_and_of_each_group(graph: Graph, sampling: str) -> None:
     load_facts(graph)
     ask(graph, "run", sampling=sampling)
@@ -155,7 +155,7 @@ def test_years_are_those_of_a_relation_where_one_is_told(graph: Graph) -> None:
     assert {row["subject"]: row["date"][:5] for row in graph.read("sample/dates", relation="born")} == {
         f"e{number}": ("+1800", "+1900")[number % 2] for number in range(50)
     }
-    ask(graph, "run", sampling="monte-carlo")
+    ask(graph, "run", sampling="uniform")
     years = by(estimate_run(graph, "run", year_relation="born"))["year"]
     for year, odd in (("1800", 0), ("1900", 1)):
         its = [fact for fact in FACTS if int(fact.subject[1:]) < 50 and int(fact.subject[1:]) % 2 == odd]
@@ -166,8 +166,8 @@ def test_years_are_those_of_a_relation_where_one_is_told(graph: Graph) -> None:
 
 def test_another_run_tells_what_to_expect(graph: Graph) -> None:
     load_facts(graph)
-    ask(graph, "few", sampling="monte-carlo", rounds=5)
-    ask(graph, "alike", sampling="iteration", rounds=38, seed=1)
+    ask(graph, "few", sampling="uniform", rounds=5)
+    ask(graph, "alike", sampling="sequential", rounds=38, seed=1)
     alone, with_other = estimate_run(graph, "few").overall, estimate_run(graph, "few", predictors=["alike"])
     other = with_other.overall
     assert alone is not None
@@ -180,7 +180,11 @@ def test_another_run_tells_what_to_expect(graph: Graph) -> None:
     assert other.labels_worth > 1.8 * 160
     # A run that says the opposite is read the other way round.
     ask(
-        graph, "opposite", lambda fact: Verdict.WRONG if known(fact) else Verdict.RIGHT, sampling="iteration", rounds=38
+        graph,
+        "opposite",
+        lambda fact: Verdict.WRONG if known(fact) else Verdict.RIGHT,
+        sampling="sequential",
+        rounds=38,
     )
     opposite = estimate_run(graph, "few", predictors=["opposite"]).overall
     assert opposite is not None
@@ -230,7 +234,7 @@ def test_a_run_is_estimated_by_what_its_graph_has_counted(graph: Graph) -> None:
 
 def test_without_known_probabilities_nothing_is_said(graph: Graph) -> None:
     load_facts(graph)
-    ask(graph, "run", sampling="iteration", rounds=2)
+    ask(graph, "run", sampling="sequential", rounds=2)
     rates = estimate_run(graph, "run")
     assert (rates.answers, rates.drawn, rates.overall) == (64, 0, None)
     assert rates.groupings == []

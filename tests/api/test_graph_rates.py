@@ -38,7 +38,7 @@ def test_rates_speak_of_the_whole_graph(example_graph: Graph, run: Run) -> None:
     assert found.summary().startswith(f"tiny knows {share_of(found.overall)} of this graph's {found.rates.facts} facts")
     assert f"{found.uniform_answers} uniformly drawn answers without predictions" in found.summary()
     # Its facts were drawn uniformly, and are few: it is the interval of the plain share.
-    assert found.rates.run["sampling"] == "monte-carlo"
+    assert found.rates.run["sampling"] == "uniform"
     assert 0.85 * 64 < found.uniform_answers <= 64
     assert found.as_json()["rates"] == found.rows()
     assert "By relation" in repr(found)
@@ -109,11 +109,9 @@ def test_what_cannot_be_is_said(example_graph: Graph, tiny: Model) -> None:
         kgprobe.estimate_rates(example_graph, "to-estimate", rounds=3)
     with pytest.raises(ArgumentError, match="rounds"):
         kgprobe.estimate_rates(example_graph, "to-estimate", precision=0.25, rounds=0)
-    in_turn = {**OPTIONS, "sampling": "iteration"}
+    in_turn = {**OPTIONS, "sampling": "sequential"}
     kgprobe.run_rounds(example_graph, tiny, name="in-turn", rounds=1, **in_turn)
-    with pytest.raises(
-        KgprobeError, match=r"tells nothing of the whole graph.*sampling is 'iteration'.*--aim estimate"
-    ):
+    with pytest.raises(KgprobeError, match=r"tells nothing of the whole graph.*sampling=sequential.*--aim estimate"):
         kgprobe.estimate_rates(example_graph, "in-turn")
     kgprobe.forget_run(example_graph, "in-turn")
 

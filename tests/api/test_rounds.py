@@ -75,7 +75,7 @@ def test_a_run_goes_on_with_the_options_it_was_begun_with(example_graph: Graph, 
 def test_a_run_that_goes_on_knows_the_names_that_its_model_prefers(example_graph: Graph, tiny: Model) -> None:
     chances = []
     for name, rounds in (("at-once", [3]), ("in-two-parts", [2, 3])):
-        options = OPTIONS | {"batch": 32, "relations": ["P37"], "sampling": "iteration"}
+        options = OPTIONS | {"batch": 32, "relations": ["P37"], "sampling": "sequential"}
         kgprobe.run_rounds(example_graph, tiny, rounds=rounds[0], name=name, **options)
         for more in rounds[1:]:
             kgprobe.resume_rounds(example_graph, name, tiny, rounds=more)

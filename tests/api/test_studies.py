@@ -289,8 +289,8 @@ def test_sampling_is_replayed_on_what_a_run_found(example_graph: Graph, tiny: Mo
         rounds=4,
         batch=20,
         distractors=3,
-        sampling="iteration",
-        learner="own",
+        sampling="sequential",
+        learner="independent",
         **AS_OF,
     )
     try:

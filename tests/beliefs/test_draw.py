@@ -48,11 +48,11 @@ def test_a_draw_is_distinct_askable_and_repeatable(count: int, size: int, data: 
     beliefs = beliefs_of(count, touched if count else {})
     askable = set(range(count)) - {position for position, (_, _, askable) in touched.items() if not askable}
     assert beliefs.has_askable() == bool(askable)
-    for sampling in ("thompson", "monte-carlo"):
-        drawn = beliefs.choose(sampling, size, 1, np.random.default_rng(7)).tolist()
+    for sampling in ("thompson", "uniform"):
+        drawn = beliefs.choose(sampling, size, 1, np.random.default_rng(7)).positions.tolist()
         assert len(set(drawn)) == len(drawn) == min(size, len(askable))
         assert set(drawn) <= askable
-        assert drawn == beliefs.choose(sampling, size, 1, np.random.default_rng(7)).tolist()
+        assert drawn == beliefs.choose(sampling, size, 1, np.random.default_rng(7)).positions.tolist()
 
 
 @given(some.integers(1, 40), some.integers(1, 50), some.data())
@@ -60,27 +60,28 @@ def test_an_iteration_asks_each_fact_once_before_any_again(count: int, size: int
     touched = data.draw(some.dictionaries(some.integers(0, count - 1), parameters, max_size=count))
     beliefs = beliefs_of(count, touched)
     askable = [position for position in range(count) if touched.get(position, (1, 1, True))[2]]
-    rounds = [beliefs.choose("iteration", size, n, np.random.default_rng(n)).tolist() for n in range(1, 2 * count + 1)]
+    numbers = range(1, 2 * count + 1)
+    rounds = [beliefs.choose("sequential", size, n, np.random.default_rng(n)).positions.tolist() for n in numbers]
     assert all(len(set(asked)) == len(asked) for asked in rounds)
     flat = [position for asked in rounds for position in asked]
     passes = 2 * min(size, count)
     assert flat == askable * passes
 
 
-def test_monte_carlo_is_uniform_whatever_was_learned() -> None:
+def test_uniform_is_uniform_whatever_was_learned() -> None:
     count, size, repetitions = 30, 6, 5_000
     generator = np.random.default_rng(3)
     beliefs = beliefs_of(count, {0: (50.0, 1.0, True), 1: (1.0, 50.0, True), 2: (9.0, 9.0, False)})
     often = np.zeros(count)
     for _ in range(repetitions):
-        often[beliefs.choose("monte-carlo", size, 1, generator)] += 1
+        often[beliefs.choose("uniform", size, 1, generator).positions] += 1
     assert often[2] == 0
     expected = np.delete(np.full(count, repetitions * size / (count - 1)), 2)
     assert stats.chisquare(np.delete(often, 2), expected).pvalue > 1e-3
 
 
 def test_another_sampling_is_named() -> None:
-    with pytest.raises(UnknownNameError, match="thompson, monte-carlo, iteration"):
+    with pytest.raises(UnknownNameError, match="thompson, uniform, sequential"):
         Beliefs.untouched(3).choose("best", 1, 1, np.random.default_rng(0))
 
 
@@ -124,7 +125,7 @@ def test_draws_choose_facts_as_drawing_all_of_them_would(touched_share: float) -
     beta = np.array([touched.get(position, (1.0, 1.0, True))[1] for position in range(count)])
     ours, naive = np.zeros(count), np.zeros(count)
     for _ in range(repetitions):
-        ours[beliefs.choose("thompson", size, 1, generator)] += 1
+        ours[beliefs.choose("thompson", size, 1, generator).positions] += 1
         naive[np.argsort(-generator.beta(alpha, beta))[:size]] += 1
     # Each count is about binomial; five standard deviations of a difference of two, over forty facts.
     assert np.abs(ours - naive).max() < 5 * np.sqrt(2 * repetitions * 0.25)

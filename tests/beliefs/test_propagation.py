@@ -10,6 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as some
 from scipy import stats
 
+from kgprobe.beliefs.register import LEARNERS
 from kgprobe.beliefs.summary import belief_rows
 from kgprobe.errors import KgprobeError
 from kgprobe.graph.client import Graph
@@ -17,7 +18,6 @@ from kgprobe.graph.ingest import load
 from kgprobe.graph.messages import encoded_bytes
 from kgprobe.probes.outcome import Outcome, Verdict, guessing_chance
 from kgprobe.records import Fact
-from kgprobe.running.count_learner import CountLearner
 from kgprobe.running.learner import Applied
 from kgprobe.running.runs import Plan
 from kgprobe.sampling.keys import FactKey
@@ -91,9 +91,9 @@ def outcomes_of(facts: Sequence[Fact], answers: dict[str, Verdict]) -> list[Outc
 
 def apply(graph: Graph, plan: Plan, number: int, outcomes: Sequence[Outcome]) -> Applied:
     run = {"id": plan.run, "model": "m", "relations": list(ASKABLE)}
-    return CountLearner(graph, plan, run, ASKABLE).apply(
-        number, outcomes, [guessing_chance(outcome) for outcome in outcomes]
-    )
+    learner = LEARNERS[plan.learner].load()(graph, plan, run, ASKABLE)
+    applied: Applied = learner.apply(number, outcomes, [guessing_chance(outcome) for outcome in outcomes])
+    return applied
 
 
 def begin(graph: Graph, run: str) -> None:
@@ -151,7 +151,7 @@ def test_without_propagation_facts_learn_from_their_own_answers_alone(graph: Gra
     asked = [fact.id for fact in askable_of(edges)[:4]]
     answers = dict(zip(asked, (Verdict.WRONG, Verdict.RIGHT, Verdict.UNANSWERED, Verdict.UNASKABLE), strict=True))
     begin(graph, "run")
-    plan = Plan("run", as_of=AS_OF, learner="own")
+    plan = Plan("run", as_of=AS_OF, learner="independent")
     applied = apply(graph, plan, 1, outcomes_of(edges, answers))
     expected = {asked[0]: (2, 1, 0, 1), asked[1]: (1, 2, 1, 0), asked[2]: (1, 1, 0, 0), asked[3]: (1, 1, 0, 0)}
     assert beliefs_in(graph, "run") == expected

@@ -28,8 +28,8 @@ from kgprobe.beliefs.simulation import (
 from tests.cases import rotate
 
 _READ = ("mse_all", "coverage", "mean_error")
-ITERATION = SamplingStrategy("iteration", "own")
-MONTE_CARLO = SamplingStrategy("monte-carlo", "own")
+SEQUENTIAL = SamplingStrategy("sequential", "independent")
+UNIFORM = SamplingStrategy("uniform", "independent")
 
 
 def small_reference(facts: int = 30, entities: int = 9, seed: int = 0) -> Reference:
@@ -62,7 +62,8 @@ def naive_replay(
             if belief["alpha"] + belief["beta"] > 2:
                 values = (np.array([float(belief[name])]) for name in ("alpha", "beta"))
                 known.update(np.array([fact]), *values, np.array([True]))
-        asked = known.choose(strategy.sampling, batch, number, np.random.default_rng([*seed, number])).tolist()
+        generator = np.random.default_rng([*seed, number])
+        asked = known.choose(strategy.sampling, batch, number, generator).positions.tolist()
         lists.append(asked)
         for fact in asked:
             own = beliefs[fact]
@@ -157,10 +158,10 @@ def test_where_neighbours_are_alike_the_learner_errs_less_and_says_how_much() ->
         for strategy, runs in found.items()
     }
     best = np.min([means[strategy.name]["mse_all"] for strategy in PAPER_STRATEGIES], axis=0)
-    assert (means["information + graph"]["mse_all"] < 0.8 * best).all()
-    assert (np.abs(means["information + graph"]["coverage"] - 0.9) < 0.06).all()
+    assert (means["information + hierarchical"]["mse_all"] < 0.8 * best).all()
+    assert (np.abs(means["information + hierarchical"]["coverage"] - 0.9) < 0.06).all()
     assert (means["thompson + propagation"]["coverage"] < 0.4).all()
-    assert (np.abs(means["information + graph"]["mean_error"]) < 0.03).all()
+    assert (np.abs(means["information + hierarchical"]["mean_error"]) < 0.03).all()
 
 
 @pytest.mark.slow
@@ -168,7 +169,7 @@ def test_the_same_seed_gives_the_same_replay_and_another_does_not() -> None:
     reference = small_reference()
 
     def replayed(seed: int) -> Any:
-        drawing = [strategy for strategy in SAMPLING_STRATEGIES if strategy.sampling != "iteration"]
+        drawing = [strategy for strategy in SAMPLING_STRATEGIES if strategy.sampling != "sequential"]
         return [replay(reference, strategy, [seed], checkpoints=[20], batch=4) for strategy in drawing]
 
     assert replayed(1) == replayed(1)
@@ -195,12 +196,12 @@ def test_the_error_of_own_answers_is_what_the_binomial_says() -> None:
     def expected(answers: float) -> Any:
         return ((1 - 2 * theta) ** 2 + answers * theta * (1 - theta)) / (answers + 2) ** 2
 
-    iterated = replay(reference, ITERATION, [2], checkpoints=[10, 20, 50], batch=2_000)
+    iterated = replay(reference, SEQUENTIAL, [2], checkpoints=[10, 20, 50], batch=2_000)
     assert [standing.mse for standing in iterated] == pytest.approx([expected(n).mean() for n in (1, 2, 5)], rel=0.05)
     assert [standing.answers_easy for standing in iterated] == [1, 2, 5]
 
     # At random, a fact has had about Poisson many answers, and those with none do not count.
-    drawn = replay(reference, MONTE_CARLO, [2], checkpoints=[200, 800], batch=100)
+    drawn = replay(reference, UNIFORM, [2], checkpoints=[200, 800], batch=100)
     for standing, mean in zip(drawn, (1, 4), strict=True):
         weights = [math.exp(-mean) * mean**n / math.factorial(n) for n in range(40)]
         error = sum(weight * expected(n).mean() for n, weight in enumerate(weights) if n)
@@ -237,6 +238,6 @@ def test_checkpoints_are_close_at_the_beginning_and_at_passes() -> None:
 
 
 def test_with_no_more_facts_than_the_hardest_all_of_them_are() -> None:
-    standing = replay(small_reference(facts=6), ITERATION, [0], checkpoints=[3], batch=64, hardest=100)[0]
+    standing = replay(small_reference(facts=6), SEQUENTIAL, [0], checkpoints=[3], batch=64, hardest=100)[0]
     assert (standing.requests, standing.hardest_found) == (18, 1)
     assert standing.hardest_mse == pytest.approx(standing.mse)

@@ -36,7 +36,7 @@ def test_a_run_is_estimated_and_asks_on(home: dict[str, str], model: str) -> Non
     assert "estimated from 64 answers" in said
     whole = json.loads(kgprobe("estimate", "of-all", "--json", **home).stdout)
     assert whole["rates"][0]["drawn"] == 64
-    assert (whole["run"], whole["sampling"], whole["stopped"]) == ("of-all", "monte-carlo", None)
+    assert (whole["run"], whole["sampling"], whole["stopped"]) == ("of-all", "uniform", None)
     row = whole["rates"][0]
     width = row["high"] - row["low"]
 
@@ -68,7 +68,7 @@ def test_a_run_is_estimated_and_asks_on(home: dict[str, str], model: str) -> Non
 )
 def test_what_cannot_be_is_said(home: dict[str, str], model: str, options: list[str], code: int, said: str) -> None:
     if kgprobe("rounds", "status", "in-turn", **home).returncode:
-        begin = ["--rounds", "1", "--name", "in-turn", "--sampling", "iteration", "--batch", "4", "--relation", "P36"]
+        begin = ["--rounds", "1", "--name", "in-turn", "--sampling", "sequential", "--batch", "4", "--relation", "P36"]
         assert kgprobe("rounds", "run", "--model", model, *begin, **home).returncode == 0
     refused = kgprobe("estimate", *options, **home)
     assert (refused.returncode, said in refused.stderr) == (code, True), refused.stderr

@@ -109,7 +109,8 @@ def test_several_models_are_asked_one_after_the_other_and_compared(home: dict[st
 def test_facts_are_asked_one_after_the_other_and_learn_nothing_from_others(home: dict[str, str]) -> None:
     with FaultProxy(upstream=lambda _: "Yes.") as proxy:
         model = ["--model", f"openai:m@{proxy.url}", "--probe", "questions", "--difficulty", "easy", "--as-of", "2024"]
-        options = ["--sampling", "iteration", "--learner", "own", "--follow-ups", "0", "--relation", "P36", "--json"]
+        rules = ["--sampling", "sequential", "--learner", "independent"]
+        options = [*rules, "--follow-ups", "0", "--relation", "P36", "--json"]
         done = kgprobe("rounds", "run", *model, *options, "--rounds", "3", "--batch", "9", "--name", "in-turn", **home)
         found = json.loads(done.stdout)
         outcomes = assert_beliefs_are_the_trail("in-turn", found, home)

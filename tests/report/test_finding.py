@@ -341,7 +341,7 @@ def test_a_terminal_shows_everything_within_its_width(finding: Finding) -> None:
 def test_the_caveat_stands_with_every_table(finding: Finding, tmp_path: Path) -> None:
     caveat = ABOUT.caveat
     assert caveat is not None
-    assert replace(ABOUT, sampling="iteration").caveat is None
+    assert replace(ABOUT, sampling="sequential").caveat is None
     write_finding_page(finding, tmp_path / "page.html")
     page = (tmp_path / "page.html").read_text(encoding="utf-8")
     # Beside the rates of all, each grouping, and relations at entities.

@@ -79,7 +79,7 @@ def test_what_is_expected_of_a_fact_is_what_the_learner_expects(graph: Graph, po
 
 def test_runs_of_other_learners_expect_nothing_of_what_they_did_not_ask(graph: Graph) -> None:
     load_popular(graph, popular=True)
-    probe, plan = HashProbe(graph), plan_for("run", rounds=1, learner="own")
+    probe, plan = HashProbe(graph), plan_for("run", rounds=1, learner="independent")
     begin_run(graph, probe, plan, "hash")
     run_rounds(graph, probe, plan)
     rows = [

@@ -40,7 +40,7 @@ PHASES = {
         Moment("after", "beliefs/hubs", times=2),
         COMMITTED,
     ],
-    "graph": [
+    "hierarchical": [
         *SHARED,
         Moment("after", "beliefs/learned", times=2),
         Moment("after", "beliefs/effects", times=2),
@@ -67,7 +67,7 @@ def of_run(graph: Graph, run: str) -> dict[str, Any]:
     }
 
 
-@pytest.mark.parametrize("learner", slow_except(PHASES, ["graph"]))
+@pytest.mark.parametrize("learner", slow_except(PHASES, ["hierarchical"]))
 def test_a_run_killed_in_each_of_its_phases_counts_each_answer_once(graph: Graph, home: Path, learner: str) -> None:
     load_graph(graph)
     begin_or_go_on(graph, "undisturbed", ROUNDS, learner=learner)
@@ -81,17 +81,17 @@ def test_a_run_killed_in_each_of_its_phases_counts_each_answer_once(graph: Graph
     assert reached == [None, 0, *range(1, 10), 11]
     assert begin_or_go_on(graph, "killed", ROUNDS, learner=learner) == "done"
     assert of_run(graph, "killed") == of_run(graph, "undisturbed")
-    assert bool(of_run(graph, "killed")["effects"]) == (learner == "graph")
+    assert bool(of_run(graph, "killed")["effects"]) == (learner == "hierarchical")
 
 
 @pytest.mark.slow
 def test_a_run_killed_while_it_writes_its_last_beliefs_writes_them_when_it_goes_on(graph: Graph, home: Path) -> None:
     load_graph(graph)
-    begin_or_go_on(graph, "undisturbed", 3, learner="graph")
+    begin_or_go_on(graph, "undisturbed", 3, learner="hierarchical")
     # The first three were written with the rounds.
     for phase in (Moment("before", "beliefs/summarize", times=4), Moment("committed", "beliefs/effects", times=1)):
-        kill_child(graph.endpoint, home, partial(begin_or_go_on, run="killed", rounds=3, learner="graph"), phase)
-    assert begin_or_go_on(graph, "killed", 3, learner="graph") == "done"
+        kill_child(graph.endpoint, home, partial(begin_or_go_on, run="killed", rounds=3, learner="hierarchical"), phase)
+    assert begin_or_go_on(graph, "killed", 3, learner="hierarchical") == "done"
     assert of_run(graph, "killed") == of_run(graph, "undisturbed")
 
 
@@ -107,12 +107,12 @@ FORGETTING = [
 @pytest.mark.parametrize("moment", slow_except(FORGETTING, FORGETTING[1:4:2]), ids=str)
 def test_a_run_that_was_being_forgotten_leaves_nothing_to_the_next(graph: Graph, home: Path, moment: Moment) -> None:
     load_graph(graph)
-    begin_or_go_on(graph, "undisturbed", 2, learner="graph")
-    begin_or_go_on(graph, "forgotten", 3, learner="graph")
+    begin_or_go_on(graph, "undisturbed", 2, learner="hierarchical")
+    begin_or_go_on(graph, "forgotten", 3, learner="hierarchical")
     kill_child(graph.endpoint, home, partial(forget_run, run="forgotten"), moment)
     if graph.read("beliefs/run", id="forgotten"):
         forget_run(graph, "forgotten")
-    begin_or_go_on(graph, "forgotten", 2, learner="graph")
+    begin_or_go_on(graph, "forgotten", 2, learner="hierarchical")
     assert of_run(graph, "forgotten") == of_run(graph, "undisturbed")
 
 

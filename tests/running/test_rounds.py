@@ -17,7 +17,7 @@ import pytest
 
 from kgprobe.analysis.make_finding import find_in_run
 from kgprobe.api import rounds as library
-from kgprobe.beliefs import LEARNERS, SAMPLING
+from kgprobe.beliefs.register import LEARNERS, SAMPLING_RULES
 from kgprobe.beliefs.summary import summarize
 from kgprobe.errors import KgprobeError, UnknownNameError
 from kgprobe.graph.client import Graph
@@ -36,8 +36,6 @@ from tests.running.killed_run import AS_OF, SEED, HashProbe
 from tests.written_source import WrittenSource
 
 ROUNDS = 6
-# Which answers tell most, only the learner `graph` can say.
-NO_PAIRS = (("own", "information"), ("own", "hardest"))
 
 
 def load_graph(graph: Graph, entities: int = 40, facts: int = 300) -> None:
@@ -148,7 +146,7 @@ class UnaskableProbe(HashProbe):
         ]
 
 
-@pytest.mark.parametrize("learner", ["graph", "own"])
+@pytest.mark.parametrize("learner", ["hierarchical", "independent"])
 def test_what_cannot_be_asked_is_neither_right_nor_wrong_and_not_asked_again(graph: Graph, learner: str) -> None:
     load_graph(graph, facts=60)
     probe = UnaskableProbe(graph)
@@ -176,10 +174,10 @@ class FailingProbe(HashProbe):
         return [*lost, *outcomes[self.failing :]]
 
 
-@pytest.mark.parametrize("learner", ["graph", "own"])
+@pytest.mark.parametrize("learner", ["hierarchical", "independent"])
 def test_what_got_no_answer_counts_neither_way_and_may_be_asked_again(graph: Graph, learner: str) -> None:
     load_graph(graph, facts=12)
-    changes = {"rounds": 4, "sampling": "iteration", "batch": 100, "learner": learner}
+    changes = {"rounds": 4, "sampling": "sequential", "batch": 100, "learner": learner}
     probe, plan = FailingProbe(graph, failing=3), plan_for("run", **changes)
     begin_run(graph, probe, plan, "hash")
     report = run_rounds(graph, probe, plan)
@@ -191,7 +189,7 @@ def test_what_got_no_answer_counts_neither_way_and_may_be_asked_again(graph: Gra
     assert report.asked == 4 * (report.facts - 3) == sum(right + wrong for _, _, right, wrong in found.values())
 
 
-@pytest.mark.parametrize("learner", ["graph", "own"])
+@pytest.mark.parametrize("learner", ["hierarchical", "independent"])
 def test_a_round_without_any_answer_does_not_take_place(graph: Graph, learner: str) -> None:
     load_graph(graph, facts=12)
     probe, plan = FailingProbe(graph, failing=8), plan_for("run", learner=learner)
@@ -204,7 +202,7 @@ def test_a_round_without_any_answer_does_not_take_place(graph: Graph, learner: s
     assert run_rounds(graph, probe, plan).rounds == ROUNDS
 
 
-@pytest.mark.parametrize("learner", ["graph", "propagation"])
+@pytest.mark.parametrize("learner", ["hierarchical", "propagation"])
 def test_a_run_ends_when_it_is_sure_enough(graph: Graph, learner: str) -> None:
     load_graph(graph, facts=40)
     probe, plan = HashProbe(graph), plan_for("run", rounds=100, width=0.3, learner=learner)
@@ -221,10 +219,10 @@ def test_a_run_ends_when_it_is_sure_enough(graph: Graph, learner: str) -> None:
         assert read_beliefs(graph, "run", keys).width() == pytest.approx(widths[-1])
 
 
-@pytest.mark.parametrize("learner", ["graph", "own"])
+@pytest.mark.parametrize("learner", ["hierarchical", "independent"])
 def test_width_all_asked_is_the_mean_of_stored_intervals(graph: Graph, learner: str) -> None:
     load_graph(graph, facts=40)
-    probe, plan = HashProbe(graph), plan_for("run", rounds=2, batch=40, sampling="iteration", learner=learner)
+    probe, plan = HashProbe(graph), plan_for("run", rounds=2, batch=40, sampling="sequential", learner=learner)
     begin_run(graph, probe, plan, "hash")
     widths: list[float] = []
     run_rounds(graph, probe, plan, on_batch=lambda round_: widths.append(round_.width))
@@ -238,9 +236,9 @@ def test_width_all_asked_is_the_mean_of_stored_intervals(graph: Graph, learner: 
     ("learner", "sampling"),
     [
         (learner, sampling)
-        for learner in ("graph", "own")
-        for sampling in SAMPLING
-        if (learner, sampling) not in NO_PAIRS
+        for learner in ("hierarchical", "independent")
+        for sampling, rule in SAMPLING_RULES.items()
+        if rule.supports(learner)
     ],
 )
 def test_every_sampling_makes_a_run_that_goes_on_where_it_stood(graph: Graph, learner: str, sampling: str) -> None:
@@ -257,18 +255,18 @@ def test_every_sampling_makes_a_run_that_goes_on_where_it_stood(graph: Graph, le
     asked = [outcome["fact"] for outcome in answers_of(graph, "whole")]
     assert asked == [outcome["fact"] for outcome in answers_of(graph, "parts")]
     inclusions = [outcome.get("inclusion") for outcome in answers_of(graph, "whole")]
-    if sampling == "monte-carlo":
+    if sampling == "uniform":
         assert inclusions == pytest.approx([8 / len(askable_facts(graph, ["r0", "r1"], AS_OF))] * len(inclusions))
     elif sampling in ("hardest", "information"):
         assert all(0 < one <= 1 for one in inclusions)
-    elif learner == "graph" and sampling == "thompson":
+    elif learner == "hierarchical" and sampling == "thompson":
         assert inclusions.count(None) == 7 * ROUNDS
     else:
         assert inclusions == [None] * len(inclusions)
     for answer in answers_of(graph, "whole"):
         assert ("smallest" in answer) == ("inclusion" in answer)
         assert answer.get("smallest", 0) <= answer.get("inclusion", 0)
-    if sampling == "iteration":
+    if sampling == "sequential":
         assert max(map(asked.count, asked)) - min(map(asked.count, asked)) <= 1
 
 
@@ -417,7 +415,9 @@ def own_graph(tmp_path: Path) -> Iterator[tuple[Graph, str]]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("kills", "learner"), [(4, "graph"), pytest.param(20, "propagation", marks=pytest.mark.slow)])
+@pytest.mark.parametrize(
+    ("kills", "learner"), [(4, "hierarchical"), pytest.param(20, "propagation", marks=pytest.mark.slow)]
+)
 def test_killed_again_and_again_each_answer_counts_once(own_graph: tuple[Graph, str], kills: int, learner: str) -> None:
     graph, folder = own_graph
     rounds = 3 * kills
@@ -487,7 +487,7 @@ def test_no_folder_is_taken_from_a_graph_unchecked(graph: Graph, home: Path, nam
         ("REMOVE run.asked", "it lacks asked"),
         ("REMOVE run.local", "it lacks local"),
         ("REMOVE run.form", "it lacks form"),
-        ("SET run.form = 1", "its form is 1, not 3"),
+        ("SET run.form = 1", "its form is 1, not 4"),
     ],
 )
 def test_a_run_of_another_version_is_told_listed_and_forgotten(graph: Graph, change: str, told: str) -> None:

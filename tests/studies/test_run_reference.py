@@ -22,7 +22,7 @@ def test_a_run_gives_the_share_of_wrong_answers(graph: Graph, tmp_path: Path, mo
     people, edges, relations = random_graph(20, 120, seed=6)
     load(graph, WrittenSource(people, edges, relations))
     askable = askable_of(edges)
-    plan = Plan("run", rounds=6, batch=32, seed=1, as_of=AS_OF, sampling="iteration", learner="own")
+    plan = Plan("run", rounds=6, batch=32, seed=1, as_of=AS_OF, sampling="sequential", learner="independent")
     begin_run(graph, UnaskableProbe(graph), plan, "hash")
     continue_run(graph, UnaskableProbe(graph), plan)
     answered = reference_of_run(graph, "run")

@@ -43,9 +43,9 @@ def note(study: Study, beginning: str) -> str:
 
 def test_where_the_learner_errs_less_is_told() -> None:
     values = dict.fromkeys(NAMES, (0.2, 0.3, 0.6)) | {
-        "iteration": (0.1, 0.4, 0.7),
-        "information + graph": (0.05, 0.5, 0.9),
-        "thompson + graph": (0.15, 0.3, 0.88),
+        "sequential": (0.1, 0.4, 0.7),
+        "information + hierarchical": (0.05, 0.5, 0.9),
+        "thompson + hierarchical": (0.15, 0.3, 0.88),
     }
     replays = {
         name: [
@@ -58,11 +58,12 @@ def test_where_the_learner_errs_less_is_told() -> None:
     both = "errs less over all facts than the best of the paper's five"
     finds = "finds as many of the hardest as the best of them"
     assert (
-        f"information + graph {both} throughout and {finds} throughout; at the end its 90% intervals hold θ of 90%"
-        in told
+        f"information + hierarchical {both} throughout and {finds} throughout; at the end its 90% intervals hold θ of"
+        " 90%" in told
     )
-    assert f"thompson + graph {both} nowhere and {finds} nowhere; at the end its 90% intervals hold θ of 88%" in told
-    assert "70% by iteration" in told
+    end = "at the end its 90% intervals hold θ of 88%"
+    assert f"thompson + hierarchical {both} nowhere and {finds} nowhere; {end}" in told
+    assert "70% by sequential" in told
 
 
 def test_bands_are_t_intervals_over_the_repetitions_that_have_a_value() -> None:
@@ -79,13 +80,13 @@ def test_bands_are_t_intervals_over_the_repetitions_that_have_a_value() -> None:
 
 
 def test_the_papers_order_is_told_where_it_is_there() -> None:
-    # Thompson is below Monte Carlo at the first three checkpoints, Monte Carlo below iteration at all but the first.
+    # Thompson is below uniform at the first three checkpoints, uniform below sequential at all but the first.
     errors = {
         "thompson + propagation": [0.1, 0.1, 0.1, 0.3, 0.3],
         "thompson": [0.3] * 5,
-        "monte-carlo + propagation": [0.2] * 5,
-        "monte-carlo": [0.2] * 5,
-        "iteration": [0.1, 0.3, 0.3, 0.3, 0.3],
+        "uniform + propagation": [0.2] * 5,
+        "uniform": [0.2] * 5,
+        "sequential": [0.1, 0.3, 0.3, 0.3, 0.3],
         **{strategy.name: [0.4] * 5 for strategy in LEARNED_STRATEGIES},
     }
     replays = {
@@ -97,12 +98,12 @@ def test_the_papers_order_is_told_where_it_is_there() -> None:
     }
     study = study_of(replays, [0, 4])
     told = note(study, "Whole graph, over all facts asked so far, with propagation")
-    assert "iteration is there at 200–300 requests" in told
-    assert "Thompson + propagation is surely below monte-carlo + propagation at 100–300 requests" in told
+    assert "sequential is there at 200–300 requests" in told
+    assert "Thompson + propagation is surely below uniform + propagation at 100–300 requests" in told
     assert "surely above it at 400–500 requests" in told
     assert "is -0.1000 [-0.1000, -0.1000] at 100, +0.1000 [+0.1000, +0.1000] at 500." in told
-    assert "Monte-carlo + propagation is surely below iteration at 200–500 requests, surely above it at 100" in told
-    assert "iteration is there nowhere" in note(study, "Whole graph, over all facts asked so far, without propagation")
+    assert "Uniform + propagation is surely below sequential at 200–500 requests, surely above it at 100" in told
+    assert "sequential is there nowhere" in note(study, "Whole graph, over all facts asked so far, without propagation")
 
 
 @pytest.mark.slow
@@ -111,7 +112,7 @@ def test_differences_are_paired_by_repetition() -> None:
     study = study_of(replays, [1, 4])
     told = note(study, "Whole graph, over all facts asked so far, without propagation")
     for place, requests in ((1, 32), (4, 304)):
-        first, second = ([run[place].mse for run in replays[name]] for name in ("thompson", "monte-carlo"))
+        first, second = ([run[place].mse for run in replays[name]] for name in ("thompson", "uniform"))
         test = stats.ttest_rel(first, second)
         low, high = test.confidence_interval(0.95)
         mean = np.mean(first) - np.mean(second)
@@ -134,7 +135,7 @@ def test_when_half_of_the_hardest_are_examined_is_told(shares: tuple[float, ...]
     # Between 200 and 300 requests, 0.4 becomes 0.6: half is at 250; between 100 and 200, 0.2 becomes 0.6: at 175.
     study = study_of(replays, [0, 2])
     halves = note(study, "Half of the 20 hardest facts")
-    assert "250 requests by iteration" in halves
+    assert "250 requests by sequential" in halves
     compared = note(study, "The hardest facts, thompson + propagation against thompson")
     if not reached:
         assert "no number of requests by thompson + propagation (never in 2 repetitions)" in halves
@@ -183,8 +184,8 @@ def test_the_study_is_two_tables_of_the_same_numbers_and_its_plots(tmp_path: Pat
 
 
 def test_both_readings_of_examined_are_told() -> None:
-    # Over all facts so far Monte Carlo is best; over those asked lately Thompson is.
-    lately = {"thompson": 0.1, "monte-carlo": 0.2, "iteration": 0.3}
+    # Over all facts so far uniform is best; over those asked lately Thompson is.
+    lately = {"thompson": 0.1, "uniform": 0.2, "sequential": 0.3}
     replays = {
         name: [
             [standing(600, mse=0.5 - lately.get(name, 0.05), mse_lately=lately.get(name, 0.4) + noise)]
@@ -197,10 +198,10 @@ def test_both_readings_of_examined_are_told() -> None:
         note(study, f"Whole graph, {reading}, without propagation")
         for reading in ("over all facts asked so far", "over those asked in the last 10 rounds")
     )
-    assert "Thompson below Monte Carlo below iteration is there nowhere" in far
-    assert "Thompson below Monte Carlo below iteration is there throughout" in near
+    assert "Thompson below uniform below sequential is there nowhere" in far
+    assert "Thompson below uniform below sequential is there throughout" in near
     assert [row["MSE, lately"] for row in study.table if row["strategy"] == "thompson"] == [pytest.approx(0.105)]
-    assert "After 600 requests, 2 a fact, the error of E[θ] is least over all facts asked so far with iteration" in (
+    assert "After 600 requests, 2 a fact, the error of E[θ] is least over all facts asked so far with sequential" in (
         study.verdict
     )
     assert "over those asked in the last 10 rounds with thompson (0.1050)" in study.verdict
@@ -220,7 +221,7 @@ def test_what_a_reference_is_like_is_told() -> None:
 
 def test_what_a_run_is_worth_as_a_reference_is_told() -> None:
     reference = Reference(np.array([0, 1]), np.array([1, 2]), np.array([0.5, 1.0]))
-    even = AnsweredRun(reference, {"id": "r", "sampling": "iteration"}, 3, 19, 19.5)
+    even = AnsweredRun(reference, {"id": "r", "sampling": "sequential"}, 3, 19, 19.5)
     assert about_run(even) == [
         "θ is the share of a fact's own answers in run r that were wrong: 19.5 answers a fact, 19 at least; 3 facts "
         "that it could not ask are left out."

@@ -1,0 +1,110 @@
+"""The learners and the sampling rules by name.
+
+This is the only place that knows the names: library, command line and tests read it. A new learner, or a new sampling
+rule, is one file and one entry here. Importing this module imports no numerical library.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pkgutil import resolve_name
+from typing import Any, Literal
+
+
+@dataclass(frozen=True, slots=True)
+class LearnerKind:
+    """A learner as it is registered.
+
+    Attributes:
+        help: phrase for the help of ``--learner``.
+        path: its class as ``module:name``, a :class:`kgprobe.running.learner.Learner`.
+        beliefs: form of its beliefs: the hierarchical model, or counts of answers.
+        default_sampling: sampling rule of a run that looks for failures.
+    """
+
+    help: str
+    path: str
+    beliefs: Literal["model", "counts"]
+    default_sampling: str
+
+    def load(self) -> Callable[..., Any]:
+        """Import and return the class."""
+        learner: Callable[..., Any] = resolve_name(self.path)
+        return learner
+
+
+@dataclass(frozen=True, slots=True)
+class SamplingRule:
+    """A sampling rule as it is registered.
+
+    Attributes:
+        help: phrase for the help of ``--sampling``.
+        model: the function that draws by the hierarchical model, as ``module:name``; None if there is none.
+        counts: the function that draws by counts of answers; None if there is none.
+        inclusion_known: True if the probability is known with which each fact was drawn: estimates of the whole graph
+            need it.
+    """
+
+    help: str
+    model: str | None = None
+    counts: str | None = None
+    inclusion_known: bool = False
+
+    def supports(self, learner: str) -> bool:
+        """Return True if the rule can draw by the beliefs of a learner."""
+        return getattr(self, LEARNERS[learner].beliefs) is not None
+
+
+LEARNERS = {
+    "hierarchical": LearnerKind(
+        "answers update relations, entities and popularity, and so other facts",
+        "kgprobe.running.hierarchical_learner:HierarchicalLearner",
+        beliefs="model",
+        default_sampling="hardest",
+    ),
+    "propagation": LearnerKind(
+        "an answer also counts for the facts around it, as in the paper",
+        "kgprobe.running.count_learner:PropagationLearner",
+        beliefs="counts",
+        default_sampling="thompson",
+    ),
+    "independent": LearnerKind(
+        "an answer counts for its fact alone",
+        "kgprobe.running.count_learner:IndependentLearner",
+        beliefs="counts",
+        default_sampling="thompson",
+    ),
+}
+
+SAMPLING_RULES = {
+    "hardest": SamplingRule(
+        "the facts most informative about which facts are hardest",
+        model="kgprobe.beliefs.choosing:hardest",
+        inclusion_known=True,
+    ),
+    "thompson": SamplingRule(
+        "Thompson sampling, the facts with the highest draws of the probability of failing",
+        model="kgprobe.beliefs.choosing:thompson",
+        counts="kgprobe.beliefs.draw:Beliefs.thompson",
+    ),
+    "information": SamplingRule(
+        "the facts most informative about all facts and about the share of the graph known",
+        model="kgprobe.beliefs.choosing:information",
+        inclusion_known=True,
+    ),
+    "uniform": SamplingRule(
+        "facts drawn uniformly",
+        model="kgprobe.beliefs.choosing:uniform",
+        counts="kgprobe.beliefs.draw:Beliefs.uniform",
+        inclusion_known=True,
+    ),
+    "sequential": SamplingRule(
+        "all facts in turn",
+        model="kgprobe.beliefs.choosing:sequential",
+        counts="kgprobe.beliefs.draw:Beliefs.sequential",
+    ),
+}
+
+
+def learners_for(sampling: str) -> list[str]:
+    """Return the names of the learners that a sampling rule supports."""
+    return [name for name in LEARNERS if SAMPLING_RULES[sampling].supports(name)]
