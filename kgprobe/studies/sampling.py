@@ -1,10 +1,10 @@
 """How strategies of sampling compare at equal numbers of requests: the error of E[theta], and the hardest facts.
 
-Section 3.2 of the parameterized-graph paper (KGLens); docs/methods/sampling-study.md. The paper finds, on the whole graph, Thompson
-sampling below uniform (its Monte Carlo) and sequential (its iteration), uniform sampling of use at the very beginning
-only and propagation of none, and the hardest facts found earlier with propagation. It takes the error over *examined*
-facts, which can be all that were asked so far or those asked lately: the study has both. What holds depends on that
-and on the reference; the notes say so in words, with what the strategies spent their requests on.
+Section 3.2 of the parameterized-graph paper (KGLens); docs/methods/sampling-study.md. The paper finds, on the whole
+graph, Thompson sampling below uniform (its Monte Carlo) and sequential (its iteration), uniform sampling of use at the
+very beginning only and propagation of none, and the hardest facts found earlier with propagation. It takes the error
+over *examined* facts, which can be all that were asked so far or those asked lately: the study has both. What holds
+depends on that and on the reference; the notes say so in words, with what the strategies spent their requests on.
 """
 
 import dataclasses
