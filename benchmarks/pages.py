@@ -17,12 +17,12 @@ import numpy as np
 
 import kgprobe
 from benchmarks.report import Report, Row, show, versions_of
-from kgprobe.api.measuring import Measurement
 from kgprobe.cli.options import json_option, seed_option
 from kgprobe.graph.client import Graph
 from kgprobe.graph.state import graph_state
 from kgprobe.probes.distractors.evidence import DistractorEvidence, Named, Rival, Sentence
 from kgprobe.probes.outcome import Outcome, Verdict
+from kgprobe.results.measurement import Measurement
 from kgprobe.running.claims import CONFIG
 from kgprobe.running.identity import versions
 from kgprobe.running.store import FILE, encode_line

@@ -90,7 +90,7 @@ def measure(graph: Graph, facts: Sequence[dict[str, Any]], share: float, random:
         graph.query(_RUN, run=f"model {model}")
         for start in range(0, len(rows), _ROWS):
             graph.query(_BELIEVE, rows=rows[start : start + _ROWS])
-    found = graph.query("explore/suspects", limit=len(facts), candidates=len(facts)).frame()
+    found = graph.query("explore/suspects", limit=len(facts), candidates=len(facts)).to_frame()
     is_planted = found["fact"].isin(planted).to_numpy()
     by_difference = (found["theta"] - found["theta_around"]).to_numpy(np.float64)
     return Quality(

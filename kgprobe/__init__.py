@@ -6,7 +6,7 @@
     kgprobe.load(graph, "example")
     result = kgprobe.measure(graph, "demo", limit=100)
     print(result.summary())
-    result.frame()
+    result.to_frame()
 
 docs/library.md goes on from here. Nothing heavy is imported before it is used.
 """

@@ -33,11 +33,11 @@ class Table:
         """The names of the columns, in order."""
         return list(self.rows[0]) if self.rows else []
 
-    def as_json(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
         """Title, rows and notes; an interval's ends stand beside its value (``win rate_low``)."""
         return {"title": self.title, "rows": [flat_row(row) for row in self.rows], "notes": list(self.notes)}
 
-    def frame(self) -> "pd.DataFrame":
+    def to_frame(self) -> "pd.DataFrame":
         """The rows in pandas, with columns for the ends of intervals."""
         import pandas as pd
 

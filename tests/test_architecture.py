@@ -29,10 +29,11 @@ ORDER = [
     "beliefs",
     "running",
     "judge",
+    "report",
     "analysis",
     "baselines",
     "studies",
-    "report",
+    "results",
     "api",
     "cli",
 ]

@@ -33,7 +33,7 @@ def test_a_table_as_json_and_as_pandas() -> None:
     rows = [{"kind": "wh", "right": share(3, 4), "n": 1}, {"kind": "yes/no", "right": None, "n": 2}]
     table = Table("kinds", "By kind", rows, ["A note."])
     assert table.columns == ["kind", "right", "n"]
-    told = table.as_json()
+    told = table.to_dict()
     assert told["title"] == "By kind"
     assert told["notes"] == ["A note."]
     assert told["rows"][0] == {
@@ -44,7 +44,7 @@ def test_a_table_as_json_and_as_pandas() -> None:
     } | {"n": 1}
     assert told["rows"][1] == {"kind": "yes/no", "right": None, "n": 2}
     assert json.loads(msgspec.json.encode(told)) == told
-    frame = table.frame()
+    frame = table.to_frame()
     assert list(frame.columns) == ["kind", "right", "right_low", "right_high", "n"]
     assert frame["right"].tolist()[0] == 0.75
     assert frame["right"].isna().tolist() == [False, True]
@@ -53,8 +53,8 @@ def test_a_table_as_json_and_as_pandas() -> None:
 def test_a_table_without_rows_has_no_columns() -> None:
     table = Table("none", "Nothing", [])
     assert table.columns == []
-    assert table.as_json() == {"title": "Nothing", "rows": [], "notes": []}
-    assert table.frame().empty
+    assert table.to_dict() == {"title": "Nothing", "rows": [], "notes": []}
+    assert table.to_frame().empty
 
 
 @pytest.mark.parametrize(

@@ -164,7 +164,7 @@ class Finding:
             return None
         return Share(self.over_graph.overall.value, self.over_graph.overall.low, self.over_graph.overall.high)
 
-    def as_json(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
         """The rates and the probe's tables, with stable keys."""
         return {
             "headline": self.headline,
@@ -192,5 +192,5 @@ class Finding:
                 "right": self.graph_rate.value,
                 "right_interval": [self.graph_rate.low, self.graph_rate.high],
             },
-            "tables": {table.key: table.as_json() for table in self.tables},
+            "tables": {table.key: table.to_dict() for table in self.tables},
         }

@@ -6,13 +6,14 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from kgprobe.api.loading import KEPT_PROBLEMS, LoadProgress, LoadReport
+from kgprobe.api.loading import LoadProgress
 from kgprobe.errors import ArgumentError, KgprobeError
 from kgprobe.graph.bulk.bulk_files import BulkFiles, read_bulk_files
 from kgprobe.graph.bulk.converting import convert
 from kgprobe.graph.bulk.finishing import finish
 from kgprobe.graph.client import Graph
 from kgprobe.graph.endpoint import is_address
+from kgprobe.results.loading import KEPT_PROBLEMS, LoadReport
 from kgprobe.servers.bulk_import import STAGES, import_files, reserved_for_import
 from kgprobe.servers.folder import Folder
 from kgprobe.servers.leases import take_lease

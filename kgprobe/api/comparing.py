@@ -6,14 +6,16 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import msgspec
 
-from kgprobe.api.measuring import Measurement, find_measurement, is_path, open_measurement
-from kgprobe.api.rounds import Run, open_run
+from kgprobe.api.measuring import find_measurement, is_path, open_measurement
+from kgprobe.api.rounds import open_run
 from kgprobe.api.unshared import unshared_facts
 from kgprobe.arguments import whole_number
 from kgprobe.errors import ArgumentError, UnknownNameError
 from kgprobe.files import home
 from kgprobe.graph.client import Graph
 from kgprobe.graph.rows import Rows
+from kgprobe.results.measurement import Measurement
+from kgprobe.results.run import Run
 from kgprobe.running.identity import digest_of, identity_of
 from kgprobe.running.runs import get_run
 
@@ -21,7 +23,9 @@ if TYPE_CHECKING:
     from kgprobe.analysis.directions import Directions
     from kgprobe.analysis.model_comparison import ModelComparison
     from kgprobe.analysis.side_by_side import AnsweredFacts
-    from kgprobe.api.comparison_results import Comparison, Forgetting, KnowledgeGap
+    from kgprobe.results.comparison import Comparison
+    from kgprobe.results.forgetting import Forgetting
+    from kgprobe.results.knowledge_gap import KnowledgeGap
 
 Stored: TypeAlias = Run | Measurement
 
@@ -71,7 +75,7 @@ def compare(results: Sequence[Stored], *, seed: int = 0) -> "Comparison":
     >>> one = kgprobe.measure(graph, "demo", limit=4, distractors=3, sentences=1)
     >>> other = kgprobe.measure(graph, "demo", limit=4, distractors=2, sentences=1)
     >>> compared = kgprobe.compare([one, other])
-    >>> compared.frame()[["asked", "shared"]].values.tolist()
+    >>> compared.to_frame()[["asked", "shared"]].values.tolist()
     [[4, 4], [4, 4]]
     >>> compared.notes
     ('They differ in more than the model: options.distractors is 3 and 2.',)
@@ -91,7 +95,7 @@ def compare(results: Sequence[Stored], *, seed: int = 0) -> "Comparison":
     """
     from kgprobe.analysis.model_comparison import compare_models
     from kgprobe.analysis.side_by_side import set_side_by_side
-    from kgprobe.api.comparison_results import Comparison
+    from kgprobe.results.comparison import Comparison
 
     seed = whole_number("seed", seed, 0)
     if len(results) < 2:
@@ -142,7 +146,7 @@ def check_forgetting(base: Stored, tuned: Stored, *, margin: float = 0.02) -> "F
         KgprobeError: one has no answer yet, or no fact was asked of both.
     """
     from kgprobe.analysis.forgetting import find_forgetting
-    from kgprobe.api.comparison_results import Forgetting
+    from kgprobe.results.forgetting import Forgetting
 
     if isinstance(margin, bool) or not isinstance(margin, (int, float)) or not 0 <= margin < 1:
         raise ArgumentError("margin", f"is {margin!r}; a share from 0 to below 1 is expected, such as 0.02.")
@@ -185,8 +189,8 @@ def find_gap(stored: Stored, said: Stored) -> "KnowledgeGap":
         KgprobeError: one has no answer yet, or no fact was asked in both ways.
     """
     from kgprobe.analysis.knowledge_gap import find_knowledge_gap
-    from kgprobe.api.comparison_results import KnowledgeGap
     from kgprobe.models.spec_forms import model_name
+    from kgprobe.results.knowledge_gap import KnowledgeGap
 
     if stored.kind.name == said.kind.name:
         raise ArgumentError("said", f"is by the probe {said.kind.name}, as is the first; another probe is expected.")
@@ -210,7 +214,7 @@ def compare_runs(graph: Graph, one: str, other: str, *, limit: int = 50) -> Rows
     """The facts on which two runs differ most: own answers and E[theta] of each, the greatest difference first.
 
     >>> run = kgprobe.run_rounds(graph, "demo", name="compared", rounds=1, batch=3, distractors=3)
-    >>> len(kgprobe.compare_runs(graph, "compared", "compared", limit=2).frame())
+    >>> len(kgprobe.compare_runs(graph, "compared", "compared", limit=2).to_frame())
     2
 
     Cost: a scan of the graph's beliefs.
@@ -329,7 +333,7 @@ def _model_of(result: Stored) -> dict[str, Any]:
 def _relation_names(results: Sequence[Stored], relations: set[str]) -> dict[str, str]:
     """What relations are called: by a graph that is open, else by findings that were written beside the answers."""
     from kgprobe.graph.names import relation_names
-    from kgprobe.report.finding_files import read_relation_names
+    from kgprobe.results.finding import read_relation_names
 
     for result in results:
         if result.graph is not None:

@@ -9,13 +9,6 @@ from typing import Any
 
 import msgspec
 
-from kgprobe.api.dataset_results import (
-    BuiltDataset,
-    Dataset,
-    DatasetAccuracy,
-    DatasetRelation,
-    HarnessTask,
-)
 from kgprobe.arguments import folder_name, several, whole_number
 from kgprobe.datasets import DatasetOptions
 from kgprobe.datasets.asking import ask_dataset, dataset_demonstrations, draw_places, limited_rows
@@ -37,6 +30,7 @@ from kgprobe.probes.examples.accuracy import example_tables
 from kgprobe.probes.examples.evidence import ExampleEvidence
 from kgprobe.probes.examples.prompts import ExamplePrompts, Layout, Room, unescaped
 from kgprobe.probes.outcome import Outcome
+from kgprobe.results.datasets import BuiltDataset, Dataset, DatasetAccuracy, DatasetRelation, HarnessTask
 from kgprobe.stats.proportions import share
 
 OnProgress = Callable[[int, int], None]

@@ -5,13 +5,14 @@ from collections.abc import Callable
 from pathlib import Path
 
 from kgprobe.api.loading import load
-from kgprobe.api.rounds import Run, forget_run, open_run, resume_rounds, run_rounds
+from kgprobe.api.rounds import forget_run, open_run, resume_rounds, run_rounds
 from kgprobe.errors import ArgumentError, KgprobeError, UnknownNameError
 from kgprobe.files import home
 from kgprobe.graph.client import Graph, Row
 from kgprobe.graph.endpoint import is_address
 from kgprobe.models.model import Model, load_model
 from kgprobe.progress import waiting
+from kgprobe.results.run import Run
 from kgprobe.running.callbacks import NO_CALLBACKS, Callbacks
 from kgprobe.running.runs import get_run
 from kgprobe.sanitize import visible

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 from kgprobe.api.measuring import measure
 from kgprobe.api.options import ExampleCountsOptions, NoiseOptions, PromptingOptions
-from kgprobe.api.study_result import StudyResult, kept
 from kgprobe.arguments import several, whole_number
 from kgprobe.dates import as_of_day
 from kgprobe.errors import ArgumentError, KgprobeError
@@ -19,6 +18,7 @@ from kgprobe.models.scoring.contract import TextScorer
 from kgprobe.options import make_options
 from kgprobe.probes.examples.prompts import Layout, Room, fitting
 from kgprobe.probes.outcome import Outcome
+from kgprobe.results.study import StudyResult, kept
 from kgprobe.running.callbacks import NO_CALLBACKS, Batch, Callbacks, Start
 from kgprobe.sampling.demonstrations import Demonstration, draw_demonstrations
 from kgprobe.sampling.facts import askable_relations
@@ -54,7 +54,7 @@ def study_examples(
     >>> result = kgprobe.study_examples(
     ...     graph, "demo", relations=["P36"], limit=4, counts=[1, 2], draws=2, choices=3
     ... )
-    >>> result.frame()[["examples", "seed"]].values.tolist()
+    >>> result.to_frame()[["examples", "seed"]].values.tolist()
     [[1, 0], [1, 1], [2, 0], [2, 1]]
 
     Cost: a measurement for each number and draw. What is asked is kept: the same call goes on with what an interrupted
@@ -109,7 +109,7 @@ def study_prompting(
     >>> result = kgprobe.study_prompting(
     ...     graph, "demo", relations=["P36"], limit=4, examples=2, choices=3, separators=[]
     ... )
-    >>> list(dict.fromkeys(result.frame()["way"]))
+    >>> list(dict.fromkeys(result.to_frame()["way"]))
     ['examples', 'examples, a line each', 'packed', 'examples in sentences', 'sentences']
 
     Cost: a measurement for each way, kept as in :func:`study_examples`.
@@ -220,7 +220,7 @@ def study_noise(
     """What unknown and incorrect examples do to those that follow: the objects' probability by position.
 
     >>> result = kgprobe.study_noise(graph, "demo", relations=["P36"], sequences=1, length=8, replaced=2)
-    >>> result.frame()["replaced"].sum()
+    >>> result.to_frame()["replaced"].sum()
     8
 
     Cost: five passes over each sequence. Nothing is kept before the end.

@@ -3,11 +3,8 @@
 import dataclasses
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any, ClassVar
 
-from kgprobe.analysis.graph_rates import GraphRates, estimate_run, share_of
-from kgprobe.api.looks import Look
+from kgprobe.analysis.graph_rates import estimate_run
 from kgprobe.api.rounds import open_run, resume_rounds
 from kgprobe.arguments import several, whole_number
 from kgprobe.beliefs.register import SAMPLING_RULES
@@ -15,105 +12,15 @@ from kgprobe.errors import ArgumentError, KgprobeError
 from kgprobe.graph.client import Graph
 from kgprobe.graph.names import relation_ids
 from kgprobe.models.model import Model, Models
-from kgprobe.models.spec_forms import model_name
-from kgprobe.report.graph_rate_tables import graph_rate_tables
+from kgprobe.results.graph_rates import EstimatedRates
 from kgprobe.running.callbacks import NO_CALLBACKS, Callbacks, Stop
-from kgprobe.sanitize import counted
-from kgprobe.stats.design_based import Estimate
-from kgprobe.stats.proportions import answers_for_width
-from kgprobe.tables import Table
 
 # Between two looks at how wide the interval is, the rounds of a run grow by this at most: what was drawn while it was
 # too wide is looked at again and again, and each look could stop by luck.
 _GROWTH = 1.5
+
+
 _LEAST_GROWTH = 1.1
-
-
-@dataclass(frozen=True, slots=True, repr=False, kw_only=True)
-class EstimatedRates(Look):
-    """How much of the whole graph a model knows; one row for all facts and for each group.
-
-    Attributes:
-        rates: the estimates.
-        overall: that of all facts.
-        stopped: why asking ended; None where nothing was asked.
-        reason: more on that, in a sentence.
-    """
-
-    rates: GraphRates
-    overall: Estimate
-    stopped: Stop | None = None
-    reason: str | None = None
-
-    columns: ClassVar[Sequence[str]] = (
-        *("by", "group", "name", "facts", "right", "low", "high", "standard_error"),
-        *("expected", "drawn", "answers_worth"),
-    )
-
-    @property
-    def width(self) -> float:
-        """Of the interval of the rate of all facts."""
-        return self.overall.high - self.overall.low
-
-    @property
-    def model(self) -> str:
-        """What people call the model."""
-        return model_name(self.rates.run["model"])
-
-    def rows(self) -> list[dict[str, Any]]:
-        """All facts first, then the groups of each kind."""
-        rows = [_row("all", None, None, self.rates.facts, self.overall)]
-        for grouping in self.rates.groupings:
-            rows += [_row(grouping.by, group.id, group.name, group.facts, group.rate) for group in grouping.groups]
-        return rows
-
-    def tables(self) -> list[Table]:
-        """All facts and relations; types, thirds of popularity, years."""
-        return graph_rate_tables(self.rates)
-
-    def summary(self) -> str:
-        """What the model knows, and what the estimate was worth."""
-        overall = self.overall
-        told = (
-            f"{self.model} knows {share_of(overall)} of this graph's {counted(self.rates.facts, 'fact')}, estimated"
-            f" from {counted(self.rates.answers, 'answer')}; {overall.raw:.0%} was predicted."
-        )
-        if 0 < self.width < 1:
-            told += f" As wide as the interval of {self.uniform_answers:,} uniformly drawn answers without predictions."
-        return told
-
-    @property
-    def uniform_answers(self) -> int:
-        """The number of answers about uniformly drawn facts whose interval, without predictions, is as wide."""
-        return answers_for_width(self.overall.value, self.width)
-
-    def questions_for(self, precision: float) -> tuple[int, int]:
-        """Return how many more questions this run probably needs for a precision, and a new uniform run in all.
-
-        The width of an interval falls with the square root of the answers.
-
-        Args:
-            precision: half the width of the interval, in (0, 0.5).
-        """
-        more = self.rates.answers * ((self.width / (2 * precision)) ** 2 - 1)
-        return max(0, math.ceil(more)), answers_for_width(self.overall.value, 2 * precision)
-
-    def as_json(self) -> dict[str, Any]:
-        """Everything, with stable keys."""
-        run = self.rates.run
-        return {
-            "run": run["id"],
-            "model": run["model"],
-            "probe": run["probe"],
-            "sampling": run["sampling"],
-            "predictors": list(self.rates.predictors),
-            "facts": self.rates.facts,
-            "answers": self.rates.answers,
-            "drawn": self.rates.drawn,
-            "stopped": self.stopped and self.stopped.value,
-            "reason": self.reason,
-            "rates": self.rows(),
-        }
 
 
 def estimate_rates(
@@ -207,19 +114,3 @@ def _estimate(
             " does."
         )
     return EstimatedRates(rates=rates, overall=rates.overall)
-
-
-def _row(by: str, group: str | None, name: str | None, facts: int, rate: Estimate) -> dict[str, Any]:
-    return {
-        "by": by,
-        "group": group,
-        "name": name,
-        "facts": facts,
-        "right": rate.value,
-        "low": rate.low,
-        "high": rate.high,
-        "standard_error": rate.standard_error,
-        "expected": rate.raw,
-        "drawn": rate.labelled,
-        "answers_worth": rate.labels_worth,
-    }

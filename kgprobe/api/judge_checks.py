@@ -5,10 +5,10 @@ from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
-from kgprobe.api.measuring import Measurement
 from kgprobe.errors import ArgumentError, KgprobeError
 from kgprobe.judge.files import FILE, Judge, load_judge
 from kgprobe.models.spec_forms import is_api
+from kgprobe.results.measurement import Measurement
 from kgprobe.running.identity import differences
 
 # What an answer depends on beside the statement: how it is asked for, and of whom.

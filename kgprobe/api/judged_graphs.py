@@ -4,13 +4,14 @@ from pathlib import Path
 
 from kgprobe.analysis.label_correction import LabelledMetrics, correct_by_labels, labelled_metrics
 from kgprobe.analysis.whole_graph import COLUMNS, whole_graph
-from kgprobe.api.judged_graph_result import TYPES, JudgedGraph
-from kgprobe.api.measuring import Measurement, open_measurement
+from kgprobe.api.measuring import open_measurement
 from kgprobe.arguments import whole_number
 from kgprobe.errors import ArgumentError, KgprobeError
 from kgprobe.files import home
 from kgprobe.judge.judged_facts import SweepConfig, is_sweep, read_names, read_sweep, stream_judged_facts
 from kgprobe.judge.labelled import labelled_statements, set_aside
+from kgprobe.results.judged_graph import TYPES, JudgedGraph
+from kgprobe.results.measurement import Measurement
 from kgprobe.running.claims import CONFIG
 from kgprobe.running.predictions import missing_shards
 from kgprobe.sampling.selection import SEEDED_ORDER

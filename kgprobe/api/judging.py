@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from kgprobe.api.judge_checks import check_labels, check_name, check_reader, check_weights
-from kgprobe.api.judge_results import JudgeQuality, TrainedJudge
-from kgprobe.api.measuring import Measurement, open_measurement
+from kgprobe.api.measuring import open_measurement
 from kgprobe.arguments import folder_name, whole_number
 from kgprobe.errors import ArgumentError, KgprobeError
 from kgprobe.files import home, make_folder
@@ -27,6 +26,8 @@ from kgprobe.models.spec_forms import short_name
 from kgprobe.models.states.layers import layer_count
 from kgprobe.options import make_options
 from kgprobe.probes.statements.metrics import JUDGEMENTS
+from kgprobe.results.judge import JudgeQuality, TrainedJudge
+from kgprobe.results.measurement import Measurement
 from kgprobe.running.identity import digest_of, versions
 
 if TYPE_CHECKING:

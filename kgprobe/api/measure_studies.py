@@ -11,7 +11,6 @@ from typing import Any
 
 from kgprobe.analysis.calibration import COUNTS
 from kgprobe.api.options import MeasuresOptions
-from kgprobe.api.study_result import StudyResult, kept
 from kgprobe.arguments import whole_number
 from kgprobe.baselines.grader import local_grader
 from kgprobe.baselines.register import Grader, Tools
@@ -24,6 +23,7 @@ from kgprobe.models.model import Model, Models
 from kgprobe.options import make_options
 from kgprobe.probes.clozes import ClozeItem, ClozeItems
 from kgprobe.records import Placed, Rejected
+from kgprobe.results.study import StudyResult, kept
 from kgprobe.running.callbacks import NO_CALLBACKS, Batch, Callbacks, Start
 from kgprobe.sanitize import visible
 from kgprobe.studies.calibration import calibration_study, find_scored, read_human_scores
@@ -107,7 +107,7 @@ def study_calibration(
     ...     for place, (country, city) in enumerate([*capitals, ("Q96", "Q1489")])
     ... ]
     >>> result = kgprobe.study_calibration(graph, "demo", scores, measures=["probability"])
-    >>> result.frame()[["measure", "facts"]].values.tolist()
+    >>> result.to_frame()[["measure", "facts"]].values.tolist()
     [['probability', 2], ['probability', 2], ['probability', 2]]
 
     Cost: each measure over all facts, in all of their relations' sentences; as in :func:`study_robustness`.

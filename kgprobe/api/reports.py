@@ -9,16 +9,18 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import msgspec
 
 from kgprobe.api.comparing import Stored, answers_of, compare, find_gap, open_result
-from kgprobe.api.judged_graph_result import JudgedGraph
 from kgprobe.api.judged_graphs import judged_graph
-from kgprobe.api.measuring import Measurement, is_path, open_measurement
-from kgprobe.api.rounds import Run, open_run, runs_of
+from kgprobe.api.measuring import is_path, open_measurement
+from kgprobe.api.rounds import open_run, runs_of
 from kgprobe.arguments import whole_number
 from kgprobe.errors import ArgumentError, KgprobeError, UnknownNameError
 from kgprobe.files import home
 from kgprobe.graph.client import Graph
 from kgprobe.graph.state import graph_state
 from kgprobe.progress import tell
+from kgprobe.results.judged_graph import JudgedGraph
+from kgprobe.results.measurement import Measurement
+from kgprobe.results.run import Run
 from kgprobe.running.claims import CONFIG
 from kgprobe.running.identity import digest_of
 from kgprobe.running.measurement import graph_of_measurement
@@ -26,9 +28,10 @@ from kgprobe.running.store import FILE
 
 if TYPE_CHECKING:
     from kgprobe.analysis.examined import Examined
-    from kgprobe.api.comparison_results import Comparison, KnowledgeGap
-    from kgprobe.api.report_result import Report
     from kgprobe.report.sections import Section
+    from kgprobe.results.comparison import Comparison
+    from kgprobe.results.knowledge_gap import KnowledgeGap
+    from kgprobe.results.report import Report
 
 Reported: TypeAlias = Stored | JudgedGraph
 
@@ -64,9 +67,8 @@ def make_report(results: Sequence[Reported], *, seed: int = 0) -> "Report":
     """
     from kgprobe.analysis.examined import examine
     from kgprobe.analysis.side_by_side import labels_of
-    from kgprobe.api.report_result import Report
-    from kgprobe.report.finding_page import finding_lead, finding_title
-    from kgprobe.report.result_page import result_sections
+    from kgprobe.results.finding_page import finding_lead, finding_title, result_sections
+    from kgprobe.results.report import Report
 
     seed = whole_number("seed", seed, 0)
     judged = [one for one in results if isinstance(one, JudgedGraph)]
@@ -173,7 +175,7 @@ def _refuse(results: Sequence[Reported]) -> None:
 
 def _title(examined: "Sequence[Examined]", judged: Sequence[JudgedGraph]) -> str:
     from kgprobe.models.spec_forms import model_name
-    from kgprobe.report.beside_sections import results_title
+    from kgprobe.results.side_by_side import results_title
 
     if examined:
         return results_title(examined)
@@ -185,7 +187,9 @@ def _side_by_side(
     asked: Sequence[Stored], examined: "Sequence[Examined]", seed: int
 ) -> "tuple[list[Section], list[str], dict[str, Any]]":
     """Sections, first sentences, and what programs get beside, of two results or more."""
-    from kgprobe.report.beside_sections import (
+    from kgprobe.report.sections import Section, table_section
+    from kgprobe.results.finding_page import result_sections
+    from kgprobe.results.side_by_side import (
         comparison_sections,
         disagreement_section,
         disagreements,
@@ -194,8 +198,6 @@ def _side_by_side(
         unknown_section,
         unknown_to_all,
     )
-    from kgprobe.report.result_page import result_sections
-    from kgprobe.report.sections import Section, table_section
 
     lead, notes = results_lead(examined), list[str]()
     unknown = unknown_to_all(examined)
@@ -213,7 +215,7 @@ def _side_by_side(
         notes += compared.notes
         sections += comparison_sections(compared.found.beside, compared.tables())
         sections.append(disagreement_section(apart, labels, shared))
-        extra |= {"comparison": compared.as_json(), "disagreements": apart}
+        extra |= {"comparison": compared.to_dict(), "disagreements": apart}
     gaps = _gaps(asked, notes)
     for gap in gaps:
         # Of two gaps it has to be said which is meant.
@@ -239,8 +241,8 @@ def _side_by_side(
             for place, section in enumerate(its)
         ]
     extra |= {
-        "gaps": [gap.as_json() for gap in gaps],
-        "directions": [pair.as_json()["directions"] for pair in directions],
+        "gaps": [gap.to_dict() for gap in gaps],
+        "directions": [pair.to_dict()["directions"] for pair in directions],
         "suspects": suspects or [],
     }
     return sections, lead, extra

@@ -4,15 +4,11 @@ import dataclasses
 import shutil
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import date
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from kgprobe.analysis.rates import caveat_of
-from kgprobe.api.measuring import outcomes_frame, summary_of, write_finding
 from kgprobe.api.options import RoundsOptions
 from kgprobe.arguments import folder_name, several, whole_number
 from kgprobe.beliefs.register import LEARNERS, SAMPLING_RULES, learners_for
@@ -28,140 +24,14 @@ from kgprobe.models.spec_forms import short_name
 from kgprobe.options import make_options
 from kgprobe.probes.outcome import Probe
 from kgprobe.probes.register import PROBES, ProbeContext, ProbeKind
-from kgprobe.running.applying import COUNTS
+from kgprobe.results.run import _COLUMNS, Run
 from kgprobe.running.callbacks import NO_CALLBACKS, Callbacks, Stop
 from kgprobe.running.rounds import RunReport, continue_run
 from kgprobe.running.runs import Plan, begin_run, get_run, plan_of, run_folder
 from kgprobe.running.runs import forget_run as forget_beliefs
-from kgprobe.running.store import FILE, Outcomes
-from kgprobe.tables import Table
 
 if TYPE_CHECKING:
     import pandas as pd
-
-    from kgprobe.analysis.finding import Finding
-    from kgprobe.analysis.graph_rates import GraphRates
-
-
-_COLUMNS = (
-    *("id", "model", "probe", "round", "rounds", "batch", "asked", "unaskable", "unanswered"),
-    *("sampling", "learner", "width", "seed", "as_of", "started"),
-)
-
-
-@dataclass(frozen=True, slots=True, repr=False)
-class Run:
-    """A run, and what its rounds came to this time.
-
-    Attributes:
-        name: the run's id.
-        report: how far it came, and why it ended.
-        folder: where its answers are kept.
-        kind: the probe.
-        properties: of the run, as the graph holds them.
-        year_relation: what gives a fact's year; None is the year in which it began.
-        graph: that was asked.
-    """
-
-    name: str
-    report: RunReport
-    folder: Path
-    kind: ProbeKind
-    properties: Row
-    year_relation: str | None
-    graph: Graph
-
-    @property
-    def model(self) -> str:
-        """The model that was asked, as the user calls it."""
-        return str(self.properties["model"])
-
-    @property
-    def reversed(self) -> bool:
-        """Whether a reversed graph was asked: facts from object to subject."""
-        return bool(self.properties["reversed"])
-
-    @property
-    def asked_by(self) -> str:
-        """The probe, and the direction where it is the other one."""
-        return asked_by(self.kind.name, self.reversed)
-
-    @property
-    def outcomes(self) -> Outcomes:
-        """The outcomes of all rounds, in the order of asking; read from disk."""
-        count = sum(self.properties[name] for name in COUNTS)
-        return Outcomes(self.folder / FILE, self.kind.evidence(), count)
-
-    def frame(self) -> "pd.DataFrame":
-        """Return one row for each fact that has answers, by id: labels, own answers, E[theta], interval, belief.
-
-        The columns are those of ``facts.csv``, and what was asked last: see
-        :func:`kgprobe.analysis.asked_facts.asked_facts`. :meth:`answers_frame` has a row for each question.
-
-        Raises:
-            KgprobeError: the run has no answers.
-
-        Cost: one pass over the answers, and a walk from each subject.
-        """
-        from kgprobe.analysis.asked_facts import asked_facts
-
-        return asked_facts(self._find().facts, self.outcomes, self.kind.alternatives)
-
-    def answers_frame(self) -> "pd.DataFrame":
-        """Return one row for each question, in the order of asking: what was asked, what is right, what won.
-
-        Also the verdict, the prompt, and the probability of the right answer. :meth:`frame` has a row for each fact.
-        """
-        return outcomes_frame(self.outcomes)
-
-    def tables(self) -> list[Table]:
-        """What the probe has to tell of its outcomes."""
-        return self.kind.tables(self.outcomes, msgspec.json.decode(self.properties["config"]))
-
-    def summary(self) -> str:
-        """What the run found, in a few lines."""
-        title = f"run {self.name}, {self.asked_by}, {self.model}, {self.report.rounds} rounds"
-        caveat = caveat_of(self.properties["sampling"])
-        told = summary_of(title, self.kind, self.outcomes, self.tables(), self.report.stopped)
-        return told if caveat is None else f"{told}\n{caveat}"
-
-    def __repr__(self) -> str:
-        return self.summary()
-
-    def _repr_html_(self) -> str:
-        from kgprobe.report.notebook import tables_html
-
-        return tables_html(self.summary(), self.tables())
-
-    def finding(self) -> "Finding":
-        """Rates over the graph, by relation, entity, type and year, and the facts most surely known and unknown.
-
-        Raises:
-            KgprobeError: nothing was answered yet.
-        """
-        from kgprobe.analysis.graph_rates import estimate_run
-
-        rates = estimate_run(self.graph, self.name, year_relation=self.year_relation)
-        return self._find(None if rates.overall is None else rates)
-
-    def page(self, finding: "Finding | None" = None) -> Path:
-        """Write the finding beside the answers, as a page, as JSON and as CSV; give the page's path.
-
-        Args:
-            finding: where it was made before, it need not be made again.
-        """
-        return write_finding(finding or self.finding(), self.folder, self.outcomes, self.kind, self.graph)
-
-    def _find(self, over_graph: "GraphRates | None" = None) -> "Finding":
-        from kgprobe.analysis.make_finding import find_in_run
-
-        return find_in_run(
-            self.graph,
-            self.name,
-            lambda: self.outcomes,
-            over_graph=over_graph,
-            year_relation=self.year_relation,
-        )
 
 
 def run_rounds(
@@ -183,7 +53,7 @@ def run_rounds(
     >>> run = kgprobe.run_rounds(graph, "demo", rounds=1, batch=4, distractors=3, name="first-look")
     >>> run.report.rounds, len(run.answers_frame())
     (1, 4)
-    >>> run.frame()[["right", "wrong", "belief"]].iloc[0].tolist()  # doctest: +SKIP
+    >>> run.to_frame()[["right", "wrong", "belief"]].iloc[0].tolist()  # doctest: +SKIP
     [0, 1, 'leans unknown']
 
     Cost a round: its batch and the batch's neighbours; see :mod:`kgprobe.running.rounds`.

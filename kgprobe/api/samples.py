@@ -4,17 +4,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from datetime import date
 from typing import TypeAlias
 
-from kgprobe.api.sample_results import (
-    DistractorSample,
-    FactDistractors,
-    FactNegatives,
-    FactSample,
-    NamedFact,
-    NamedQuestion,
-    NegativeSample,
-    QuestionSample,
-    SampledNegative,
-)
 from kgprobe.arguments import several, whole_number
 from kgprobe.dates import as_of_day
 from kgprobe.errors import KgprobeError
@@ -25,6 +14,17 @@ from kgprobe.options import make_options
 from kgprobe.probes.clozes import ClozeItems
 from kgprobe.probes.distractors import DistractorOptions
 from kgprobe.probes.questions.items import QuestionItems
+from kgprobe.results.samples import (
+    DistractorSample,
+    FactDistractors,
+    FactNegatives,
+    FactSample,
+    NamedFact,
+    NamedQuestion,
+    NegativeSample,
+    QuestionSample,
+    SampledNegative,
+)
 from kgprobe.sampling.facts import AskedFact, askable_facts, askable_relations, describe_facts
 from kgprobe.sampling.keys import FactKey
 from kgprobe.sampling.lookup import describe_pool, find_facts
@@ -49,7 +49,7 @@ def sample_facts(
     """Facts that can be asked, drawn at random: of active relations, current, with a name at both ends.
 
     >>> sample = kgprobe.sample_facts(graph, 3, relations=["P36"], as_of="2025-12")
-    >>> len(sample), sorted(set(sample.frame()["relation"]))
+    >>> len(sample), sorted(set(sample.to_frame()["relation"]))
     (3, ['P36'])
 
     Cost: one scan of the graph's facts, streamed.
@@ -253,7 +253,7 @@ def sample_questions(
     """Which questions would be asked about facts with this seed, in which prompts, and what is right.
 
     >>> sample = kgprobe.sample_questions(graph, "France | capital | Paris", difficulty="easy", seed=3)
-    >>> sample.frame()["kind"].tolist()
+    >>> sample.to_frame()["kind"].tolist()
     ['yes/no']
 
     Cost: a walk from each subject, and the drawing of negatives.

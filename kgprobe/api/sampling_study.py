@@ -5,7 +5,6 @@ from dataclasses import asdict, fields
 from typing import Any
 
 from kgprobe.api.options import ReplayOptions, SyntheticOptions
-from kgprobe.api.study_result import StudyResult, kept
 from kgprobe.arguments import whole_number
 from kgprobe.beliefs.reference import Synthetic, synthetic
 from kgprobe.beliefs.simulation import SAMPLING_STRATEGIES, checkpoint_rounds, replay_all, shown_rounds
@@ -13,6 +12,7 @@ from kgprobe.errors import ArgumentError, KgprobeError
 from kgprobe.files import home, make_folder
 from kgprobe.graph.client import Graph
 from kgprobe.options import make_options
+from kgprobe.results.study import StudyResult, kept
 from kgprobe.running.callbacks import NO_CALLBACKS, Batch, Callbacks, Start
 from kgprobe.studies.demo_reference import ABOUT as ABOUT_DEMO
 from kgprobe.studies.demo_reference import demo_reference
@@ -38,7 +38,7 @@ def study_sampling(
     example graph for the demo model, or made-up ones, new ones for each repetition.
 
     >>> result = kgprobe.study_sampling(size=60, requests=240, batch=10, repetitions=2, hardest=5)
-    >>> sorted(set(result.frame()["strategy"]))[:2]
+    >>> sorted(set(result.to_frame()["strategy"]))[:2]
     ['hardest + hierarchical', 'information + hierarchical']
 
     Cost: nine strategies times repetitions, each a pass over the facts for each round.

@@ -1,78 +1,16 @@
 """``kgprobe.sample_statements``: a look at the statements that would be judged, true and false."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import date
-from typing import Any
 
-from kgprobe.api.looks import Look
-from kgprobe.api.sample_results import NamedFact
 from kgprobe.api.samples import Facts, named_facts
 from kgprobe.arguments import whole_number
 from kgprobe.dates import as_of_day
 from kgprobe.graph.client import Graph
 from kgprobe.options import make_options
 from kgprobe.probes.statements import NegativeOptions
-from kgprobe.probes.statements.items import StatementItem, StatementItems
+from kgprobe.probes.statements.items import StatementItems
+from kgprobe.results.samples import FactStatements, StatementSample
 from kgprobe.sampling.lookup import find_facts
-from kgprobe.tables import Table
-
-
-@dataclass(frozen=True, slots=True)
-class FactStatements:
-    """A fact with its statement and those of its negatives."""
-
-    named: NamedFact
-    item: StatementItem
-
-
-@dataclass(frozen=True, slots=True, repr=False)
-class StatementSample(Look):
-    """Statements that would be judged.
-
-    Attributes:
-        facts: one a fact, in order.
-    """
-
-    facts: Sequence[FactStatements]
-
-    @property
-    def columns(self) -> Sequence[str]:
-        """The fact, and a negative in its place, with the statements of both."""
-        negative = ("false_subject", "false_relation", "false_object", "false_statement")
-        return ("fact", "subject", "relation", "object", "statement", "rank", "replaced", *negative)
-
-    def rows(self) -> list[dict[str, Any]]:
-        """One a negative, in the order drawn."""
-        return [
-            {
-                **each.named.row(),
-                "statement": each.item.text,
-                "rank": rank,
-                "replaced": negative.fact.replaced,
-                "false_subject": negative.fact.subject,
-                "false_relation": negative.fact.relation,
-                "false_object": negative.fact.object,
-                "false_statement": negative.text,
-            }
-            for each in self.facts
-            for rank, negative in enumerate(each.item.negatives, start=1)
-        ]
-
-    def tables(self) -> list[Table]:
-        """One a fact that can be asked."""
-        return [
-            Table(
-                "negatives",
-                f"{each.named.title}: {each.item.text}",
-                [
-                    {"": rank, "replaced": negative.fact.replaced, "false statement": negative.text}
-                    for rank, negative in enumerate(each.item.negatives, start=1)
-                ],
-            )
-            for each in self.facts
-            if each.item.reason is None
-        ]
 
 
 def sample_statements(

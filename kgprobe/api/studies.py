@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from kgprobe.api.measuring import Measurement, measure
+from kgprobe.api.measuring import measure
 from kgprobe.api.options import (
     DISTRACTORS_DEFAULTS,
     SENTENCES_DEFAULTS,
@@ -16,13 +16,14 @@ from kgprobe.api.options import (
     STRATEGIES_DEFAULTS,
     Measuring,
 )
-from kgprobe.api.study_result import StudyResult, kept
 from kgprobe.arguments import several
 from kgprobe.dates import as_of_day
 from kgprobe.errors import ArgumentError, KgprobeError
 from kgprobe.graph.client import Graph
 from kgprobe.models.model import Model, Models, load_model
 from kgprobe.probes.distractors.curves import Measured, measured
+from kgprobe.results.measurement import Measurement
+from kgprobe.results.study import StudyResult, kept
 from kgprobe.running.callbacks import NO_CALLBACKS, Callbacks
 from kgprobe.sampling.selection import list_facts
 from kgprobe.search.strategies import STRATEGIES
@@ -50,7 +51,7 @@ def study_strategies(
     >>> result = kgprobe.study_strategies(
     ...     graph, "demo", strategies=["random", "semantic"], relations=["P36"], limit=4, distractors=3
     ... )
-    >>> result.frame()[["strategy", "n"]].tail(1).values.tolist()
+    >>> result.to_frame()[["strategy", "n"]].tail(1).values.tolist()
     [['semantic', 3]]
 
     Cost: a measurement for each strategy. What is asked is kept: the same call goes on with what an interrupted one
@@ -97,7 +98,7 @@ def study_distractors(
     """How many distractors are enough: means by their number (up to 200), and whether the order of facts has settled.
 
     >>> result = kgprobe.study_distractors(graph, "demo", relations=["P36"], limit=6, distractors=3, sentences=1)
-    >>> result.frame()["chance"].round(2).tolist()
+    >>> result.to_frame()["chance"].round(2).tolist()
     [0.5, 0.33, 0.25]
 
     Cost: one measurement, kept as in :func:`study_strategies`. Arguments and errors as there.
@@ -120,7 +121,7 @@ def study_sentences(
     """How many cloze sentences are enough: Min@n and Avg@n (n is 20) over random subsets of each fact's sentences.
 
     >>> result = kgprobe.study_sentences(graph, "demo", relations=["P36"], limit=6, distractors=3)
-    >>> int(result.frame()["sentences"].min())
+    >>> int(result.to_frame()["sentences"].min())
     1
 
     Cost: one measurement, kept as in :func:`study_strategies`. Arguments and errors as there; ``sentences`` says from

@@ -9,7 +9,6 @@ from typing import Any
 import msgspec
 
 from kgprobe.analysis.whole_graph import METRICS, RELATION, GroupSums
-from kgprobe.api.judged_graph_result import JudgedGraph
 from kgprobe.api.judged_graphs import judged_graph
 from kgprobe.api.judging import open_judge
 from kgprobe.arguments import folder_name, several, whole_number
@@ -29,6 +28,7 @@ from kgprobe.models.model import Model, Models
 from kgprobe.models.spec_forms import short_name
 from kgprobe.options import make_options
 from kgprobe.probes.statements.words import StatementWords, asked_relations
+from kgprobe.results.judged_graph import JudgedGraph
 from kgprobe.running.callbacks import NO_CALLBACKS, Callbacks
 from kgprobe.running.identity import digest_of, versions
 from kgprobe.running.predictions import Shards, Share, Swept, shards_of, sweep

@@ -5,18 +5,13 @@ from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from kgprobe.api.template_results import (
-    ConvertedTemplates,
-    TemplateCheck,
-    TemplateList,
-    WrittenTemplates,
-)
 from kgprobe.arguments import several, whole_number
 from kgprobe.dates import as_of_day
 from kgprobe.errors import ArgumentError, KgprobeError
 from kgprobe.graph.client import Graph
 from kgprobe.graph.names import relation_ids
 from kgprobe.records import Relation
+from kgprobe.results.templates import ConvertedTemplates, TemplateCheck, TemplateList, WrittenTemplates
 from kgprobe.sanitize import counted
 from kgprobe.verbalize.templates.check import check_file, check_graph
 from kgprobe.verbalize.templates.examples import examples_of, relations_of
@@ -231,7 +226,7 @@ def convert_patterns(
     >>> from tempfile import mkdtemp
     >>> file = Path(mkdtemp(), "P19.jsonl")
     >>> _ = file.write_text('{"pattern": "[X] was born in [Y] ."}')
-    >>> kgprobe.convert_patterns(file, file.with_name("templates.jsonl")).frame()["template"].tolist()
+    >>> kgprobe.convert_patterns(file, file.with_name("templates.jsonl")).to_frame()["template"].tolist()
     ['[X] was born in [Y]']
 
     Files are BEAR's (its folder, or ``metadata_relations.json`` in it), LAMA's (a line has ``relation`` and

@@ -5,8 +5,8 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from kgprobe.analysis.side_by_side import AnsweredFacts, labels_of
-from kgprobe.api.rounds import Run
 from kgprobe.errors import KgprobeError
+from kgprobe.results.run import Run
 from kgprobe.sanitize import counted
 
 if TYPE_CHECKING:

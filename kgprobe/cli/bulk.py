@@ -10,7 +10,8 @@ import click
 from kgprobe.cli.options import ask_password, debug_option, graph_option
 
 if TYPE_CHECKING:
-    from kgprobe.api.loading import LoadProgress, LoadReport
+    from kgprobe.api.loading import LoadProgress
+    from kgprobe.results.loading import LoadReport
     from kgprobe.sources.contract import Source
 
 

@@ -29,7 +29,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from kgprobe.api.comparing import Stored
-    from kgprobe.api.comparison_results import Comparison, Forgetting, KnowledgeGap
+    from kgprobe.results.comparison import Comparison
+    from kgprobe.results.forgetting import Forgetting
+    from kgprobe.results.knowledge_gap import KnowledgeGap
 
 # By verdict.
 _CODES = {"kept": 0, "lost": 1, "undecided": 3}
@@ -117,7 +119,7 @@ def compare(
     """  # noqa: D301
     from kgprobe.api.comparing import check_forgetting, find_gap, open_result
     from kgprobe.api.comparing import compare as set_beside
-    from kgprobe.api.comparison_results import Forgetting
+    from kgprobe.results.forgetting import Forgetting
     from kgprobe.servers.opening import open_graph
 
     if gap and margin is not None:
@@ -158,7 +160,7 @@ def _show(found: "Comparison | Forgetting | KnowledgeGap", page: "Path", as_json
     show_notes(found)
     if as_json:
         files = sorted(str(path) for path in found.folder.iterdir())
-        click.echo(msgspec.json.encode({**found.as_json(), "page": str(page), "files": files}))
+        click.echo(msgspec.json.encode({**found.to_dict(), "page": str(page), "files": files}))
         return
     from rich.console import Console
 

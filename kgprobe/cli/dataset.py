@@ -172,7 +172,7 @@ def probe(
             **given,
         )
     if as_json:
-        click.echo(json.dumps(result.as_json(), ensure_ascii=False))
+        click.echo(json.dumps(result.to_dict(), ensure_ascii=False))
     else:
         _print_accuracy(result.tables())
         click.echo(result.summary())
@@ -233,7 +233,7 @@ def export(
         )
     for note in task.notes:
         click.echo(in_flags(note), err=True)
-    click.echo(json.dumps(task.as_json(), ensure_ascii=False) if as_json else task.summary())
+    click.echo(json.dumps(task.to_dict(), ensure_ascii=False) if as_json else task.summary())
 
 
 def _print_accuracy(tables: Any) -> None:

@@ -24,7 +24,7 @@ from kgprobe.cli.watching import running, tell_end
 from kgprobe.progress import waiting
 
 if TYPE_CHECKING:
-    from kgprobe.api.graph_rates import EstimatedRates
+    from kgprobe.results.graph_rates import EstimatedRates
     from kgprobe.running.callbacks import Callbacks
 
 
@@ -95,7 +95,7 @@ def estimate(
             )
     show_notes(found)
     if as_json:
-        click.echo(json.dumps(found.as_json(), ensure_ascii=False))
+        click.echo(json.dumps(found.to_dict(), ensure_ascii=False))
     else:
         show_tables(found)
         click.echo(found.summary())

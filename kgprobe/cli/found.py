@@ -18,7 +18,7 @@ def print_found(finding: "Finding", page: Path, full: bool) -> None:
     """
     from rich.console import Console
 
-    from kgprobe.report.finding_table import print_finding, print_summary
+    from kgprobe.results.finding import print_finding, print_summary
 
     console = Console()
     if full:

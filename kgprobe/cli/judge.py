@@ -30,8 +30,8 @@ from kgprobe.models.spec_forms import is_api
 from kgprobe.probes.register import PROBES
 
 if TYPE_CHECKING:
-    from kgprobe.api.judge_results import JudgeQuality, TrainedJudge
-    from kgprobe.api.judged_graph_result import JudgedGraph
+    from kgprobe.results.judge import JudgeQuality, TrainedJudge
+    from kgprobe.results.judged_graph import JudgedGraph
 
 # Facts that are labelled, as many as in the paper.
 _LABELLED = 2000
@@ -269,7 +269,7 @@ def show(sweep: str, labels: str | None, raw: bool, types: int, as_json: bool) -
 def _show_figures(judged: "JudgedGraph", as_json: bool) -> None:
     show_notes(judged)
     if as_json:
-        click.echo(json.dumps(judged.as_json(), ensure_ascii=False))
+        click.echo(json.dumps(judged.to_dict(), ensure_ascii=False))
         return
     show_tables(judged)
     click.echo(judged.summary())
@@ -282,7 +282,7 @@ def _show(result: "JudgeQuality | TrainedJudge", page: Path | None, as_json: boo
         click.echo(f"Warning: {warning}", err=True)
     show_notes(result)
     if as_json:
-        told = result.as_json()
+        told = result.to_dict()
         click.echo(json.dumps(told if written is None else {**told, "page": str(written)}, ensure_ascii=False))
         return
     show_tables(result)

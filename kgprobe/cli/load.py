@@ -17,7 +17,8 @@ from kgprobe.sanitize import visible_lines
 from kgprobe.sources.contract import LOADERS, Loader, ShownText, open_source
 
 if TYPE_CHECKING:
-    from kgprobe.api.loading import LoadProgress, LoadReport
+    from kgprobe.api.loading import LoadProgress
+    from kgprobe.results.loading import LoadReport
 
 # On the terminal; --rejected keeps them all.
 SHOWN_PROBLEMS = 20

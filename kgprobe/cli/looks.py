@@ -9,13 +9,13 @@ import click
 from kgprobe.cli.options import in_flags
 
 if TYPE_CHECKING:
-    from kgprobe.api.looks import Look
+    from kgprobe.results.result import Result
 
 # On the terminal.
 SHOWN_NOTES = 20
 
 
-def show_look(look: "Look", as_json: bool) -> None:
+def show_look(look: "Result", as_json: bool) -> None:
     """Print a look: one JSON object a row, or its tables."""
     show_notes(look)
     if as_json:
@@ -25,7 +25,7 @@ def show_look(look: "Look", as_json: bool) -> None:
         show_tables(look)
 
 
-def show_notes(look: "Look") -> None:
+def show_notes(look: "Result") -> None:
     """Say on stderr what is unusual."""
     from kgprobe.sanitize import visible
 
@@ -35,7 +35,7 @@ def show_notes(look: "Look") -> None:
         click.echo(f"… and {len(look.notes) - SHOWN_NOTES:,} more.", err=True)
 
 
-def show_tables(look: "Look", only: Collection[str] | None = None) -> None:
+def show_tables(look: "Result", only: Collection[str] | None = None) -> None:
     """Print the tables of a look, every row of them.
 
     Args:

@@ -28,7 +28,7 @@ from kgprobe.sanitize import counted
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from kgprobe.api.measuring import Measurement
+    from kgprobe.results.measurement import Measurement
 
 # On the terminal; the count is in the summary.
 SHOWN_PROBLEMS = 20
@@ -134,8 +134,8 @@ def show(result: "Measurement", as_json: bool, full: bool) -> None:
             "unaskable": unaskable,
             "unanswered": unanswered,
             "not_in_graph": len(result.missing),
-            **(finding.as_json() if finding else {}),
-            "tables": {table.key: table.as_json() for table in tables},
+            **(finding.to_dict() if finding else {}),
+            "tables": {table.key: table.to_dict() for table in tables},
             "outcomes": str(result.outcomes.path),
             "files": [str(file) for file in files],
             "page": str(page) if page else None,

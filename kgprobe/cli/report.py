@@ -73,7 +73,7 @@ def page(
         made = make_report(opened, seed=seed)
         written = made.page(out)
     if as_json:
-        click.echo(msgspec.json.encode({**made.as_json(), "page": str(written)}))
+        click.echo(msgspec.json.encode({**made.to_dict(), "page": str(written)}))
     else:
         for line in made.lead:
             click.echo(visible(line))
@@ -124,7 +124,7 @@ def graph_picture(
         drawn = draw_graph(connection, entity, run=run, steps=steps, relations=relations, as_of=as_of, limit=limit)
         written = drawn.page(out)
     if as_json:
-        facts = drawn.subgraph.frame().to_dict("records")
+        facts = drawn.subgraph.to_frame().to_dict("records")
         told = {"around": drawn.around, "run": drawn.run, "complete": drawn.subgraph.complete, "facts": facts}
         click.echo(msgspec.json.encode({**told, "page": str(written)}))
     else:

@@ -35,7 +35,7 @@ from kgprobe.progress import waiting
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from kgprobe.api.rounds import Run
+    from kgprobe.results.run import Run
 
 _FIRST = "distractors"
 
@@ -308,7 +308,7 @@ def print_run(result: "Run", as_json: bool, graph: str | None, full: bool) -> "P
             "questions": report.asked,
             "unaskable": report.unaskable,
             "unanswered": report.unanswered,
-            **(finding.as_json() if finding else {}),
+            **(finding.to_dict() if finding else {}),
             "seconds": round(report.seconds, 3),
             "page": str(page) if page else None,
             "outcomes": str(result.outcomes.path),
@@ -330,8 +330,8 @@ def print_beside(done: "Sequence[Run]") -> None:
 
     from kgprobe.analysis.side_by_side import set_side_by_side
     from kgprobe.api.comparing import answers_of
-    from kgprobe.report.comparison_tables import models_table
     from kgprobe.report.tables import rich_table
+    from kgprobe.results.comparison import models_table
 
     if done:
         Console().print(rich_table(models_table(set_side_by_side([answers_of(run) for run in done]))))

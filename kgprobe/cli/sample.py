@@ -27,7 +27,7 @@ from kgprobe.progress import waiting
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from kgprobe.api.sample_results import NamedQuestion
+    from kgprobe.results.samples import NamedQuestion
 
 # How a question is made; how it is asked, and who reads the answers, is the probe's to know.
 _OF_QUESTIONS = ("difficulty", "with_alias")

@@ -49,8 +49,8 @@ from kgprobe.search.strategies import STRATEGIES
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from kgprobe.api.study_result import StudyResult
     from kgprobe.models.model import Model
+    from kgprobe.results.study import StudyResult
 
 
 @click.group(cls=Group)

@@ -91,7 +91,7 @@ def check(ctx: click.Context, file: Path | None, relations: tuple[str, ...], gra
         checked = file or stack.enter_context(open_graph(graph, ask_password=ask_password))
         result = check_templates(checked, relations, on_progress=_bar("Checking", stack))
     if as_json:
-        click.echo(json.dumps(result.as_json(), ensure_ascii=False))
+        click.echo(json.dumps(result.to_dict(), ensure_ascii=False))
     else:
         show_tables(result)
         click.echo(result.summary())
@@ -149,7 +149,7 @@ def write(model: str | None, common: Common, **options: Any) -> None:
         )
     show_notes(result)
     if common.as_json:
-        click.echo(json.dumps(result.as_json(), ensure_ascii=False))
+        click.echo(json.dumps(result.to_dict(), ensure_ascii=False))
     elif result.written or result.loaded:
         show_tables(result)
         click.echo(result.summary())
@@ -212,4 +212,4 @@ def convert(files: tuple[Path, ...], output: Path, force: bool, mined: tuple[Pat
 
     result = convert_patterns(files, output, force=force, mined=mined)
     show_notes(result)
-    click.echo(json.dumps(result.as_json()) if as_json else result.summary())
+    click.echo(json.dumps(result.to_dict()) if as_json else result.summary())

@@ -115,7 +115,7 @@ class Graph:
 
         >>> graph.query("MATCH (:Entity {id: $id})-[f:FACT]->(o) RETURN f.relation, o.label LIMIT 1", id="Q142").columns
         ('f.relation', 'o.label')
-        >>> frame = graph.query("explore/neighbours", id="Q142").frame()
+        >>> frame = graph.query("explore/neighbours", id="Q142").to_frame()
         >>> frame[frame.relation == "P36"][["direction", "relation_label", "label"]].to_records(index=False).tolist()
         [('out', 'capital', 'Paris')]
 

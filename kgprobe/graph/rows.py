@@ -56,10 +56,10 @@ class Rows:
         shown = ["  ".join(map(str.ljust, line, widths)).rstrip() for line in lines if self.columns]
         return "\n".join([*shown, count, *filter(None, [self.note])])
 
-    def frame(self) -> "pd.DataFrame":
+    def to_frame(self) -> "pd.DataFrame":
         """The rows as a table of pandas.
 
-        >>> graph.query("UNWIND [1, 2] AS number RETURN number, number * number AS square").frame()
+        >>> graph.query("UNWIND [1, 2] AS number RETURN number, number * number AS square").to_frame()
            number  square
         0       1       1
         1       2       4

@@ -69,10 +69,10 @@ class Subgraph:
         counts = f"<Subgraph of {len(self.facts):,} facts, {len(self.entities):,} entities>"
         return f"{counts}\n{self.note}" if self.note else counts
 
-    def frame(self) -> "pd.DataFrame":
+    def to_frame(self) -> "pd.DataFrame":
         """The facts as a table of pandas, one a row.
 
-        >>> frame = facts_of(graph, ["Q142"], ["P36"]).frame()
+        >>> frame = facts_of(graph, ["Q142"], ["P36"]).to_frame()
         >>> frame[["subject_label", "relation_label", "object_label", "rank"]]
           subject_label relation_label object_label    rank
         0        France        capital        Paris  normal

@@ -5,7 +5,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from kgprobe.analysis.rates import Group, Grouping
 from kgprobe.tables import Table
 
 
@@ -55,24 +54,3 @@ def table_section(table: Table, shaded: Sequence[str] = ()) -> Section:
         shaded: columns of shares whose cells are the darker, the higher they are; those with intervals are in any case.
     """
     return Section("table", table.title, {"table": table, "shaded": shaded}, short=re.split("[:,(]", table.title)[0])
-
-
-def groups_section(
-    grouping: Grouping,
-    *,
-    chance: float | None,
-    silent: bool,
-    overall: Group | None = None,
-    title: str = "",
-    notes: Sequence[str] = (),
-) -> Section:
-    """Rates of groups with their intervals.
-
-    Args:
-        chance: how often guessing is right; None where nothing says so.
-        silent: whether some answers say nothing, so that rates without these are told beside.
-        overall: all facts, for the first row.
-        title: None takes what groups are by.
-    """
-    values = {"grouping": grouping, "overall": overall, "chance": chance, "silent": silent}
-    return Section("groups", title or f"By {grouping.by}", values, notes)

@@ -17,10 +17,11 @@ from numpy.typing import NDArray
 from kgprobe.analysis.calibration import Calibration, calibrate
 from kgprobe.errors import KgprobeError
 from kgprobe.graph.client import Graph
+from kgprobe.report.plots import Category, CategoryPlot
 from kgprobe.sampling.keys import FactKey
 from kgprobe.studies.measures import Scores
 from kgprobe.studies.notes import counted
-from kgprobe.studies.study import Category, CategoryPlot, Study
+from kgprobe.studies.study import Study
 
 Floats = NDArray[np.float64]
 

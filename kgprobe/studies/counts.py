@@ -13,7 +13,8 @@ from scipy import stats
 
 from kgprobe.errors import KgprobeError
 from kgprobe.probes.distractors.curves import Curve, Measured, mean_at, mean_curve, shown_numbers, unlike_notes
-from kgprobe.studies.study import Line, Plot, Study, line_of
+from kgprobe.report.plots import Line, Plot, line_of
+from kgprobe.studies.study import Study
 
 Floats = NDArray[np.float64]
 

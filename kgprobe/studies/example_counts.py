@@ -15,8 +15,9 @@ from kgprobe.errors import KgprobeError
 from kgprobe.probes.distractors.curves import mean_at, mean_curve
 from kgprobe.probes.examples.evidence import ExampleEvidence
 from kgprobe.probes.outcome import Outcome
+from kgprobe.report.plots import Line, Plot
 from kgprobe.stats.proportions import CONFIDENCE
-from kgprobe.studies.study import Line, Plot, Study
+from kgprobe.studies.study import Study
 
 Floats = NDArray[np.float64]
 

@@ -18,9 +18,10 @@ from kgprobe.models.scoring.contract import TextScorer
 from kgprobe.models.scoring.sentences import score_spans
 from kgprobe.models.scoring.tokens import join
 from kgprobe.probes.examples.prompts import Layout
+from kgprobe.report.plots import Line, Plot
 from kgprobe.stats.proportions import CONFIDENCE, Mean
 from kgprobe.studies.noisy_examples import ARRANGEMENTS, CONTENTS, NoisySequence, Pair
-from kgprobe.studies.study import Line, Plot, Study
+from kgprobe.studies.study import Study
 
 Floats = NDArray[np.float64]
 

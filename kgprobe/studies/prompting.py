@@ -13,9 +13,10 @@ from scipy import stats
 from kgprobe.errors import KgprobeError
 from kgprobe.probes.examples.evidence import ExampleEvidence
 from kgprobe.probes.outcome import Outcome
+from kgprobe.report.plots import Category, CategoryPlot
 from kgprobe.stats.paired_proportions import loss_interval, mcnemar
 from kgprobe.stats.proportions import CONFIDENCE, share
-from kgprobe.studies.study import Category, CategoryPlot, Study
+from kgprobe.studies.study import Study
 
 
 def prompting_study(found: Mapping[str, Mapping[str, Outcome]], model: str, config: Mapping[str, Any]) -> Study:

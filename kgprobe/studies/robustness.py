@@ -12,12 +12,13 @@ from numpy.typing import NDArray
 from kgprobe.analysis.robustness import robustness
 from kgprobe.graph.client import Graph
 from kgprobe.probes.clozes import ClozeItem
+from kgprobe.report.plots import Category, CategoryPlot
 from kgprobe.sampling.facts import describe_facts
 from kgprobe.sampling.keys import FactKey
 from kgprobe.stats.proportions import Mean
 from kgprobe.studies.measures import Scores
 from kgprobe.studies.notes import counted
-from kgprobe.studies.study import Category, CategoryPlot, Study
+from kgprobe.studies.study import Study
 from kgprobe.verbalize.corrections import Pair
 
 Floats = NDArray[np.float64]

@@ -19,8 +19,9 @@ from scipy import stats
 
 from kgprobe.beliefs.reference import Reference
 from kgprobe.beliefs.simulation import LATELY, LEARNED_STRATEGIES, PAPER_STRATEGIES, Standing
+from kgprobe.report.plots import Line, Plot
 from kgprobe.studies.run_reference import AnsweredRun
-from kgprobe.studies.study import Line, Plot, Study
+from kgprobe.studies.study import Study
 
 Floats = NDArray[np.float64]
 

@@ -14,7 +14,8 @@ from scipy import stats
 from kgprobe.errors import KgprobeError
 from kgprobe.probes.distractors.evidence import DistractorEvidence
 from kgprobe.probes.outcome import Outcome
-from kgprobe.studies.study import Line, Plot, Study
+from kgprobe.report.plots import Line, Plot
+from kgprobe.studies.study import Study
 
 Floats = NDArray[np.float64]
 

@@ -15,8 +15,9 @@ from scipy import stats
 
 from kgprobe.errors import KgprobeError
 from kgprobe.probes.distractors.curves import Curve, Measured, common_facts, mean_at, mean_curve, values_of
+from kgprobe.report.plots import Line, Plot
 from kgprobe.stats.proportions import Mean
-from kgprobe.studies.study import Line, Plot, Study
+from kgprobe.studies.study import Study
 
 # The level that the extrapolation asks for.
 LEVEL = 0.9

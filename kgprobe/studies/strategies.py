@@ -22,8 +22,9 @@ from kgprobe.probes.distractors.curves import (
     unlike_notes,
     values_of,
 )
+from kgprobe.report.plots import Plot, line_of
 from kgprobe.stats.proportions import Mean
-from kgprobe.studies.study import Plot, Study, line_of
+from kgprobe.studies.study import Study
 
 Floats = NDArray[np.float64]
 

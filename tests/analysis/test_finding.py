@@ -379,7 +379,7 @@ def test_what_the_probe_has_to_tell_is_in_the_finding(asked: Graph) -> None:
 
 def test_a_finding_as_json_has_rates_and_tables(asked: Graph) -> None:
     finding = find_in_run(asked, "run", outcomes)
-    told = json.loads(msgspec.json.encode(finding.as_json()))
+    told = json.loads(msgspec.json.encode(finding.to_dict()))
     assert (told["facts_asked"], told["win_rate"], told["zero_sense_rate"]) == (4, 0.25, 0.25)
     rates = {"win_rate": finding.overall.win_rate, "zero_sense_rate": finding.overall.zero_sense_rate}
     for name, rate in rates.items():

@@ -9,10 +9,10 @@ import pytest
 import torch
 
 import kgprobe
-from kgprobe.api.measuring import Measurement
 from kgprobe.errors import ArgumentError, KgprobeError, UnknownNameError
 from kgprobe.graph.client import Graph
 from kgprobe.models.model import Model
+from kgprobe.results.measurement import Measurement
 from tests.models.tiny import byte_level, random_model
 from tests.stored import CONFIGURED, store_measurement
 
@@ -31,20 +31,20 @@ def test_what_was_measured_is_compared_and_what_differs_is_told(example_graphs: 
     found = kgprobe.compare([base, tuned])
     assert found.notes == ()
     facts = found.facts_frame()
-    assert facts["tiny: right"].tolist() == (base.frame().sort_values("fact")["verdict"] == "right").tolist()
-    assert facts["tuned: right"].sum() == (tuned.frame()["verdict"] == "right").sum()
+    assert facts["tiny: right"].tolist() == (base.to_frame().sort_values("fact")["verdict"] == "right").tolist()
+    assert facts["tuned: right"].sum() == (tuned.to_frame()["verdict"] == "right").sum()
     assert "shares border with" in found.found.names
     # Distractors measure more than right and wrong.
     assert set(found.found.pairs[0].means) == {"min_at_n", "avg_at_n"}
     page = found.page()
     assert {path.name for path in page.parent.iterdir()} == {"comparison.html", "comparison.json", "facts.csv"}
     assert page.parent.parent == home / "comparisons"
-    assert json.loads((page.parent / "comparison.json").read_text()) == json.loads(json.dumps(found.as_json()))
+    assert json.loads((page.parent / "comparison.json").read_text()) == json.loads(json.dumps(found.to_dict()))
     forgetting = kgprobe.check_forgetting(base, tuned, margin=0.5)
-    assert len(forgetting.frame()) == found.found.pairs[0].lost + found.found.pairs[0].gained
+    assert len(forgetting.to_frame()) == found.found.pairs[0].lost + found.found.pairs[0].gained
     # A run, opened by its name, beside measurements: what it shares with them, if anything.
     opened = kgprobe.open_result("a-run", example_graphs)
-    assert opened.frame().equals(run.frame())
+    assert opened.to_frame().equals(run.to_frame())
     with pytest.raises(ArgumentError, match=r"`tuned` is no match for the base.*asked is 'once each' and 'in rounds'"):
         kgprobe.check_forgetting(base, opened)
     with pytest.raises(UnknownNameError, match=r"no measurement 'nowhere', neither as a folder nor by name.*a-run"):
@@ -69,13 +69,13 @@ def test_results_stand_beside_each_other_without_a_graph(tmp_path: Path) -> None
         json.dumps({"facts": [{"relation": "r1", "relation_label": "<b>rivers</b>", "more": 1}], "other": 2})
     )
     found = kgprobe.compare(results)
-    assert found.frame()[["model", "asked", "shared"]].values.tolist() == [
+    assert found.to_frame()[["model", "asked", "shared"]].values.tolist() == [
         ["three", 200, 199],
         ["two", 199, 199],
         ["base", 200, 199],
     ]
     assert sorted(found.found.names) == ["<b>rivers</b>", "r0", "r2"]
-    told = found.as_json()
+    told = found.to_dict()
     assert [len(told[name]) for name in ("models", "relations", "correlation", "subsumption", "pairs")] == [3] * 5
     # The third has one accuracy in all relations: there is no correlation with it, and JSON has no NaN.
     assert told["correlation"][2] == [None] * 3
@@ -155,7 +155,7 @@ def test_what_is_known_and_not_said(tmp_path: Path) -> None:
     stored = measured(tmp_path / "stored")
     said = measured(tmp_path / "said", {**FACTS, "f000": False, "f001": True}, probe="questions")
     found = kgprobe.find_gap(stored, said)
-    overall = found.frame().iloc[0]
+    overall = found.to_frame().iloc[0]
     assert (overall["known"], overall["unsaid"], overall["said_alone"]) == (100, 0.01, 1)
     assert overall["unsaid_low"] < 0.01 < overall["unsaid_high"]
     assert found.facts_frame()[["fact", "question", "said"]].values.tolist() == [["f000", "Is it so: f000?", "No."]]

@@ -61,7 +61,7 @@ def test_accuracy_by_number_of_examples_is_the_mean_over_draws(example_graph: Gr
         sure = [one.probability for draw in range(3) for one in found[f"{n} examples, draw {draw}"].values()]
         assert row["confidence"] == pytest.approx(np.mean(sure))
         assert row["low"] <= row["accuracy"] <= row["high"]
-    frame = result.frame()
+    frame = result.to_frame()
     means = frame.groupby("examples")["accuracy"].mean()
     enough = int(means[means >= 0.95 * means[3]].index.min())
     assert result.study.verdict.startswith(f"{enough} [")
@@ -145,7 +145,7 @@ def test_another_seed_of_examples_changes_them_alone(example_graph: Graph, tiny:
 def test_noise_is_told_by_the_difference_at_the_same_places(example_graph: Graph, tiny: Model) -> None:
     options = {"sequences": 3, "length": 10, "replaced": 3, **AS_OF}
     result = kgprobe.study_noise(example_graph, tiny, relations=["P36", "P37"], **options)
-    frame = result.frame()
+    frame = result.to_frame()
     assert len(frame) == 3 * 5 * 10
     whole = frame[frame["content"] == "right"].set_index(["sequence", "position"])["probability"]
     for arrangement in ("spread", "block"):
@@ -176,7 +176,7 @@ def test_noise_is_told_by_the_difference_at_the_same_places(example_graph: Graph
         assert places["unknown"] == places["incorrect"]
     assert result.page().exists()
     again = kgprobe.study_noise(example_graph, tiny, relations=["P36", "P37"], **options)
-    assert again.frame().equals(frame)
+    assert again.to_frame().equals(frame)
     with pytest.raises(KgprobeError, match=r"No relation has 9,?999 facts .* Shorter sequences need fewer: `length`"):
         kgprobe.study_noise(example_graph, tiny, **options | {"length": 9999})
     with pytest.raises(ArgumentError, match="`replaced` is 10, of 10 examples"):
@@ -187,9 +187,9 @@ def test_a_short_context_has_shorter_sequences_of_as_much_noise(example_graph: G
     tokenizer = byte_level(bos=True)
     model = kgprobe.wrap_model(random_model("gpt2", len(tokenizer), n_positions=128), tokenizer, name="short")
     result = kgprobe.study_noise(example_graph, model, relations=["P36"], sequences=1, length=16, replaced=8, **AS_OF)
-    length = int(result.frame()["position"].max())
+    length = int(result.to_frame()["position"].max())
     assert 4 <= length < 16
-    replaced = result.frame().query("arrangement == 'block' and content == 'unknown'")["replaced"].sum()
+    replaced = result.to_frame().query("arrangement == 'block' and content == 'unknown'")["replaced"].sum()
     assert replaced == 8 * length // 16
     assert any(f"has room for {length} examples" in note for note in result.study.notes)
 

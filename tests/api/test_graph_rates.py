@@ -6,11 +6,11 @@ import pytest
 
 import kgprobe
 from kgprobe.analysis.graph_rates import share_of
-from kgprobe.api.rounds import Run
 from kgprobe.errors import ArgumentError, KgprobeError, UnknownNameError
 from kgprobe.graph.client import Graph
 from kgprobe.models.model import Model
-from kgprobe.report.finding_summary import finding_summary
+from kgprobe.results.finding import finding_summary
+from kgprobe.results.run import Run
 from kgprobe.running.callbacks import Callbacks, Stop
 from kgprobe.stats.proportions import answers_for_width
 
@@ -27,7 +27,7 @@ def test_rates_speak_of_the_whole_graph(example_graph: Graph, run: Run) -> None:
     found = kgprobe.estimate_rates(example_graph)
     assert (found.rates.run["id"], found.model, found.stopped) == ("to-estimate", "tiny", None)
     assert found.width == found.overall.high - found.overall.low
-    frame = found.frame()
+    frame = found.to_frame()
     assert list(frame.columns) == list(found.columns)
     assert frame["by"][0] == "all"
     assert (frame["facts"][0], frame["drawn"][0]) == (found.rates.facts, 64)
@@ -40,7 +40,7 @@ def test_rates_speak_of_the_whole_graph(example_graph: Graph, run: Run) -> None:
     # Its facts were drawn uniformly, and are few: it is the interval of the plain share.
     assert found.rates.run["sampling"] == "uniform"
     assert 0.85 * 64 < found.uniform_answers <= 64
-    assert found.as_json()["rates"] == found.rows()
+    assert found.to_dict()["rates"] == found.rows()
     assert "By relation" in repr(found)
     assert "all facts" in found._repr_html_()
     # The finding leads with the same rate, and has the same tables.
@@ -90,7 +90,7 @@ def test_it_ends_where_it_may_not_go_on(example_graph: Graph, tiny: Model) -> No
 def test_another_run_is_told_by_name(example_graph: Graph, tiny: Model) -> None:
     kgprobe.run_rounds(example_graph, tiny, name="other", rounds=1, **OPTIONS)
     found = kgprobe.estimate_rates(example_graph, "to-estimate", predictors=["other"])
-    assert found.as_json()["predictors"] == ["other"]
+    assert found.to_dict()["predictors"] == ["other"]
     with pytest.raises(ArgumentError, match="has 'to-estimate', the run itself"):
         kgprobe.estimate_rates(example_graph, "to-estimate", predictors=["to-estimate"])
     kgprobe.forget_run(example_graph, "other")

@@ -6,13 +6,13 @@ from pathlib import Path
 import pytest
 
 import kgprobe
-from kgprobe.api.judge_results import TrainedJudge
-from kgprobe.api.measuring import Measurement
 from kgprobe.errors import ArgumentError, KgprobeError
 from kgprobe.graph.client import Graph
 from kgprobe.graph.ingest import load
 from kgprobe.models.model import Model
 from kgprobe.models.scoring.scorer import Scorer
+from kgprobe.results.judge import TrainedJudge
+from kgprobe.results.measurement import Measurement
 from tests.api.test_judging import FEW_STEPS, told, world
 from tests.models.tiny import byte_level, random_model
 from tests.probes.labels.test_probe import Rule

@@ -43,7 +43,7 @@ def test_the_judges_own_labels_correct_it_by_facts_set_aside() -> None:
     assert (row["metric"], row["facts"], row["measured"], row["labelled"]) == ("correct", FACTS, FACTS, aside)
     assert row["raw"] == pytest.approx(sum(n % 3 % 2 == 0 for n in range(FACTS)) / FACTS)
     assert row["low"] < row["estimate"] < row["high"]
-    told = json.loads(json.dumps(result.as_json(), allow_nan=False))
+    told = json.loads(json.dumps(result.to_dict(), allow_nan=False))
     assert told["complete"]
     assert told["figures"] == result.rows()
     assert told["labels"]["left_out"] == {"the judge has learned from it": len(facts) - aside}
@@ -51,7 +51,7 @@ def test_the_judges_own_labels_correct_it_by_facts_set_aside() -> None:
     assert [table.key for table in result.tables()] == [
         *("overall", "relations", "subject_types", "object_types", "thirds", "correlations", "judgements", "left_out")
     ]
-    assert len(result.frame()) == len(result)
+    assert len(result.to_frame()) == len(result)
     assert "corrected" in repr(result)
 
 
@@ -77,7 +77,7 @@ def test_without_labels_figures_are_the_judges_own(own: Path) -> None:
     for result in (raw, bare):
         assert result.correction is None
         assert "not corrected by labels" in result.notes[0]
-        assert result.as_json()["labels"] is None
+        assert result.to_dict()["labels"] is None
         assert {row["estimate"] for row in result.rows()} == {None}
 
 
@@ -87,7 +87,7 @@ def test_a_part_of_a_graph_is_not_taken_for_the_graph(own: Path) -> None:
     assert (result.missing, result.correction) == ([2], None)
     assert "not of the graph" in result.notes[0]
     assert "300 facts of 400 (1 shards are missing)" in result.summary()
-    assert result.as_json()["complete"] is False
+    assert result.to_dict()["complete"] is False
     # What is there is told, by what is there alone.
     there = [n for n in range(FACTS) if not 200 <= n < 300]
     assert raw_of(result)["correct"] == pytest.approx(sum(n % 3 % 2 == 0 for n in there) / len(there))

@@ -7,8 +7,6 @@ import pytest
 import torch
 
 import kgprobe
-from kgprobe.api.judge_results import TrainedJudge
-from kgprobe.api.measuring import Measurement
 from kgprobe.errors import ArgumentError, KgprobeError
 from kgprobe.graph.client import Graph
 from kgprobe.graph.ingest import load
@@ -17,6 +15,8 @@ from kgprobe.models.model import Model
 from kgprobe.models.scoring.scorer import Scorer
 from kgprobe.probes.labels import INSTRUCTION
 from kgprobe.records import Entity, Fact, Relation
+from kgprobe.results.judge import TrainedJudge
+from kgprobe.results.measurement import Measurement
 from tests.models.tiny import byte_level, random_model
 from tests.probes.labels.test_probe import Rule
 from tests.written_source import WrittenSource
@@ -121,8 +121,8 @@ def test_a_judge_is_made_kept_and_as_good_as_is_said(labels: Measurement, tiny: 
     assert result.folder.name in result.summary()
     for look in (result, again):
         assert look.tables()
-        assert look.frame() is not None
-        look.as_json()
+        assert look.to_frame() is not None
+        look.to_dict()
 
 
 def test_what_a_judge_has_seen_is_not_what_it_is_told_by(labels: Measurement, tiny: Model) -> None:

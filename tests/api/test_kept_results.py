@@ -49,7 +49,7 @@ def test_everything_is_listed_the_last_first(results: Path) -> None:
     assert rows["my-run"]["page"] == str(results / "runs" / "my-run-0123abcd" / "finding.html")
     assert rows["one"]["page"] is None
     assert "30 facts" in rows["everything"]["told"]
-    assert len(kept.frame()) == 6
+    assert len(kept.to_frame()) == 6
 
 
 def test_nothing_is_kept_yet(home: Path) -> None:

@@ -5,10 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from kgprobe.api.loading import KEPT_PROBLEMS, LoadProgress, LoadReport, load, load_source
+from kgprobe.api.loading import LoadProgress, load, load_source
 from kgprobe.errors import KgprobeError
 from kgprobe.graph.client import Graph
 from kgprobe.records import Entity, Fact, Rejected, Relation
+from kgprobe.results.loading import KEPT_PROBLEMS, LoadReport
 from tests.written_source import WrittenSource
 
 ENTITIES = [Entity(f"e{number}") for number in range(3)]

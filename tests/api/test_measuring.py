@@ -24,7 +24,7 @@ OPTIONS = {"limit": 9, "distractors": 3, "sentences": 2, "as_of": "2024"}
 def test_what_was_measured_is_a_table_a_text_and_a_page(example_graph: Graph, tiny: Model, home: Path) -> None:
     result = kgprobe.measure(example_graph, tiny, **OPTIONS)
     assert (result.asked.facts, result.asked.done, result.asked.stopped, result.complete) == (9, 9, Stop.DONE, True)
-    frame = result.frame()
+    frame = result.to_frame()
     assert len(frame) == 9
     askable = frame[frame["verdict"] != "unaskable"]
     assert askable["probability"].between(0, 1).all()
@@ -33,7 +33,7 @@ def test_what_was_measured_is_a_table_a_text_and_a_page(example_graph: Graph, ti
     assert f"{len(frame):,} asked" in result.summary() == repr(result)
     assert "<table" in result._repr_html_()
     (curves,) = result.tables()
-    assert [row["n"] for row in curves.frame().to_dict("records")] == [1, 2, 3]
+    assert [row["n"] for row in curves.to_frame().to_dict("records")] == [1, 2, 3]
     page = result.page().read_text(encoding="utf-8")
     assert "By relation" in page
     assert "Min@n" in page
@@ -74,7 +74,7 @@ def test_measure_interrupted_has_asked_a_sample(example_graph: Graph, tiny: Mode
         example_graph, tiny, **OPTIONS, batch=4, callbacks=Callbacks(should_stop=lambda: True)
     )
     whole = kgprobe.measure(example_graph, tiny, "examples", limit=4, examples=1, choices=2, as_of="2024")
-    assert interrupted.frame()["fact"].tolist() == whole.frame()["fact"].tolist()
+    assert interrupted.to_frame()["fact"].tolist() == whole.to_frame()["fact"].tolist()
 
 
 def test_a_model_one_training_step_later_is_another_model(example_graph: Graph) -> None:
@@ -90,7 +90,7 @@ def test_a_model_one_training_step_later_is_another_model(example_graph: Graph) 
         next(net.parameters()).add_(1e-3)
     after = kgprobe.measure(example_graph, model, **OPTIONS)
     assert after.folder != before.folder
-    assert not after.frame()["probability"].equals(before.frame()["probability"])
+    assert not after.to_frame()["probability"].equals(before.to_frame()["probability"])
 
 
 def test_facts_can_be_listed_in_all_ways(example_graph: Graph, tiny: Model, tmp_path: Path) -> None:
@@ -106,7 +106,7 @@ def test_facts_can_be_listed_in_all_ways(example_graph: Graph, tiny: Model, tmp_
 def test_a_measurement_is_opened_again_and_saved(example_graph: Graph, tiny: Model, tmp_path: Path) -> None:
     made = kgprobe.measure(example_graph, tiny, **OPTIONS)
     opened = kgprobe.open_measurement(made.folder.name, example_graph)
-    assert opened.frame().equals(made.frame())
+    assert opened.to_frame().equals(made.to_frame())
     assert (opened.model, opened.kind.name) == ("tiny", "distractors")
     folder = opened.save(tmp_path / "mine")
     assert {"outcomes.jsonl", "config.json", "facts.csv", "finding.html", "plausibilities.parquet"} <= {

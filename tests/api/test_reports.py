@@ -13,10 +13,7 @@ import torch
 from scipy import stats
 
 import kgprobe
-from kgprobe.api.measuring import Measurement
-from kgprobe.api.report_result import Report
 from kgprobe.api.reports import latest_result, open_any
-from kgprobe.api.rounds import Run
 from kgprobe.errors import ArgumentError, KgprobeError
 from kgprobe.graph.client import Graph
 from kgprobe.graph.endpoint import Endpoint
@@ -24,6 +21,9 @@ from kgprobe.graph.ingest import load
 from kgprobe.models.model import Model
 from kgprobe.models.scoring.scorer import Scorer
 from kgprobe.records import Entity, Fact, Relation
+from kgprobe.results.measurement import Measurement
+from kgprobe.results.report import Report
+from kgprobe.results.run import Run
 from tests.chromium import chromium, looking_at
 from tests.judge.sweeps import judged, write_sweep
 from tests.models.tiny import byte_level, random_model
@@ -143,14 +143,14 @@ def trail(result: Measurement) -> list[dict[str, Any]]:
 
 
 def section(report: Report, title: str) -> list[dict[str, Any]]:
-    rows: list[dict[str, Any]] = next(one["rows"] for one in report.as_json()["sections"] if title in one["title"])
+    rows: list[dict[str, Any]] = next(one["rows"] for one in report.to_dict()["sections"] if title in one["title"])
     return rows
 
 
 def test_figures_can_be_recomputed_from_the_audit_trail(asked: Asked, report: Report) -> None:
     lines = [line for line in trail(asked.chosen) if line["verdict"] in ("right", "wrong")]
     right = Counter(line["verdict"] == "right" for line in lines)
-    told = report.as_json()["results"][0]
+    told = report.to_dict()["results"][0]
     # 1 and 2: how many facts, and how many questions.
     assert told["facts_asked"] == told["asked"] == len(lines) > 15
     # 3, 4 and 5: the win rate and its ends; a fact of a measurement is asked once.
@@ -179,7 +179,7 @@ def test_figures_can_be_recomputed_from_the_audit_trail(asked: Asked, report: Re
     word = "surely" if low > 0.5 else "leans"
     assert told["believed"][f"{word} unknown"] == right[False]
     # 11: how probable the right answer was among all, by the mean over sentences of the log-plausibilities given.
-    facts = {row["fact"]: row for row in report.as_json()["facts"]}
+    facts = {row["fact"]: row for row in report.to_dict()["facts"]}
     for line in lines:
         fact = facts[line["fact"]]
         assert (fact["right"], fact["wrong"]) == ((1, 0) if line["verdict"] == "right" else (0, 1))
@@ -214,7 +214,7 @@ def test_outdated_answers_have_their_age(asked: Asked, report: Report) -> None:
         if line["verdict"] == "wrong"
         and any(
             rival["former"] and rival["label"] == fact["prediction"]
-            for fact in report.as_json()["facts"]
+            for fact in report.to_dict()["facts"]
             if fact["fact"] == line["fact"]
             for rival in line["evidence"]["rivals"]
         )
@@ -228,7 +228,7 @@ def test_outdated_answers_have_their_age(asked: Asked, report: Report) -> None:
 
 
 def test_several_results_stand_side_by_side(together: Report) -> None:
-    told = together.as_json()
+    told = together.to_dict()
     labels = [result["label"] for result in told["results"]]
     assert labels == ["one (chosen)", "one by questions", "another", "one (run)"]
     facts = defaultdict(dict[str, bool])
@@ -263,7 +263,7 @@ def test_a_judged_graph_can_be_reported_alone_and_beside(asked: Asked, tmp_path:
     page = alone.page(tmp_path / "judged.html").read_text(encoding="utf-8")
     assert "By relation" in page
     assert "<script" not in page
-    figures = json.loads(json.dumps(alone.as_json()["judged"][0]["figures"]))
+    figures = json.loads(json.dumps(alone.to_dict()["judged"][0]["figures"]))
     assert figures == kgprobe.judged_graph(tmp_path / "sweep").rows()
     beside = kgprobe.make_report([asked.chosen, sweep])
     assert len(beside.lead) == len(kgprobe.make_report([asked.chosen]).lead) + 1

@@ -41,7 +41,7 @@ def test_a_probe_asks_a_reversed_graph_as_any_other(backwards: Graph, tiny: Mode
     assert result.config["reversed_of"] == reversal.of
     assert f"{probe}-backwards-" in result.folder.name
     assert result.summary().startswith(f"{probe} backwards, tiny: 2 asked")
-    assert {outcome.verdict.counts for outcome in result.outcomes} == {True}, result.frame()["reason"].tolist()
+    assert {outcome.verdict.counts for outcome in result.outcomes} == {True}, result.to_frame()["reason"].tolist()
     assert "backwards" in result.page().read_text(encoding="utf-8")
     assert result.finding().about.reversed
     # A country is asked for, and is right.

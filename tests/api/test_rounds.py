@@ -39,7 +39,7 @@ def test_a_run_is_done_shown_and_forgotten(example_graph: Graph, tiny: Model) ->
 
 def test_run_frame_facts_asked_again_has_one_row_a_fact(example_graph: Graph, tiny: Model) -> None:
     run = kgprobe.run_rounds(example_graph, tiny, name="framed", rounds=3, relations=["P36"], **OPTIONS)
-    answers, facts = run.answers_frame(), run.frame().set_index("fact")
+    answers, facts = run.answers_frame(), run.to_frame().set_index("fact")
     counted = answers[answers["verdict"].isin(["right", "wrong"])]
     assert facts.index.is_unique
     assert set(facts.index) == set(counted["fact"])

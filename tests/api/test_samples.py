@@ -8,14 +8,14 @@ from typing import Any
 import pytest
 
 import kgprobe
-from kgprobe.api.looks import Look
-from kgprobe.api.sample_results import FactSample
 from kgprobe.errors import ArgumentError, UnknownNameError
 from kgprobe.graph.client import Graph
 from kgprobe.models.model import Model
 from kgprobe.options import options_of
 from kgprobe.probes.distractors import DistractorOptions
 from kgprobe.probes.questions import QuestionOptions
+from kgprobe.results.result import Result
+from kgprobe.results.samples import FactSample
 from kgprobe.sampling.distractors import RandomDistractors
 from kgprobe.sampling.keys import FactKey
 from kgprobe.sampling.question_negatives import Negatives
@@ -35,7 +35,7 @@ def key_of(graph: Graph, named: str) -> FactKey:
 
 def test_facts_are_drawn_from_those_that_can_be_asked(example_graphs: Graph) -> None:
     sample = kgprobe.sample_facts(example_graphs, 4, relations=["P36"], as_of=AT)
-    assert (len(sample), set(sample.frame()["relation"])) == (4, {"P36"})
+    assert (len(sample), set(sample.to_frame()["relation"])) == (4, {"P36"})
     assert len(set(sample.keys)) == 4
     assert sample.notes == (f"{sample.askable:,} facts can be asked at {DAY}.",)
     assert sample.rows() == kgprobe.sample_facts(example_graphs, 4, relations=["P36"], as_of=DAY).rows()
@@ -44,7 +44,7 @@ def test_facts_are_drawn_from_those_that_can_be_asked(example_graphs: Graph) -> 
     assert len(every) == every.askable > sample.askable
     none = FactSample([], 0)
     assert (len(none), none.tables()) == (0, [])
-    assert list(none.frame()) == list(every.frame())
+    assert list(none.to_frame()) == list(every.to_frame())
 
 
 def test_sample_facts_of_a_relation_are_those_of_a_larger_draw(example_graphs: Graph) -> None:
@@ -78,7 +78,7 @@ def test_former_objects_come_before_what_is_alike(example_graphs: Graph) -> None
     sample = kgprobe.sample_distractors(
         example_graphs, PRESIDENT, "temporal-semantic", weighting="bm25", distractors=60, as_of=AT
     )
-    frame = sample.frame()
+    frame = sample.to_frame()
     assert list(frame["label"][:2]) == ["Joe Biden", "Barack Obama"]
     former = int(frame["former"].sum())
     assert frame["former"].tolist() == [True] * former + [False] * (60 - former)
@@ -157,8 +157,8 @@ def test_a_question_is_shown_with_what_is_right(example_graphs: Graph) -> None:
             assert ("Q183" in ids) == (row["relation"] == "P47")
     assert (kinds, sides) == ({"yes/no", "wh"}, {True, False, None})
     easy = kgprobe.sample_questions(example_graphs, facts, difficulty="easy", with_alias=True, as_of=AT)
-    assert set(easy.frame()["kind"]) == {"yes/no"}
-    assert easy.frame()["question"].str.contains("(also called ", regex=False).any()
+    assert set(easy.to_frame()["kind"]) == {"yes/no"}
+    assert easy.to_frame()["question"].str.contains("(also called ", regex=False).any()
 
 
 def test_what_cannot_be_asked_is_told(example_graphs: Graph) -> None:
@@ -167,10 +167,10 @@ def test_what_cannot_be_asked_is_told(example_graphs: Graph) -> None:
     assert (asked.right is None, asked.prompt is None) == (False, False)
     assert (former.right, former.prompt) == (None, None)
     assert "cannot be asked: it does not hold at 20251231" in former.title
-    assert sample.frame()["reason"].notna().tolist() == [False, True]
+    assert sample.to_frame()["reason"].notna().tolist() == [False, True]
 
 
-CALLS: Sequence[tuple[Callable[..., Look], dict[str, Any]]] = (
+CALLS: Sequence[tuple[Callable[..., Result], dict[str, Any]]] = (
     (kgprobe.sample_distractors, {}),
     (kgprobe.sample_negatives, {}),
     (kgprobe.sample_questions, {}),
@@ -179,7 +179,9 @@ CALLS: Sequence[tuple[Callable[..., Look], dict[str, Any]]] = (
 
 
 @pytest.mark.parametrize(("call", "options"), CALLS)
-def test_facts_are_named_in_any_way(example_graphs: Graph, call: Callable[..., Look], options: dict[str, Any]) -> None:
+def test_facts_are_named_in_any_way(
+    example_graphs: Graph, call: Callable[..., Result], options: dict[str, Any]
+) -> None:
     by_key = call(example_graphs, key_of(example_graphs, PARIS), as_of=AT, **options)
     for named in (PARIS, "france CAPITAL paris", ["France | capital | Paris"], (key_of(example_graphs, PARIS),)):
         assert call(example_graphs, named, as_of=AT, **options).rows() == by_key.rows()
@@ -191,11 +193,11 @@ def test_facts_are_named_in_any_way(example_graphs: Graph, call: Callable[..., L
 
 @pytest.mark.parametrize(("call", "options"), CALLS)
 def test_a_look_is_a_table_in_every_way(
-    example_graphs: Graph, call: Callable[..., Look], options: dict[str, Any]
+    example_graphs: Graph, call: Callable[..., Result], options: dict[str, Any]
 ) -> None:
     look = call(example_graphs, [PARIS], as_of=AT, **options)
     assert [list(row) for row in look.rows()] == [list(look.columns)] * len(look)
-    assert look.frame().shape == (len(look), len(look.columns))
+    assert look.to_frame().shape == (len(look), len(look.columns))
     assert json.loads(json.dumps(look.rows()))
     for table in look.tables():
         assert table.title in repr(look)
@@ -204,7 +206,7 @@ def test_a_look_is_a_table_in_every_way(
 
 @pytest.mark.parametrize(("call", "options"), CALLS)
 def test_mistakes_are_told_with_what_would_be_right(
-    example_graphs: Graph, call: Callable[..., Look], options: dict[str, Any]
+    example_graphs: Graph, call: Callable[..., Result], options: dict[str, Any]
 ) -> None:
     for fact, message in [
         ("Q142 P36 Q64", r"The graph has no fact 'Q142 P36 Q64'. As capital, France \(Q142\) has Paris \(Q90\)."),
@@ -238,7 +240,7 @@ def test_arguments_that_cannot_be(example_graphs: Graph) -> None:
 @pytest.mark.parametrize(
     ("call", "kind"), [(kgprobe.sample_distractors, DistractorOptions), (kgprobe.sample_questions, QuestionOptions)]
 )
-def test_defaults_are_those_of_the_probe(call: Callable[..., Look], kind: type) -> None:
+def test_defaults_are_those_of_the_probe(call: Callable[..., Result], kind: type) -> None:
     defaults = {name: each.default for name, each in inspect.signature(call).parameters.items()}
     shared = {one.name: one.default for one in options_of(kind) if one.name in defaults}
     assert shared

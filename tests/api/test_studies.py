@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 import kgprobe
-from kgprobe.api.study_result import StudyResult
 from kgprobe.graph.client import Graph
 from kgprobe.models.model import Model
+from kgprobe.results.study import StudyResult
 from kgprobe.running.callbacks import Callbacks, Start
 from kgprobe.studies.calibration import find_scored, read_human_scores
 from tests.models.tiny import byte_level, random_model
@@ -51,7 +51,7 @@ def test_strategies_are_compared_and_kept(example_graph: Graph, tiny: Model, hom
         ("random", 0, 6),
         ("temporal-semantic", 0, 6),
     ]
-    frame = result.frame()
+    frame = result.to_frame()
     assert frame[["strategy", "n"]].values.tolist() == [[name, n] for name in names[:2] for n in (1, 2, 3)]
     assert result.data.read_text().startswith("strategy,n,mean,low,high\nrandom,1,")
     assert result.folder.parent == home / "studies"
@@ -77,7 +77,7 @@ def test_strategies_are_compared_and_kept(example_graph: Graph, tiny: Model, hom
 
 def test_without_names_all_strategies_are_compared(example_graph: Graph, tiny: Model) -> None:
     result = kgprobe.study_strategies(example_graph, tiny, **FEW | {"limit": 2, "distractors": 2})
-    assert set(result.frame()["strategy"]) == {
+    assert set(result.to_frame()["strategy"]) == {
         *("random", "semantic", "temporal-semantic"),
         *("approximate-optimal", "exact-optimal"),
     }
@@ -97,9 +97,9 @@ def test_a_list_is_read_once_and_what_is_missing_is_told(example_graph: Graph, t
 
 def test_numbers_of_distractors_and_of_sentences(example_graph: Graph, tiny: Model) -> None:
     distractors = kgprobe.study_distractors(example_graph, tiny, **FEW)
-    assert distractors.frame()["n"].tolist() == [1, 2, 3]
+    assert distractors.to_frame()["n"].tolist() == [1, 2, 3]
     sentences = kgprobe.study_sentences(example_graph, tiny, **FEW)
-    assert sentences.frame()["sentences"].tolist()[0] == 1
+    assert sentences.to_frame()["sentences"].tolist()[0] == 1
     assert "Min@3 and Avg@3" in sentences.study.title
     # Both are of one measurement: with all sentences, 3 distractors.
     assert distractors.study.config == sentences.study.config
@@ -125,7 +125,7 @@ def test_sizes_are_of_different_models_one_at_a_time(example_graph: Graph, tiny:
 
     result = kgprobe.study_sizes(example_graph, [tiny, "larger", "larger"], open_model=open_model, **FEW)
     assert opened == ["larger"]
-    table = result.frame()
+    table = result.to_frame()
     assert table["model"].tolist() == ["tiny", "larger"]
     assert table["parameters"].tolist() == [
         sum(weight.numel() for weight in one.scorer().model.parameters()) for one in (tiny, larger)
@@ -312,4 +312,4 @@ def test_files_of_a_study_have_no_number_that_json_has_not(example_graph: Graph,
     # One distractor puts all facts of a side into one class: τ is undefined there.
     result = kgprobe.study_distractors(example_graph, tiny, **FEW | {"distractors": 1})
     json.loads((result.folder / "study.json").read_text(), parse_constant=lambda name: pytest.fail(name))
-    assert np.isfinite(result.frame()["Min@n"]).all()
+    assert np.isfinite(result.to_frame()["Min@n"]).all()

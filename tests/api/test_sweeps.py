@@ -137,7 +137,7 @@ def test_what_a_sweep_comes_to_is_told_and_kept_in_the_graph(graph: Graph, judge
     done = kgprobe.judge_graph(graph, judge, name="told")
     assert done.judged is not None
     frame = rows_of(done.folder).to_pandas()
-    told = done.judged.frame().set_index(["by", "group", "metric"]).raw
+    told = done.judged.to_frame().set_index(["by", "group", "metric"]).raw
     assert told["all", "all", "correct"] == pytest.approx(frame.correct.mean())
     assert {row["name"] for row in done.judged.rows() if row["by"] == "relation"} == {"loves", "hates"}
     kept = {row["relation"]: row for row in graph.query("explore/judged", sweep="told")}

@@ -67,11 +67,11 @@ def test_list_fills_templates_with_facts(bare: Graph) -> None:
             "fact": "f5",
         },
     ]
-    assert listed.frame().shape == (2, 6)
+    assert listed.to_frame().shape == (2, 6)
     assert "capital (P36)" in repr(listed)
     assert kgprobe.list_templates(bare).rows() == listed.rows()
     none = kgprobe.list_templates(bare, ["R1"])
-    assert (len(none), list(none.frame())) == (0, list(listed.frame()))
+    assert (len(none), list(none.to_frame())) == (0, list(listed.to_frame()))
     assert none.notes == ("No relation has a template; `kgprobe templates write` writes some.",)
     with pytest.raises(UnknownNameError, match="No relation of this graph is called 'P9'"):
         kgprobe.list_templates(bare, ["P9"])
@@ -88,8 +88,8 @@ def test_check_of_a_graph_and_of_a_file(bare: Graph, tmp_path: Path) -> None:
     path.write_text(json.dumps({"id": "P1", "clozes": ["The the head of [X] is [Y]"]}) + '\n{"id": "P2"}\n')
     read = kgprobe.check_templates(path)
     assert (read.relations, read.templates, read.errors) == (2, 1, 1)
-    assert read.frame()["problem"].tolist() == ["has two determiners in a row: 'The the'"]
-    assert read.as_json() == {
+    assert read.to_frame()["problem"].tolist() == ["has two determiners in a row: 'The the'"]
+    assert read.to_dict() == {
         "relations": 2,
         "templates": 1,
         "flaws": read.rows(),
@@ -104,7 +104,7 @@ def test_check_of_a_graph_and_of_a_file(bare: Graph, tmp_path: Path) -> None:
 def test_write_from_labels_goes_on_and_loads(bare: Graph, tmp_path: Path) -> None:
     path = tmp_path / "templates.jsonl"
     first = kgprobe.write_templates(bare, path, from_label=True, relations=["R1", "P36"])
-    assert first.frame()[["relation", "cloze", "written_by"]].values.tolist() == [
+    assert first.to_frame()[["relation", "cloze", "written_by"]].values.tolist() == [
         ["R1", "The twin town of [X] is [Y]", "label"]
     ]
     assert first.notes == ["Not active, or with clozes already: P36."]
@@ -170,7 +170,7 @@ def test_why_a_model_wrote_nothing(bare: Graph, tmp_path: Path) -> None:
     result = kgprobe.write_templates(bare, tmp_path / "t.jsonl", model=narrow, relations=["R2"])
     assert (result.written, result.tables()) == ([], [])
     assert "longer than the 256 that the model takes in" in str(result.failed[0].reason)
-    assert result.as_json()["failed"][0]["relation"] == "R2"
+    assert result.to_dict()["failed"][0]["relation"] == "R2"
 
 
 def test_arguments_of_writing_that_cannot_be(bare: Graph, tiny: Model, tmp_path: Path) -> None:
@@ -191,11 +191,11 @@ def test_convert_makes_a_file_that_loads(tmp_path: Path) -> None:
     )
     result = kgprobe.convert_patterns([source], path)
     assert result.notes == ("P19.jsonl, line 3: a text is expected, not 1.",)
-    assert result.frame()[["kind", "template"]].values.tolist() == [
+    assert result.to_frame()[["kind", "template"]].values.tolist() == [
         ["cloze", "[X] was born in [Y]"],
         ["statement", "[Y] saw the birth of [X]."],
     ]
-    assert result.as_json() == {
+    assert result.to_dict() == {
         "output": str(path),
         "relations": 1,
         "clozes": 1,
@@ -233,7 +233,7 @@ def test_mined_patterns_become_mined_clozes_the_best_first(tmp_path: Path, graph
         "P19.jsonl, line 2: P19: '[Y] born [X]' does not end in [Y].",
         "P19.jsonl, line 4: a number is expected for a weight, not 'much'.",
     ]
-    assert (result.as_json()["mined_clozes"], result.as_json()["problems"]) == (4, 2)
+    assert (result.to_dict()["mined_clozes"], result.to_dict()["problems"]) == (4, 2)
     assert result.summary() == f"{path}: 2 relations, 1 cloze, 0 statements, 4 mined clozes; 0 without a cloze."
     # What is no sentence is no reason for a warning.
     checked = kgprobe.check_templates(path)

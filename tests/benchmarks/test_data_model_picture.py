@@ -60,4 +60,4 @@ def asked(graph: Graph, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Grap
 def test_the_queries_of_the_guide_find_something(asked: Graph) -> None:
     queries = blocks_of(GUIDE, "cypher")
     assert len(queries) >= 6
-    assert [query.text for query in queries if asked.query(query.text).frame().empty] == []
+    assert [query.text for query in queries if asked.query(query.text).to_frame().empty] == []

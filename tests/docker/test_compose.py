@@ -257,7 +257,7 @@ def test_the_demo_and_browser_outside_of_docker(
             page.get_by_text("What does a model know?").wait_for(timeout=WAIT)
             page.get_by_text(f":style http://localhost:{port}/kgprobe.grass").first.wait_for(timeout=WAIT)
             picture = run(page, "MATCH path = (:Entity)-[:KNOWN|UNSURE|UNKNOWN]->(:Entity) RETURN path")
-            painted = graph.query("MATCH ()-[r:KNOWN|UNSURE|UNKNOWN]->() RETURN count(r) AS n").frame()["n"][0]
+            painted = graph.query("MATCH ()-[r:KNOWN|UNSURE|UNKNOWN]->() RETURN count(r) AS n").to_frame()["n"][0]
             assert sum(drawn(picture, colour) for colour in (BLUE, ORANGE, GREY)) == painted > 5
     finally:
         stop(folder_of(folder), force=True)

@@ -45,7 +45,7 @@ def test_beliefs_of_a_run_stand_beside_its_facts(people: Graph) -> None:
         "f7": (0.1, 0, 0, "leans known"),
     }
     assert found.beliefs["g1"] == FactBelief(0.1, 0.1 - 0.2, 0.1 + 0.2, 4, 1, "surely known", None)
-    frame = found.frame().set_index("fact")
+    frame = found.to_frame().set_index("fact")
     assert frame.loc["f20", ["theta", "believed"]].tolist() == [0.9, "surely unknown"]
     assert frame.loc["f3", ["theta", "low", "high", "right", "believed"]].tolist() == [None] * 5
     network = found.networkx()
@@ -70,6 +70,6 @@ def test_asked_facts_come_first_and_only_those_that_were_wished_for(people: Grap
 def test_without_a_run_there_is_no_belief(people: Graph) -> None:
     found = facts_of(people, ["e0"])
     assert (found.run, found.beliefs) == (None, {})
-    assert "theta" not in found.frame().columns
+    assert "theta" not in found.to_frame().columns
     with pytest.raises(UnknownNameError, match="no run 'nobody' in this graph; there are: old, new"):
         facts_of(people, ["e0"], run="nobody")

@@ -58,7 +58,7 @@ def test_query_without_rows_says_why(
     few_facts.query(before)
     rows = few_facts.query(query, **parameters)
     assert (len(rows), rows.note) == (0, note)
-    assert rows.frame().attrs["note"] == note
+    assert rows.to_frame().attrs["note"] == note
     assert repr(rows).endswith(f"0 rows\n{note}")
 
 
@@ -81,6 +81,6 @@ def test_query_with_rows_has_no_note(few_facts: Graph) -> None:
 def test_subgraph_without_facts_says_why(few_facts: Graph) -> None:
     empty = facts_of(few_facts, ["Germany"], ["capital"], as_of="2000-01-01")
     assert empty.note == "The graph has no facts of Germany that `relations` and `as_of` allow."
-    assert empty.frame().attrs["note"] == empty.note
+    assert empty.to_frame().attrs["note"] == empty.note
     assert repr(empty) == f"<Subgraph of 0 facts, 1 entities>\n{empty.note}"
     assert facts_of(few_facts, ["Germany"], ["capital"]).note is None

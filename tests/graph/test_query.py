@@ -37,7 +37,7 @@ def test_a_frame_holds_values_as_json_knows_them(few_facts: Graph) -> None:
     frame = few_facts.query(
         "MATCH (e:Entity) WHERE e.id STARTS WITH $start RETURN e, e.id AS id, date('2011-05-06') AS day ORDER BY id",
         start="Q1",
-    ).frame()
+    ).to_frame()
     assert list(frame.columns) == ["e", "id", "day"]
     assert frame.iloc[0].tolist() == [
         {"labels": ["Entity"], "properties": {"id": "Q142", "label": "France"}},
@@ -45,7 +45,7 @@ def test_a_frame_holds_values_as_json_knows_them(few_facts: Graph) -> None:
         "2011-05-06",
     ]
     empty = few_facts.query("MATCH (e:Entity {id: 'nobody'}) RETURN e.id AS id, e.label AS label")
-    assert (repr(empty).splitlines()[-1], len(empty.frame())) == ("0 rows", 0)
+    assert (repr(empty).splitlines()[-1], len(empty.to_frame())) == ("0 rows", 0)
 
 
 @pytest.mark.parametrize("name", ["explore/nieghbours", "ready", "a-b/c_d"])

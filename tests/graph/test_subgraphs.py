@@ -96,7 +96,7 @@ def test_a_limit_holds_and_is_noted(people: Graph, make: Callable[[Graph, int], 
     noted = make(people, 1)
     assert noted.note == "There are more than these 1 facts: `limit` was reached."
     assert str(noted).endswith(noted.note)
-    assert noted.frame().attrs["note"] == noted.networkx().graph["note"] == noted.note
+    assert noted.to_frame().attrs["note"] == noted.networkx().graph["note"] == noted.note
 
 
 def test_a_limit_of_relations_holds(people: Graph) -> None:
@@ -125,7 +125,7 @@ def test_a_neighbourhood_goes_step_by_step(people: Graph) -> None:
 
 
 def test_a_frame_has_a_row_for_each_fact(people: Graph) -> None:
-    frame = facts_of(people, ["B"], ["knows"]).frame()
+    frame = facts_of(people, ["B"], ["knows"]).to_frame()
     assert list(frame.columns) == [
         *("fact", "subject", "subject_label", "relation", "relation_label", "object", "object_label"),
         *("start", "end", "rank"),
@@ -136,7 +136,7 @@ def test_a_frame_has_a_row_for_each_fact(people: Graph) -> None:
         ["B knows A", "B", "Ben", "knows", "knows", "A", "Ada", None, None, "normal"],
         ["B knows C", "B", "Ben", "knows", "knows", "C", "", None, "2000", "normal"],
     ]
-    assert list(facts_of(people, ["T"]).frame().columns) == list(frame.columns)
+    assert list(facts_of(people, ["T"]).to_frame().columns) == list(frame.columns)
 
 
 def test_a_network_has_entities_as_nodes_and_facts_as_edges(people: Graph) -> None:

@@ -336,7 +336,7 @@ def test_what_it_tells_beside_is_tables_and_files(name: str, setting: ProbeConte
         assert table.rows, "a table that would be empty is left out"
         assert all(set(row) <= set(table.columns) for row in table.rows)
         assert table.groups_by is None or table.groups_by in table.columns
-        assert json.loads(msgspec.json.encode(table.as_json()))["title"] == table.title
+        assert json.loads(msgspec.json.encode(table.to_dict()))["title"] == table.title
     assert kind.tables([], probe.describe()) == []
     for file, write in kind.exports().items():
         write(iter(outcomes), tmp_path / file)

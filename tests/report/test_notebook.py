@@ -5,7 +5,7 @@ import re
 from kgprobe.report.notebook import tables_html
 from kgprobe.stats.proportions import share
 from kgprobe.tables import Table
-from tests.report.test_finding import Page
+from tests.results.test_finding_views import Page
 
 EVIL = "<script>alert('x')</script> & \x1b[31mred \u202e"
 

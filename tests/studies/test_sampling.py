@@ -13,8 +13,7 @@ from scipy import stats
 
 from kgprobe.beliefs.reference import Reference, Synthetic, synthetic
 from kgprobe.beliefs.simulation import LEARNED_STRATEGIES, SAMPLING_STRATEGIES, Standing, replay_all
-from kgprobe.report.study_files import DATA, WHOLE, write_study
-from kgprobe.report.study_page import write_study_page
+from kgprobe.results.study import DATA, WHOLE, write_study, write_study_page
 from kgprobe.studies.run_reference import AnsweredRun
 from kgprobe.studies.sampling import Band, Replays, about_run, sampling_study
 from kgprobe.studies.study import Study

@@ -13,8 +13,9 @@ from scipy import stats
 from kgprobe.errors import KgprobeError
 from kgprobe.probes.distractors.curves import mean_curve
 from kgprobe.report import study_page
-from kgprobe.report.study_files import DATA, WHOLE, write_study
-from kgprobe.report.study_page import COLOURS, write_study_page
+from kgprobe.report.plots import Category, CategoryPlot, Line, Plot
+from kgprobe.report.plots_page import COLOURS
+from kgprobe.results.study import DATA, WHOLE, write_study, write_study_page
 from kgprobe.sampling.keys import FactKey
 from kgprobe.studies.calibration import Scored, calibration_study
 from kgprobe.studies.counts import counts_study
@@ -23,7 +24,7 @@ from kgprobe.studies.robustness import robustness_study
 from kgprobe.studies.sentences import sentences_study
 from kgprobe.studies.sizes import measured_models, sizes_study
 from kgprobe.studies.strategies import strategies_study
-from kgprobe.studies.study import Category, CategoryPlot, Line, Plot, Study
+from kgprobe.studies.study import Study
 from tests.studies.made import measure, outcomes
 
 

@@ -161,7 +161,7 @@ def test_the_table_shows_some_of_a_curve_and_chance_beside_it() -> None:
     assert [row["n"] for row in table.rows] == shown_numbers(30) == [1, 2, 5, 10, 20, 30]
     assert table.title == "By the number of distractors: one fact"
     assert str(table.rows[0]["Min@n"]) == "1.000"
-    assert table.as_json()["rows"][0]["Min@n_low"] is None
+    assert table.to_dict()["rows"][0]["Min@n_low"] is None
     assert [row["Min@n"].value for row in table.rows][:3] == [1, 0, 0]
     assert [row["Avg@n"].value for row in table.rows][:3] == [1, 0.5, 0.5]
     # There are two distractors, however many are asked for.

@@ -24,9 +24,9 @@ from kgprobe.probes.register import PROBES
 from kgprobe.probes.statements.items import StatementItems
 from kgprobe.probes.statements.metrics import FALSE, NONE, TRUE, UNKNOWN
 from kgprobe.records import Entity, Fact, Relation
-from kgprobe.report.comparison_tables import comparison_verdict
-from kgprobe.report.finding_page import finding_lead
-from kgprobe.report.finding_summary import finding_summary
+from kgprobe.results.comparison import comparison_verdict
+from kgprobe.results.finding import finding_summary
+from kgprobe.results.finding_page import finding_lead
 from kgprobe.running.store import FILE, OutcomeStore, read_outcomes
 from kgprobe.sampling.keys import FactKey
 from tests.models.tiny import byte_level, random_model
@@ -143,7 +143,7 @@ def test_headline_yes_sayer_is_correct_on_no_fact(filled: Graph) -> None:
     assert finding_summary(finding)[-2] == finding.headline == headline
     assert finding_summary(finding)[-1].startswith(f"  {details}, informative 100% [57, 100], bias +50 points")
     assert finding_lead(finding)[:2] == [f"{headline}.", finding_summary(finding)[-1].strip().capitalize() + "."]
-    assert finding.as_json()["headline_measure"]["value"] == 0
+    assert finding.to_dict()["headline_measure"]["value"] == 0
     honest = asked(filled, Rule(lambda text, _: str(text[5] == text[-2])))
     sides = [
         read_answers(name, name, "labels", None, its, PROBES.get("labels").values, leads="correct")

@@ -1,4 +1,4 @@
-"""What :func:`~kgprobe.api.reports.make_report` gives back: a page, and the rows of all that stands on it."""
+"""Report: several results on one page."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -8,15 +8,18 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from kgprobe.analysis.examined import Examined
-from kgprobe.api.judged_graph_result import JudgedGraph
 from kgprobe.files import make_folder, replacing
-from kgprobe.report.section_rows import section_as_json
 from kgprobe.report.sections import Section
+from kgprobe.results.judged_graph import JudgedGraph
+from kgprobe.results.sections import section_to_dict
 
 if TYPE_CHECKING:
     import pandas as pd
 
+
 PAGE = "report.html"
+
+
 # What the report is of, and its first sentences.
 ABOUT = "report.json"
 
@@ -65,17 +68,17 @@ class Report:
         frame: pd.DataFrame = pd.concat(frames, ignore_index=True) if frames else pd.DataFrame()
         return frame
 
-    def as_json(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
         """Everything that the page shows, with stable keys: each part with its rows, and every asked fact."""
         return {
             "title": self.title,
             "lead": list(self.lead),
             "results": [
-                {"label": one.label, **asdict(one.finding.about), **one.finding.as_json(), "asked": one.finding.asked}
+                {"label": one.label, **asdict(one.finding.about), **one.finding.to_dict(), "asked": one.finding.asked}
                 for one in self.examined
             ],
-            "judged": [one.as_json() for one in self.judged],
-            "sections": [section_as_json(section) for section in self.sections],
+            "judged": [one.to_dict() for one in self.judged],
+            "sections": [section_to_dict(section) for section in self.sections],
             **self.extra,
             "facts": self.facts_frame().to_dict("records"),
         }
@@ -90,7 +93,7 @@ class Report:
             KgprobeError: it cannot be written.
         """
         from kgprobe.report.page import write_page
-        from kgprobe.report.result_page import write_results_page
+        from kgprobe.results.finding_page import write_results_page
 
         target = self.folder / PAGE if path is None else Path(path)
         if path is None:

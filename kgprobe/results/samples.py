@@ -1,12 +1,13 @@
-"""What :mod:`.samples` gives back: facts, and what would stand beside them or be asked about them."""
+"""Samples of a graph: facts, distractors, negatives, questions, statements."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from kgprobe.api.looks import Look
 from kgprobe.probes.questions.items import Kind, Question
 from kgprobe.probes.questions.probe import prompt
+from kgprobe.probes.statements.items import StatementItem
+from kgprobe.results.result import Result
 from kgprobe.sampling.distractors import Distractor
 from kgprobe.sampling.facts import AskedFact
 from kgprobe.sampling.keys import FactKey
@@ -40,7 +41,7 @@ class NamedFact:
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class FactSample(Look):
+class FactSample(Result):
     """Facts that can be asked.
 
     Attributes:
@@ -110,7 +111,7 @@ class FactDistractors:
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class DistractorSample(Look):
+class DistractorSample(Result):
     """Wrong objects that would stand beside right ones.
 
     Attributes:
@@ -187,7 +188,7 @@ class FactNegatives:
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class NegativeSample(Look):
+class NegativeSample(Result):
     """What may stand in a fact's place in a yes/no question to which no is right.
 
     Attributes:
@@ -295,7 +296,7 @@ class NamedQuestion:
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class QuestionSample(Look):
+class QuestionSample(Result):
     """Questions that would be asked.
 
     Attributes:
@@ -325,3 +326,60 @@ class QuestionSample(Look):
             for asked in self.questions
         ]
         return [Table("questions", "", rows)]
+
+
+@dataclass(frozen=True, slots=True)
+class FactStatements:
+    """A fact with its statement and those of its negatives."""
+
+    named: NamedFact
+    item: StatementItem
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class StatementSample(Result):
+    """Statements that would be judged.
+
+    Attributes:
+        facts: one a fact, in order.
+    """
+
+    facts: Sequence[FactStatements]
+
+    @property
+    def columns(self) -> Sequence[str]:
+        """The fact, and a negative in its place, with the statements of both."""
+        negative = ("false_subject", "false_relation", "false_object", "false_statement")
+        return ("fact", "subject", "relation", "object", "statement", "rank", "replaced", *negative)
+
+    def rows(self) -> list[dict[str, Any]]:
+        """One a negative, in the order drawn."""
+        return [
+            {
+                **each.named.row(),
+                "statement": each.item.text,
+                "rank": rank,
+                "replaced": negative.fact.replaced,
+                "false_subject": negative.fact.subject,
+                "false_relation": negative.fact.relation,
+                "false_object": negative.fact.object,
+                "false_statement": negative.text,
+            }
+            for each in self.facts
+            for rank, negative in enumerate(each.item.negatives, start=1)
+        ]
+
+    def tables(self) -> list[Table]:
+        """One a fact that can be asked."""
+        return [
+            Table(
+                "negatives",
+                f"{each.named.title}: {each.item.text}",
+                [
+                    {"": rank, "replaced": negative.fact.replaced, "false statement": negative.text}
+                    for rank, negative in enumerate(each.item.negatives, start=1)
+                ],
+            )
+            for each in self.facts
+            if each.item.reason is None
+        ]

@@ -6,10 +6,10 @@ from pathlib import Path
 from rich.console import Console
 
 from kgprobe.analysis.side_by_side import AnsweredFacts, set_side_by_side
-from kgprobe.report.comparison_tables import models_table
-from kgprobe.report.study_page import write_plots_page
+from kgprobe.report.plots import HeatMap
+from kgprobe.report.plots_page import write_plots_page
 from kgprobe.report.tables import rich_table
-from kgprobe.studies.study import HeatMap
+from kgprobe.results.comparison import models_table
 from kgprobe.tables import Table
 from tests.analysis.answered import answered
 

@@ -10,6 +10,8 @@ from dataclasses import dataclass
 import pandas as pd
 
 RELATIONS = 12
+
+
 ENTITIES = 16
 
 

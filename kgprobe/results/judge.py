@@ -1,31 +1,33 @@
-"""What :mod:`.judging` gives back: a judge with what it was chosen from, and how well it tells a model's answers."""
+"""Judge: quality on held-out statements, tables and plots."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
-from kgprobe.api.looks import Look
 from kgprobe.judge.files import FILE, Judge
 from kgprobe.judge.quality import Quality, QualityBeside
 from kgprobe.judge.splits import Splits
-from kgprobe.judge.training import Trained
+from kgprobe.judge.training import LayerJudged, Trained
 from kgprobe.probes.statements.metrics import JUDGEMENTS
-from kgprobe.report.judge_plots import SIDES, NamedQuality, layer_plots, quality_plots
-from kgprobe.report.study_page import write_plots_page
+from kgprobe.report.plots import HeatMap, Line, Plot
+from kgprobe.report.plots_page import write_plots_page
+from kgprobe.results.result import Result
 from kgprobe.sanitize import counted
-from kgprobe.studies.study import HeatMap, Plot
+from kgprobe.stats.proportions import share
 from kgprobe.tables import Table, flat_row
 
 _MEANINGS = (
     "*folds* are statements to learn from, each judged by what did not learn from its fold; *entities* are statements"
     " of other entities, *relations* those of other relations, than any that is learned from."
 )
+
+
 _WORDS = "words"
 
 
 @dataclass(frozen=True, slots=True, repr=False, kw_only=True)
-class JudgeQuality(Look):
+class JudgeQuality(Result):
     """How well a judge tells a model's answers to statements that it did not learn from; one row an answer.
 
     Attributes:
@@ -134,7 +136,7 @@ class JudgeQuality(Look):
             for name, quality in ((self._name, beside.quality), (_WORDS, beside.baseline))
         ]
 
-    def as_json(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
         """Everything, with stable keys."""
         return {
             "layer": self.judge.layer,
@@ -167,7 +169,7 @@ class JudgeQuality(Look):
 
 
 @dataclass(frozen=True, slots=True, repr=False, kw_only=True)
-class TrainedJudge(Look):
+class TrainedJudge(Result):
     """A judge that was made; one row a layer.
 
     Attributes:
@@ -262,7 +264,7 @@ class TrainedJudge(Look):
         plots = [*layer_plots(self.trained.layers, self.baseline), *(self.aside.plots() if self.aside else [])]
         return _page(path, f"A judge of {self.judge.answers_of}", self, plots, self.judge)
 
-    def as_json(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
         """Everything, with stable keys."""
         return {
             "judge": str(self.folder / FILE),
@@ -271,11 +273,11 @@ class TrainedJudge(Look):
             "kind": self.judge.classifier.kind,
             "warnings": self.warnings(),
             "training": self.judge.training,
-            "aside": self.aside.as_json() if self.aside else None,
+            "aside": self.aside.to_dict() if self.aside else None,
         }
 
 
-def _page(path: str | Path, title: str, look: Look, plots: Sequence[Plot | HeatMap], judge: Judge) -> Path:
+def _page(path: str | Path, title: str, look: Result, plots: Sequence[Plot | HeatMap], judge: Judge) -> Path:
     config = {"reader": judge.reader, "options": judge.training["options"], "seed": judge.training["seed"]}
     verdict = " ".join(look.summary().splitlines())
     return write_plots_page(Path(path), title, verdict, plots, look.tables(), look.notes, config, alone=True)
@@ -325,3 +327,110 @@ def _numbers(quality: Quality) -> dict[str, Any]:
 
 def _rounded(row: Mapping[str, Any]) -> dict[str, Any]:
     return {name: round(value, 3) if isinstance(value, float) else value for name, value in row.items()}
+
+
+SIDES = {"folds": "folds", "other_entities": "entities", "other_relations": "relations"}
+
+
+_WORDS = "words"
+
+
+def layer_plots(layers: Sequence[LayerJudged], baseline: Mapping[str, Quality | None]) -> list[Plot]:
+    """Accuracy and AUROC of each layer's linear probe, beside the words' probabilities, for each side of statements.
+
+    Args:
+        layers: ascending, one at least.
+        baseline: what the words' probabilities tell, by side.
+    """
+    numbers = [one.layer for one in layers]
+    accuracies, areas = [], []
+    for side, name in SIDES.items():
+        qualities = [quality for one in layers if (quality := getattr(one, side)) is not None]
+        if not qualities:
+            continue
+        accuracy = [quality.accuracy for quality in qualities]
+        values, lows, highs = zip(*((one.value, one.low, one.high) for one in accuracy), strict=True)
+        accuracies.append(Line(name, numbers, values, lows, highs))
+        pairs = [
+            (number, quality.auroc)
+            for number, quality in zip(numbers, qualities, strict=True)
+            if quality.auroc is not None
+        ]
+        areas.append(Line(name, [number for number, _ in pairs], [area for _, area in pairs]))
+    ends = [numbers[0], numbers[-1]]
+    for side, name in SIDES.items():
+        its = baseline[side]
+        if its is not None:
+            accuracies.append(Line(f"{_WORDS}, {name}", ends, [its.accuracy.value] * 2))
+            if its.auroc is not None:
+                areas.append(Line(f"{_WORDS}, {name}", ends, [its.auroc] * 2))
+    return [
+        Plot("Answers told right, by layer", "layer", "share told right, 95% intervals", accuracies),
+        Plot("AUROC by layer", "layer", "mean AUROC of the answers", areas),
+    ]
+
+
+@dataclass(frozen=True, slots=True)
+class NamedQuality:
+    """A quality, and whose it is."""
+
+    name: str
+    quality: Quality
+
+
+def quality_plots(judged: Sequence[NamedQuality]) -> list[Plot | HeatMap]:
+    """Reliability of all side by side; of each what was told for which answer, and precision, recall, F1 and AUROC."""
+    plots: list[Plot | HeatMap] = [_reliability(judged)]
+    for one in judged:
+        plots += [_confusion(one), _answers(one)]
+    return plots
+
+
+def _reliability(judged: Sequence[NamedQuality]) -> Plot:
+    lines = [Line("as sure as right", [0.0, 1.0], [0.0, 1.0])]
+    for one in judged:
+        bins = one.quality.reliability
+        shares = [share(round(each.right * each.count), each.count) for each in bins]
+        lines.append(
+            Line(
+                one.name,
+                [each.confidence for each in bins],
+                [each.value for each in shares],
+                [each.low for each in shares],
+                [each.high for each in shares],
+                points=True,
+                labels=[f"{each.count:,}" for each in bins],
+            )
+        )
+    return Plot(
+        "How sure, and how often right; numbers of statements beside the marks",
+        "probability of the answer that is told, mean of a range",
+        "share told right, 95% intervals",
+        lines,
+    )
+
+
+def _confusion(judged: NamedQuality) -> HeatMap:
+    rows = {
+        f"{name}, {sum(counts):,}": [count / sum(counts) for count in counts]
+        for name, counts in zip(JUDGEMENTS, judged.quality.confusion, strict=True)
+        if sum(counts)
+    }
+    return HeatMap(
+        f"What is told, as shares of each answer's statements: {judged.name}",
+        list(rows),
+        [f"told {name}" for name in JUDGEMENTS],
+        list(rows.values()),
+        "share",
+    )
+
+
+def _answers(judged: NamedQuality) -> HeatMap:
+    answers = [one for one in judged.quality.answers if one.count]
+    return HeatMap(
+        f"By answer: {judged.name}",
+        [f"{one.answer}, {one.count:,}" for one in answers],
+        ["precision", "recall", "F1", "AUROC"],
+        [[one.precision, one.recall, one.f1, one.auroc] for one in answers],
+        "figure",
+    )

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from kgprobe.api.judge_results import TrainedJudge
 from kgprobe.judge.quality import quality_of
 from kgprobe.judge.training import KindJudged
+from kgprobe.results.judge import TrainedJudge
 
 
 @pytest.mark.parametrize(("told", "warned"), [([0, 0, 0], True), ([0, 1, 0], False)])

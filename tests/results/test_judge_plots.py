@@ -9,9 +9,9 @@ import pytest
 
 from kgprobe.judge.quality import Quality, quality_of
 from kgprobe.judge.training import LayerJudged
-from kgprobe.report.judge_plots import NamedQuality, layer_plots, quality_plots
-from kgprobe.report.study_page import write_plots_page
-from kgprobe.studies.study import HeatMap, Plot
+from kgprobe.report.plots import HeatMap, Plot
+from kgprobe.report.plots_page import write_plots_page
+from kgprobe.results.judge import NamedQuality, layer_plots, quality_plots
 
 
 def quality(seed: int = 0, count: int = 60, answers: int = 3) -> Quality:

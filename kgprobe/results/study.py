@@ -1,18 +1,31 @@
-"""What every study gives back: the study, and its files."""
+"""A study: its numbers, plots and notes, its page and its files."""
 
+import csv
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from kgprobe.files import home
-from kgprobe.report.study_files import DATA, write_study
+import msgspec
+
+from kgprobe.files import home, make_folder, replacing
+from kgprobe.report.plots_page import write_plots_page
 from kgprobe.running.identity import digest_of
+from kgprobe.sanitize import spreadsheet_cell
 from kgprobe.studies.study import Study
 from kgprobe.tables import Table
 
 if TYPE_CHECKING:
     import pandas as pd
+
+
+PAGE = "study.html"
+
+
+def write_study_page(study: Study, folder: Path) -> Path:
+    """Write the page of a study into a folder, which is made, and give its path; see :func:`write_plots_page`."""
+    table = Table(study.name, "", study.table)
+    return write_plots_page(folder / PAGE, study.title, study.verdict, study.plots, [table], study.notes, study.config)
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -34,7 +47,7 @@ class StudyResult:
         """The file with every number behind table and plots, CSV."""
         return self.folder / DATA
 
-    def frame(self) -> "pd.DataFrame":
+    def to_frame(self) -> "pd.DataFrame":
         """Every number behind table and plots, in pandas."""
         import pandas as pd
 
@@ -64,8 +77,6 @@ class StudyResult:
         Raises:
             KgprobeError: it cannot be written.
         """
-        from kgprobe.report.study_page import write_study_page
-
         return write_study_page(self.study, self.folder)
 
 
@@ -78,3 +89,32 @@ def kept(study: Study, missing: Sequence[str] = ()) -> StudyResult:
     folder = home() / "studies" / f"{study.name}-{digest_of(study.config)}"
     write_study(study, folder)
     return StudyResult(study, folder, missing)
+
+
+DATA = "data.csv"
+
+
+WHOLE = "study.json"
+
+
+def write_study(study: Study, folder: Path) -> None:
+    """Write a study's files into a folder, which is made; what stands there is replaced.
+
+    Raises:
+        KgprobeError: a file cannot be written.
+    """
+    make_folder(folder)
+    whole = {
+        "name": study.name,
+        "title": study.title,
+        "verdict": study.verdict,
+        "notes": study.notes,
+        "config": study.config,
+    }
+    with replacing(folder / WHOLE) as unfinished:
+        unfinished.write_bytes(msgspec.json.encode({**whole, "table": study.table, "data": study.data}))
+    with replacing(folder / DATA) as unfinished, open(unfinished, "w", newline="", encoding="utf-8") as file:
+        columns = list(dict.fromkeys(column for row in study.data for column in row))
+        writer = csv.DictWriter(file, columns, lineterminator="\n")
+        writer.writeheader()
+        writer.writerows({name: spreadsheet_cell(cell) for name, cell in row.items()} for row in study.data)

@@ -1,12 +1,12 @@
-"""What :mod:`.templates` gives back: templates, what is wrong with them, and new ones."""
+"""Templates: lists, checks, written and converted ones."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from kgprobe.api.looks import Look
 from kgprobe.records import Relation
+from kgprobe.results.result import Result
 from kgprobe.sanitize import counted
 from kgprobe.tables import Table
 from kgprobe.verbalize.templates.check import Flaw
@@ -15,6 +15,7 @@ from kgprobe.verbalize.templates.kinds import KINDS
 
 if TYPE_CHECKING:
     from kgprobe.verbalize.templates.writers import WrittenRelation
+
 
 # Relations that a sentence names, at most.
 _NAMED = 5
@@ -25,7 +26,7 @@ def _name(relation: Relation) -> str:
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class TemplateList(Look):
+class TemplateList(Result):
     """Templates, filled with facts of the graph.
 
     Attributes:
@@ -55,7 +56,7 @@ class TemplateList(Look):
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class TemplateCheck(Look):
+class TemplateCheck(Result):
     """What a check came to.
 
     Attributes:
@@ -89,7 +90,7 @@ class TemplateCheck(Look):
         rows = [{column: row[column] for column in columns} for row in self.rows()]
         return [Table("flaws", "", rows)] if rows else []
 
-    def as_json(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
         """Everything as one object."""
         return {
             "relations": self.relations,
@@ -114,7 +115,7 @@ class TemplateCheck(Look):
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class WrittenTemplates(Look):
+class WrittenTemplates(Result):
     """New clozes, in a file for a person to look through.
 
     Attributes:
@@ -157,7 +158,7 @@ class WrittenTemplates(Look):
         ]
         return [Table("clozes", "", rows)] if rows else []
 
-    def as_json(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
         """Everything as one object."""
         return {
             "output": str(self.output),
@@ -200,7 +201,7 @@ def _cloze_rows(written: "Sequence[WrittenRelation]") -> Iterator[dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class ConvertedTemplates(Look):
+class ConvertedTemplates(Result):
     """Public patterns as templates, in a file.
 
     Attributes:
@@ -240,7 +241,7 @@ class ConvertedTemplates(Look):
         ]
         return [Table("converted", "", rows)]
 
-    def as_json(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
         """How much there is of everything, as one object."""
         return {
             "output": str(self.output),
@@ -254,7 +255,7 @@ class ConvertedTemplates(Look):
 
     def summary(self) -> str:
         """How much there is of everything, in a sentence."""
-        counts = self.as_json()
+        counts = self.to_dict()
         told = ", ".join(counted(counts[f"{thing}s"], thing) for thing in ("relation", "cloze", "statement"))
         told += f", {counted(counts['mined_clozes'], 'mined cloze')}" if counts["mined_clozes"] else ""
         return f"{self.output}: {told}; {counts['without_cloze']:,} without a cloze."

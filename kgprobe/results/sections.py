@@ -1,18 +1,18 @@
-"""Parts of pages as rows for programs: whatever a page shows as a figure stands in one of them."""
+"""Sections of pages as rows for programs."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
-from kgprobe.analysis.rates import Group
+from kgprobe.analysis.rates import Group, Grouping
 from kgprobe.report.sections import Section
 from kgprobe.tables import flat_row
 
 
-def section_as_json(section: Section) -> dict[str, Any]:
+def section_to_dict(section: Section) -> dict[str, Any]:
     """A part of a page with its rows; JSON-compatible, the ends of intervals beside their values.
 
-    >>> section_as_json(Section("reasons", "Not askable", {"reasons": {"no name": 2}}))["rows"]
+    >>> section_to_dict(Section("reasons", "Not askable", {"reasons": {"no name": 2}}))["rows"]
     [{'reason': 'no name', 'number': 2}]
     """
     make = _ROWS.get(section.kind)
@@ -74,3 +74,24 @@ _ROWS: Mapping[str, Callable[[Mapping[str, Any]], list[dict[str, Any]]]] = {
     "table": lambda values: [flat_row(row) for row in values["table"].rows],
     "years": lambda values: [group_row(group) for group in values["groups"]],
 }
+
+
+def groups_section(
+    grouping: Grouping,
+    *,
+    chance: float | None,
+    silent: bool,
+    overall: Group | None = None,
+    title: str = "",
+    notes: Sequence[str] = (),
+) -> Section:
+    """Rates of groups with their intervals.
+
+    Args:
+        chance: how often guessing is right; None where nothing says so.
+        silent: whether some answers say nothing, so that rates without these are told beside.
+        overall: all facts, for the first row.
+        title: None takes what groups are by.
+    """
+    values = {"grouping": grouping, "overall": overall, "chance": chance, "silent": silent}
+    return Section("groups", title or f"By {grouping.by}", values, notes)

@@ -1,4 +1,4 @@
-"""Several results on one page: what none of them knows, how they compare, where they disagree, what is suspect."""
+"""Sections of a page that compare several results."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -9,13 +9,15 @@ from kgprobe.analysis.examined import Examined
 from kgprobe.analysis.finding import Finding
 from kgprobe.analysis.side_by_side import SideBySide
 from kgprobe.beliefs.belief_words import BeliefWord
-from kgprobe.report.finding_summary import ranked_relations, unknown_count
 from kgprobe.report.sections import Section, table_section
+from kgprobe.results.finding import ranked_relations, unknown_count
 from kgprobe.sanitize import counted
 from kgprobe.tables import Table
 
 # Facts that a table lists; programs get all.
 SHOWN = 20
+
+
 # Tables of a comparison whose cells are shares of facts.
 _SHARES = ("accuracy", "subsumption")
 

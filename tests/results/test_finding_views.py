@@ -20,11 +20,8 @@ from kgprobe.analysis.rates import Group, Grouping
 from kgprobe.beliefs.belief_words import BeliefWord
 from kgprobe.errors import KgprobeError
 from kgprobe.probes.outcome import Alternatives
-from kgprobe.report.finding_files import write_finding_files
-from kgprobe.report.finding_page import finding_lead
-from kgprobe.report.finding_summary import finding_summary, ranked_relations
-from kgprobe.report.finding_table import print_finding, print_summary
-from kgprobe.report.result_page import write_result_page
+from kgprobe.results.finding import finding_summary, print_finding, print_summary, ranked_relations, write_finding_files
+from kgprobe.results.finding_page import finding_lead, write_result_page
 from kgprobe.stats.design_based import Estimate
 from kgprobe.stats.proportions import Mean, share
 from kgprobe.tables import Table
@@ -189,7 +186,7 @@ def test_facts_are_listed_by_how_sure_one_is_of_them(finding: Finding, tmp_path:
     surely = replace(finding, unknown=finding.unknown[:1])
     write_finding_page(surely, tmp_path / "surely.html")
     assert titles[1] not in (tmp_path / "surely.html").read_text(encoding="utf-8")
-    assert finding.as_json()["believed"] == {
+    assert finding.to_dict()["believed"] == {
         "surely known": 0,
         "leans known": 20,
         "leans unknown": 1234,
@@ -350,7 +347,7 @@ def test_the_caveat_stands_with_every_table(finding: Finding, tmp_path: Path) ->
     print_finding(finding, Console(file=out, width=200, force_terminal=False))
     assert " ".join(out.getvalue().split()).count(caveat) == len(finding.groupings)
     assert caveat in finding_summary(finding)
-    assert finding.as_json()["caveat"] == caveat
+    assert finding.to_dict()["caveat"] == caveat
 
 
 @pytest.mark.parametrize("width", [80, 200])

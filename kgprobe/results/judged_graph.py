@@ -1,4 +1,4 @@
-"""What :mod:`.judged_graphs` gives back: figures of a judged graph, the judge's own and corrected ones."""
+"""Judged graph: figures of all facts, raw and corrected by labels."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
@@ -19,21 +19,25 @@ from kgprobe.analysis.whole_graph import (
     GroupSums,
     WholeGraph,
 )
-from kgprobe.api.looks import Look
 from kgprobe.judge.judged_facts import SweepConfig
 from kgprobe.probes.statements.metrics import JUDGEMENTS
+from kgprobe.results.result import Result
 from kgprobe.stats.design_based import Estimate
 from kgprobe.stats.proportions import Mean
 from kgprobe.tables import Table
 
 # Types that tables show.
 TYPES = 20
+
+
 _NO_TYPE = "(no type)"
+
+
 _UNKNOWN = "(popularity not known)"
 
 
 @dataclass(frozen=True, slots=True, repr=False, kw_only=True)
-class JudgedGraph(Look):
+class JudgedGraph(Result):
     """The figures of a judged graph; one row for each group and metric.
 
     Attributes:
@@ -121,7 +125,7 @@ class JudgedGraph(Look):
                     told.append(f"{metric} {sums.mean:.3f} by the judge alone")
         return f"{whole}: {', '.join(told) or 'none could be measured'}."
 
-    def as_json(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
         """Everything, with stable keys; all types."""
         correction = self.correction
         return {

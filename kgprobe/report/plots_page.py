@@ -1,8 +1,4 @@
-"""A study as a page: its verdict, the plots, the table, and what is to be said of them.
-
-The script that draws (plotly) lies once in the folder above the studies' own, so that a page is small; without it,
-everything but the plots is there. Plots have the page's colours, light or dark.
-"""
+"""Pages of plots and tables (plotly)."""
 
 import os
 from collections.abc import Mapping, Sequence
@@ -13,33 +9,40 @@ import msgspec
 
 from kgprobe.files import make_folder, replacing
 from kgprobe.report.page import write_page
+from kgprobe.report.plots import CategoryPlot, HeatMap, Line, Plot
 from kgprobe.report.sections import Section, table_section
 from kgprobe.sanitize import visible
-from kgprobe.studies.study import CategoryPlot, HeatMap, Line, Plot, Study
 from kgprobe.tables import Table
-
-PAGE = "study.html"
 
 # Each stands out, three to one at least, from a light page and from a dark one.
 COLOURS = ("#3f7fd9", "#d4762c", "#1f9d8f", "#d9534f", "#9b6dd6", "#8a8a2a", "#d0559b", "#a9745b")
+
+
 # Curves that lie on each other show through: broad and whole below, narrow and broken above.
 _DASHES = ("solid", "dash", "dot", "dashdot", "longdash", "longdashdot")
+
+
 _SYMBOLS = ("circle", "square", "diamond", "triangle-up", "cross", "x", "triangle-down", "star")
+
+
 _WIDTHS = (4.0, 3.0, 2.5, 2.0, 1.5)
+
+
 # Marks along a curve, about.
 _MARKS = 8
 
+
 _ROW_PIXELS = 34
+
+
 _RISING = ((0.0, "rgba(63,127,217,0)"), (1.0, "rgba(63,127,217,0.75)"))
+
+
 _DIVERGING = ((0.0, "rgba(212,118,44,0.75)"), (0.5, "rgba(128,128,128,0)"), (1.0, "rgba(63,127,217,0.75)"))
+
+
 # Columns of a heat map whose cells have room for a number.
 _NUMBERED = 16
-
-
-def write_study_page(study: Study, folder: Path) -> Path:
-    """Write the page of a study into a folder, which is made, and give its path; see :func:`write_plots_page`."""
-    table = Table(study.name, "", study.table)
-    return write_plots_page(folder / PAGE, study.title, study.verdict, study.plots, [table], study.notes, study.config)
 
 
 def write_plots_page(

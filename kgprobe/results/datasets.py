@@ -1,4 +1,4 @@
-"""What :mod:`.datasets` gives back: data sets that were built or read, what a model made of one, a task."""
+"""Multiple-choice datasets: built, opened, and asked."""
 
 import re
 from collections import Counter
@@ -7,8 +7,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from kgprobe.api.looks import Look
 from kgprobe.datasets.building import RelationCounts
+from kgprobe.results.result import Result
 from kgprobe.sanitize import counted
 from kgprobe.stats.proportions import Share
 from kgprobe.tables import Table
@@ -18,7 +18,7 @@ _SHOWN_REASONS = 3
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class BuiltDataset(Look):
+class BuiltDataset(Result):
     """A data set that was built.
 
     Attributes:
@@ -85,7 +85,7 @@ class DatasetRelation:
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Dataset(Look):
+class Dataset(Result):
     """What is in a data set.
 
     Attributes:
@@ -127,7 +127,7 @@ class Dataset(Look):
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class DatasetAccuracy(Look):
+class DatasetAccuracy(Result):
     """What a model made of a data set.
 
     Attributes:
@@ -155,7 +155,7 @@ class DatasetAccuracy(Look):
 
     def rows(self) -> list[dict[str, Any]]:
         """One a relation."""
-        return list(self.found[0].as_json()["rows"]) if self.found else []
+        return list(self.found[0].to_dict()["rows"]) if self.found else []
 
     def tables(self) -> list[Table]:
         """Accuracy by relation, and accuracy@K."""
@@ -172,7 +172,7 @@ class DatasetAccuracy(Look):
             f" object {self.confidence:.3f}.{not_asked}"
         )
 
-    def as_json(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
         """All of it, JSON-compatible."""
         accuracy = self.accuracy
         return {
@@ -183,7 +183,7 @@ class DatasetAccuracy(Look):
             "accuracy_high": accuracy and accuracy.high,
             "confidence": self.confidence,
             "unaskable": self.reasons,
-            "tables": {table.key: table.as_json() for table in self.found},
+            "tables": {table.key: table.to_dict() for table in self.found},
             "output": None if self.output is None else str(self.output),
         }
 
@@ -211,7 +211,7 @@ class HarnessTask:
             f"lm_eval --include_path {self.folder.parent} --tasks {self.name} --model hf --model_args pretrained=MODEL"
         )
 
-    def as_json(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
         """All of it, JSON-compatible."""
         return {"folder": str(self.folder), "name": self.name, "facts": self.facts, "notes": list(self.notes)}
 

@@ -1,0 +1,1 @@
+"""Results: typed values and their views."""

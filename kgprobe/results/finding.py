@@ -1,0 +1,297 @@
+"""Finding as text, on the terminal, and as files."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
+from itertools import groupby
+from pathlib import Path
+
+import msgspec
+import pandas as pd
+from rich import box
+from rich import console as rich_console
+from rich.console import Console, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from kgprobe.analysis.finding import Finding, ShownFact
+from kgprobe.analysis.graph_rates import RateGroup, share_of
+from kgprobe.analysis.rates import Grouping
+from kgprobe.beliefs.belief_words import BeliefWord
+from kgprobe.beliefs.draw import CREDIBILITY
+from kgprobe.files import make_folder, read_json, replacing
+from kgprobe.report.tables import reasons_note, rich_table
+from kgprobe.results.graph_rates import graph_rate_tables
+from kgprobe.results.sections import group_row
+from kgprobe.sanitize import counted, spreadsheet_cell, visible
+from kgprobe.stats.proportions import CONFIDENCE
+
+# Of fewer facts, a rate says nothing of a relation.
+_LEAST = 5
+
+
+_RELATIONS = 3
+
+
+# A relation whose interval is wider has no rank.
+_WIDEST = 0.5
+
+
+_FACTS = 2
+
+
+# Of a question so much is shown in any case, in characters.
+_SHORTEST = 20
+
+
+def finding_summary(finding: Finding, width: int = 80) -> list[str]:
+    """At most ten lines on a finding, the headline and its details at the end.
+
+    Args:
+        width: characters of a line, for which long questions are shortened.
+    """
+    details = [] if finding.measure is None else [f"  {finding.measure.details}"]
+    return [*_lines(finding, width), finding.headline, *details]
+
+
+def believed_title(finding: Finding, word: BeliefWord) -> str:
+    """What stands above a list of facts of which the same is believed, with how many there are."""
+    return f"{word.value.capitalize()}: {finding.believed[word]:,} of {counted(finding.overall.facts, 'fact')}"
+
+
+def unknown_count(finding: Finding) -> str:
+    """Return how many facts are unknown, in words: surely, where any fact is, and else by their answers.
+
+    An interval of a measurement, with one answer a fact, is never on one side of one half. "0 are surely unknown" would
+    say nothing of the model.
+    """
+    asked = counted(finding.overall.facts, "fact")
+    surely, leaning = (finding.believed[word] for word in (BeliefWord.SURELY_UNKNOWN, BeliefWord.LEANS_UNKNOWN))
+    if surely:
+        return f"{surely:,} of {asked} asked {'is' if surely == 1 else 'are'} surely unknown"
+    was = "was" if leaning == 1 else "were"
+    if finding.about.rounds is None:
+        return f"{leaning:,} of {asked} {was} answered wrong, asked once each"
+    return f"{leaning:,} of {asked} asked {was} not answered right more often than wrong; none is surely unknown yet"
+
+
+def ranked_relations(finding: Finding) -> tuple[str, str]:
+    """Return the relations that are known least and best, in words.
+
+    Rates are over the graph where these can be estimated, and relations with a wide interval are left out; else over
+    the facts asked, without relations of fewer than five. A relation that is known whole is not among the least known,
+    and one that is unknown whole not among the best known. Both texts are empty where fewer than two relations have a
+    rate.
+    """
+    if finding.over_graph is not None:
+        groups = finding.over_graph.relations
+        rated = [(group.rate.value, f"{group.name} {share_of(group.rate)}") for group in groups if _is_narrow(group)]
+    else:
+        relations = next((grouping.groups for grouping in finding.groupings if grouping.by == "relation"), ())
+        rated = [
+            (group.win_rate.value, f"{group.name} {group.win_rate.value:.0%} of {group.facts:,}")
+            for group in relations
+            if group.facts >= _LEAST
+        ]
+    rated.sort(key=lambda one: one[0])
+    count = min(_RELATIONS, len(rated) // 2)
+    least = [told for rate, told in rated[:count] if rate < 1]
+    best = [told for rate, told in rated[::-1][:count] if rate > 0]
+    return ", ".join(least), ", ".join(best)
+
+
+def _is_narrow(group: RateGroup) -> bool:
+    return group.rate.high - group.rate.low <= _WIDEST
+
+
+def _lines(finding: Finding, width: int) -> Iterator[str]:
+    about = finding.about
+    rounds = "" if about.rounds is None else f" in {counted(about.rounds, 'round')}"
+    questions = f"{counted(finding.asked, 'question')} about {counted(finding.overall.facts, 'fact')}{rounds}"
+    # A measurement's name says again what it is made of.
+    yield f"{about.called if about.rounds is None else about.name}: {about.asked_by}, {questions}"
+    if finding.over_graph is not None and about.caveat is not None:
+        yield f"Of the facts asked, which were sought out: {finding.overall.win_rate}"
+    elif about.caveat is not None:
+        yield about.caveat
+    least, best = ranked_relations(finding)
+    if least:
+        yield f"Least known: {least}"
+    if best:
+        yield f"Best known: {best}"
+    for fact in finding.unknown[:_FACTS]:
+        yield _shortened(fact, f"; won: {fact.prediction}" if fact.prediction else "", width)
+    for fact in finding.known[: _FACTS - 1]:
+        yield _shortened(fact, "", width)
+    lost = [(finding.unaskable, "could not be asked"), (finding.unanswered, "got no answer")]
+    told = [f"{sum(reasons.values()):,} {what} ({next(iter(reasons))})" for reasons, what in lost if reasons]
+    if told:
+        yield "; ".join(told)
+
+
+def _shortened(fact: ShownFact, end: str, width: int) -> str:
+    """A fact in a line: of what is too long, the question's end is left out first."""
+    begin = f"{fact.belief.value.capitalize()}: "
+    end = f" → {fact.answer}{end}"
+    question = " ".join(fact.question.removesuffix("…").split())
+    room = max(width - len(begin) - len(end), _SHORTEST)
+    return begin + (question if len(question) <= room else f"{question[: room - 1].rstrip()}…") + end
+
+
+def print_finding(finding: Finding, console: Console, shown: int = 10) -> None:
+    """Print a finding: rates overall and per relation, and the facts that are unknown and known."""
+    console.print(finding_table(finding, shown))
+
+
+def finding_table(finding: Finding, shown: int) -> RenderableType:
+    """The tables of a finding.
+
+    Args:
+        shown: facts to list as known and as unknown, at most each.
+    """
+    about = finding.about
+    head = Text(visible(f"{about.called} · {about.asked_by} · {about.name}: "), style="bold")
+    rounds = "" if about.rounds is None else f" in {counted(about.rounds, 'round')}"
+    head.append(f"{counted(finding.asked, 'question')} about {counted(finding.overall.facts, 'fact')}{rounds}")
+    parts: list[RenderableType] = [head]
+    if finding.over_graph is not None:
+        parts += [rich_table(table) for table in graph_rate_tables(finding.over_graph)]
+    parts += [_rates(finding, grouping) for grouping in finding.groupings]
+    parts += [rich_table(table) for table in finding.tables]
+    for listed in (finding.unknown, finding.known):
+        for word, facts in groupby(listed[:shown], key=lambda fact: fact.belief):
+            parts.append(_facts(believed_title(finding, word), list(facts)))
+    if finding.unaskable:
+        parts.append(Text(visible(reasons_note(finding.unaskable))))
+    if finding.unanswered:
+        parts.append(Text(visible(reasons_note(finding.unanswered, "No answer came"))))
+    return rich_console.Group(*parts)
+
+
+def print_summary(finding: Finding, console: Console) -> None:
+    """Print what stands out in at most ten lines, each cut at the console's width."""
+    for line in finding_summary(finding, console.width):
+        console.print(Text(visible(line)), no_wrap=True, overflow="ellipsis", crop=True)
+
+
+def _rates(finding: Finding, grouping: Grouping) -> Table:
+    first = grouping is finding.groupings[0]
+    silent = finding.has_silence
+    table = Table(
+        title=f"By {grouping.by}, of the facts asked: own answers, with {CONFIDENCE:.0%} intervals",
+        title_justify="left",
+        box=box.SIMPLE_HEAD,
+        pad_edge=False,
+    )
+    table.add_column(grouping.by)
+    table.add_column("facts", justify="right")
+    table.add_column("win rate", justify="right")
+    table.add_column("zero-sense rate", justify="right")
+    if silent:
+        table.add_column("win rate, heard", justify="right")
+    for group in (*([finding.overall] if first else ()), *grouping.groups):
+        cells = [visible(group.name), f"{group.facts:,}", str(group.win_rate), str(group.zero_sense_rate)]
+        cells += [str(group.heard_win_rate) if group.heard_win_rate else "—"] if silent else []
+        table.add_row(
+            *map(Text, cells), style="bold" if group is finding.overall else "", end_section=group is finding.overall
+        )
+    notes = []
+    if grouping.left_out:
+        notes.append(f"{grouping.left_out:,} more have fewer facts.")
+    if first and finding.chance is not None:
+        notes.append(
+            f"Guessing at random would be right on {finding.chance:.1%} of the questions, and have a win rate of"
+            f" {finding.overall.guessed:.1%}."
+        )
+    if first and silent:
+        notes.append("Refusals and answers off the format count as wrong; the last column leaves them out.")
+    if finding.about.caveat is not None:
+        notes.append(finding.about.caveat)
+    table.caption, table.caption_justify = " ".join(notes) or None, "left"
+    return table
+
+
+def _facts(title: str, facts: Sequence[ShownFact]) -> Table:
+    won = any(fact.prediction for fact in facts)
+    table = Table(
+        title=f"{title} (theta: probability of failing, {CREDIBILITY:.0%} interval)",
+        title_justify="left",
+        box=box.SIMPLE_HEAD,
+        pad_edge=False,
+    )
+    table.add_column("question", ratio=4, overflow="fold")
+    table.add_column("answer", ratio=2, overflow="fold")
+    if won:
+        table.add_column("what won", ratio=2, overflow="fold")
+    table.add_column("r:w", justify="right", no_wrap=True)
+    table.add_column(Text("E[theta]"), justify="right", no_wrap=True)
+    for fact in facts:
+        cells = [fact.question, fact.answer, *([fact.prediction or "—"] if won else []), f"{fact.right}:{fact.wrong}"]
+        theta = f"{fact.theta:.2f} [{fact.low:.2f}, {fact.high:.2f}]"
+        table.add_row(*(Text(visible(cell)) for cell in cells), Text(theta))
+    return table
+
+
+RESULTS = "results.json"
+
+
+FACTS = "facts.csv"
+
+
+GROUPS = "groups.csv"
+
+
+def write_finding_files(finding: Finding, folder: Path) -> list[Path]:
+    """Write a finding's files into a folder, which is made; what stands there is replaced.
+
+    Returns:
+        their paths: everything as JSON, all asked facts as CSV, all groups as CSV.
+
+    Raises:
+        KgprobeError: a file cannot be written.
+    """
+    make_folder(folder)
+    groups = [
+        {"by": grouping.by, **group_row(group)}
+        for grouping in finding.groupings
+        for group in ((finding.overall, *grouping.groups) if grouping is finding.groupings[0] else grouping.groups)
+    ]
+    about = asdict(finding.about)
+    whole = {
+        **{("config" if name == "described" else name): value for name, value in about.items()},
+        **finding.to_dict(),
+        "theta": finding.theta,
+        "questions": finding.asked,
+        "confidence_of_rates": CONFIDENCE,
+        "groups": groups,
+        "unaskable": finding.unaskable,
+        "unanswered": finding.unanswered,
+        "facts": finding.facts.to_dict("records"),
+    }
+    with replacing(folder / RESULTS) as unfinished:
+        unfinished.write_bytes(msgspec.json.format(msgspec.json.encode(whole), indent=1))
+    for name, frame in ((FACTS, finding.facts), (GROUPS, pd.DataFrame(groups))):
+        with replacing(folder / name) as unfinished:
+            frame.map(spreadsheet_cell).to_csv(unfinished, index=False)
+    return [folder / name for name in (RESULTS, FACTS, GROUPS)]
+
+
+class _NamedFact(msgspec.Struct):
+    relation: str
+    relation_label: str
+
+
+class _Written(msgspec.Struct):
+    facts: list[_NamedFact]
+
+
+def read_relation_names(folder: Path) -> dict[str, str]:
+    """What relations are called, by id, in a finding that was written into a folder; nothing where there is none.
+
+    Raises:
+        KgprobeError: its file is damaged.
+    """
+    try:
+        written = read_json(folder / RESULTS, _Written, "Delete it; it is written again with the next page.")
+    except FileNotFoundError:
+        return {}
+    return {fact.relation: fact.relation_label for fact in written.facts}

@@ -1,0 +1,244 @@
+"""Measurement: facts that were each asked once, with its outcomes and finding."""
+
+import shutil
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from kgprobe.errors import KgprobeError
+from kgprobe.files import make_folder
+from kgprobe.graph.client import Graph
+from kgprobe.graph.names import relation_ids
+from kgprobe.graph.reversal import asked_by
+from kgprobe.probes.outcome import Verdict
+from kgprobe.probes.register import ProbeKind
+from kgprobe.running.callbacks import Stop
+from kgprobe.running.measurement import Asked
+from kgprobe.running.store import FILE, Outcomes
+from kgprobe.sanitize import spreadsheet_cell
+from kgprobe.tables import Table
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from kgprobe.analysis.finding import Finding
+
+
+PAGE = "finding.html"
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Measurement:
+    """A measurement: what was asked, how far it came, and what it found.
+
+    Attributes:
+        folder: where its answers are kept.
+        kind: the probe.
+        config: everything that it depends on.
+        asked: how far it came, and why it ended.
+        missing: messages about facts that were listed and are not in the graph.
+        graph: that was asked; None if it was opened without one.
+    """
+
+    folder: Path
+    kind: ProbeKind
+    config: Mapping[str, Any]
+    asked: Asked
+    missing: Sequence[str] = ()
+    graph: Graph | None = None
+
+    @property
+    def outcomes(self) -> Outcomes:
+        """One outcome a fact, in the order of the facts; read from disk."""
+        return Outcomes(self.folder / FILE, self.kind.evidence())
+
+    @property
+    def model(self) -> str:
+        """The model that was asked, as the user calls it."""
+        return str(self.config["described"]["model"])
+
+    @property
+    def reversed(self) -> bool:
+        """Whether a reversed graph was asked: facts from object to subject."""
+        return bool(self.config["reversed"])
+
+    @property
+    def asked_by(self) -> str:
+        """The probe, and the direction where it is the other one."""
+        return asked_by(self.kind.name, self.reversed)
+
+    @property
+    def complete(self) -> bool:
+        """Whether every fact was asked."""
+        return self.asked.done == self.asked.facts
+
+    def to_frame(self) -> "pd.DataFrame":
+        """One row a fact: what was asked, what is right, what won, and how probable the right answer was.
+
+        >>> result.to_frame()[["relation", "verdict", "right_answer"]].head(2)  # doctest: +SKIP
+        """
+        return outcomes_frame(self.outcomes)
+
+    def tables(self) -> list[Table]:
+        """What the probe has to tell of its outcomes."""
+        return self.kind.tables(self.outcomes, self.config["described"])
+
+    def reasons(self, verdict: Verdict) -> dict[str, int]:
+        """Why facts have no answer, the most frequent reasons first.
+
+        Args:
+            verdict: ``UNASKABLE`` or ``UNANSWERED``.
+        """
+        return dict(
+            Counter(str(outcome.reason) for outcome in self.outcomes if outcome.verdict is verdict).most_common()
+        )
+
+    def summary(self) -> str:
+        """What it found, in a few lines."""
+        title = f"{self.asked_by}, {self.model}"
+        return summary_of(title, self.kind, self.outcomes, self.tables(), self.asked.stopped)
+
+    def __repr__(self) -> str:
+        return self.summary()
+
+    def _repr_html_(self) -> str:
+        from kgprobe.report.notebook import tables_html
+
+        return tables_html(self.summary(), self.tables())
+
+    def finding(self, *, year_relation: str | None = None) -> "Finding":
+        """Rates by relation, entity, type and year, the facts behind them, and what the probe has to tell.
+
+        Needs the graph open that was asked.
+
+        Raises:
+            KgprobeError: nothing was answered, or the measurement was opened without a graph.
+        """
+        from kgprobe.analysis.finding import About
+        from kgprobe.analysis.make_finding import find_in_outcomes
+
+        if self.graph is None:
+            raise KgprobeError("A finding needs the graph for names and types: open_measurement(folder, `graph`).")
+        about = About(
+            name=self.folder.name,
+            model=self.model,
+            probe=self.kind.name,
+            as_of=int(self.config["as_of"]),
+            seed=int(self.config["seed"]),
+            described=self.config["described"],
+            versions=self.config["versions"],
+            reversed=self.reversed,
+        )
+        years = None if year_relation is None else relation_ids(self.graph, [year_relation])[0]
+        return find_in_outcomes(self.graph, about, lambda: self.outcomes, year_relation=years)
+
+    def page(self, finding: "Finding | None" = None) -> Path:
+        """Write the finding beside the answers, as a page, as JSON and as CSV; give the page's path.
+
+        Args:
+            finding: where it was made before, it need not be made again.
+        """
+        return write_finding(finding or self.finding(), self.folder, self.outcomes, self.kind, self.graph)
+
+    def export(self) -> list[Path]:
+        """Write what the probe offers as tables of their own, such as every plausibility as Parquet; what there is."""
+        paths = []
+        for name, write in self.kind.exports().items():
+            path = self.folder / name
+            if not path.exists():
+                write(self.outcomes, path)
+            paths.append(path)
+        return paths
+
+    def save(self, folder: str | Path) -> Path:
+        """Copy everything into a folder of yours: answers, also as a table, configuration, finding, and the page.
+
+        Raises:
+            KgprobeError: it cannot be written.
+        """
+        target = Path(folder)
+        make_folder(target)
+        if self.graph is not None and self.asked.done:
+            self.page()
+        self.export()
+        try:
+            for file in self.folder.iterdir():
+                if file.name != "lock":
+                    shutil.copy2(file, target / file.name)
+            self.to_frame().map(spreadsheet_cell).to_csv(target / "answers.csv", index=False)
+        except OSError as error:
+            raise KgprobeError(f"{target} cannot be written: {error.strerror or error}.") from error
+        return target
+
+
+def write_finding(finding: "Finding", folder: Path, outcomes: Outcomes, kind: ProbeKind, graph: Graph | None) -> Path:
+    """Write a finding into a folder: a page, whose path is given, ``results.json``, ``facts.csv`` and ``groups.csv``.
+
+    Args:
+        outcomes, kind, graph: of the result, for the list of what was asked.
+
+    Raises:
+        KgprobeError: a file cannot be written.
+    """
+    from kgprobe.analysis.examined import examine
+    from kgprobe.results.finding import write_finding_files
+    from kgprobe.results.finding_page import write_result_page
+
+    write_finding_files(finding, folder)
+    examined = examine(graph, finding.about.name, finding, outcomes, kind.alternatives)
+    return write_result_page(examined, folder / PAGE)
+
+
+def outcomes_frame(outcomes: "Outcomes") -> "pd.DataFrame":
+    """Outcomes in pandas, one row an ask."""
+    import pandas as pd
+
+    columns = ("question", "right_answer", "prediction", "probability", "chance")
+    rows = [
+        {
+            "subject": outcome.fact.subject,
+            "fact": outcome.fact.fact,
+            "relation": outcome.relation,
+            "verdict": outcome.verdict.value,
+            **{name: getattr(outcome.evidence, name, None) for name in columns},
+            "reason": outcome.reason,
+            "prompt": outcome.prompt,
+        }
+        for outcome in outcomes
+    ]
+    names = ["subject", "fact", "relation", "verdict", *columns, "reason", "prompt"]
+    frame: pd.DataFrame = pd.DataFrame(rows, columns=names)
+    return frame
+
+
+def summary_of(title: str, kind: ProbeKind, outcomes: "Outcomes", tables: Sequence[Table], stopped: Stop) -> str:
+    """Sum up outcomes in a few lines."""
+    from kgprobe.report.cells import shown
+    from kgprobe.stats.proportions import share
+
+    verdicts: Counter[Verdict] = Counter()
+    chances = []
+    for outcome in outcomes:
+        verdicts[outcome.verdict] += 1
+        if outcome.evidence is not None and outcome.evidence.chance is not None and outcome.verdict.counts:
+            chances.append(outcome.evidence.chance)
+    heard = sum(count for verdict, count in verdicts.items() if verdict.counts)
+    lines = [f"{title}: {verdicts.total():,} asked"]
+    headline = kind.headline(outcomes)
+    if headline is not None:
+        lines = [f"{lines[0]}, {headline}", headline.details]
+    elif heard:
+        lines[0] += f", {share(verdicts[Verdict.RIGHT], heard)} right"
+        lines[0] += f", by chance {sum(chances) / len(chances):.0%}" if chances else ""
+    for verdict, word in ((Verdict.UNASKABLE, "could not be asked"), (Verdict.UNANSWERED, "got no answer")):
+        if verdicts[verdict]:
+            lines.append(f"{verdicts[verdict]:,} {word}")
+    if headline is None and tables and tables[0].rows:
+        lines.append(
+            "; ".join(f"{name} {shown(value)}" for name, value in tables[0].rows[-1].items() if value is not None)
+        )
+    if stopped.can_go_on:
+        lines.append(f"ended early: {stopped.value}; the same call goes on")
+    return "\n".join(lines)
