@@ -1,1 +1,1 @@
-"""Facts into cloze sentences, statements and questions."""
+"""Conversion of facts to cloze sentences, statements and questions."""

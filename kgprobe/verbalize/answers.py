@@ -1,9 +1,9 @@
-"""What an answer says: yes or no, a refusal, or one of some names.
+"""Parsing of answers: yes or no, refusals, and mentioned names.
 
-Section 2.3 of the parameterized-graph paper; docs/methods/questions.md. The answer to a yes/no question is its first
-word. Models put things before it: a word of politeness, *The answer is*, a label such as *Answer:*, marks of
-emphasis. These are set aside, and nothing else: an answer that has not begun with yes or no after them is off the
-format. So is one that begins with such a word and does not say it: *No country …*, *Not only …*, *No, yes*.
+Section 2.3 of the parameterized-graph paper; docs/methods/questions.md. The first word of an answer to a yes/no question
+counts. Polite words, *The answer is*, labels such as *Answer:*, and emphasis marks before it are skipped, nothing else.
+An answer that then does not begin with yes or no is off the format. So is an answer that begins with such a word in
+another sense: *No country …*, *Not only …*, *No, yes*.
 """
 
 import re
@@ -16,9 +16,9 @@ T = TypeVar("T")
 
 _YES = frozenset({"yes", "yeah", "yep", "yup", "correct", "right", "true", "affirmative"})
 _NO = frozenset({"no", "nope", "nah", "not", "incorrect", "wrong", "false", "negative"})
-# Yes where neither yes nor no follows: absolutely, but absolutely not.
+# They mean yes if neither yes nor no follows: absolutely, but absolutely not.
 _ADVERBS = frozenset({"absolutely", "certainly", "definitely", "indeed", "sure", "surely"})
-# Words that may stand before the first one that counts.
+# Polite words that are skipped at the beginning.
 _POLITE = frozenset(
     {"ok", "okay", "well", "so", "oh", "hmm", "ah", "great", "good", "question", "thanks", "hi"}
     | {"probably", "actually", "but", "sadly"}
@@ -28,40 +28,40 @@ _LEADS = re.compile(
     r"(?: to (?:this|that|your|the) question)?(?: is| would be|:|,)*|i (?:would|will|'d|d) (?:say|answer)(?: that)?"
     r"|i (?:think|believe)(?: that)?(?: the answer is)?|(?:to (?:the best of )?my|as far as i) know(?:ledge)?"
     r"|unfortunately|correct me if i(?:'m|’m| am) wrong|that is|that's|that’s|this is|it is|it's|it’s|a(?=:)"
-    # These begin with no or not, and are none.
+    # These begin with no or not, and do not deny.
     r"|no (?:problem|worries)|not (?:surprisingly|to worry)"
 )
 _WORDS = re.compile(r"[^\W_]+")
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)?")
 _BOTH = re.compile(r"\W*(?:yes|no|true|false)\W{0,3}(?:and|or|/)\W{0,3}(?:yes|no|true|false)\b")
-# Yes where nothing or yes follows, no where no does; *No doubt Paris is* says nothing of what was asked.
+# They mean yes if nothing or yes follows, no if no follows; *No doubt Paris is* is neither.
 _CERTAIN = re.compile(
     r"(?:there(?: is|'s|’s) )?(?:no (?:doubt|question)|(?:without|beyond) (?:(?:a|any) )?(?:doubt|question))"
     r"(?: (?:about|of) (?:it|this|that))?(?!\w)"
 )
-# The other word right behind the first one, in the same sentence: what is said is taken back.
+# The opposite word right after the first one, in the same sentence, takes the answer back.
 _TAKEN_BACK = re.compile(
     r"\s*(?:[,;:/…–—-]|\.{2,})*\s*(?:(?:and|or|but|wait|actually|rather|sorry)\b\W{0,3})*(yes|no)(?=\s*(?:[^\w\s]|$))"
 )
-# Behind *not*, what leaves open whether it denies.
+# Continuations of *not* after which it does not deny.
 _NOT_DENYING = re.compile(
     r"not\W+(?:only|just|merely|simply|solely|all|every\w*|always|necessarily|to(?!\W+my)|until|unless|without|long|wrong|false"
     r"|incorrect|untrue|applicable|an?\W+(?:easy|simple)|no)\b"
 )
-# Behind *no* without a mark between them, what can go on with a sentence: any other *no* belongs to a noun.
+# Words that can follow an answering *no* without punctuation; before other words, *no* belongs to a noun.
 _GOES_ON = re.compile(
     r"\s+(?:it|he|she|they|we|you|i|this|that|these|those|there|its|his|her|their|the|an?|is|isn['’]t|are|was|were|does"
     r"|doesn['’]t|did|do|has|have|not|never|because|since|as|but|and|at|in|on|to|for|by|instead|actually|rather|only"
     r"|longer|more|way|chance|sir|ma['’]?am|sorry|unfortunately|neither|nor|none|although|though|while|according)\b"
 )
-# Behind other sentences: Sure, I can help with that. No, it is not.
+# At the beginning of a later sentence: Sure, I can help with that. No, it is not.
 _AFTERWARDS = re.compile(r"(yes|no)(?=\s*(?:[,.:;!–—-]|$))\W*", re.IGNORECASE)
 _UNSURE = re.compile(
     r"not\W+(?:sure|certain|able|possible|enough|known|aware|clear)\b|no\s+(?:idea|clue|information)\b"
 )
 _EMPHASIS = re.compile(r"[*_`#>\"“”]+")
 
-# Of an answer in a model's own words; looked for in its first sentences.
+# Refusals in a model's own words, within the first characters of the answer.
 _REFUSAL = re.compile(
     r"^\W*(?:not (?:sure|certain|known)|no (?:idea|clue|information))\b"
     r"|\b(?:(?:i|we)(?:'m| am|'re| are)?(?: really| very| so)? (?:sorry|afraid|apologi[sz]e|unable|not able|not sure"
@@ -76,9 +76,9 @@ _REFUSAL_WITHIN = 240
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+|\n+")
 _PART_END = re.compile(r"[,;:.!?()\[\]\n\"“”–—]+|\b(?:and|or)\b")
 
-# Words of the longest name that is looked for.
+# Words of the longest name that is searched for.
 LONGEST_NAME = 12
-# Words that say nothing of what a text is about.
+# Stop words.
 LITTLE_WORDS = frozenset(
     re.findall(
         r"\w+",
@@ -90,12 +90,12 @@ LITTLE_WORDS = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Mention:
-    """A name where it stands in a text.
+    """A name at its position in a text.
 
     Attributes:
-        name: as it was looked for; of one that was found by its look alone, as it stands there.
-        start, end: in characters of the text.
-        words: how many words of the text stand before it.
+        name: the searched name, or for :func:`all_mentions` its text here.
+        start, end: position in the text, in characters.
+        words: number of words before it.
     """
 
     name: str
@@ -106,11 +106,11 @@ class Mention:
 
 @dataclass(frozen=True, slots=True)
 class YesNo:
-    """What an answer to a yes/no question says.
+    """Parsed answer to a yes/no question.
 
     Attributes:
-        yes: by its first word; None where that is neither yes nor no.
-        explanation: what stands behind that word, or all of it where there is none.
+        yes: True or False by the first word; None if it is neither yes nor no.
+        explanation: text after that word, or the whole answer if there is none.
     """
 
     yes: bool | None
@@ -118,19 +118,31 @@ class YesNo:
 
 
 def read_yes_no(text: str) -> YesNo:
-    """What an answer to a yes/no question says by its first word.
+    """Parse an answer to a yes/no question by its first word.
 
-    Capitals, punctuation, marks of emphasis, polite words and *The answer is* in front have no say. *Sure* is yes where
-    no later sentence begins with yes or no, and *no doubt* where nothing or yes follows. Neither are *yes and no*, *not
-    sure* and *no idea*, a *no* that belongs to a noun (*No country …*), and a *not* that does not deny (*Not only …*).
+    Capitals, punctuation, emphasis, polite words and *The answer is* at the beginning are ignored. *Sure* means yes
+    unless a later sentence begins with yes or no; *no doubt* means yes if nothing or yes follows. Neither are *yes and
+    no*, *not sure*, *no idea*, a *no* that belongs to a noun (*No country …*), and a *not* that does not deny (*Not
+    only …*).
     """
     shown = _EMPHASIS.sub("", text).strip()
     plain = shown.lower()
-    position = 0
+    undecided = YesNo(None, shown)
+    # The lengths differ for a few letters whose lower case has several characters; none is in yes or no.
     if len(plain) != len(shown) or _BOTH.match(plain):
-        # Lengths differ for a few letters that have no small form of one letter; no yes or no is among them.
-        return YesNo(None, shown)
-    sure: YesNo | None = None
+        return undecided
+    position, assent = _skip_preamble(shown, plain)
+    word = _WORD.search(plain, position)
+    if word and word[0] in _YES | _NO and not _UNSURE.match(plain, word.start()):
+        is_answer = _is_answer(shown, plain, word)
+        return YesNo(word[0] in _YES, _text_after(shown, word.end())) if is_answer else undecided
+    return undecided if assent is None else _later_answer(assent)
+
+
+def _skip_preamble(shown: str, plain: str) -> tuple[int, YesNo | None]:
+    """Return the end of the polite and assenting words at the beginning, and the assent that they express."""
+    position = 0
+    assent: YesNo | None = None
     while word := _WORD.search(plain, position):
         lead = _LEADS.match(plain, word.start())
         certain = _CERTAIN.match(plain, word.start())
@@ -139,33 +151,35 @@ def read_yes_no(text: str) -> YesNo:
         elif certain:
             position = certain.end()
             if not _WORD.search(plain, position):
-                return YesNo(True, "")
-            if re.match(r"\s*[.!\n]", plain[position:]):
-                sure = sure or YesNo(True, _behind(shown, position))
-        elif word[0] in _POLITE or word[0] in _ADVERBS:
+                assent = YesNo(True, "")
+            elif re.match(r"\s*[.!\n]", plain[position:]):
+                assent = assent or YesNo(True, _text_after(shown, position))
+        elif word[0] in _ADVERBS:
             position = word.end()
-            sure = YesNo(True, _behind(shown, position)) if word[0] in _ADVERBS else sure
-        elif word[0] in _YES | _NO and not _UNSURE.match(plain, word.start()):
-            if not _is_said(shown, plain, word):
-                return YesNo(None, shown)
-            return YesNo(word[0] in _YES, _behind(shown, word.end()))
+            assent = YesNo(True, _text_after(shown, position))
+        elif word[0] in _POLITE:
+            position = word.end()
         else:
             break
-    if sure is None:
-        return YesNo(None, shown)
-    said = sentences(sure.explanation)
-    for place, sentence in enumerate(said):
-        if place and (found := _AFTERWARDS.match(sentence)):
-            return YesNo(found[1].lower() == "yes", " ".join([sentence[found.end() :], *said[place + 1 :]]).strip())
-    return sure
+    return position, assent
 
 
-def _behind(shown: str, position: int) -> str:
+def _later_answer(assent: YesNo) -> YesNo:
+    """Return the answer of a later sentence that begins with yes or no, or else the assent."""
+    parts = sentences(assent.explanation)
+    for place, sentence in enumerate(parts[1:], start=1):
+        if answer := _AFTERWARDS.match(sentence):
+            explanation = " ".join([sentence[answer.end() :], *parts[place + 1 :]])
+            return YesNo(answer[1].lower() == "yes", explanation.strip())
+    return assent
+
+
+def _text_after(shown: str, position: int) -> str:
     return shown[position:].lstrip(" ,.:;!-–—\n\t)")
 
 
-def _is_said(shown: str, plain: str, word: "re.Match[str]") -> bool:
-    """Whether a word of yes or no says so, by what stands right behind it."""
+def _is_answer(shown: str, plain: str, word: "re.Match[str]") -> bool:
+    """Return True if a word of yes or no answers the question, judging by the text right after it."""
     behind = plain[word.end() :]
     taken_back = _TAKEN_BACK.match(behind)
     if taken_back and (taken_back[1] == "yes") == (word[0] in _NO):
@@ -173,29 +187,29 @@ def _is_said(shown: str, plain: str, word: "re.Match[str]") -> bool:
     if word[0] == "not":
         return not _NOT_DENYING.match(plain, word.start())
     if word[0] == "no" and re.match(r"\s+\w|[-‐‑]\w", behind):
-        # A name may begin what is said: "No Paris is not".
+        # A name may begin the sentence: "No Paris is not".
         names = re.match(r"\s+\w", behind) and shown[word.end() :].lstrip()[0].isupper() and not shown.isupper()
         return bool(names or _GOES_ON.match(behind))
     return not re.match(r"right (?:now|after|before|next)\b", plain[word.start() :])
 
 
 def is_refusal(text: str) -> bool:
-    """Whether an answer says in words of its own that there will be none: that the model cannot, or does not know."""
+    """Return True if an answer refuses in its own words: the model says that it cannot answer or does not know."""
     return _REFUSAL.search(_EMPHASIS.sub("", text).lower()[:_REFUSAL_WITHIN].replace("’", "'")) is not None
 
 
 def sentences(text: str) -> list[str]:
-    """An answer's sentences and lines, without empty ones."""
+    """Return the non-empty sentences and lines of an answer."""
     return [part.strip() for part in _SENTENCE_END.split(text.strip()) if part.strip()]
 
 
 def normalized(text: str) -> str:
-    """A text as names are compared: small letters without accents, words and numbers alone, no article in front."""
+    """Normalize a text for the comparison of names: lower case, no accents, no punctuation, no leading article."""
     return " ".join(_without_article(_WORDS.findall(_bare(text))))
 
 
 def _bare(text: str) -> str:
-    # Some letters have a capital to be decomposed into.
+    # Decompose twice: the lower case of some letters can be decomposed further.
     decomposed = unicodedata.normalize("NFKD", unicodedata.normalize("NFKD", text).casefold())
     return "".join(mark for mark in decomposed if not unicodedata.combining(mark))
 
@@ -205,73 +219,76 @@ def _without_article(words: list[T]) -> list[T]:
 
 
 class _Word(str):
-    """A word in normalized letters, and where it stands in its text."""
+    """A normalized word and its position in the text."""
 
     start: int
     end: int
 
 
 def _placed_words(text: str) -> list[_Word]:
-    """The words of :func:`normalized`, with their places."""
-    # Letter by letter it comes to the same as for the whole text: only marks, which are dropped, change their places.
+    """Return the words of :func:`normalized` with their positions."""
+    # Normalizing by letter equals normalizing the whole text: only marks change their places, and they are dropped.
     bare = [_bare(letter) for letter in text]
-    origin = [place for place, letters in enumerate(bare) for _ in letters]
+    origin: list[int] = []
+    for place, letters in enumerate(bare):
+        origin += [place] * len(letters)
     words = []
-    for found in _WORDS.finditer("".join(bare)):
-        word = _Word(found[0])
-        word.start, word.end = origin[found.start()], origin[found.end() - 1] + 1
+    for match in _WORDS.finditer("".join(bare)):
+        word = _Word(match[0])
+        word.start, word.end = origin[match.start()], origin[match.end() - 1] + 1
         words.append(word)
     return _without_article(words)
 
 
 def named_in(text: str, names: Iterable[str], is_name: Callable[[str], bool] = lambda _: False) -> list[str]:
-    """Which of these names stand in a text, as whole words, whatever their capitals, accents and punctuation.
+    """Return the names that a text contains as whole words, ignoring capitals, accents and punctuation.
 
-    A name of one or two letters has to stand there with its own capitals: *US* is not in *ask us*.
+    A name of one or two letters must have its own capitals: *US* is not in *ask us*.
 
     Args:
-        is_name: whether something in normalized letters is a name of anything. The longest one wins: a name that stands
-            in the text as a part of a longer one alone, as *Sudan* in *South Sudan*, is not there.
+        is_name: returns True for any name, given in normalized letters. The longest one counts: *Sudan* is not
+            mentioned in *South Sudan*.
     """
-    return [one.name for one in mentions_in(text, names, is_name)]
+    return [mention.name for mention in mentions_in(text, names, is_name)]
 
 
 def mentions_in(text: str, names: Iterable[str], is_name: Callable[[str], bool] = lambda _: False) -> list[Mention]:
-    """Where these names stand in a text for the first time, as :func:`named_in` finds them; in the names' order."""
+    """Return the first mention of each name in a text, with the rules of :func:`named_in`; in the names' order."""
     words = _placed_words(text)
-    found = []
+    mentions = []
     for name in names:
-        wanted = normalized(name).split()
-        own = re.compile(rf"(?<!\w){re.escape(name.strip())}(?!\w)") if _is_short(wanted) else None
-        for first in _places(words, wanted):
-            last = first + len(wanted)
-            if own is not None and not own.match(text, words[first].start):
+        parts = normalized(name).split()
+        exact = re.compile(rf"(?<!\w){re.escape(name.strip())}(?!\w)") if _is_short(parts) else None
+        for first in _places(words, parts):
+            last = first + len(parts)
+            if exact is not None and not exact.match(text, words[first].start):
                 continue
             if not _is_part(words, first, last, is_name):
-                found.append(Mention(name, words[first].start, words[last - 1].end, first))
+                mentions.append(Mention(name, words[first].start, words[last - 1].end, first))
                 break
-    return found
+    return mentions
 
 
 def all_mentions(text: str, is_name: Callable[[str], bool]) -> Iterator[Mention]:
-    """The names in a text of those that one can only ask for: as whole words, the longest that begins at each place.
+    """Yield the mentions of all names in a text, as whole words, the longest name at each place.
 
-    As in :func:`named_in`, a word of one or two letters has to begin with a capital; a little word, such as *it*, is no
+    As in :func:`named_in`, a word of one or two letters must begin with a capital; a stop word, such as *it*, is not a
     name.
 
     Args:
-        is_name: whether something in normalized letters is one.
+        is_name: returns True for a name in normalized letters.
 
-    Cost: a dozen look-ups a word.
+    Cost: a dozen look-ups per word.
     """
     words = _placed_words(text)
     behind = 0
     for first, word in enumerate(words):
         if first < behind:
             continue
-        for last in range(min(len(words), first + LONGEST_NAME), first, -1):
-            idle = word in LITTLE_WORDS or (_is_short([word]) and text[word.start].islower())
-            if (last > first + 1 or not idle) and is_name(" ".join(words[first:last])):
+        idle = word in LITTLE_WORDS or (_is_short([word]) and text[word.start].islower())
+        shortest = first + (2 if idle else 1)
+        for last in range(min(len(words), first + LONGEST_NAME), shortest - 1, -1):
+            if is_name(" ".join(words[first:last])):
                 start, end = word.start, words[last - 1].end
                 yield Mention(text[start:end], start, end, first)
                 behind = last
@@ -279,68 +296,67 @@ def all_mentions(text: str, is_name: Callable[[str], bool]) -> Iterator[Mention]
 
 
 def _is_short(words: Sequence[str]) -> bool:
-    """Whether a name is a word of one or two letters, which many a word looks like in small letters."""
+    """Return True for a name of one or two letters, which looks like many words in lower case."""
     return len(words) == 1 and len(words[0]) <= 2 and words[0].isalpha()
 
 
 def names_anything(text: str, is_name: Callable[[str], bool], unsaid: Sequence[str] = ()) -> bool:
-    """Whether any name stands in a text.
+    """Return True if a text contains any name.
 
-    A name begins with what is no small letter, as *Mexico City* in *It may be Mexico City*; or it is a whole part of
-    the text between marks, such as *carbon dioxide*, little words at its ends aside.
+    A name does not begin with a lower-case letter (*Mexico City* in *It may be Mexico City*), or it fills a part of the
+    text between punctuation marks (*carbon dioxide*), apart from stop words at its ends.
 
     Args:
-        is_name: whether something in normalized letters is a name.
-        unsaid: texts whose words say nothing here, such as the question: what stands in one of them as it stands here
-            does not count, unless it is all there is.
+        is_name: returns True for a name in normalized letters.
+        unsaid: texts, such as the question, whose words do not count in the answer, unless it has no others.
 
-    Cost: a dozen look-ups a word.
+    Cost: a dozen look-ups per word.
     """
     whole = normalized(text)
     if whole and is_name(whole):
         return True
     before = [f" {normalized(other)} " for other in unsaid]
 
-    def is_said(words: Sequence[str]) -> bool:
-        said = " ".join(words)
-        return bool(said) and is_name(said) and not any(f" {said} " in other for other in before)
+    def is_new_name(words: Sequence[str]) -> bool:
+        phrase = " ".join(words)
+        return bool(phrase) and is_name(phrase) and not any(f" {phrase} " in other for other in before)
 
-    # As normalized() has it, but with the capitals.
-    shown = re.findall(r"[^\W_]+", unicodedata.normalize("NFKC", text))
+    # As in normalized(), but with capitals.
+    shown = _WORDS.findall(unicodedata.normalize("NFKC", text))
     words = [normalized(word) for word in shown]
     for first, word in enumerate(shown):
-        if not word[0].islower() and any(
-            is_said(words[first:last])
-            for last in range(first + 1, min(len(words), first + LONGEST_NAME) + 1)
-            if last > first + 1 or words[first] not in LITTLE_WORDS
-        ):
+        if word[0].islower():
+            continue
+        shortest = first + (2 if words[first] in LITTLE_WORDS else 1)
+        ends = range(shortest, min(len(words), first + LONGEST_NAME) + 1)
+        if any(is_new_name(words[first:end]) for end in ends):
             return True
-    return any(is_said(part) for part in _parts(text, before))
+    return any(map(is_new_name, _parts(text, before)))
 
 
 def _parts(text: str, before: Sequence[str]) -> Iterator[list[str]]:
-    """What stands between marks, as it is, and without the words at its ends that are little or said before."""
+    """Yield the parts between punctuation marks, first whole, then without stop words and known words at the ends."""
+    context = " ".join(before)
     for part in _PART_END.split(text):
         words = normalized(part).split()
         yield words
-        idle = [word in LITTLE_WORDS or any(f" {word} " in other for other in before) for word in words]
-        telling = [place for place, is_idle in enumerate(idle) if not is_idle]
-        if telling:
-            yield words[telling[0] : telling[-1] + 1]
+        content = [place for place, word in enumerate(words) if word not in LITTLE_WORDS and f" {word} " not in context]
+        if content:
+            yield words[content[0] : content[-1] + 1]
 
 
-def _places(words: Sequence[str], wanted: Sequence[str]) -> Iterator[int]:
-    """Where words stand in others, one after the other."""
-    if wanted:
-        last = len(words) - len(wanted)
-        yield from (first for first in range(last + 1) if words[first : first + len(wanted)] == wanted)
+def _places(words: Sequence[str], parts: Sequence[str]) -> Iterator[int]:
+    """Yield the places in words at which the parts follow each other."""
+    if parts:
+        for first in range(len(words) - len(parts) + 1):
+            if words[first : first + len(parts)] == parts:
+                yield first
 
 
 def _is_part(words: Sequence[str], first: int, last: int, is_name: Callable[[str], bool]) -> bool:
-    """Whether the words from first to last stand within a longer name."""
-    return any(
-        is_name(" ".join(words[start:end]))
-        for start in range(max(0, last - LONGEST_NAME), first + 1)
-        for end in range(last, min(len(words), start + LONGEST_NAME) + 1)
-        if end - start > last - first
-    )
+    """Return True if the words from first to last are part of a longer name."""
+    for start in range(max(0, last - LONGEST_NAME), first + 1):
+        for end in range(last, min(len(words), start + LONGEST_NAME) + 1):
+            if end - start > last - first and is_name(" ".join(words[start:end])):
+                return True
+    return False

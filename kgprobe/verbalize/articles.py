@@ -1,21 +1,21 @@
-"""The definite article that English puts before some names: the Netherlands, the euro, the Danube, but France, Tokyo.
+"""Definite article of English names: the Netherlands, the euro, the Danube, but France, Tokyo.
 
-A graph does not hold a name's article, so it is told from the name's words, in this order:
+Graphs store names without article. These rules infer it from the words of the name, in this order:
 
-1. A name that has an article keeps it as it is: The Hague, The Gambia, the Emirates, Los Angeles; but the Los Angeles
-   Lakers, as other teams of North America that go by a plural.
-2. Names that are known to take one (plural countries, rivers, regions, some mountains), abbreviations that are read
-   letter by letter (the EU, the UN), and units of money (the euro, the Swiss franc).
-3. What begins with a year: the 1998 Winter Paralympics, the 1985 Seattle Seahawks season; but 1896 in Portugal.
-4. A common noun before *of*, *for* or another preposition: the Republic of Korea, the Gulf of Mexico, the Association
-   for Computing Machinery. After any other word these say nothing: Juliana of the Netherlands.
-5. A common noun at the end, or *River* at the beginning: the Czech Republic, the Solomon Islands, the North Sea, the
-   European Central Bank, the Ming dynasty, the River Thames.
+1. A name that contains an article keeps it: The Hague, The Gambia, the Emirates, Los Angeles; but the Los Angeles
+   Lakers, like other North American teams with a plural name.
+2. Names in a list (plural countries, rivers, regions, some mountains), abbreviations that are read letter by letter
+   (the EU, the UN), and currencies (the euro, the Swiss franc) take the article.
+3. So do names that begin with a year: the 1998 Winter Paralympics, the 1985 Seattle Seahawks season; but 1896 in
+   Portugal.
+4. So does a common noun before *of*, *for* or another preposition: the Republic of Korea, the Gulf of Mexico, the
+   Association for Computing Machinery; but Juliana of the Netherlands.
+5. So does a common noun at the end, or *River* at the beginning: the Czech Republic, the Solomon Islands, the North
+   Sea, the European Central Bank, the Ming dynasty, the River Thames.
 
-Everything else stays bare: persons, cities, languages, most countries, lakes, single mountains, abbreviations that are
-read as words (NATO, ASEAN), Mexico City, Union City, and what is no name at all (actor, rock music). What the words
-cannot tell goes wrong: a novel called Amazon, a film called Moonrise Kingdom, a river that is not among the known ones
-and is not called River.
+All others have no article: persons, cities, languages, most countries, lakes, single mountains, abbreviations that are
+read as words (NATO, ASEAN), Mexico City, Union City, and common nouns (actor, rock music). Known errors: a novel called
+Amazon, a film called Moonrise Kingdom, an unlisted river without the word River.
 """
 
 import re
@@ -29,7 +29,7 @@ def _words(text: str) -> frozenset[str]:
 
 _ENGLISH_ARTICLE = re.compile(r"(?i)(?:the|an?)\s")
 _HAS_ARTICLE = re.compile(r"(?i)(?:the|an?|l[ae]s?|los|el|il|der|die|das|het)\s|l['’]")
-# What begins with a vowel when it is spoken.
+# Words that begin with a vowel when spoken.
 _VOWEL_SOUND = re.compile(
     r"(?i)(?!eu|ewe|one\b|once\b|ubiq|uni(?![mn])|unanim|ur[aeiou](?!n\b)|us(?:[aeu]|in)|ut(?:[eio]))[aeiou]"
     r"|(?i:heir|hour|hono|honest)|8|1[18](?![0-9])"
@@ -89,7 +89,7 @@ _NOUNS_OF = _NOUNS | _words(
     "Hall House Island Isle King Lake Mayor Minister Ministry Office Order Palace Peace Prefecture President Province "
     "Queen School Sea Secretary Siege Sound State Statue Temple Tomb Tower Town University Valley Viceroyalty"
 )
-# At the end, with small letters, of a name that begins with a capital.
+# In lower case at the end of a name that begins with a capital.
 _SMALL_NOUNS = _words(
     "army attack attacks bombing bombings bridge building by-election canal championship championships class conflict "
     "crisis dynasty earthquake election elections empire family festival islands languages league line massacre "
@@ -104,28 +104,28 @@ _TEAMS = _words(
     "Predators Raiders Rams Raptors Ravens Rockets Sabres Seahawks Senators Sox Spurs Steelers Suns Texans "
     "Timberwolves Titans Vikings Warriors Wizards Yankees"
 )
-# Last words that take it only behind some others.
+# Last words that take the article only after certain words.
 _LAST_TWO = re.compile(
     r"(?:Central|Development|Investment|Reserve|World|West) Bank|(?:Iron|Flying|Military|Red|Service) Cross"
     r"|(?:Appeals?|Constitutional|Criminal|District|Federal|High|Supreme) Court|Rift Valley"
 )
 _PREPOSITIONS = frozenset({"of", "for", "on", "against", "in", "at"})
-# Names that go without it in spite of their last word.
+# Names without article in spite of their last word.
 _BARE = frozenset(
     {"Billy Ocean", "Cross River", "Frank Ocean", "Gabrielle Union", "George Strait", "Ivory Coast", "Oxford Union"}
     | {"River Phoenix", "Western Union"}
 )
-# A last word that the noun's rule does not hold for, told by the first word.
+# First words of names that never take the article.
 _BARE_FIRST = _words("Lake Mount Mt Saint St St. Port Fort Cape Camp Loch Isla Mont Monte Pico Cerro")
 
 
 def mention(label: str) -> str:
-    """A name as it stands within an English sentence, with its article where it takes one."""
+    """Return a name as written within an English sentence, with ``the`` if it takes the article."""
     return f"the {label}" if takes_article(label) else label
 
 
 def indefinite(name: str) -> str:
-    """``a`` or ``an``, as it stands before a name: an actor, a union, an FBI agent, an 80-page book."""
+    """Return ``a`` or ``an``, as required before a name: an actor, a union, an FBI agent, an 80-page book."""
     word = re.split(r"[\s-]", unicodedata.normalize("NFD", name).lstrip("\"'“‘("))[0]
     if word.isupper() and (word in _SPELLED or len(word) < 4):
         return "an" if word[0] in "AEFHILMNORSX" else "a"
@@ -133,33 +133,42 @@ def indefinite(name: str) -> str:
 
 
 def takes_article(label: str) -> bool:
-    """Whether English puts ``the`` before a name; no for one that has its article already."""
+    """Return True if English puts ``the`` before a name; False if the name contains its article already."""
     words = label.split()
     if not words or _ENGLISH_ARTICLE.match(label):
         return False
-    if words[-1] in _TEAMS and 2 <= len(words) <= 3 and not any(word.islower() for word in words):
-        return True
-    if _HAS_ARTICLE.match(label):
-        return False
-    if label in _KNOWN or label.replace(".", "") in _SPELLED or words[-1] in _MONEY:
-        return True
-    if words[0] in _BARE_FIRST or label in _BARE:
-        return False
+    listed = _listed_article(label, words)
+    if listed is not None:
+        return listed
     if len(words) > 2 and _YEAR.fullmatch(words[0]):
         return words[1] not in _PREPOSITIONS and ":" not in label
     if words[0] == "River" and len(words) > 1:
         return True
     place = next((place for place, word in enumerate(words) if place and word in _PREPOSITIONS), None)
-    if place is not None:
-        # Behind a comma or a bracket, the noun belongs to what explains the name: Albert, Duke of York.
-        before = " ".join(words[:place])
-        nouns = _NOUNS if words[place] in ("in", "at") else _NOUNS_OF
-        return words[place - 1] in nouns and "(" not in before and ("," not in before or " and " in before)
-    return _ends_in_noun(label, words)
+    return _ends_in_noun(label, words) if place is None else _noun_precedes(words, place)
+
+
+def _listed_article(label: str, words: Sequence[str]) -> bool | None:
+    """Return True or False if the lists decide whether a name takes the article, else None."""
+    if words[-1] in _TEAMS and 2 <= len(words) <= 3 and not any(map(str.islower, words)):
+        return True
+    if _HAS_ARTICLE.match(label):
+        return False
+    if label in _KNOWN or label.replace(".", "") in _SPELLED or words[-1] in _MONEY:
+        return True
+    return False if words[0] in _BARE_FIRST or label in _BARE else None
+
+
+def _noun_precedes(words: Sequence[str], place: int) -> bool:
+    """Return True if a common noun of the name precedes the preposition at a place."""
+    # After a comma or a bracket, the noun belongs to an explanation of the name: Albert, Duke of York.
+    before = " ".join(words[:place])
+    nouns = _NOUNS if words[place] in ("in", "at") else _NOUNS_OF
+    return words[place - 1] in nouns and "(" not in before and ("," not in before or " and " in before)
 
 
 def _ends_in_noun(label: str, words: Sequence[str]) -> bool:
-    # One word alone is no sign: Union is a town in Ohio. Behind a colon or a comma stands another name.
+    # One word alone proves nothing: Union is a town in Ohio. After a colon or a comma comes another name.
     if len(words) == 1 or re.search(r"[:,]|\s[-–]\s", label):
         return False
     if _LAST_TWO.search(" ".join(words[-2:])):
@@ -171,5 +180,5 @@ def _ends_in_noun(label: str, words: Sequence[str]) -> bool:
 
 
 def without_article(label: str) -> str:
-    """A name without the ``the`` that it begins with, for a place where one stands already."""
+    """Return a name without its initial ``the``, to be placed after a determiner."""
     return re.sub(r"^[Tt]he\s+", "", label)

@@ -1,4 +1,4 @@
-"""Which words of a text say something: those that tell one relation from another, and those that deny."""
+"""Content words of a text, which distinguish relations, and words of negation."""
 
 import re
 
@@ -11,5 +11,5 @@ NEGATION = re.compile(
 
 
 def content_words(text: str) -> set[str]:
-    """The words of a text or template that say what it is about, in small letters, without names' placeholders."""
+    """Return the content words of a text or template in lower case, without placeholders."""
     return set(normalized(text.replace(SUBJECT, " ").replace(OBJECT, " ")).split()) - LITTLE_WORDS

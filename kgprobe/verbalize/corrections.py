@@ -1,7 +1,6 @@
-"""Facts that people put into words, and the same without the mistakes: a table of verbalizations and corrections.
+"""Human verbalizations of facts and their corrections, read from a table.
 
-Section 4.3 of the distractor paper; docs/methods/studies.md. Where the object stands last in both, each is a cloze
-sentence.
+Section 4.3 of the distractor paper; docs/methods/studies.md. If both sentences end in the object, both are cloze sentences.
 """
 
 import csv
@@ -24,17 +23,17 @@ _QUOTES = {"“": "”", "‘": "’", '"': '"', "«": "»"}
 
 @dataclass(frozen=True, slots=True)
 class Verbalization:
-    """A fact in words, and what a person found wrong with them.
+    """A fact in words, with the errors that a person marked.
 
     Attributes:
-        line: where its record begins in the file, counted from 1.
+        line: first line of its record in the file, from 1.
         subject, relation, object: ids.
-        labels: theirs, separated by commas, which a label may have too.
-        start, end: ISO 8601, the bounds included; None is unbounded.
+        labels: their labels, separated by commas; a label can contain commas too.
+        start, end: ISO 8601, inclusive; None is unbounded.
         context: ``present`` or ``past``.
         text: the sentence.
-        errors: kinds of errors; empty if there is none.
-        correction: the sentence without them; empty if there is nothing to correct.
+        errors: kinds of errors.
+        correction: the sentence without errors; empty if there are none.
     """
 
     line: int
@@ -52,13 +51,10 @@ class Verbalization:
 
 @dataclass(frozen=True, slots=True)
 class WrittenCloze(Cloze):
-    """A cloze sentence as somebody wrote it: its words and the names in its blank stay as they are.
-
-    So no article is put where one is missing: that it is missing is what is studied.
+    """A cloze sentence as a person wrote it: no article is added, since missing articles are studied.
 
     Attributes:
-        subject: as it stands in place of ``[X]``; where it stands nowhere, in another form of the word perhaps, its
-            label.
+        subject: the words in place of ``[X]``; the label if the sentence does not contain it.
         opening, closing: quotation marks around the blank.
     """
 
@@ -67,22 +63,18 @@ class WrittenCloze(Cloze):
 
     @property
     def prompt(self) -> str:
-        """The text before the blank."""
+        """Text before the blank."""
         return self.template.removesuffix(OBJECT).replace(SUBJECT, self.subject, 1).rstrip()
 
     def continuations(self, names: Sequence[str]) -> list[str]:
-        """Names as they fill the blank, each different one once."""
+        """Return the distinct names, with the quotation marks of the blank."""
         texts = (f"{self.opening}{name.strip()}{self.closing}" for name in names if name.strip())
         return list(dict.fromkeys(texts))
 
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """One fact in a flawed and in a corrected sentence.
-
-    Attributes:
-        subject_label, relation_label, object_label: the object's as it stands in both sentences.
-    """
+    """One fact in a flawed and in a corrected sentence; both end in ``object_label``."""
 
     verbalization: Verbalization
     subject_label: str
@@ -94,19 +86,17 @@ class Pair:
 
 @dataclass(frozen=True, slots=True)
 class Unpaired:
-    """A verbalization that is of no use here, and why."""
+    """A verbalization that cannot be used, with the reason."""
 
     verbalization: Verbalization
     reason: str
 
 
 def read_verbalizations(path: Path) -> tuple[list[Verbalization], list[Placed]]:
-    """The records of a table of verbalizations (CSV with a header), in their order, and what is wrong with the others.
-
-    A damaged record costs itself alone; it has the line where it begins.
+    """Read a table of verbalizations (CSV with a header); return its records and the damaged ones, with first lines.
 
     Raises:
-        KgprobeError: the table cannot be read, or lacks a column.
+        KgprobeError: The table cannot be read, or lacks a column.
     """
     records = _scan(path)
     damaged = [Placed(line, record) for line, record in records if isinstance(record, Rejected)]
@@ -115,12 +105,12 @@ def read_verbalizations(path: Path) -> tuple[list[Verbalization], list[Placed]]:
 
 def _scan(path: Path) -> list[tuple[int, Verbalization | Rejected]]:
     try:
-        # Bytes that are no UTF-8 come as lone surrogates, which spoil their record alone.
+        # Bytes that are not UTF-8 become lone surrogates, which spoil only their own record.
         with open(path, encoding="utf-8", errors="surrogateescape", newline="") as file:
             reader = csv.DictReader(file)
             missing = [column for column in _COLUMNS if column not in (reader.fieldnames or ())]
             if missing:
-                raise KgprobeError(f"{path}: there is no column {', '.join(missing)}; it needs {', '.join(_COLUMNS)}.")
+                raise KgprobeError(f"{path} lacks columns: {', '.join(missing)}; expected {', '.join(_COLUMNS)}.")
             records: list[tuple[int, Verbalization | Rejected]] = []
             line = 2
             while (record := _next_record(reader, line)) is not None:
@@ -132,24 +122,19 @@ def _scan(path: Path) -> list[tuple[int, Verbalization | Rejected]]:
 
 
 def pair_up(verbalizations: Sequence[Verbalization]) -> tuple[list[Pair], list[Unpaired]]:
-    """Cloze sentences from the flawed verbalizations and their corrections, and what gave none.
+    """Make cloze sentences from verbalizations and their corrections; return them and the unusable verbalizations.
 
-    The object's label is the longest end of the triple's text that ends both sentences, quotation marks around it set
-    aside; a label has to stand there as it is, an inflected one does not.
+    The label of the object is the longest end of the triple's text with which both sentences end, apart from quotation
+    marks. It must match exactly; inflected labels do not count.
     """
     pairs: list[Pair] = []
     unpaired: list[Unpaired] = []
-    for one in verbalizations:
-        if not one.correction:
-            unpaired.append(Unpaired(one, "it has no correction"))
-        elif one.correction == one.text:
-            unpaired.append(Unpaired(one, "its correction is the same sentence"))
+    for verbalization in verbalizations:
+        pair = _pair(verbalization)
+        if isinstance(pair, Pair):
+            pairs.append(pair)
         else:
-            pair = _pair(one)
-            if isinstance(pair, str):
-                unpaired.append(Unpaired(one, pair))
-            else:
-                pairs.append(pair)
+            unpaired.append(Unpaired(verbalization, pair))
     return pairs, unpaired
 
 
@@ -157,7 +142,7 @@ def _next_record(reader: "csv.DictReader[str]", line: int) -> Verbalization | Re
     try:
         row = next(reader, None)
     except csv.Error as error:
-        return Rejected(f"no line of CSV: {error}")
+        return Rejected(f"not a line of CSV: {error}")
     if row is None:
         return None
     if any(isinstance(cell, str) and not cell.isprintable() and _SURROGATE.search(cell) for cell in row.values()):
@@ -169,7 +154,7 @@ def _record(line: int, row: dict[str, str | None]) -> Verbalization | Rejected:
     try:
         subject, relation, object_ = map(str, literal_eval(row["triples_raw"] or ""))
     except (ValueError, SyntaxError, TypeError, RecursionError, MemoryError):
-        return Rejected(f"{row['triples_raw']!r} is no triple of ids")
+        return Rejected(f"{row['triples_raw']!r} is not a triple of ids")
     labels = _TRIPLE.fullmatch((row["triples"] or "").strip())
     if labels is None:
         return Rejected(f"{row['triples']!r} is not (subject, relation, object, start=…, end=…)")
@@ -190,6 +175,11 @@ def _record(line: int, row: dict[str, str | None]) -> Verbalization | Rejected:
 
 
 def _pair(verbalization: Verbalization) -> Pair | str:
+    """Return both cloze sentences, or the reason why there are none."""
+    if not verbalization.correction:
+        return "it has no correction"
+    if verbalization.correction == verbalization.text:
+        return "its correction is the same sentence"
     parts = verbalization.labels.split(", ")
     sentences = (verbalization.text, verbalization.correction)
     for first in range(2, len(parts)):
@@ -197,24 +187,24 @@ def _pair(verbalization: Verbalization) -> Pair | str:
         flawed, corrected = (_cloze(sentence, subject, object_) for sentence in sentences)
         if flawed and corrected:
             return Pair(verbalization, subject, relation, object_, flawed, corrected)
-    # Only the first of the sentences is looked at if both are to blame.
+    # If both sentences are unfit, report the first.
     unfit = all(_cloze(verbalization.text, "", ", ".join(parts[first:])) is None for first in range(2, len(parts)))
-    return f"its object does not stand last in the {'verbalization' if unfit else 'correction'}"
+    return f"its object is not at the end of the {'verbalization' if unfit else 'correction'}"
 
 
 def _cloze(sentence: str, subject: str, object_: str) -> WrittenCloze | None:
     for opening, closing in (("", ""), *_QUOTES.items()):
         before = sentence.removesuffix(f"{opening}{object_}{closing}")
-        # A label that ends a longer word stands for something else, and nothing is no prompt.
+        # Skip a label that is the end of a longer word, and an empty prompt.
         if object_ and before != sentence and before.strip() and (opening or not before[-1].isalnum()):
             return WrittenCloze(*_with_place(before, subject), opening, closing)
     return None
 
 
 def _with_place(before: str, subject: str) -> tuple[str, str]:
-    """A template with a place for the subject where it stands in the text, and the subject as it stands there."""
+    """Return a template with ``[X]`` in place of the subject, and the subject in the form found in the text."""
     for form in (subject, subject[:1].upper() + subject[1:]):
-        found = re.search(rf"(?<!\w){re.escape(form)}(?!\w)", before) if form else None
-        if found:
-            return f"{before[: found.start()]}{SUBJECT}{before[found.end() :]}{OBJECT}", form
+        mention = re.search(rf"(?<!\w){re.escape(form)}(?!\w)", before) if form else None
+        if mention:
+            return f"{before[: mention.start()]}{SUBJECT}{before[mention.end() :]}{OBJECT}", form
     return f"{before}{OBJECT}", subject

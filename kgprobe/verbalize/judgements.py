@@ -1,8 +1,8 @@
-"""What an answer says of a statement: that it is true, that it is false, or that it is not known.
+"""Parsing of judgements on a statement: true, false or unknown.
 
-The paper on evaluating with large graphs; docs/methods/statements.md. What stands first counts: *True, though I don't
-know when* says true, and *I don't know whether it is true* does not. Where an answer names itself (*Answer: …*), that
-is what is read; what it repeats of the question is left out. Yes and no are read as in answers to questions
+The paper on evaluating with large graphs; docs/methods/statements.md. The first judgement counts: *True, though I don't know
+when* is true, *I don't know whether it is true* is unknown. Text after a label (*Answer: …*) takes precedence; quoted
+statements and repeated questions are skipped. Yes and no are parsed as in answers to questions
 (:func:`kgprobe.verbalize.answers.read_yes_no`).
 """
 
@@ -12,8 +12,11 @@ from typing import Literal
 from kgprobe.verbalize.answers import read_yes_no, sentences
 
 Judgement = Literal["true", "false", "unknown"]
+Reading = Literal["true", "false", "unknown", "mixed"]
 
-# A statement that is repeated, of three words or more.
+_OF_YES: dict[bool | None, Judgement | None] = {True: "true", False: "false", None: None}
+
+# A quoted statement of three words or more.
 _QUOTED = re.compile(r"\"[^\"\n]*? [^\"\n]*? [^\"\n]*\"|(?<!\w)'[^'\n]*? [^'\n]*? [^'\n]*'(?!\w)")
 _MARKS = re.compile(r"[*_`#>\"]+")
 # (A) True; 1. True; and letters alone.
@@ -30,7 +33,7 @@ _UNKNOWN_WORDS = (
 )
 _TRUE_WORDS = "true|correct|right|accurate|factual|valid"
 _FALSE_WORDS = "false|incorrect|wrong|untrue|inaccurate|not factual|a myth|fictional|fabricated|made up"
-# Words between *is* and what it is; in part is told apart.
+# Words between *is* and the judgement; *partly* is not among them.
 _DEGREES = (
     "(?:(?:indeed|in fact|actually|definitely|certainly|absolutely|clearly|probably|(?:most |very )?likely|quite|simply"
     "|completely|entirely|factually|historically|technically|generally|mostly|largely|also|just|(?:to )?be|alternatives"
@@ -47,12 +50,12 @@ _STATED = re.compile(
 )
 # I doubt that this is true.
 _DOUBTED = re.compile(r"\b(?:(?:do not|don't) (?:think|believe)|doubt)\b")
-# Whether it is true is left open here, and said elsewhere.
+# Indirect questions leave the truth open.
 _WHETHER = re.compile(
     rf"\b(?:whether|if) [^.?!,\n]{{0,200}}?\b(?:{_TRUE_WORDS}|{_FALSE_WORDS})\b"
     r"(?: or (?:not|true|false|incorrect)\b)?"
 )
-# What begins with a word of these that says neither yes nor no by itself.
+# Judging words at the beginning that are neither yes nor no.
 _BARE = re.compile(r"(?:(?P<false>untrue|inaccurate|a myth|fictional)|(?P<true>accurate|factual))\b")
 _NOT_FALSE = re.compile(rf"(?:(?:it|this|that)(?: is|'s) )?not (?:{_FALSE_WORDS})\b")
 
@@ -75,53 +78,53 @@ _UNSETTLED = re.compile(
 
 
 def judgement_of(text: str) -> Judgement | None:
-    """What an answer says of a statement; None where that cannot be read.
+    """Return the judgement of an answer on a statement; None if it cannot be parsed.
 
     >>> [judgement_of(each) for each in ("True.", "It is not true that …", "I don't know.", "Paris is nice.")]
     ['true', 'false', 'unknown', None]
 
-    *Yes* and *correct* are true, *no* and *incorrect* false. *Partly true* and *neither* are none of the three; *may be
-    true* is not known.
+    *Yes* and *correct* are true, *no* and *incorrect* false, *may be true* is unknown; *partly true* and *neither* are
+    none of the three.
     """
     plain = text.replace("’", "'").replace("“", '"').replace("”", '"').lower()
     plain = _without_questions(" ".join(_MARKS.sub("", _QUOTED.sub("", plain)).split()))
-    named = [plain[match.end() :] for match in _NAMED.finditer(plain)]
-    for part in (*named[:1], plain):
-        judged, was_said = _read(part)
-        if was_said:
-            return judged
-    return None
+    label = _NAMED.search(plain)
+    reading = (_read(plain[label.end() :]) if label else None) or _read(plain)
+    return None if reading == "mixed" else reading
 
 
-def _read(plain: str) -> tuple[Judgement | None, bool]:
-    """What a text says, and whether it says anything of it, be it that neither is so."""
+def _read(plain: str) -> Reading | None:
+    """Return the judgement that a text expresses; None if it expresses none."""
     bare = _LIST_MARK.sub("", plain)
-    if bare.strip(" .!") in _LETTERS:
-        return _LETTERS[bare.strip(" .!")], True
     opened = _WHETHER.sub("it", _OPENING.sub("", bare))
-    if _NOT_FALSE.match(opened):
-        return "true", True
-    if bare_word := _BARE.match(opened):
-        return ("true" if bare_word["true"] else "false"), True
+    if first_word := _read_first_word(bare, opened):
+        return first_word
     unsettled, stated = _UNSETTLED.search(opened), _STATED.search(opened)
     first = read_yes_no(opened)
-    # Behind *Sure, I can help*, what is said later counts; behind *No, I don't know* it does not matter what is first.
+    # After *Sure, I can help*, later words count; in *No, I don't know*, the first word does not.
     is_open = unsettled is not None and (not unsettled.start() or _UNSETTLED.match(first.explanation) is not None)
     if first.yes is not None and not is_open and not (_OPENING.match(bare) and stated):
-        return ("true" if first.yes else "false"), True
+        return _OF_YES[first.yes]
     if stated is not None and (unsettled is None or stated.end() <= unsettled.start()):
-        doubted = _DOUBTED.search(opened, 0, stated.end()) is not None
-        return _stated(stated, doubted=doubted), True
-    if unsettled is not None:
-        return "unknown", True
-    # Sure, and nothing else of it.
-    said = read_yes_no(bare).yes
-    return (None, False) if said is None else ("true" if said else "false", True)
+        return _read_statement(stated, doubted=_DOUBTED.search(opened, 0, stated.end()) is not None)
+    # *Sure* alone.
+    return "unknown" if unsettled is not None else _OF_YES[read_yes_no(bare).yes]
 
 
-def _stated(match: "re.Match[str]", *, doubted: bool) -> Judgement | None:
+def _read_first_word(bare: str, opened: str) -> Judgement | None:
+    """Return the judgement of a single letter, or of a first word other than yes and no."""
+    letter = bare.strip(" .!")
+    if letter in _LETTERS:
+        return _LETTERS[letter]
+    if _NOT_FALSE.match(opened):
+        return "true"
+    word = _BARE.match(opened)
+    return _OF_YES[word and word["true"] is not None]
+
+
+def _read_statement(match: "re.Match[str]", *, doubted: bool) -> Reading:
     if match["mixed"]:
-        return None
+        return "mixed"
     if match["unknown"]:
         return "unknown"
     is_true = (match["true"] is not None) != (match["no"] is not None)
@@ -129,8 +132,8 @@ def _stated(match: "re.Match[str]", *, doubted: bool) -> Judgement | None:
 
 
 def _without_questions(plain: str) -> str:
-    """A text without the questions that it begins with, as in *True or false? False*."""
-    said = sentences(plain)
-    while len(said) > 1 and said[0].endswith("?"):
-        said = said[1:]
-    return " ".join(said)
+    """Return a text without its initial questions, as in *True or false? False*."""
+    parts = sentences(plain)
+    while len(parts) > 1 and parts[0].endswith("?"):
+        parts = parts[1:]
+    return " ".join(parts)

@@ -1,16 +1,17 @@
-"""Questions that a language model words: what it is shown, what is read from its answer, and what speaks against it.
+"""Questions written by a language model: the prompt, the parsing of its answer, and the checks of the question.
 
-Section 2.2 of the parameterized-graph paper; docs/methods/questions.md. A model is shown some facts with a question
-each, then the one to be asked: the subject, the relation's label and description, and the object only where it stands
-in the question. Its words are asked only if nothing speaks against them. That is strict, as a template is always at
-hand: a question has both ends and the words of one of the relation's names or templates in their order, and beside
-them only words that the relation is described by. So a writer makes other sentences of what is known of the relation,
-and no other meaning; little words may still be wrong (*Is Tokyo the capital with Japan?*).
+Section 2.2 of the parameterized-graph paper; docs/methods/questions.md. The prompt shows some facts with a question each, then
+the new fact: the subject, the label and description of the relation, and the object only for a yes/no question. A
+question that fails a check is replaced by a template, so the checks are strict: it must contain both ends and, in
+order, the words of a name or template of the relation. All its other words must occur in the description of the
+relation. So the writer can vary the sentence, but not the meaning; stop words can still be wrong (*Is Tokyo the capital
+with Japan?*).
 """
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
 
 from kgprobe.records import Relation
 from kgprobe.verbalize.answers import named_in, normalized
@@ -24,41 +25,41 @@ from kgprobe.verbalize.templates.proposals import turned_round
 from kgprobe.verbalize.templates.wording import cloze_of_label
 from kgprobe.verbalize.tense import tense_of
 
-# Of a question; few have more than thirty.
+# Maximum tokens of a question; few have more than thirty.
 QUESTION_TOKENS = 64
 
-# Characters of a question besides its names.
+# Maximum characters of a question without its names.
 _LONGEST = 120
-# Letters of a word that all its forms have, mostly: government, governed.
+# Letters of a word that most of its forms share: government, governed.
 _STEM = 5
-# Words that say nothing which the relation does not; the s is that of a possessive.
+# Words that add no meaning; s is that of a possessive.
 _NEUTRAL = "name named call called known s"
 _PLACEHOLDER = re.compile(r"[\[\]{}<>_|…]|\.\.\.|\b[XYZ]\b")
-# What models put in front of a question: bullets, numbers, quotation marks, "Question:".
+# Prefixes that models put before a question: bullets, numbers, quotation marks, "Question:".
 _BEFORE = re.compile(r"(?i)^[^\w\[]*(?:\d+[.)]\s*)?(?:question\s*\d*\s*:)?[^\w\[]*")
 _BEHIND = re.compile(r"[\s\"”“'’*`]+$")
 _ASKED_BY = re.compile(r"(?i)(?:[a-z]+ )?(who|whom|whose|what|which|where|when|how|why)\b(?: ([^\W_]+))?")
 _CHOICE = re.compile(r"(?i)\bor\b")
 # Japan's capital, at the end of a question or before its verb or other name.
 _POSSESSIVE = re.compile(r"(\[[XY]\])['’]s? ([^\[?]+?)(?= (?:is|are|was|were)\b| \[|\?)")
-# A name that takes one brings it along.
+# A name that takes the article gets it when it is filled in.
 _ARTICLE = re.compile(r"(?i)\bthe \[[XY]\]")
 _PERSONS = frozenset({"who", "whom", "whose"})
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
-    """A question that is to be written.
+class QuestionTask:
+    """A question to be written.
 
     Attributes:
-        told: what the subject is called to the writer.
-        subject: what it may be called in the question.
-        shown: names of the object that a yes/no question is about, the label first; empty for a wh-question.
-        right: names of the right answers that must not stand in the question.
-        relation: with its templates.
+        prompt_subject: name of the subject in the prompt.
+        subject: names of the subject that are allowed in the question.
+        shown: names of the object of a yes/no question, the label first; empty for a wh-question.
+        right: names of the right answers, which must not occur in the question.
+        relation: the relation with its templates.
     """
 
-    told: str
+    prompt_subject: str
     subject: Sequence[str]
     shown: Sequence[str]
     right: Sequence[str]
@@ -66,13 +67,13 @@ class Wanted:
 
     @property
     def kind(self) -> str:
-        """The kind of templates it is like, see :data:`kgprobe.verbalize.templates.kinds.KINDS`."""
+        """Kind of the templates of such questions, one of :data:`kgprobe.verbalize.templates.kinds.KINDS`."""
         return "yes_no_question" if self.shown else "wh_question"
 
 
 @dataclass(frozen=True, slots=True)
 class _Shot:
-    """A fact that a model is shown, with templates of its questions."""
+    """A fact in the prompt, with templates of its questions."""
 
     subject: str
     alias: str
@@ -82,7 +83,7 @@ class _Shot:
     wh: str
 
 
-# About what no graph of facts is asked for.
+# Fictional facts, which no graph is asked for.
 _SHOTS = (
     _Shot(
         "Captain Hook",
@@ -125,141 +126,150 @@ _TASKS = {
 }
 
 
-def writing_prompt(wanted: Wanted, *, with_alias: bool) -> str:
-    """What a model is to go on with, or to answer: the question, after examples of how that is done.
+def writing_prompt(task: QuestionTask, *, with_alias: bool) -> str:
+    """Return the prompt for a question, with examples.
 
     Args:
-        with_alias: whether the questions of the examples say what else the subject is called.
+        with_alias: True if the questions of the examples include an alias of the subject.
     """
-    blocks = [_TASKS[wanted.kind]]
+    blocks = [_TASKS[task.kind]]
     for shot in _SHOTS:
-        told = f"{shot.subject} (also called {shot.alias})"
-        subject = told if with_alias else shot.subject
-        question = fill(shot.yes_no, subject, shot.object) if wanted.shown else wh_question(shot.wh, subject)
-        blocks.append(_block(told, shot.relation, shot.object if wanted.shown else "", question))
-    relation = wanted.relation
+        full_subject = f"{shot.subject} (also called {shot.alias})"
+        subject = full_subject if with_alias else shot.subject
+        question = fill(shot.yes_no, subject, shot.object) if task.shown else wh_question(shot.wh, subject)
+        blocks.append(_block(full_subject, shot.relation, shot.object if task.shown else "", question))
+    relation = task.relation
     label = relation.label or relation.id
     described = f"{label} ({relation.description})" if relation.description else label
-    blocks.append(_block(mention(wanted.told), described, mention(wanted.shown[0]) if wanted.shown else "", ""))
+    blocks.append(_block(mention(task.prompt_subject), described, mention(task.shown[0]) if task.shown else "", ""))
     return "\n\n".join(blocks)
 
 
 def _block(subject: str, relation: str, object_: str, question: str) -> str:
-    told = [("Subject", subject), ("Relation", relation), ("Object", object_)]
-    lines = [f"{name}: {' '.join(text.split())}" for name, text in told if text]
+    fields = [("Subject", subject), ("Relation", relation), ("Object", object_)]
+    lines = [f"{name}: {' '.join(text.split())}" for name, text in fields if text]
     return "\n".join([*lines, f"Question: {question}".rstrip()])
 
 
 def written_question(answer: str) -> str:
-    """The question that an answer holds: its first line that ends as one does, or its first; empty where there is none.
+    """Return the question in an answer: the first line with a question mark at the end, else the first line.
 
-    Bullets, quotation marks and *Question:* around it are left out.
+    Bullets, quotation marks and *Question:* around it are removed; the result is empty if nothing is left.
     """
     lines = [_BEHIND.sub("", _BEFORE.sub("", line)) for line in answer.splitlines()]
     kept = [line for line in lines if line]
     return next((line for line in kept if line.endswith("?")), kept[0] if kept else "")
 
 
-def objections(text: str, wanted: Wanted) -> list[str]:
-    """What speaks against asking a question as it was written, to be read after it; nothing if it may be asked.
+def objections(text: str, task: QuestionTask) -> list[str]:
+    """Return the objections to a written question; empty if it can be asked.
 
     Returns:
-        all reasons, each a clause that begins in the same way whatever the question; behind a colon, what is meant.
+        Predicates of the question, each beginning with a fixed phrase; details follow after a colon.
     """
     if not text.strip():
-        return ["says nothing"]
-    template, rest, subjects, objects = _blanked(text, wanted)
+        return ["is empty"]
+    template, rest, subjects, objects = _blanked(text, task)
     return [
-        *_of_form(text, template, rest, wanted),
-        *_of_names(text, rest, subjects, objects, wanted),
-        *_of_meaning(template, rest, wanted),
+        *_objections_to_form(text, rest),
+        *_objections_to_style(template, task),
+        *_objections_to_names(text, rest, subjects, objects, task),
+        *_objections_to_relation(template, task),
+        *_objections_to_wording(template, rest, task),
     ]
 
 
-def _blanked(text: str, wanted: Wanted) -> tuple[str, str, int, int]:
-    """The text with placeholders for names, the same with gaps for them, and how often each end is named."""
-    subjects, objects = _spellings(wanted.subject), _spellings(wanted.shown)
+def _blanked(text: str, task: QuestionTask) -> tuple[str, str, int, int]:
+    """Return the text with placeholders for names, the text between the names, and the mentions of each end."""
+    subjects, objects = _spellings(task.subject), _spellings(task.shown)
     longest_first = sorted(subjects | objects, key=lambda name: (-len(name), name))
     if not longest_first:
         return text, text, 0, 0
     pattern = re.compile(rf"(?<!\w)({'|'.join(map(re.escape, longest_first))})(?!\w)")
     parts = pattern.split(text)
-    ends = [SUBJECT if name in subjects else OBJECT for name in parts[1::2]]
-    template = "".join(part for pair in zip(parts[::2], [*ends, ""], strict=True) for part in pair)
-    return template, " , ".join(parts[::2]), ends.count(SUBJECT), ends.count(OBJECT)
+    parts[1::2] = [SUBJECT if name in subjects else OBJECT for name in parts[1::2]]
+    ends = parts[1::2]
+    return "".join(parts), " , ".join(parts[::2]), ends.count(SUBJECT), ends.count(OBJECT)
 
 
 def _spellings(names: Iterable[str]) -> set[str]:
-    """Names as they may stand in a sentence, with or without their article, and at its beginning."""
+    """Return the forms of names in a sentence, with and without article, and at its beginning."""
     bare = [name.strip() for name in names if name.strip()]
     placed = [*bare, *map(mention, bare)]
     return {*placed, *(name[:1].upper() + name[1:] for name in placed)}
 
 
-def _of_form(text: str, template: str, rest: str, wanted: Wanted) -> Iterator[str]:
+def _objections_to_form(text: str, rest: str) -> Iterator[str]:
     if len(text.splitlines()) > 1:
         yield "has more than one line"
     if _PLACEHOLDER.search(rest):
-        yield "has a placeholder in it"
+        yield "contains a placeholder"
     if not text.endswith("?"):
         yield "does not end in a question mark"
     if re.search(r"[?!;:]|\.(?!\w)", rest.removesuffix("?")):
         yield "is more than one question"
     if len(rest) > _LONGEST:
-        yield f"has more than {_LONGEST} characters besides names"
-    fact = Example("", wanted.subject[0], wanted.shown[0] if wanted.shown else "", 1, None, None, 1)
-    spaces = [problem for problem in check_template(wanted.kind, template) if "white space" in problem]
-    if _ARTICLE.search(template) and not any(map(_ARTICLE.search, _templates(wanted.relation))):
-        yield "reads ill: it has an article in front of a name that has none"
-    for problem in (*spaces, *(said for _, said in check_reading(wanted.kind, template, [fact]))):
-        yield problem if problem.startswith("does not begin with") else f"reads ill: it {problem}"
+        yield f"has more than {_LONGEST} characters without names"
 
 
-def _of_names(text: str, rest: str, subjects: int, objects: int, wanted: Wanted) -> Iterator[str]:
+def _objections_to_style(template: str, task: QuestionTask) -> Iterator[str]:
+    if _ARTICLE.search(template) and not any(map(_ARTICLE.search, _templates(task.relation))):
+        yield "reads badly: it has an article before a name that takes none"
+    fact = Example("", task.subject[0], task.shown[0] if task.shown else "", 1, None, None, 1)
+    problems = [problem for problem in check_template(task.kind, template) if "white space" in problem]
+    problems += [problem for _, problem in check_reading(task.kind, template, [fact])]
+    for problem in problems:
+        yield problem if problem.startswith("does not begin with") else f"reads badly: it {problem}"
+
+
+def _objections_to_names(text: str, rest: str, subjects: int, objects: int, task: QuestionTask) -> Iterator[str]:
     if subjects != 1:
-        yield f"does not name its subject once: it does {subjects} times"
-    if wanted.shown and objects != 1:
-        yield f"does not name its object once: it does {objects} times"
-    searched = rest if wanted.shown else text
-    # What has no letter, such as !!!, is no word to be found.
-    symbols = [name for name in wanted.right if name.strip() and not normalized(name) and name.strip() in searched]
-    if leaked := [*named_in(searched, wanted.right), *symbols]:
-        yield f"says a right answer: {leaked[0]}"
+        yield f"does not name its subject exactly once: {subjects} times"
+    if task.shown and objects != 1:
+        yield f"does not name its object exactly once: {objects} times"
+    searched = rest if task.shown else text
+    # Names without letters, such as !!!, are not words.
+    symbols = [name for name in task.right if name.strip() and not normalized(name) and name.strip() in searched]
+    if leaked := [*named_in(searched, task.right), *symbols]:
+        yield f"contains a right answer: {leaked[0]}"
 
 
-def _of_meaning(template: str, rest: str, wanted: Wanted) -> Iterator[str]:
-    relation = wanted.relation
+def _objections_to_relation(template: str, task: QuestionTask) -> Iterator[str]:
+    relation = task.relation
     templates = _templates(relation)
-    names = [relation.label, *relation.aliases]
-    ways = [_skeleton(each, wanted) for each in (*templates, *_sentences_of(names))]
-    if not any(_in_order(way, _skeleton(template, wanted)) for way in ways):
-        yield "does not say its relation as one of its names or templates does"
-    # Few words may tell apart what is said of one end and of the other: on the continent of, the continent of.
-    turned = turned_round(template, relation) or any(
-        _in_order(way, _skeleton(_swapped(template), wanted)) for way in ways
-    )
-    if turned and _words(template) not in map(_words, templates):
-        yield "may take the subject for the object"
-    known = _stems(" ".join([_NEUTRAL, relation.description, *names, *templates]))
+    sentences = [*templates, *_sentences_of([relation.label, *relation.aliases])]
+    skeletons = [_skeleton(sentence, task) for sentence in sentences]
+    if not _matches_any(skeletons, _skeleton(template, task)):
+        yield "does not use the words of a name or template of its relation"
+    # Both directions can differ in few words: on the continent of, the continent of.
+    is_turned = turned_round(template, relation) or _matches_any(skeletons, _skeleton(_swapped(template), task))
+    if is_turned and _words(template) not in map(_words, templates):
+        yield "may confuse the subject with the object"
+
+
+def _objections_to_wording(template: str, rest: str, task: QuestionTask) -> Iterator[str]:
+    relation = task.relation
+    templates = _templates(relation)
+    known = _stems(" ".join([_NEUTRAL, relation.description, relation.label, *relation.aliases, *templates]))
     if added := _stems(rest) - known:
-        yield f"says what the relation does not: {', '.join(sorted(added))}"
+        yield f"adds words that do not describe the relation: {', '.join(sorted(added))}"
     if NEGATION.search(rest):
-        yield "has a negation in it"
+        yield "contains a negation"
     if _CHOICE.search(rest) and not any(map(_CHOICE.search, templates)):
-        yield "leaves a choice"
+        yield "contains alternatives"
     tenses = {tense_of(each) for each in (*relation.yes_no_questions, *relation.wh_questions)}
     if None not in tenses and tense_of(template) not in tenses:
-        yield "is in another tense than its relation's templates"
-    if not wanted.shown and not _asks_alike(template, known, relation.wh_questions):
+        yield "differs in tense from the templates of its relation"
+    if not task.shown and not _asks_alike(template, known, relation.wh_questions):
         yield "asks for something else: its question word does not suit the relation"
 
 
 def _templates(relation: Relation) -> list[str]:
-    return [template for kind in KINDS for template in getattr(relation, f"{kind}s")]
+    return list(chain.from_iterable(getattr(relation, f"{kind}s") for kind in KINDS))
 
 
 def _sentences_of(names: Iterable[str]) -> Iterator[str]:
-    """What a relation's names say by themselves: *The capital of [X] is [Y]*, and *[Y] is the capital of [X]*."""
+    """Yield the sentences made of a relation's names: *The capital of [X] is [Y]*, *[Y] is the capital of [X]*."""
     for name in names:
         sentence = cloze_of_label(name)
         if sentence is not None:
@@ -268,9 +278,9 @@ def _sentences_of(names: Iterable[str]) -> Iterator[str]:
                 yield f"[Y] is the {noun[1]}"
 
 
-def _skeleton(template: str, wanted: Wanted) -> list[str]:
-    """The ends and the stems of a template's words, in their order; of a wh-question the subject alone."""
-    ends = (SUBJECT, OBJECT) if wanted.shown else (SUBJECT,)
+def _skeleton(template: str, task: QuestionTask) -> list[str]:
+    """Return the ends and the stems of the words of a template in order; for a wh-question without the object."""
+    ends = (SUBJECT, OBJECT) if task.shown else (SUBJECT,)
     skeleton: list[str] = []
     for part in re.split(r"(\[[XY]\])", _POSSESSIVE.sub(r"\2 of \1", template)):
         if part in (SUBJECT, OBJECT):
@@ -280,11 +290,14 @@ def _skeleton(template: str, wanted: Wanted) -> list[str]:
     return skeleton
 
 
-def _in_order(way: Sequence[str], said: Sequence[str]) -> bool:
-    """Whether all of a skeleton stands in another, in the same order: the ends that the other has, and some word."""
-    rest = iter(said)
-    ends = {part for part in said if part.startswith("[")}
-    return ends < set(way) and all(part in rest for part in way)
+def _matches_any(skeletons: Iterable[Sequence[str]], question: Sequence[str]) -> bool:
+    """Return True if a question contains a skeleton with all ends of the question and some word, in order."""
+    ends = {part for part in question if part.startswith("[")}
+    for skeleton in skeletons:
+        rest = iter(question)
+        if ends < set(skeleton) and all(part in rest for part in skeleton):
+            return True
+    return False
 
 
 def _swapped(template: str) -> str:
@@ -301,18 +314,18 @@ def _stems(text: str) -> set[str]:
 
 
 def _asks_alike(question: str, known: set[str], templates: Sequence[str]) -> bool:
-    """Whether a wh-question asks for what its relation's templates ask for.
+    """Return True if a wh-question asks for the same kind of answer as the templates of its relation.
 
     Args:
-        known: stems of the words that the relation is described by, to which a noun behind *which* has to belong.
+        known: stems of the words that describe the relation; a noun after *which* must be one of them.
     """
-    asked = _ASKED_BY.match(question)
-    usual = {found[1].lower() for template in templates if (found := _ASKED_BY.match(template))}
-    if asked is None:
+    opening = _ASKED_BY.match(question)
+    if opening is None:
         return False
-    word = asked[1].lower()
+    usual = {match[1].lower() for match in map(_ASKED_BY.match, templates) if match}
+    word = opening[1].lower()
     if word in ("what", "which"):
-        return _stems(asked[2] or "") <= known and not usual <= _PERSONS
+        return _stems(opening[2] or "") <= known and not usual <= _PERSONS
     if word == "where":
         return "where" in usual or any(re.match(r"(?i)(?:in|on|at|near) (?:which|what)\b", each) for each in templates)
     return word in usual or (word in _PERSONS and not usual.isdisjoint(_PERSONS))

@@ -1,9 +1,8 @@
-"""Templates into sentences: ``[X]`` is the subject, ``[Y]`` the object.
+"""Sentences from templates: ``[X]`` is replaced by the subject, ``[Y]`` by the object.
 
-A name gets its article where English wants one (:mod:`.articles`), unless the template has a determiner there; then the
-name goes in bare, so that nothing reads "the the". ``a``, ``an`` or ``a/an`` before a name agrees with it; in front of
-a cloze's blank it belongs to what fills the blank, since it differs from name to name. A name's possessive is ``'s``,
-after a plural's s ``'`` alone. A sentence begins with a capital.
+A name gets ``the`` if it needs the article (:mod:`.articles`) and the template has no determiner before it. ``a``,
+``an`` or ``a/an`` before a name agrees with it. Before the blank of a cloze it is part of the continuation, because it
+differs between names. The possessive is ``'s``, or ``'`` after a plural in -s. A sentence begins with a capital.
 """
 
 import re
@@ -24,7 +23,7 @@ class Cloze:
     """A cloze sentence about one subject.
 
     Attributes:
-        template: ends in ``[Y]``; may have no ``[X]`` where the subject stands in it already.
+        template: ends in ``[Y]``; has no ``[X]`` if it contains the subject already.
         subject: the subject's name.
     """
 
@@ -33,16 +32,16 @@ class Cloze:
 
     @property
     def prompt(self) -> str:
-        """The text before the blank, see :func:`cloze_prompt`."""
+        """Text before the blank, see :func:`cloze_prompt`."""
         return cloze_prompt(self.template, self.subject)
 
     def continuations(self, names: Sequence[str]) -> list[str]:
-        """Names of an entity as they fill the blank, see :func:`object_continuations`."""
+        """Return names of an entity in the form that fills the blank, see :func:`object_continuations`."""
         return object_continuations(self.template, names)
 
 
 def cloze_prompt(template: str, subject: str) -> str:
-    """The text before the blank, without white space at its end.
+    """Return the text before the blank, without trailing white space.
 
     Args:
         template: a cloze sentence that ends in ``[Y]``.
@@ -52,39 +51,40 @@ def cloze_prompt(template: str, subject: str) -> str:
 
 
 def object_continuations(template: str, names: Sequence[str]) -> list[str]:
-    """Names of an entity as they go on a cloze sentence in place of ``[Y]``; each different one once, in their order.
+    """Return the distinct continuations of a cloze sentence by the names of an entity, in the order of the names.
 
     Args:
         template: a cloze sentence that ends in ``[Y]``.
         names: the entity's label and aliases.
 
     Returns:
-        texts without white space at their ends, to be joined to the prompt by one space; at most one a name.
+        Texts without surrounding white space, to be joined to the prompt by one space; at most one per name.
     """
     before = template.removesuffix(OBJECT)
-    article = _INDEFINITE.search(before) is not None
-    placed = (_placed(before, name) for name in names if name.strip())
-    return list(dict.fromkeys(f"{indefinite(name)} {name}" if article else name for name in placed))
+    placed = [_placed(before, name) for name in names if name.strip()]
+    if _INDEFINITE.search(before):
+        placed = [f"{indefinite(name)} {name}" for name in placed]
+    return list(dict.fromkeys(placed))
 
 
 def fill(template: str, subject: str, object_: str) -> str:
-    """A statement or a yes/no question with both names in it."""
+    """Return a statement or a yes/no question with both names."""
     return _fill(template, {SUBJECT: subject, OBJECT: object_})
 
 
 def wh_question(template: str, subject: str) -> str:
-    """A question whose answer is the object."""
+    """Return a question whose answer is the object."""
     return _fill(template, {SUBJECT: subject})
 
 
 def _fill(template: str, names: Mapping[str, str]) -> str:
-    # The template is split before a name goes in, so that a name which looks like a placeholder stays what it is.
+    # Split the template first, so that a name that looks like a placeholder is left alone.
     text = ""
     plural = False
     for part in _PLACEHOLDER.split(template):
         if part in names:
             placed = _placed(text, names[part])
-            # A plural with the article ends in an s that speaks for itself: the Netherlands' capital, but Laos's.
+            # A name with the article that ends in s is a plural: the Netherlands' capital, but Laos's.
             plural = placed.endswith("s") and (placed[:4].lower() == "the " or _THE.search(text) is not None)
             if indefinite_before := _INDEFINITE.search(text):
                 agreeing = indefinite(placed)
@@ -96,7 +96,7 @@ def _fill(template: str, names: Mapping[str, str]) -> str:
         elif part.startswith(("'s", "’s")) and plural:
             text += part[0] + part[2:]
         elif part.startswith(".") and text.endswith("."):
-            # A full stop that ends an abbreviation ends the sentence too: Washington, D.C.
+            # The full stop of an abbreviation also ends the sentence: Washington, D.C.
             text += part[1:]
         else:
             text += part
@@ -111,6 +111,6 @@ def _placed(before: str, name: str) -> str:
 
 
 def _capitalized(text: str) -> str:
-    # A name with capitals elsewhere is written that way: iPhone, eBay; but al-Andalus and d'Artagnan begin a sentence.
+    # Keep a name with inner capitals: iPhone, eBay. But al-Andalus and d'Artagnan get a capital.
     first = re.split("[ '’-]", text, maxsplit=1)[0]
     return text[:1].upper() + text[1:] if first.islower() else text

@@ -1,16 +1,17 @@
-"""The tense of a template, and the same template in the past tense, for facts that have ended.
+"""Tense of a template, and its conversion to the past tense, for facts that have ended.
 
-There is no parser behind this, only the forms of common verbs and the places where a finite verb stands:
+No parser is used, only the forms of common verbs and the positions of finite verbs:
 
-1. *is, are, has, have, does, do, can* are finite wherever they stand, but for *have* and *do* behind *to* or another
-   auxiliary. So are verbs without an object, whose forms are neither nouns nor participles: *belongs, consisted*.
-2. A form that may be a noun or a participle as well (*borders, plays, led, located*) is finite right after ``[X]``,
-   ``[Y]``, *that*, *which* or *who*; adverbs in between do not count. Behind *and*, it goes with the verb before.
-3. There is one finite verb for the sentence, and one for each clause that *that*, *where*, *who*, … begin. Where fewer
-   are found, there is a verb that is not known here; where more are found and one may be a noun, it probably is one.
+1. *is, are, has, have, does, do, can* are always finite, except *have* and *do* after *to* or another auxiliary.
+   So are intransitive verbs, whose forms are neither nouns nor participles: *belongs, consisted*.
+2. A form that can also be a noun or a participle (*borders, plays, led, located*) is finite right after ``[X]``,
+   ``[Y]``, *that*, *which* or *who*; adverbs in between are skipped. After *and*, it is coordinated with the verb
+   before.
+3. The sentence has one finite verb, and one more for each clause that begins with *that*, *where*, *who*, ….
+   Fewer detected verbs mean that a verb is unknown. If there are more, and one could be a noun, it probably is one.
 
-Where these do not settle it, or the sentence speaks of the time it is said at (*now, currently, may*), there is no
-answer: a fact is better not asked than asked wrongly.
+If these rules do not decide, or the sentence refers to its own time (*now, currently, may*), the result is None:
+it is better to skip a fact than to ask it wrongly.
 """
 
 import re
@@ -30,7 +31,7 @@ _INTRANSITIVE = _words(
     "appear arise arrive belong come compete consist cooperate correspond depend differ emerge exist flow go graduate "
     "happen lie occur originate participate pertain reside serve sit speak specialise specialize stand succumb"
 )
-# With an object, or with forms that are nouns or adjectives.
+# Transitive verbs, and verbs with forms that are also nouns or adjectives.
 _OTHERS = _words(
     "accept accompany acquire address adjoin administer admire adopt advise advocate affect aim air answer appoint "
     "approve assemble attend attract author award base bear become begin border bridge broadcast build buy call "
@@ -66,7 +67,7 @@ _IRREGULAR = dict(
         "think:thought understand:understood wear:wore win:won write:wrote"
     )
 )
-# The past of verbs with an object, where it is neither the participle nor another word.
+# Past forms of transitive verbs that are neither the participle nor another word.
 _PLAIN_PASTS = _words("became began drank drove flew gave grew knew oversaw ran sang took wore wrote")
 _DOUBLED = _words("control crop occur plan prefer program refer star stop")
 
@@ -88,9 +89,9 @@ _AUXILIARIES = {
     "cannot": "could not",
 }
 _PAST_AUXILIARIES = _words("was were had did could wasn't weren't hadn't didn't couldn't")
-# Finite, and no word on whether it is so.
+# Finite, but without a statement about the present.
 _MODALS = _words("may might must should would ought")
-# Behind one of these, however far, a base form is an infinitive: Does [X] border [Y]?
+# Anywhere after one of these, a base form is an infinitive: Does [X] border [Y]?
 _SUPPORTS = _words("does do did can could doesn't don't didn't can't cannot couldn't") | _MODALS
 
 _CLAUSES = _words("that which who whom whose where when while because although though if what")
@@ -103,16 +104,16 @@ _BEFORE_NOUNS = _words(
     "under over between among"
 )
 _PARTICIPLES_FOLLOW = _words("is are was were be been being has have had having gets got")
-# What may follow a name and ends in s without being a verb or a plural.
+# Words in -s that can follow a name and are neither verbs nor plurals.
 _NO_VERBS = _words("as besides headquarters his its perhaps plus series species this towards versus vs was")
-# Words that tie a sentence to the time it is said at.
+# Words that tie a sentence to the time of speaking.
 _OWN_TIME = _words("now nowadays today today's currently presently current incumbent still yet since recently")
 _FUTURE = re.compile(
     r"(?i)\b(?:will|shall|won't|(?:is|are) (?:(?:going|about|set) )?to (?!(?:the|an?|its|their)\b)[a-z]+)\b"
 )
 _CONTRACTED = re.compile(r"(?i)\b(?:it|he|she|there|here|that|who|what|where|they|we|you)['’](?:s|re|ve|ll|d)\b")
 
-# Whoever has won once has won: the perfect says nothing of today. Some nouns and adjectives look like participles.
+# The perfect stays true after the fact has ended: [X] has won [Y]. Some nouns and adjectives look like participles.
 _PARTICIPLES = _words(
     "been become begun born borne come done drawn driven fallen flown given gone grown known lain ridden risen run "
     "seen shown spoken sung sworn taken worn written"
@@ -125,7 +126,8 @@ _PERFECT = re.compile(
 _TOKEN = re.compile(r"\[[XY]\](?:['’]s\b)?|[^\W\d_]+(?:['’][^\W\d_]+)*")
 
 
-def _third_person(base: str) -> str:
+def third_person(base: str) -> str:
+    """Return the third person singular: *supplies* for ``supply``."""
     if re.search(r"(?:s|x|z|ch|sh|o)$", base):
         return f"{base}es"
     return re.sub(r"(?<=[^aeiou])y$", "ie", base) + "s"
@@ -135,26 +137,34 @@ def _past(base: str) -> str:
     if base in _IRREGULAR:
         return _IRREGULAR[base]
     if base in _DOUBLED:
-        base += base[-1]
-    return re.sub(r"(?<=[^aeiou])y$", "ie", base).removesuffix("e") + "ed" if base[-1] in "ey" else f"{base}ed"
+        return f"{base}{base[-1]}ed"
+    if base[-1] in "ey":
+        return re.sub(r"(?<=[^aeiou])y$", "ie", base).removesuffix("e") + "ed"
+    return f"{base}ed"
 
 
-_BASES = _INTRANSITIVE | _OTHERS | {"have", "do"}
-_PRESENTS = {form: _past(base) for base in _INTRANSITIVE | _OTHERS for form in (base, _third_person(base))}
-_SURE = frozenset(form for base in _INTRANSITIVE for form in (base, _third_person(base)))
-_SURE_PASTS = _PLAIN_PASTS | {_past(base) for base in _INTRANSITIVE}
-_PASTS = frozenset(_PRESENTS.values())
-
+_VERBS = sorted(_INTRANSITIVE | _OTHERS)
+_BASES = frozenset(_VERBS) | {"have", "do"}
+_PAST_OF = {base: _past(base) for base in _VERBS}
+# Past of each present form; None if it is the same: cut.
+_PRESENTS = {third_person(base): past for base, past in _PAST_OF.items()} | {
+    base: None if past == base else past for base, past in _PAST_OF.items()
+}
+_SURE_PRESENTS = _INTRANSITIVE | set(map(third_person, _INTRANSITIVE))
+_SURE = _SURE_PRESENTS | _PLAIN_PASTS | {_past(base) for base in _INTRANSITIVE}
+_PASTS = frozenset(_PAST_OF.values())
+# Past of each auxiliary; None if it is in the past already.
+_ALWAYS_FINITE = dict.fromkeys(_PAST_AUXILIARIES) | _AUXILIARIES | {modal: modal for modal in _MODALS}
 
 _BASE_OF: dict[str, tuple[str, Tense]] = {
-    **{_past(base): (base, "past") for base in sorted(_INTRANSITIVE | _OTHERS)},
-    **{_third_person(base): (base, "present") for base in sorted(_INTRANSITIVE | _OTHERS)},
-    **{base: (base, "present") for base in sorted(_INTRANSITIVE | _OTHERS)},
+    **{past: (base, "past") for base, past in _PAST_OF.items()},
+    **{third_person(base): (base, "present") for base in _VERBS},
+    **{base: (base, "present") for base in _VERBS},
 }
 
 
 def base_of(form: str) -> tuple[str, Tense] | None:
-    """The base of a verb that is known here, and the tense of its form, which may be another word as well.
+    """Return the base of a known verb and the tense of the form; the form may also be another word.
 
     >>> base_of("wrote"), base_of("supplies"), base_of("genre")
     (('write', 'past'), ('supply', 'present'), None)
@@ -162,33 +172,52 @@ def base_of(form: str) -> tuple[str, Tense] | None:
     return _BASE_OF.get(form)
 
 
-def third_person(base: str) -> str:
-    """``supply``: *supplies*."""
-    return _third_person(base)
+class _Word(NamedTuple):
+    """A word of a template with its context.
+
+    Attributes:
+        form: in lower case; ``[X]`` and ``[Y]`` are words too.
+        place: index among the words of the template.
+        start, end: position in the template, in characters.
+        before: the preceding word, adverbs skipped; empty after a punctuation mark.
+        follower: the next word, or empty.
+        infinitive: True if a base form is an infinitive here: after *to*, or anywhere after an auxiliary.
+    """
+
+    form: str
+    place: int
+    start: int
+    end: int
+    before: str
+    follower: str
+    infinitive: bool
+
+    @property
+    def is_coordinated(self) -> bool:
+        """True for a present form after a conjunction: a second verb of the same subject, or a second noun."""
+        return self.before in ("and", "or", "but") and self.form in _PRESENTS
 
 
 class _Verb(NamedTuple):
     """A finite verb.
 
     Attributes:
-        start, end: where it stands in the template.
-        past: its form in the past; None if that is what it has.
-        sure: whether it can be nothing else.
+        past: past form; None if the verb is in the past already.
+        sure: True if the word cannot be anything else.
     """
 
-    start: int
-    end: int
+    word: _Word
     past: str | None
     sure: bool
 
 
 def own_time(template: str) -> list[str]:
-    """The words of a template that speak of the time it is said at, such as *currently*."""
+    """Return the words of a template that refer to the time of speaking, such as *currently*."""
     return [word for word in re.findall(r"[a-z']+", template.lower()) if word in _OWN_TIME]
 
 
 def tense_of(template: str) -> Tense | None:
-    """The tense of a template of any kind, of its main verb if its verbs differ; None where the rule is not sure."""
+    """Return the tense of a template of any kind, that of the main verb if its verbs differ; None if unsure."""
     if _FUTURE.search(template):
         return "future"
     verbs = _finite_verbs(template)
@@ -198,7 +227,7 @@ def tense_of(template: str) -> Tense | None:
 
 
 def speaks_of_today(template: str) -> bool:
-    """Whether a template says what is, so that what was true before and is no more makes it false.
+    """Return True if a template describes the present, so that a former object makes it false.
 
     >>> [speaks_of_today(each) for each in ("[X] is led by [Y]", "[X] was led by [Y]", "[X] has won [Y]")]
     [True, False, False]
@@ -207,103 +236,84 @@ def speaks_of_today(template: str) -> bool:
 
 
 def in_the_past(template: str) -> str | None:
-    """A template of any kind as it is said of what has ended, or None where the rule is not sure.
-
-    One that is in the past already is given back as it is.
-    """
+    """Return a template of any kind in the past tense, unchanged if it is in the past already; None if unsure."""
     if _FUTURE.search(template):
         return None
     verbs = _finite_verbs(template)
-    if verbs is None or (
-        any(verb.past is not None for verb in verbs)
-        and (own_time(template) or not _MODALS.isdisjoint(template.lower().split()))
-    ):
+    if verbs is None:
+        return None
+    pasts = [(word, past) for word, past, _ in verbs if past is not None]
+    if pasts and (own_time(template) or not _MODALS.isdisjoint(template.lower().split())):
         return None
     text = ""
     place = 0
-    for start, end, past, _ in verbs:
-        if past is not None:
-            text += template[place:start] + (past.capitalize() if template[start].isupper() else past)
-            place = end
+    for word, past in pasts:
+        text += template[place : word.start] + (past.capitalize() if template[word.start].isupper() else past)
+        place = word.end
     return text + template[place:]
 
 
 def templates_of(templates: Sequence[str], past_templates: Sequence[str], ended: bool) -> list[str]:
-    """The templates in which a fact is put, of any one kind.
+    """Return the templates of one kind that suit a fact.
 
     Args:
-        templates: the relation's, for facts that hold.
-        past_templates: those that it has for facts that have ended; may be empty.
-        ended: whether the fact has, see :func:`has_ended`.
+        templates: templates of the relation for current facts.
+        past_templates: its templates for ended facts; may be empty.
+        ended: True if the fact has ended, see :func:`has_ended`.
 
     Returns:
-        for a fact that holds, ``templates``. For one that has ended ``past_templates`` and those of ``templates`` that
-        are in the past; where there are no ``past_templates``, all of ``templates`` that can be put in the past.
+        For a current fact, ``templates``. For an ended fact, ``past_templates`` and the ``templates`` that are in the
+        past tense; without ``past_templates``, all ``templates`` that can be put in the past.
     """
     if not ended:
         return list(templates)
     if past_templates:
-        return list(dict.fromkeys([*past_templates, *(each for each in templates if tense_of(each) == "past")]))
-    return list(dict.fromkeys(past for each in templates if (past := in_the_past(each)) is not None))
+        in_past = [template for template in templates if tense_of(template) == "past"]
+        return list(dict.fromkeys([*past_templates, *in_past]))
+    converted = map(in_the_past, templates)
+    return list(dict.fromkeys(past for past in converted if past is not None))
 
 
 def has_ended(end: str | None, as_of: int) -> bool:
-    """Whether a fact with this end (ISO 8601, or None) has ended before ``as_of`` (``yyyymmdd``)."""
+    """Return True if a fact with this end (ISO 8601, or None) ended before ``as_of`` (``yyyymmdd``)."""
     return end is not None and last_day(end) < as_of
 
 
 def _finite_verbs(template: str) -> list[_Verb] | None:
-    """The finite verbs in their order, at least one; None where the rule is not sure which they are."""
+    """Return the finite verbs in order, at least one; None if they cannot be identified safely."""
     if _CONTRACTED.search(template):
         return None
-    words = list(_TOKEN.finditer(template))
-    forms = [word.group() if word.group().startswith("[") else word.group().lower() for word in words]
+    words = _words_in(template)
     verbs: list[_Verb] = []
-    joined = 0
-    for place, (word, form) in enumerate(zip(words, forms, strict=True)):
-        if word.start() and template[word.start() - 1] in "-–":
+    for word in words:
+        if _is_nonfinite(template, word):
             continue
-        before = _before(template, words, forms, place)
-        bare = form in _BASES and (before == "to" or not _SUPPORTS.isdisjoint(forms[:place]))
-        if bare or (before in _PARTICIPLES_FOLLOW and form in _PRESENTS):
-            continue
-        if before in ("and", "or", "but") and form in _PRESENTS:
-            # A second verb of the same subject; what stands there may also be a second noun.
-            beside_verb = bool(verbs) and words[place - 2].start() == verbs[-1].start
-            if form not in _BASES and (beside_verb or form in _SURE):
-                verbs.append(_Verb(word.start(), word.end(), _PRESENTS[form], True))
-                joined += 1
-            elif form not in _BASES or form in _SURE:
-                return None
-            continue
-        follower = forms[place + 1] if place + 1 < len(forms) else ""
-        sure = (form in _SURE or form in _SURE_PASTS) and before not in _BEFORE_NOUNS
-        # A name is singular, and a verb that may be a noun is one in front of "of".
-        likely = before in (_RELATIVES if form in _BASES - _PASTS else _SUBJECTS) and follower != "of"
-        if form in _MODALS:
-            verbs.append(_Verb(word.start(), word.end(), form, True))
-        elif form in _AUXILIARIES or form in _PAST_AUXILIARIES:
-            verbs.append(_Verb(word.start(), word.end(), _AUXILIARIES.get(form), True))
-        elif form in _PRESENTS and (sure or likely):
-            past = _PRESENTS[form]
-            verbs.append(_Verb(word.start(), word.end(), None if past == form else past, sure))
-        elif before in _PARTICIPLES_FOLLOW:
-            continue
-        elif sure or (form == "used" and follower == "to") or (likely and (form in _PASTS or form.endswith("ed"))):
-            verbs.append(_Verb(word.start(), word.end(), None, sure))
-        elif form in _BASES and verbs and not verbs[-1].sure and verbs[-1].end == words[place - 1].end():
-            # The one before is a noun: its works include.
+        verb = _coordinated_verb(word, verbs) if word.is_coordinated else _verb_of(word)
+        if verb:
+            verbs.append(verb)
+        elif _shows_misreading(word, verbs):
             return None
-        elif before in ("[X]", "[Y]") and re.search("[^s]s$", form) and form not in _NO_VERBS:
-            return None
-    expected = 1 + _clauses(template, forms)
-    found = len(verbs) - joined
+    surplus = sum(not verb.word.is_coordinated for verb in verbs)
+    surplus -= 1 + _subordinate_clauses(template, [word.form for word in words])
     doubtful = any(verb.past is not None and not verb.sure for verb in verbs)
-    return None if found < expected or (doubtful and found > expected) else verbs
+    return None if surplus < 0 or (doubtful and surplus > 0) else verbs
+
+
+def _words_in(template: str) -> list[_Word]:
+    matches = list(_TOKEN.finditer(template))
+    forms = [match[0] if match[0].startswith("[") else match[0].lower() for match in matches]
+    words = []
+    supported = False
+    for place, (match, form, follower) in enumerate(zip(matches, forms, [*forms[1:], ""], strict=False)):
+        before = _before(template, matches, forms, place)
+        infinitive = supported or before == "to"
+        words.append(_Word(form, place, match.start(), match.end(), before, follower, infinitive))
+        supported = supported or form in _SUPPORTS
+    return words
 
 
 def _before(template: str, words: Sequence[re.Match[str]], forms: Sequence[str], place: int) -> str:
-    """The word in front of another, but for adverbs; empty where anything but white space lies between."""
+    """Return the word before another one, adverbs skipped; empty after anything but white space."""
     end = words[place].start()
     for earlier in reversed(range(place)):
         if template[words[earlier].end() : end].strip():
@@ -314,16 +324,56 @@ def _before(template: str, words: Sequence[re.Match[str]], forms: Sequence[str],
     return ""
 
 
-def _clauses(template: str, forms: Sequence[str]) -> int:
-    """How many clauses there are beside the main one."""
-    followers = [*forms[1:], ""]
-    count = sum(
-        form in _CLAUSES and not (form in ("that", "because") and follower == "of")
-        for form, follower in zip(forms, followers, strict=False)
-    )
+def _is_nonfinite(template: str, word: _Word) -> bool:
+    """Return True for the second part of a compound, an infinitive, and a participle that looks like a present form."""
+    if word.start and template[word.start - 1] in "-–":
+        return True
+    infinitive = word.infinitive and word.form in _BASES
+    return infinitive or (word.before in _PARTICIPLES_FOLLOW and word.form in _PRESENTS)
+
+
+def _coordinated_verb(word: _Word, verbs: Sequence[_Verb]) -> _Verb | None:
+    after_verb = bool(verbs) and verbs[-1].word.place == word.place - 2
+    is_verb = word.form not in _BASES and (after_verb or word.form in _SURE_PRESENTS)
+    return _Verb(word, _PRESENTS[word.form], True) if is_verb else None
+
+
+def _verb_of(word: _Word) -> _Verb | None:
+    """Return the finite verb that a word is; None if it is not a known one."""
+    form = word.form
+    if form in _ALWAYS_FINITE:
+        return _Verb(word, _ALWAYS_FINITE[form], True)
+    sure = form in _SURE and word.before not in _BEFORE_NOUNS
+    # A name is singular, and a form that can be a noun is one before "of".
+    subjects = _RELATIVES if form in _BASES - _PASTS else _SUBJECTS
+    likely = word.before in subjects and word.follower != "of"
+    if form in _PRESENTS and (sure or likely):
+        return _Verb(word, _PRESENTS[form], sure)
+    if word.before in _PARTICIPLES_FOLLOW:
+        return None
+    is_past = form in _PASTS or form.endswith("ed")
+    used_to = form == "used" and word.follower == "to"
+    return _Verb(word, None, sure) if sure or used_to or (likely and is_past) else None
+
+
+def _shows_misreading(word: _Word, verbs: Sequence[_Verb]) -> bool:
+    """Return True if a word that is not a known verb shows that the sentence has been misread."""
+    if word.is_coordinated:
+        return word.form not in _BASES or word.form in _SURE_PRESENTS
+    if word.form in _BASES and verbs and not verbs[-1].sure and verbs[-1].word.place == word.place - 1:
+        # The word before is a noun: its works include.
+        return True
+    return word.before in ("[X]", "[Y]") and word.form not in _NO_VERBS and re.search("[^s]s$", word.form) is not None
+
+
+def _subordinate_clauses(template: str, forms: Sequence[str]) -> int:
+    """Return the number of subordinate clauses."""
+    count = 0
+    for form, follower in zip(forms, [*forms[1:], ""], strict=False):
+        count += form in _CLAUSES and not (form in ("that", "because") and follower == "of")
     asking = next((place for place, form in enumerate(forms) if form in _ASKING), None)
     if template.endswith("?") and asking is not None and forms[asking] in _CLAUSES:
-        # What the question asks with, unless it is a yes/no question.
+        # The question word begins no clause, unless this is a yes/no question.
         openers = _AUXILIARIES.keys() | _PAST_AUXILIARIES
         count -= openers.isdisjoint(forms[:asking])
     return count

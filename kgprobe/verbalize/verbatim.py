@@ -1,6 +1,6 @@
-"""Sentences of data sets, filled as they are written: no article is put, and nothing agrees.
+"""Sentences of data sets, filled verbatim: no article is added, and no word is inflected.
 
-So the same sentences are asked as by lm-pub-quiz, whose rule this is: every ``[X]`` and ``[Y]`` is replaced by a label,
+The rule is that of lm-pub-quiz, so that both ask the same sentences: every ``[X]`` and ``[Y]`` is replaced by a label,
 and the first character becomes a capital.
 """
 
@@ -10,16 +10,16 @@ from dataclasses import dataclass
 from kgprobe.verbalize.templates.kinds import OBJECT, SUBJECT
 
 _PLACEHOLDER = re.compile(r"(\[[XY]\])")
-# Stands for the answer where a sentence is shown without one.
+# Placeholder for the answer in a displayed sentence.
 BLANK = "…"
 
 
 @dataclass(frozen=True, slots=True)
-class Filled:
-    """A sentence with an answer in it.
+class FilledSentence:
+    """A sentence that contains an answer.
 
     Attributes:
-        start, end: of the answer's first mention: its first character, and the one after its last.
+        start, end: span of the first mention of the answer, in characters.
     """
 
     text: str
@@ -27,16 +27,16 @@ class Filled:
     end: int
 
 
-def fill_verbatim(template: str, subject: str, answer: str) -> Filled:
-    """A template with both labels in it.
+def fill_verbatim(template: str, subject: str, answer: str) -> FilledSentence:
+    """Return a template filled with both labels.
 
     >>> fill_verbatim("[Y] is the capital of [X].", "Japan", "tokyo")
-    Filled(text='Tokyo is the capital of Japan.', start=0, end=5)
+    FilledSentence(text='Tokyo is the capital of Japan.', start=0, end=5)
 
     Args:
-        template: a sentence with ``[Y]``, and mostly with ``[X]``.
+        template: a sentence with ``[Y]``, and usually with ``[X]``.
     """
-    # The template is split before a label goes in, so that a label which looks like a placeholder stays what it is.
+    # Split the template first, so that a label that looks like a placeholder is left alone.
     text, start = "", -1
     for part in _PLACEHOLDER.split(template):
         if part == OBJECT and start < 0:
@@ -46,4 +46,4 @@ def fill_verbatim(template: str, subject: str, answer: str) -> Filled:
     # A ligature becomes two letters.
     longer = len(capital) - 1 if text else 0
     end = start + len(answer) + longer
-    return Filled(capital + text[1:], start + longer if start else 0, end)
+    return FilledSentence(capital + text[1:], start + longer if start else 0, end)

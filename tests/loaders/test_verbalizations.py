@@ -67,7 +67,7 @@ def test_a_fact_that_cannot_be_used_is_told_and_leaves_nothing_behind(
 @pytest.mark.parametrize(
     ("line", "reason"),
     [
-        ('Q1,"(A, is, B, start=None, end=None)",1,past,A are B,x,A is B', "'Q1' is no triple of ids"),
+        ('Q1,"(A, is, B, start=None, end=None)",1,past,A are B,x,A is B', "'Q1' is not a triple of ids"),
         ("\"('Q1', 'P2', 'Q3')\",A is B,1,past,A are B,x,A is B", "'A is B' is not (subject, relation, object, start="),
     ],
 )

@@ -93,11 +93,11 @@ def test_quotation_marks_go_with_the_name(tmp_path: Path) -> None:
     [
         ("A is B", "", "it has no correction"),
         ("A is B", "A is B", "its correction is the same sentence"),
-        ("B is A", "The B is A", "its object does not stand last in the verbalization"),
-        ("A is B", "A is “B” only", "its object does not stand last in the correction"),
-        ("A are Bs", "A is B", "its object does not stand last in the verbalization"),
-        ("A are notB", "A is B", "its object does not stand last in the verbalization"),
-        ("B", "A is B", "its object does not stand last in the verbalization"),
+        ("B is A", "The B is A", "its object is not at the end of the verbalization"),
+        ("A is B", "A is “B” only", "its object is not at the end of the correction"),
+        ("A are Bs", "A is B", "its object is not at the end of the verbalization"),
+        ("A are notB", "A is B", "its object is not at the end of the verbalization"),
+        ("B", "A is B", "its object is not at the end of the verbalization"),
     ],
 )
 def test_what_makes_no_pair_says_why(tmp_path: Path, text: str, correction: str, reason: str) -> None:
@@ -113,8 +113,8 @@ def test_the_papers_verbalizations(shared_data: Path) -> None:
     assert len(records) == len(pairs) + len(unpaired) == 152
     assert Counter(one.reason for one in unpaired) == {
         "it has no correction": 92,
-        "its object does not stand last in the verbalization": 21,
-        "its object does not stand last in the correction": 1,
+        "its object is not at the end of the verbalization": 21,
+        "its object is not at the end of the correction": 1,
         "its correction is the same sentence": 1,
     }
     for pair in pairs:
@@ -125,15 +125,15 @@ def test_the_papers_verbalizations(shared_data: Path) -> None:
 def test_a_table_without_its_columns_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "errors.csv"
     path.write_text("a,b\n1,2\n", encoding="utf-8")
-    with pytest.raises(KgprobeError, match="no column triples_raw"):
+    with pytest.raises(KgprobeError, match="lacks columns: triples_raw"):
         read_verbalizations(path)
 
 
 @pytest.mark.parametrize(
     ("row", "reason"),
     [
-        ("0,oops,\"(a, b, c, start=None, end=None)\",1,past,x,-,\n", "'oops' is no triple"),
-        ("0,\"('a', 'b')\",\"(a, b, c, start=None, end=None)\",1,past,x,-,\n", "is no triple"),
+        ("0,oops,\"(a, b, c, start=None, end=None)\",1,past,x,-,\n", "'oops' is not a triple"),
+        ("0,\"('a', 'b')\",\"(a, b, c, start=None, end=None)\",1,past,x,-,\n", "is not a triple"),
         ("0,\"('a', 'b', 'c')\",a b c,1,past,x,-,\n", "'a b c' is not"),
     ],
 )  # fmt: skip

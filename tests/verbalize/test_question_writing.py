@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as some
 
 from kgprobe.records import Relation
-from kgprobe.verbalize.question_writing import Wanted, objections, writing_prompt, written_question
+from kgprobe.verbalize.question_writing import QuestionTask, objections, writing_prompt, written_question
 
 CAPITAL = Relation(
     "P36",
@@ -42,11 +42,11 @@ BIRTHPLACE = Relation(
     wh_questions=("In which city was [X] born?",),
 )
 
-YES_NO = Wanted("Japan (also called Nippon)", ("Japan", "Nippon"), ("Kyoto", "Kyōto"), ("Tokyo", "Edo"), CAPITAL)
-WH = Wanted("Japan (also called Nippon)", ("Japan", "Nippon"), (), ("Tokyo", "Edo"), CAPITAL)
-BOOK = Wanted("Emma", ("Emma",), ("Jane Austen",), (), AUTHOR)
-WHOSE_BOOK = Wanted("Emma", ("Emma",), (), ("Jane Austen", "Austen"), AUTHOR)
-NETHERLANDS = Wanted("the Netherlands", ("Netherlands", "NL"), ("The Hague",), (), CAPITAL)
+YES_NO = QuestionTask("Japan (also called Nippon)", ("Japan", "Nippon"), ("Kyoto", "Kyōto"), ("Tokyo", "Edo"), CAPITAL)
+WH = QuestionTask("Japan (also called Nippon)", ("Japan", "Nippon"), (), ("Tokyo", "Edo"), CAPITAL)
+BOOK = QuestionTask("Emma", ("Emma",), ("Jane Austen",), (), AUTHOR)
+WHOSE_BOOK = QuestionTask("Emma", ("Emma",), (), ("Jane Austen", "Austen"), AUTHOR)
+NETHERLANDS = QuestionTask("the Netherlands", ("Netherlands", "NL"), ("The Hague",), (), CAPITAL)
 
 
 def test_a_model_is_told_the_object_only_where_it_stands_in_the_question() -> None:
@@ -62,12 +62,12 @@ def test_a_model_is_told_the_object_only_where_it_stands_in_the_question() -> No
     assert "Tokyo" not in prompt
     assert prompt.endswith("(city in which the government of the country sits)\nQuestion:")
     assert "Relation: P9\nQ" in writing_prompt(
-        Wanted("a\nb", ("a",), (), (), Relation("P9")), with_alias=False
+        QuestionTask("a\nb", ("a",), (), (), Relation("P9")), with_alias=False
     ).replace("Subject: a b\n", "")
 
 
 @pytest.mark.parametrize("wanted", [YES_NO, WH], ids=["yes/no", "wh"])
-def test_examples_are_questions_of_the_kind_that_is_wanted(wanted: Wanted) -> None:
+def test_examples_are_questions_of_the_kind_that_is_wanted(wanted: QuestionTask) -> None:
     for with_alias in (False, True):
         prompt = writing_prompt(wanted, with_alias=with_alias)
         questions = re.findall(r"Question: (.+)", prompt)
@@ -117,85 +117,85 @@ def test_a_question_is_read_from_an_answer(answer: str, question: str) -> None:
         ("Who was Emma written by?", WHOSE_BOOK),
         ("By whom was Emma written?", WHOSE_BOOK),
         ("Who was the author of the book Emma?", WHOSE_BOOK),
-        ("Where was Dvořák born?", Wanted("Dvořák", ("Dvořák",), (), ("Nelahozeves",), BIRTHPLACE)),
-        ("In what city was Dvořák born?", Wanted("Dvořák", ("Dvořák",), (), ("Nelahozeves",), BIRTHPLACE)),
-        ("Is Japan on the continent of Asia?", Wanted("Japan", ("Japan",), ("Asia",), ("Asia",), CONTINENT)),
-        ("Did Who? write Emma?", Wanted("Emma", ("Emma",), ("Who?",), (), AUTHOR)),
+        ("Where was Dvořák born?", QuestionTask("Dvořák", ("Dvořák",), (), ("Nelahozeves",), BIRTHPLACE)),
+        ("In what city was Dvořák born?", QuestionTask("Dvořák", ("Dvořák",), (), ("Nelahozeves",), BIRTHPLACE)),
+        ("Is Japan on the continent of Asia?", QuestionTask("Japan", ("Japan",), ("Asia",), ("Asia",), CONTINENT)),
+        ("Did Who? write Emma?", QuestionTask("Emma", ("Emma",), ("Who?",), (), AUTHOR)),
     ],
 )
-def test_nothing_is_held_against_a_good_question(text: str, wanted: Wanted) -> None:
+def test_nothing_is_held_against_a_good_question(text: str, wanted: QuestionTask) -> None:
     assert objections(text, wanted) == []
 
 
 @pytest.mark.parametrize(
     ("text", "wanted", "reason"),
     [
-        (" ", YES_NO, "says nothing"),
+        (" ", YES_NO, "is empty"),
         ("Is Kyoto the\ncapital of Japan?", YES_NO, "has more than one line"),
-        ("Is Kyoto  the capital of Japan?", YES_NO, "reads ill"),
-        ("Is Kyoto the capital of [X] Japan?", YES_NO, "has a placeholder in it"),
-        ("Is Kyoto the capital of Japan ...?", YES_NO, "has a placeholder in it"),
-        ("What is X the capital of Japan?", WH, "has a placeholder in it"),
+        ("Is Kyoto  the capital of Japan?", YES_NO, "reads badly"),
+        ("Is Kyoto the capital of [X] Japan?", YES_NO, "contains a placeholder"),
+        ("Is Kyoto the capital of Japan ...?", YES_NO, "contains a placeholder"),
+        ("What is X the capital of Japan?", WH, "contains a placeholder"),
         ("Is Kyoto the capital of Japan.", YES_NO, "does not end in a question mark"),
         ("Is Kyoto the capital of Japan? Yes", YES_NO, "does not end in a question mark"),
         ("What is the capital? Is it the capital of Japan?", WH, "is more than one question"),
         ("Japan has a capital. What is the capital of it?", WH, "is more than one question"),
-        (f"Is Kyoto the {'capital ' * 20}of Japan?", YES_NO, "has more than 120 characters besides names"),
+        (f"Is Kyoto the {'capital ' * 20}of Japan?", YES_NO, "has more than 120 characters without names"),
         ("Kyoto is the capital of Japan?", YES_NO, "does not begin with its verb (Is, Does, Was, …)"),
         ("What is the capital of Japan, Kyoto?", YES_NO, "does not begin with its verb (Is, Does, Was, …)"),
         ("Is the capital of Japan a city?", WH, "does not begin with what it asks for (Who, In which city, …)"),
         ("Japan has what capital?", WH, "does not begin with what it asks for (Who, In which city, …)"),
-        ("Is Kyoto the the capital of Japan?", YES_NO, "reads ill"),
-        ("Is Kyoto the current capital of Japan?", YES_NO, "reads ill"),
-        ("Is Kyoto the capital of the Japan?", YES_NO, "reads ill"),
+        ("Is Kyoto the the capital of Japan?", YES_NO, "reads badly"),
+        ("Is Kyoto the current capital of Japan?", YES_NO, "reads badly"),
+        ("Is Kyoto the capital of the Japan?", YES_NO, "reads badly"),
         (
             "Is the Japan on the continent of Asia?",
-            Wanted("Japan", ("Japan",), ("Asia",), ("Asia",), CONTINENT),
-            "reads ill",
+            QuestionTask("Japan", ("Japan",), ("Asia",), ("Asia",), CONTINENT),
+            "reads badly",
         ),
-        ("Is Kyoto the capital?", YES_NO, "does not name its subject once"),
-        ("Is Kyoto the capital of Japanese?", YES_NO, "does not name its subject once"),
-        ("Is Japan's Kyoto the capital of Japan?", YES_NO, "does not name its subject once"),
-        ("What is the capital of the country?", WH, "does not name its subject once"),
-        ("Is that city the capital of Japan?", YES_NO, "does not name its object once"),
-        ("Is Kyotos the capital of Japan?", YES_NO, "does not name its object once"),
-        ("What is Tokyo, the capital of Japan?", WH, "says a right answer"),
-        ("What is the capital of Japan, once edo?", WH, "says a right answer"),
-        ("Is Kyoto or Tokyo the capital of Japan?", YES_NO, "says a right answer"),
-        ("Who wrote Emma, !!!?", Wanted("Emma", ("Emma",), (), ("!!!",), AUTHOR), "says a right answer"),
-        ("Is Kyoto a city in Japan?", YES_NO, "does not say its relation as one of its names or templates does"),
-        ("Is Emma the mother of Jane Austen?", BOOK, "does not say its relation as one of its names or templates does"),
-        ("Is Japan the capital of Kyoto?", YES_NO, "may take the subject for the object"),
-        ("What is Japan the capital of?", WH, "may take the subject for the object"),
-        ("Is Japan Kyoto's capital?", YES_NO, "may take the subject for the object"),
-        ("Did Emma write Jane Austen?", BOOK, "may take the subject for the object"),
+        ("Is Kyoto the capital?", YES_NO, "does not name its subject exactly once"),
+        ("Is Kyoto the capital of Japanese?", YES_NO, "does not name its subject exactly once"),
+        ("Is Japan's Kyoto the capital of Japan?", YES_NO, "does not name its subject exactly once"),
+        ("What is the capital of the country?", WH, "does not name its subject exactly once"),
+        ("Is that city the capital of Japan?", YES_NO, "does not name its object exactly once"),
+        ("Is Kyotos the capital of Japan?", YES_NO, "does not name its object exactly once"),
+        ("What is Tokyo, the capital of Japan?", WH, "contains a right answer"),
+        ("What is the capital of Japan, once edo?", WH, "contains a right answer"),
+        ("Is Kyoto or Tokyo the capital of Japan?", YES_NO, "contains a right answer"),
+        ("Who wrote Emma, !!!?", QuestionTask("Emma", ("Emma",), (), ("!!!",), AUTHOR), "contains a right answer"),
+        ("Is Kyoto a city in Japan?", YES_NO, "does not use the words of a name or template of its relation"),
+        ("Is Emma the mother of Jane Austen?", BOOK, "does not use the words of a name or template of its relation"),
+        ("Is Japan the capital of Kyoto?", YES_NO, "may confuse the subject with the object"),
+        ("What is Japan the capital of?", WH, "may confuse the subject with the object"),
+        ("Is Japan Kyoto's capital?", YES_NO, "may confuse the subject with the object"),
+        ("Did Emma write Jane Austen?", BOOK, "may confuse the subject with the object"),
         (
             "Is Japan the continent of Asia?",
-            Wanted("Japan", ("Japan",), ("Asia",), (), CONTINENT),
-            "may take the subject for the object",
+            QuestionTask("Japan", ("Japan",), ("Asia",), (), CONTINENT),
+            "may confuse the subject with the object",
         ),
-        ("Is Kyoto the former capital of Japan?", YES_NO, "says what the relation does not"),
-        ("Is Kyoto the capital of Japan in 1868?", YES_NO, "says what the relation does not"),
-        ("Who is the mayor of the capital of Japan?", WH, "says what the relation does not"),
-        ("Is Kyoto not the capital of Japan?", YES_NO, "has a negation in it"),
-        ("Isn't Kyoto the capital of Japan?", YES_NO, "has a negation in it"),
-        ("Is Kyoto the capital or the city of Japan?", YES_NO, "leaves a choice"),
-        ("Was Kyoto the capital of Japan?", YES_NO, "is in another tense than its relation's templates"),
+        ("Is Kyoto the former capital of Japan?", YES_NO, "adds words that do not describe the relation"),
+        ("Is Kyoto the capital of Japan in 1868?", YES_NO, "adds words that do not describe the relation"),
+        ("Who is the mayor of the capital of Japan?", WH, "adds words that do not describe the relation"),
+        ("Is Kyoto not the capital of Japan?", YES_NO, "contains a negation"),
+        ("Isn't Kyoto the capital of Japan?", YES_NO, "contains a negation"),
+        ("Is Kyoto the capital or the city of Japan?", YES_NO, "contains alternatives"),
+        ("Was Kyoto the capital of Japan?", YES_NO, "differs in tense from the templates of its relation"),
         ("Who is the capital of Japan?", WH, "asks for something else"),
         ("What is the author of Emma?", WHOSE_BOOK, "asks for something else"),
         (
             "When was Dvořák born?",
-            Wanted("Dvořák", ("Dvořák",), (), ("Nelahozeves",), BIRTHPLACE),
+            QuestionTask("Dvořák", ("Dvořák",), (), ("Nelahozeves",), BIRTHPLACE),
             "asks for something else",
         ),
         (
             "In which year was Dvořák born?",
-            Wanted("Dvořák", ("Dvořák",), (), ("Nelahozeves",), BIRTHPLACE),
+            QuestionTask("Dvořák", ("Dvořák",), (), ("Nelahozeves",), BIRTHPLACE),
             "asks for something else",
         ),
     ],
 )
-def test_what_is_held_against_a_question(text: str, wanted: Wanted, reason: str) -> None:
+def test_what_is_held_against_a_question(text: str, wanted: QuestionTask, reason: str) -> None:
     assert reason in {found.partition(":")[0] for found in objections(text, wanted)}
 
 
@@ -204,19 +204,19 @@ def test_all_reasons_are_told() -> None:
     assert found >= {
         "does not end in a question mark",
         "does not begin with what it asks for (Who, In which city, …)",
-        "does not name its subject once",
-        "says a right answer",
-        "says what the relation does not",
-        "has a negation in it",
-        "is in another tense than its relation's templates",
+        "does not name its subject exactly once",
+        "contains a right answer",
+        "adds words that do not describe the relation",
+        "contains a negation",
+        "differs in tense from the templates of its relation",
     }
 
 
 def test_who_else_the_subject_is_called_is_asked_for_where_it_is_to_be_said() -> None:
     both = "Japan (also called Nippon)"
-    wanted = Wanted(both, (both,), (), ("Tokyo",), CAPITAL)
+    wanted = QuestionTask(both, (both,), (), ("Tokyo",), CAPITAL)
     assert objections(f"What is the capital of {both}?", wanted) == []
-    assert "does not name its subject once: it does 0 times" in objections("What is the capital of Japan?", wanted)
+    assert "does not name its subject exactly once: 0 times" in objections("What is the capital of Japan?", wanted)
 
 
 NAMES = some.sampled_from(
@@ -261,7 +261,7 @@ def test_no_wh_question_that_passes_lacks_its_subject_or_says_an_answer(data: so
     subject, right = data.draw(NAMES), data.draw(some.lists(NAMES, min_size=1, max_size=2))
     middle = data.draw(some.lists(PIECES | NAMES | some.just(subject), max_size=4))
     text = " ".join(["What is the capital of", *middle]).replace(" ?", "?") + "?"
-    if not objections(text, Wanted(subject, (subject,), (), right, CAPITAL)):
+    if not objections(text, QuestionTask(subject, (subject,), (), right, CAPITAL)):
         assert len(re.findall(rf"(?<!\w){re.escape(subject)}(?!\w)", text)) == 1
         assert not any(re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text) for name in right)
         assert text.count("?") == 1
@@ -272,7 +272,7 @@ def test_no_yes_no_question_that_passes_lacks_an_end_or_says_another_answer(data
     subject, shown, other = data.draw(some.permutations(["Japan", "Kyoto", "Tokyo", "Łódź", "New York"]))[:3]
     words = some.sampled_from(["the", "capital", "of", "is", "city", subject, shown, other])
     text = " ".join(["Is", *data.draw(some.lists(words, min_size=3, max_size=7))]) + "?"
-    if not objections(text, Wanted(subject, (subject,), (shown,), (other,), CAPITAL)):
+    if not objections(text, QuestionTask(subject, (subject,), (shown,), (other,), CAPITAL)):
         assert text.count(subject) == text.count(shown) == 1
         assert other not in text
         # Whatever is the capital stands before it, or behind the one it is the capital of.

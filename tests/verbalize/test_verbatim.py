@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
-from kgprobe.verbalize.verbatim import Filled, fill_verbatim
+from kgprobe.verbalize.verbatim import FilledSentence, fill_verbatim
 
 LABELS = some.text(min_size=1, max_size=8) | some.sampled_from(["[Y]", "[X]", "ﬁsh", "the Netherlands", "😀"])
 TEMPLATES = some.lists(some.sampled_from(["[X]", "[Y]", "the ", " is ", "a/an ", ".", "'s", "s"]), max_size=6).map(
@@ -32,7 +32,7 @@ def test_the_sentence_is_that_of_lm_pub_quiz(template: str, subject: str, answer
 
 
 def test_neither_articles_nor_agreement_are_put() -> None:
-    assert fill_verbatim("[X]'s food is a/an [Y].", "the Netherlands", "apple") == Filled(
+    assert fill_verbatim("[X]'s food is a/an [Y].", "the Netherlands", "apple") == FilledSentence(
         "The Netherlands's food is a/an apple.", 31, 36
     )
-    assert fill_verbatim("[Y] and [Y] of [X]", "[Y]", "ab") == Filled("Ab and ab of [Y]", 0, 2)
+    assert fill_verbatim("[Y] and [Y] of [X]", "[Y]", "ab") == FilledSentence("Ab and ab of [Y]", 0, 2)

@@ -27,7 +27,13 @@ from kgprobe.sampling.keys import FactKey
 from kgprobe.sampling.question_negatives import Negative, Negatives
 from kgprobe.verbalize.answers import named_in, normalized
 from kgprobe.verbalize.articles import mention
-from kgprobe.verbalize.question_writing import QUESTION_TOKENS, Wanted, objections, writing_prompt, written_question
+from kgprobe.verbalize.question_writing import (
+    QUESTION_TOKENS,
+    QuestionTask,
+    objections,
+    writing_prompt,
+    written_question,
+)
 from kgprobe.verbalize.sentences import fill, wh_question
 from kgprobe.verbalize.tense import speaks_of_today
 
@@ -292,7 +298,7 @@ class QuestionItems:
             rewritten[place] = _reworded(questions[place], each, answer)
         return rewritten
 
-    def _wanted(self, question: Question) -> Wanted:
+    def _wanted(self, question: Question) -> QuestionTask:
         fact = question.fact
         shown = question.shown if question.kind is Kind.YES_NO else ()
         right = [name for one in question.right for name in one.names if name not in shown]
@@ -303,7 +309,7 @@ class QuestionItems:
             told = _told(fact, mention(fact.subject_label), [*shown, *right])
             subject = (fact.subject_label, *fact.subject_aliases)
         relation = msgspec.convert(self._templates[fact.relation], Relation)
-        return Wanted(told, subject, shown, right, relation)
+        return QuestionTask(told, subject, shown, right, relation)
 
 
 def _told(fact: AskedFact, subject: str, unsaid: Sequence[str]) -> str:
@@ -312,7 +318,7 @@ def _told(fact: AskedFact, subject: str, unsaid: Sequence[str]) -> str:
     return f"{subject} (also called {told[0]})" if told else subject
 
 
-def _reworded(question: Question, wanted: Wanted, answer: Answer | Unanswered) -> Question:
+def _reworded(question: Question, wanted: QuestionTask, answer: Answer | Unanswered) -> Question:
     if isinstance(answer, Unanswered):
         return replace(question, written=False, fell_back=[f"got no answer: {answer.reason}"])
     if answer.refused:

@@ -161,13 +161,13 @@ def test_the_most_frequent_reasons_against_a_writers_words_are_told() -> None:
     # What a reason means in this question stands behind the colon.
     written = [yes_no(RIGHT, True, written=True)] * 2
     failed = [
-        yes_no(RIGHT, True, written=False, fell_back=("says nothing", f"reason {n}: this {n} time"))
+        yes_no(RIGHT, True, written=False, fell_back=("is empty", f"reason {n}: this {n} time"))
         for n in range(SHOWN_REASONS)
     ]
     table = answer_tables([*written, *failed])[0]
     (note,) = table.notes
     assert note.startswith("2 of 7 questions are in the writer's words. What it wrote instead of the others: ")
-    assert "says nothing (5); reason 0 (1)" in note
+    assert "is empty (5); reason 0 (1)" in note
     assert f"reason {SHOWN_REASONS - 1}" not in note
     assert note.endswith("; ….")
 

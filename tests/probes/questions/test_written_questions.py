@@ -99,9 +99,9 @@ def test_what_does_not_pass_is_asked_in_the_words_of_a_template(loaded: Graph) -
         return f"Which city is the capital of {country}, {cities[country]}?"
 
     for answer, reason in [
-        (tells, "says a right answer"),
-        (lambda _: "Which city is the capital?", "does not name its subject once"),
-        (lambda _: "", "says nothing"),
+        (tells, "contains a right answer"),
+        (lambda _: "Which city is the capital?", "does not name its subject exactly once"),
+        (lambda _: "", "is empty"),
         (lambda _: Answer("", refused=True), "was refused"),
         (lambda _: Unanswered("the server hung up"), "got no answer"),
     ]:
@@ -148,10 +148,10 @@ def test_outcomes_tell_which_were_written_and_why_others_were_not(loaded: Graph)
     writing = count_answers(outcomes).writing
     assert writing is not None
     assert (writing.questions, writing.written) == (len(KEYS), len(KEYS) - wh)
-    assert writing.reasons["does not name its subject once"] == wh > 0
+    assert writing.reasons["does not name its subject exactly once"] == wh > 0
     told = f"{len(KEYS) - wh} of {len(KEYS)} questions are in the writer's words."
     assert str(writing).startswith(told)
-    assert f"does not name its subject once ({wh})" in str(writing)
+    assert f"does not name its subject exactly once ({wh})" in str(writing)
     assert str(Writing(3, 3, {})) == "3 of 3 questions are in the writer's words."
     unwritten = QuestionProbe(QuestionItems(loaded, AS_OF), Answering(lambda question: "Yes.")).ask(KEYS, [0])
     assert {evidence_of(outcome).written for outcome in unwritten} == {None}
