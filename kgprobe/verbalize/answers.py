@@ -1,9 +1,9 @@
 """Parsing of answers: yes or no, refusals, and mentioned names.
 
-Section 2.3 of the parameterized-graph paper; docs/methods/questions.md. The first word of an answer to a yes/no question
-counts. Polite words, *The answer is*, labels such as *Answer:*, and emphasis marks before it are skipped, nothing else.
-An answer that then does not begin with yes or no is off the format. So is an answer that begins with such a word in
-another sense: *No country …*, *Not only …*, *No, yes*.
+Section 2.3 of the parameterized-graph paper; docs/methods/questions.md. The first word of an answer to a yes/no
+question counts. Polite words, *The answer is*, labels such as *Answer:*, and emphasis marks before it are skipped,
+nothing else. An answer that then does not begin with yes or no is off the format. So is an answer that begins with
+such a word in another sense: *No country …*, *Not only …*, *No, yes*.
 """
 
 import re

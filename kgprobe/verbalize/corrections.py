@@ -1,6 +1,7 @@
 """Human verbalizations of facts and their corrections, read from a table.
 
-Section 4.3 of the distractor paper; docs/methods/studies.md. If both sentences end in the object, both are cloze sentences.
+Section 4.3 of the distractor paper; docs/methods/studies.md. If both sentences end in the object, both are cloze
+sentences.
 """
 
 import csv

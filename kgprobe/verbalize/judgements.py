@@ -1,8 +1,8 @@
 """Parsing of judgements on a statement: true, false or unknown.
 
-The paper on evaluating with large graphs; docs/methods/statements.md. The first judgement counts: *True, though I don't know
-when* is true, *I don't know whether it is true* is unknown. Text after a label (*Answer: …*) takes precedence; quoted
-statements and repeated questions are skipped. Yes and no are parsed as in answers to questions
+The paper on evaluating with large graphs; docs/methods/statements.md. The first judgement counts: *True, though I
+don't know when* is true, *I don't know whether it is true* is unknown. Text after a label (*Answer: …*) takes
+precedence; quoted statements and repeated questions are skipped. Yes and no are parsed as in answers to questions
 (:func:`kgprobe.verbalize.answers.read_yes_no`).
 """
 

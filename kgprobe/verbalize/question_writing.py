@@ -1,9 +1,9 @@
 """Questions written by a language model: the prompt, the parsing of its answer, and the checks of the question.
 
-Section 2.2 of the parameterized-graph paper; docs/methods/questions.md. The prompt shows some facts with a question each, then
-the new fact: the subject, the label and description of the relation, and the object only for a yes/no question. A
-question that fails a check is replaced by a template, so the checks are strict: it must contain both ends and, in
-order, the words of a name or template of the relation. All its other words must occur in the description of the
+Section 2.2 of the parameterized-graph paper; docs/methods/questions.md. The prompt shows some facts with a question
+each, then the new fact: the subject, the label and description of the relation, and the object only for a yes/no
+question. A question that fails a check is replaced by a template, so the checks are strict: it must contain both ends
+and, in order, the words of a name or template of the relation. All its other words must occur in the description of the
 relation. So the writer can vary the sentence, but not the meaning; stop words can still be wrong (*Is Tokyo the capital
 with Japan?*).
 """

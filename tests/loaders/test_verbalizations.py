@@ -83,7 +83,7 @@ def test_a_damaged_record_is_rejected_and_the_others_are_read(tmp_path: Path, li
 def test_what_is_no_such_table_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "facts.csv"
     path.write_text("subject,object\n")
-    with pytest.raises(KgprobeError, match="no column triples_raw"):
+    with pytest.raises(KgprobeError, match="lacks columns: triples_raw"):
         open_source("verbalizations", table=path)
 
 
