@@ -96,7 +96,7 @@ def measure(graph: Graph, scorer: "Scorer", probe: ExampleProbe, facts: int, bat
 @click.option("--model", default="demo", show_default=True, help="A model on this machine, by its spec.")
 @click.option("--relation", "relations", multiple=True, help="Relations to ask; all that are active otherwise.")
 @click.option("--facts", default=128, show_default=True, help="Facts that are timed.")
-@click.option("--batch", default=PROBE.batch, show_default=True, help="Facts asked at once.")
+@click.option("--batch", default=PROBE.batch_size, show_default=True, help="Facts asked at once.")
 @click.option("--examples", default=50, show_default=True, help="Examples before each.")
 @graph_option
 @seed_option

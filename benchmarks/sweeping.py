@@ -1,7 +1,7 @@
 """``python -m benchmarks.sweeping``: a whole made-up graph is judged, killed on the way, and comes to the same.
 
 A tiny model with random weights and a judge that knows nothing: what is measured is everything but the model. The
-sweep is `kgprobe judge run` in a process of its own, as a user would begin it.
+sweep is `kgprobe judge predict` in a process of its own, as a user would begin it.
 """
 
 import hashlib
@@ -59,7 +59,7 @@ def random_judge(graph: Graph, scorer: "Scorer", relations: list[str], prompt: S
             "options": {"replace": "object", "any_type": False},
             "described": {"model": scorer.describe()["name"]},
         },
-        {"labels": "made-up", "options": {"aside": 0.3}, "seed": 0},
+        {"labels": "made-up", "options": {"test_size": 0.3}, "seed": 0},
     )
 
 
@@ -113,7 +113,7 @@ class Peak:
 
 def run_sweep(place: Path, name: str, kill_at: float | None, peak: Peak) -> float:
     """Judge the graph in a process of its own; seconds. It is killed once that share of the shards is there."""
-    command = [sys.executable, "-m", "kgprobe", "judge", "run", str(place / "judge"), "--name", name]
+    command = [sys.executable, "-m", "kgprobe", "judge", "predict", str(place / "judge"), "--name", name]
     began = time.monotonic()
     process = subprocess.Popen([*command, "--graph", str(place / "graph")], stdout=subprocess.DEVNULL)
     shards = place / "home" / "sweeps" / name / "shards"

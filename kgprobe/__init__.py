@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from kgprobe.api.comparing import check_forgetting, compare, compare_runs, find_gap, open_result
     from kgprobe.api.datasets import build_dataset, export_dataset, open_dataset, probe_dataset
     from kgprobe.api.demo import run_demo
-    from kgprobe.api.example_studies import study_examples, study_noise, study_prompting
+    from kgprobe.api.example_studies import study_examples, study_noisy_examples, study_prompting
     from kgprobe.api.graph_pictures import draw_graph
     from kgprobe.api.graph_rates import estimate_rates
     from kgprobe.api.judged_graphs import judged_graph
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from kgprobe.api.samples import sample_distractors, sample_facts, sample_negatives, sample_questions
     from kgprobe.api.sampling_study import study_sampling
     from kgprobe.api.statement_samples import sample_statements
-    from kgprobe.api.studies import study_distractors, study_sentences, study_sizes, study_strategies
+    from kgprobe.api.studies import study_distractor_count, study_scaling, study_sentences, study_strategies
     from kgprobe.api.sweeps import judge_graph
     from kgprobe.api.templates import check_templates, convert_patterns, list_templates, write_templates
     from kgprobe.api.training import TrainerCallback
@@ -83,7 +83,7 @@ _DOOR = {
     "kgprobe.api.demo": ("run_demo",),
     "kgprobe.api.example_studies": (
         "study_examples",
-        "study_noise",
+        "study_noisy_examples",
         "study_prompting",
     ),
     "kgprobe.api.graph_pictures": ("draw_graph",),
@@ -126,9 +126,9 @@ _DOOR = {
     "kgprobe.api.sampling_study": ("study_sampling",),
     "kgprobe.api.statement_samples": ("sample_statements",),
     "kgprobe.api.studies": (
-        "study_distractors",
+        "study_distractor_count",
         "study_sentences",
-        "study_sizes",
+        "study_scaling",
         "study_strategies",
     ),
     "kgprobe.api.sweeps": ("judge_graph",),
@@ -201,12 +201,12 @@ __all__ = [  # noqa: RUF022 (as one meets them)
     "judge_graph",
     "judged_graph",
     "study_strategies",
-    "study_distractors",
+    "study_distractor_count",
     "study_sentences",
-    "study_sizes",
+    "study_scaling",
     "study_examples",
     "study_prompting",
-    "study_noise",
+    "study_noisy_examples",
     "study_robustness",
     "study_calibration",
     "study_sampling",

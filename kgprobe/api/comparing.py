@@ -213,7 +213,7 @@ def find_gap(stored: Stored, said: Stored) -> "KnowledgeGap":
 def compare_runs(graph: Graph, one: str, other: str, *, limit: int = 50) -> Rows:
     """The facts on which two runs differ most: own answers and E[theta] of each, the greatest difference first.
 
-    >>> run = kgprobe.run_rounds(graph, "demo", name="compared", rounds=1, batch=3, distractors=3)
+    >>> run = kgprobe.run_rounds(graph, "demo", name="compared", rounds=1, facts_per_round=3, distractors=3)
     >>> len(kgprobe.compare_runs(graph, "compared", "compared", limit=2).to_frame())
     2
 

@@ -32,7 +32,7 @@ def run_demo(
     graph: str | Path | None = None,
     *,
     rounds: int = 8,
-    batch: int = 32,
+    facts_per_round: int = 32,
     seed: int = 0,
     again: bool = False,
     callbacks: Callbacks = NO_CALLBACKS,
@@ -63,7 +63,7 @@ def run_demo(
     try:
         _refuse_others(opened)
         before = _done_before(opened)
-        wanted = {"rounds": rounds, "batch": batch, "seed": seed}
+        wanted = {"rounds": rounds, "batch": facts_per_round, "seed": seed}
         if before is not None and not again and {name: before[name] for name in wanted} == wanted:
             if before["round"] == rounds:
                 say(f"The demo was done before, on {before['started'][:10]}; `again` asks anew.")
@@ -75,7 +75,9 @@ def run_demo(
         say(f"The example graph has {report.facts:,} facts about {report.entities:,} entities.")
         with contextlib.suppress(UnknownNameError):
             forget_run(opened, RUN)
-        return run_rounds(opened, model, name=RUN, rounds=rounds, batch=batch, seed=seed, callbacks=callbacks)
+        return run_rounds(
+            opened, model, name=RUN, rounds=rounds, facts_per_round=facts_per_round, seed=seed, callbacks=callbacks
+        )
     except BaseException:
         opened.close()
         raise

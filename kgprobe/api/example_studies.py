@@ -1,4 +1,4 @@
-"""``kgprobe.study_examples``, ``study_prompting`` and ``study_noise``: what in-context estimation depends on."""
+"""``kgprobe.study_examples``, ``study_prompting``, ``study_noisy_examples``: in-context estimation under variations."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
@@ -6,7 +6,7 @@ from datetime import date
 from typing import TYPE_CHECKING, Any
 
 from kgprobe.api.measuring import measure
-from kgprobe.api.options import ExampleCountsOptions, NoiseOptions, PromptingOptions
+from kgprobe.api.options import ExampleCountsOptions, NoisyExamplesOptions, PromptingOptions
 from kgprobe.arguments import several, whole_number
 from kgprobe.dates import as_of_day
 from kgprobe.errors import ArgumentError, KgprobeError
@@ -206,7 +206,7 @@ class _Asked:
         return {outcome.fact.fact: outcome for outcome in made.outcomes}
 
 
-def study_noise(
+def study_noisy_examples(
     graph: Graph,
     model: Model | str,
     *,
@@ -219,7 +219,7 @@ def study_noise(
 ) -> StudyResult:
     """What unknown and incorrect examples do to those that follow: the objects' probability by position.
 
-    >>> result = kgprobe.study_noise(graph, "demo", relations=["P36"], sequences=1, length=8, replaced=2)
+    >>> result = kgprobe.study_noisy_examples(graph, "demo", relations=["P36"], sequences=1, length=8, replaced=2)
     >>> result.to_frame()["replaced"].sum()
     8
 
@@ -228,11 +228,11 @@ def study_noise(
     Args:
         relations: the only ones, each by its id or a name; none means all that have enough facts.
         as_of: facts count as current at this date; None is today.
-        options: of :class:`~kgprobe.api.options.NoiseOptions`.
+        options: of :class:`~kgprobe.api.options.NoisyExamplesOptions`.
 
     Other arguments and errors as in :func:`study_examples`.
     """
-    chosen = make_options(NoiseOptions, options, "a study of noise")
+    chosen = make_options(NoisyExamplesOptions, options, "a study of noise")
     if not chosen.replaced < chosen.length:
         raise ArgumentError("replaced", f"is {chosen.replaced}, of {chosen.length} examples; fewer are expected.")
     seed, day = whole_number("seed", seed, 0), as_of_day(as_of)
@@ -289,7 +289,7 @@ def study_noise(
 def _long_enough(
     graph: Graph,
     relations: Sequence[str],
-    chosen: NoiseOptions,
+    chosen: NoisyExamplesOptions,
     seed: int,
     day: int,
     scorer: TextScorer,

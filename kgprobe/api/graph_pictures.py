@@ -24,7 +24,7 @@ def draw_graph(
 ) -> GraphPicture:
     """Draw the facts around an entity, coloured by how probably a run's model fails on them.
 
-    >>> run = kgprobe.run_rounds(graph, "demo", rounds=2, batch=8, distractors=3, name="drawn")
+    >>> run = kgprobe.run_rounds(graph, "demo", rounds=2, facts_per_round=8, distractors=3, name="drawn")
     >>> picture = kgprobe.draw_graph(graph, "France", run="drawn", relations=["P36", "P47"])
     >>> print(picture)
     France: ... facts, ... entities; run drawn came near ... of them.

@@ -38,7 +38,7 @@ def estimate_rates(
     """Estimate how much of the whole graph a model knows from the answers of a run, with 95% intervals.
 
     >>> run = kgprobe.run_rounds(
-    ...     graph, "demo", rounds=4, batch=16, distractors=3, aim="estimate", name="to-estimate"
+    ...     graph, "demo", rounds=4, facts_per_round=16, distractors=3, aim="estimate", name="to-estimate"
     ... )
     >>> kgprobe.estimate_rates(graph, "to-estimate").rows()[0]["drawn"]
     64

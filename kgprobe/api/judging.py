@@ -77,7 +77,7 @@ def train_judge(
             that were asked, its hidden states cannot be read, or a prompt encoder is asked for and cannot be made.
     """
     chosen = make_options(JudgeOptions, options, "train_judge")
-    for share in ("aside", "apart"):
+    for share in ("test_size", "holdout"):
         if not 0 < getattr(chosen, share) < 1:
             raise ArgumentError(share, f"is {getattr(chosen, share)}; a share between 0 and 1 is expected.")
     words = _answer_words(chosen.words)
@@ -89,7 +89,7 @@ def train_judge(
     settings = {"labels": measured.config, "labelled": len(statements.texts), "options": asdict(chosen), "seed": seed}
     if name is not None:
         check_name(home() / "judges" / name, settings)
-    aside = set_aside(statements.facts, chosen.aside, seed)
+    aside = set_aside(statements.facts, chosen.test_size, seed)
     learned = statements.part(np.flatnonzero(~aside))
     # Labels that nothing can be learned from are told before a model is loaded.
     splits = _splits(learned, chosen, seed)
@@ -122,7 +122,7 @@ def train_judge(
         learned.heads,
         splits,
         sorted(set(layers)),
-        NetworkOptions(chosen.units, chosen.epochs, chosen.rate, chosen.batch),
+        NetworkOptions(chosen.units, chosen.epochs, chosen.learning_rate, chosen.batch_size),
         seed=seed,
         on_progress=on_training,
     )
@@ -193,7 +193,7 @@ def evaluate_judge(
     statements = _statements(measured)
     options = made.training["options"]
     if not everything:
-        aside = set_aside(statements.facts, options["aside"], made.training["seed"])
+        aside = set_aside(statements.facts, options["test_size"], made.training["seed"])
         statements = statements.part(np.flatnonzero(aside))
     if not len(statements.texts):
         raise KgprobeError(f"{measured.folder.name} has no label that the judge did not learn from.")
@@ -216,7 +216,7 @@ def _statements(measured: Measurement) -> LabelledStatements:
 
 
 def _splits(statements: LabelledStatements, options: JudgeOptions, seed: int) -> Splits:
-    return split_statements(statements.heads, statements.relations, statements.tails, share=options.apart, seed=seed)
+    return split_statements(statements.heads, statements.relations, statements.tails, share=options.holdout, seed=seed)
 
 
 def _states(

@@ -38,7 +38,7 @@ def measure(
     relations: Sequence[str] = (),
     seed: int = 0,
     as_of: int | str | date | None = None,
-    batch: int | None = None,
+    batch_size: int | None = None,
     name: str | None = None,
     models: Models | None = None,
     callbacks: Callbacks = NO_CALLBACKS,
@@ -65,7 +65,7 @@ def measure(
         relations: the only relations, each by its id or a name; none means all that can be asked.
         seed: what all random choices follow from.
         as_of: facts count as current at this date; None is today.
-        batch: how many facts are asked together; None leaves it to the probe. It has no say in the answers.
+        batch_size: facts asked together; None takes the probe's own. Does not affect the answers.
         name: of the folder; None makes one from the settings.
         models: opens the models that options name by their specs; None opens them as needed.
         watch: told, and asked, as it goes.
@@ -82,7 +82,7 @@ def measure(
     relations, seed = relation_ids(graph, several("relations", relations)), whole_number("seed", seed, 0)
     limit = None if limit is None else whole_number("limit", limit)
     name = None if name is None else folder_name("name", name)
-    batch = kind.batch if batch is None else whole_number("batch", batch)
+    batch_size = kind.batch_size if batch_size is None else whole_number("batch_size", batch_size)
     day = as_of_day(as_of)
     # Whoever names what there is not shall know before a model is loaded.
     listed = None if facts is None else list_facts(graph, facts, day)
@@ -107,7 +107,7 @@ def measure(
         "versions": versions(),
     }
     folder = home() / "probes" / (_folder_name(kind, config) if name is None else name)
-    asked = ask_each(made, chosen.keys, seed, folder, config, batch=batch, callbacks=callbacks)
+    asked = ask_each(made, chosen.keys, seed, folder, config, batch=batch_size, callbacks=callbacks)
     return _result(graph, folder, kind, asked, chosen)
 
 

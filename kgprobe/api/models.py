@@ -33,13 +33,13 @@ def models_within(
     from kgprobe.models.api.spending import Prices, Spending
     from kgprobe.models.model import Models
 
-    if (limits.price_in is None) != (limits.price_out is None):
-        missing = "price_in" if limits.price_in is None else "price_out"
-        raise ArgumentError(missing, "is missing: a model has two prices, `price_in` and `price_out`.")
-    if limits.max_cost is not None and limits.price_in is None:
-        raise ArgumentError("max_cost", "needs to know what tokens cost: `price_in` and `price_out`.")
-    priced = limits.price_in is not None and limits.price_out is not None
-    prices = Prices(limits.price_in or 0.0, limits.price_out or 0.0) if priced else None
+    if (limits.input_price is None) != (limits.output_price is None):
+        missing = "input_price" if limits.input_price is None else "output_price"
+        raise ArgumentError(missing, "is missing: a model has two prices, `input_price` and `output_price`.")
+    if limits.max_cost is not None and limits.input_price is None:
+        raise ArgumentError("max_cost", "needs to know what tokens cost: `input_price` and `output_price`.")
+    priced = limits.input_price is not None and limits.output_price is not None
+    prices = Prices(limits.input_price or 0.0, limits.output_price or 0.0) if priced else None
     return Models(
         local=local,
         api=ApiOptions(

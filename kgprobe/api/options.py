@@ -43,9 +43,9 @@ class Measuring(TypedDict, total=False):
 
 # What the studies of distractors take for the probe's options where nothing else is said.
 STRATEGIES_DEFAULTS: Measuring = {"distractors": 100, "sentences": 1}
-DISTRACTORS_DEFAULTS: Measuring = {"distractors": 200, "sentences": None}
+DISTRACTOR_COUNT_DEFAULTS: Measuring = {"distractors": 200, "sentences": None}
 SENTENCES_DEFAULTS: Measuring = {"distractors": 20, "sentences": None}
-SIZES_DEFAULTS: Measuring = {"distractors": 20, "sentences": None}
+SCALING_DEFAULTS: Measuring = {"distractors": 20, "sentences": None}
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +53,7 @@ class RoundsOptions:
     """How rounds are done, whatever the probe."""
 
     rounds: int = option(20, "Rounds to run.", minimum=1)
-    batch: int = option(64, "Facts asked a round.", minimum=1)
+    facts_per_round: int = option(64, "Facts asked in each round.", minimum=1)
     aim: str = option(
         "failures",
         "What the run is for: finding facts that the model fails on, or estimating how much of the graph it knows.",
@@ -71,11 +71,10 @@ class RoundsOptions:
         shown_default="for failures hardest, or thompson with other learners than hierarchical; for estimates uniform",
     )
     max_degree: int = option(1000, "Entities with more facts than this do not pass on what is learned.", minimum=1)
-    width: float = option(
+    stop_at_width: float = option(
         0.0,
-        "End as soon as the 90% interval of a fact's probability of failing is no wider than this, on average over all"
-        " facts that can be asked. Before any answer it is 1.00 wide with the learner hierarchical, 0.9 with the"
-        " others.",
+        "Stop when the 90% credible interval of a fact's probability of failing is at most this wide, on average over"
+        " all askable facts. Before any answer it is 1.00 wide with --learner hierarchical, 0.9 with the others.",
         minimum=0,
         below=0.9,
         metavar="W",
@@ -87,9 +86,9 @@ class RoundsOptions:
 class ReversingOptions:
     """Which relations are asked from object to subject."""
 
-    most_subjects: float = option(
+    max_subjects: float = option(
         1.5,
-        "Subjects that an object has at most in a relation that is reversed, on average over facts without an end.",
+        "Maximum number of subjects per object in an inverse relation, on average over facts without an end.",
         minimum=1,
         maximum=1_000_000,
     )
@@ -110,8 +109,8 @@ class ApiLimits:
         minimum=0,
         metavar="MONEY",
     )
-    price_in: float | None = option(None, "Of a million tokens of prompts.", minimum=0, metavar="MONEY")
-    price_out: float | None = option(None, "Of a million tokens of answers.", minimum=0, metavar="MONEY")
+    input_price: float | None = option(None, "Price per million input tokens (prompts).", minimum=0, metavar="MONEY")
+    output_price: float | None = option(None, "Price per million output tokens (answers).", minimum=0, metavar="MONEY")
     refresh: bool = option(False, "Ask an API again for what it has answered before: its model is another.")
     tokenizer: str | None = option(
         None,
@@ -185,7 +184,7 @@ class ReplayOptions:
     """How strategies of sampling are replayed."""
 
     requests: int | None = option(None, "Questions that each strategy may ask.", minimum=1, shown_default="8 a fact")
-    batch: int = option(64, "Facts asked a round.", minimum=1)
+    facts_per_round: int = option(64, "Facts asked in each round.", minimum=1)
     max_degree: int = option(1_000, "Entities with more facts do not propagate.", minimum=1)
     repetitions: int = option(5, "Of each replay.", minimum=2)
     hardest: int = option(100, "Facts to look at as the hardest.", minimum=1)
@@ -217,7 +216,7 @@ class PromptingOptions:
 
 
 @dataclass(frozen=True, slots=True)
-class NoiseOptions:
+class NoisyExamplesOptions:
     """What the sequences with unknown and incorrect examples are like."""
 
     sequences: int = option(20, "Sequences to make; relations take turns.", minimum=1)

@@ -46,7 +46,7 @@ class Painted:
 def paint_beliefs(graph: Graph, run: str | None = None, *, against: str | None = None) -> Painted:
     """Draw a relationship beside each fact that a run asked, whose type says what is believed of it.
 
-    >>> run = kgprobe.run_rounds(graph, "demo", rounds=2, batch=8, distractors=3, name="painted")
+    >>> run = kgprobe.run_rounds(graph, "demo", rounds=2, facts_per_round=8, distractors=3, name="painted")
     >>> painted = kgprobe.paint_beliefs(graph, "painted")
     >>> print(painted)
     Painted what run painted believes: ... UNSURE...

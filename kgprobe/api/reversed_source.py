@@ -76,13 +76,13 @@ def number_ranges(numbers: int) -> Iterator[tuple[int, int]]:
     return ((first, min(first + NUMBERS_AT_ONCE, numbers) - 1) for first in range(0, numbers, NUMBERS_AT_ONCE))
 
 
-def count_subjects(graph: Graph, most_subjects: float) -> list[ReversedRelation]:
+def count_subjects(graph: Graph, max_subjects: float) -> list[ReversedRelation]:
     """How single each relation is backwards, by id.
 
     Cost: a walk through all facts. Memory: the relations.
 
     Args:
-        most_subjects: of an object, on average, in a relation that is kept.
+        max_subjects: of an object, on average, in a relation that is kept.
     """
     rows = itertools.chain.from_iterable(
         graph.read("reverse/subjects_an_object", first=first, last=last)
@@ -96,9 +96,7 @@ def count_subjects(graph: Graph, most_subjects: float) -> list[ReversedRelation]
     labels = {relation.id: relation.label for relation in relations_of(graph)}
     counted = (ReversedRelation(id_, labels.get(id_, ""), *its, kept=False) for id_, its in sorted(counts.items()))
     return [
-        ReversedRelation(
-            one.id, one.label, one.facts, one.lasting, one.objects, one.subjects_an_object <= most_subjects
-        )
+        ReversedRelation(one.id, one.label, one.facts, one.lasting, one.objects, one.subjects_an_object <= max_subjects)
         for one in counted
     ]
 

@@ -29,7 +29,7 @@ from kgprobe.servers.opening import folder_of, open_graph
 
 def reverse_graph(
     graph: Graph,
-    most_subjects: float = ReversingOptions().most_subjects,
+    max_subjects: float = ReversingOptions().max_subjects,
     folder: str | Path | None = None,
     *,
     on_note: Callable[[str], None] = lambda note: None,
@@ -43,7 +43,7 @@ def reverse_graph(
     True
 
     A fact keeps its id, its relation and its interval, and what was its object is its subject. Kept are the relations
-    that are single enough backwards: an object has ``most_subjects`` subjects at most, on average over its facts
+    that are single enough backwards: an object has ``max_subjects`` subjects at most, on average over its facts
     without an end. Literals are no subjects, and beliefs are not taken over. Every probe and study works on the
     reversed graph as on any other; :func:`kgprobe.reversal_of` tells what it was made of, and what was left out.
 
@@ -54,8 +54,8 @@ def reverse_graph(
     of a few thousand records.
 
     Args:
-        most_subjects: of an object, on average, from 1.
-        folder: of the reversed graph; None is one below kgprobe's own, for this graph and ``most_subjects``.
+        max_subjects: of an object, on average, from 1.
+        folder: of the reversed graph; None is one below kgprobe's own, for this graph and ``max_subjects``.
         on_note: called with what one has to know of the making, a sentence at a time.
         on_progress: called after each batch of records.
 
@@ -67,20 +67,20 @@ def reverse_graph(
         KgprobeError: nothing was loaded into the graph, no relation is single enough, the graph was loaded into
             meanwhile, or another process is making or using the reversed graph.
     """
-    most_subjects = make_options(ReversingOptions, {"most_subjects": most_subjects}, "reversing").most_subjects
+    max_subjects = make_options(ReversingOptions, {"max_subjects": max_subjects}, "reversing").max_subjects
     if reversal_of(graph) is not None:
         raise ArgumentError("graph", f"is a reversed graph already: {_place(graph)}. Name the one that it was made of.")
     state = graph_state(graph)
     uid = msgspec.json.decode(state)["uid"]
     if uid is None:
         raise KgprobeError("Nothing was loaded into the graph, so there is nothing to reverse; `kgprobe load` does.")
-    reversed_folder = folder_of(home() / "reversed" / f"{uid}-{most_subjects:g}" if folder is None else folder)
+    reversed_folder = folder_of(home() / "reversed" / f"{uid}-{max_subjects:g}" if folder is None else folder)
     if reversed_folder.path == graph.endpoint.folder:
         raise ArgumentError("folder", f"is {reversed_folder.path}, where the graph itself lies; name another.")
     with _making(reversed_folder, on_note):
-        reversed_graph = _without_stale(reversed_folder, state, most_subjects, on_note)
+        reversed_graph = _without_stale(reversed_folder, state, max_subjects, on_note)
         try:
-            _make(graph, reversed_graph, state, most_subjects, on_note, on_progress)
+            _make(graph, reversed_graph, state, max_subjects, on_note, on_progress)
         except BaseException:
             reversed_graph.close()
             raise
@@ -103,7 +103,7 @@ def _making(folder: Folder, on_note: Callable[[str], None]) -> Iterator[None]:
         lock.release()
 
 
-def _without_stale(folder: Folder, state: str, most_subjects: float, on_note: Callable[[str], None]) -> Graph:
+def _without_stale(folder: Folder, state: str, max_subjects: float, on_note: Callable[[str], None]) -> Graph:
     """The graph of the folder: the reversal that is wanted, as far as it was made, or an empty one."""
     opened = open_graph(folder.path)
     try:
@@ -112,7 +112,7 @@ def _without_stale(folder: Folder, state: str, most_subjects: float, on_note: Ca
             raise ArgumentError(
                 "folder", f"is {folder.path}, which holds a graph that is no reversed one; name another."
             )
-        if found is None or (found.of, found.most_subjects) == (state, most_subjects):
+        if found is None or (found.of, found.most_subjects) == (state, max_subjects):
             return opened
         runs = [str(run["id"]) for run in list_runs(opened)]
     except BaseException:
@@ -139,21 +139,21 @@ def _make(
     graph: Graph,
     reversed_graph: Graph,
     state: str,
-    most_subjects: float,
+    max_subjects: float,
     on_note: Callable[[str], None],
     on_progress: Callable[[LoadProgress], None],
 ) -> None:
     """Make what is not there yet of the reversal."""
-    fingerprint = hashlib.sha256(f"{state} {most_subjects!r}".encode()).hexdigest()[:16]
+    fingerprint = hashlib.sha256(f"{state} {max_subjects!r}".encode()).hexdigest()[:16]
     if any(row["id"] == fingerprint and row["finished"] for row in reversed_graph.read("load/loads")):
         return
     reversal = reversal_of(reversed_graph)
     if reversal is None:
-        reversal = Reversal(state, most_subjects, count_subjects(graph, most_subjects))
+        reversal = Reversal(state, max_subjects, count_subjects(graph, max_subjects))
         if not reversal.relations:
             raise KgprobeError("The graph has no fact between two entities, so there is nothing to reverse.")
         if not reversal.kept:
-            raise KgprobeError(f"No relation is single enough. {left_out_told(reversal)} `most_subjects` allows more.")
+            raise KgprobeError(f"No relation is single enough. {left_out_told(reversal)} `max_subjects` allows more.")
         apply_schema(reversed_graph)
         mark_reversal(reversed_graph, reversal, fingerprint)
     kept = [one.id for one in reversal.kept]

@@ -50,7 +50,7 @@ def run_rounds(
 ) -> Run:
     """Begin a run and do its rounds: each asks the facts that the model most probably fails on, and learns.
 
-    >>> run = kgprobe.run_rounds(graph, "demo", rounds=1, batch=4, distractors=3, name="first-look")
+    >>> run = kgprobe.run_rounds(graph, "demo", rounds=1, facts_per_round=4, distractors=3, name="first-look")
     >>> run.report.rounds, len(run.answers_frame())
     (1, 4)
     >>> run.to_frame()[["right", "wrong", "belief"]].iloc[0].tolist()  # doctest: +SKIP
@@ -114,6 +114,7 @@ def _planned(how: RoundsOptions) -> dict[str, Any]:
         ArgumentError: the sampling rule does not support the learner.
     """
     fields = dataclasses.asdict(how)
+    fields |= {"batch": fields.pop("facts_per_round"), "width": fields.pop("stop_at_width")}
     aim, learner, sampling = fields.pop("aim"), fields["learner"], fields["sampling"]
     if sampling is None:
         sampling = "uniform" if aim == "estimate" else LEARNERS[learner].default_sampling
@@ -168,7 +169,7 @@ def resume_rounds(
 def open_run(graph: Graph, run: str | None = None, *, year_relation: str | None = None) -> Run:
     """A run as it stands, whose model is not needed.
 
-    >>> run = kgprobe.run_rounds(graph, "demo", rounds=1, batch=3, distractors=3, name="to-look-at")
+    >>> run = kgprobe.run_rounds(graph, "demo", rounds=1, facts_per_round=3, distractors=3, name="to-look-at")
     >>> kgprobe.open_run(graph, "to-look-at").finding().asked
     3
 

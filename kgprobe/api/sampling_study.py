@@ -37,7 +37,7 @@ def study_sampling(
     hierarchical are replayed against facts of which it is known how hard they are: those of a run, those of the
     example graph for the demo model, or made-up ones, new ones for each repetition.
 
-    >>> result = kgprobe.study_sampling(size=60, requests=240, batch=10, repetitions=2, hardest=5)
+    >>> result = kgprobe.study_sampling(size=60, requests=240, facts_per_round=10, repetitions=2, hardest=5)
     >>> sorted(set(result.to_frame()["strategy"]))[:2]
     ['hardest + hierarchical', 'information + hierarchical']
 
@@ -89,19 +89,19 @@ def study_sampling(
         its = {"run": run, "uid": answered.run["uid"], "round": answered.run["round"]}
     count = len(references[0].theta)
     requests = 8 * count if how.requests is None else how.requests
-    checkpoints = checkpoint_rounds(count, requests, how.batch)
+    checkpoints = checkpoint_rounds(count, requests, how.facts_per_round)
     # Replays take minutes; where their result cannot be kept, that is told before.
     make_folder(home() / "studies")
     standings = replay_all(
         references,
         seed,
         checkpoints=checkpoints,
-        batch=how.batch,
+        batch=how.facts_per_round,
         hardest=how.hardest,
         max_degree=how.max_degree,
         on_replay=_told(callbacks, count, how.repetitions * len(SAMPLING_STRATEGIES)),
     )
-    shown = [checkpoints.index(number) for number in shown_rounds(count, checkpoints[-1], how.batch)]
+    shown = [checkpoints.index(number) for number in shown_rounds(count, checkpoints[-1], how.facts_per_round)]
     config = {**asdict(how), "requests": requests, "seed": seed, **its}
     replays = Replays.of(standings, shown)
     return kept(sampling_study(replays, references, origin, config, hardest=how.hardest, about=about))

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 from kgprobe.api.measuring import measure
 from kgprobe.api.options import (
-    DISTRACTORS_DEFAULTS,
+    DISTRACTOR_COUNT_DEFAULTS,
+    SCALING_DEFAULTS,
     SENTENCES_DEFAULTS,
-    SIZES_DEFAULTS,
     STRATEGIES_DEFAULTS,
     Measuring,
 )
@@ -86,7 +86,7 @@ def study_strategies(
     return kept(strategies_study(by_name, asked.name, _config(made, seed), seed), missing)
 
 
-def study_distractors(
+def study_distractor_count(
     graph: Graph,
     model: Model | str,
     *,
@@ -97,13 +97,13 @@ def study_distractors(
 ) -> StudyResult:
     """How many distractors are enough: means by their number (up to 200), and whether the order of facts has settled.
 
-    >>> result = kgprobe.study_distractors(graph, "demo", relations=["P36"], limit=6, distractors=3, sentences=1)
+    >>> result = kgprobe.study_distractor_count(graph, "demo", relations=["P36"], limit=6, distractors=3, sentences=1)
     >>> result.to_frame()["chance"].round(2).tolist()
     [0.5, 0.33, 0.25]
 
     Cost: one measurement, kept as in :func:`study_strategies`. Arguments and errors as there.
     """
-    given = DISTRACTORS_DEFAULTS | measuring
+    given = DISTRACTOR_COUNT_DEFAULTS | measuring
     made = _measured(graph, model, callbacks, seed=seed, models=models, **given)
     config = {"measurement": str(made.folder), "seed": seed}
     return kept(counts_study(_curves(made), made.model, config, seed), made.missing)
@@ -134,7 +134,7 @@ def study_sentences(
     return kept(sentences_study(made.outcomes, distractors, made.model, config, seed), made.missing)
 
 
-def study_sizes(
+def study_scaling(
     graph: Graph,
     models: Sequence[Model | str],
     *,
@@ -146,7 +146,7 @@ def study_sizes(
     """Does a larger model know more: Avg@n (n is 20) of several models against their numbers of parameters.
 
     >>> pythia = [f"hf:EleutherAI/pythia-{size}" for size in ("70m", "160m", "410m")]
-    >>> kgprobe.study_sizes(graph, pythia, limit=300)  # doctest: +SKIP
+    >>> kgprobe.study_scaling(graph, pythia, limit=300)  # doctest: +SKIP
 
     Cost: a measurement for each model, kept as in :func:`study_strategies`. Memory: of models that are given by their
     specs, one at a time.
@@ -162,7 +162,7 @@ def study_sizes(
     if len(different) < 2:
         raise ArgumentError("models", f"names {len(different)}: to compare sizes, two models are needed.")
     measuring, missing = _listed(graph, measuring)
-    given = SIZES_DEFAULTS | measuring
+    given = SCALING_DEFAULTS | measuring
     # No name is given to a model that is opened, so that it goes before the next one comes.
     made = {
         _name(one): _measured(

@@ -202,7 +202,7 @@ def _config(
                 layer=judge.layer,
                 kind=judge.classifier.kind,
                 reader=reader["name"],
-                aside=judge.training["options"]["aside"],
+                aside=judge.training["options"]["test_size"],
                 seed=judge.training["seed"],
                 labels=judge.training["labels"],
             )

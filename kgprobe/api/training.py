@@ -172,7 +172,7 @@ class TrainerCallback(transformers.TrainerCallback):
             self._graph, probe.relations, as_of=self._day, limit=self._limit, seed=self._seed, listed=None
         )
         keys = [chosen.keys[place] for place in range(len(chosen.keys))]
-        return _Asking(scorer, probe, keys, self._kind.batch, self._seed)
+        return _Asking(scorer, probe, keys, self._kind.batch_size, self._seed)
 
     def _tell(self, figures: dict[str, float], control: Any) -> None:
         # Telling leaves nothing else to be told at this step. Trainers of TRL add to a record what they gathered for

@@ -109,7 +109,7 @@ def compare(
     With --fail-if-lost the first is a model and the second what became of it: what was forgotten and gained, and
     whether accuracy is lost. Exit codes then: 0 kept, 1 lost, 2 failed or wrong usage, 3 undecided.
 
-    Two results of which one was asked with --reverse are two directions: what is known forwards and not backwards, and
+    Two results of which one was asked with --inverse are two directions: what is known forwards and not backwards, and
     the other way, by relation and fact by fact.
 
     \b

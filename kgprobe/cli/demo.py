@@ -8,7 +8,9 @@ from kgprobe.cli.options import ask_password, debug_option, full_option, in_flag
 
 @cloup.command()
 @cloup.option("--rounds", type=click.IntRange(min=1), default=8, show_default=True, help="Rounds to run.")
-@cloup.option("--batch", type=click.IntRange(min=1), default=32, show_default=True, help="Facts asked a round.")
+@cloup.option(
+    "--facts-per-round", type=click.IntRange(min=1), default=32, show_default=True, help="Facts asked a round."
+)
 @cloup.option(
     "--graph",
     metavar="ADDRESS|FOLDER",
@@ -20,7 +22,9 @@ from kgprobe.cli.options import ask_password, debug_option, full_option, in_flag
 @full_option
 @json_option
 @debug_option
-def demo(rounds: int, batch: int, graph: str | None, again: bool, seed: int, full: bool, as_json: bool) -> None:
+def demo(
+    rounds: int, facts_per_round: int, graph: str | None, again: bool, seed: int, full: bool, as_json: bool
+) -> None:
     """The whole way: example graph, small model, rounds, finding.
 
     Loads a graph of countries into an embedded graph database, asks Gemma 3 270M about it in adaptive rounds, and shows
@@ -43,7 +47,7 @@ def demo(rounds: int, batch: int, graph: str | None, again: bool, seed: int, ful
         result = run_demo(
             graph,
             rounds=rounds,
-            batch=batch,
+            facts_per_round=facts_per_round,
             seed=seed,
             again=again,
             callbacks=callbacks,

@@ -181,7 +181,7 @@ def evaluate(
 @graph_option
 @json_option
 @debug_option
-def run(
+def predict(
     judge_name: str,
     model: str | None,
     given: dict[str, Any],
@@ -200,9 +200,9 @@ def run(
     summary for `kgprobe graph query explore/judged`.
 
     \b
-    kgprobe judge run JUDGE
-    kgprobe judge run JUDGE --shard 1/4 --name whole
-    kgprobe judge run JUDGE --ray 8
+    kgprobe judge predict JUDGE
+    kgprobe judge predict JUDGE --shard 1/4 --name whole
+    kgprobe judge predict JUDGE --ray 8
     """  # noqa: D301
     from kgprobe.api.judging import open_judge
     from kgprobe.api.sweeps import judge_graph

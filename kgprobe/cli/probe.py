@@ -64,7 +64,11 @@ def probe_command(kind: ProbeKind, *, name: str | None = None, limit: int | None
     @given_options((f"Options of {kind.name}", kind.options), defaults=kind.measured)
     @given_options(("Models behind an API", ApiLimits), argument="api")
     @cloup.option(
-        "--batch", type=click.IntRange(min=1), default=kind.batch, show_default=True, help="Facts asked together."
+        "--batch-size",
+        type=click.IntRange(min=1),
+        default=kind.batch_size,
+        show_default=True,
+        help="Batch size: facts asked together.",
     )
     @cloup.option("--name", metavar="NAME", help="The results' folder.  [default: made from the settings]")
     @full_option
@@ -75,7 +79,7 @@ def probe_command(kind: ProbeKind, *, name: str | None = None, limit: int | None
         direction: Direction,
         given: dict[str, Any],
         api: dict[str, Any],
-        batch: int,
+        batch_size: int,
         name: str | None,
         full: bool,
         common: Common,
@@ -94,7 +98,7 @@ def probe_command(kind: ProbeKind, *, name: str | None = None, limit: int | None
                     relations=asked.relations,
                     seed=common.seed,
                     as_of=common.as_of,
-                    batch=batch,
+                    batch_size=batch_size,
                     name=name,
                     models=models,
                     callbacks=callbacks,

@@ -1,4 +1,4 @@
-"""``--reverse``: the other direction of a graph, made when it is needed; and ``kgprobe graph reverse``."""
+"""``--inverse``: the other direction of a graph, made when it is needed; and ``kgprobe graph reverse``."""
 
 import json
 from collections.abc import Callable, Iterator, Mapping
@@ -26,26 +26,26 @@ class Direction:
     """In which direction a graph is asked.
 
     Attributes:
-        reverse: whether from object to subject.
+        inverse: whether from object to subject.
         given: what was given of :class:`~kgprobe.api.options.ReversingOptions`, by name.
     """
 
-    reverse: bool
+    inverse: bool
     given: Mapping[str, Any]
 
 
 def direction_options(command: Callable[..., None]) -> Callable[..., None]:
-    """``--reverse`` and ``--most-subjects``, as ``direction``."""
+    """``--inverse`` and ``--max-subjects``, as ``direction``."""
 
     @wraps(command)
-    def gathered(*, reverse: bool, _reversing: Mapping[str, Any], **values: Any) -> None:
-        if _reversing and not reverse:
-            raise click.UsageError("--most-subjects is of --reverse, which is not given.")
-        command(**values, direction=Direction(reverse, _reversing))
+    def gathered(*, inverse: bool, _reversing: Mapping[str, Any], **values: Any) -> None:
+        if _reversing and not inverse:
+            raise click.UsageError("--max-subjects is for --inverse only; add --inverse.")
+        command(**values, direction=Direction(inverse, _reversing))
 
     decorated: Callable[..., None] = given_options((None, ReversingOptions), argument="_reversing")(gathered)
     return cloup.option(
-        "--reverse",
+        "--inverse",
         is_flag=True,
         help="Ask from object to subject, where a relation's objects have few subjects. The reversed graph is made when"
         " it is first needed, and made anew when the graph has changed.",
@@ -61,7 +61,7 @@ def open_directed(graph: str | None, direction: Direction) -> Iterator["Graph"]:
     """
     from kgprobe.servers.opening import open_graph
 
-    if not direction.reverse:
+    if not direction.inverse:
         with open_graph(graph, ask_password=ask_password) as connection:
             yield connection
         return
@@ -109,12 +109,12 @@ def reversed_graph(graph: str | None, folder: Path | None, given: Mapping[str, A
 def reverse(given: dict[str, Any], folder: Path | None, graph: str | None, as_json: bool) -> None:
     """Make the graph from object to subject, and show which relations it has.
 
-    `kgprobe probe … --reverse` makes it by itself; made here, it can lie in a folder of your choice. It is a graph as
+    `kgprobe probe … --inverse` makes it by itself; made here, it can lie in a folder of your choice. It is a graph as
     any other: --graph FOLDER asks it.
 
     \b
     kgprobe graph reverse
-    kgprobe graph reverse --most-subjects 3 --folder ./backwards
+    kgprobe graph reverse --max-subjects 3 --folder ./backwards
     """  # noqa: D301
     from kgprobe.graph.reversal import reversal_of
 

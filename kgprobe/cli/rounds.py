@@ -91,9 +91,9 @@ def _begin() -> click.Command:
 
         \b
         kgprobe rounds run --model demo
-        kgprobe rounds run --model demo --probe questions --rounds 4 --batch 32
+        kgprobe rounds run --model demo --probe questions --rounds 4 --facts-per-round 32
         kgprobe rounds run --model openai:NAME --probe questions \\
-            --max-cost 2 --price-in 0.15 --price-out 0.6
+            --max-cost 2 --input-price 0.15 --output-price 0.6
         """  # noqa: D301
         from kgprobe.api.rounds import run_names, run_rounds
         from kgprobe.graph.reversal import asked_by
@@ -101,10 +101,10 @@ def _begin() -> click.Command:
 
         _refuse_others(probe, given)
         different = tuple(dict.fromkeys(models))
-        kind = asked_by(probe, direction.reverse)
+        kind = asked_by(probe, direction.inverse)
         done = []
         with open_models(api) as opened, open_directed(common.graph, direction) as graph:
-            place = str(graph.endpoint.folder) if direction.reverse else common.graph
+            place = str(graph.endpoint.folder) if direction.inverse else common.graph
             # Whoever has no key shall know before the first model has been asked.
             for spec in different:
                 if spec.startswith("openai:") and PROBES.get(probe).asks == "answers":

@@ -10,13 +10,13 @@ import cloup
 import msgspec
 
 from kgprobe.api.options import (
-    DISTRACTORS_DEFAULTS,
+    DISTRACTOR_COUNT_DEFAULTS,
+    SCALING_DEFAULTS,
     SENTENCES_DEFAULTS,
-    SIZES_DEFAULTS,
     STRATEGIES_DEFAULTS,
     ExampleCountsOptions,
     MeasuresOptions,
-    NoiseOptions,
+    NoisyExamplesOptions,
     PromptingOptions,
     ReplayOptions,
     SyntheticOptions,
@@ -88,14 +88,14 @@ def strategies(
 @study.command(cls=OptionsFirst)
 @model_option()
 @facts_options()
-@given_options((None, DistractorOptions), defaults=DISTRACTORS_DEFAULTS)
+@given_options((None, DistractorOptions), defaults=DISTRACTOR_COUNT_DEFAULTS)
 @full_option
 @common_options
-def distractors(model: str, asked: FactsAsked, given: dict[str, Any], common: Common, full: bool) -> None:
+def distractor_count(model: str, asked: FactsAsked, given: dict[str, Any], common: Common, full: bool) -> None:
     """How many distractors are enough: means, and whether the order of the facts has settled."""
-    from kgprobe.api.studies import study_distractors
+    from kgprobe.api.studies import study_distractor_count
 
-    _study_facts(study_distractors, model, asked, common, given, full)
+    _study_facts(study_distractor_count, model, asked, common, given, full)
 
 
 @study.command(cls=OptionsFirst)
@@ -114,12 +114,12 @@ def sentences(model: str, asked: FactsAsked, given: dict[str, Any], common: Comm
 @study.command(cls=OptionsFirst)
 @models_option("Repeat it for each model.")
 @facts_options()
-@given_options((None, DistractorOptions), defaults=SIZES_DEFAULTS)
+@given_options((None, DistractorOptions), defaults=SCALING_DEFAULTS)
 @full_option
 @common_options
-def sizes(models: tuple[str, ...], asked: FactsAsked, given: dict[str, Any], common: Common, full: bool) -> None:
+def scaling(models: tuple[str, ...], asked: FactsAsked, given: dict[str, Any], common: Common, full: bool) -> None:
     """Does a larger model know more: Avg@n of several models against their numbers of parameters."""
-    from kgprobe.api.studies import study_sizes
+    from kgprobe.api.studies import study_scaling
     from kgprobe.servers.opening import open_graph
 
     def opened(spec: str) -> "Model":
@@ -128,7 +128,7 @@ def sizes(models: tuple[str, ...], asked: FactsAsked, given: dict[str, Any], com
             return open_asked(one, spec)
 
     with open_graph(common.graph, ask_password=ask_password) as graph, measuring("Measuring") as callbacks:
-        result = study_sizes(graph, models, open_model=opened, callbacks=callbacks, **_about(asked, common), **given)
+        result = study_scaling(graph, models, open_model=opened, callbacks=callbacks, **_about(asked, common), **given)
     show(result, common.as_json, full)
 
 
@@ -168,22 +168,22 @@ def prompting(model: str, asked: FactsAsked, given: dict[str, Any], common: Comm
 @study.command(cls=OptionsFirst)
 @model_option()
 @relations_option("Make sequences of this relation only, by its id or a name; repeatable.")
-@given_options((None, NoiseOptions))
+@given_options((None, NoisyExamplesOptions))
 @full_option
 @common_options
-def noise(model: str, relations: tuple[str, ...], given: dict[str, Any], common: Common, full: bool) -> None:
+def noisy_examples(model: str, relations: tuple[str, ...], given: dict[str, Any], common: Common, full: bool) -> None:
     """What unknown and incorrect examples do to those that follow: the objects' probability by position.
 
     Sequences of examples are given to the model as they are, and with some of them replaced: by facts of invented
     subjects, or by wrong objects; spread, or in one block.
     """
-    from kgprobe.api.example_studies import study_noise
+    from kgprobe.api.example_studies import study_noisy_examples
     from kgprobe.servers.opening import open_graph
 
     with open_models({}) as models, open_graph(common.graph, ask_password=ask_password) as graph:
         opened = open_asked(models, model)
         with counting(f"Measuring {model}", "sequences") as callbacks:
-            result = study_noise(
+            result = study_noisy_examples(
                 graph,
                 opened,
                 relations=relations,

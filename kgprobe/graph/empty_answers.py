@@ -36,7 +36,7 @@ def why_empty(graph: Graph, query: Query, parameters: Mapping[str, Any]) -> str 
     if query.name == "explore/runs":
         return NO_RUN
     if "Sweep" in kinds:
-        return "No judge has judged this graph yet; `kgprobe judge run` does."
+        return "No judge has judged this graph yet; `kgprobe judge predict` does."
     if "Run" in kinds and query.name not in _OF_FACTS:
         return _why_not_believed(graph, query, parameters)
     named = ", ".join(str(id_) for name in names_in(query) for id_ in _listed(parameters.get(name)))

@@ -51,7 +51,7 @@ def _run_ids(graph: Graph, named: Sequence[str]) -> Sequence[str]:
 
 def _sweep_ids(graph: Graph, named: Sequence[str]) -> Sequence[str]:
     sweeps = [row["sweep"] for row in graph.read("explore/judged", sweep=None)]
-    return _known(named, list(dict.fromkeys(sweeps)), "sweep", "kgprobe judge run")
+    return _known(named, list(dict.fromkeys(sweeps)), "sweep", "kgprobe judge predict")
 
 
 def _known(named: Sequence[str], ids: Sequence[str], kind: str, command: str) -> Sequence[str]:

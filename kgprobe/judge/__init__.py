@@ -18,8 +18,8 @@ class NetworkOptions:
 
     units: int = option(256, "Units of the network's inner layer.", minimum=1)
     epochs: int = option(100, "How often the network sees each statement.", minimum=1)
-    rate: float = option(1e-4, "How far a step of its training goes (Adam).", minimum=0.0)
-    batch: int = option(8, "Statements that such a step is about.", minimum=1)
+    learning_rate: float = option(1e-4, "Learning rate of the network (Adam).", minimum=0.0)
+    batch_size: int = option(8, "Batch size of its training, in statements.", minimum=1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,15 +29,15 @@ class JudgeOptions(NetworkOptions):
     layers: tuple[int, ...] = option(
         (), "Read this layer; repeatable.", metavar="N", shown_default="every one", minimum=0
     )
-    aside: float = option(
+    test_size: float = option(
         0.3,
-        "The share of the facts that no judge learns from: they tell how good it is.",
+        "Share of the facts for testing: no judge learns from them.",
         minimum=0.0,
         maximum=1.0,
     )
-    apart: float = option(
+    holdout: float = option(
         0.2,
-        "The share of the rest whose relations, and of what is left whose entities, tell how layers compare.",
+        "Held-out share of the training statements, by relation and then by entity, on which layers are compared.",
         minimum=0.0,
         maximum=1.0,
     )
@@ -50,8 +50,8 @@ class JudgeOptions(NetworkOptions):
     virtual_tokens: int = option(20, "Virtual tokens.", minimum=1)
     encoder_units: int = option(4096, "Units of the layers that virtual tokens come from.", minimum=1)
     encoder_epochs: int = option(5, "How often virtual tokens see each statement.", minimum=1)
-    encoder_rate: float = option(2e-5, "How far a step of their learning goes (AdamW).", minimum=0.0)
-    encoder_batch: int = option(8, "Statements that such a step is about.", minimum=1)
+    encoder_learning_rate: float = option(2e-5, "Learning rate of the virtual tokens (AdamW).", minimum=0.0)
+    encoder_batch_size: int = option(8, "Batch size of their training, in statements.", minimum=1)
 
 
 @dataclass(frozen=True, slots=True)

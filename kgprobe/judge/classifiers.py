@@ -187,10 +187,10 @@ def fit_network(states: Floats, answers: Integers, options: NetworkOptions, *, s
             nn.Linear(options.units, len(JUDGEMENTS)),
         )
     inputs, targets = torch.from_numpy(states), torch.from_numpy(answers)
-    optimizer = torch.optim.Adam(net.parameters(), lr=options.rate, fused=True)
+    optimizer = torch.optim.Adam(net.parameters(), lr=options.learning_rate, fused=True)
     with _one_thread():
         for _ in range(options.epochs):
-            for places in torch.split(torch.randperm(len(inputs), generator=generator), options.batch):
+            for places in torch.split(torch.randperm(len(inputs), generator=generator), options.batch_size):
                 optimizer.zero_grad()
                 loss: Any = nn.functional.cross_entropy(net(inputs[places]), targets[places])
                 loss.backward()

@@ -135,7 +135,7 @@ def read_sweep(folder: Path) -> SweepConfig:
     try:
         return read_json(folder / CONFIG, SweepConfig, "Restore the file, or delete the folder of the judged graph.")
     except FileNotFoundError as error:
-        raise KgprobeError(f"There is no judged graph in {folder}; `kgprobe judge run` makes one.") from error
+        raise KgprobeError(f"There is no judged graph in {folder}; `kgprobe judge predict` makes one.") from error
 
 
 def is_sweep(folder: Path) -> bool:

@@ -122,7 +122,7 @@ def learn_virtual_prompt(
     instruction = _instruction(scorer, prompt)
     behind_it = _behind(scorer, instruction, answered)
     with in_eval_mode(net), _frozen(net):
-        _check(scorer, projection, instruction, answered[: options.encoder_batch], behind_it)
+        _check(scorer, projection, instruction, answered[: options.encoder_batch_size], behind_it)
         virtual, losses = _learned(scorer, projection, answered, options, seed, on_progress)
     return VirtualPrompt(virtual, losses, float(-behind_it.mean()), len(instruction), len(answered))
 
@@ -152,7 +152,7 @@ def _learned(
             )
         ).to(net.device)
     places = torch.arange(options.virtual_tokens, device=net.device)
-    optimizer = torch.optim.AdamW(encoder.parameters(), lr=options.encoder_rate, weight_decay=_WEIGHT_DECAY)
+    optimizer = torch.optim.AdamW(encoder.parameters(), lr=options.encoder_learning_rate, weight_decay=_WEIGHT_DECAY)
     losses, done, total = [], 0, options.encoder_epochs * len(answered)
 
     def step(batch: Sequence[_Answered]) -> torch.Tensor:
@@ -164,19 +164,21 @@ def _learned(
 
     for _ in range(options.encoder_epochs):
         seen = []
-        for chosen in torch.split(torch.randperm(len(answered), generator=generator), options.encoder_batch):
+        for chosen in torch.split(torch.randperm(len(answered), generator=generator), options.encoder_batch_size):
             told = compute_if_it_fits(partial(step, [answered[place] for place in chosen.tolist()]), net.device)
             if told is None:
                 raise KgprobeError(
                     f"{len(chosen)} statements at a time do not fit into the memory of {net.device} where virtual"
-                    " tokens are learned; with a smaller `encoder_batch` they would."
+                    " tokens are learned; with a smaller `encoder_batch_size` they would."
                 )
             seen.append(told)
             done += len(chosen)
             on_progress(done, total)
         losses.append(float(-torch.cat(seen).mean()))
         if not np.isfinite(losses[-1]):
-            raise KgprobeError("The loss of virtual tokens is no number; with a smaller `encoder_rate` it may be.")
+            raise KgprobeError(
+                "The loss of virtual tokens is no number; with a smaller `encoder_learning_rate` it may be."
+            )
     with torch.no_grad():
         return encoder(places).float().cpu().numpy(), tuple(losses)
 

@@ -82,7 +82,7 @@ class ProbeKind:
         alternatives: what stood beside the right answer in an outcome's evidence, for whoever looks at a single fact.
         exports: gives what else can be written of its outcomes, by file name.
         measured: options that are others where facts are measured once, by name.
-        batch: how many facts a measurement asks together.
+        batch_size: facts that a measurement asks together.
         asks: what a model has to be able to: score texts, or generate them.
     """
 
@@ -99,7 +99,7 @@ class ProbeKind:
     exports: "Callable[[], Mapping[str, Callable[[Iterable[Outcome], Path], None]]]" = _no_exports
     details: str = ""
     measured: Mapping[str, Any] = field(default_factory=dict)
-    batch: int = 32
+    batch_size: int = 32
     asks: Literal["scores", "answers"] = "scores"
 
     def options_from(self, given: Mapping[str, Any]) -> Any:

@@ -51,7 +51,7 @@ def counts_study(measured: Measured, model: str, config: Mapping[str, Any], seed
         notes.append(f"{fewer:,} facts have fewer than {len(numbers)} distractors; they count with those they have.")
     notes += unlike_notes(measured)
     return Study(
-        name="distractors",
+        name="distractor-count",
         verdict=_verdict(settled),
         title=f"Min@n and Avg@n by the number of distractors · {model} · {len(measured.facts):,} facts",
         data=data,

@@ -6,7 +6,7 @@ the run was: model, weights, sentences, seed, date. It was made, in 43 minutes o
 
     kgprobe load example
     kgprobe rounds run --model demo --sampling sequential --learner independent \
-        --rounds 64 --batch 320 --as-of 2026-11-23
+        --rounds 64 --facts-per-round 320 --as-of 2026-11-23
 """
 
 from collections.abc import Sequence

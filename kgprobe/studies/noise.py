@@ -123,7 +123,7 @@ def noise_study(
     ]
     length = len(found[0].as_it_is)
     return Study(
-        name="noise",
+        name="noisy-examples",
         verdict=_verdict(found, effects),
         title=f"Unknown and incorrect examples · {model} · {len(found):,} sequences of {length} examples",
         data=_data(found),

@@ -103,7 +103,7 @@ def sizes_study(models: Sequence[Sized], facts: int, count: int, config: Mapping
     else:
         notes = ["There is no line: it would go through any two points; three sizes or more tell how well one fits."]
     return Study(
-        name="sizes",
+        name="scaling",
         verdict=_verdict(ordered, at, count),
         title=f"Avg@{count} by model size · {len(ordered)} models · {facts:,} facts",
         data=data,

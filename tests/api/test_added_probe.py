@@ -88,7 +88,9 @@ def test_a_probe_in_one_file_is_everywhere(example_graph: Graph, tiny: Model) ->
     assert frame["probability"].notna().any()
     page = result.page().read_text(encoding="utf-8")
     assert "coin" in page
-    run = kgprobe.run_rounds(example_graph, tiny, "coin", name="coins", rounds=1, batch=3, odds=1.0, as_of=2024_01_01)
+    run = kgprobe.run_rounds(
+        example_graph, tiny, "coin", name="coins", rounds=1, facts_per_round=3, odds=1.0, as_of=2024_01_01
+    )
     assert run.finding().unknown[0].prediction == "the coin"
     assert "the coin" in run.page().read_text(encoding="utf-8")
     assert kgprobe.resume_rounds(example_graph, "coins", tiny, rounds=2).report.rounds == 2
@@ -113,5 +115,5 @@ def test_its_options_are_those_of_commands(added: Path) -> None:
     )
     assert done.returncode == 0, done.stderr
     own, of_rounds = json.loads(done.stdout)
-    assert {"--odds", "--limit", "--model", "--batch"} <= set(own)
+    assert {"--odds", "--limit", "--model", "--batch-size"} <= set(own)
     assert {"--odds", "--distractors", "--difficulty"} <= set(of_rounds)

@@ -30,7 +30,8 @@ CALLS: dict[str, Call] = {
 TAKES = {
     "seed": [name for name in CALLS if name != "neighbourhood"],
     "relations": ["measure", "run_rounds", "sample_facts", "study_strategies", "write_templates", "neighbourhood"],
-    "batch": ["measure", "run_rounds", "study_sampling"],
+    "batch_size": ["measure"],
+    "facts_per_round": ["run_rounds", "study_sampling"],
     "name": ["measure", "run_rounds"],
     "strategies": ["study_strategies"],
     "facts": ["measure", "sample_distractors", "study_strategies"],

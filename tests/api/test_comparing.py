@@ -27,7 +27,9 @@ def test_what_was_measured_is_compared_and_what_differs_is_told(example_graphs: 
             parameter.mul_(0.5)
     base = kgprobe.measure(example_graphs, tiny, **OPTIONS, name="base")
     tuned = kgprobe.measure(example_graphs, kgprobe.wrap_model(net, tokenizer, name="tuned"), **OPTIONS)
-    run = kgprobe.run_rounds(example_graphs, tiny, rounds=1, batch=12, distractors=2, as_of="2024", name="a-run")
+    run = kgprobe.run_rounds(
+        example_graphs, tiny, rounds=1, facts_per_round=12, distractors=2, as_of="2024", name="a-run"
+    )
     found = kgprobe.compare([base, tuned])
     assert found.notes == ()
     facts = found.facts_frame()

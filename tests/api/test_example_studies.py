@@ -144,7 +144,7 @@ def test_another_seed_of_examples_changes_them_alone(example_graph: Graph, tiny:
 
 def test_noise_is_told_by_the_difference_at_the_same_places(example_graph: Graph, tiny: Model) -> None:
     options = {"sequences": 3, "length": 10, "replaced": 3, **AS_OF}
-    result = kgprobe.study_noise(example_graph, tiny, relations=["P36", "P37"], **options)
+    result = kgprobe.study_noisy_examples(example_graph, tiny, relations=["P36", "P37"], **options)
     frame = result.to_frame()
     assert len(frame) == 3 * 5 * 10
     whole = frame[frame["content"] == "right"].set_index(["sequence", "position"])["probability"]
@@ -175,18 +175,20 @@ def test_noise_is_told_by_the_difference_at_the_same_places(example_graph: Graph
             assert row["low"] < row["change"] < row["high"]
         assert places["unknown"] == places["incorrect"]
     assert result.page().exists()
-    again = kgprobe.study_noise(example_graph, tiny, relations=["P36", "P37"], **options)
+    again = kgprobe.study_noisy_examples(example_graph, tiny, relations=["P36", "P37"], **options)
     assert again.to_frame().equals(frame)
     with pytest.raises(KgprobeError, match=r"No relation has 9,?999 facts .* Shorter sequences need fewer: `length`"):
-        kgprobe.study_noise(example_graph, tiny, **options | {"length": 9999})
+        kgprobe.study_noisy_examples(example_graph, tiny, **options | {"length": 9999})
     with pytest.raises(ArgumentError, match="`replaced` is 10, of 10 examples"):
-        kgprobe.study_noise(example_graph, tiny, **options | {"replaced": 10})
+        kgprobe.study_noisy_examples(example_graph, tiny, **options | {"replaced": 10})
 
 
 def test_a_short_context_has_shorter_sequences_of_as_much_noise(example_graph: Graph) -> None:
     tokenizer = byte_level(bos=True)
     model = kgprobe.wrap_model(random_model("gpt2", len(tokenizer), n_positions=128), tokenizer, name="short")
-    result = kgprobe.study_noise(example_graph, model, relations=["P36"], sequences=1, length=16, replaced=8, **AS_OF)
+    result = kgprobe.study_noisy_examples(
+        example_graph, model, relations=["P36"], sequences=1, length=16, replaced=8, **AS_OF
+    )
     length = int(result.to_frame()["position"].max())
     assert 4 <= length < 16
     replaced = result.to_frame().query("arrangement == 'block' and content == 'unknown'")["replaced"].sum()

@@ -14,7 +14,7 @@ from kgprobe.results.run import Run
 from kgprobe.running.callbacks import Callbacks, Stop
 from kgprobe.stats.proportions import answers_for_width
 
-OPTIONS = {"batch": 32, "distractors": 1, "as_of": 20240101, "relations": ["P36"], "aim": "estimate"}
+OPTIONS = {"facts_per_round": 32, "distractors": 1, "as_of": 20240101, "relations": ["P36"], "aim": "estimate"}
 
 
 @pytest.fixture

@@ -22,7 +22,7 @@ from tests.probes.labels.test_probe import Rule
 from tests.written_source import WrittenSource
 
 COUNT = 90
-FEW_STEPS = {"units": 8, "epochs": 3, "rate": 1e-3}
+FEW_STEPS = {"units": 8, "epochs": 3, "learning_rate": 1e-3}
 
 pytestmark = pytest.mark.parametrize("endpoint", ["arcadedb"], indirect=True)
 
@@ -147,7 +147,7 @@ def test_one_layer_is_read_where_one_is_asked_for(labels: Measurement, tiny: Mod
 
 def test_a_judge_reads_behind_virtual_tokens(labels: Measurement, tiny: Model) -> None:
     plain = trained(labels, tiny)
-    few = {"virtual_tokens": 4, "encoder_units": 8, "encoder_epochs": 2, "encoder_rate": 1e-3}
+    few = {"virtual_tokens": 4, "encoder_units": 8, "encoder_epochs": 2, "encoder_learning_rate": 1e-3}
     steps: list[tuple[int, int]] = []
     result = trained(labels, tiny, prompt_encoder=True, on_encoder=lambda *done: steps.append(done), **few)
     learned = len(result.splits.train)
@@ -188,7 +188,7 @@ def test_mistakes_are_told(labels: Measurement, tiny: Model, graph: Graph) -> No
     with pytest.raises(KgprobeError, match="train one for this model"):
         kgprobe.evaluate_judge(result.judge, labels, model=other)
     with pytest.raises(ArgumentError, match="share between 0 and 1"):
-        trained(labels, tiny, aside=1.0)
+        trained(labels, tiny, test_size=1.0)
     with pytest.raises(ArgumentError, match="words for true, false and unknown"):
         trained(labels, tiny, words="yes/no")
     with pytest.raises(ArgumentError, match="numbers from 0 to"):

@@ -53,12 +53,16 @@ def test_evidence_is_read_as_what_it_was(example_graph: Graph, tiny: Model) -> N
 
 def test_the_same_call_goes_on_and_another_is_another(example_graph: Graph, tiny: Model) -> None:
     stop = Callbacks(should_stop=lambda: True)
-    first = kgprobe.measure(example_graph, tiny, **OPTIONS, batch=4, callbacks=stop)
+    first = kgprobe.measure(example_graph, tiny, **OPTIONS, batch_size=4, callbacks=stop)
     assert (first.asked.done, first.asked.stopped, first.complete) == (4, Stop.ASKED_TO, False)
     assert "the same call goes on" in first.summary()
     starts: list[int] = []
     second = kgprobe.measure(
-        example_graph, tiny, **OPTIONS, batch=2, callbacks=Callbacks(on_start=lambda start: starts.append(start.done))
+        example_graph,
+        tiny,
+        **OPTIONS,
+        batch_size=2,
+        callbacks=Callbacks(on_start=lambda start: starts.append(start.done)),
     )
     assert (second.folder, starts, second.complete) == (first.folder, [4], True)
     others = [{"seed": 1}, {"distractors": 2}, {"strategy": "semantic"}, {"limit": 8}, {"as_of": 20230101}]
@@ -71,7 +75,7 @@ def test_the_same_call_goes_on_and_another_is_another(example_graph: Graph, tiny
 
 def test_measure_interrupted_has_asked_a_sample(example_graph: Graph, tiny: Model) -> None:
     interrupted = kgprobe.measure(
-        example_graph, tiny, **OPTIONS, batch=4, callbacks=Callbacks(should_stop=lambda: True)
+        example_graph, tiny, **OPTIONS, batch_size=4, callbacks=Callbacks(should_stop=lambda: True)
     )
     whole = kgprobe.measure(example_graph, tiny, "examples", limit=4, examples=1, choices=2, as_of="2024")
     assert interrupted.to_frame()["fact"].tolist() == whole.to_frame()["fact"].tolist()
@@ -156,7 +160,7 @@ def test_relations_go_by_their_names(example_graph: Graph, tiny: Model) -> None:
         ("measure", {"facts": ["France | capital | Parris"]}),
         ("run_rounds", {"relations": ["captial"]}),
         ("run_rounds", {"year_relation": "captial"}),
-        ("study_distractors", {"relations": ["captial"]}),
+        ("study_distractor_count", {"relations": ["captial"]}),
     ],
 )
 def test_a_wrong_name_is_refused_before_a_model_loads(example_graph: Graph, call: str, wrong: dict[str, Any]) -> None:

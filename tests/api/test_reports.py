@@ -109,7 +109,7 @@ def asked(folder: Path, add_graph: Callable[[], Endpoint]) -> Iterator[Asked]:
             kgprobe.measure(graph, one, distractors=4, sentences=1, strategy="temporal-semantic", name="chosen", **how),
             kgprobe.measure(graph, one, "questions", name="said", **how),
             kgprobe.measure(graph, another, distractors=4, name="other", **how),
-            kgprobe.run_rounds(graph, one, rounds=2, batch=6, distractors=4, name="run", **how),
+            kgprobe.run_rounds(graph, one, rounds=2, facts_per_round=6, distractors=4, name="run", **how),
         )
 
 

@@ -176,7 +176,9 @@ def test_it_is_made_anew_when_the_graph_has_changed_and_runs_stay(graph: Graph, 
         assert ("g", "Q1", "P36", "Q39") in [row[:4] for row in rows(backwards, FACTS_OF)]
         assert graph_state(backwards) != before
         assert told[0] == "The reversed graph is of an older state of the graph; it is made anew."
-        run = kgprobe.run_rounds(backwards, tiny, "distractors", rounds=1, batch=1, distractors=1, name="kept-run")
+        run = kgprobe.run_rounds(
+            backwards, tiny, "distractors", rounds=1, facts_per_round=1, distractors=1, name="kept-run"
+        )
         assert run.reversed
         assert "distractors backwards" in run.summary()
     assert not (tmp_path / "backwards.1").exists()
@@ -194,11 +196,11 @@ def test_mistakes_are_named(graph: Graph, tmp_path: Path) -> None:
     two = [fact for fact in FACTS if fact.relation == "P38"]
     ingest.load(graph, WrittenSource(ENTITIES, two, RELATIONS))
     with pytest.raises(
-        KgprobeError, match=r"No relation is single enough\. .*: currency 2\. `most_subjects` allows more"
+        KgprobeError, match=r"No relation is single enough\. .*: currency 2\. `max_subjects` allows more"
     ):
         kgprobe.reverse_graph(graph)
     for wrong in (0.5, float("nan"), "many"):
-        with pytest.raises(ArgumentError, match="`most_subjects` is"):
+        with pytest.raises(ArgumentError, match="`max_subjects` is"):
             kgprobe.reverse_graph(graph, wrong)  # type: ignore[arg-type]
     with kgprobe.open_graph(tmp_path / "other") as other:
         ingest.load(other, small())

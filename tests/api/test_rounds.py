@@ -14,7 +14,7 @@ from kgprobe.models.model import Model, Models
 from kgprobe.running.callbacks import Callbacks, Stop
 from tests.models.tiny import byte_level, random_model
 
-OPTIONS = {"batch": 4, "distractors": 3, "as_of": 20240101}
+OPTIONS = {"facts_per_round": 4, "distractors": 3, "as_of": 20240101}
 
 
 def test_a_run_is_done_shown_and_forgotten(example_graph: Graph, tiny: Model) -> None:
@@ -75,7 +75,7 @@ def test_a_run_goes_on_with_the_options_it_was_begun_with(example_graph: Graph, 
 def test_a_run_that_goes_on_knows_the_names_that_its_model_prefers(example_graph: Graph, tiny: Model) -> None:
     chances = []
     for name, rounds in (("at-once", [3]), ("in-two-parts", [2, 3])):
-        options = OPTIONS | {"batch": 32, "relations": ["P37"], "sampling": "sequential"}
+        options = OPTIONS | {"facts_per_round": 32, "relations": ["P37"], "sampling": "sequential"}
         kgprobe.run_rounds(example_graph, tiny, rounds=rounds[0], name=name, **options)
         for more in rounds[1:]:
             kgprobe.resume_rounds(example_graph, name, tiny, rounds=more)
@@ -108,8 +108,8 @@ def test_mistakes_are_told_before_anything_is_asked(example_graph: Graph, tiny: 
         kgprobe.run_rounds(example_graph, tiny, name="never", year_relation="P999")
     with pytest.raises(ArgumentError, match="`name` is 'a/b'"):
         kgprobe.run_rounds(example_graph, tiny, name="a/b", **OPTIONS)
-    with pytest.raises(ArgumentError, match="`width` is nan"):
-        kgprobe.run_rounds(example_graph, tiny, name="never", width=float("nan"))
+    with pytest.raises(ArgumentError, match="`stop_at_width` is nan"):
+        kgprobe.run_rounds(example_graph, tiny, name="never", stop_at_width=float("nan"))
     with pytest.raises(ArgumentError, match="`difficulty` is no option of the probe distractors"):
         kgprobe.run_rounds(example_graph, tiny, name="never", difficulty="easy")
     assert "never" not in set(kgprobe.runs(example_graph)["id"])

@@ -91,12 +91,14 @@ def test_a_list_is_read_once_and_what_is_missing_is_told(example_graph: Graph, t
     )
     assert "3 facts were asked with every strategy" in result.study.notes[0]
     assert [message.partition(": ")[2] for message in result.missing] == ["the graph has no fact Q17 P36 Q90."]
-    one = kgprobe.study_distractors(example_graph, tiny, facts=io.StringIO("\n".join(lines)), distractors=3, **AS_OF)
+    one = kgprobe.study_distractor_count(
+        example_graph, tiny, facts=io.StringIO("\n".join(lines)), distractors=3, **AS_OF
+    )
     assert len(one.missing) == 1
 
 
 def test_numbers_of_distractors_and_of_sentences(example_graph: Graph, tiny: Model) -> None:
-    distractors = kgprobe.study_distractors(example_graph, tiny, **FEW)
+    distractors = kgprobe.study_distractor_count(example_graph, tiny, **FEW)
     assert distractors.to_frame()["n"].tolist() == [1, 2, 3]
     sentences = kgprobe.study_sentences(example_graph, tiny, **FEW)
     assert sentences.to_frame()["sentences"].tolist()[0] == 1
@@ -108,9 +110,9 @@ def test_numbers_of_distractors_and_of_sentences(example_graph: Graph, tiny: Mod
 def test_a_study_that_was_stopped_goes_on(example_graph: Graph, tiny: Model) -> None:
     many = FEW | {"limit": 20, "sentences": 1}
     with pytest.raises(kgprobe.KgprobeError, match="Stopped after 16 of 20 facts; the same call goes on"):
-        kgprobe.study_distractors(example_graph, tiny, callbacks=listening([], True), **many)
+        kgprobe.study_distractor_count(example_graph, tiny, callbacks=listening([], True), **many)
     starts: list[Start] = []
-    kgprobe.study_distractors(example_graph, tiny, callbacks=listening(starts), **many)
+    kgprobe.study_distractor_count(example_graph, tiny, callbacks=listening(starts), **many)
     assert [(start.done, start.total) for start in starts] == [(16, 20)]
 
 
@@ -123,7 +125,7 @@ def test_sizes_are_of_different_models_one_at_a_time(example_graph: Graph, tiny:
         opened.append(spec)
         return larger
 
-    result = kgprobe.study_sizes(example_graph, [tiny, "larger", "larger"], open_model=open_model, **FEW)
+    result = kgprobe.study_scaling(example_graph, [tiny, "larger", "larger"], open_model=open_model, **FEW)
     assert opened == ["larger"]
     table = result.to_frame()
     assert table["model"].tolist() == ["tiny", "larger"]
@@ -131,7 +133,7 @@ def test_sizes_are_of_different_models_one_at_a_time(example_graph: Graph, tiny:
         sum(weight.numel() for weight in one.scorer().model.parameters()) for one in (tiny, larger)
     ]
     with pytest.raises(kgprobe.ArgumentError, match="`models` names 1"):
-        kgprobe.study_sizes(example_graph, [tiny, tiny], **FEW)
+        kgprobe.study_scaling(example_graph, [tiny, tiny], **FEW)
 
 
 def test_robustness_is_told_of_every_measure(example_graph: Graph, tiny: Model, tmp_path: Path) -> None:
@@ -241,7 +243,7 @@ def test_scores_that_cannot_be_read(example_graph: Graph, tiny: Model, tmp_path:
         calibrated("nothing.json")
 
 
-MADE_UP = {"size": 200, "requests": 800, "batch": 20, "hardest": 10, "repetitions": 2}
+MADE_UP = {"size": 200, "requests": 800, "facts_per_round": 20, "hardest": 10, "repetitions": 2}
 
 
 @pytest.mark.slow
@@ -287,7 +289,7 @@ def test_sampling_is_replayed_on_what_a_run_found(example_graph: Graph, tiny: Mo
         name="truth",
         relations=["P36"],
         rounds=4,
-        batch=20,
+        facts_per_round=20,
         distractors=3,
         sampling="sequential",
         learner="independent",
@@ -295,7 +297,7 @@ def test_sampling_is_replayed_on_what_a_run_found(example_graph: Graph, tiny: Mo
     )
     try:
         asked = len({outcome.fact for outcome in run.outcomes if outcome.verdict.counts})
-        result = kgprobe.study_sampling(example_graph, "truth", batch=5, hardest=3, repetitions=2)
+        result = kgprobe.study_sampling(example_graph, "truth", facts_per_round=5, hardest=3, repetitions=2)
         assert f"truth, tiny · {asked} facts" in result.study.title
         assert "θ is the share of a fact's own answers in run truth that were wrong" in result.study.notes[0]
         with pytest.raises(kgprobe.ArgumentError, match="`hard` is about made-up facts"):
@@ -310,6 +312,6 @@ def test_sampling_is_replayed_on_what_a_run_found(example_graph: Graph, tiny: Mo
 
 def test_files_of_a_study_have_no_number_that_json_has_not(example_graph: Graph, tiny: Model) -> None:
     # One distractor puts all facts of a side into one class: τ is undefined there.
-    result = kgprobe.study_distractors(example_graph, tiny, **FEW | {"distractors": 1})
+    result = kgprobe.study_distractor_count(example_graph, tiny, **FEW | {"distractors": 1})
     json.loads((result.folder / "study.json").read_text(), parse_constant=lambda name: pytest.fail(name))
     assert np.isfinite(result.to_frame()["Min@n"]).all()

@@ -9,7 +9,7 @@ from kgprobe.running.callbacks import Start
 from tests.cli.inprocess import run as kgprobe
 
 ROUNDS = [
-    "--batch",
+    "--facts-per-round",
     "32",
     "--relation",
     "P36",
@@ -68,7 +68,18 @@ def test_a_run_is_estimated_and_asks_on(home: dict[str, str], model: str) -> Non
 )
 def test_what_cannot_be_is_said(home: dict[str, str], model: str, options: list[str], code: int, said: str) -> None:
     if kgprobe("rounds", "status", "in-turn", **home).returncode:
-        begin = ["--rounds", "1", "--name", "in-turn", "--sampling", "sequential", "--batch", "4", "--relation", "P36"]
+        begin = [
+            "--rounds",
+            "1",
+            "--name",
+            "in-turn",
+            "--sampling",
+            "sequential",
+            "--facts-per-round",
+            "4",
+            "--relation",
+            "P36",
+        ]
         assert kgprobe("rounds", "run", "--model", model, *begin, **home).returncode == 0
     refused = kgprobe("estimate", *options, **home)
     assert (refused.returncode, said in refused.stderr) == (code, True), refused.stderr

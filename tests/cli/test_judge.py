@@ -91,7 +91,7 @@ def test_figures_of_a_judged_graph(home: dict[str, str]) -> None:
     ("arguments", "code", "message"),
     [
         (("train", "nowhere"), 1, "holds no measurement"),
-        (("train", "ruled", "--aside", "1"), 2, "--aside is 1.0; a share between 0 and 1"),
+        (("train", "ruled", "--test-size", "1"), 2, "--test-size is 1.0; a share between 0 and 1"),
         (("train", "ruled", "--words", "a/b"), 2, "--words is 'a/b'"),
         (("train", "ruled", "--epochs", "0"), 2, "--epochs"),
         (("evaluate", "nobody", "ruled"), 1, "kgprobe judge train"),
@@ -114,7 +114,7 @@ def test_a_graph_is_judged_share_by_share(graph: Graph, tmp_path: Path) -> None:
     home = {"KGPROBE_HOME": str(tmp_path / "home"), **environment_of(graph.endpoint)}
     load(graph, world())
     write_judge(graph, write_model(tmp_path / "model"), tmp_path / "judge")
-    command = ("judge", "run", str(tmp_path / "judge"), "--name", "mine")
+    command = ("judge", "predict", str(tmp_path / "judge"), "--name", "mine")
     wrong = run(*command, "--shard", "3/2", **home)
     assert (wrong.returncode, "--shard is '3/2'" in wrong.stderr) == (2, True)
     done = run(*command, "--shard", "1/2", "--json", **home)

@@ -42,7 +42,7 @@ COMMANDS = [
     *["probe", "probe distractors", "probe questions"],
     *["rounds", "rounds forget", "rounds resume", "rounds run", "rounds status"],
     *["sample", "sample distractors", "sample facts", "sample negatives", "sample questions"],
-    *["study", "study strategies", "study distractors", "study sentences", "study sizes"],
+    *["study", "study strategies", "study distractor-count", "study sentences", "study scaling"],
     *["study robustness", "study calibration", "study sampling"],
     *["templates", "templates list", "templates check", "templates write", "templates convert"],
 ]

@@ -131,7 +131,7 @@ def test_without_a_terminal_lines_tell_how_far_it_is(
 
     monkeypatch.setattr("kgprobe.search.plausibility.share_counter", slow)
     # Tokens at once are few, so that a batch is scored in parts.
-    command = ["probe", "distractors", "--model", model, "--limit", "8", "--distractors", "3", "--batch", "4"]
+    command = ["probe", "distractors", "--model", model, "--limit", "8", "--distractors", "3", "--batch-size", "4"]
     done = kgprobe(*command, "--batch-tokens", "60", "--name", "slow", *AS_OF, "--json", **home)
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["done"] == 8

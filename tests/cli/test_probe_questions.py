@@ -53,7 +53,7 @@ def test_a_sample_is_asked_kept_and_shown_again(home: dict[str, str], talker: st
 def test_a_budget_ends_it_and_the_same_command_goes_on(home: dict[str, str]) -> None:
     with FaultProxy(upstream=lambda prompt: "Yes, it is.") as proxy:
         command = ["probe", "questions", "--model", f"openai:m@{proxy.url}", *FACTS, "12", "--difficulty", "easy"]
-        options = ["--batch", "3", "--concurrency", "1", "--follow-ups", "0", "--json"]
+        options = ["--batch-size", "3", "--concurrency", "1", "--follow-ups", "0", "--json"]
         short = kgprobe(*command, *options, "--max-tokens", "1000", **home)
         assert short.returncode == 0, short.stderr
         assert "The budget does not last for more than" in short.stderr
@@ -107,7 +107,7 @@ def test_what_got_no_answer_is_told_and_asked_again(home: dict[str, str]) -> Non
 
 
 def test_a_model_that_takes_no_question_is_told(home: dict[str, str], model: str) -> None:
-    command = ["probe", "questions", "--model", model, *FACTS, "6", "--batch", "3"]
+    command = ["probe", "questions", "--model", model, *FACTS, "6", "--batch-size", "3"]
     done = kgprobe(*command, "--json", **home)
     found = json.loads(done.stdout)
     assert (found["done"], found["tables"], found["stopped"]) == (3, {}, "no answers")
@@ -117,8 +117,8 @@ def test_a_model_that_takes_no_question_is_told(home: dict[str, str], model: str
 @pytest.mark.parametrize(
     ("options", "code", "said"),
     [
-        (["--model", "demo", "--max-cost", "1"], 2, "--price-in and --price-out"),
-        (["--model", "demo", "--price-in", "1"], 2, "--price-out is missing: a model has two prices"),
+        (["--model", "demo", "--max-cost", "1"], 2, "--input-price and --output-price"),
+        (["--model", "demo", "--input-price", "1"], 2, "--output-price is missing: a model has two prices"),
         (["--model", "openai:gpt"], 1, "set the environment variable OPENAI_API_KEY"),
         (["--model", "demo", "--relation", "P999"], 2, "P999"),
     ],

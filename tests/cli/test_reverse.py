@@ -20,14 +20,26 @@ def test_a_graph_is_asked_backwards(home: dict[str, str], model: str) -> None:
     assert run("graph", "start", "--graph", folder, "--memory", "512m", **home).returncode == 0
     try:
         few = ("--relation", "capital", "--as-of", "2024", "--model", model, "--json")
-        asked = run("probe", "examples", *few, "--limit", "2", "--examples", "2", "--choices", "2", "--reverse", **home)
+        asked = run("probe", "examples", *few, "--limit", "2", "--examples", "2", "--choices", "2", "--inverse", **home)
         assert asked.returncode == 0, asked.stderr
         found = json.loads(asked.stdout)
         assert (found["reversed"], found["done"]) == (True, 2)
         assert "-backwards-" in found["page"]
         # It was there already.
         assert "Reversed:" not in asked.stderr
-        ran = run("rounds", "run", *few, "--probe", "distractors", "--rounds", "1", "--batch", "2", "--reverse", **home)
+        ran = run(
+            "rounds",
+            "run",
+            *few,
+            "--probe",
+            "distractors",
+            "--rounds",
+            "1",
+            "--facts-per-round",
+            "2",
+            "--inverse",
+            **home,
+        )
         assert ran.returncode == 0, ran.stderr
         run_found = json.loads(ran.stdout)
         assert (run_found["reversed"], run_found["questions"]) == (True, 2)
@@ -39,7 +51,7 @@ def test_a_graph_is_asked_backwards(home: dict[str, str], model: str) -> None:
 
 
 def test_wrong_usage_is_named(home: dict[str, str], model: str) -> None:
-    done = run("probe", "examples", "--model", model, "--most-subjects", "2", **home)
-    assert (done.returncode, "--most-subjects is of --reverse" in done.stderr) == (2, True), done.stderr
-    none = run("graph", "reverse", "--most-subjects", "0.5", **home)
-    assert (none.returncode, "--most-subjects" in none.stderr) == (2, True), none.stderr
+    done = run("probe", "examples", "--model", model, "--max-subjects", "2", **home)
+    assert (done.returncode, "--max-subjects is for --inverse" in done.stderr) == (2, True), done.stderr
+    none = run("graph", "reverse", "--max-subjects", "0.5", **home)
+    assert (none.returncode, "--max-subjects" in none.stderr) == (2, True), none.stderr

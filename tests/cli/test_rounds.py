@@ -19,7 +19,7 @@ from tests.servers.shared import environment_of
 
 
 def test_a_run_is_begun_shown_extended_and_forgotten(home: dict[str, str], model: str, tmp_path: Path) -> None:
-    options = ["--batch", "4", "--relation", "P36", "--distractors", "3", "--as-of", "2024"]
+    options = ["--facts-per-round", "4", "--relation", "P36", "--distractors", "3", "--as-of", "2024"]
     done = kgprobe("rounds", "run", "--model", model, "--rounds", "2", "--name", "first", *options, "--json", **home)
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)
@@ -79,7 +79,19 @@ def test_a_run_is_begun_shown_extended_and_forgotten(home: dict[str, str], model
 
 
 def test_ctrl_c_keeps_the_round_and_says_how_to_go_on(home: dict[str, str], model: str) -> None:
-    command = ["rounds", "run", "--model", model, "--rounds", "400", "--batch", "4", "--name", "long", "--json"]
+    command = [
+        "rounds",
+        "run",
+        "--model",
+        model,
+        "--rounds",
+        "400",
+        "--facts-per-round",
+        "4",
+        "--name",
+        "long",
+        "--json",
+    ]
     process = subprocess.Popen(
         [sys.executable, "-m", "kgprobe", *command],
         stdout=subprocess.PIPE,
@@ -167,14 +179,14 @@ def test_the_demo_goes_on_shows_what_it_found_and_asks_again(
 ) -> None:
     (tmp_path / "models").symlink_to(demo_folder.parent)
     monkeypatch.setenv("KGPROBE_HOME", str(tmp_path))
-    begun = run_demo(rounds=2, batch=6, callbacks=Callbacks(should_stop=lambda: True))
+    begun = run_demo(rounds=2, facts_per_round=6, callbacks=Callbacks(should_stop=lambda: True))
     begun.graph.close()
     assert begun.report.rounds == 1
     found, said = [], []
     for options in ([], [], ["--again"]):
         # Where a person works, which nothing answers here, has no say.
         where = {"KGPROBE_HOME": str(tmp_path), "KGPROBE_GRAPH": "bolt://127.0.0.1:1"}
-        done = kgprobe("demo", "--rounds", "2", "--batch", "6", "--json", *options, **where)
+        done = kgprobe("demo", "--rounds", "2", "--facts-per-round", "6", "--json", *options, **where)
         assert done.returncode == 0, done.stderr
         found.append(json.loads(done.stdout.splitlines()[-1]))
         said.append(done.stderr)
@@ -198,6 +210,6 @@ def test_the_demo_goes_on_shows_what_it_found_and_asks_again(
     with open_graph(demo_graph()) as graph:
         list(graph.run_text("MATCH (run:Run {id: 'demo'}) REMOVE run.form", {})[1])
         list(graph.run_text("MATCH (belief:Belief) DELETE belief", {})[1])
-    anew = kgprobe("demo", "--rounds", "2", "--batch", "6", "--json", KGPROBE_HOME=str(tmp_path))
+    anew = kgprobe("demo", "--rounds", "2", "--facts-per-round", "6", "--json", KGPROBE_HOME=str(tmp_path))
     assert anew.returncode == 0, anew.stderr
     assert json.loads(anew.stdout.splitlines()[-1])["headline"] == first["headline"]

@@ -51,7 +51,18 @@ def lines_of(runs: Path, run: str) -> list[str]:
 
 @pytest.mark.slow
 def test_a_local_model_is_asked_questions(home: dict[str, str], talker: str) -> None:
-    options = ["--probe", "questions", "--relation", "P35", "--as-of", "2024", "--rounds", "2", "--batch", "3"]
+    options = [
+        "--probe",
+        "questions",
+        "--relation",
+        "P35",
+        "--as-of",
+        "2024",
+        "--rounds",
+        "2",
+        "--facts-per-round",
+        "3",
+    ]
     done = kgprobe(
         "rounds", "run", "--model", talker, *options, "--follow-ups", "1", "--name", "talk", "--json", **home
     )
@@ -80,7 +91,9 @@ def test_several_models_are_asked_one_after_the_other_and_compared(home: dict[st
     options = ["--probe", "questions", "--difficulty", "easy", "--relation", "P36", "--as-of", "2024", "--rounds", "2"]
     with FaultProxy(upstream=lambda _: "Yes.") as yes, FaultProxy(upstream=lambda _: "No.") as no:
         models = ["--model", f"openai:yes@{yes.url}", "--model", f"openai:no@{no.url}"]
-        done = kgprobe("rounds", "run", *models, *options, "--batch", "30", "--name", "both", **home, COLUMNS="200")
+        done = kgprobe(
+            "rounds", "run", *models, *options, "--facts-per-round", "30", "--name", "both", **home, COLUMNS="200"
+        )
         assert done.returncode == 0, done.stderr
     side_by_side = done.stdout.partition("Side by side")[2]
     assert {"yes", "no"} <= {line.split()[0] for line in side_by_side.splitlines() if line.strip()}
@@ -111,7 +124,9 @@ def test_facts_are_asked_one_after_the_other_and_learn_nothing_from_others(home:
         model = ["--model", f"openai:m@{proxy.url}", "--probe", "questions", "--difficulty", "easy", "--as-of", "2024"]
         rules = ["--sampling", "sequential", "--learner", "independent"]
         options = [*rules, "--follow-ups", "0", "--relation", "P36", "--json"]
-        done = kgprobe("rounds", "run", *model, *options, "--rounds", "3", "--batch", "9", "--name", "in-turn", **home)
+        done = kgprobe(
+            "rounds", "run", *model, *options, "--rounds", "3", "--facts-per-round", "9", "--name", "in-turn", **home
+        )
         found = json.loads(done.stdout)
         outcomes = assert_beliefs_are_the_trail("in-turn", found, home)
         assert len({outcome["fact"] for outcome in outcomes}) == len(outcomes) == 27
@@ -120,7 +135,9 @@ def test_facts_are_asked_one_after_the_other_and_learn_nothing_from_others(home:
         assert json.loads(beliefs.stdout) == {"beliefs": 27, "most": 3}
 
         # A fact that nothing is known of has an interval of 0.9; one answer makes it 0.77 wide.
-        sure = kgprobe("rounds", "run", *model, *options, "--rounds", "99", "--width", "0.85", "--name", "sure", **home)
+        sure = kgprobe(
+            "rounds", "run", *model, *options, "--rounds", "99", "--stop-at-width", "0.85", "--name", "sure", **home
+        )
         found = json.loads(sure.stdout)
         assert found["stopped"] == "sure enough"
         assert 0 < found["rounds"] < 99
@@ -130,7 +147,19 @@ def test_facts_are_asked_one_after_the_other_and_learn_nothing_from_others(home:
 def test_a_budget_ends_a_run_and_it_goes_on(home: dict[str, str]) -> None:
     with FaultProxy(upstream=lambda _: "No, it is not.") as proxy:
         model = ["--model", f"openai:m@{proxy.url}", "--probe", "questions", "--difficulty", "easy"]
-        options = ["--relation", "P36", "--as-of", "2024", "--rounds", "4", "--batch", "5", "--name", "poor", "--json"]
+        options = [
+            "--relation",
+            "P36",
+            "--as-of",
+            "2024",
+            "--rounds",
+            "4",
+            "--facts-per-round",
+            "5",
+            "--name",
+            "poor",
+            "--json",
+        ]
         limits = ["--concurrency", "1", "--max-tokens", "1500"]
         poor = kgprobe("rounds", "run", *model, *options, *limits, **home)
         assert poor.returncode == 0, poor.stderr
@@ -164,7 +193,18 @@ def test_a_killed_run_behind_faults_loses_nothing(
     with FaultProxy(upstream=url, faults=at_random(0.25, seed=1), hang=1.0) as proxy:
         killed, undisturbed = f"killed-{server}", f"undisturbed-{server}"
         model = ["--model", f"openai:{name}@{proxy.url}", "--probe", "questions", "--concurrency", "4"]
-        options = ["--relation", "P30", "--as-of", "2024", "--rounds", "3", "--batch", "4", "--follow-ups", "0"]
+        options = [
+            "--relation",
+            "P30",
+            "--as-of",
+            "2024",
+            "--rounds",
+            "3",
+            "--facts-per-round",
+            "4",
+            "--follow-ups",
+            "0",
+        ]
         command = ["rounds", "run", *model, *options, "--seed", "5", "--json", "--name"]
         process = subprocess.Popen(
             [sys.executable, "-m", "kgprobe", *command, killed],
@@ -207,7 +247,7 @@ def test_a_killed_run_behind_faults_loses_nothing(
 @pytest.mark.parametrize(
     ("options", "code", "said"),
     [
-        (["--model", "demo", "--max-cost", "1"], 2, "--price-in and --price-out"),
+        (["--model", "demo", "--max-cost", "1"], 2, "--input-price and --output-price"),
         (["--model", "openai:gpt", "--probe", "questions"], 1, "set the environment variable OPENAI_API_KEY"),
         (["--model", "openai:gpt@http://127.0.0.1:9/v1", "--tokenizer", "demo:2"], 2, "There is no model"),
         (["--model", "demo", "--year-relation", "P999"], 2, "No relation of this graph is called 'P999'"),
@@ -217,8 +257,8 @@ def test_a_killed_run_behind_faults_loses_nothing(
             "--strategy: for --probe distractors",
         ),
         (["--model", "demo", "--grader", "demo", "--difficulty", "easy"], 2, "this is --probe distractors"),
-        (["--model", "demo", "--width", "0.9"], 2, "0.9"),
-        (["--model", "demo", "--width", "nan"], 2, "--width is nan"),
+        (["--model", "demo", "--stop-at-width", "0.9"], 2, "0.9"),
+        (["--model", "demo", "--stop-at-width", "nan"], 2, "--stop-at-width is nan"),
         # Before the first model has been asked anything.
         (["--model", "demo", "--model", "openai:gpt", "--probe", "questions"], 1, "OPENAI_API_KEY"),
     ],

@@ -10,14 +10,14 @@ import pytest
 
 import kgprobe as library
 from kgprobe.api.options import (
-    DISTRACTORS_DEFAULTS,
+    DISTRACTOR_COUNT_DEFAULTS,
+    SCALING_DEFAULTS,
     SENTENCES_DEFAULTS,
-    SIZES_DEFAULTS,
     STRATEGIES_DEFAULTS,
     ExampleCountsOptions,
     MeasuresOptions,
     Measuring,
-    NoiseOptions,
+    NoisyExamplesOptions,
     PromptingOptions,
     ReplayOptions,
     SyntheticOptions,
@@ -39,23 +39,23 @@ OPTIONS = {
     "sampling": (ReplayOptions, SyntheticOptions),
     "examples": (ExampleCountsOptions,),
     "prompting": (PromptingOptions,),
-    "noise": (NoiseOptions,),
+    "noisy-examples": (NoisyExamplesOptions,),
 }
 # What a call takes for the probe's options by itself.
 DEFAULTS = {
     "strategies": STRATEGIES_DEFAULTS,
-    "distractors": DISTRACTORS_DEFAULTS,
+    "distractor-count": DISTRACTOR_COUNT_DEFAULTS,
     "sentences": SENTENCES_DEFAULTS,
-    "sizes": SIZES_DEFAULTS,
+    "scaling": SCALING_DEFAULTS,
 }
 # Arguments that the command line has no flag for, and those that a user has to give or that stand for something else.
-NO_FLAGS = {"models", "open_model", "watch", "options"}
+NO_FLAGS = {"models", "open_model", "callbacks", "options"}
 OTHERWISE = {"graph", "model", "models", "facts", "table", "scores", "as_of"}
 
 
 @pytest.mark.parametrize("name", sorted(study.commands))
 def test_a_command_has_the_arguments_and_defaults_of_its_call(name: str, tmp_path: Path) -> None:
-    command, call = study.commands[name], getattr(library, f"study_{name}")
+    command, call = study.commands[name], getattr(library, f"study_{name.replace('-', '_')}")
     file = tmp_path / "file"
     file.touch()
     given = [str(file)] if name in ("robustness", "calibration") else []
@@ -71,7 +71,7 @@ def test_a_command_has_the_arguments_and_defaults_of_its_call(name: str, tmp_pat
         own = {"strategy"} if name == "strategies" else set()
         unsaid = {"limit": None, "relations": ()} | of_probe | DEFAULTS[name]
         wanted |= {argument: unsaid.get(argument) for argument in set(Measuring.__annotations__) - own}
-    flags = set(wanted) - (NO_FLAGS - ({"models"} if name == "sizes" else set()))
+    flags = set(wanted) - (NO_FLAGS - ({"models"} if name == "scaling" else set()))
     local = {"device", "dtype", "batch_tokens", "revision"}
     assert flags | {"as_json", "debug", "explain", "help", "full"} | local >= _names(command) >= flags
     for argument in flags - OTHERWISE:
@@ -110,7 +110,7 @@ def test_a_study_is_json_or_a_table_and_goes_on(home: dict[str, str], model: str
 
 
 def test_errors_name_the_options_of_the_command(home: dict[str, str], model: str, tmp_path: Path) -> None:
-    one = kgprobe("study", "sizes", "--model", model, *COMMON, **home)
+    one = kgprobe("study", "scaling", "--model", model, *COMMON, **home)
     assert (one.returncode, "--model names 1: to compare sizes, two" in one.stderr) == (2, True), one.stderr
     scores = tmp_path / "scores.json"
     scores.write_text("[]")
@@ -152,7 +152,7 @@ def test_the_example_in_the_help_can_be_read(name: str, read: Callable[[Path], b
 
 
 def test_sampling_needs_no_graph(home: dict[str, str]) -> None:
-    few = ["--size", "100", "--requests", "200", "--batch", "20", "--hardest", "5", "--repetitions", "2"]
+    few = ["--size", "100", "--requests", "200", "--facts-per-round", "20", "--hardest", "5", "--repetitions", "2"]
     done = kgprobe("study", "sampling", *few, "--seed", "3", "--json", **home)
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)

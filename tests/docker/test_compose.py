@@ -246,7 +246,7 @@ def test_the_demo_and_browser_outside_of_docker(
             script = script.replace('"$KGPROBE_GRAPH"', where.address)
             for arguments in (each for line in script.splitlines() for each in commands_in(line)):
                 # A few questions show as much as all of them.
-                few = ["--rounds", "1", "--batch", "12"] if arguments[0] == "demo" else []
+                few = ["--rounds", "1", "--facts-per-round", "12"] if arguments[0] == "demo" else []
                 done = typed(*arguments, *few, **variables)
                 assert done.returncode == 0, done.stderr
             assert healthy(services["browser-files"])

@@ -18,7 +18,7 @@ NOT_PAINTED = "Nothing is painted; `kgprobe beliefs paint` draws what a run beli
         ("explore/suspects", {}, "RETURN 1", NO_RUN),
         ("explore/changed", {"entity": "France"}, "RETURN 1", NOT_PAINTED),
         ("explore/weakest_relations", {}, "RETURN 1", NOT_PAINTED),
-        ("explore/judged", {}, "RETURN 1", "No judge has judged this graph yet; `kgprobe judge run` does."),
+        ("explore/judged", {}, "RETURN 1", "No judge has judged this graph yet; `kgprobe judge predict` does."),
         ("explore/facts_of_relations", {"relations": []}, "RETURN 1", "The graph has nothing of that kind."),
         (
             "explore/known_path",

@@ -50,7 +50,7 @@ def test_both_learn_what_can_be_learned(answers):
     others, theirs = states[200:], given[200:]
     for classifier in (
         fit_linear_probe(states[:200], given[:200], strength=0.1),
-        fit_network(states[:200], given[:200], NetworkOptions(epochs=30, rate=1e-3), seed=0),
+        fit_network(states[:200], given[:200], NetworkOptions(epochs=30, learning_rate=1e-3), seed=0),
     ):
         told = classifier.probabilities(others)
         assert (told.argmax(axis=1) == theirs).mean() > 0.85

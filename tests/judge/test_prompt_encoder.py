@@ -53,7 +53,7 @@ def test_virtual_tokens_are_those_of_gradient_descent(architecture, others, toke
     from peft import PromptEncoder, PromptEncoderConfig
 
     scorer = scorer_of(architecture, tokenizer, **others)
-    options = JudgeOptions(**FEW, encoder_epochs=2, encoder_rate=1e-2, encoder_batch=len(STATEMENTS))
+    options = JudgeOptions(**FEW, encoder_epochs=2, encoder_learning_rate=1e-2, encoder_batch_size=len(STATEMENTS))
     learned = learn_virtual_prompt(scorer, PROMPT, STATEMENTS, ANSWERS, WORDS, options, seed=4)
 
     model = copy.deepcopy(scorer.model).requires_grad_(False)
@@ -99,7 +99,7 @@ def test_the_answers_become_likelier_and_the_model_stays_as_it_is(tokenizer):
     frozen = next(iter(scorer.model.parameters()))
     frozen.requires_grad_(False)
     steps: list[tuple[int, int]] = []
-    options = JudgeOptions(**FEW, encoder_epochs=30, encoder_rate=1e-2, encoder_batch=4)
+    options = JudgeOptions(**FEW, encoder_epochs=30, encoder_learning_rate=1e-2, encoder_batch_size=4)
 
     def learn(seed: int):
         return learn_virtual_prompt(
@@ -147,8 +147,8 @@ def test_what_cannot_be_learned_is_told(tokenizer, monkeypatch):
         patch.setattr(type(scorer.model.base_model), "forward", more)
         with pytest.raises(KgprobeError, match="other probabilities for embeddings"):
             learn_virtual_prompt(*given, options, seed=0)
-    with pytest.raises(KgprobeError, match="smaller `encoder_rate`"):
-        learn_virtual_prompt(*given, JudgeOptions(**FEW, encoder_rate=1e30), seed=0)
+    with pytest.raises(KgprobeError, match="smaller `encoder_learning_rate`"):
+        learn_virtual_prompt(*given, JudgeOptions(**FEW, encoder_learning_rate=1e30), seed=0)
     monkeypatch.setitem(sys.modules, "peft", None)
     with pytest.raises(KgprobeError, match=r"\.\[peft\]"):
         learn_virtual_prompt(*given, options, seed=0)

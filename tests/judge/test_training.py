@@ -10,7 +10,7 @@ from kgprobe.judge.training import train_judge
 
 SIZE = 16
 LAYERS = (3, 5, 9)
-FEW_STEPS = NetworkOptions(units=32, epochs=15, rate=3e-3, batch=16)
+FEW_STEPS = NetworkOptions(units=32, epochs=15, learning_rate=3e-3, batch_size=16)
 
 
 def statements(count: int, seed: int = 0) -> tuple[list[str], list[str], list[str]]:

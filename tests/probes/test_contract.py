@@ -121,7 +121,7 @@ def test_a_probe_tells_what_it_is(name: str) -> None:
     assert kind.summary[0].isupper()
     assert kind.summary[-1] in ".?"
     assert kind.asks in ("scores", "answers")
-    assert kind.batch >= 1
+    assert kind.batch_size >= 1
 
 
 def test_options_are_a_frozen_dataclass_whose_defaults_are_valid(name: str) -> None:

@@ -118,8 +118,8 @@ class Spending:
         """
         if self.max_cost is not None and prices is None:
             raise KgprobeError(
-                f"A budget in money needs to know what {model} costs: give both its prices (--price-in and --price-out,"
-                " per million tokens), or a budget in tokens instead."
+                f"A budget in money needs to know what {model} costs: give both its prices (--input-price and"
+                " --output-price, per million tokens), or a budget in tokens instead."
             )
         usage = self.usage.setdefault(model, Usage())
         if prices is not None and usage.cost is None:

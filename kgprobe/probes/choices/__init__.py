@@ -87,5 +87,5 @@ PROBE = ProbeKind(
     tables=_tables,
     alternatives=lambda evidence: evidence.alternatives,
     values=_values,
-    batch=16,
+    batch_size=16,
 )

@@ -108,5 +108,5 @@ PROBE = ProbeKind(
     values=_values,
     exports=_exports,
     measured={"distractors": 100, "sentences": None},
-    batch=16,
+    batch_size=16,
 )

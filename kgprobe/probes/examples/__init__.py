@@ -109,5 +109,5 @@ PROBE = ProbeKind(
     tables=_tables,
     alternatives=lambda evidence: evidence.alternatives,
     values=_values,
-    batch=64,
+    batch_size=64,
 )

@@ -75,6 +75,6 @@ PROBE = ProbeKind(
     tables=_tables,
     alternatives=lambda evidence: evidence.alternatives,
     values=_values,
-    batch=64,
+    batch_size=64,
     asks="answers",
 )

@@ -91,8 +91,8 @@ PROBE = ProbeKind(
     summary="Does the model say of a fact that it is true, and of false facts that they are false?",
     details="Statements as of `kgprobe probe statements`, asked in words, several times each; the majority is the"
     " label. A judge learns from them what the model would say: `kgprobe judge train`.\n\n\b\nkgprobe probe labels"
-    " --model demo --limit 200\nkgprobe probe labels --model openai:NAME --limit 2000 \\\n    --max-cost 2 --price-in"
-    " 0.15 --price-out 0.6",
+    " --model demo --limit 200\nkgprobe probe labels --model openai:NAME --limit 2000 \\\n    --max-cost 2"
+    " --input-price 0.15 --output-price 0.6",
     options=LabelOptions,
     evidence=_evidence,
     make=_make,
@@ -101,6 +101,6 @@ PROBE = ProbeKind(
     values=_values,
     leads="correct",
     headline=_headline,
-    batch=64,
+    batch_size=64,
     asks="answers",
 )

@@ -92,12 +92,12 @@ PROBE = ProbeKind(
     details="One question a fact. Ends in what was right by kind of question, and in the mistakes, each with its kind."
     " Where a budget is spent or an API gave no answer, the same command goes on, and asks again what got none.\n\n\b\n"
     "kgprobe probe questions --model demo --limit 200\nkgprobe probe questions --model openai:NAME --limit 1000 \\\n   "
-    " --max-cost 2 --price-in 0.15 --price-out 0.6",
+    " --max-cost 2 --input-price 0.15 --output-price 0.6",
     options=QuestionOptions,
     evidence=_evidence,
     make=_make,
     tables=_tables,
     alternatives=lambda evidence: evidence.alternatives,
-    batch=64,
+    batch_size=64,
     asks="answers",
 )

@@ -341,7 +341,7 @@ def test_a_budget_of_tokens_is_not_passed(concurrency: int, tmp_path: Path) -> N
 
 def test_a_budget_in_money() -> None:
     with FaultProxy(delay=0.005) as proxy:
-        with pytest.raises(KgprobeError, match="--price-in"):
+        with pytest.raises(KgprobeError, match="--input-price"):
             generator(proxy, Spending(max_cost=1.0))
         spending = Spending(max_cost=0.01)
         made = generator(proxy, spending, prices=Prices(prompt=10.0, completion=100.0), concurrency=16)

@@ -58,7 +58,7 @@ def test_a_budget_holds(requests: list, max_tokens: int | None, max_cost: float 
 
 
 def test_a_budget_in_money_wants_prices() -> None:
-    with pytest.raises(KgprobeError, match=r"gpt.*--price-in and --price-out"):
+    with pytest.raises(KgprobeError, match=r"gpt.*--input-price and --output-price"):
         Spending(max_cost=1.0).open_account("gpt", None)
     assert Spending(max_tokens=5).open_account("gpt", None).cost is None
     assert Spending(max_cost=1.0).open_account("gpt", PRICES["free"]).cost == 0.0
