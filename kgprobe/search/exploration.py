@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from kgprobe.models.scoring.trie import Nodes, Tree, growing_tree
+from kgprobe.models.scoring.trie import TokenNodes, Tree, growing_tree
 from kgprobe.search.label_trie import Integers, LabelTrie, ranges
 
 Floats = NDArray[np.float64]
@@ -302,7 +302,7 @@ class Exploration:
             [np.concatenate([self._token[asked.child], np.full(len(asked.ends), end)]) for asked in something]
         )
         nodes = np.unique(source)
-        nodes_so_far = Nodes(self._token, self._parent, self._depth)
+        nodes_so_far = TokenNodes(self._token, self._parent, self._depth)
         # What shares a beginning comes into the same tree.
         nodes = nodes[np.lexsort(self._low[::-1, nodes])]
         for some in np.array_split(nodes, -(-len(nodes) // _TREE_NODES)):

@@ -10,8 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import logsumexp
 
-from kgprobe.models.scoring.contract import TextScorer
-from kgprobe.models.scoring.scored import Scored
+from kgprobe.models.scoring.contract import ScoredContinuations, TextScorer
 from kgprobe.progress import share_counter
 from kgprobe.verbalize.sentences import Cloze
 
@@ -32,7 +31,9 @@ class Candidates:
     names: Sequence[Names]
 
 
-def log_plausibilities(scorer: TextScorer, asked: Sequence[Candidates], *, ends_batch: bool = False) -> list[Scored]:
+def log_plausibilities(
+    scorer: TextScorer, asked: Sequence[Candidates], *, ends_batch: bool = False
+) -> list[ScoredContinuations]:
     """Log Pl of every candidate after its sentence.
 
     Since it is a sum over all of an entity's names, there is none where the model cannot take one of them.
@@ -66,7 +67,7 @@ def log_plausibilities(scorer: TextScorer, asked: Sequence[Candidates], *, ends_
     ]
 
 
-def _sum_by_owner(scored: Scored, owners: Integers, count: int) -> Scored:
+def _sum_by_owner(scored: ScoredContinuations, owners: Integers, count: int) -> ScoredContinuations:
     sums = np.full(count, -np.inf)
     if len(owners):
         firsts = np.flatnonzero(np.diff(owners, prepend=-1))
@@ -76,4 +77,4 @@ def _sum_by_owner(scored: Scored, owners: Integers, count: int) -> Scored:
     for name, reason in scored.reasons.items():
         reasons.setdefault(int(owners[name]), reason)
     sums[list(reasons)] = np.nan
-    return Scored(sums, reasons)
+    return ScoredContinuations(sums, reasons)

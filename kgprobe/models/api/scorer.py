@@ -20,8 +20,7 @@ from kgprobe.models.api.handshake import OTHER_TEXT, TEXT, Prompts, Told, shake_
 from kgprobe.models.api.next_tokens import WAYS, NextTokensForm, Question, Reply, UntrustworthyError, Way
 from kgprobe.models.api.tokenizer import ServerTokenizer, longest_text_of
 from kgprobe.models.generating.generator import Answer, Unanswered
-from kgprobe.models.scoring.contract import UncachedTrees, tokenized_for
-from kgprobe.models.scoring.scored import Floats, Scored
+from kgprobe.models.scoring.contract import Floats, ScoredContinuations, UncachedTrees, tokenized_for
 from kgprobe.models.scoring.tokens import TokenizedPrompt, encode, leading_tokens
 from kgprobe.models.scoring.trie import Tree, build_trees
 
@@ -141,7 +140,7 @@ class ApiScorer:
         separator: str = " ",
         beginnings: Sequence[str] | None = None,  # noqa: ARG002  (a server keeps them by itself)
         progress: Callable[[int], None] | None = None,
-    ) -> list[Scored]:
+    ) -> list[ScoredContinuations]:
         """As :meth:`kgprobe.models.scoring.scorer.Scorer.score`; also for the server's faults there are reasons.
 
         Raises:
@@ -156,7 +155,7 @@ class ApiScorer:
         tokenized: Sequence[TokenizedPrompt],
         progress: Callable[[int], None] | None = None,
         beginnings: Mapping[int, int] | None = None,  # noqa: ARG002
-    ) -> list[Scored]:
+    ) -> list[ScoredContinuations]:
         """As :meth:`score`, of token ids."""
         scores = [np.full(len(prompt.tails), np.nan) for prompt in tokenized]
         reasons: list[dict[int, str]] = [dict(prompt.reasons) for prompt in tokenized]
@@ -176,7 +175,7 @@ class ApiScorer:
                     reasons[tree.prompt][place] = lost
         if progress is not None:
             progress(sum(map(len, scores)))
-        return [Scored(values, its) for values, its in zip(scores, reasons, strict=True)]
+        return [ScoredContinuations(values, its) for values, its in zip(scores, reasons, strict=True)]
 
     def growing(self) -> UncachedTrees:
         """As :meth:`kgprobe.models.scoring.contract.TextScorer.growing`; nothing is kept here."""

@@ -1,8 +1,8 @@
-"""Models of lm-evaluation-harness as models of ours: whatever it can load, our probes can ask; slowly, and exactly.
+"""Models of lm-evaluation-harness for our probes: every type that it can load, exactly, but slowly.
 
-A spec is ``lm-eval:MODEL_TYPE,ARGUMENTS``, as the harness has them behind ``--model`` and ``--model_args``:
-``lm-eval:hf,pretrained=gpt2,dtype=float32,batch_size=8``. Texts become tokens by our own rules
-(:mod:`kgprobe.models.scoring.tokens`), and each continuation with what stands before it is a request of its own.
+A spec is ``lm-eval:MODEL_TYPE,ARGUMENTS``, with the harness's values of ``--model`` and ``--model_args``:
+``lm-eval:hf,pretrained=gpt2,dtype=float32,batch_size=8``. Texts are tokenized by our own rules
+(:mod:`kgprobe.models.scoring.tokens`), and each continuation with its context is a separate request.
 """
 
 import inspect
@@ -15,30 +15,29 @@ import numpy as np
 
 from kgprobe.errors import ArgumentError, KgprobeError, UnknownNameError, how_to_install
 from kgprobe.models.identity import weights_digest
-from kgprobe.models.scoring.contract import UncachedTrees, end_token_of, tokenized_for
-from kgprobe.models.scoring.scored import Floats, Scored
+from kgprobe.models.scoring.contract import Floats, ScoredContinuations, UncachedTrees, end_token_of, tokenized_for
 from kgprobe.models.scoring.tokens import TokenizedPrompt, leading_tokens
 from kgprobe.models.scoring.trie import Tree
 
 PREFIX = "lm-eval:"
-# Requests that the harness gets at once; then a listener hears how far it is.
+# Requests per call of the harness, between progress reports.
 _AT_ONCE = 1024
 
 
 def load_harness_scorer(
     spec: str, *, device: str | None = None, dtype: str | None = None, bos: bool | None = None
 ) -> "HarnessScorer":
-    """The harness's model of that spec, loaded.
+    """Return the harness's model of that spec, loaded.
 
     Args:
         spec: ``lm-eval:MODEL_TYPE,ARGUMENTS``.
-        device, dtype: handed to the model, ``dtype`` if it is not among the arguments already; by default CUDA where
-            there is any, and the precision that the harness chooses.
-        bos: whether a BOS token stands in front of every prompt; None does what the tokenizer does by itself.
+        device, dtype: passed to the model; by default CUDA if available, and the harness's precision.
+        bos: True to prepend BOS to every prompt; None for the tokenizer's default.
 
     Raises:
+        ArgumentError: ``dtype`` is among the arguments, too.
         UnknownNameError: the harness has no model of that type.
-        KgprobeError: the harness is not installed, the model cannot be loaded, or takes no token ids.
+        KgprobeError: the harness is not installed, the model cannot be loaded, or accepts no token ids.
     """
     import torch
 
@@ -54,13 +53,13 @@ def load_harness_scorer(
     chosen = {"device": device or ("cuda" if torch.cuda.is_available() else "cpu")}
     if dtype is not None:
         if "dtype=" in arguments:
-            raise ArgumentError("dtype", f"is {dtype!r}, but {spec} says it already.")
+            raise ArgumentError("dtype", f"is {dtype!r}, but {spec} already has a dtype.")
         chosen["dtype"] = dtype
     try:
         model = get_model(kind).create_from_arg_string(arguments, chosen)
-        # Some load it when it is first asked for.
+        # Some models load it on first use.
         getattr(model, "tokenizer", None)
-    # What its models raise is as various as what can be wrong with them.
+    # The harness's models raise many kinds of errors.
     except Exception as error:
         first = (str(error).strip() or type(error).__name__).splitlines()[0]
         raise KgprobeError(f"{spec} could not be loaded: {first}") from error
@@ -74,35 +73,34 @@ class HarnessScorer:
         name: its spec.
         model: the harness's object.
         tokenizer: a copy of its own.
-        max_tokens: the longest text that it takes in; None if it names no limit.
-        leading: ids of the special tokens that stand in front of every prompt.
+        max_tokens: maximum tokens that it accepts; None if unknown.
+        leading: ids of the special tokens before every prompt.
     """
 
     def __init__(self, model: Any, *, name: str, bos: bool | None = None) -> None:
         """Score by a model, an ``lm_eval.api.model.TemplateLM``.
 
         Args:
-            bos: whether a BOS token stands in front of every prompt; None does what the tokenizer does by itself.
+            bos: True to prepend BOS to every prompt; None for the tokenizer's default.
 
         Raises:
-            KgprobeError: it takes no token ids, or has no tokenizer of transformers; or BOS is asked for and there is
-                none.
+            KgprobeError: the model accepts no token ids, or has no tokenizer of transformers; or BOS is requested and
+                the tokenizer has none.
         """
         tokenizer = getattr(model, "tokenizer", None)
         if not hasattr(model, "_loglikelihood_tokens") or not callable(tokenizer):
             raise KgprobeError(
-                f"{name} takes no token ids, or has no tokenizer of transformers, so one cannot tell what it scores."
-                " Models of the harness that do: hf, vllm, sglang, local-completions with"
-                " tokenizer_backend=huggingface."
+                f"{name} accepts no token ids, or has no tokenizer of transformers. Use a model of the harness with"
+                " both: hf, vllm, sglang, local-completions with tokenizer_backend=huggingface."
             )
         if getattr(model, "backend", "causal") != "causal":
-            raise KgprobeError(f"{name} is no causal language model.")
+            raise KgprobeError(f"{name} is not a causal language model.")
         if hasattr(model, "logits_cache"):
-            # With it, hf takes the first places of a longer continuation for those of a shorter one.
+            # With this cache, hf returns the first places of a longer continuation for a shorter one.
             model.logits_cache = False
         self.name = name
         self.model = model
-        # Ours takes special tokens in texts as the texts they are.
+        # Our copy tokenizes apparent special tokens as plain text.
         self.tokenizer = deepcopy(tokenizer)
         self.leading = leading_tokens(self.tokenizer, bos)
         limit = getattr(model, "max_length", None)
@@ -110,7 +108,7 @@ class HarnessScorer:
         self._weights = self._digest()
 
     def describe(self) -> dict[str, object]:
-        """What one needs to know to get the same numbers again; plain values, as JSON has them."""
+        """Return all that is needed to reproduce the numbers, as JSON values."""
         return {
             "name": self.name,
             "weights": self._weights,
@@ -122,18 +120,14 @@ class HarnessScorer:
         }
 
     def explain(self) -> list[tuple[str, str]]:
-        """How the model is computed, to be shown to a person."""
+        """Return how the model is computed, to be shown to a person."""
         return [
             ("model", f"{type(self.model).__qualname__} of lm-evaluation-harness {version('lm_eval')}"),
-            ("way", "each continuation by itself, with all that stands before it"),
+            ("way", "one request per continuation, with its whole context"),
         ]
 
     def refresh(self) -> bool:
-        """See whether the weights are still the same, as far as they are in this process.
-
-        Returns:
-            whether they are others.
-        """
+        """Return True if the weights in this process, if any, have changed since the last call."""
         before, self._weights = self._weights, self._digest()
         return before != self._weights
 
@@ -144,7 +138,7 @@ class HarnessScorer:
         return weights_digest(net) if isinstance(net, torch.nn.Module) else None
 
     def end_token(self) -> int:
-        """The id of the EOS token.
+        """Return the id of the EOS token.
 
         Raises:
             KgprobeError: the model has none.
@@ -160,32 +154,33 @@ class HarnessScorer:
         separator: str = " ",
         beginnings: Sequence[str] | None = None,  # noqa: ARG002 nothing is kept
         progress: Callable[[int], None] | None = None,
-    ) -> list[Scored]:
-        """The log-probability of each continuation after its prompt; see :meth:`.Scorer.score`.
+    ) -> list[ScoredContinuations]:
+        """Return the log-probability of each continuation after its prompt; see :meth:`.Scorer.score`.
 
-        Cost: one request to the harness for each different continuation of each different prompt.
+        Cost: one request to the harness for each distinct continuation of each distinct prompt.
         """
         return self.score_tokenized(self.tokenize(prompts, continuations, eos=eos, separator=separator), progress)
 
     def tokenize(
         self, prompts: Sequence[str], continuations: Sequence[Sequence[str]], *, eos: bool = False, separator: str = " "
     ) -> list[TokenizedPrompt]:
-        """As :meth:`.Scorer.tokenize`."""
+        """Tokenize as :meth:`.Scorer.tokenize` does."""
         return tokenized_for(self, prompts, continuations, eos=eos, separator=separator)
 
     def growing(self) -> UncachedTrees:
-        """As :meth:`kgprobe.models.scoring.contract.TextScorer.growing`; nothing is kept here."""
+        """Return growing trees without a cache, see :meth:`kgprobe.models.scoring.contract.TextScorer.growing`."""
         return UncachedTrees(self)
 
     def edge_log_probabilities(self, trees: Sequence[Tree]) -> Iterable[tuple[Tree, Floats]]:  # noqa: ARG002
-        """Refused: a request an edge would take days.
+        """Raise, because a request per edge would take days.
 
         Raises:
             KgprobeError: always.
         """
         raise KgprobeError(
-            f"The search for optimal distractors needs a model that tells many tokens at once; {self.name} is computed"
-            " by lm-evaluation-harness, a request a token. Other strategies: random, semantic, temporal-semantic."
+            f"The search for optimal distractors needs many next-token probabilities at once; {self.name} is computed"
+            " by lm-evaluation-harness, one request per token. Use another strategy: random, semantic,"
+            " temporal-semantic."
         )
 
     def score_tokenized(
@@ -193,11 +188,11 @@ class HarnessScorer:
         tokenized: Sequence[TokenizedPrompt],
         progress: Callable[[int], None] | None = None,
         beginnings: Mapping[int, int] | None = None,  # noqa: ARG002 nothing is kept
-    ) -> list[Scored]:
-        """As :meth:`score`, of token ids; see :meth:`.Scorer.score_tokenized`.
+    ) -> list[ScoredContinuations]:
+        """Score token ids as :meth:`score` does texts; see :meth:`.Scorer.score_tokenized`.
 
         Raises:
-            KgprobeError: the model's probabilities are no numbers.
+            KgprobeError: the model's probabilities are not numbers.
         """
         scores = [np.full(len(prompt.tails), np.nan) for prompt in tokenized]
         places: dict[tuple[tuple[int, ...], tuple[int, ...]], list[tuple[int, int]]] = {}
@@ -209,12 +204,12 @@ class HarnessScorer:
             progress(sum(len(prompt.reasons) for prompt in tokenized))
         for request, value in self._answers(list(places)):
             if np.isnan(value):
-                raise KgprobeError(f"Prompt {places[request][0][0]}: the probabilities of {self.name} are no numbers.")
+                raise KgprobeError(f"Prompt {places[request][0][0]}: the probabilities of {self.name} are not numbers.")
             for number, member in places[request]:
                 scores[number][member] = value
             if progress is not None:
                 progress(len(places[request]))
-        return [Scored(values, prompt.reasons) for values, prompt in zip(scores, tokenized, strict=True)]
+        return [ScoredContinuations(values, prompt.reasons) for values, prompt in zip(scores, tokenized, strict=True)]
 
     def _answers(
         self, requests: Sequence[tuple[tuple[int, ...], tuple[int, ...]]]

@@ -1,9 +1,9 @@
-"""Which way through a model is exact, found out on the model itself.
+"""Choose the fastest exact way through a model by a check on the model itself.
 
-A wrong probability is worse than a crash, and names of architectures are no proof: whether a model respects masks and
-positions from outside depends on its code and its configuration. So a few small trees go through each way, the
-fastest first, and through plain forward passes, and the first way that agrees is taken. Hidden states are compared
-too, since a model that is sure of nothing gives nearly the same probabilities whatever it attends to.
+Architecture names prove nothing: whether a model respects external masks and positions depends on its code and its
+configuration. So a few small trees go through each way, the fastest first, and through plain forward passes. The first
+way that agrees is used. Hidden states are compared too: an uncertain model gives nearly the same probabilities under
+any attention.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from itertools import chain
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -21,7 +22,7 @@ from kgprobe.models.scoring.forward import LONGEST_ROW, Way, extend, plain_log_p
 from kgprobe.models.scoring.node_cache import KeptNodes, NewNodes, take_in
 from kgprobe.models.scoring.projection import VocabularyProjection, find_projection
 from kgprobe.models.scoring.tokens import TokenizedPrompt
-from kgprobe.models.scoring.trie import Integers, Nodes, Tree, build_tree, merge
+from kgprobe.models.scoring.trie import Integers, TokenNodes, Tree, build_tree, merge
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
@@ -29,30 +30,30 @@ if TYPE_CHECKING:
 WAYS: tuple[Way, ...] = ("packed", "branches", "rows", "plain")
 WAY_MEANINGS: dict[Way, str] = {
     "packed": "all continuations of a prompt, and of similar prompts, in one row",
-    "branches": "every continuation a row, behind what prompts begin with in common",
-    "rows": "every continuation a row, with its whole prompt",
+    "branches": "one row per continuation, behind the common beginning of the prompts",
+    "rows": "one row per continuation, with its whole prompt",
     "plain": "one continuation at a time",
 }
-# Greatest error of a log-probability, and of a hidden state relative to its length. What is lost by rounding alone
-# stays below this, also for the improbable tokens that are checked, whose logits are large; wrong positions cost
-# Gemma 3 in bfloat16 ten times as much.
+# Largest error of a log-probability, and of a hidden state relative to its length. Rounding alone stays below this,
+# also for the improbable tokens of the check, whose logits are large. Wrong positions cost Gemma 3 in bfloat16 ten
+# times as much.
 _TOLERANCE = {torch.float32: (1e-3, 1e-4), torch.bfloat16: (1.0, 0.1), torch.float16: (0.2, 0.03)}
 _CHECKED_WINDOW = 3
 _LOGITS_AT_ONCE = 1 << 20
-# Nodes of a branch in a row that is checked at full length.
+# Nodes per branch in the check at full length.
 _WIDE_BRANCH = 8
-# Kinds of rotary positions that are others for all tokens as soon as a sequence is longer than those of training.
+# Rotary positions that change for all tokens once a sequence exceeds the training length.
 _CHANGING = ("longrope", "dynamic")
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
-    """The way to go through a model.
+class WayChoice:
+    """The chosen way through a model.
 
     Attributes:
-        way: the one that was taken.
-        projection: to go with it; None for ``plain``, which needs none.
-        findings: for each way that was tried, in order, what came of it.
+        way: the way in use.
+        projection: its vocabulary projection; None for ``plain``, which needs none.
+        findings: the result of the check for each way that was tried, in order.
     """
 
     way: Way
@@ -60,38 +61,38 @@ class Choice:
     findings: tuple[tuple[Way, str], ...]
 
 
-# Gives hidden states, and where the state of each edge's source is.
+# Returns hidden states, and the row with the state of each edge's source.
 _Arrangement: TypeAlias = "Callable[[], tuple[torch.Tensor, Integers]]"
 
 
-def choose_way(model: "PreTrainedModel", ways: tuple[Way, ...] = WAYS) -> Choice:
-    """The first of these ways that gives the same numbers as plain forward passes.
+def choose_way(model: "PreTrainedModel", ways: tuple[Way, ...] = WAYS) -> WayChoice:
+    """Return the first of these ways that gives the same numbers as plain forward passes.
 
     Args:
         model: a causal language model.
         ways: the candidates, fastest first.
 
     Raises:
-        KgprobeError: not even ``plain`` is among the ways and none of the others agrees.
+        KgprobeError: ``plain`` is not among the ways, and none of the others agrees.
     """
     projection = find_projection(model)
     findings: list[tuple[Way, str]] = []
     for way in ways:
         if way == "plain":
-            return Choice(way, None, (*findings, (way, "needs no check: the model's own forward passes and logits")))
+            return WayChoice(way, None, (*findings, (way, "needs no check: the model's own forward passes and logits")))
         if projection is None:
-            findings.append((way, "not tried: the model's output layer is no linear one"))
+            findings.append((way, "not tried: the model's output layer is not linear"))
             continue
         agrees, finding = _try(model, projection, way)
         findings.append((way, finding))
         if agrees:
-            return Choice(way, projection, tuple(findings))
+            return WayChoice(way, projection, tuple(findings))
     reasons = "; ".join(f"{way}: {finding}" for way, finding in findings)
     raise KgprobeError(f"None of the given ways agrees with this model's plain forward passes. {reasons}.")
 
 
 def _try(model: "PreTrainedModel", projection: VocabularyProjection, way: Way) -> tuple[bool, str]:
-    """Whether a way is exact for a model, and how one knows."""
+    """Return whether a way is exact for a model, and the finding as text."""
     trees = _trees(model)
     errors = np.zeros(2)
     try:
@@ -100,15 +101,16 @@ def _try(model: "PreTrainedModel", projection: VocabularyProjection, way: Way) -
                 errors = np.maximum(errors, _errors(model, projection, _arrangements(model, way, trees), trees))
         usual = chain(_arrangements(model, way, trees), _wide_arrangement(model, way, trees))
         errors = np.maximum(errors, _errors(model, projection, usual, trees))
-    # Whatever a model's code does with arguments it was not made for: this is not a way to go.
+    # A model's code may raise any of these for unexpected arguments; then the way is unusable.
     except (RuntimeError, ValueError, TypeError, KeyError, IndexError, AttributeError, NotImplementedError) as error:
         text = (str(error).strip() or "no message").splitlines()[0]
         return False, f"the model's code fails: {type(error).__name__}: {text}"
     allowed = _TOLERANCE[model.dtype]
-    # A comparison with "not a number" is false, as it should be here.
+    # NaN compares as false, as it should here.
     agrees = bool((errors <= allowed).all())
+    verdict = "agrees with" if agrees else "differs from"
     return agrees, (
-        f"{'agrees with' if agrees else 'differs from'} plain forward passes: log-probabilities by up to"
+        f"{verdict} plain forward passes: log-probabilities by up to"
         f" {errors[0]:.1e} ({allowed[0]:.0e} allowed), hidden states by up to {errors[1]:.1e} of their length"
         f" ({allowed[1]:.0e} allowed)"
     )
@@ -120,12 +122,12 @@ def _errors(
     arrangements: Iterable[_Arrangement],
     trees: Sequence[Tree],
 ) -> tuple[float, float]:
-    """The greatest error of a log-probability, and of a hidden state relative to its length.
+    """Return the largest error of a log-probability, and of a hidden state relative to its length.
 
     Args:
-        model, projection: what is checked.
-        arrangements: their last edges are those of the trees.
-        trees: what is compared with plain forward passes.
+        model, projection: the model under check.
+        arrangements: computations whose last edges are those of the trees.
+        trees: the trees to compare with plain forward passes.
     """
     targets = np.concatenate([tree.targets for tree in trees])
     expected_states = torch.cat([_plain_states(model, tree)[tree.sources] for tree in trees])
@@ -134,16 +136,16 @@ def _errors(
     for arrangement in arrangements:
         states, sources = arrangement()
         own = states[torch.from_numpy(sources[-len(targets) :]).to(states.device)]
-        found = projection.log_probabilities(own, np.arange(len(targets)), targets, _LOGITS_AT_ONCE)
+        values = projection.log_probabilities(own, np.arange(len(targets)), targets, _LOGITS_AT_ONCE)
         difference = (own - expected_states).float().norm(dim=1) / expected_states.float().norm(dim=1)
-        # Unlike Python's own, torch's maximum is "not a number" where there is one.
-        error = float(np.fmax(error, np.nan_to_num((found - expected).abs().max().item(), nan=np.inf)))
+        # Unlike Python's, torch's maximum propagates NaN.
+        error = float(np.fmax(error, np.nan_to_num((values - expected).abs().max().item(), nan=np.inf)))
         state_error = float(np.fmax(state_error, np.nan_to_num(difference.max().item(), nan=np.inf)))
     return error, state_error
 
 
 def _arrangements(model: "PreTrainedModel", way: Way, trees: Sequence[Tree]) -> Iterator[_Arrangement]:
-    """The trees each by itself, in one row, behind their own beginnings, and behind a prefix made in pieces."""
+    """Yield the trees separately, in one row, behind their own beginnings, and behind a prefix computed in pieces."""
     yield partial(run_way, model, way, [merge([tree], 0) for tree in trees], None)
     if way == "packed":
         yield partial(run_way, model, way, [merge(trees, 0)], None)
@@ -156,52 +158,51 @@ def _arrangements(model: "PreTrainedModel", way: Way, trees: Sequence[Tree]) -> 
 
 
 def _grown(model: "PreTrainedModel", trees: Sequence[Tree]) -> tuple[torch.Tensor, Integers]:
-    """The trees in two turns, of different sizes in each, beside each other and then in one row."""
+    """Compute the trees in two turns, of different sizes in each: first in parallel rows, then in one row."""
     kept = KeptNodes()
-    stumps = [
-        Nodes(*(of[: tree.chain + n] for of in (tree.tokens, tree.parents, tree.depths)))
-        for n, tree in enumerate(trees)
-    ]
-    take_in(model, kept, [[NewNodes(stump, kept.find(stump))] for stump in stumps])
+    rows = []
+    for number, tree in enumerate(trees):
+        size = tree.chain + number
+        stump = TokenNodes(tree.tokens[:size], tree.parents[:size], tree.depths[:size])
+        rows.append([NewNodes(stump, kept.find(stump))])
+    take_in(model, kept, rows)
     places = take_in(model, kept, [[NewNodes(tree, kept.find(tree)) for tree in trees]])
-    return kept.states(np.arange(kept.places)), np.concatenate(
-        [own[tree.sources] for tree, own in zip(trees, places, strict=True)]
-    )
+    sources = [own[tree.sources] for tree, own in zip(trees, places, strict=True)]
+    return kept.states(np.arange(kept.places)), np.concatenate(sources)
 
 
 def _wide_arrangement(model: "PreTrainedModel", way: Way, trees: Sequence[Tree]) -> Iterator[_Arrangement]:
-    """The trees at the end of a row of full length, begun far in front, and before that what has nothing in common.
+    """Yield the trees at the end of a row of full length, behind unrelated trees.
 
-    A model may take the places in a row for those in a text in spite of all masks and positions: where a text begins,
-    or how far back it looks, which may be so far that small trees don't show it.
+    A model may read places in a row as places in a text, in spite of all masks and positions. Small trees do not show
+    this if its window is wide.
     """
-    if way == "packed":
-        random = np.random.default_rng(1)
-        shape = (LONGEST_ROW // _WIDE_BRANCH, _WIDE_BRANCH + 1)
-        tails = tuple(tuple(tail) for tail in random.integers(0, _vocabulary(model), shape).tolist())
-        context = tuple(trees[0].tokens[: trees[0].chain].tolist())
-        apart, between = (
-            build_tree(len(trees), TokenizedPrompt(before, (len(before),) * len(its), its), range(len(its)))
-            for before, its in ((context[::-1], tails[:1]), (context, tails))
-        )
-        yield partial(run_way, model, way, [merge([apart, between, *trees], 0)], None)
+    if way != "packed":
+        return
+    random = np.random.default_rng(1)
+    shape = (LONGEST_ROW // _WIDE_BRANCH, _WIDE_BRANCH + 1)
+    tails = tuple(map(tuple, random.integers(0, _vocabulary(model), shape).tolist()))
+    context = tuple(trees[0].tokens[: trees[0].chain].tolist())
+    unrelated = _tree(len(trees), context[::-1], tails[:1])
+    between = _tree(len(trees), context, tails)
+    yield partial(run_way, model, way, [merge([unrelated, between, *trees], 0)], None)
 
 
 def longest_text(model: "PreTrainedModel") -> int | None:
-    """How many tokens a model can take in at once, always with the same positions; None where there is no limit.
+    """Return the maximum number of tokens that a model accepts with unchanged positions; None for no limit.
 
-    Some models have other rotary positions for all tokens as soon as a text is longer than those they were first
-    trained on. Then what it gives to a text would depend on what stands behind it, or beside it in a batch.
+    Some models change the rotary positions of all tokens as soon as a text exceeds the length of their first training.
+    Their result for a text would then depend on the text behind it, or on its batch.
     """
     config = model.config.get_text_config()
-    most = getattr(config, "max_position_embeddings", None)
+    bounds = [getattr(config, "max_position_embeddings", None)]
     rotary = getattr(config, "rope_parameters", None) or {}
-    # Some models have them for each kind of layer.
-    kinds = [kind for kind in (rotary, *rotary.values()) if isinstance(kind, dict)]
-    changing = [kind for kind in kinds if str(kind.get("rope_type", "")).startswith(_CHANGING)]
-    named = "original_max_position_embeddings"
-    bounds = [kind.get(named) or getattr(config, named, None) for kind in changing]
-    return min((int(bound) for bound in (most, *bounds) if bound is not None), default=None)
+    # Some models have separate parameters for each kind of layer.
+    for kind in (rotary, *rotary.values()):
+        if isinstance(kind, dict) and str(kind.get("rope_type", "")).startswith(_CHANGING):
+            name = "original_max_position_embeddings"
+            bounds.append(kind.get(name) or getattr(config, name, None))
+    return min((int(bound) for bound in bounds if bound is not None), default=None)
 
 
 def _vocabulary(model: "PreTrainedModel") -> int:
@@ -210,32 +211,30 @@ def _vocabulary(model: "PreTrainedModel") -> int:
 
 
 def _plain_states(model: "PreTrainedModel", tree: Tree) -> torch.Tensor:
-    """The last hidden states of a tree's nodes by plain forward passes, shape (nodes, hidden size)."""
-    found: dict[int, torch.Tensor] = {}
-    for leaf in tree.leaves():
-        nodes = tree.path(leaf)
+    """Return the last hidden states of a tree's nodes by plain forward passes, shape (nodes, hidden size)."""
+    states: dict[int, torch.Tensor] = {}
+    for nodes in tree.branches():
         tokens = torch.from_numpy(tree.tokens[nodes][None]).to(model.device)
-        found.update(zip(nodes, model.base_model(input_ids=tokens, use_cache=False).last_hidden_state[0], strict=True))
-    return torch.stack([found[node] for node in range(len(tree.tokens))])
+        states.update(zip(nodes, model.base_model(input_ids=tokens, use_cache=False).last_hidden_state[0], strict=True))
+    return torch.stack([states[node] for node in range(len(tree.tokens))])
 
 
 def _trees(model: "PreTrainedModel") -> list[Tree]:
-    """Two trees of different sizes that share their first tokens, with branches at several depths."""
-    random = np.random.default_rng(0)
-    tokens = [int(token) for token in random.integers(0, _vocabulary(model), 24)]
+    """Return two trees of different sizes that share their first tokens, with branches at several depths."""
+    tokens = np.random.default_rng(0).integers(0, _vocabulary(model), 24).tolist()
     context = tuple(tokens[:6])
-    first = tuple(tuple(tokens[index] for index in tail) for tail in ((6, 7, 8, 9), (6, 7, 10), (11, 12, 13, 14, 15)))
-    second = tuple(tuple(tokens[index] for index in tail) for tail in ((16, 17), (18, 19, 20)))
-    prompts = (
-        TokenizedPrompt(context, (6,) * len(first), first),
-        TokenizedPrompt((*context, tokens[21], tokens[22]), (8,) * len(second), second),
-    )
-    return [build_tree(number, prompt, range(len(prompt.tails))) for number, prompt in enumerate(prompts)]
+    first = tuple(pick(tokens) for pick in (itemgetter(6, 7, 8, 9), itemgetter(6, 7, 10), itemgetter(*range(11, 16))))
+    second = tuple(pick(tokens) for pick in (itemgetter(16, 17), itemgetter(18, 19, 20)))
+    return [_tree(0, context, first), _tree(1, (*context, tokens[21], tokens[22]), second)]
+
+
+def _tree(number: int, context: tuple[int, ...], tails: tuple[tuple[int, ...], ...]) -> Tree:
+    return build_tree(number, TokenizedPrompt(context, (len(context),) * len(tails), tails), range(len(tails)))
 
 
 @contextmanager
 def _narrow_window(model: "PreTrainedModel") -> Iterator[bool]:
-    """Gives a model with a sliding window one that small trees reach beyond; yields whether it has any."""
+    """Narrow a model's sliding window so that small trees reach beyond it; yield whether it has a window."""
     config = model.config.get_text_config()
     window = getattr(config, "sliding_window", None)
     if window is None:

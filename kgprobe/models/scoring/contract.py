@@ -1,49 +1,68 @@
-"""What scores texts: a model on this machine (:class:`.scorer.Scorer`), or one behind an API."""
+"""Scoring protocols, for a model on this machine (:class:`.scorer.Scorer`) or behind an API."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+import numpy as np
+from numpy.typing import NDArray
+
 from kgprobe.errors import KgprobeError
-from kgprobe.models.scoring.scored import Floats, Scored
 from kgprobe.models.scoring.tokens import TokenizedPrompt, tokenize
 from kgprobe.models.scoring.trie import Tree
 
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class ScoredContinuations:
+    """Log-probabilities of a prompt's continuations.
+
+    Attributes:
+        values: log-probabilities, natural logarithm, in (-inf, 0]; NaN exactly where there is a reason. Shape
+            (continuations,).
+        reasons: why the model cannot take a continuation, as a clause, by the continuation's position.
+    """
+
+    values: Floats
+    reasons: Mapping[int, str] = field(default_factory=dict)
+
 
 class TextScorer(Protocol):
-    """All that probes and searches ask of a model; arguments and results as of :class:`.scorer.Scorer`."""
+    """The model interface of probes and searches; arguments and results as of :class:`.scorer.Scorer`."""
 
     @property
     def name(self) -> str:
-        """What the user calls it: its spec."""
+        """Spec of the model, as given by the user."""
 
     @property
     def tokenizer(self) -> Any:
-        """What :mod:`.tokens` takes for one."""
+        """Tokenizer in the sense of :mod:`.tokens`."""
 
     @property
     def max_tokens(self) -> int | None:
-        """The longest text that the model takes in, and predicts a token behind; None if no limit is known."""
+        """Maximum tokens that the model accepts before a predicted one; None if unknown."""
 
     @property
     def leading(self) -> tuple[int, ...]:
-        """Ids of the special tokens that stand in front of every prompt."""
+        """Ids of the special tokens before every prompt."""
 
     def describe(self) -> dict[str, object]:
-        """What one needs to know to get the same numbers again; plain values, as JSON has them."""
+        """Return all that is needed to reproduce the numbers, as JSON values."""
 
     def explain(self) -> list[tuple[str, str]]:
-        """How numbers are got and why so, to be shown to a person."""
+        """Return how numbers are computed and why so, to be shown to a person."""
 
     def refresh(self) -> bool:
-        """Whether the weights are others than before."""
+        """Return True if the weights have changed since the last call."""
 
     def end_token(self) -> int:
-        """The id of the EOS token."""
+        """Return the id of the EOS token."""
 
     def tokenize(
         self, prompts: Sequence[str], continuations: Sequence[Sequence[str]], *, eos: bool = False, separator: str = " "
     ) -> list[TokenizedPrompt]:
-        """Prompts and continuations as this model's token ids, or why it cannot take them."""
+        """Return prompts and continuations as this model's token ids, or why it cannot take them."""
 
     def score(
         self,
@@ -54,54 +73,54 @@ class TextScorer(Protocol):
         separator: str = " ",
         beginnings: Sequence[str] | None = None,
         progress: Callable[[int], None] | None = None,
-    ) -> list[Scored]:
-        """The log-probability of each continuation after its prompt."""
+    ) -> list[ScoredContinuations]:
+        """Return the log-probability of each continuation after its prompt."""
 
     def score_tokenized(
         self,
         tokenized: Sequence[TokenizedPrompt],
         progress: Callable[[int], None] | None = None,
         beginnings: Mapping[int, int] | None = None,
-    ) -> list[Scored]:
-        """The same of token ids."""
+    ) -> list[ScoredContinuations]:
+        """Return the same for token ids."""
 
     def edge_log_probabilities(self, trees: Sequence[Tree]) -> Iterable[tuple[Tree, Floats]]:
-        """The log-probability of every edge of trees of tokens."""
+        """Return the log-probability of every edge of token trees."""
 
     def growing(self) -> "EdgeScorer":
-        """For trees that grow turn by turn, as in a search."""
+        """Return a scorer for trees that grow turn by turn, as in a search."""
 
 
 class EdgeScorer(Protocol):
-    """Gives log-probabilities of edges of trees that grow turn by turn, or first what they are at most."""
+    """Scorer of the edges of trees that grow turn by turn, with optional upper bounds."""
 
     def edge_log_probabilities(self, trees: Sequence[Tree]) -> Iterable[tuple[Tree, Floats]]:
-        """The log-probability of every edge; each tree once, in any order."""
+        """Return the log-probability of every edge; each tree once, in any order."""
 
     def edge_bounds(self, trees: Sequence[Tree]) -> Iterable[tuple[Tree, Floats, bool]]:
-        """What the log-probability of every edge is at most; and whether it is that."""
+        """Return an upper bound of the log-probability of every edge, and True if it is exact."""
 
 
 class UncachedTrees:
-    """Trees that grow, of a scorer that keeps nothing between turns."""
+    """Growing trees of a scorer that keeps nothing between turns."""
 
     def __init__(self, scorer: TextScorer) -> None:
-        """Ask this scorer."""
+        """Use this scorer."""
         self._scorer = scorer
 
     def edge_log_probabilities(self, trees: Sequence[Tree]) -> Iterable[tuple[Tree, Floats]]:
-        """As :meth:`EdgeScorer.edge_log_probabilities`."""
+        """Return the same as :meth:`EdgeScorer.edge_log_probabilities`."""
         return self._scorer.edge_log_probabilities(trees)
 
     def edge_bounds(self, trees: Sequence[Tree]) -> Iterable[tuple[Tree, Floats, bool]]:
-        """As :meth:`EdgeScorer.edge_bounds`: the log-probabilities themselves."""
+        """Return the log-probabilities themselves as :meth:`EdgeScorer.edge_bounds`."""
         return ((tree, values, True) for tree, values in self._scorer.edge_log_probabilities(trees))
 
 
 def tokenized_for(
     scorer: TextScorer, prompts: Sequence[str], continuations: Sequence[Sequence[str]], *, eos: bool, separator: str
 ) -> list[TokenizedPrompt]:
-    """What :meth:`TextScorer.tokenize` gives, by the scorer's tokenizer and limits."""
+    """Tokenize as :meth:`TextScorer.tokenize` does, by the scorer's tokenizer and limits."""
     return tokenize(
         scorer.tokenizer,
         prompts,
@@ -114,12 +133,12 @@ def tokenized_for(
 
 
 def end_token_of(scorer: TextScorer) -> int:
-    """The id of the EOS token of a scorer's tokenizer.
+    """Return the id of the EOS token of a scorer's tokenizer.
 
     Raises:
-        KgprobeError: it has none.
+        KgprobeError: the tokenizer has no EOS token.
     """
     end = scorer.tokenizer.eos_token_id
     if end is None:
-        raise KgprobeError(f"The end of a continuation is to be scored, but {scorer.name} has no EOS token.")
+        raise KgprobeError(f"Cannot score the end of continuations: {scorer.name} has no EOS token.")
     return int(end)

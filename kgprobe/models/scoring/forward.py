@@ -1,18 +1,19 @@
-"""Four ways to take trees of tokens through a causal language model, from the fastest to the plainest.
+"""Four ways to take token trees through a causal language model, from the fastest to the plainest.
 
 - ``packed``: a forest is one sequence. A node attends to its own ancestors alone, by a four-dimensional mask, and its
-  position is its depth. Forests of similar size go together, padded.
-- ``branches``: every branch is a row. For models whose positions cannot be given from outside (ALiBi).
-- ``rows``: like ``branches``, but without any prefix. For models that keep something else than keys and values.
-- ``plain``: one branch at a time, and with the model's own logits: nothing is assumed but causality.
+  position is its depth. Forests of similar size form a batch, padded.
+- ``branches``: every branch is a row. For models without external positions (ALiBi).
+- ``rows``: like ``branches``, but without any prefix. For models whose cache is more than keys and values.
+- ``plain``: one branch at a time, and with the model's own logits: assumes nothing but causality.
 
-The first two can start behind a prefix that all trees share, whose keys and values are computed once. Which way is
-exact for a model is found out by :mod:`.check`, what is computed together by :mod:`.plan`.
+The first two can start behind a prefix that all trees share, whose keys and values are computed once. :mod:`.check`
+determines the exact ways of a model, and :mod:`.plan` the batches.
 """
 
 import inspect
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -27,24 +28,24 @@ if TYPE_CHECKING:
 
 Way = Literal["packed", "branches", "rows", "plain"]
 
-# Several trees in one row have at most so many tokens; a longer context is a prefix in any case.
+# Maximum tokens of several trees in one row; a longer context is a prefix in any case.
 LONGEST_ROW = 1024
-# The keys and values of a prefix stand in memory once more for every row; so many of their places take about as much as
-# a token with all that is computed for it.
+# Every row holds another copy of a prefix's keys and values; this many of their places take about the memory of one
+# computed token.
 PLACES_A_TOKEN = 8
 _KINDS = {"full_attention", "sliding_attention"}
 
 
 class Prefix(DynamicCache):
-    """The keys and values of tokens that all rows begin with: read by every forward pass, changed by none.
+    """Keys and values of the tokens that all rows begin with: read by every forward pass, changed by none.
 
-    It keeps all positions, also in layers with a sliding window; masks see to it. Its size is that of one row.
+    It keeps all positions, even in layers with a sliding window, where masks hide them. Its size is that of one row.
     """
 
     def update(
         self, key_states: torch.Tensor, value_states: torch.Tensor, layer_idx: int, *_: Any, **__: Any
     ) -> tuple[torch.Tensor, torch.Tensor]:
-        """The prefix's keys and values with the given ones behind them, for each row."""
+        """Return the prefix's keys and values with the given ones behind them, for each row."""
         layer: Any = self.layers[layer_idx]
         rows = key_states.shape[0]
         keys, values = (kept.expand(rows, *kept.shape[1:]) for kept in (layer.keys, layer.values))
@@ -53,11 +54,11 @@ class Prefix(DynamicCache):
 
 @dataclass(frozen=True, slots=True)
 class Earlier:
-    """What stands before rows that have not all the same before them.
+    """Nodes before the rows, different for each row.
 
     Attributes:
-        depths: its places in running text, shape (rows, before).
-        visible: which of it each query sees, shape (rows, queries, before).
+        depths: their positions in running text, shape (rows, before).
+        visible: True where a query sees them, shape (rows, queries, before).
     """
 
     depths: Integers
@@ -65,13 +66,13 @@ class Earlier:
 
 
 def extend(model: "PreTrainedModel", prefix: Prefix | None, tokens: Integers, at_once: int) -> Prefix:
-    """A longer prefix.
+    """Return a longer prefix.
 
     Args:
         model: a causal language model.
-        prefix: what stands before; stays as it is.
-        tokens: what is to stand behind it, shape (tokens,).
-        at_once: how many of them are computed in one forward pass.
+        prefix: the prefix to extend; not changed.
+        tokens: the tokens behind it, shape (tokens,).
+        at_once: maximum tokens per forward pass.
     """
     growing: Any = DynamicCache()
     kept: list[Any] = [] if prefix is None else list(prefix.layers)
@@ -79,28 +80,30 @@ def extend(model: "PreTrainedModel", prefix: Prefix | None, tokens: Integers, at
         growing.update(layer.keys, layer.values, index)
     for first in range(0, len(tokens), at_once):
         _body(model, tokens[None, first : first + at_once], **_cached(model, growing))
-    longer = Prefix()
-    longer.layers = growing.layers
-    return longer
+    return _as_prefix(growing)
 
 
 def virtual_prefix(model: "PreTrainedModel", leading: Sequence[int], virtual: torch.Tensor) -> Prefix:
-    """A prefix of tokens, and behind them of embeddings that are no token's.
+    """Return a prefix of tokens, followed by virtual embeddings.
 
     Args:
         model: a causal language model whose body takes embeddings.
-        leading: ids of the tokens in front.
+        leading: ids of the leading tokens.
         virtual: the embeddings, shape (virtual tokens, hidden size).
     """
     growing: Any = DynamicCache()
     model.base_model(inputs_embeds=embedded(model, leading, virtual)[None], **_cached(model, growing))
-    longer = Prefix()
-    longer.layers = growing.layers
-    return longer
+    return _as_prefix(growing)
+
+
+def _as_prefix(cache: DynamicCache) -> Prefix:
+    prefix = Prefix()
+    prefix.layers = cache.layers
+    return prefix
 
 
 def embedded(model: "PreTrainedModel", leading: Sequence[int], virtual: torch.Tensor) -> torch.Tensor:
-    """The embeddings of tokens, with virtual ones behind them; shape (tokens + virtual tokens, hidden size)."""
+    """Return the embeddings of tokens, followed by virtual ones; shape (tokens + virtual tokens, hidden size)."""
     embedding: Any = model.get_input_embeddings()
     first = embedding(torch.tensor(leading, dtype=torch.int64, device=model.device))
     return torch.cat([first, virtual.to(first)]) if len(virtual) else first
@@ -109,7 +112,7 @@ def embedded(model: "PreTrainedModel", leading: Sequence[int], virtual: torch.Te
 def run_way(
     model: "PreTrainedModel", way: Way, forests: Sequence[Forest], prefix: Prefix | None
 ) -> tuple[torch.Tensor, Integers]:
-    """The last hidden states of the forests' nodes.
+    """Return the last hidden states of the forests' nodes.
 
     Args:
         model: a causal language model.
@@ -125,36 +128,37 @@ def run_way(
 
 
 def plain_log_probabilities(model: "PreTrainedModel", tree: Tree) -> torch.Tensor:
-    """The log-probabilities of a tree's edges by the model's own forward pass, one row at a time.
+    """Return the log-probabilities of a tree's edges by the model's own forward pass, one row at a time.
 
     Returns:
-        fp32, shape (edges, 2), on the CPU: of an edge's token, and of the one that is most probable there.
+        fp32, shape (edges, 2), on the CPU: of an edge's token, and of the most probable one there.
     """
     result = torch.full((len(tree.sources), 2), torch.nan)
-    for leaf in tree.leaves():
-        nodes = tree.path(leaf)
+    for nodes in tree.branches():
         column = {node: place for place, node in enumerate(nodes)}
         edges = [edge for edge, node in enumerate(tree.sources.tolist()) if node in column]
         logits = model(input_ids=_tensor(model, tree.tokens[nodes][None]), use_cache=False).logits[0]
         places = torch.tensor([column[int(tree.sources[edge])] for edge in edges], dtype=torch.int64)
         targets = torch.from_numpy(tree.targets[edges])
-        wanted = logits[places.to(logits.device)].float().log_softmax(-1).cpu()
-        result[edges] = torch.stack([wanted[torch.arange(len(edges)), targets], wanted.amax(1)], dim=1)
+        log_probabilities = logits[places.to(logits.device)].float().log_softmax(-1).cpu()
+        result[edges] = torch.stack(
+            [log_probabilities[torch.arange(len(edges)), targets], log_probabilities.amax(1)], dim=1
+        )
     return result
 
 
 def padded_tokens(forest: Forest, way: Way, before: int) -> tuple[int, int]:
-    """What a forest takes up in a batch: how many rows, and how many tokens each, or what takes as much.
+    """Return the size of a forest in a batch: its rows, and its tokens per row or their equivalent.
 
     Args:
-        forest: behind a prefix.
+        forest: the forest, behind a prefix.
         way: not ``plain``.
-        before: the prefix's tokens.
+        before: number of tokens of the prefix.
     """
     if way == "packed":
         return 1, len(forest.tokens) + before // PLACES_A_TOKEN
-    leaves = forest.leaves()
-    return len(leaves), max(len(forest.path(leaf)) for leaf in leaves) + before // PLACES_A_TOKEN
+    branches = forest.branches()
+    return len(branches), max(map(len, branches)) + before // PLACES_A_TOKEN
 
 
 def _packed(
@@ -184,14 +188,14 @@ def packed_states(
     cache: DynamicCache | None,
     earlier: Earlier | None = None,
 ) -> torch.Tensor:
-    """The last hidden states of rows of tokens that see what they are told to see.
+    """Return the last hidden states of rows of tokens under explicit masks.
 
     Args:
         model: a causal language model.
-        tokens, depths: ids, and places in running text; shape (rows, queries).
-        visible: who sees whom, shape (rows, queries, queries).
-        cache: gives keys and values of what stands before; None for nothing.
-        earlier: what that is, of each row; None where all rows have all of it, from the first place on.
+        tokens, depths: ids, and positions in running text; shape (rows, queries).
+        visible: True where a token sees another, shape (rows, queries, queries).
+        cache: keys and values of earlier tokens; None for none.
+        earlier: the earlier tokens of each row; None if all rows see all of them, from the first position on.
 
     Returns:
         shape (rows, queries, hidden size).
@@ -208,51 +212,46 @@ def packed_states(
 def _branched(
     model: "PreTrainedModel", forests: Sequence[Forest], prefix: Prefix | None
 ) -> tuple[torch.Tensor, Integers]:
-    branches = [[(forest, forest.path(leaf)) for leaf in forest.leaves()] for forest in forests]
-    count = sum(map(len, branches))
-    longest = max(len(nodes) for rows in branches for _, nodes in rows)
+    branches = [forest.branches() for forest in forests]
+    lengths = list(map(len, chain.from_iterable(branches)))
+    count, longest = len(lengths), max(lengths)
     before = length_of(prefix)
     tokens = np.full((count, longest), forests[0].tokens[0])
     present = np.zeros((count, before + longest), dtype=np.int64)
     sources = []
     row = 0
     for forest, rows in zip(forests, branches, strict=True):
-        # A node lies on several rows; any of them holds its state.
+        # A node is part of several rows; any of them contains its state.
         place = np.empty(len(forest.tokens), dtype=np.int64)
-        for _, nodes in rows:
+        for nodes in rows:
             tokens[row, : len(nodes)] = forest.tokens[nodes]
             present[row, : before + len(nodes)] = 1
             place[nodes] = row * longest + np.arange(len(nodes))
             row += 1
         sources.append(place[forest.sources])
-    states = _body(
-        model,
-        tokens,
-        attention_mask=_tensor(model, present),
-        **_cached(model, prefix),
-    )
+    states = _body(model, tokens, attention_mask=_tensor(model, present), **_cached(model, prefix))
     return states.flatten(0, 1), np.concatenate(sources)
 
 
 def length_of(cache: DynamicCache | None) -> int:
-    """How many tokens a cache has."""
+    """Return the number of tokens in a cache."""
     return 0 if cache is None else int(cache.get_seq_length())
 
 
 def _masks(
     model: "PreTrainedModel", visible: NDArray[np.bool_], depths: Integers, before: int, earlier: Earlier | None
 ) -> Any:
-    """Additive masks from who sees whom, one per kind of layer where the model has several.
+    """Return additive masks from visibility, one per kind of layer if the model has several.
 
     Args:
         model: a causal language model.
         visible: shape (rows, queries, queries).
         depths: shape (rows, queries).
-        before: tokens that stand before.
-        earlier: what they are, None where all see all of them.
+        before: number of earlier tokens.
+        earlier: the earlier tokens; None if all rows see all of them.
 
     Raises:
-        ValueError: the model has layers of another kind, whose masks are not known here.
+        ValueError: the model has layers of another kind, with unknown masks.
     """
     config = model.config.get_text_config()
     window = getattr(config, "sliding_window", None)
@@ -282,10 +281,10 @@ def _body(model: "PreTrainedModel", tokens: Integers, **arguments: Any) -> torch
 
 
 def _cached(model: "PreTrainedModel", cache: Any) -> dict[str, Any]:
-    """Return the arguments that give a cache, or none, to the model's body.
+    """Return the arguments that pass a cache, or none, to the model's body.
 
-    Bodies take it as ``cache`` since transformers 5.24, and as ``past_key_values`` before and in models whose code
-    comes with their weights.
+    Bodies call it ``cache`` since transformers 5.24, and ``past_key_values`` earlier and in models that ship with their
+    own code.
     """
     parameters = inspect.signature(type(model.base_model).forward).parameters
     name = "past_key_values" if "past_key_values" in parameters else "cache"

@@ -1,4 +1,4 @@
-"""Log-probabilities of continuations, and whether a model would have gone on with them by itself, token by token."""
+"""Log-probabilities of continuations, and whether greedy decoding would produce them."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -7,50 +7,48 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kgprobe.errors import KgprobeError
+from kgprobe.models.scoring.contract import Floats
 from kgprobe.models.scoring.scorer import Scorer
 from kgprobe.models.scoring.tokens import TokenizedPrompt
-from kgprobe.models.scoring.trie import build_trees
-
-Floats = NDArray[np.float64]
-Bools = NDArray[np.bool_]
+from kgprobe.models.scoring.trie import build_all_trees
 
 _MAX_BRANCH_NODES = 256
 
 
 @dataclass(frozen=True, slots=True)
 class ScoredGreedily:
-    """What a model makes of a prompt's continuations.
+    """Log-probabilities of a prompt's continuations, and their agreement with greedy decoding.
 
     Attributes:
         values: log-probabilities, natural logarithm, in (-inf, 0]; shape (continuations,).
-        greedy: whether no token was more probable than the continuation's own at any of its places; shape
+        greedy: True if no token is more probable than the continuation's own at any of its places; shape
             (continuations,).
     """
 
     values: Floats
-    greedy: Bools
+    greedy: NDArray[np.bool_]
 
 
 def score_greedily(scorer: Scorer, prompts: Sequence[TokenizedPrompt]) -> list[ScoredGreedily]:
-    """The log-probability of each continuation after its prompt, and whether greedy decoding would have given it.
+    """Return the log-probability of each continuation, and whether greedy decoding would produce it.
 
     Args:
-        prompts: with continuations that the model can all take, see :meth:`.Scorer.tokenize`.
+        prompts: prompts whose continuations the model accepts, see :meth:`.Scorer.tokenize`.
 
-    Cost: that of :meth:`.Scorer.score_tokenized`; nothing is remembered.
+    Cost: that of :meth:`.Scorer.score_tokenized`; results are not remembered.
 
     Raises:
-        KgprobeError: the model's probabilities are no numbers, or one continuation does not fit in memory.
+        KgprobeError: the model's probabilities are NaN, or a continuation does not fit in memory.
     """
-    found = [
+    scored = [
         ScoredGreedily(np.full(len(prompt.tails), np.nan), np.zeros(len(prompt.tails), dtype=bool))
         for prompt in prompts
     ]
-    trees = [tree for number, prompt in enumerate(prompts) for tree in build_trees(number, prompt, _MAX_BRANCH_NODES)]
-    for tree, values in scorer.edges_beside_best(trees):
+    trees = build_all_trees(prompts, _MAX_BRANCH_NODES)
+    for tree, values in scorer.edges_and_best(trees):
         own, highest = values[tree.steps].T
-        found[tree.prompt].values[tree.members] = np.add.reduceat(own, tree.offsets)
-        found[tree.prompt].greedy[tree.members] = np.logical_and.reduceat(own >= highest, tree.offsets)
-    if any(np.isnan(one.values).any() for one in found):
+        scored[tree.prompt].values[tree.members] = np.add.reduceat(own, tree.offsets)
+        scored[tree.prompt].greedy[tree.members] = np.logical_and.reduceat(own >= highest, tree.offsets)
+    if any(np.isnan(result.values).any() for result in scored):
         raise KgprobeError("The model's probabilities are not numbers; its weights are broken.")
-    return found
+    return scored

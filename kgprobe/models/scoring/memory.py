@@ -1,4 +1,4 @@
-"""What a model was asked before: strategies share distractors, rounds ask a fact again, answers are the same."""
+"""Cache of scored continuations: strategies share distractors, and rounds ask a fact again."""
 
 from array import array
 from collections.abc import Iterator
@@ -6,33 +6,31 @@ from hashlib import blake2b
 from itertools import islice
 
 import numpy as np
-from numpy.typing import NDArray
 
+from kgprobe.models.scoring.contract import Floats
 from kgprobe.models.scoring.tokens import TokenizedPrompt
-
-Floats = NDArray[np.float64]
 
 
 class Memory:
-    """The log-probabilities of the continuations that were scored last, some 200 bytes each."""
+    """The log-probabilities of the latest continuations, some 200 bytes each."""
 
     def __init__(self, size: int) -> None:
-        """Nothing is known yet.
+        """Start with an empty cache.
 
         Args:
-            size: how many are kept; of more, the oldest are forgotten.
+            size: maximum number of continuations; the oldest are forgotten first.
         """
         self._size = size
         self._values: dict[bytes, float] = {}
 
     def recall(self, prompt: TokenizedPrompt) -> Floats:
-        """What is known of each continuation of a prompt, NaN where nothing is; shape (continuations,)."""
+        """Return the cached value of each continuation of a prompt, NaN if unknown; shape (continuations,)."""
         if not self._values:
             return np.full(len(prompt.tails), np.nan)
         return np.array([self._values.get(key, np.nan) for key in _keys(prompt)], dtype=np.float64)
 
     def keep(self, prompt: TokenizedPrompt, values: Floats) -> None:
-        """Learn the log-probabilities of a prompt's continuations, shape (continuations,)."""
+        """Store the log-probabilities of a prompt's continuations, shape (continuations,)."""
         if not self._size:
             return
         self._values.update(zip(_keys(prompt), values.tolist(), strict=True))
@@ -42,7 +40,7 @@ class Memory:
 
 
 def _keys(prompt: TokenizedPrompt) -> Iterator[bytes]:
-    """A digest of each continuation with what stands before it, token by token."""
+    """Yield a digest of each continuation with the tokens before it."""
     before = {start: blake2b(array("q", [start, *prompt.context[:start]]), digest_size=16) for start in prompt.starts}
     for start, tail in zip(prompt.starts, prompt.tails, strict=True):
         key = before[start].copy()

@@ -1,10 +1,11 @@
-"""Nodes of trees that went through a model: their keys, values and last hidden states stay for what follows them.
+"""Cache of tree nodes: keys, values and last hidden states of computed nodes, for later nodes behind them.
 
-A node is known by the tokens that lead to it. So a tree that has grown since the last turn takes in what is new alone,
-and prompts that begin alike share what they have in common.
+A node is identified by the tokens that lead to it. So a tree that has grown since the last turn computes its new nodes
+alone, and prompts with a common beginning share its nodes.
 """
 
 from dataclasses import dataclass
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,29 +13,29 @@ import torch
 from transformers import DynamicCache
 
 from kgprobe.models.scoring.forward import Earlier, packed_states
-from kgprobe.models.scoring.trie import Integers, Nodes
+from kgprobe.models.scoring.trie import Integers, TokenNodes
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from transformers import PreTrainedModel
 
-# What has no parent follows this place.
-_NOTHING = -1
-# Places that there is room for at first.
+# Place before a node without parent.
+_ROOT = -1
+# Initial capacity, in places.
 _FIRST_ROOM = 1024
 
 
 class KeptNodes:
-    """Nodes at places, numbered as they come, each behind its parent."""
+    """TokenNodes at numbered places, each behind its parent."""
 
     def __init__(self) -> None:
-        """None yet."""
+        """Start with an empty cache."""
         self.clear()
 
     def clear(self) -> None:
-        """Forget all of them."""
-        # (a node's place, the token that follows) -> the place of that.
+        """Empty the cache."""
+        # (a node's place, the next token) -> that token's place.
         self._followers: dict[tuple[int, int], int] = {}
         self._layers: dict[int, tuple[torch.Tensor, torch.Tensor]] = {}
         self._states: torch.Tensor | None = None
@@ -42,33 +43,33 @@ class KeptNodes:
 
     @property
     def places(self) -> int:
-        """How many places are taken; more than nodes, where two came at once that are the same."""
+        """Number of places in use; more than nodes, if equal nodes came in one batch."""
         return self._places
 
     def bytes_of_one(self) -> int:
-        """How many bytes a node takes; 0 where there is none yet."""
-        tensors = [tensor for layer in self._layers.values() for tensor in layer]
+        """Return the bytes per node; 0 in an empty cache."""
+        tensors = list(chain.from_iterable(self._layers.values()))
         tensors += [] if self._states is None else [self._states]
         return sum(tensor[0].numel() * tensor.element_size() for tensor in tensors)
 
-    def find(self, tree: Nodes) -> Integers:
-        """The place of each node of a tree, -1 for those that are not kept; shape (nodes,)."""
-        found: list[int] = []
+    def find(self, tree: TokenNodes) -> Integers:
+        """Return the place of each node of a tree, -1 if it is not kept; shape (nodes,)."""
+        places: list[int] = []
         for parent, token in zip(tree.parents.tolist(), tree.tokens.tolist(), strict=True):
-            before = found[parent] if parent >= 0 else _NOTHING
-            # Behind what is not kept nothing is.
+            before = places[parent] if parent >= 0 else _ROOT
+            # A node without kept parent is not kept.
             lost = parent >= 0 and before < 0
-            found.append(-1 if lost else self._followers.get((before, token), -1))
-        return np.array(found, dtype=np.int64)
+            places.append(-1 if lost else self._followers.get((before, token), -1))
+        return np.array(places, dtype=np.int64)
 
     def states(self, places: Integers) -> torch.Tensor:
-        """The last hidden states at these places, shape (places, hidden size)."""
+        """Return the last hidden states at these places, shape (places, hidden size)."""
         if self._states is None:
             raise LookupError("No node is kept.")
         return self._states[torch.from_numpy(places).to(self._states.device)]
 
     def behind(self, layer: int, before: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-        """A layer's keys and values at these places.
+        """Return a layer's keys and values at these places.
 
         Args:
             before: places, shape (rows, columns), at least one column.
@@ -84,33 +85,31 @@ class KeptNodes:
         return keys, values
 
     def write(self, layer: int, keys: torch.Tensor, values: torch.Tensor) -> None:
-        """Keep keys and values of a layer, each of shape (nodes, heads, width); :meth:`add` makes them known."""
-        self._layers[layer] = (
-            self._written(self._layers[layer][0] if layer in self._layers else None, keys),
-            self._written(self._layers[layer][1] if layer in self._layers else None, values),
-        )
+        """Store keys and values of a layer, each of shape (nodes, heads, width), for a later :meth:`add`."""
+        kept_keys, kept_values = self._layers.get(layer, (None, None))
+        self._layers[layer] = (self._written(kept_keys, keys), self._written(kept_values, values))
 
     def add(self, nodes: "Sequence[NewNodes]", states: torch.Tensor) -> list[Integers]:
-        """Make nodes known whose keys and values were written, in that order.
+        """Add nodes whose keys and values were written, in that order.
 
         Args:
-            nodes: of each tree; as many as were written all in all.
+            nodes: the new nodes of each tree; as many as were written.
             states: their last hidden states, shape (nodes, hidden size).
 
         Returns:
             for each tree the places of all of its nodes.
         """
         self._states = self._written(self._states, states)
-        found = []
+        all_places = []
         for new in nodes:
             places = new.places.tolist()
             for node in new.fresh.tolist():
                 parent = int(new.tree.parents[node])
-                before = places[parent] if parent >= 0 else _NOTHING
+                before = places[parent] if parent >= 0 else _ROOT
                 places[node] = self._followers.setdefault((before, int(new.tree.tokens[node])), self._places)
                 self._places += 1
-            found.append(np.array(places, dtype=np.int64))
-        return found
+            all_places.append(np.array(places, dtype=np.int64))
+        return all_places
 
     def _written(self, kept: torch.Tensor | None, new: torch.Tensor) -> torch.Tensor:
         end = self._places + len(new)
@@ -126,36 +125,41 @@ class KeptNodes:
 
 @dataclass(frozen=True, slots=True)
 class NewNodes:
-    """A tree of which some nodes are not kept yet.
+    """A tree with nodes that are not kept yet.
 
     Attributes:
-        places: of each node, -1 for those that are not kept.
+        places: place of each node, -1 if it is not kept.
     """
 
-    tree: Nodes
+    tree: TokenNodes
     places: Integers
 
     @property
     def fresh(self) -> Integers:
-        """The nodes that are not kept, increasing."""
+        """TokenNodes that are not kept, increasing."""
         return np.flatnonzero(self.places < 0)
 
     @property
     def old(self) -> Integers:
-        """The nodes that are, increasing."""
+        """TokenNodes that are kept, increasing."""
         return np.flatnonzero(self.places >= 0)
 
 
+def size_of_row(row: "Sequence[NewNodes]") -> tuple[int, int]:
+    """Return the number of new nodes of trees, and of kept ones."""
+    return sum(len(new.fresh) for new in row), sum(len(new.old) for new in row)
+
+
 class _KeptBefore(DynamicCache):
-    """Gives each row of a forward pass the kept nodes before it, and keeps what is new."""
+    """A cache that gives each row of a forward pass its kept nodes, and stores the new ones."""
 
     def __init__(self, kept: KeptNodes, before: torch.Tensor, rows: torch.Tensor, columns: torch.Tensor) -> None:
-        """Read places of kept nodes.
+        """Read kept nodes at these places.
 
         Args:
-            kept: where they are.
-            before: of each row, shape (rows, columns); any place stands for none, a mask hides it.
-            rows, columns: where the new nodes stand in the pass, in their order; shape (nodes,).
+            kept: the kept nodes.
+            before: the places before each row, shape (rows, columns); any place serves as padding, hidden by a mask.
+            rows, columns: positions of the new nodes in the pass, in their order; shape (nodes,).
         """
         super().__init__()
         self._kept = kept
@@ -163,13 +167,13 @@ class _KeptBefore(DynamicCache):
         self._fresh = (rows, columns)
 
     def get_seq_length(self, layer_idx: int = 0) -> int:  # noqa: ARG002
-        """How many columns stand before."""
+        """Return the number of columns before."""
         return int(self._before.shape[1])
 
     def update(
         self, key_states: torch.Tensor, value_states: torch.Tensor, layer_idx: int, *_: Any, **__: Any
     ) -> tuple[torch.Tensor, torch.Tensor]:
-        """What stands before each row, and its own keys and values behind it."""
+        """Return the keys and values before each row, with its own ones behind them."""
         joined = (key_states, value_states)
         if self._before.shape[1]:
             before = self._kept.behind(layer_idx, self._before)
@@ -180,19 +184,18 @@ class _KeptBefore(DynamicCache):
 
 
 def take_in(model: "PreTrainedModel", kept: KeptNodes, rows: "Sequence[Sequence[NewNodes]]") -> list[Integers]:
-    """Take the new nodes of some trees through a model the packed way, and keep them.
+    """Compute the new nodes of some trees the packed way, and keep them.
 
     Args:
         model: a causal language model.
-        kept: what it was asked before.
-        rows: each of one tree or several; none of which are the same.
+        kept: its kept nodes.
+        rows: the trees of each row, all different.
 
     Returns:
         for each tree the places of all of its nodes.
     """
     count = len(rows)
-    queries = max(sum(len(new.fresh) for new in row) for row in rows)
-    earlier = max(sum(len(new.old) for new in row) for row in rows)
+    queries, earlier = np.array([size_of_row(row) for row in rows]).max(axis=0).tolist()
     first = rows[0][0].tree
     tokens = np.full((count, queries), first.tokens[0])
     depths = np.full((count, queries), first.depths[0])
@@ -203,9 +206,9 @@ def take_in(model: "PreTrainedModel", kept: KeptNodes, rows: "Sequence[Sequence[
     visible[:, np.arange(queries), np.arange(queries)] = True
     visible_before = np.zeros((count, queries, earlier), dtype=bool)
     where = []
-    for row, its in enumerate(rows):
+    for row, trees in enumerate(rows):
         query = behind = 0
-        for new in its:
+        for new in trees:
             fresh, old = new.fresh, new.old
             own, known = slice(query, query + len(fresh)), slice(behind, behind + len(old))
             sees = new.tree.visible()[fresh]
@@ -216,11 +219,6 @@ def take_in(model: "PreTrainedModel", kept: KeptNodes, rows: "Sequence[Sequence[
             where.append(row * queries + np.arange(own.start, own.stop))
             query, behind = own.stop, known.stop
     fresh_at = torch.from_numpy(np.concatenate(where)).to(model.device)
-    cache = _KeptBefore(
-        kept,
-        torch.from_numpy(before).to(model.device),
-        fresh_at // queries,
-        fresh_at % queries,
-    )
+    cache = _KeptBefore(kept, torch.from_numpy(before).to(model.device), fresh_at // queries, fresh_at % queries)
     states = packed_states(model, tokens, depths, visible, cache, Earlier(before_depths, visible_before))
-    return kept.add([new for row in rows for new in row], states.flatten(0, 1)[fresh_at])
+    return kept.add(list(chain.from_iterable(rows)), states.flatten(0, 1)[fresh_at])

@@ -1,9 +1,9 @@
-"""What is computed together: which trees share a prefix, and which stand in one row.
+"""Batch plan: trees that share a prefix, and trees that share a row.
 
-Two ways save the tokens that trees begin with in common. Behind a prefix, whose keys and values are computed once, any
-number of batches can follow, and prefixes can follow prefixes; but it costs a forward pass of its own, and batches that
-are not full. In one row the common tokens cost nothing more; but every token of a row attends to all others there,
-most of them for nothing. Both are weighed in tokens: how many a model could take in at the price.
+Two ways save the common leading tokens of trees. A prefix, whose keys and values are computed once, precedes any number
+of batches, and prefixes can follow prefixes; but it costs a forward pass of its own, and batches that are not full. In
+one row the common tokens cost nothing more; but every token attends to all others of the row, mostly in vain. Both
+costs are compared in tokens: the number of tokens that a model computes at the same cost.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -17,36 +17,36 @@ from kgprobe.models.scoring.trie import Forest, Integers, Tree, merge, shared_ch
 
 T = TypeVar("T")
 
-# A forward pass costs about as much as so many tokens more: the weights are read, the batch before is cut short.
+# Cost of a forward pass in tokens: the weights are read, the batch before is cut short.
 _PASS = 128
-# Shorter than this, a prefix is not worth its place in memory.
+# A shorter prefix is not worth its memory.
 _SHORTEST = 16
-# Tokens in a row are about so many, where trees are small.
+# About this many tokens per row, where trees are small.
 _ROW = 256
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class PrefixGroup:
     """Forests behind a common prefix.
 
     Attributes:
-        tokens: what the prefix has beyond that of the group around it; none for the outermost group.
-        length: of the whole prefix.
-        kept: whether it will be met again, in later calls.
-        forests: what is computed right behind it, the largest first.
-        groups: with longer prefixes.
+        tokens: the prefix's tokens beyond the prefix of the surrounding group; none for the outermost group.
+        length: length of the whole prefix.
+        kept: True if later calls need the prefix again.
+        forests: the forests directly behind it, the largest first.
+        groups: groups with longer prefixes.
     """
 
     tokens: Integers
     length: int
     kept: bool = False
     forests: list[Forest] = field(default_factory=list)
-    groups: list["Group"] = field(default_factory=list)
+    groups: list["PrefixGroup"] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)
 class _Stretch:
-    """Neighbours in the order of contexts that share so many tokens, from the first to before the last."""
+    """Neighbours in the order of contexts that share this many tokens, from the first to before the last."""
 
     length: int
     first: int
@@ -56,18 +56,18 @@ class _Stretch:
 
 def plan(
     trees: Sequence[Tree], way: Way, hidden_size: int, most: int, beginnings: Mapping[int, int] | None = None
-) -> Group:
-    """The trees as forests, behind prefixes where that pays.
+) -> PrefixGroup:
+    """Return the trees as forests, behind prefixes where that saves time.
 
     Args:
-        trees: of any prompts, in any order.
+        trees: trees of any prompts, in any order.
         way: ``packed``, ``branches`` or ``rows``.
-        hidden_size: the model's; the larger, the less attention costs beside all else.
-        most: the most tokens in a row of several trees.
-        beginnings: of some prompts how many tokens they begin with that later calls will begin with, too: a prefix in
-            any case, as far as no prediction is asked for within it.
+        hidden_size: the model's; the larger, the smaller the share of attention in the cost.
+        most: maximum tokens in a row of several trees.
+        beginnings: for some prompts the number of leading tokens that later calls share. They become a prefix in any
+            case, up to the first token with a requested prediction.
     """
-    outermost = Group(np.empty(0, dtype=np.int64), 0)
+    outermost = PrefixGroup(np.empty(0, dtype=np.int64), 0)
     if way == "rows":
         outermost.forests.extend(_forests(trees, way, 0, hidden_size, most))
         return outermost
@@ -75,21 +75,21 @@ def plan(
     for tree in trees:
         length = min((beginnings or {}).get(tree.prompt, 0), tree.chain - 1)
         behind.setdefault(tree.tokens[: length if length >= _SHORTEST else 0].tobytes(), []).append(tree)
-    for beginning, its in behind.items():
+    for beginning, members in behind.items():
         tokens = np.frombuffer(beginning, dtype=np.int64).copy()
-        group = Group(tokens, len(tokens), kept=True) if len(tokens) else outermost
+        group = PrefixGroup(tokens, len(tokens), kept=True) if len(tokens) else outermost
         if group is not outermost:
             outermost.groups.append(group)
-        _plan_behind(group, its, way, hidden_size, most)
+        _plan_behind(group, members, way, hidden_size, most)
     return outermost
 
 
-def _plan_behind(outermost: Group, trees: Sequence[Tree], way: Way, hidden_size: int, most: int) -> None:
+def _plan_behind(outermost: PrefixGroup, trees: Sequence[Tree], way: Way, hidden_size: int, most: int) -> None:
     """Sort trees that begin with a group's prefix into it, and into groups of longer ones."""
-    # As bytes, tokens are compared fastest.
+    # Tokens compare fastest as bytes.
     trees = sorted(trees, key=lambda tree: tree.tokens[: tree.chain].astype(">i8").tobytes())
     rows = np.cumsum([0, *(len(tree.tokens) if way == "packed" else len(tree.leaves()) for tree in trees)])
-    own: list[tuple[Group, list[Tree]]] = [(outermost, [])]
+    own: list[tuple[PrefixGroup, list[Tree]]] = [(outermost, [])]
     open_stretches = [(_stretches(trees), 0)]
     while open_stretches:
         stretch, place = open_stretches.pop()
@@ -98,34 +98,34 @@ def _plan_behind(outermost: Group, trees: Sequence[Tree], way: Way, hidden_size:
         count = int(rows[stretch.last] - rows[stretch.first])
         if way == "packed":
             count = min(stretch.last - stretch.first, -(-count // _ROW))
-        # In pieces, so that no mask grows with its square.
+        # Long prefixes are computed in pieces, because a mask grows with the square of its length.
         if saved > LONGEST_ROW or (saved >= _SHORTEST and (count - 1) * saved > _PASS):
             first = trees[stretch.first]
-            inner = Group(first.tokens[group.length : stretch.length], stretch.length)
+            inner = PrefixGroup(first.tokens[group.length : stretch.length], stretch.length)
             group.groups.append(inner)
             place = len(own)
             own.append((inner, []))
         if stretch.inner:
-            open_stretches += ((one, place) for one in reversed(stretch.inner))
+            open_stretches += ((part, place) for part in reversed(stretch.inner))
         else:
             own[place][1].extend(trees[stretch.first : stretch.last])
-    for group, its in own:
-        group.forests.extend(_forests(its, way, group.length, hidden_size, most))
+    for group, members in own:
+        group.forests.extend(_forests(members, way, group.length, hidden_size, most))
 
 
 def batches(items: Sequence[T], sizes: Sequence[tuple[int, int]], limit: Callable[[], int]) -> Iterator[list[T]]:
-    """What goes through the model together, of similar size, all batches about equally full.
+    """Yield items of similar size in batches that are about equally full.
 
     Args:
         items: the largest first.
-        sizes: for each how many rows it has, and how many tokens each.
-        limit: the most padded tokens in a batch of several items; asked before each.
+        sizes: for each its rows and its tokens per row.
+        limit: returns the maximum padded tokens in a batch of several items; called before each.
     """
     left = np.cumsum([0, *(rows * tokens for rows, tokens in reversed(sizes))])[::-1]
     begin = 0
     while begin < len(items):
         most = limit()
-        # Were each batch filled to the brim, the last could be all but empty.
+        # If each batch was full, the last could be almost empty.
         fair = left[begin] / -(-int(left[begin]) // most)
         end, rows, longest = begin, 0, 0
         while end < len(items):
@@ -139,29 +139,29 @@ def batches(items: Sequence[T], sizes: Sequence[tuple[int, int]], limit: Callabl
 
 
 def _stretches(trees: Sequence[Tree]) -> _Stretch:
-    """All stretches of trees in the order of their contexts, within each other; a tree is one by itself.
+    """Return all stretches of trees in the order of their contexts, nested; a single tree is a stretch, too.
 
     A stretch's tokens end before the first one that predicts anything.
     """
-    found: list[_Stretch] = [_Stretch(0, 0, len(trees), [])]
+    stretches: list[_Stretch] = [_Stretch(0, 0, len(trees), [])]
     for place, tree in enumerate(trees):
         stretch = _Stretch(tree.chain - 1, place, place + 1, [])
         after = 0
         if place + 1 < len(trees):
             following = trees[place + 1]
             after = min(shared_chain(tree, following), tree.chain - 1, following.chain - 1)
-        while found[-1].length > after:
-            closed = found.pop()
+        while stretches[-1].length > after:
+            closed = stretches.pop()
             closed.inner.append(stretch)
             stretch = _Stretch(closed.length, closed.first, place + 1, closed.inner)
-        if found[-1].length < after:
-            found.append(_Stretch(after, stretch.first, place + 1, []))
-        found[-1].inner.append(stretch)
-    return found[0]
+        if stretches[-1].length < after:
+            stretches.append(_Stretch(after, stretch.first, place + 1, []))
+        stretches[-1].inner.append(stretch)
+    return stretches[0]
 
 
 def _forests(trees: Sequence[Tree], way: Way, prefix: int, hidden_size: int, most: int) -> list[Forest]:
-    """Trees in the order of their contexts as forests, the largest first."""
+    """Return trees in the order of their contexts as forests, the largest first."""
     rows: list[list[Tree]] = []
     sizes: list[int] = []
     nodes = 0
@@ -169,8 +169,8 @@ def _forests(trees: Sequence[Tree], way: Way, prefix: int, hidden_size: int, mos
         size = len(tree.tokens) - prefix
         if way == "packed" and rows:
             shared = shared_chain(rows[-1][-1], tree) - prefix
-            # Attention costs a layer 4 operations a pair of tokens and dimension, all else about 24 a token and
-            # dimension squared.
+            # Per layer, attention costs 4 operations per pair of tokens and dimension, the rest about 24 per token and
+            # squared dimension.
             lost = 2 * nodes * (size - shared) / (6 * hidden_size)
             if shared > lost and nodes + size - shared <= min(LONGEST_ROW, most):
                 rows[-1].append(tree)
@@ -183,12 +183,12 @@ def _forests(trees: Sequence[Tree], way: Way, prefix: int, hidden_size: int, mos
 
 
 def fill_rows(rows: Sequence[list[T]], sizes: Sequence[int], most: int) -> list[list[T]]:
-    """Rows of about the same size, of what has nothing in common too: padding would cost more than its attention.
+    """Join rows to rows of similar size, even without common tokens: padding would cost more than their attention.
 
     Args:
-        rows: of what stands together already.
-        sizes: of each, in tokens.
-        most: tokens in a row, at most; a row that has more stays by itself.
+        rows: the items of each row.
+        sizes: tokens of each row.
+        most: maximum tokens in a row; a longer row stays alone.
     """
     order = sorted(range(len(rows)), key=lambda row: -sizes[row])
     filled = []

@@ -1,15 +1,14 @@
 """Log-probabilities of continuations under a causal language model.
 
-Equal to what one plain forward pass per continuation would give (to 1e-4 in fp32), at a fraction of the cost: see
-:mod:`.trie` for what is computed once, :mod:`.plan` for what is computed together, :mod:`.forward` for how, and
-:mod:`.projection` for the vocabulary.
+They equal those of one plain forward pass per continuation (to 1e-4 in fp32), at a fraction of the cost: see
+:mod:`.trie` for shared prefixes, :mod:`.plan` for batching, :mod:`.forward` for the computation, :mod:`.projection` for
+the vocabulary.
 """
 
 import platform
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
-from itertools import chain
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
@@ -20,7 +19,7 @@ from kgprobe.models.eval_mode import in_eval_mode
 from kgprobe.models.identity import tensor_places, weights_digest
 from kgprobe.models.scoring.batching import BatchLimits, compute_if_it_fits
 from kgprobe.models.scoring.check import WAYS, choose_way, longest_text
-from kgprobe.models.scoring.contract import UncachedTrees, end_token_of, tokenized_for
+from kgprobe.models.scoring.contract import Floats, ScoredContinuations, UncachedTrees, end_token_of, tokenized_for
 from kgprobe.models.scoring.explanation import explain_scoring
 from kgprobe.models.scoring.forward import (
     Prefix,
@@ -33,40 +32,39 @@ from kgprobe.models.scoring.forward import (
 )
 from kgprobe.models.scoring.incremental_trees import GrowingTrees
 from kgprobe.models.scoring.memory import Memory
-from kgprobe.models.scoring.plan import Group, batches, plan
+from kgprobe.models.scoring.plan import PrefixGroup, batches, plan
 from kgprobe.models.scoring.prefixes import Prefixes
 from kgprobe.models.scoring.projection import VocabularyProjection, find_likely_part
-from kgprobe.models.scoring.scored import Floats, Scored
 from kgprobe.models.scoring.tokens import TokenizedPrompt, leading_tokens, shared_lengths
-from kgprobe.models.scoring.trie import Forest, Integers, Tree, build_trees
+from kgprobe.models.scoring.trie import Forest, Integers, Tree, build_all_trees
 from kgprobe.models.states.reader import StateReader
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
-# Nodes beyond the context in one tree: more of them pay for each other's attention, fewer for the context again.
+# Nodes beyond the context in one tree: more cost attention to each other, fewer compute the context again.
 _MAX_BRANCH_NODES = 256
 
 
 class Scorer:
-    """A causal language model and its tokenizer, ready to score.
+    """A causal language model with its tokenizer, for scoring.
 
     >>> scorer = Scorer(model, tokenizer, name="tiny")
     >>> (scored,) = scorer.score(["The capital of Japan is"], [["Tokyo", "Kyoto", ""]])
     >>> scored.values.shape, scored.reasons
     ((3,), {2: 'a continuation is empty; it needs some text'})
 
-    The model may be in training: nothing of it is changed, modules are in eval mode only while it is computed, and
-    after :meth:`refresh` what was remembered of other weights is forgotten.
+    The model may be in training: it is not changed, modules are in eval mode only during computation, and
+    :meth:`refresh` forgets the results of earlier weights.
 
     Attributes:
-        name: what the user would call it: its spec.
-        revision: what its files say of its origin: a commit, a digest, a package's version; None if unknown.
-        weights: the digest of its weights, see :func:`~kgprobe.models.identity.weights_digest`.
-        model, tokenizer: for what else is to be done with them.
-        batch_tokens: how many tokens go through it at once, at most; None is as many as memory holds.
-        max_tokens: the longest text that the model takes in; None if no limit is known.
-        leading: ids of the special tokens that stand in front of every prompt.
+        name: the model's spec.
+        revision: origin according to its files: a commit, a digest, a package's version; None if unknown.
+        weights: digest of its weights, see :func:`~kgprobe.models.identity.weights_digest`.
+        model, tokenizer: for other uses.
+        batch_tokens: maximum tokens per forward pass; None for the limit of memory.
+        max_tokens: maximum tokens that the model accepts; None if unknown.
+        leading: ids of the special tokens before every prompt.
     """
 
     def __init__(
@@ -81,19 +79,19 @@ class Scorer:
         ways: tuple[Way, ...] = WAYS,
         remembered: int = 0,
     ) -> None:
-        """Checks on the model itself which way of computing is exact, and takes the fastest.
+        """Check on the model itself which way of computing is exact, and take the fastest.
 
         Args:
-            model: in the precision and on the device it is to be used.
-            tokenizer: its own; special tokens, truncation and padding are switched off in it.
+            model: the model, in its final precision and on its device.
+            tokenizer: its tokenizer; special tokens, truncation and padding are switched off in it.
             name: see the attributes.
             revision, batch_tokens: see the attributes.
-            bos: whether a BOS token stands in front of every prompt; None does what the tokenizer does by itself.
+            bos: True to prepend BOS to every prompt; None for the tokenizer's default.
             ways: the candidates, fastest first.
-            remembered: how many continuations keep their log-probabilities for when they are scored again.
+            remembered: number of continuations whose log-probabilities are cached.
 
         Raises:
-            KgprobeError: a BOS token is asked for and there is none, or no way is exact.
+            KgprobeError: BOS is requested and the tokenizer has none, or no way is exact.
         """
         self.name = name
         self.revision = revision
@@ -107,15 +105,14 @@ class Scorer:
         self._examine()
 
     def refresh(self) -> bool:
-        """See whether the weights are still the same; to be called before a measurement or a run begins.
+        """Forget all results of other weights; call it before a measurement or a run begins.
 
-        If they are not, nothing is remembered any more. What was found out about the model is found out anew only where
-        other tensors have taken the place of its own, or these are on another device or of another type.
+        The model is only examined again if its tensors were replaced, or moved to another device or type.
 
         Cost: the digest, some 0.3 s for 1 GB.
 
         Returns:
-            whether they are others.
+            True if the weights have changed.
 
         Raises:
             KgprobeError: no way is exact any more.
@@ -128,13 +125,13 @@ class Scorer:
         return before != self.weights
 
     def forget(self) -> None:
-        """Forget what was computed by these weights, for whoever knows that they change."""
+        """Forget the results of these weights, for callers that know that they change."""
         self._memory = Memory(self._remembered)
         self._prefixes.forget()
         self._likely = find_likely_part(self.model, self._choice.projection)
 
     def _examine(self) -> None:
-        """Find out about the model what depends on its code, its precision and its device."""
+        """Determine all that depends on the model's code, precision and device."""
         self._examined = tensor_places(self.model)
         self.max_tokens = longest_text(self.model)
         self._limits = BatchLimits(self.model.device, self.batch_tokens)
@@ -145,7 +142,7 @@ class Scorer:
         self._likely = find_likely_part(self.model, self._choice.projection)
 
     def describe(self) -> dict[str, object]:
-        """What one needs to know to get the same numbers again; plain values, as JSON has them."""
+        """Return all that is needed to reproduce the numbers, as JSON values."""
         return {
             "name": self.name,
             "revision": self.revision,
@@ -166,11 +163,10 @@ class Scorer:
         }
 
     def explain(self) -> list[tuple[str, str]]:
-        """How the model is computed and why so, to be shown to a person.
+        """Return how the model is computed and why so, to be shown to a person.
 
         Returns:
-            what something is called, and what is to be said about it; among them the way that was taken, and for each
-            faster one why it was not.
+            headings with texts; among them the chosen way, and for each faster one the reason against it.
         """
         return explain_scoring(self.model, self.tokenizer, self._choice, self._limits, self.leading, self.max_tokens)
 
@@ -183,24 +179,24 @@ class Scorer:
         separator: str = " ",
         beginnings: Sequence[str] | None = None,
         progress: Callable[[int], None] | None = None,
-    ) -> list[Scored]:
-        """The log-probability of each continuation after its prompt: the sum over its tokens, natural logarithm.
+    ) -> list[ScoredContinuations]:
+        """Return the log-probability of each continuation after its prompt: the sum over its tokens, natural logarithm.
 
         Args:
-            prompts: any text; how it is joined with a continuation says :mod:`kgprobe.models.scoring.tokens`.
+            prompts: any text; see :mod:`kgprobe.models.scoring.tokens` for how it is joined with a continuation.
             continuations: for each prompt any number of texts, repetitions allowed.
-            eos: also count the end token after the continuation.
-            separator: what stands between prompt and continuation.
-            beginnings: for each prompt what it begins with and prompts of later calls will, too, such as examples; it
-                is computed once, and kept as long as there is room. Empty for none.
+            eos: True to count the end token after the continuation, too.
+            separator: text between prompt and continuation.
+            beginnings: for each prompt a beginning that prompts of later calls share, such as examples; computed once,
+                and cached while there is room. Empty for none.
             progress: called now and then with the number of continuations done since the last call.
 
         Returns:
-            for each prompt one value per continuation, in their order, or the reason why there is none: it is empty,
-            nothing stands before it, it is longer than the model takes in, …, see :func:`.tokens.tokenize`.
+            for each prompt one value per continuation, in their order, or the reason against it: empty, no token before
+            it, too long for the model, …, see :func:`.tokens.tokenize`.
 
         Raises:
-            KgprobeError: the model has no EOS token and one is asked for, its probabilities are no numbers, or one
+            KgprobeError: the model has no EOS token and ``eos`` is set, its probabilities are not numbers, or one
                 continuation alone does not fit in memory.
         """
         tokenized = self.tokenize(prompts, continuations, eos=eos, separator=separator)
@@ -212,39 +208,38 @@ class Scorer:
         tokenized: Sequence[TokenizedPrompt],
         progress: Callable[[int], None] | None = None,
         beginnings: Mapping[int, int] | None = None,
-    ) -> list[Scored]:
-        """As :meth:`score`, of token ids; the special tokens in front are among them, if any.
+    ) -> list[ScoredContinuations]:
+        """Score token ids as :meth:`score` does texts; the leading special tokens are among them, if any.
 
         Args:
-            tokenized: prompts with continuations of at most ``max_tokens`` and one more, see :meth:`tokenize`.
+            tokenized: prompts with continuations of at most ``max_tokens`` + 1, see :meth:`tokenize`.
             progress: as of :meth:`score`.
-            beginnings: how many tokens of a prompt are what prompts of later calls begin with, too, by its position.
+            beginnings: number of leading tokens that prompts of later calls share, by the prompt's position.
 
         Raises:
-            KgprobeError: the model's probabilities are no numbers, or one continuation does not fit in memory.
+            KgprobeError: the model's probabilities are not numbers, or one continuation does not fit in memory.
         """
         scores = [np.full(len(prompt.tails), np.nan) for prompt in tokenized]
-        asked = [self._unknown(prompt, values) for prompt, values in zip(tokenized, scores, strict=True)]
-        unknown = [prompt.part(members) for prompt, members in zip(tokenized, asked, strict=True)]
+        uncached = [self._unknown(prompt, values) for prompt, values in zip(tokenized, scores, strict=True)]
+        unknown = [prompt.part(members) for prompt, members in zip(tokenized, uncached, strict=True)]
         if progress is not None:
-            progress(sum(map(len, scores)) - sum(map(len, asked)))
-        trees = list(chain.from_iterable(build_trees(n, p, _MAX_BRANCH_NODES) for n, p in enumerate(unknown)))
+            progress(sum(map(len, scores)) - sum(map(len, uncached)))
         with in_eval_mode(self.model):
-            for tree, values in self._edges(trees, beginnings):
+            for tree, values in self._edges(build_all_trees(unknown, _MAX_BRANCH_NODES), beginnings):
                 sums = np.add.reduceat(values[tree.steps, 0], tree.offsets)
-                scores[tree.prompt][asked[tree.prompt][tree.members]] = sums
+                scores[tree.prompt][uncached[tree.prompt][tree.members]] = sums
                 if progress is not None:
                     progress(len(tree.members))
-        for number, (prompt, members, values) in enumerate(zip(unknown, asked, scores, strict=True)):
+        for number, (prompt, members, values) in enumerate(zip(unknown, uncached, scores, strict=True)):
             if np.isnan(values[members]).any():
                 raise KgprobeError(
                     f"Prompt {number}: the model's probabilities are not numbers; its weights are broken."
                 )
             self._memory.keep(prompt, values[members])
-        return [Scored(values, prompt.reasons) for values, prompt in zip(scores, tokenized, strict=True)]
+        return [ScoredContinuations(values, prompt.reasons) for values, prompt in zip(scores, tokenized, strict=True)]
 
     def _unknown(self, prompt: TokenizedPrompt, values: Floats) -> Integers:
-        """The positions of the continuations that have to be computed; fills in what is known of the others."""
+        """Fill in cached values, and return the positions of the continuations to compute."""
         takable = np.array([place for place in range(len(values)) if place not in prompt.reasons], dtype=np.int64)
         values[takable] = self._memory.recall(prompt.part(takable) if prompt.reasons else prompt)
         return takable[np.isnan(values[takable])]
@@ -252,43 +247,43 @@ class Scorer:
     def tokenize(
         self, prompts: Sequence[str], continuations: Sequence[Sequence[str]], *, eos: bool = False, separator: str = " "
     ) -> list[TokenizedPrompt]:
-        """Prompts and continuations as this model's token ids, or why it cannot take them.
+        """Return prompts and continuations as this model's token ids, or why it cannot take them.
 
         Arguments as in :meth:`score`.
 
         Raises:
-            KgprobeError: the model has no EOS token and one is asked for.
+            KgprobeError: the model has no EOS token and ``eos`` is set.
         """
         return tokenized_for(self, prompts, continuations, eos=eos, separator=separator)
 
     def edge_log_probabilities(self, trees: Sequence[Tree]) -> list[tuple[Tree, Floats]]:
-        """The log-probability of every edge of trees of tokens, batched, in smaller batches where memory is short.
+        """Return the log-probability of every edge of token trees, batched, in smaller batches where memory is short.
 
         Args:
-            trees: of any prompts.
+            trees: trees of any prompts.
 
         Returns:
-            each tree once, in an order of its own, with one value an edge, in (-inf, 0]; NaN if the model's weights
-            are broken.
+            each tree once, in any order, with one value per edge, in (-inf, 0]; NaN if the model's weights are broken.
 
         Raises:
-            KgprobeError: what leads to one edge does not fit in memory.
+            KgprobeError: the path to one edge does not fit in memory.
         """
-        return [(tree, values[:, 0]) for tree, values in self.edges_beside_best(trees)]
+        return [(tree, values[:, 0]) for tree, values in self.edges_and_best(trees)]
 
-    def edges_beside_best(self, trees: Sequence[Tree]) -> list[tuple[Tree, Floats]]:
-        """As :meth:`edge_log_probabilities`, beside the log-probability of the most probable token there.
+    def edges_and_best(self, trees: Sequence[Tree]) -> list[tuple[Tree, Floats]]:
+        """Return the log-probability of every edge, and that of the most probable token at its source.
 
         Returns:
-            each tree once, with values of shape (edges, 2); the two are equal where the edge's own is most probable.
+            each tree once, with values of shape (edges, 2); the two are equal if the edge's own token is the most
+            probable.
         """
         with in_eval_mode(self.model):
             return list(self._edges(trees))
 
     def growing(self) -> GrowingTrees | UncachedTrees:
-        """For trees that grow turn by turn, as in a search: what went through the model stays, until it is dropped.
+        """Return a scorer for trees that grow turn by turn, as in a search; it keeps computed nodes.
 
-        Cost: keys, values and states of all nodes are held, in up to an eighth of the device's memory.
+        Cost: keys, values and states of all nodes, in up to an eighth of the device's memory.
         """
         if self._choice.way != "packed" or self._choice.projection is None:
             return UncachedTrees(self)
@@ -297,9 +292,17 @@ class Scorer:
         )
 
     def states(self, layers: Sequence[int]) -> StateReader:
-        """What reads hidden states of texts at these layers, see :mod:`kgprobe.models.states`."""
-        known: Any = {"way": self._choice.way, "leading": self.leading, "max_tokens": self.max_tokens}
-        return StateReader(self.model, self.tokenizer, layers, self._limits, self._prefixes, **known)
+        """Return a reader of the hidden states of texts at these layers, see :mod:`kgprobe.models.states`."""
+        return StateReader(
+            self.model,
+            self.tokenizer,
+            layers,
+            self._limits,
+            self._prefixes,
+            way=self._choice.way,
+            leading=self.leading,
+            max_tokens=self.max_tokens,
+        )
 
     @torch.inference_mode()
     def _edges(
@@ -317,16 +320,16 @@ class Scorer:
                 yield from zip(forest.trees, np.split(values, ends[:-1]), strict=True)
 
     def end_token(self) -> int:
-        """The id of the EOS token.
+        """Return the id of the EOS token.
 
         Raises:
             KgprobeError: the model has none.
         """
         return end_token_of(self)
 
-    def _batches(self, outermost: Group) -> Iterator[tuple[list[Forest], Prefix | None]]:
-        """Forests that go together, and what stands before all of them."""
-        waiting: list[tuple[Group, Prefix | None]] = [(outermost, None)]
+    def _batches(self, outermost: PrefixGroup) -> Iterator[tuple[list[Forest], Prefix | None]]:
+        """Yield batches of forests, each with the prefix before them."""
+        waiting: list[tuple[PrefixGroup, Prefix | None]] = [(outermost, None)]
         while waiting:
             group, prefix = waiting.pop()
             if group.kept:
@@ -338,7 +341,7 @@ class Scorer:
                 yield batch, prefix
             waiting += ((inner, prefix) for inner in reversed(group.groups))
 
-    def _extend(self, group: Group, prefix: Prefix | None) -> Prefix:
+    def _extend(self, group: PrefixGroup, prefix: Prefix | None) -> Prefix:
         while True:
             at_once = min(self._limits.tokens, len(group.tokens))
             longer = compute_if_it_fits(partial(extend, self.model, prefix, group.tokens, at_once), self.model.device)
@@ -349,12 +352,12 @@ class Scorer:
             self._limits.back_off(at_once)
             if at_once == 1:
                 raise KgprobeError(
-                    f"A prompt's first {group.length} tokens do not fit into the memory of {self.model.device}; shorter"
-                    " ones would, or another `dtype`: bfloat16."
+                    f"A prompt's first {group.length} tokens do not fit into the memory of {self.model.device}; shorten"
+                    " them, or use `dtype` bfloat16."
                 )
 
     def _values(self, projection: VocabularyProjection, batch: Sequence[Forest], prefix: Prefix | None) -> list[Floats]:
-        """For each forest the log-probabilities of its edges; in smaller batches where memory is short."""
+        """Return the log-probabilities of each forest's edges; in smaller batches where memory is short."""
         sizes = [padded_tokens(forest, self._choice.way, length_of(prefix)) for forest in batch]
         tokens = sum(rows for rows, _ in sizes) * max(longest for _, longest in sizes)
         computed = compute_if_it_fits(partial(self._computed, projection, batch, prefix, tokens), self.model.device)
@@ -372,7 +375,7 @@ class Scorer:
         if not halves:
             raise KgprobeError(
                 f"Prompt {batch[0].trees[0].prompt} with one continuation ({batch[0].depths.max() + 1} tokens) does not"
-                f" fit into the memory of {self.model.device}; a shorter one would, or another `dtype`: bfloat16."
+                f" fit into the memory of {self.model.device}; shorten it, or use `dtype` bfloat16."
             )
         values = np.full((len(batch[0].sources), 2), np.nan)
         for half, edges in halves:
@@ -386,10 +389,10 @@ class Scorer:
         states, sources = run_way(self.model, self._choice.way, batch, prefix)
         needed, rows = np.unique(sources, return_inverse=True)
         hidden = states[torch.from_numpy(needed).to(states.device)]
-        # It may be as large as what follows.
+        # It may be as large as the logits.
         del states
         targets = np.concatenate([forest.targets for forest in batch])
-        found = projection.log_probabilities(hidden, rows, targets, self._limits.logits)
+        values = projection.log_probabilities(hidden, rows, targets, self._limits.logits)
         self._limits.went_well(tokens)
         ends = np.cumsum([len(forest.sources) for forest in batch])
-        return np.split(found.double().numpy(), ends[:-1])
+        return np.split(values.double().numpy(), ends[:-1])

@@ -1,28 +1,26 @@
-"""Whole sentences under a causal language model, scored as a whole or from one of their characters on.
+"""Sentences under a causal language model, scored as a whole or from one of their characters on.
 
-As lm-pub-quiz does it (0.3.3; Wiland et al., 2024): a sentence is tokenized as one text, BOS in front. Scored is every
-token behind BOS; or, from a span on, the token that holds the span's first character and all behind it, to the end of
-the sentence. Where no BOS stands in front, the first token has no probability and does not count. No EOS is scored.
+As in lm-pub-quiz (0.3.3; Wiland et al., 2024): a sentence is tokenized as one text, after BOS. Every token after BOS is
+scored; or, from a span on, the token that contains the span's first character and all later ones, to the end of the
+sentence. Without BOS, the first token has no probability and does not count. EOS is not scored.
 
-In one thing it differs: what looks like a special token (``</s>`` in a label) is tokenized as the text it is.
+One difference: an apparent special token (``</s>`` in a label) is tokenized as plain text.
 """
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain, islice
 
 import numpy as np
-from numpy.typing import NDArray
 
-from kgprobe.models.scoring.contract import TextScorer
+from kgprobe.models.scoring.contract import Floats, TextScorer
 from kgprobe.models.scoring.tokens import TokenizedPrompt, encode, encode_from, encode_spans, no_unicode, not_unicode
-
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
+from kgprobe.models.scoring.trie import Integers
 
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """A sentence, and a span in it: its first character, and the one after its last."""
+    """A sentence, and a half-open range of its characters."""
 
     text: str
     start: int
@@ -31,12 +29,12 @@ class Passage:
 
 @dataclass(frozen=True, slots=True)
 class ScoredPassages:
-    """What a model makes of the sentences of one question.
+    """Log-probabilities of the sentences of one question.
 
     Attributes:
-        values: sums over the tokens that are scored of their log-probabilities, natural logarithm; NaN exactly where
-            there is a reason. Shape (sentences,).
-        tokens: how many tokens these are, shape (sentences,).
+        values: sums of the scored tokens' log-probabilities, natural logarithm; NaN exactly where there is a reason.
+            Shape (sentences,).
+        tokens: number of scored tokens, shape (sentences,).
         reasons: why the model cannot take a sentence, as a clause, by the sentence's position.
     """
 
@@ -46,7 +44,7 @@ class ScoredPassages:
 
 
 def leading_with_bos(scorer: TextScorer) -> tuple[int, ...]:
-    """The ids in front of a sentence: BOS, also where the tokenizer puts none by itself; none where there is no BOS."""
+    """Return the ids before a sentence: BOS, even where the tokenizer does not prepend it; none without BOS."""
     bos = scorer.tokenizer.bos_token_id
     return scorer.leading if bos is None or scorer.leading[:1] == (bos,) else (int(bos), *scorer.leading)
 
@@ -59,133 +57,126 @@ def score_passages(
     from_span: bool,
     progress: Callable[[int], None] | None = None,
 ) -> list[ScoredPassages]:
-    """Score the sentences of questions; those of one question share what they begin with.
+    """Score the sentences of questions; those of one question share their beginnings.
 
     Args:
-        leading: ids of the special tokens in front of each sentence.
-        from_span: whether to score from the span's first token on; else the whole sentence.
+        leading: ids of the special tokens before each sentence.
+        from_span: True to score from the span's first token on; False for the whole sentence.
         progress: called now and then with the number of sentences done since the last call.
 
     Raises:
-        KgprobeError: the model's probabilities are no numbers, one sentence does not fit in memory, or the tokenizer
-            does not tell where a span begins.
+        KgprobeError: the model's probabilities are not numbers, one sentence does not fit in memory, or the tokenizer
+            has no character offsets.
     """
-    placed = _placed(scorer, [passage for passages in questions for passage in passages], leading, from_span)
+    placed = iter(_place(scorer, list(chain.from_iterable(questions)), leading, from_span))
+    results: list[ScoredPassages] = []
     prompts: list[TokenizedPrompt] = []
-    owners: list[tuple[int, list[int]]] = []
-    first = 0
-    for number, passages in enumerate(questions):
-        own = placed[first : first + len(passages)]
-        first += len(passages)
+    owners: list[tuple[ScoredPassages, list[int]]] = []
+    for passages in questions:
+        own = list(islice(placed, len(passages)))
+        reasons = {number: sentence.reason for number, sentence in enumerate(own) if sentence.reason}
+        result = ScoredPassages(np.full(len(own), np.nan), np.zeros(len(own), dtype=np.int64), reasons)
+        results.append(result)
         for context, members in _by_context(own).items():
             tails = tuple(own[member].ids[len(context) :] for member in members)
             prompts.append(TokenizedPrompt(context, (len(context),) * len(members), tails))
-            owners.append((number, members))
+            owners.append((result, members))
         if progress is not None:
-            progress(sum(one.reason is not None for one in own))
-    found = [
-        ScoredPassages(np.full(len(passages), np.nan), np.zeros(len(passages), dtype=np.int64), {})
-        for passages in questions
-    ]
-    for (number, members), prompt, scored in zip(
-        owners, prompts, scorer.score_tokenized(prompts, progress), strict=True
-    ):
-        found[number].values[members] = scored.values
-        found[number].tokens[members] = [len(tail) for tail in prompt.tails]
-    reasons = iter(placed)
-    return [
-        ScoredPassages(
-            one.values, one.tokens, {place: its for place in range(len(one.values)) if (its := next(reasons).reason)}
-        )
-        for one in found
-    ]
+            progress(len(reasons))
+    scores = scorer.score_tokenized(prompts, progress)
+    for (result, members), prompt, scored in zip(owners, prompts, scores, strict=True):
+        result.values[members] = scored.values
+        result.tokens[members] = [len(tail) for tail in prompt.tails]
+    return results
 
 
 def score_spans(scorer: TextScorer, text: str, spans: Sequence[tuple[int, int]]) -> ScoredPassages:
-    """The log-probability of each of some spans of one text, given all that stands before it, in one pass.
+    """Return the log-probability of some spans of one text, each given all text before it, in one pass.
 
     Args:
-        text: Unicode.
-        spans: ranges of its characters, the first and the one after the last. What is scored of each are the tokens
-            that hold its characters.
+        text: valid Unicode text.
+        spans: half-open ranges of its characters; all tokens with any of these characters are scored.
 
     Returns:
-        one value a span; a reason for one that no token holds, before which nothing stands, or that stands where the
-        model takes nothing in any more.
+        one value per span; a reason for a span without tokens, at the very beginning, or beyond the model's maximum
+        length.
 
     Raises:
-        KgprobeError: the model's probabilities are no numbers, the text does not fit in memory, or the tokenizer does
-            not tell which characters a token holds.
+        KgprobeError: the model's probabilities are not numbers, the text does not fit in memory, or the tokenizer has
+            no character offsets.
     """
     ids, ranges = encode_spans(scorer.tokenizer, text, spans)
     context = (*scorer.leading, *ids)
-    places = [(len(scorer.leading) + first, len(scorer.leading) + after) for first, after in ranges]
-    reasons = {}
-    for number, (first, after) in enumerate(places):
-        if first == after:
-            reasons[number] = "it tokenizes to nothing"
-        elif not first:
-            reasons[number] = "nothing stands before it"
-        elif scorer.max_tokens is not None and after - 1 > scorer.max_tokens:
-            reasons[number] = f"it ends behind the {scorer.max_tokens} tokens that the model takes in"
-    taken = [place for number, place in enumerate(places) if number not in reasons]
-    last = max((after for _, after in taken), default=0)
-    prompt = TokenizedPrompt(
-        context[:last], tuple(first for first, _ in taken), tuple(context[first:after] for first, after in taken)
-    )
+    places = [(len(scorer.leading) + first, len(scorer.leading) + end) for first, end in ranges]
+    reasons: dict[int, str] = {}
+    for number, (first, end) in enumerate(places):
+        if problem := _span_problem(first, end, scorer.max_tokens):
+            reasons[number] = problem
+    valid = [number for number in range(len(spans)) if number not in reasons]
+    starts = tuple(places[number][0] for number in valid)
+    tails = tuple(context[slice(*places[number])] for number in valid)
+    last = max((places[number][1] for number in valid), default=0)
+    (scored,) = scorer.score_tokenized([TokenizedPrompt(context[:last], starts, tails)])
     values = np.full(len(spans), np.nan)
+    values[valid] = scored.values
     tokens = np.zeros(len(spans), dtype=np.int64)
-    kept = [number for number in range(len(spans)) if number not in reasons]
-    (scored,) = scorer.score_tokenized([prompt])
-    values[kept] = scored.values
-    tokens[kept] = [after - first for first, after in taken]
+    tokens[valid] = [len(tail) for tail in tails]
     return ScoredPassages(values, tokens, reasons)
+
+
+def _span_problem(first: int, end: int, limit: int | None) -> str | None:
+    if first == end:
+        return "it tokenizes to nothing"
+    if not first:
+        return "no token precedes it"
+    if limit is not None and end - 1 > limit:
+        return f"it ends after the {limit} tokens that the model accepts"
+    return None
 
 
 @dataclass(frozen=True, slots=True)
 class _Placed:
-    """A sentence's ids with those in front, and how many of them stand before the first that is scored."""
+    """A sentence's ids, and how many of them precede the first scored one."""
 
     ids: tuple[int, ...]
     unscored: int
     reason: str | None = None
 
 
-def _placed(
-    scorer: TextScorer, passages: Sequence[Passage], leading: tuple[int, ...], from_span: bool
-) -> list[_Placed]:
-    texts = [passage.text for passage in passages]
-    odd = not_unicode(texts)
-    whole = ["" if number in odd else text for number, text in enumerate(texts)]
+def _place(scorer: TextScorer, passages: Sequence[Passage], leading: tuple[int, ...], from_span: bool) -> list[_Placed]:
+    odd = not_unicode([passage.text for passage in passages])
+    sound = [Passage("", 0, 0) if number in odd else passage for number, passage in enumerate(passages)]
+    texts = [passage.text for passage in sound]
+    encoded: Sequence[tuple[Sequence[int], int | None]]
     if from_span:
-        spans = [(0, 0) if n in odd else (one.start, one.end) for n, one in enumerate(passages)]
-        encoded = encode_from(scorer.tokenizer, whole, spans)
+        encoded = encode_from(scorer.tokenizer, texts, [(passage.start, passage.end) for passage in sound])
     else:
-        encoded = [(ids, 0) for ids in encode(scorer.tokenizer, whole)]
+        encoded = [(ids, 0) for ids in encode(scorer.tokenizer, texts)]
     placed = []
-    for number, (ids, token) in enumerate(encoded):
-        # Nothing predicts the first token of all.
+    for passage, (ids, token) in zip(passages, encoded, strict=True):
+        # Nothing predicts the very first token.
         unscored = 0 if token is None else max(len(leading) + token, 1)
-        reason = None
-        if number in odd:
-            reason = no_unicode(texts[number])
-        elif token is None:
-            reason = f"the answer in the sentence {texts[number]!r} tokenizes to nothing"
-        elif len(leading) + len(ids) <= unscored:
-            reason = f"the sentence {texts[number]!r} has no token that another stands before"
-        elif scorer.max_tokens is not None and len(leading) + len(ids) - 1 > scorer.max_tokens:
-            reason = (
-                f"a sentence has {len(leading) + len(ids)} tokens, more than the {scorer.max_tokens} that the model"
-                " takes in (and one predicted)"
-            )
+        reason = _problem(passage.text, token, unscored, len(leading) + len(ids), scorer.max_tokens)
         placed.append(_Placed((*leading, *ids), unscored, reason))
+    for number in odd:
+        placed[number] = _Placed((), 0, no_unicode(passages[number].text))
     return placed
 
 
+def _problem(text: str, token: int | None, unscored: int, length: int, limit: int | None) -> str | None:
+    if token is None:
+        return f"the answer in the sentence {text!r} tokenizes to nothing"
+    if length <= unscored:
+        return f"the sentence {text!r} has no token with another before it"
+    if limit is not None and length - 1 > limit:
+        return f"a sentence has {length} tokens, more than the {limit} that the model accepts (and one predicted)"
+    return None
+
+
 def _by_context(placed: Sequence[_Placed]) -> dict[tuple[int, ...], list[int]]:
-    """The places of the sentences that can be taken, by what stands before the first token that is scored."""
+    """Return the places of valid sentences, by their ids before the first scored token."""
     members: dict[tuple[int, ...], list[int]] = {}
-    for place, one in enumerate(placed):
-        if one.reason is None:
-            members.setdefault(one.ids[: one.unscored], []).append(place)
+    for place, sentence in enumerate(placed):
+        if sentence.reason is None:
+            members.setdefault(sentence.ids[: sentence.unscored], []).append(place)
     return members

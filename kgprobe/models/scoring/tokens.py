@@ -1,20 +1,21 @@
-"""Where a prompt ends and its continuation begins, in tokens.
+"""Token boundary between a prompt and its continuation.
 
-The rule: prompt and continuation are joined as running text and tokenized at once, as the model would have met them;
-the continuation's tokens are those after the longest token prefix that this has in common with the prompt tokenized
+The rule: prompt and continuation are joined as running text and tokenized at once, as in the model's training text. The
+continuation's tokens are those after the longest token prefix that the joined text shares with the prompt tokenized
 alone. So a token that spans the boundary belongs to the continuation.
 
 Joined means prompt + separator + continuation, with these refinements:
 
-- the prompt's trailing white space moves to the continuation, since tokenizers attach a space to the word after it;
-- where the prompt ends in white space or the continuation begins with it, that stands in for the separator;
-- an empty prompt has nothing to be separated from.
+- trailing white space of the prompt moves to the continuation, since tokenizers attach a space to the word after it;
+- white space at the end of the prompt or the beginning of the continuation replaces the separator;
+- an empty prompt has no separator.
 
-Both texts are data: what looks like a special token (``</s>`` in a label) is tokenized as the text it is. Special
-tokens that the tokenizer puts in front by itself (BOS, where it has that habit) stand in front of the prompt; those
-that it would append do not count, EOS is asked for.
+Both texts are data: apparent special tokens (``</s>`` in a label) are tokenized as plain text. Special tokens that the
+tokenizer prepends by default (such as BOS) precede the prompt. Those that it would append do not count; EOS is
+optional.
 """
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -25,8 +26,11 @@ if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
 
 
+_SURROGATE = re.compile("[\ud800-\udfff]")
+
+
 class TextError(KgprobeError):
-    """A text that a model cannot take, where nothing else was asked; the model itself is sound, and others may do."""
+    """A text that the model cannot take; the model itself is sound, and other texts may work."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,12 +38,10 @@ class TokenizedPrompt:
     """A prompt and its continuations; the i-th token sequence is ``context[: starts[i]] + tails[i]``.
 
     Attributes:
-        context: the prompt's own token ids, with the leading special tokens; may be empty where no continuation can be
-            taken.
-        starts: for each continuation, how many tokens of ``context`` stand before it, at least 1; 0 for one that cannot
-            be taken.
-        tails: for each continuation the token ids that are scored, at least one; none for one that cannot be taken.
-        reason: why the model cannot take the prompt, whatever stands behind it, as a clause; None if it can.
+        context: token ids of the prompt with the leading special tokens; may be empty if no continuation is valid.
+        starts: number of tokens of ``context`` before each continuation, at least 1; 0 for an invalid one.
+        tails: the scored token ids of each continuation, at least one; none for an invalid one.
+        reason: why the model cannot take the prompt with any continuation, as a clause; None if it can.
         reasons: why it cannot take a continuation, as a clause, by the continuation's position.
     """
 
@@ -50,21 +52,21 @@ class TokenizedPrompt:
     reasons: Mapping[int, str] = field(default_factory=dict)
 
     def part(self, members: Iterable[int]) -> "TokenizedPrompt":
-        """The prompt with some of its continuations that can be taken, by their positions."""
+        """Return the prompt with some of its valid continuations, given by position."""
         pairs = [(self.starts[member], self.tails[member]) for member in members]
         starts, tails = zip(*pairs, strict=True) if pairs else ((), ())
         return TokenizedPrompt(self.context, starts, tails)
 
 
 def leading_tokens(tokenizer: "PreTrainedTokenizerBase", bos: bool | None = None) -> tuple[int, ...]:
-    """The special token ids that stand in front of every prompt.
+    """Return the ids of the special tokens before every prompt.
 
     Args:
-        tokenizer: the model's.
-        bos: whether BOS is put in front; None does what the tokenizer does by itself.
+        tokenizer: the model's tokenizer.
+        bos: True to prepend BOS; None for the tokenizer's default.
 
     Raises:
-        KgprobeError: BOS is asked for and the tokenizer has none.
+        KgprobeError: BOS is requested and the tokenizer has none.
     """
     if bos is None:
         bare = tokenizer("a", add_special_tokens=False)["input_ids"]
@@ -73,18 +75,18 @@ def leading_tokens(tokenizer: "PreTrainedTokenizerBase", bos: bool | None = None
             if whole[first : first + len(bare)] == bare:
                 return tuple(whole[:first])
         raise KgprobeError(
-            f"Cannot tell which special tokens the tokenizer puts in front of a text: 'a' is {whole} with and {bare}"
-            " without them. `bos` says whether a BOS token is wanted."
+            f"Cannot determine which special tokens the tokenizer prepends: 'a' is {whole} with and {bare} without."
+            " Set `bos` to True or False."
         )
     if not bos:
         return ()
     if tokenizer.bos_token_id is None:
-        raise KgprobeError("A BOS token is asked for, but the model's tokenizer has none; without `bos` it works.")
+        raise KgprobeError("The model's tokenizer has no BOS token; leave out `bos`.")
     return (int(tokenizer.bos_token_id),)
 
 
 def common_prefix(first: Sequence[int], second: Sequence[int]) -> int:
-    """How many leading tokens two sequences of the same kind have in common."""
+    """Return the number of leading tokens that two sequences of the same type share."""
     length = min(len(first), len(second))
     if first[:length] == second[:length]:
         return length
@@ -97,19 +99,19 @@ def shared_lengths(
     beginnings: Sequence[str],
     leading: tuple[int, ...],
 ) -> dict[int, int]:
-    """How many tokens of a prompt are those of a text that it begins with, by the prompt's position.
+    """Return how many tokens of each prompt belong to the text it begins with, by the prompt's position.
 
     Args:
-        beginnings: one a prompt; an empty one is none.
+        beginnings: one per prompt; empty for none.
 
     Raises:
-        KgprobeError: there are more or fewer of them than prompts.
-        TextError: one is no Unicode.
+        KgprobeError: the numbers of beginnings and prompts differ.
+        TextError: a beginning is not valid Unicode.
     """
     if len(beginnings) != len(prompts):
-        raise KgprobeError(f"{len(prompts)} prompts with {len(beginnings)} beginnings; one each, or none at all.")
+        raise KgprobeError(f"{len(prompts)} prompts with {len(beginnings)} beginnings; pass one per prompt, or none.")
     texts = [text for text in dict.fromkeys(beginnings) if text]
-    tokens = {text: (*leading, *its) for text, its in zip(texts, encode(tokenizer, texts), strict=True)}
+    tokens = {text: (*leading, *ids) for text, ids in zip(texts, encode(tokenizer, texts), strict=True)}
     return {
         number: common_prefix(tokens[text], prompt.context)
         for number, (text, prompt) in enumerate(zip(beginnings, prompts, strict=True))
@@ -118,90 +120,86 @@ def shared_lengths(
 
 
 def join(prompt: str, separator: str, continuation: str) -> str:
-    """Prompt and continuation as running text."""
+    """Join prompt and continuation to running text."""
     if not prompt or prompt[-1].isspace() or continuation[:1].isspace():
         return prompt + continuation
     return prompt + separator + continuation
 
 
 def encode(tokenizer: "PreTrainedTokenizerBase", texts: Sequence[str]) -> Sequence[Sequence[int]]:
-    """The token ids of texts as they are, without special tokens; truncation and padding are switched off for good.
+    """Return the token ids of texts, without special tokens, truncation or padding (both are switched off for good).
 
     Raises:
-        TextError: a text is no Unicode.
+        TextError: a text is not valid Unicode.
     """
     if odd := not_unicode(texts):
-        raise TextError(f"Of {len(texts):,} texts, {len(odd):,} cannot be tokenized: {no_unicode(texts[min(odd)])}.")
+        raise TextError(f"{len(odd):,} of {len(texts):,} texts cannot be tokenized: {no_unicode(texts[min(odd)])}.")
     return _encode(tokenizer, texts)
 
 
 def encode_from(
     tokenizer: "PreTrainedTokenizerBase", texts: Sequence[str], spans: Sequence[tuple[int, int]]
 ) -> list[tuple[Sequence[int], int | None]]:
-    """Texts as :func:`encode` gives them, and in which token a span of each begins.
+    """Return the token ids of texts, and the token at which a span of each begins.
 
     Args:
-        texts: Unicode.
-        spans: for each text a range of its characters, the first and the one after the last.
+        texts: valid Unicode texts.
+        spans: for each text a half-open range of characters.
 
     Returns:
-        for each text its ids, and the place of the token that holds the first character of its span, also where that
-        token begins before it; of white space that no token holds, the next character's. None where no token holds any.
+        for each text its ids, and the place of the token that contains the first character of its span, even if that
+        token begins earlier. White space that no token contains is skipped. None if no token contains any of the span.
 
     Raises:
-        KgprobeError: the tokenizer does not tell which characters its tokens hold.
+        KgprobeError: the tokenizer has no character offsets.
     """
-    backend = _telling_places(tokenizer)
-    found = []
+    backend = _offset_backend(tokenizer)
+    encoded = []
     for encoding, span in zip(backend.encode_batch(texts, add_special_tokens=False), spans, strict=True):
         tokens = (encoding.char_to_token(place) for place in range(*span))
-        found.append((encoding.ids, next((token for token in tokens if token is not None), None)))
-    return found
+        encoded.append((encoding.ids, next((token for token in tokens if token is not None), None)))
+    return encoded
 
 
 def encode_spans(
     tokenizer: "PreTrainedTokenizerBase", text: str, spans: Sequence[tuple[int, int]]
 ) -> tuple[list[int], list[tuple[int, int]]]:
-    """A text as :func:`encode` gives it, and the tokens that hold each of some spans.
+    """Return the token ids of a text, and the range of tokens for each of some spans.
 
     Args:
-        text: Unicode.
-        spans: ranges of its characters, the first and the one after the last; none is white space alone.
+        text: valid Unicode text.
+        spans: half-open ranges of its characters; none is white space alone.
 
     Returns:
-        its ids; and for each span its first token, which may begin before it, and the one after its last, which may
-        end behind it. Of a span that no token holds, an empty range.
+        its ids; and for each span a half-open range of the tokens that contain its characters, also partly. The range
+        is empty if no token contains any of them.
 
     Raises:
-        KgprobeError: the tokenizer does not tell which characters its tokens hold.
+        KgprobeError: the tokenizer has no character offsets.
     """
-    encoding = _telling_places(tokenizer).encode(text, add_special_tokens=False)
+    encoding = _offset_backend(tokenizer).encode(text, add_special_tokens=False)
     ranges = []
     for span in spans:
-        held = [token for place in range(*span) if (token := encoding.char_to_token(place)) is not None]
-        ranges.append((min(held), max(held) + 1) if held else (0, 0))
+        tokens = {encoding.char_to_token(place) for place in range(*span)} - {None}
+        ranges.append((min(tokens), max(tokens) + 1) if tokens else (0, 0))
     return list(encoding.ids), ranges
 
 
-def _telling_places(tokenizer: "PreTrainedTokenizerBase") -> Any:
-    """The part of a fast tokenizer that tells which characters a token holds."""
+def _offset_backend(tokenizer: "PreTrainedTokenizerBase") -> Any:
+    """Return the backend of a fast tokenizer, which maps characters to tokens."""
     backend = getattr(tokenizer, "backend_tokenizer", None)
     if backend is None:
         raise KgprobeError(
-            f"{type(tokenizer).__name__} does not tell which characters a token holds, so one cannot tell where an"
-            " answer begins in a sentence. Whole sentences can be scored; so can a model with a fast tokenizer."
+            f"{type(tokenizer).__name__} has no character offsets, so the place of an answer in a sentence is unknown."
+            " Score whole sentences instead, or use a model with a fast tokenizer."
         )
     _take_as_is(backend)
     return backend
 
 
 def not_unicode(texts: Sequence[str]) -> set[int]:
-    """Which texts hold half of a surrogate pair, by their positions; no tokenizer takes them."""
-    try:
-        "".join(texts).encode("utf-8")
-    except UnicodeEncodeError:
-        return {number for number, text in enumerate(texts) if any("\ud800" <= one <= "\udfff" for one in text)}
-    return set()
+    """Return the positions of texts with half of a surrogate pair; no tokenizer takes them."""
+    return {number for number, text in enumerate(texts) if _SURROGATE.search(text)}
 
 
 def tokenize(
@@ -214,30 +212,26 @@ def tokenize(
     end: int | None = None,
     limit: int | None = None,
 ) -> list[TokenizedPrompt]:
-    """Prompts and continuations as token ids, by the rule above; or why the model cannot take them.
+    """Return prompts and continuations as token ids by the rule above, or why the model cannot take them.
 
-    A continuation cannot be taken if it is empty or tokenizes to nothing, nothing stands before it, it makes a sequence
-    longer than ``limit``, or a text is no Unicode. A prompt that cannot be taken has this reason for each of its
-    continuations.
+    A continuation is invalid if it is empty, tokenizes to nothing, has no token before it, makes a sequence longer than
+    ``limit``, or a text is not valid Unicode. The reason of an invalid prompt applies to each of its continuations.
 
     Args:
-        tokenizer: the model's; its truncation and padding are switched off.
-        prompts: any text, also empty if ``leading`` is not.
+        tokenizer: the model's tokenizer; its truncation and padding are switched off.
+        prompts: any text, also empty unless ``leading`` is.
         continuations: for each prompt, any number of non-empty texts.
-        separator: what stands between the two.
-        leading: ids in front of every prompt, see :func:`leading_tokens`.
-        end: the id of the EOS token, to append it to every continuation.
-        limit: the most tokens that the model can take in; the last one of a continuation is only predicted.
+        separator: text between prompt and continuation.
+        leading: ids before every prompt, see :func:`leading_tokens`.
+        end: id of the EOS token, to append it to every continuation.
+        limit: maximum tokens that the model accepts; the last token of a continuation is only predicted.
 
     Raises:
-        KgprobeError: there are more or fewer lists of continuations than prompts.
+        KgprobeError: the numbers of prompts and of lists of continuations differ.
     """
     if len(prompts) != len(continuations):
-        raise KgprobeError(f"{len(prompts)} prompts with {len(continuations)} lists of continuations; one list each.")
-    texts = []
-    for prompt, its in zip(prompts, continuations, strict=True):
-        texts.append(prompt.rstrip())
-        texts += [join(prompt, separator, text) for text in its]
+        raise KgprobeError(f"{len(prompts)} prompts with {len(continuations)} lists of continuations; pass one each.")
+    texts = _joined(prompts, continuations, separator)
     odd = not_unicode(texts)
     for number in odd:
         texts[number] = ""
@@ -245,24 +239,35 @@ def tokenize(
 
     tokenized = []
     suffix = () if end is None else (end,)
-    for prompt, its in zip(prompts, continuations, strict=True):
+    for prompt, own in zip(prompts, continuations, strict=True):
         number, alone = next(encoded)
         reason = no_unicode(prompt) if number in odd else None
-        context = () if reason else (*leading, *alone)
         starts, tails = [], []
         reasons: dict[int, str] = {}
-        for place, text in enumerate(its):
+        for place, text in enumerate(own):
             number, joint = next(encoded)
             shared = common_prefix(alone, joint)
             start, tail = len(leading) + shared, (*joint[shared:], *suffix)
             if number in odd:
-                reasons[place] = reason or no_unicode(text)
-            elif problem := _problem(text, start, len(joint) - shared, len(tail), limit):
-                reasons[place] = problem
-            starts.append(0 if place in reasons else start)
-            tails.append(() if place in reasons else tail)
+                problem = reason or no_unicode(text)
+            else:
+                problem = _problem(text, start, len(joint) - shared, len(tail), limit)
+            if problem is not None:
+                reasons[place], start, tail = problem, 0, ()
+            starts.append(start)
+            tails.append(tail)
+        context = () if reason else (*leading, *alone)
         tokenized.append(TokenizedPrompt(context, tuple(starts), tuple(tails), reason, reasons))
     return tokenized
+
+
+def _joined(prompts: Sequence[str], continuations: Sequence[Sequence[str]], separator: str) -> list[str]:
+    """Return each prompt alone, then joined with each of its continuations."""
+    texts = []
+    for prompt, own in zip(prompts, continuations, strict=True):
+        texts.append(prompt.rstrip())
+        texts += [join(prompt, separator, text) for text in own]
+    return texts
 
 
 def _encode(tokenizer: "PreTrainedTokenizerBase", texts: Sequence[str]) -> Sequence[Sequence[int]]:
@@ -275,7 +280,7 @@ def _encode(tokenizer: "PreTrainedTokenizerBase", texts: Sequence[str]) -> Seque
         ]
         return encoded
     _take_as_is(backend)
-    return [one.ids for one in backend.encode_batch_fast(texts, add_special_tokens=False)]
+    return [encoding.ids for encoding in backend.encode_batch_fast(texts, add_special_tokens=False)]
 
 
 def _take_as_is(backend: Any) -> None:
@@ -285,27 +290,27 @@ def _take_as_is(backend: Any) -> None:
 
 
 def _problem(text: str, before: int, own: int, scored: int, limit: int | None) -> str | None:
-    """Why a continuation cannot be taken; None if it can."""
+    """Return why a continuation is invalid; None if it is valid."""
     if not text:
         return "a continuation is empty; it needs some text"
     if own == 0:
         return f"the continuation {_short(text)} tokenizes to nothing"
     if before == 0:
         return (
-            f"no token stands before the continuation {_short(text)}, so nothing predicts its first; an empty prompt"
-            " needs a BOS token (`bos`)"
+            f"no token precedes the continuation {_short(text)}, so nothing predicts its first; an empty prompt needs a"
+            " BOS token (`bos`)"
         )
     if limit is not None and before + scored - 1 > limit:
         return (
             f"{before} tokens and {scored} of the continuation {_short(text)} make {before + scored}, more than the"
-            f" {limit} that the model takes in (and one predicted)"
+            f" {limit} that the model accepts (and one predicted)"
         )
     return None
 
 
 def no_unicode(text: str) -> str:
-    """That a text is none, as a clause."""
-    return f"the text {_short(text)} is no Unicode: it holds half of a surrogate pair"
+    """Return the clause that a text is not valid Unicode."""
+    return f"the text {_short(text)} is not valid Unicode: it contains half of a surrogate pair"
 
 
 def _short(text: str) -> str:

@@ -1,8 +1,8 @@
-"""The continuations of one prompt as a tree of tokens, in which a shared prefix stands once.
+"""The continuations of one prompt as a token tree that stores a shared prefix once.
 
-The nodes are the tokens that the model takes in: the context, a chain, and every inner token of a continuation. The
-edges are the predictions that are asked for: from a node to a token that may follow it. A continuation's last token
-is only an edge, and so is EOS.
+The nodes are the tokens that the model reads: the context, a chain, and every inner token of a continuation. The edges
+are the requested predictions, from a node to a token that may follow it. A continuation's last token is only an edge,
+and so is EOS.
 """
 
 from collections.abc import Iterator, Sequence
@@ -17,13 +17,13 @@ Integers = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
-class Nodes:
+class TokenNodes:
     """Tokens that follow one another in branches.
 
     Attributes:
         tokens: token ids of the nodes, shape (nodes,).
-        parents: for each node the index of its parent, which is smaller; -1 for one without. Shape (nodes,).
-        depths: how many tokens stand before a node in running text, its position. Shape (nodes,).
+        parents: for each node the index of its parent, which is smaller; -1 for none. Shape (nodes,).
+        depths: number of tokens before a node in running text, its position. Shape (nodes,).
     """
 
     tokens: Integers
@@ -31,21 +31,25 @@ class Nodes:
     depths: Integers
 
     def leaves(self) -> Integers:
-        """The nodes that no other node has as parent: where a row ends if every branch is a row of its own."""
+        """Return the nodes without children: the row ends if every branch is a row of its own."""
         inner = np.zeros(len(self.tokens), dtype=bool)
         inner[self.parents[self.parents >= 0]] = True
         return np.flatnonzero(~inner)
 
     def path(self, node: int) -> list[int]:
-        """The nodes from the first to this one."""
+        """Return the nodes from the root to this one."""
         nodes = []
         while node >= 0:
             nodes.append(node)
             node = int(self.parents[node])
         return nodes[::-1]
 
+    def branches(self) -> list[list[int]]:
+        """Return the nodes from the root to each leaf."""
+        return [self.path(int(leaf)) for leaf in self.leaves()]
+
     def visible(self) -> NDArray[np.bool_]:
-        """Which nodes stand before or at each node in its running text, shape (nodes, nodes)."""
+        """Return, for each node, a mask of itself and its ancestors; shape (nodes, nodes)."""
         count = len(self.tokens)
         branching = np.flatnonzero(self.parents != np.arange(-1, count - 1))
         chain = int(branching[0]) if len(branching) else count
@@ -60,18 +64,17 @@ class Nodes:
 
 
 @dataclass(frozen=True, slots=True)
-class Tree(Nodes):
-    """Some continuations of one prompt; all its nodes but the first have a parent.
+class Tree(TokenNodes):
+    """Some continuations of one prompt; all nodes except the first have a parent.
 
     Attributes:
-        prompt: which prompt, counted from 0.
-        members: which of its continuations, shape (continuations,).
-        chain: how many of the leading nodes each have the one before them as parent, and stand before all edges but
-            those of the last of them.
-        sources: for each edge its node, shape (edges,).
-        targets: for each edge the id of the token that is predicted, shape (edges,).
+        prompt: number of the prompt, from 0.
+        members: positions of its continuations, shape (continuations,).
+        chain: number of leading nodes whose parent is the node before. All edges start at the last of them or later.
+        sources: node of each edge, shape (edges,).
+        targets: predicted token id of each edge, shape (edges,).
         steps: the edges of the first continuation, then those of the second, …; shape (scored tokens,).
-        offsets: where in ``steps`` each continuation begins, shape (continuations,).
+        offsets: beginning of each continuation in ``steps``, shape (continuations,).
     """
 
     prompt: int
@@ -84,11 +87,11 @@ class Tree(Nodes):
 
 
 @dataclass(frozen=True, slots=True)
-class Forest(Nodes):
-    """Trees that are computed together behind a common prefix, which is left out; what they share stands once.
+class Forest(TokenNodes):
+    """Trees that are computed together behind a common prefix, which is left out; shared nodes are stored once.
 
     Attributes:
-        trees: whose edges these are.
+        trees: the trees with these edges.
         sources, targets: the edges of the first tree, then those of the second, …; as in a tree, shape (edges,).
     """
 
@@ -97,7 +100,7 @@ class Forest(Nodes):
     targets: Integers
 
     def halves(self) -> list[tuple["Forest", Integers]]:
-        """Two forests with half of the edges each, and which these are; none if all edges have the same source."""
+        """Return two forests with half of the edges each, and the numbers of these edges; none for a single source."""
         sources = np.unique(self.sources)
         if len(sources) == 1:
             return []
@@ -110,7 +113,7 @@ class Forest(Nodes):
         for node in range(len(kept) - 1, -1, -1):
             if kept[node] and self.parents[node] >= 0:
                 kept[self.parents[node]] = True
-        # One more place, so that no parent stays none.
+        # One more place, so that parent -1 stays -1.
         place = np.append(np.cumsum(kept) - 1, -1)
         part = Forest(
             tokens=self.tokens[kept],
@@ -124,11 +127,11 @@ class Forest(Nodes):
 
 
 def merge(trees: Sequence[Tree], prefix: int) -> Forest:
-    """Trees as one forest, in which the beginnings that neighbours have in common stand once.
+    """Merge trees to one forest that stores the common beginnings of neighbours once.
 
     Args:
         trees: at least one, best in the order of their contexts.
-        prefix: how many leading tokens they all have in common that are left out; less than the chain of each.
+        prefix: number of common leading tokens to leave out; less than the chain of each.
     """
     tokens, parents, depths, sources = [], [], [], []
     count = 0
@@ -137,7 +140,7 @@ def merge(trees: Sequence[Tree], prefix: int) -> Forest:
     for tree in trees:
         shared = 0 if before is None else max(0, shared_chain(before, tree) - prefix)
         fresh = len(tree.tokens) - prefix - shared
-        # One more place, so that the prefix's last token, or nothing, is no node.
+        # One more place, so that the prefix's last token, or no parent, becomes -1.
         places = np.concatenate([places[:shared], np.arange(count, count + fresh), [-1]])
         tokens.append(tree.tokens[prefix + shared :])
         parents.append(places[tree.parents[prefix + shared :] - prefix])
@@ -155,22 +158,22 @@ def merge(trees: Sequence[Tree], prefix: int) -> Forest:
     )
 
 
-def shared_chain(one: Tree, other: Tree) -> int:
-    """How many leading tokens two trees have in common before either branches."""
-    length = min(one.chain, other.chain)
-    different = np.flatnonzero(one.tokens[:length] != other.tokens[:length])
+def shared_chain(first: Tree, second: Tree) -> int:
+    """Return the number of leading tokens that two trees share before either branches."""
+    length = min(first.chain, second.chain)
+    different = np.flatnonzero(first.tokens[:length] != second.tokens[:length])
     return int(different[0]) if len(different) else length
 
 
 def build_trees(number: int, prompt: TokenizedPrompt, max_branch_nodes: int) -> Iterator[Tree]:
-    """The continuations of a prompt as one tree, or as several of about one size where one would have too many nodes.
+    """Yield a prompt's continuations as one tree, or as several of similar size where one would be too large.
 
     Args:
-        number: the prompt's, kept in the trees.
+        number: number of the prompt, kept in the trees.
         prompt: its tokens.
-        max_branch_nodes: about how many nodes beyond the context a tree may have.
+        max_branch_nodes: approximate maximum of nodes beyond the context per tree.
     """
-    # In the order of their tokens, continuations that share a prefix come into the same tree.
+    # Sorted by their tokens, continuations that share a prefix fall into the same tree.
     order = sorted(range(len(prompt.tails)), key=lambda member: (prompt.starts[member], prompt.tails[member]))
     if not order:
         return
@@ -183,15 +186,23 @@ def build_trees(number: int, prompt: TokenizedPrompt, max_branch_nodes: int) -> 
 
 
 def _fresh_nodes(prompt: TokenizedPrompt, before: int | None, member: int) -> int:
-    """How many nodes a continuation adds to a tree behind the one before it in order."""
+    """Return the number of nodes that a continuation adds to a tree after the previous one in order."""
     tail = prompt.tails[member]
     if before is None or prompt.starts[before] != prompt.starts[member]:
         return len(tail) - 1
     return len(tail) - 1 - common_prefix(prompt.tails[before][:-1], tail[:-1])
 
 
+def build_all_trees(prompts: Sequence[TokenizedPrompt], max_branch_nodes: int) -> list[Tree]:
+    """Return the trees of all prompts, numbered by position, see :func:`build_trees`."""
+    trees: list[Tree] = []
+    for number, prompt in enumerate(prompts):
+        trees += build_trees(number, prompt, max_branch_nodes)
+    return trees
+
+
 def build_tree(number: int, prompt: TokenizedPrompt, members: Sequence[int]) -> Tree:
-    """One tree of these continuations of a prompt."""
+    """Return one tree of these continuations of a prompt."""
     common = min(prompt.starts[member] for member in members)
     tokens = list(prompt.context[:common])
     parents = list(range(-1, common - 1))
@@ -232,16 +243,16 @@ def build_tree(number: int, prompt: TokenizedPrompt, members: Sequence[int]) -> 
 
 
 def growing_tree(
-    number: int, context: Integers, known: Nodes, nodes: Integers, sources: Integers, targets: Integers
+    number: int, context: Integers, known: TokenNodes, nodes: Integers, sources: Integers, targets: Integers
 ) -> Tree:
-    """A tree of what a search asks in a turn: its nodes with all that stand before them, behind a prompt.
+    """Return a tree of the edges that a search requests in a turn, with the ancestors of its nodes and the prompt.
 
     Args:
-        number: the prompt's, kept in the tree.
+        number: number of the prompt, kept in the tree.
         context: the prompt's tokens, at least one.
-        known: all nodes of the search; the first one is the prompt itself.
-        nodes: those that something is asked of.
-        sources, targets: for each edge its node and the token that is predicted, shape (edges,).
+        known: all nodes of the search; the first one represents the prompt.
+        nodes: nodes with requested edges.
+        sources, targets: node and predicted token of each edge, shape (edges,).
     """
     layers = [nodes]
     while len(layers[-1]):

@@ -15,8 +15,7 @@ from numpy.typing import NDArray
 
 from kgprobe.errors import KgprobeError
 from kgprobe.graph.client import Graph
-from kgprobe.models.scoring.contract import TextScorer
-from kgprobe.models.scoring.scored import Scored
+from kgprobe.models.scoring.contract import ScoredContinuations, TextScorer
 from kgprobe.probes.clozes import ClozeItem, ClozeItems
 from kgprobe.probes.distractors import DistractorOptions
 from kgprobe.probes.distractors.evidence import (
@@ -233,7 +232,7 @@ def _candidates(fact: AskedFact, put: _Put) -> Candidates:
     return Candidates(put.cloze, names)
 
 
-def _compared(put: _Put, found: Scored) -> _Compared:
+def _compared(put: _Put, found: ScoredContinuations) -> _Compared:
     """A sentence without the rivals that the model cannot take."""
     if 0 in found.reasons:
         return _Compared(put, found.values, found.reasons[0])

@@ -6,8 +6,7 @@ a graph (:mod:`.probe`) or from a data set (:mod:`kgprobe.datasets`).
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from kgprobe.models.scoring.contract import TextScorer
-from kgprobe.models.scoring.scored import Scored
+from kgprobe.models.scoring.contract import ScoredContinuations, TextScorer
 from kgprobe.probes.distractors.evidence import LeftOut, Named
 from kgprobe.probes.examples.evidence import ExampleEvidence
 from kgprobe.probes.examples.items import ChoiceItem
@@ -44,7 +43,7 @@ def ask_after_examples(
     return map(outcome_of, items, its, scored)
 
 
-def outcome_of(item: ChoiceItem, prompt: Prompt, scored: Scored) -> Outcome:
+def outcome_of(item: ChoiceItem, prompt: Prompt, scored: ScoredContinuations) -> Outcome:
     """Whether the object came first; or why it cannot be said."""
     fact = item.fact
     if not len(scored.values):

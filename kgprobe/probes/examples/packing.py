@@ -12,8 +12,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from kgprobe.models.scoring.contract import TextScorer
-from kgprobe.models.scoring.scored import Scored
+from kgprobe.models.scoring.contract import ScoredContinuations, TextScorer
 from kgprobe.models.scoring.tokens import TokenizedPrompt, encode, no_unicode, not_unicode
 from kgprobe.probes.examples.items import ChoiceItem
 from kgprobe.probes.examples.prompts import Layout, Prompt, Room, fitting
@@ -111,10 +110,10 @@ class Sequences:
     orders: Sequence[Sequence[int]]
     asked: Sequence[Prompt]
 
-    def gathered(self, scored: Sequence[Scored]) -> list[Scored]:
+    def gathered(self, scored: Sequence[ScoredContinuations]) -> list[ScoredContinuations]:
         """What was found, for each fact by its choices; nothing where there was no sequence."""
         if not scored:
-            return [Scored(np.empty(0)) for _ in self.items]
+            return [ScoredContinuations(np.empty(0)) for _ in self.items]
         gathered = []
         for number, (item, order) in enumerate(zip(self.items, self.orders, strict=True)):
             values = np.full(len(item.labels), np.nan)
@@ -124,7 +123,7 @@ class Sequences:
                 values[place] = one.values[0]
                 if one.reasons:
                     reasons[place] = one.reasons[0]
-            gathered.append(Scored(values, reasons))
+            gathered.append(ScoredContinuations(values, reasons))
         return gathered
 
 

@@ -8,8 +8,7 @@ from dataclasses import asdict
 from typing import Any
 
 from kgprobe.errors import ArgumentError
-from kgprobe.models.scoring.contract import TextScorer
-from kgprobe.models.scoring.scored import Scored
+from kgprobe.models.scoring.contract import ScoredContinuations, TextScorer
 from kgprobe.probes.outcome import Outcome, unaskable
 from kgprobe.probes.statements import StatementOptions
 from kgprobe.probes.statements.evidence import NegativeStatement, Statement, StatementEvidence
@@ -80,7 +79,7 @@ class StatementProbe:
     def _prompt(self, statement: str) -> str:
         return f"{self._beginning} {statement}\nAnswer:"
 
-    def _outcome(self, item: StatementItem, scored: Sequence[Scored]) -> Outcome:
+    def _outcome(self, item: StatementItem, scored: Sequence[ScoredContinuations]) -> Outcome:
         key, relation = item.fact.key, item.fact.relation
         if item.reason is not None:
             return unaskable(key, relation, item.reason)

@@ -202,13 +202,18 @@ def test_nothing_to_score_is_no_error(tokenizer, tiny_models):
             "",
             ["is", "a city"],
             False,
-            {0: "an empty prompt needs a BOS token", 1: "stands before the continuation 'a c"},
+            {0: "an empty prompt needs a BOS token", 1: "precedes the continuation 'a c"},
         ),
         ("Tokyo", ["is", "", "a city"], True, {1: "a continuation is empty"}),
         ("York", ["is " * 300, "is"], True, {0: "more than the 256"}),
         ("York " * 300, ["is", "a city"], True, {0: "more than the 256", 1: "more than the 256"}),
-        ("York", ["is", "\ud83d"], True, {1: "the text '\\ud83d' is no Unicode"}),
-        ("York \ud83d", ["is", "a city"], True, {0: "'York \\ud83d' is no Unicode", 1: "'York \\ud83d' is no Unicode"}),
+        ("York", ["is", "\ud83d"], True, {1: "the text '\\ud83d' is not valid Unicode"}),
+        (
+            "York \ud83d",
+            ["is", "a city"],
+            True,
+            {0: "'York \\ud83d' is not valid Unicode", 1: "'York \\ud83d' is no Unicode"},
+        ),
     ],
 )
 def test_what_cannot_be_scored_has_a_reason_and_costs_the_others_nothing(
@@ -484,7 +489,7 @@ def test_how_a_model_is_computed_and_why_is_told(tokenizer, tiny_models):
     assert told["tokens at once"] == "1,024"
     plain = dict(Scorer(tiny_models["llama"], tokenizer, name="llama", ways=("plain",)).explain())
     assert plain["vocabulary"] == "the model's own logits"
-    assert plain["tokens at once"] == "those of one continuation"
+    assert plain["tokens at once"] == "one continuation"
 
 
 @pytest.mark.parametrize("way", ["packed", "plain"])

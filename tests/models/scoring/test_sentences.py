@@ -85,7 +85,7 @@ def test_what_a_model_cannot_take_has_a_reason() -> None:
     scored, none = score_passages(scorer, passages, leading=scorer.leading, from_span=True)
     assert len(none.values) == 0
     assert scored.reasons.keys() == {0, 1, 3}
-    for place, said in ((0, "no Unicode"), (1, "more than the 16"), (3, "tokenizes to nothing")):
+    for place, said in ((0, "not valid Unicode"), (1, "more than the 16"), (3, "tokenizes to nothing")):
         assert said in scored.reasons[place]
     assert [bool(value == value) for value in scored.values] == [False, False, True, False]
     (whole,) = score_passages(scorer, [[Passage("", 0, 0)]], leading=scorer.leading, from_span=False)
@@ -111,5 +111,5 @@ def test_a_tokenizer_that_knows_no_characters_scores_whole_sentences_alone() -> 
     leading = scorer.leading
     expected, found = (score_passages(one, PASSAGES[:1], leading=leading, from_span=False) for one in (scorer, slow))
     assert found[0].values == pytest.approx(expected[0].values, abs=score_tolerance(model, tokens=24))
-    with pytest.raises(KgprobeError, match="does not tell which characters"):
+    with pytest.raises(KgprobeError, match="has no character offsets"):
         score_passages(slow, PASSAGES[:1], leading=leading, from_span=True)

@@ -135,12 +135,12 @@ def test_a_continuation_that_leaves_nothing_has_a_reason():
 
 def test_a_prompt_that_is_no_unicode_has_a_reason_of_its_own():
     odd, sound = tokenize(byte_level(), ["\ud800", "York"], [[], []])
-    assert odd.reason == "the text '\\ud800' is no Unicode: it holds half of a surrogate pair"
+    assert odd.reason == "the text '\\ud800' is not valid Unicode: it contains half of a surrogate pair"
     assert (odd.context, sound.reason) == ((), None)
 
 
 def test_where_texts_stand_alone_one_that_is_no_unicode_is_an_error():
-    with pytest.raises(TextError, match=r"Of 2 texts, 1 cannot be tokenized: the text '\\ud800' is no Unicode"):
+    with pytest.raises(TextError, match=r"1 of 2 texts cannot be tokenized: the text '\\ud800' is not valid Unicode"):
         encode(byte_level(), ["York", "\ud800"])
 
 
