@@ -16,8 +16,8 @@ from kgprobe.judge import JudgeOptions, NetworkOptions
 from kgprobe.judge.files import FILE, Judge, check_judge, load_judge, save_judge
 from kgprobe.judge.labelled import LabelledStatements, labelled_statements, set_aside
 from kgprobe.judge.prompt_encoder import VirtualPrompt, check_peft, learn_virtual_prompt
-from kgprobe.judge.prompts import StatePrompt, prompt_for, read_statements, words_told
-from kgprobe.judge.quality import Integers, Quality, QualityBeside, quality_beside, quality_of
+from kgprobe.judge.prompts import StatePrompt, prompt_for, read_statements, word_probabilities
+from kgprobe.judge.quality import Integers, Quality, QualityComparison, compare_quality, quality_of
 from kgprobe.judge.splits import Splits, split_statements
 from kgprobe.judge.training import choose_folds
 from kgprobe.judge.training import train_judge as choose_judge
@@ -245,7 +245,7 @@ def _baseline(
     scorer: "Scorer", prompt: StatePrompt, statements: LabelledStatements, splits: Splits, words: Sequence[str]
 ) -> dict[str, Quality | None]:
     """What the probabilities of the answers' words at the last token tell, for each side of the statements."""
-    told = words_told(scorer, prompt, statements.texts, words)
+    told = word_probabilities(scorer, prompt, statements.texts, words)
     places = {
         "folds": splits.train,
         "other_entities": splits.other_entities,
@@ -267,14 +267,14 @@ def _quality(judge: Judge, scorer: "Scorer", statements: LabelledStatements, wor
     states, kept = _states(scorer, judge.prompt, statements, [judge.layer], virtual=judge.virtual)
     statements = statements.part(kept)
     told = judge.classifier.probabilities(states[:, 0])
-    by_words = words_told(scorer, judge.prompt, statements.texts, words)
+    by_words = word_probabilities(scorer, judge.prompt, statements.texts, words)
     learned = set(judge.training["entities"])
     ends = zip(statements.heads, statements.tails, strict=True)
     apart = np.flatnonzero([head not in learned and tail not in learned for head, tail in ends])
 
-    def beside(places: Integers) -> QualityBeside:
+    def beside(places: Integers) -> QualityComparison:
         facts = [statements.facts[place] for place in places.tolist()]
-        return quality_beside(statements.answers[places], told[places], by_words[places], facts)
+        return compare_quality(statements.answers[places], told[places], by_words[places], facts)
 
     every = beside(np.arange(len(statements.texts)))
     return JudgeQuality(judge=judge, every=every, apart=beside(apart) if len(apart) else None)

@@ -1,7 +1,7 @@
-"""What tells a model's answer from a hidden state: a linear probe, and the network of the paper.
+"""Classifiers of hidden states: a linear probe, and the network of the paper.
 
-Both give probabilities of the three answers, in the order of ``JUDGEMENTS``. An answer that no statement had in
-training gets none.
+Both return probabilities of the three answers, in the order of ``JUDGEMENTS``. An answer without training statements
+has probability 0.
 """
 
 from collections.abc import Iterator, Mapping
@@ -24,7 +24,7 @@ _EPSILON = 1e-5
 
 
 class Classifier(Protocol):
-    """Gives the probabilities of answers.
+    """A classifier that predicts answers.
 
     Attributes:
         kind: its name.
@@ -33,17 +33,17 @@ class Classifier(Protocol):
     kind: ClassVar[str]
 
     def probabilities(self, states: Floats) -> Doubles:
-        """Of each answer, for states of shape (statements, size): shape (statements, 3), rows of sum 1."""
+        """Return the answers' probabilities for states (statements, size), shape (statements, 3); rows add up to 1."""
 
     def tensors(self) -> dict[str, Floats]:
-        """What it consists of, to be kept in a file."""
+        """Return its parameters, for saving."""
 
     @property
     def size(self) -> int:
-        """The size of the hidden states that it reads."""
+        """Size of the hidden states."""
 
     def check(self) -> None:
-        """Raise a ValueError where a tensor has another shape or type than it should, or a number is not finite."""
+        """Raise a ValueError if a tensor has a wrong shape or type, or a number is not finite."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +52,7 @@ class LinearProbe:
 
     Attributes:
         mean, scale: of each dimension, shape (size,).
-        weights, bias: shapes (3, size), (3,); -inf as bias of an answer that was never seen.
+        weights, bias: shapes (3, size), (3,); -inf as bias of an answer without training statements.
     """
 
     kind: ClassVar[str] = "linear"
@@ -63,20 +63,20 @@ class LinearProbe:
     bias: Floats
 
     def probabilities(self, states: Floats) -> Doubles:
-        """As :meth:`Classifier.probabilities`."""
+        """Return probabilities, see :meth:`Classifier.probabilities`."""
         return normalized((states - self.mean) / self.scale @ self.weights.T + self.bias)
 
     def tensors(self) -> dict[str, Floats]:
-        """As :meth:`Classifier.tensors`."""
+        """Return its parameters."""
         return _tensors(self)
 
     @property
     def size(self) -> int:
-        """As :attr:`Classifier.size`."""
+        """Size of the hidden states."""
         return len(self.mean)
 
     def check(self) -> None:
-        """As :meth:`Classifier.check`."""
+        """Raise a ValueError for invalid parameters, see :meth:`Classifier.check`."""
         answers, size = len(JUDGEMENTS), self.mean.size
         shapes = {"mean": (size,), "scale": (size,), "weights": (answers, size), "bias": (answers,)}
         _check_tensors(self, shapes, unseen="bias")
@@ -104,23 +104,23 @@ class Network:
     second_bias: Floats
 
     def probabilities(self, states: Floats) -> Doubles:
-        """As :meth:`Classifier.probabilities`."""
+        """Return probabilities, see :meth:`Classifier.probabilities`."""
         centred = states - states.mean(axis=1, keepdims=True)
         normal = centred / np.sqrt(centred.var(axis=1, keepdims=True) + _EPSILON)
         inner = np.maximum((normal * self.norm_weight + self.norm_bias) @ self.first_weight.T + self.first_bias, 0)
         return normalized(inner @ self.second_weight.T + self.second_bias)
 
     def tensors(self) -> dict[str, Floats]:
-        """As :meth:`Classifier.tensors`."""
+        """Return its parameters."""
         return _tensors(self)
 
     @property
     def size(self) -> int:
-        """As :attr:`Classifier.size`."""
+        """Size of the hidden states."""
         return len(self.norm_weight)
 
     def check(self) -> None:
-        """As :meth:`Classifier.check`."""
+        """Raise a ValueError for invalid parameters, see :meth:`Classifier.check`."""
         answers, size, width = len(JUDGEMENTS), self.norm_weight.size, self.first_bias.size
         shapes = {
             "norm_weight": (size,),
@@ -133,16 +133,16 @@ class Network:
         _check_tensors(self, shapes, unseen="second_bias")
 
 
-KINDS: Mapping[str, type[LinearProbe] | type[Network]] = {one.kind: one for one in (LinearProbe, Network)}
+KINDS: Mapping[str, type[LinearProbe] | type[Network]] = {kind.kind: kind for kind in (LinearProbe, Network)}
 
 
 def fit_linear_probe(states: Floats, answers: Integers, *, strength: float) -> LinearProbe:
-    """Logistic regression by maximum likelihood with an L2 penalty (scikit-learn's, multinomial).
+    """Fit a logistic regression by maximum likelihood with an L2 penalty (scikit-learn, multinomial).
 
     Args:
         states: shape (statements, size).
-        answers: numbers of ``JUDGEMENTS``, shape (statements,), of two at least.
-        strength: the inverse of the penalty's, scikit-learn's ``C``, for standardised states.
+        answers: numbers of ``JUDGEMENTS``, shape (statements,), with at least two values.
+        strength: inverse regularization strength, scikit-learn's ``C``, for standardised states.
     """
     from sklearn.linear_model import LogisticRegression
     from sklearn.preprocessing import StandardScaler
@@ -152,7 +152,7 @@ def fit_linear_probe(states: Floats, answers: Integers, *, strength: float) -> L
     weights = np.zeros((len(JUDGEMENTS), states.shape[1]), dtype=np.float32)
     bias = np.full(len(JUDGEMENTS), -np.inf, dtype=np.float32)
     if len(model.classes_) == 2:
-        # Of two, scikit-learn keeps the second one's alone.
+        # For two classes, scikit-learn keeps the coefficients of the second alone.
         weights[model.classes_[1]] = model.coef_[0]
         bias[model.classes_] = 0.0, model.intercept_[0]
     else:
@@ -164,14 +164,14 @@ def fit_linear_probe(states: Floats, answers: Integers, *, strength: float) -> L
 
 
 def fit_network(states: Floats, answers: Integers, options: NetworkOptions, *, seed: int) -> Network:
-    """The network by gradient descent: Adam on the cross-entropy.
+    """Fit the network by gradient descent: Adam on the cross-entropy.
 
     Cost: epochs × statements / batch steps of some 0.2 ms.
 
     Args:
         states, answers: as of :func:`fit_linear_probe`.
-        options: how it is made.
-        seed: the order of statements, and what weights begin as.
+        options: see :class:`NetworkOptions`.
+        seed: seed of the order of statements and of the initial weights.
     """
     import torch
     from torch import nn
@@ -203,7 +203,7 @@ def fit_network(states: Floats, answers: Integers, options: NetworkOptions, *, s
 
 @contextmanager
 def _one_thread() -> Iterator[None]:
-    """Steps are so short that a second thread would wait for the first one, and keep others from working."""
+    """Use one thread: steps are so short that a second one would wait for the first, and block other processes."""
     import torch
 
     threads = torch.get_num_threads()
@@ -215,15 +215,15 @@ def _one_thread() -> Iterator[None]:
 
 
 def _check_tensors(classifier: "LinearProbe | Network", shapes: Mapping[str, tuple[int, ...]], *, unseen: str) -> None:
-    """Raise a ValueError where a tensor is not a float32 array of its shape with finite numbers.
+    """Raise a ValueError if a tensor is not a float32 array of its shape with finite numbers.
 
     Args:
-        unseen: the tensor that has -inf for an answer that was never seen.
+        unseen: the tensor that has -inf for answers without training statements.
     """
     for name, tensor in _tensors(classifier).items():
         if tensor.shape != shapes[name] or tensor.dtype != np.float32:
             raise ValueError(
-                f"{name} is {tensor.dtype} of shape {tensor.shape}; float32 of shape {shapes[name]} is expected"
+                f"{name} is {tensor.dtype} of shape {tensor.shape}; expected float32 of shape {shapes[name]}"
             )
         finite = np.isfinite(tensor) | (np.isneginf(tensor) & (name == unseen))
         if not finite.all():
@@ -231,4 +231,4 @@ def _check_tensors(classifier: "LinearProbe | Network", shapes: Mapping[str, tup
 
 
 def _tensors(classifier: "LinearProbe | Network") -> dict[str, Floats]:
-    return {one.name: getattr(classifier, one.name) for one in fields(classifier)}
+    return {field.name: getattr(classifier, field.name) for field in fields(classifier)}

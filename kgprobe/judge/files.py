@@ -1,4 +1,4 @@
-"""A judge on disk: one safetensors file, with what it was made of and from, and what it was seen to be worth."""
+"""Judges on disk: one safetensors file with the classifier, its origin and its quality."""
 
 import hashlib
 from collections.abc import Mapping
@@ -26,17 +26,16 @@ _VIRTUAL = "virtual_tokens"
 
 @dataclass(frozen=True, slots=True)
 class Judge:
-    """A classifier with the states that it reads.
+    """A classifier with the source of its hidden states.
 
     Attributes:
-        classifier: tells answers from states.
-        layer: whose states these are.
-        prompt: behind which they are read.
-        virtual: the embeddings that stand in place of what the prompt has in front, if any; fp32, shape (virtual
-            tokens, hidden size).
-        reader: the scorer's description of the model that is read, as :meth:`Scorer.describe` gives it.
-        labels: what the labels are of: model, prompts, graph, seed, as their measurement has it.
-        training: how it was made, and its figures; *entities* has the ids of the entities that it learned from.
+        classifier: predicts answers from states.
+        layer: layer of the states.
+        prompt: prompt around a statement.
+        virtual: embeddings that replace the text before a statement, if any; fp32, shape (virtual tokens, hidden size).
+        reader: description of the model that is read, by :meth:`Scorer.describe`.
+        labels: description of the labels: model, prompts, graph, seed, as in their measurement.
+        training: settings and results of training; *entities* has the ids of the training entities.
     """
 
     classifier: Classifier
@@ -49,14 +48,14 @@ class Judge:
 
     @property
     def answers_of(self) -> str:
-        """The model whose answers it tells, as the user calls it."""
+        """Spec of the model whose answers it predicts."""
         return str(self.labels["described"]["model"])
 
     def check(self, described: Mapping[str, Any]) -> None:
-        """Check that a model is the one whose states the judge has learned to read.
+        """Raise if a model is not the one that the judge was trained on.
 
         Args:
-            described: the model, as its scorer describes it.
+            described: description of the model by its scorer.
 
         Raises:
             KgprobeError: it has other weights, or another precision.
@@ -66,11 +65,11 @@ class Judge:
                 raise KgprobeError(
                     f"The judge reads hidden states of {self.reader['name']} ({self.reader['dtype']}, weights"
                     f" {self.reader['weights']}); {described['name']} is {meaning} ({described['dtype']}, weights"
-                    f" {described['weights']}). Its probabilities would mean nothing: train one for this model."
+                    f" {described['weights']}). Its probabilities would be meaningless: train a judge for this model."
                 )
 
     def digest(self) -> str:
-        """A short text that is another for every other judge."""
+        """Return a short digest that identifies the judge."""
         digest = hashlib.sha256()
         for name, tensor in sorted(_tensors(self).items()):
             digest.update(f"{name} {tensor.shape}".encode() + np.ascontiguousarray(tensor).tobytes())
@@ -80,13 +79,13 @@ class Judge:
 
 
 class _Model(msgspec.Struct):
-    """The model whose answers the labels are."""
+    """The model of the labels' answers."""
 
     model: str
 
 
 class _Labels(msgspec.Struct):
-    """The part of the labels' settings that is read later."""
+    """Required part of the labels' settings."""
 
     described: _Model
 
@@ -100,7 +99,7 @@ class _Reader(msgspec.Struct):
 
 
 class _About(msgspec.Struct):
-    """The part of a judge's header that is read later."""
+    """Required part of a judge's header."""
 
     kind: str
     layer: Annotated[int, msgspec.Meta(ge=0)]
@@ -111,7 +110,7 @@ class _About(msgspec.Struct):
 
 
 def save_judge(judge: Judge, folder: Path) -> Path:
-    """Write a judge into a folder, whole or not at all; its file's path."""
+    """Write a judge into a folder atomically; return its file's path."""
     from safetensors.numpy import save_file
 
     about = {
@@ -131,11 +130,10 @@ def save_judge(judge: Judge, folder: Path) -> Path:
 
 
 def load_judge(path: Path) -> Judge:
-    """A judge from its file, or from the folder that holds it.
+    """Return a judge from its file, or from its folder.
 
     Raises:
-        KgprobeError: it is not there, or no judge of ours, or damaged: of other shapes, or with numbers that are not
-            finite.
+        KgprobeError: the file is missing, not a judge, or damaged: wrong shapes, or numbers that are not finite.
     """
     from safetensors import SafetensorError, safe_open
 
@@ -145,8 +143,8 @@ def load_judge(path: Path) -> Judge:
             about = msgspec.json.decode((file.metadata() or {})[_KEY])
             if about["format"] != _FORMAT:
                 raise KgprobeError(
-                    f"{path} is a judge of format {about['format']}, which another version of kgprobe reads; this one"
-                    f" reads {_FORMAT}."
+                    f"{path} has format {about['format']}, of another version of kgprobe; this one reads {_FORMAT}."
+                    " Train the judge again."
                 )
             msgspec.convert(about, _About)
             tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
@@ -155,9 +153,9 @@ def load_judge(path: Path) -> Judge:
             classifier.check()
             _check_virtual(virtual)
     except FileNotFoundError as error:
-        raise KgprobeError(f"{path} is not there; `kgprobe judge train` makes a judge.") from error
+        raise KgprobeError(f"{path} does not exist; `kgprobe judge train` makes a judge.") from error
     except (OSError, SafetensorError, KeyError, TypeError, ValueError) as error:
-        raise KgprobeError(f"{path} holds no judge: {error}.") from error
+        raise KgprobeError(f"{path} is not a judge: {error}.") from error
     return Judge(
         classifier=classifier,
         layer=about["layer"],
@@ -170,7 +168,7 @@ def load_judge(path: Path) -> Judge:
 
 
 def check_judge(judge: Judge, scorer: "Scorer") -> None:
-    """Check that a judge can read a model's hidden states.
+    """Raise if a judge cannot read a model's hidden states.
 
     Raises:
         KgprobeError: the model has other weights or another precision, hidden states of another size, or fewer layers.
@@ -179,8 +177,10 @@ def check_judge(judge: Judge, scorer: "Scorer") -> None:
 
     judge.check(scorer.describe())
     size, layers = state_size(scorer.model), layer_count(scorer.model)
-    sizes = [judge.classifier.size, *([] if judge.virtual is None else [judge.virtual.shape[1]])]
-    if judge.layer > layers or any(own != size for own in sizes):
+    sizes = {judge.classifier.size}
+    if judge.virtual is not None:
+        sizes.add(judge.virtual.shape[1])
+    if judge.layer > layers or sizes != {size}:
         raise KgprobeError(
             f"The judge is damaged: it reads {judge.classifier.size} numbers of layer {judge.layer}; {scorer.name} has"
             f" {size} numbers in each of {layers} layers. Restore its file, or train it again."
@@ -188,9 +188,9 @@ def check_judge(judge: Judge, scorer: "Scorer") -> None:
 
 
 def _check_virtual(virtual: NDArray[np.float32] | None) -> None:
-    """Raise a ValueError where the embeddings of virtual tokens are not a matrix of finite numbers."""
+    """Raise a ValueError if the embeddings of virtual tokens are not a matrix of finite numbers."""
     if virtual is not None and not (virtual.ndim == 2 and np.isfinite(virtual).all()):
-        raise ValueError(f"{_VIRTUAL} is no matrix of finite numbers")
+        raise ValueError(f"{_VIRTUAL} is not a matrix of finite numbers")
 
 
 def _tensors(judge: Judge) -> dict[str, NDArray[np.float32]]:

@@ -1,7 +1,7 @@
-"""Judged facts on disk: a folder of shards of Parquet, one row a fact, with a configuration that says what they are of.
+"""Predictions on disk: a folder of Parquet shards with one row per fact, and their configuration.
 
-Whoever judges a whole graph writes one shard for each range of facts, whole or not at all, so that a shard that is
-there is done; whoever tells figures of the graph reads them here, as a stream. docs/methods/judged-graphs.md.
+Each shard contains a range of facts and appears when it is complete, so an existing shard is finished. Analyses read
+the shards as a stream. docs/methods/judged-graphs.md.
 """
 
 from collections.abc import Iterator, Sequence
@@ -17,16 +17,16 @@ from kgprobe.files import read_json
 from kgprobe.running.claims import CONFIG
 from kgprobe.running.predictions import shard_path
 
-# What ids of relations and types are called, beside the shards.
+# File of the names of relations and types, in the same folder.
 NAMES = "names.json"
-# Rows of a batch that is read: some MiB of numbers, some tens of MiB where texts are wanted, too.
+# Rows per batch: some MiB of numbers, some tens of MiB with texts.
 ROWS = 65_536
 
 _PROBABILITIES = pa.list_(pa.float32(), 3)
 
-# Judgements are places in ``JUDGEMENTS`` (kgprobe.probes.statements.metrics), -1 where a statement was not judged;
-# probabilities are those of true, false and unknown. Either ``text`` or ``reason`` can be null, and metrics are where a
-# fact, or all of its negatives, were not judged.
+# Judgements are places in ``JUDGEMENTS`` (kgprobe.probes.statements.metrics), -1 for a statement without prediction;
+# probabilities are those of true, false and unknown. Either ``text`` or ``reason`` is null; metrics are null without
+# predictions for the fact or for any of its negatives.
 SCHEMA = pa.schema(
     [
         pa.field("fact", pa.string(), nullable=False),
@@ -67,15 +67,15 @@ SCHEMA = pa.schema(
 
 
 class SweepSettings(msgspec.Struct, frozen=True):
-    """What statements and negatives were made of.
+    """Settings of statements and negatives.
 
     Attributes:
-        replace: what is replaced in negatives: ``subject``, ``relation``, ``object`` or ``any``.
-        any_type: whether it gives way to what is of any type.
-        negatives: how many of them a fact was to have.
-        relations: ids of those whose facts were judged.
-        as_of: the day that facts are of, ``yyyymmdd``.
-        seed: what all random choices follow from.
+        replace: the replaced part of negatives: ``subject``, ``relation``, ``object`` or ``any``.
+        any_type: True if replacements ignore types.
+        negatives: number of negatives per fact.
+        relations: ids of the relations whose facts were judged.
+        as_of: date of the facts, ``yyyymmdd``.
+        seed: seed of all random choices.
     """
 
     replace: str
@@ -87,17 +87,17 @@ class SweepSettings(msgspec.Struct, frozen=True):
 
 
 class SweepJudge(msgspec.Struct, frozen=True):
-    """The judge that judged, and what it has learned from.
+    """The judge of the predictions, and its training data.
 
     Attributes:
         digest: see :meth:`kgprobe.judge.files.Judge.digest`.
-        answers_of: the model whose answers it tells.
-        layer: whose hidden states it reads.
-        kind: of its classifier.
-        reader: the model whose hidden states these are; as whoever judged describes it.
-        aside: the share of its labels' facts that it has not learned from.
-        seed: by which these are known, see :func:`kgprobe.judge.labelled.set_aside`.
-        labels: the name of the measurement's folder that it has learned from.
+        answers_of: the model whose answers it predicts.
+        layer: layer of the hidden states.
+        kind: kind of its classifier.
+        reader: description of the model whose hidden states it reads.
+        aside: share of the labels' facts that were held out from training.
+        seed: seed of this choice, see :func:`kgprobe.judge.labelled.set_aside`.
+        labels: name of the folder of its training labels.
     """
 
     digest: str
@@ -111,12 +111,12 @@ class SweepJudge(msgspec.Struct, frozen=True):
 
 
 class SweepConfig(msgspec.Struct, frozen=True):
-    """What judged facts are of; a sweep keeps more, which figures do not ask for.
+    """Configuration of predictions; the file contains more, which analyses do not read.
 
     Attributes:
-        facts: how many there are when all shards are there.
-        shards: how many shards there will be.
-        graph: the state of the graph, see :func:`kgprobe.graph.state.graph_state`.
+        facts: number of facts in all shards.
+        shards: number of shards.
+        graph: state of the graph, see :func:`kgprobe.graph.state.graph_state`.
     """
 
     facts: int
@@ -127,19 +127,19 @@ class SweepConfig(msgspec.Struct, frozen=True):
 
 
 def read_sweep(folder: Path) -> SweepConfig:
-    """Return what the judged facts of a folder are of.
+    """Return the configuration of a folder of predictions.
 
     Raises:
-        KgprobeError: the folder holds none, or its configuration is damaged.
+        KgprobeError: the folder has no predictions, or its configuration is damaged.
     """
     try:
-        return read_json(folder / CONFIG, SweepConfig, "Restore the file, or delete the folder of the judged graph.")
+        return read_json(folder / CONFIG, SweepConfig, "Restore the file, or delete the folder of predictions.")
     except FileNotFoundError as error:
-        raise KgprobeError(f"There is no judged graph in {folder}; `kgprobe judge predict` makes one.") from error
+        raise KgprobeError(f"There are no predictions in {folder}; `kgprobe judge predict` makes them.") from error
 
 
 def is_sweep(folder: Path) -> bool:
-    """Whether a folder holds the facts of a judged graph."""
+    """Return True if a folder contains predictions for a graph."""
     try:
         read_sweep(folder)
     except KgprobeError:
@@ -148,7 +148,7 @@ def is_sweep(folder: Path) -> bool:
 
 
 def read_names(folder: Path) -> dict[str, str]:
-    """Return the names of relations and types by their ids; empty where they were not kept.
+    """Return the names of relations and types by their ids; empty if they were not stored.
 
     Raises:
         KgprobeError: the file is damaged.
@@ -162,36 +162,36 @@ def read_names(folder: Path) -> dict[str, str]:
 def stream_judged_facts(
     folder: Path, shards: Sequence[int], columns: Sequence[str], *, rows: int = ROWS
 ) -> Iterator[pa.RecordBatch]:
-    """The rows of some shards, in their order and by batches; with these columns alone, in this order.
+    """Yield the rows of some shards, in batches, in their order, with these columns alone, in this order.
 
-    Memory: one batch, and what Parquet needs of one row group.
+    Memory: one batch, and Parquet's memory for one row group.
 
     Args:
-        shards: their numbers; they are there.
+        shards: numbers of existing shards.
         columns: names of ``SCHEMA``.
-        rows: the most of a batch.
+        rows: maximum rows of a batch.
 
     Raises:
-        KgprobeError: a shard cannot be read, or its columns are others than those of ``SCHEMA``.
+        KgprobeError: a shard cannot be read, or its columns do not match ``SCHEMA``.
     """
-    wanted = pa.schema([SCHEMA.field(name) for name in columns])
+    expected = pa.schema([SCHEMA.field(name) for name in columns])
     for shard in shards:
         path = shard_path(folder, shard)
         try:
             with pq.ParquetFile(path) as file:
-                _check(path, file.schema_arrow, wanted)
+                _check(path, file.schema_arrow, expected)
                 for batch in file.iter_batches(batch_size=rows, columns=list(columns)):
                     yield batch.select(list(columns))
         except (OSError, pa.ArrowException) as error:
-            raise KgprobeError(f"{path} cannot be read: {error}. Delete it, and judge its facts anew.") from error
+            raise KgprobeError(f"{path} cannot be read: {error}. Delete it, and run the predictions again.") from error
 
 
-def _check(path: Path, found: pa.Schema, wanted: pa.Schema) -> None:
-    for field in wanted:
-        place = found.get_field_index(field.name)
-        if place < 0 or found.field(place).type != field.type:
-            kind = "none" if place < 0 else found.field(place).type
+def _check(path: Path, schema: pa.Schema, expected: pa.Schema) -> None:
+    for field in expected:
+        place = schema.get_field_index(field.name)
+        kind = "missing" if place < 0 else schema.field(place).type
+        if kind != field.type:
             raise KgprobeError(
-                f"{path}: the column {field.name} is {kind} where {field.type} is expected; another version of kgprobe"
-                " has written it."
+                f"{path}: the column {field.name} is {kind}, expected {field.type}; another version of kgprobe wrote"
+                " it."
             )

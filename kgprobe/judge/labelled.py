@@ -1,4 +1,4 @@
-"""Labelled statements as a judge takes them, out of what a measurement of the probe ``labels`` has kept."""
+"""Labelled statements for training a judge, from the stored outcomes of the probe ``labels``."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -16,15 +16,15 @@ Integers = NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True)
 class LabelledStatements:
-    """Statements with what a model says of them; those of one fact stand together.
+    """Statements with a model's answers, grouped by fact.
 
     Attributes:
         texts: the statements.
-        answers: what the model says, by its place in ``JUDGEMENTS``, shape (statements,).
-        facts: for each statement the id of the fact that it is, or was made of.
-        heads, relations, tails: ids of what each statement says.
-        true: whether each says the fact itself, shape (statements,).
-        unlabelled: how many further statements have no label, since answers to them do not agree or cannot be read.
+        answers: the model's answers as places in ``JUDGEMENTS``, shape (statements,).
+        facts: id of the fact that each statement expresses, or was made from.
+        heads, relations, tails: ids of each statement's parts.
+        true: True if a statement expresses the fact itself, shape (statements,).
+        unlabelled: number of further statements without a label, because their answers disagree or are unreadable.
     """
 
     texts: Sequence[str]
@@ -37,25 +37,26 @@ class LabelledStatements:
     unlabelled: int
 
     def part(self, places: Integers) -> "LabelledStatements":
-        """Some of the statements, in this order."""
-
-        def taken(values: Sequence[str]) -> list[str]:
-            return [values[place] for place in places.tolist()]
-
+        """Return some of the statements, in this order."""
         return LabelledStatements(
-            taken(self.texts),
+            pick(self.texts, places),
             self.answers[places],
-            taken(self.facts),
-            taken(self.heads),
-            taken(self.relations),
-            taken(self.tails),
+            pick(self.facts, places),
+            pick(self.heads, places),
+            pick(self.relations, places),
+            pick(self.tails, places),
             self.true[places],
             self.unlabelled,
         )
 
 
+def pick(values: Sequence[str], places: Integers) -> list[str]:
+    """Return the values at these places."""
+    return [values[place] for place in places.tolist()]
+
+
 def labelled_statements(outcomes: Iterable[Outcome]) -> LabelledStatements:
-    """The statements of outcomes that have a label."""
+    """Return the labelled statements of outcomes."""
     rows: list[tuple[str, int, str, str, str, str, bool]] = []
     unlabelled = 0
     for outcome in outcomes:
@@ -71,23 +72,15 @@ def labelled_statements(outcomes: Iterable[Outcome]) -> LabelledStatements:
                 ends = (statement.subject, statement.relation, statement.object)
             true = statement is evidence.fact
             rows.append((statement.text, statement.judgement, outcome.fact.fact, *ends, true))
-    texts, answers, facts, heads, relations, tails, true_ones = zip(*rows, strict=True) if rows else ((),) * 7
-    return LabelledStatements(
-        texts,
-        np.array(answers, dtype=np.int64),
-        facts,
-        heads,
-        relations,
-        tails,
-        np.array(true_ones, dtype=bool),
-        unlabelled,
-    )
+    texts, answers, facts, heads, relations, tails, is_true = zip(*rows, strict=True) if rows else ((),) * 7
+    places, true = np.array(answers, dtype=np.int64), np.array(is_true, dtype=bool)
+    return LabelledStatements(texts, places, facts, heads, relations, tails, true, unlabelled)
 
 
 def set_aside(facts: Sequence[str], share: float, seed: int) -> NDArray[np.bool_]:
-    """Which statements no judge learns from, fact by fact: about this share of the facts, whatever the others are.
+    """Return a mask of test statements, grouped by fact: about this share of the facts, regardless of other facts.
 
-    A fact's place is drawn by its id, so that it is known again wherever it is met.
+    The draw depends on a fact's id, so that later runs draw the same facts.
     """
     drawn = {
         fact: int.from_bytes(blake2b(f"{seed} {fact}".encode(), digest_size=8).digest(), "big") / 2**64

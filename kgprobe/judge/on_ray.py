@@ -1,7 +1,7 @@
-"""A sweep on many GPUs or machines: shards judged by workers of a Ray cluster, each with a model of its own.
+"""Predictions on many GPUs or machines: workers of a Ray cluster make shards, each with its own copy of the model.
 
-Shards are handed out by Ray Data's ``map_batches``; each worker writes those that it makes where the sweep lies, on a
-disk that all of them share. What a worker that dies had in hand is made by another one.
+Ray Data's ``map_batches`` distributes the shards. Each worker writes its shards to the folder of the predictions, on a
+shared disk. If a worker dies, another one makes its shard.
 """
 
 import importlib.util
@@ -28,13 +28,16 @@ _PATIENCE = 10.0
 
 
 class ShardWorker:
-    """What a worker does: it loads the plan once, and then makes one shard after the other."""
+    """A worker that loads the plan once, and then makes one shard after the other."""
 
     def __init__(self, plan: SweepPlan, folder: Path, shards: Shards) -> None:
         """Load the model and map the columns."""
         self._graph_judge = plan.open()
         if len(self._graph_judge.facts) != shards.facts:
-            raise KgprobeError(f"{plan.columns} has other facts on this machine than where the sweep was begun.")
+            raise KgprobeError(
+                f"{plan.columns} has other facts on this machine than on the first one; share the folder between"
+                " machines."
+            )
         self._folder, self._shards = folder, shards
 
     def __call__(self, batch: dict[str, NDArray[np.int64]]) -> dict[str, NDArray[np.int64]]:
@@ -47,10 +50,10 @@ class ShardWorker:
 
 
 def check_ray() -> None:
-    """Check that Ray is installed, and that a cluster answers where ``RAY_ADDRESS`` names one by host and port.
+    """Raise if Ray is not installed, or no cluster answers at the host and port of ``RAY_ADDRESS``.
 
     Raises:
-        KgprobeError: it is not installed, or nothing answers there.
+        KgprobeError: Ray is not installed, or the cluster does not answer.
     """
     if importlib.util.find_spec("ray") is None:
         raise KgprobeError(f"Ray is not installed: {how_to_install('ray')}.")
@@ -58,7 +61,7 @@ def check_ray() -> None:
     host, _, port = address.removeprefix("ray://").rpartition(":")
     if not host or not port.isdecimal():
         return
-    # Ray itself tries for more than three minutes.
+    # Ray itself would try for more than three minutes.
     try:
         socket.create_connection((host.strip("[]"), int(port)), timeout=_PATIENCE).close()
     except (OSError, OverflowError, ValueError) as error:
@@ -79,17 +82,17 @@ def sweep_on_ray(
 ) -> Swept:
     """Run :func:`kgprobe.running.predictions.sweep` on the Ray cluster of ``RAY_ADDRESS``, or on this machine.
 
-    Each worker has one CPU, and one GPU where the cluster has any.
+    Each worker has one CPU, and one GPU if the cluster has any.
 
     Args:
-        workers: how many there are at a time.
+        workers: number of simultaneous workers.
 
     Raises:
-        KgprobeError: Ray is not installed, or the model cannot be loaded again by others; or as of ``sweep``.
+        KgprobeError: Ray is not installed, or workers cannot load the model; or as of ``sweep``.
     """
     check_ray()
     if plan.local is None:
-        raise KgprobeError("Workers load the model by its name; one that was handed over as an object they cannot.")
+        raise KgprobeError("Workers load the model by its name, so it cannot be a model object; pass its spec.")
     chosen = share or Share()
     with claimed(folder, config, chosen):
         stopped = _sweep(folder, shards, plan, workers, chosen, callbacks)
@@ -105,7 +108,7 @@ def _sweep(folder: Path, shards: Shards, plan: SweepPlan, workers: int, share: S
         return Stop.DONE
     with _cluster(workers) as ray:
         try:
-            for number in _made(ray, missing, (plan, folder, shards), workers):
+            for number in _make_shards(ray, missing, (plan, folder, shards), workers):
                 done += len(shards.places(number))
                 callbacks.on_batch(Batch((), done))
                 if callbacks.should_stop() and done < own:
@@ -117,15 +120,15 @@ def _sweep(folder: Path, shards: Shards, plan: SweepPlan, workers: int, share: S
 
 @contextmanager
 def _cluster(workers: int) -> Iterator[Any]:
-    # A message of Ray's own about actors that are started again, which is what is wanted.
+    # Hide Ray's message about restarted actors, which are intended.
     os.environ.setdefault("RAY_BACKEND_LOG_LEVEL", "fatal")
-    # Nobody hears of it.
+    # Send no usage statistics.
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     import ray
 
     mine = not ray.is_initialized()
     if mine:
-        # A cluster that is there already has CPUs of its own.
+        # An existing cluster has its own CPUs.
         here = not os.environ.get("RAY_ADDRESS")
         try:
             ray.init(
@@ -134,7 +137,7 @@ def _cluster(workers: int) -> Iterator[Any]:
                 log_to_driver=False,
                 logging_level=logging.ERROR,
             )
-        # Ray has no class of its own for a cluster that does not start or answer.
+        # Ray has no error class for a cluster that does not start or answer.
         except Exception as error:
             ray.shutdown()
             raise KgprobeError(_no_cluster(error)) from error
@@ -153,8 +156,8 @@ def _no_cluster(error: Exception) -> str:
     return f"Ray does not start on this machine: {fault}. Try again with fewer workers, or judge without Ray."
 
 
-def _made(ray: Any, missing: list[int], given: tuple[Any, ...], workers: int) -> Iterator[int]:
-    """The numbers of shards as they are made."""
+def _make_shards(ray: Any, missing: list[int], arguments: tuple[Any, ...], workers: int) -> Iterator[int]:
+    """Yield the numbers of shards as they are finished."""
     import ray.data
 
     logging.getLogger("ray.data").setLevel(logging.CRITICAL)
@@ -163,20 +166,20 @@ def _made(ray: Any, missing: list[int], given: tuple[Any, ...], workers: int) ->
     context.execution_options.verbose_progress = False
     on_gpu = ray.cluster_resources().get("GPU", 0) > 0
     shards = ray.data.from_items([{"shard": number} for number in missing], override_num_blocks=len(missing))
-    made = shards.map_batches(
+    finished = shards.map_batches(
         ShardWorker,
-        fn_constructor_args=given,
+        fn_constructor_args=arguments,
         batch_size=1,
         compute=ray.data.ActorPoolStrategy(size=min(workers, len(missing))),
         num_cpus=1,
         num_gpus=1 if on_gpu else 0,
     )
-    for row in made.iter_rows():
+    for row in finished.iter_rows():
         yield int(row["shard"])
 
 
 def _reason(error: BaseException) -> BaseException:
-    """What went wrong in a worker, out of what Ray wraps around it."""
+    """Return the original error of a worker, without Ray's wrappers."""
     while (inner := getattr(error, "cause", None) or error.__cause__) is not None and inner is not error:
         if isinstance(inner, KgprobeError):
             return inner

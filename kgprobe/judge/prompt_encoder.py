@@ -1,8 +1,8 @@
-"""Virtual tokens in place of a judge's instruction, behind which the model answers as it does behind that.
+"""Virtual tokens that replace a judge's instruction, learned by P-tuning.
 
-P-tuning (Liu et al., 2022), as section 3.2 of *Evaluating the Factuality of Large Language Models using Large-Scale
-Knowledge Graphs* has it; docs/methods/judge.md. The model stays as it is: a small network (peft's prompt encoder) gives
-embeddings that stand in front of every statement, and learns from the loss of the answers' words behind it.
+P-tuning (Liu et al., 2022), as in section 3.2 of *Evaluating the Factuality of Large Language Models using Large-Scale
+Knowledge Graphs*; docs/methods/judge.md. The model is not changed: a small network (peft's prompt encoder) produces
+embeddings before every statement, and is trained on the loss of the answers' words after it.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -34,22 +34,22 @@ Floats = NDArray[np.float32]
 Doubles = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
-# Of the paper (appendix A.1).
+# Value of the paper (appendix A.1).
 _WEIGHT_DECAY = 0.01
-# Between a text's log-probability from its embeddings and from its tokens, over all of an answer's tokens.
+# Tolerance between an answer's log-probabilities from embeddings and from tokens.
 _TOLERANCE = {torch.float32: 1e-2, torch.bfloat16: 2.0, torch.float16: 0.5}
 
 
 @dataclass(frozen=True, slots=True)
 class VirtualPrompt:
-    """What was learned.
+    """Learned virtual tokens.
 
     Attributes:
         virtual: the embeddings, fp32, shape (virtual tokens, hidden size).
-        losses: the mean of the answers' losses in each epoch, in nats.
-        instruction_loss: the same behind the instruction, before anything was learned.
-        instruction_tokens: how many tokens of the instruction the virtual ones stand for.
-        learned: statements with answers that it learned from.
+        losses: mean loss of the answers in each epoch, in nats.
+        instruction_loss: the same with the instruction, before training.
+        instruction_tokens: number of tokens of the replaced instruction.
+        learned: number of training statements.
     """
 
     virtual: Floats
@@ -60,15 +60,15 @@ class VirtualPrompt:
 
 
 @dataclass(frozen=True, slots=True)
-class _Answered:
-    """A statement with its answer, in tokens, without what stands in front; the answer's begin at ``start``."""
+class _AnsweredStatement:
+    """A statement with its answer, as tokens without leading ones; the answer begins at ``start``."""
 
     ids: tuple[int, ...]
     start: int
 
 
 def check_peft() -> None:
-    """Whether a prompt encoder can be made here.
+    """Raise if peft, which makes prompt encoders, is not installed.
 
     Raises:
         KgprobeError: peft is not installed.
@@ -90,47 +90,45 @@ def learn_virtual_prompt(
     seed: int,
     on_progress: Callable[[int, int], None] = lambda done, total: None,
 ) -> VirtualPrompt:
-    """Learn virtual tokens that stand in place of ``prompt.before``.
+    """Learn virtual tokens that replace ``prompt.before``.
 
-    The model's parameters are left as they are. Statements that the model cannot take are left out.
+    The model's parameters are not changed. Statements that the model cannot take are left out.
 
-    Cost: epochs × statements, each once forward and back through the model; its activations for a batch.
+    Cost: epochs × statements, each one forward and backward pass; the model's activations for a batch.
 
     Args:
         scorer: the model.
-        prompt: what it was asked with; what stands behind a statement stays.
+        prompt: prompt of the labels; its text after a statement stays.
         statements: any texts.
         answers: numbers of ``JUDGEMENTS``, shape (statements,).
-        words: that stand for the answers, in their order.
-        options: how the encoder is made.
-        seed: what weights begin as, and the order of statements.
-        on_progress: called with how many statements were gone through, and of how many.
+        words: words of the answers, in their order.
+        options: options of the prompt encoder.
+        seed: seed of the initial weights and of the order of statements.
+        on_progress: called with the number of finished statements, and their total.
 
     Raises:
-        KgprobeError: peft is not installed, the model does not give the same for embeddings as for tokens, a batch does
-            not fit into memory, or the loss is no number.
+        KgprobeError: peft is not installed, the model's results for embeddings and for tokens differ, a batch does not
+            fit into memory, or the loss is NaN.
     """
     check_peft()
     net, projection = scorer.model, find_projection(scorer.model)
     if projection is None:
-        raise KgprobeError(
-            f"{type(net).__name__} has no linear output layer, so that virtual tokens cannot be learned for it."
-        )
-    answered = _answered(scorer, prompt, statements, answers, words)
+        raise KgprobeError(f"{type(net).__name__} has no linear output layer, so it cannot learn virtual tokens.")
+    answered = _tokenize(scorer, prompt, statements, answers, words)
     if not answered:
-        raise KgprobeError("The model can take none of the statements, so that virtual tokens cannot be learned.")
+        raise KgprobeError("The model cannot take any of the statements, so it cannot learn virtual tokens.")
     instruction = _instruction(scorer, prompt)
-    behind_it = _behind(scorer, instruction, answered)
+    behind_it = _score(scorer, instruction, answered)
     with in_eval_mode(net), _frozen(net):
         _check(scorer, projection, instruction, answered[: options.encoder_batch_size], behind_it)
-        virtual, losses = _learned(scorer, projection, answered, options, seed, on_progress)
+        virtual, losses = _learn(scorer, projection, answered, options, seed, on_progress)
     return VirtualPrompt(virtual, losses, float(-behind_it.mean()), len(instruction), len(answered))
 
 
-def _learned(
+def _learn(
     scorer: "Scorer",
     projection: VocabularyProjection,
-    answered: Sequence[_Answered],
+    answered: Sequence[_AnsweredStatement],
     options: JudgeOptions,
     seed: int,
     on_progress: Callable[[int, int], None],
@@ -155,62 +153,62 @@ def _learned(
     optimizer = torch.optim.AdamW(encoder.parameters(), lr=options.encoder_learning_rate, weight_decay=_WEIGHT_DECAY)
     losses, done, total = [], 0, options.encoder_epochs * len(answered)
 
-    def step(batch: Sequence[_Answered]) -> torch.Tensor:
+    def step(batch: Sequence[_AnsweredStatement]) -> torch.Tensor:
         optimizer.zero_grad()
-        told = _log_probabilities(net, projection, embedded(net, scorer.leading, encoder(places)), batch)
-        (-told.mean()).backward()  # type: ignore[no-untyped-call]
+        log_probabilities = _log_probabilities(net, projection, embedded(net, scorer.leading, encoder(places)), batch)
+        (-log_probabilities.mean()).backward()  # type: ignore[no-untyped-call]
         optimizer.step()
-        return told.detach()
+        return log_probabilities.detach()
 
     for _ in range(options.encoder_epochs):
         seen = []
         for chosen in torch.split(torch.randperm(len(answered), generator=generator), options.encoder_batch_size):
-            told = compute_if_it_fits(partial(step, [answered[place] for place in chosen.tolist()]), net.device)
-            if told is None:
+            log_probabilities = compute_if_it_fits(
+                partial(step, [answered[place] for place in chosen.tolist()]), net.device
+            )
+            if log_probabilities is None:
                 raise KgprobeError(
-                    f"{len(chosen)} statements at a time do not fit into the memory of {net.device} where virtual"
-                    " tokens are learned; with a smaller `encoder_batch_size` they would."
+                    f"A batch of {len(chosen)} statements does not fit into the memory of {net.device}; use a smaller"
+                    " `encoder_batch_size`."
                 )
-            seen.append(told)
+            seen.append(log_probabilities)
             done += len(chosen)
             on_progress(done, total)
         losses.append(float(-torch.cat(seen).mean()))
         if not np.isfinite(losses[-1]):
-            raise KgprobeError(
-                "The loss of virtual tokens is no number; with a smaller `encoder_learning_rate` it may be."
-            )
+            raise KgprobeError("The loss of virtual tokens is NaN; try a smaller `encoder_learning_rate`.")
     with torch.no_grad():
         return encoder(places).float().cpu().numpy(), tuple(losses)
 
 
-def _answered(
+def _tokenize(
     scorer: "Scorer", prompt: StatePrompt, statements: Sequence[str], answers: Integers, words: Sequence[str]
-) -> list[_Answered]:
+) -> list[_AnsweredStatement]:
     texts = [statement + prompt.after for statement in statements]
     kept = []
     leading = 0 if prompt.chat else len(scorer.leading)
     for tokens, answer in zip(tokenized_answers(scorer, prompt, texts, words), answers.tolist(), strict=True):
         if tokens.tails[answer] and tokens.starts[answer] > leading:
             start = tokens.starts[answer]
-            kept.append(_Answered((*tokens.context[leading:start], *tokens.tails[answer]), start - leading))
+            kept.append(_AnsweredStatement((*tokens.context[leading:start], *tokens.tails[answer]), start - leading))
     return kept
 
 
 def _instruction(scorer: "Scorer", prompt: StatePrompt) -> tuple[int, ...]:
-    """The tokens that virtual ones are to stand for, without the special ones in front of every text."""
+    """Return the tokens that virtual ones replace, without the special ones before every text."""
     if not prompt.chat:
         return tuple(encode(scorer.tokenizer, [prompt.before])[0])
     ids = tuple(chat_tokens(scorer.tokenizer, [prompt.before])[0])
     return ids[common_prefix(ids, scorer.leading) :]
 
 
-def _behind(scorer: "Scorer", instruction: tuple[int, ...], answered: Sequence[_Answered]) -> Doubles:
-    """The log-probability of each statement's answer behind the instruction."""
+def _score(scorer: "Scorer", instruction: tuple[int, ...], answered: Sequence[_AnsweredStatement]) -> Doubles:
+    """Return the log-probability of each statement's answer after the instruction."""
     before = (*scorer.leading, *instruction)
-    prompts = [
-        TokenizedPrompt((*before, *one.ids[: one.start]), (len(before) + one.start,), (one.ids[one.start :],))
-        for one in answered
-    ]
+    prompts = []
+    for statement in answered:
+        context, tail = (*before, *statement.ids[: statement.start]), statement.ids[statement.start :]
+        prompts.append(TokenizedPrompt(context, (len(context),), (tail,)))
     return np.array([scored.values[0] for scored in scorer.score_tokenized(prompts)])
 
 
@@ -218,47 +216,49 @@ def _check(
     scorer: "Scorer",
     projection: VocabularyProjection,
     instruction: tuple[int, ...],
-    answered: Sequence[_Answered],
-    wanted: Doubles,
+    answered: Sequence[_AnsweredStatement],
+    expected: Doubles,
 ) -> None:
-    """Whether a model takes embeddings for the tokens that they are of."""
+    """Raise if a model's results for tokens and for their embeddings differ."""
     net = scorer.model
     with torch.no_grad():
         first = embedded(net, (*scorer.leading, *instruction), torch.empty(0, 0))
-        found = compute_if_it_fits(partial(_log_probabilities, net, projection, first, answered), net.device)
-    off = np.inf if found is None else float(np.abs(found.cpu().double().numpy() - wanted[: len(answered)]).max())
+        values = compute_if_it_fits(partial(_log_probabilities, net, projection, first, answered), net.device)
+    off = np.inf if values is None else float(np.abs(values.cpu().double().numpy() - expected[: len(answered)]).max())
     if not off <= _TOLERANCE[net.dtype]:
         raise KgprobeError(
-            f"{type(net).__name__} gives other probabilities for embeddings than for the tokens that they are of (by"
-            f" {off:.2g}), so that virtual tokens cannot be learned for it. Its instruction can stand in front."
+            f"{type(net).__name__} gives other probabilities for embeddings than for their tokens (by {off:.2g}), so it"
+            " cannot learn virtual tokens. Use the instruction instead."
         )
 
 
 def _log_probabilities(
-    net: "PreTrainedModel", projection: VocabularyProjection, first: torch.Tensor, batch: Sequence[_Answered]
+    net: "PreTrainedModel", projection: VocabularyProjection, first: torch.Tensor, batch: Sequence[_AnsweredStatement]
 ) -> torch.Tensor:
-    """The log-probabilities of statements' answers behind embeddings, of shape (statements,), for gradients too.
+    """Return the log-probabilities of statements' answers after embeddings, shape (statements,), with gradients.
 
-    Rows are padded behind their ends, where nothing that counts can see it.
+    Rows are padded at the end, invisible to all other tokens.
     """
     embedding: Any = net.get_input_embeddings()
-    longest = max(len(one.ids) for one in batch)
-    ids = torch.tensor([one.ids + (0,) * (longest - len(one.ids)) for one in batch], device=net.device)
+    longest = max(len(statement.ids) for statement in batch)
+    ids = torch.tensor(
+        [statement.ids + (0,) * (longest - len(statement.ids)) for statement in batch], device=net.device
+    )
     rows = torch.cat([first.expand(len(batch), *first.shape), embedding(ids)], dim=1)
     states = net.base_model(inputs_embeds=rows, use_cache=False).last_hidden_state
-    lengths = [len(one.ids) - one.start for one in batch]
+    lengths = [len(statement.ids) - statement.start for statement in batch]
     row = torch.repeat_interleave(torch.arange(len(batch)), torch.tensor(lengths)).to(net.device)
-    place = torch.cat([torch.arange(one.start, len(one.ids)) for one in batch]).to(net.device)
-    # What stands at a place tells the token behind it.
+    place = torch.cat([torch.arange(statement.start, len(statement.ids)) for statement in batch]).to(net.device)
+    # A place's state predicts the next token.
     hidden = states[row, len(first) + place - 1].to(projection.weight.dtype)
     logits = projection.logits(hidden, 0, projection.weight.shape[0])
-    told = -torch.nn.functional.cross_entropy(logits, ids[row, place], reduction="none")
-    return torch.zeros(len(batch), device=net.device).index_add(0, row, told)
+    log_probabilities = -torch.nn.functional.cross_entropy(logits, ids[row, place], reduction="none")
+    return torch.zeros(len(batch), device=net.device).index_add(0, row, log_probabilities)
 
 
 @contextmanager
 def _frozen(net: "PreTrainedModel") -> Iterator[None]:
-    """No gradients for the model's own parameters; afterwards those have them again that had them."""
+    """Switch off gradients for the model's own parameters; restore them at the end."""
     learning = [parameter for parameter in net.parameters() if parameter.requires_grad]
     for parameter in learning:
         parameter.requires_grad_(False)

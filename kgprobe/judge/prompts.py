@@ -1,4 +1,4 @@
-"""Behind which prompt a statement's hidden state is read: where it can be, the one that its model was asked with."""
+"""Prompts for reading hidden states of statements: if possible, the prompt of the labels."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -24,11 +24,11 @@ _TRIAL = "Water is made of hydrogen and oxygen."
 
 @dataclass(frozen=True, slots=True)
 class StatePrompt:
-    """What stands around a statement when its hidden state is read: behind its last token.
+    """Text around a statement whose hidden state is read, at the last token.
 
     Attributes:
-        before, after: texts; a statement is put between them as it is.
-        chat: whether a chat template wrote them, with the special tokens that they show, also the leading ones.
+        before, after: texts around the unchanged statement.
+        chat: True if a chat template wrote them; their special tokens are recognized, also the leading ones.
     """
 
     before: str
@@ -37,30 +37,30 @@ class StatePrompt:
 
 
 def prompt_for(described: Mapping[str, Any], scorer: "Scorer") -> StatePrompt:
-    """The prompt of labels, as a model is to read it.
+    """Return the labels' prompt for reading states of a model.
 
-    A model that was itself asked, and in its chat template, reads it in that; any other reads the instruction as a text
-    to go on with.
+    The model of the labels itself reads it in its chat template, if the labels used it. Any other model reads the
+    instruction as a text to continue.
 
     Args:
-        described: what the labels' measurement says of its probe.
+        described: description of the labels' probe.
         scorer: the model that reads.
 
     Raises:
-        KgprobeError: the chat template does not keep an instruction as it is, with the statement in it once.
+        KgprobeError: the chat template does not keep the instruction unchanged, with the statement in it once.
     """
     instruction = str(described["instruction"])
-    asked = described.get("generator", {})
-    itself = scorer.name == asked.get("name") or scorer.weights == asked.get("weights")
-    if asked.get("prompt") != CHAT or not itself or not scorer.tokenizer.chat_template:
+    generator = described.get("generator", {})
+    itself = scorer.name == generator.get("name") or scorer.weights == generator.get("weights")
+    if generator.get("prompt") != CHAT or not itself or not scorer.tokenizer.chat_template:
         before, after = instruction.split(STATEMENT)
         return StatePrompt(before, after)
     parts = chat_text(scorer.tokenizer, [("user", instruction)]).split(STATEMENT)
     whole = chat_text(scorer.tokenizer, [("user", instruction.replace(STATEMENT, _TRIAL))])
     if len(parts) != 2 or _TRIAL.join(parts) != whole:
         raise KgprobeError(
-            f"The chat template of {scorer.name} does not keep the instruction as it is, so no state can be read where"
-            " the model answered. Read the states of another `model`."
+            f"The chat template of {scorer.name} changes the instruction, so the states of its answers cannot be read."
+            " Read the states of another `model`."
         )
     before, after = parts
     return StatePrompt(before, after, chat=True)
@@ -73,22 +73,24 @@ def read_statements(
     progress: Callable[[int], None] | None = None,
     virtual: NDArray[np.float32] | None = None,
 ) -> "States":
-    """The hidden states behind statements, each with the prompt around it; as of ``reader.read``.
+    """Return the hidden states of statements within the prompt, as ``reader.read`` does.
 
     Args:
-        virtual: embeddings that stand in place of what the prompt has in front.
+        virtual: embeddings that replace the text before a statement.
     """
     texts = [f"{statement}{prompt.after}" for statement in statements]
     before = prompt.before if virtual is None else ""
     return reader.read(texts, beginning=before, chat=prompt.chat, virtual=virtual, progress=progress)
 
 
-def words_told(scorer: "Scorer", prompt: StatePrompt, statements: Sequence[str], words: Sequence[str]) -> Doubles:
-    """The probabilities of the answers' words behind each statement, normalised among them.
+def word_probabilities(
+    scorer: "Scorer", prompt: StatePrompt, statements: Sequence[str], words: Sequence[str]
+) -> Doubles:
+    """Return the probabilities of the answers' words after each statement, normalised among them.
 
     Args:
         scorer: the model.
-        prompt: what stands around a statement.
+        prompt: text around a statement.
         statements: any texts.
         words: for each answer, in the order of ``JUDGEMENTS``.
 
@@ -100,22 +102,24 @@ def words_told(scorer: "Scorer", prompt: StatePrompt, statements: Sequence[str],
         scored = scorer.score_tokenized(tokenized_answers(scorer, prompt, prompts, words))
     else:
         scored = scorer.score(prompts, [words] * len(prompts), beginnings=[prompt.before.rstrip()] * len(prompts))
-    # A text that is just too long for its answer tells nothing.
-    return np.stack([normalized(np.nan_to_num(one.values, nan=0.0)) for one in scored])
+    # A text without room for its answer has equal probabilities.
+    return np.stack([normalized(np.nan_to_num(result.values, nan=0.0)) for result in scored])
 
 
 def tokenized_answers(
     scorer: "Scorer", prompt: StatePrompt, texts: Sequence[str], words: Sequence[str]
 ) -> list[TokenizedPrompt]:
-    """Texts in tokens, with each of the words as what the model would answer, where it would."""
+    """Return texts as tokens, with each of the words as the model's answer."""
     if prompt.chat:
         return _chat_prompts(scorer, texts, words)
     return scorer.tokenize(texts, [words] * len(texts))
 
 
 def _chat_prompts(scorer: "Scorer", prompts: Sequence[str], words: Sequence[str]) -> list[TokenizedPrompt]:
-    """Prompts that a chat template wrote, with the words right behind them, where the model's answer begins."""
-    texts = [text for prompt in prompts for text in (prompt, *(prompt + word for word in words))]
+    """Return prompts of a chat template as tokens, with the words directly after them."""
+    texts = []
+    for prompt in prompts:
+        texts += [prompt, *(prompt + word for word in words)]
     encoded = iter(chat_tokens(scorer.tokenizer, texts))
     tokenized = []
     for _ in prompts:

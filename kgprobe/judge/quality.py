@@ -1,4 +1,4 @@
-"""How well a judge tells a model's answers: against those that the model gave itself."""
+"""Quality of a judge's predictions, compared with the model's own answers."""
 
 import math
 from collections.abc import Sequence
@@ -14,26 +14,25 @@ from kgprobe.stats.proportions import Mean, Share, share
 Doubles = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
-# Of 95% intervals.
+# Quantile of 95% intervals.
 _Z = 1.96
-# Of the reliability plot.
+# Ranges of the reliability plot.
 _BINS = 10
-# So that what was held impossible and came true costs much, and not all.
+# Lower bound of probabilities in the log loss, so that one impossible answer does not dominate.
 _SMALLEST = 1e-6
 
 
 @dataclass(frozen=True, slots=True)
 class AnswerQuality:
-    """How well one answer is told.
+    """Quality of the predictions of one answer.
 
     Attributes:
         answer: its name.
-        count: statements that the model answered so.
-        precision: the share of these among those told so; None where none was told so.
-        recall: the share told so of these; None where there are none.
-        f1: their harmonic mean; None where one of them is None.
-        auroc: how probably a statement answered so is held to be more probably so than one that is not, in [0, 1];
-            None where one of the two kinds is missing.
+        count: statements with this answer.
+        precision: share with this answer among those predicted so; None without such predictions.
+        recall: share predicted so among those with this answer; None without such statements.
+        f1: their harmonic mean; None if one of them is None.
+        auroc: area under the ROC curve of the answer's probability; None if all statements have this answer, or none.
     """
 
     answer: str
@@ -46,13 +45,13 @@ class AnswerQuality:
 
 @dataclass(frozen=True, slots=True)
 class Reliability:
-    """Statements whose judgement is about as sure.
+    """Statements with similar confidence.
 
     Attributes:
-        low, high: the range of confidence, the probability of the answer that is told.
-        count: of statements.
-        confidence: their mean.
-        right: the share of them that is right.
+        low, high: range of confidence, the probability of the predicted answer.
+        count: number of statements.
+        confidence: mean confidence.
+        right: share of correct predictions.
     """
 
     low: float
@@ -64,16 +63,16 @@ class Reliability:
 
 @dataclass(frozen=True, slots=True)
 class Quality:
-    """How good a judge is over some statements.
+    """Quality of a judge on some statements.
 
     Attributes:
-        count: of statements.
-        accuracy: the share whose answer is told, with an interval as if they were independent.
-        macro_f1: the mean F1 of the answers that the model gave at all; an answer never told has 0.
-        auroc: the mean over the answers that have one; None where none has.
-        log_loss: the mean of -log of the probability of the answer that was given, natural logarithm.
-        calibration_error: the mean distance of confidence from the share that is right, over ranges of confidence.
-        confusion: statements by the answer given (rows) and the one told (columns), shape (3, 3).
+        count: number of statements.
+        accuracy: share of correct predictions, with an interval as if they were independent.
+        macro_f1: mean F1 over the answers that occur; 0 for an answer that is never predicted.
+        auroc: mean over the answers that have one; None if none has.
+        log_loss: mean of -log of the probability of the model's answer, natural logarithm.
+        calibration_error: mean distance between confidence and share of correct predictions, over ranges of confidence.
+        confusion: statements by the model's answer (rows) and the predicted one (columns), shape (3, 3).
         answers: by answer.
         reliability: by range of confidence.
     """
@@ -90,31 +89,32 @@ class Quality:
 
 
 def quality_of(given: Integers, probabilities: Doubles) -> Quality:
-    """How well probabilities of answers tell those that were given.
+    """Return the quality of probabilities as predictions of the model's answers.
 
     >>> quality_of(np.array([0, 1, 0]), np.array([[0.9, 0.1, 0], [0.6, 0.4, 0], [0.8, 0.2, 0]])).confusion
     ((2, 0, 0), (1, 0, 0), (0, 0, 0))
 
     Args:
-        given: numbers of :data:`~kgprobe.probes.statements.metrics.JUDGEMENTS`, shape (statements,), one at least.
+        given: the model's answers, numbers of :data:`~kgprobe.probes.statements.metrics.JUDGEMENTS`, shape
+            (statements,), at least one.
         probabilities: shape (statements, 3).
     """
-    told = probabilities.argmax(axis=1)
-    confidence = probabilities[np.arange(len(told)), told]
+    predicted = probabilities.argmax(axis=1)
+    confidence = probabilities[np.arange(len(predicted)), predicted]
     confusion = np.zeros((len(JUDGEMENTS), len(JUDGEMENTS)), dtype=np.int64)
-    np.add.at(confusion, (given, told), 1)
+    np.add.at(confusion, (given, predicted), 1)
     answers = tuple(_answer_quality(number, given, probabilities, confusion) for number in range(len(JUDGEMENTS)))
-    areas = [one.auroc for one in answers if one.auroc is not None]
-    reliability = tuple(_reliability(confidence, told == given))
+    areas = [answer.auroc for answer in answers if answer.auroc is not None]
+    reliability = tuple(_reliability(confidence, predicted == given))
     loss = -np.log(np.maximum(probabilities[np.arange(len(given)), given], _SMALLEST))
     return Quality(
         count=len(given),
-        accuracy=share(int((told == given).sum()), len(given)),
-        macro_f1=float(np.mean([one.f1 or 0.0 for one in answers if one.count])),
+        accuracy=share(int((predicted == given).sum()), len(given)),
+        macro_f1=float(np.mean([answer.f1 or 0.0 for answer in answers if answer.count])),
         auroc=float(np.mean(areas)) if areas else None,
         log_loss=float(loss.mean()),
-        calibration_error=sum(one.count * abs(one.confidence - one.right) for one in reliability) / len(given),
-        confusion=tuple(tuple(row) for row in confusion.tolist()),
+        calibration_error=sum(bin_.count * abs(bin_.confidence - bin_.right) for bin_ in reliability) / len(given),
+        confusion=tuple(map(tuple, confusion.tolist())),
         answers=answers,
         reliability=reliability,
     )
@@ -123,10 +123,14 @@ def quality_of(given: Integers, probabilities: Doubles) -> Quality:
 def _answer_quality(number: int, given: Integers, probabilities: Doubles, confusion: Integers) -> AnswerQuality:
     from sklearn.metrics import roc_auc_score
 
-    hits, count, told = int(confusion[number, number]), int(confusion[number].sum()), int(confusion[:, number].sum())
-    precision = hits / told if told else None
+    hits, count, predicted = (
+        int(confusion[number, number]),
+        int(confusion[number].sum()),
+        int(confusion[:, number].sum()),
+    )
+    precision = hits / predicted if predicted else None
     recall = hits / count if count else None
-    f1 = None if precision is None or recall is None else 2 * hits / (count + told)
+    f1 = None if precision is None or recall is None else 2 * hits / (count + predicted)
     kinds = 0 < count < len(given)
     auroc = float(roc_auc_score(given == number, probabilities[:, number])) if kinds else None
     return AnswerQuality(JUDGEMENTS[number], count, precision, recall, f1, auroc)
@@ -134,28 +138,23 @@ def _answer_quality(number: int, given: Integers, probabilities: Doubles, confus
 
 def _reliability(confidence: Doubles, right: NDArray[np.bool_]) -> list[Reliability]:
     places = np.minimum((confidence * _BINS).astype(np.int64), _BINS - 1)
-    return [
-        Reliability(
-            place / _BINS,
-            (place + 1) / _BINS,
-            int(inside.sum()),
-            float(confidence[inside].mean()),
-            float(right[inside].mean()),
-        )
-        for place in range(_BINS)
-        if (inside := places == place).any()
-    ]
+    ranges = []
+    for place in np.unique(places).tolist():
+        inside = places == place
+        mean, share_right = float(confidence[inside].mean()), float(right[inside].mean())
+        ranges.append(Reliability(place / _BINS, (place + 1) / _BINS, int(inside.sum()), mean, share_right))
+    return ranges
 
 
 @dataclass(frozen=True, slots=True)
-class QualityBeside:
-    """The quality of a judge next to that of the words' own probabilities, over the same statements.
+class QualityComparison:
+    """Quality of a judge and of the words' own probabilities, on the same statements.
 
     Attributes:
-        facts: number of facts that the statements are of.
+        facts: number of facts of the statements.
         quality: the judge's.
         baseline: that of the words' probabilities.
-        gain: AUROC of the judge less that of the words, with a 95% interval; None where there is no AUROC.
+        gain: AUROC of the judge minus that of the words, with a 95% interval; None without AUROC.
     """
 
     facts: int
@@ -164,7 +163,7 @@ class QualityBeside:
     gain: Mean | None
 
 
-def quality_beside(given: Integers, judge: Doubles, words: Doubles, facts: Sequence[str]) -> QualityBeside:
+def compare_quality(given: Integers, judge: Doubles, words: Doubles, facts: Sequence[str]) -> QualityComparison:
     """Return the quality of two sets of probabilities for the same answers, and their difference of AUROC.
 
     The interval is DeLong's (1988), with the facts as clusters (Obuchowski, 1997).
@@ -183,11 +182,11 @@ def quality_beside(given: Integers, judge: Doubles, words: Doubles, facts: Seque
         reach = None if count < 2 else _Z * math.sqrt(float(sums @ sums) * count / (count - 1))
         ends = (None, None) if reach is None else (difference - reach, difference + reach)
         gain = Mean(difference, *ends)
-    return QualityBeside(len(set(facts)), quality_of(given, judge), quality_of(given, words), gain)
+    return QualityComparison(len(set(facts)), quality_of(given, judge), quality_of(given, words), gain)
 
 
 def _influence(given: Integers, probabilities: Doubles) -> tuple[float, Doubles] | None:
-    """Return the mean AUROC over answers, and what each statement adds to its error; None where no answer has one."""
+    """Return the mean AUROC over answers, and each statement's contribution to its error; None without AUROC."""
     areas, added = [], []
     for number in range(len(JUDGEMENTS)):
         is_answer, scores = given == number, probabilities[:, number]

@@ -1,4 +1,4 @@
-"""All that a process needs to judge a graph's facts, on whichever machine: paths, names, and the judge."""
+"""Plan of predictions for a graph that any process can execute: paths, names, and the judge."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,11 +19,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class SweepPlan:
-    """What is judged, by whom, and out of which files.
+    """Judge, model and files of predictions for a graph.
 
     Attributes:
         model: the spec of the model whose states are read.
-        local: how it is loaded; None for one that was handed over and cannot be loaded anew.
+        local: its loading options; None for a model object that cannot be loaded again.
         columns, said: folders of the graph's columns.
     """
 
@@ -36,10 +36,10 @@ class SweepPlan:
     settings: SweepSettings
 
     def open(self, scorer: "Scorer | None" = None) -> GraphJudge:
-        """What judges; it loads the model, unless that is given.
+        """Return the judge of the graph; load the model, unless a scorer is given.
 
         Raises:
-            KgprobeError: the model cannot be loaded, or the judge has not learned to read it.
+            KgprobeError: the model cannot be loaded, or the judge was trained on another one.
         """
         if scorer is None:
             scorer = Models().open(self.model, self.local).local_scorer()

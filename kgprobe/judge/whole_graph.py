@@ -1,7 +1,7 @@
-"""A judge over many facts at once: their statements and negatives, what it says of each, and what that comes to.
+"""Predictions of a judge for many facts: statements, negatives, probabilities and metrics.
 
-docs/methods/judged-graphs.md. What comes out is a table of columns, one row a fact (:mod:`.judged_facts`); nothing is
-asked of the graph any more, whose columns are all that is needed.
+docs/methods/judged-graphs.md. The result is a table with one row per fact (:mod:`.judged_facts`). The graph is not
+queried; its columns suffice.
 """
 
 from collections.abc import Mapping, Sequence
@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from kgprobe.judge.files import Judge, check_judge
 from kgprobe.judge.judged_facts import SCHEMA, SweepSettings
+from kgprobe.judge.labelled import pick
 from kgprobe.judge.prompts import read_statements
 from kgprobe.probes.statements.metrics import JUDGEMENTS, NONE, Judgements, metrics_of
 from kgprobe.probes.statements.words import StatementWords
@@ -30,17 +31,17 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float32]
 
-# Statements whose hidden states are in memory at a time.
+# Number of statements whose hidden states are in memory at a time.
 _STATEMENTS = 4096
-# Sets the choice of a template apart from all else that follows from a fact's number.
+# Number of the random stream that chooses templates.
 _TEMPLATE = 5
 
 
 class GraphJudge:
-    """A judge with all it needs to judge the facts of a graph.
+    """A judge with all it needs to predict for the facts of a graph.
 
     Attributes:
-        facts: places in the columns of those that are judged, in their order there, so that a subject's are together.
+        facts: places of the facts in the columns, in that order, so that a subject's facts are adjacent.
     """
 
     def __init__(
@@ -52,15 +53,15 @@ class GraphJudge:
         words: StatementWords,
         settings: SweepSettings,
     ) -> None:
-        """Judge facts of these columns.
+        """Prepare predictions for facts of these columns.
 
         Raises:
-            KgprobeError: the judge has not learned to read this model.
+            KgprobeError: the judge was trained on another model.
         """
         check_judge(judge, scorer)
         self._judge, self._columns, self._settings = judge, columns, settings
         self._states = scorer.states([judge.layer])
-        # What is current has not ended.
+        # A current fact has not ended.
         self._templates = {relation: words.templates(relation, False) for relation in words.that_say(False)}
         self._negatives = ColumnNegatives(
             columns,
@@ -73,50 +74,49 @@ class GraphJudge:
         self.facts = columns.askable(settings.relations, settings.as_of)
 
     def judged(self, places: range) -> pa.Table:
-        """What the judge says of the facts in some places of ``facts``, with what that comes to; ``SCHEMA``.
+        """Return the predictions and metrics for some places of ``facts``; ``SCHEMA``.
 
-        Cost: see :class:`~kgprobe.models.states.reader.StateReader`; statements that begin alike are read together.
+        Cost: see :class:`~kgprobe.models.states.reader.StateReader`; statements with a common beginning share its
+        computation.
         """
         facts = self.facts[places.start : places.stop]
         columns, count = self._columns, self._settings.negatives
         ids = columns.fact_ids.take(pa.array(facts)).to_pylist()
         bases = np.array([seeded_number(self._settings.seed, "negatives", id_) for id_ in ids], dtype=np.uint64)
         negatives = self._negatives.draw(facts, bases, count)
-        texts, reasons = self._worded(facts, bases, negatives)
-        asked = np.array([text is not None for text in texts])
-        said = np.full((len(facts) * (count + 1), len(JUDGEMENTS)), np.nan, dtype=np.float32)
-        said[asked], wrong = self._told([text for text in texts if text is not None])
-        numbers = np.flatnonzero(asked)
-        for place, why in wrong.items():
+        texts, reasons = self._verbalize(facts, bases, negatives)
+        has_text = np.array([text is not None for text in texts])
+        probabilities = np.full((len(facts) * (count + 1), len(JUDGEMENTS)), np.nan, dtype=np.float32)
+        probabilities[has_text], invalid = self._predict([text for text in texts if text is not None])
+        numbers = np.flatnonzero(has_text)
+        for place, why in invalid.items():
             row, column = divmod(int(numbers[place]), count + 1)
             if column == 0:
                 reasons[row] = f"the model cannot take its statement: {why}"
-        judgements = np.full(len(said), NONE, dtype=np.int8)
-        answered = ~np.isnan(said[:, 0])
-        judgements[answered] = said[answered].argmax(axis=1)
+        judgements = np.full(len(probabilities), NONE, dtype=np.int8)
+        answered = ~np.isnan(probabilities[:, 0])
+        judgements[answered] = probabilities[answered].argmax(axis=1)
         return self._table(
             facts,
             ids,
             negatives,
             texts,
             reasons,
-            said.reshape(len(facts), count + 1, -1),
+            probabilities.reshape(len(facts), count + 1, -1),
             judgements.reshape(-1, count + 1),
         )
 
-    def _worded(
+    def _verbalize(
         self, facts: Int64s, bases: NDArray[np.uint64], negatives: Negatives
     ) -> tuple[list[str | None], list[str | None]]:
-        """Each fact's statement and its negatives, fact by fact; and why a fact has none."""
+        """Return each fact's statement and its negatives, fact by fact; and the reason of a fact without any."""
         columns, count = self._columns, self._settings.negatives
         own = (columns.subjects[facts], columns.relations[facts], columns.objects[facts])
         ends = np.concatenate([own[0], own[2], negatives.subjects.ravel(), negatives.objects.ravel()])
-        named, where = np.unique(ends, return_inverse=True)
-        labels = columns.labels_of(named)
-        subjects, objects, other_subjects, other_objects = (
-            [labels[place] for place in part.tolist()]
-            for part in np.split(where, np.cumsum([len(facts), len(facts), negatives.subjects.size]))
-        )
+        entities, where = np.unique(ends, return_inverse=True)
+        labels = columns.labels_of(entities)
+        parts = np.split(where, np.cumsum([len(facts), len(facts), negatives.subjects.size]))
+        subjects, objects, other_subjects, other_objects = (pick(labels, part) for part in parts)
         draws = [mixed(bases, number, _TEMPLATE) for number in range(count + 1)]
         texts: list[str | None] = []
         reasons: list[str | None] = []
@@ -134,7 +134,7 @@ class GraphJudge:
                     texts.append(None)
                     continue
                 other = columns.relation_ids[negatives.relations[row, number]]
-                # In the same words, where it is of the same relation.
+                # In the same template, for the same relation.
                 words = template if other == relation else self._template(other, draws[number + 1][row])
                 place = row * count + number
                 texts.append(fill(words, other_subjects[place], other_objects[place]))
@@ -145,7 +145,7 @@ class GraphJudge:
         return templates[int(below(np.asarray(len(templates)), np.asarray(drawn)))]
 
     def _why_not(self, subject: str, object_: str, replaced: NDArray[np.int8]) -> str | None:
-        """Why a fact is not judged."""
+        """Return the reason against predicting for a fact."""
         if not subject.strip():
             return "its subject's label is white space"
         if not object_.strip():
@@ -155,9 +155,9 @@ class GraphJudge:
             return f"the graph has nothing that makes it false in place of {part}"
         return None
 
-    def _told(self, texts: Sequence[str]) -> tuple[Floats, Mapping[int, str]]:
-        """The probabilities of the answers to statements, shape (statements, 3); NaN for those with a reason."""
-        told = np.full((len(texts), len(JUDGEMENTS)), np.nan, dtype=np.float32)
+    def _predict(self, texts: Sequence[str]) -> tuple[Floats, Mapping[int, str]]:
+        """Return the probabilities of the answers to statements, shape (statements, 3); NaN for those with a reason."""
+        probabilities = np.full((len(texts), len(JUDGEMENTS)), np.nan, dtype=np.float32)
         reasons: dict[int, str] = {}
         order = sorted(range(len(texts)), key=texts.__getitem__)
         progress = share_counter(len(texts))
@@ -166,9 +166,11 @@ class GraphJudge:
             chosen, judge = [texts[place] for place in part], self._judge
             read = read_statements(self._states, judge.prompt, chosen, progress, judge.virtual)
             kept = [number for number in range(len(part)) if number not in read.reasons]
-            told[[part[number] for number in kept]] = self._judge.classifier.probabilities(read.values[kept, 0])
+            probabilities[[part[number] for number in kept]] = self._judge.classifier.probabilities(
+                read.values[kept, 0]
+            )
             reasons.update((part[number], reason) for number, reason in read.reasons.items())
-        return told, reasons
+        return probabilities, reasons
 
     def _table(
         self,
@@ -177,25 +179,25 @@ class GraphJudge:
         negatives: Negatives,
         texts: Sequence[str | None],
         reasons: Sequence[str | None],
-        said: Floats,
+        probabilities: Floats,
         judgements: Judgements,
     ) -> pa.Table:
         columns = self._columns
         subjects, objects = columns.subjects[facts], columns.objects[facts]
         metrics = metrics_of(judgements[:, 0], judgements[:, 1:])
         wide = self._settings.negatives + 1
-        # Behind each fact's own statement those of its negatives; one that is not judged has none.
+        # After each fact's own statement come those of its negatives, except the missing ones.
         places = np.flatnonzero([place % wide > 0 and text is not None for place, text in enumerate(texts)])
         rows, numbers = np.divmod(places, wide)
         struct = pa.StructArray.from_arrays(
             [
                 pa.array([texts[place] for place in places.tolist()], pa.string()),
-                pa.array([ENDS[one] for one in negatives.replaced[rows, numbers - 1]], pa.string()),
+                pa.array([ENDS[end] for end in negatives.replaced[rows, numbers - 1]], pa.string()),
                 self._entity_ids(negatives.subjects[rows, numbers - 1]),
                 self._relation_ids(negatives.relations[rows, numbers - 1]),
                 self._entity_ids(negatives.objects[rows, numbers - 1]),
                 pa.array(judgements[rows, numbers]),
-                _triples(said[rows, numbers]),
+                _triples(probabilities[rows, numbers]),
             ],
             fields=list(SCHEMA.field("negatives").type.value_type),
         )
@@ -214,13 +216,11 @@ class GraphJudge:
             "text": pa.array(texts[::wide], pa.string()),
             "reason": pa.array(reasons, pa.string()),
             "judgement": pa.array(judgements[:, 0]),
-            "probabilities": _triples(said[:, 0]),
+            "probabilities": _triples(probabilities[:, 0]),
             "negatives": pa.ListArray.from_arrays(pa.array(starts, pa.int32()), struct),
-            **{
-                name: pa.array(getattr(metrics, name), from_pandas=True)
-                for name in ("correct", "truthful", "informative")
-            },
         }
+        for name in ("correct", "truthful", "informative"):
+            values[name] = pa.array(getattr(metrics, name), from_pandas=True)
         return pa.table([values[name] for name in SCHEMA.names], schema=SCHEMA)
 
     def _entity_ids(self, entities: NDArray[Any]) -> pa.Array:
@@ -235,8 +235,8 @@ class GraphJudge:
         return pa.ListArray.from_arrays(pa.array(np.concatenate([[0], np.cumsum(lengths)]), pa.int32()), names)
 
 
-def _triples(said: Floats) -> pa.Array:
-    """Probabilities as lists of three; none where they are NaN."""
-    unknown = pa.array(np.isnan(said[:, 0]))
-    flat = pa.array(np.nan_to_num(said).ravel(), pa.float32())
+def _triples(probabilities: Floats) -> pa.Array:
+    """Return probabilities as lists of three; null where they are NaN."""
+    unknown = pa.array(np.isnan(probabilities[:, 0]))
+    flat = pa.array(np.nan_to_num(probabilities).ravel(), pa.float32())
     return pa.FixedSizeListArray.from_arrays(flat, len(JUDGEMENTS), mask=unknown)

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from kgprobe.judge.files import FILE, Judge
-from kgprobe.judge.quality import Quality, QualityBeside
+from kgprobe.judge.quality import Quality, QualityComparison
 from kgprobe.judge.splits import Splits
 from kgprobe.judge.training import LayerJudged, Trained
 from kgprobe.probes.statements.metrics import JUDGEMENTS
@@ -38,13 +38,13 @@ class JudgeQuality(Result):
     """
 
     judge: Judge
-    every: QualityBeside
-    apart: QualityBeside | None
+    every: QualityComparison
+    apart: QualityComparison | None
 
     columns: ClassVar[Sequence[str]] = ("judge", "answer", "count", "precision", "recall", "f1", "auroc")
 
     @property
-    def leading(self) -> QualityBeside:
+    def leading(self) -> QualityComparison:
         """The quality that leads: of the statements apart, or of all where none is apart."""
         return self.apart or self.every
 
@@ -119,7 +119,7 @@ class JudgeQuality(Result):
             )
         return warnings
 
-    def _told(self, which: str, beside: QualityBeside) -> str:
+    def _told(self, which: str, beside: QualityComparison) -> str:
         return (
             f"Of {counted(beside.quality.count, 'statement')} about {counted(beside.facts, 'fact')} {which}, the judge"
             f" tells {beside.quality.accuracy} of the answers of {self.judge.answers_of} (AUROC"

@@ -111,7 +111,7 @@ def test_what_is_no_judge_is_not_replaced(label: Callable[..., Measurement]) -> 
     folder = Path(kgprobe.files.home()) / "judges" / "full"
     folder.mkdir(parents=True)
     (folder / "judge.safetensors").write_bytes(b"something else")
-    with pytest.raises(KgprobeError, match="holds no judge"):
+    with pytest.raises(KgprobeError, match="is not a judge"):
         trained(label(Weighty("a")), never(), name="full")
 
 

@@ -143,7 +143,7 @@ def test_where_the_judges_own_labels_do_not_fit_it_is_said(own: Path) -> None:
 
 
 def test_what_cannot_be_is_told(own: Path) -> None:
-    with pytest.raises(KgprobeError, match="There is no judged graph"):
+    with pytest.raises(KgprobeError, match="There are no predictions"):
         kgprobe.judged_graph("nothing")
     with pytest.raises(ArgumentError, match="leaves the correction out"):
         kgprobe.judged_graph("everything", "labelled", raw=True)

@@ -55,7 +55,7 @@ def test_virtual_tokens_are_kept(tmp_path):
 @pytest.mark.parametrize("other", [{"weights": "other"}, {"dtype": "bfloat16"}])
 def test_another_models_states_are_refused(other):
     judge().check(READER)
-    with pytest.raises(KgprobeError, match="train one for this model"):
+    with pytest.raises(KgprobeError, match="train a judge for this model"):
         judge().check(READER | other)
 
 
@@ -72,7 +72,7 @@ def test_load_judge_damaged_weights_are_refused(kind, tmp_path):
         broken[..., 0] = np.nan
         for damaged in (broken, tensor[..., :-1], tensor[None], tensor.astype(np.float64)):
             save_judge(replace(made, classifier=replace(made.classifier, **{name: damaged})), tmp_path)
-            with pytest.raises(KgprobeError, match="holds no judge: "):
+            with pytest.raises(KgprobeError, match="is not a judge: "):
                 load_judge(tmp_path)
     save_judge(replace(made, virtual=np.full((2, 6), np.inf, np.float32)), tmp_path)
     with pytest.raises(KgprobeError, match="virtual_tokens"):
@@ -87,7 +87,7 @@ def test_load_judge_damaged_header_is_refused(wrong, tmp_path):
         about = json.loads(file.metadata()["kgprobe"]) | wrong
         tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
     save_file(tensors, tmp_path / FILE, metadata={"kgprobe": json.dumps(about)})
-    with pytest.raises(KgprobeError, match="holds no judge: "):
+    with pytest.raises(KgprobeError, match="is not a judge: "):
         load_judge(tmp_path)
 
 
@@ -106,8 +106,8 @@ def test_what_is_no_judge(tmp_path):
     with pytest.raises(KgprobeError, match="judge train"):
         load_judge(tmp_path)
     (tmp_path / FILE).write_bytes(b"not tensors")
-    with pytest.raises(KgprobeError, match="holds no judge"):
+    with pytest.raises(KgprobeError, match="is not a judge"):
         load_judge(tmp_path)
     save_file({"weights": np.zeros(3)}, tmp_path / FILE)
-    with pytest.raises(KgprobeError, match="holds no judge"):
+    with pytest.raises(KgprobeError, match="is not a judge"):
         load_judge(tmp_path)

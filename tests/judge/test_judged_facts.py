@@ -38,7 +38,7 @@ def test_what_is_not_there_is_said(tmp_path: Path) -> None:
 
 
 def test_what_cannot_be_read_is_said(tmp_path: Path) -> None:
-    with pytest.raises(KgprobeError, match="There is no judged graph"):
+    with pytest.raises(KgprobeError, match="There are no predictions"):
         read_sweep(tmp_path)
     write_sweep(tmp_path, rows_of(4), shards=2)
     shard_path(tmp_path, 0).write_bytes(b"PAR1 and no more")

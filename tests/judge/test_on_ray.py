@@ -59,7 +59,7 @@ def test_workers_make_the_same_shards(tmp_path: Path) -> None:
         # Nothing is left: no cluster is begun.
         assert sweep_of(graph, judge, name="workers", ray=2)[1].complete
         handed = wrap_model(*_opened(judge.answers_of))
-        with pytest.raises(KgprobeError, match="handed over as an object"):
+        with pytest.raises(KgprobeError, match="cannot be a model object"):
             kgprobe.judge_graph(graph, judge, name="other", model=handed, ray=2)
     assert sweeping.shard_path(folder, 0).exists()
 

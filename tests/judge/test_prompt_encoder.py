@@ -126,7 +126,7 @@ def test_statements_that_a_model_cannot_take_are_left_out(tokenizer):
     texts = [*STATEMENTS, "Rome " * scorer.max_tokens]
     learned = learn_virtual_prompt(scorer, PROMPT, texts, np.append(ANSWERS, 0), WORDS, options, seed=0)
     assert learned.learned == len(STATEMENTS)
-    with pytest.raises(KgprobeError, match="can take none"):
+    with pytest.raises(KgprobeError, match="cannot take any"):
         learn_virtual_prompt(scorer, PROMPT, texts[-1:], ANSWERS[:1], WORDS, options, seed=0)
 
 

@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from kgprobe.errors import KgprobeError
-from kgprobe.judge.prompts import StatePrompt, prompt_for, words_told
+from kgprobe.judge.prompts import StatePrompt, prompt_for, word_probabilities
 from kgprobe.models.generating.generator import Request
 from kgprobe.models.generating.local import LocalGenerator
 from kgprobe.models.scoring.scorer import Scorer
@@ -76,7 +76,7 @@ def test_states_are_read_behind_the_tokens_that_the_model_answered_to(
 def test_words_are_scored_where_the_answer_begins() -> None:
     scorer = chatting()
     prompt = prompt_for(labels_of(scorer), scorer)
-    told = words_told(scorer, prompt, STATEMENTS, WORDS)
+    told = word_probabilities(scorer, prompt, STATEMENTS, WORDS)
     tokenizer = scorer.tokenizer
     for statement, its in zip(STATEMENTS, told, strict=True):
         text = f"{prompt.before}{statement}{prompt.after}"
@@ -103,5 +103,5 @@ def test_only_the_model_that_was_asked_reads_its_own_chat() -> None:
 
 def test_a_template_that_changes_what_is_said_is_told() -> None:
     scorer = chatting(CHAT.replace("| trim", "| upper"))
-    with pytest.raises(KgprobeError, match="does not keep the instruction"):
+    with pytest.raises(KgprobeError, match="changes the instruction"):
         prompt_for(labels_of(scorer), scorer)

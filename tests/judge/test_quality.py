@@ -6,7 +6,7 @@ from hypothesis import given as cases
 from hypothesis import strategies as st
 from sklearn import metrics
 
-from kgprobe.judge.quality import quality_beside, quality_of
+from kgprobe.judge.quality import compare_quality, quality_of
 
 
 def test_by_hand():
@@ -74,7 +74,7 @@ def test_gain_interval_agrees_with_bootstrap_over_facts():
 
     judge, words = probabilities(0.8), probabilities(2.0)
     facts = [f"f{place // 3}" for place in range(300)]
-    beside = quality_beside(given, judge, words, facts)
+    beside = compare_quality(given, judge, words, facts)
     assert beside.facts == 100
     assert beside.gain.value == pytest.approx(beside.quality.auroc - beside.baseline.auroc)
     gains = []
@@ -82,4 +82,4 @@ def test_gain_interval_agrees_with_bootstrap_over_facts():
         places = (3 * random.integers(0, 100, 100)[:, None] + np.arange(3)).ravel()
         gains.append(quality_of(given[places], judge[places]).auroc - quality_of(given[places], words[places]).auroc)
     assert (beside.gain.high - beside.gain.low) / (2 * 1.96) == pytest.approx(np.std(gains), rel=0.15)
-    assert quality_beside(given, judge, judge, facts).gain.value == 0
+    assert compare_quality(given, judge, judge, facts).gain.value == 0
