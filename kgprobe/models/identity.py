@@ -1,13 +1,13 @@
-"""What a model is, is its weights: a digest that tells them from all others, in every process and on every device.
+"""Digest of a model's weights, which identifies the model in every process and on every device.
 
-The weights are the parameters and the buffers that are saved with them, under their names; other buffers follow from
-the configuration. Each tensor's bytes give CRC-32 sums of a megabyte each, which isa-l or zlib compute about as fast as
-memory is read; names, shapes, types and sums together give the digest, by BLAKE2b. A sum finds every change of up to 32
-bits in a row, and misses one of 2^32 others; a step of an optimizer changes nearly all of them.
+The weights are the parameters and the buffers saved with them, under their names; other buffers follow from the
+configuration. Each tensor's bytes give CRC-32 sums of a megabyte each, which isa-l or zlib compute about as fast as
+memory is read. BLAKE2b combines names, shapes, types and sums. A sum detects every change of up to 32 bits in a row,
+and misses one other change in 2^32; a step of an optimizer changes nearly all sums.
 
-Of a model of more than ``WHOLE_BYTES``, a sample is read: of every tensor as large a share, spread evenly over it, in
-blocks at places that are drawn once and for all. It finds what changes a tensor as a whole, as training does, also
-where in bfloat16 only one number of many changes; it can miss a change of a few rows of a large matrix.
+For a model of more than ``WHOLE_BYTES``, a sample is read: the same share of every tensor, spread evenly, in blocks at
+fixed random places. It detects changes of whole tensors, as in training, even if in bfloat16 only a few numbers change.
+It can miss a change of a few rows of a large matrix.
 """
 
 from collections.abc import Iterator
@@ -27,7 +27,7 @@ try:
 except ImportError:
     from zlib import crc32
 
-# Larger models are known by a sample of so many bytes, but no tensor by less than a block.
+# Sampled bytes of larger models; at least a block per tensor.
 WHOLE_BYTES = 2 << 30
 SAMPLED_BYTES = 1 << 30
 _BLOCK = 1 << 16
@@ -35,7 +35,7 @@ _PIECE = 1 << 20
 
 
 def weights_digest(model: "nn.Module") -> str:
-    """A digest of a model's weights: equal for equal ones, wherever they are.
+    """Return a digest of a model's weights: equal for equal weights on any device.
 
     >>> before = weights_digest(model)
     >>> before == weights_digest(model)
@@ -45,10 +45,10 @@ def weights_digest(model: "nn.Module") -> str:
     >>> before == weights_digest(model)
     False
 
-    It depends on names, shapes, types and values, and on which adapters of the model are active. A tensor that several
-    modules share counts once, under its first name.
+    It depends on names, shapes, types and values, and on the active adapters. A tensor that several modules share
+    counts once, under its first name.
 
-    Cost: reading the weights once, some 0.3 s a GB, and from a GPU at the rate of copying; at most ``WHOLE_BYTES``.
+    Cost: reading the weights once, some 0.3 s per GB, and from a GPU at the rate of copying; at most ``WHOLE_BYTES``.
 
     Raises:
         KgprobeError: weights are not in memory.
@@ -59,7 +59,7 @@ def weights_digest(model: "nn.Module") -> str:
     for name, tensor in tensors:
         digest.update(f"{name} {tuple(tensor.shape)} {tensor.dtype}\n".encode())
         if tensor.is_meta:
-            raise KgprobeError(f"The weights of {name} are not in memory, so one cannot tell which they are.")
+            raise KgprobeError(f"The weights of {name} are not in memory, so they have no digest.")
         for sum_ in _sums(tensor, None if size <= WHOLE_BYTES else SAMPLED_BYTES / size):
             digest.update(sum_.to_bytes(4, "little"))
     for line in _active_adapters(model):
@@ -68,7 +68,7 @@ def weights_digest(model: "nn.Module") -> str:
 
 
 def tensor_places(model: "nn.Module") -> list[tuple[object, ...]]:
-    """Which tensors a model computes with, apart from their values."""
+    """Return names and places of a model's tensors, without their values."""
     return [
         (name, id(parameter), parameter.shape, parameter.dtype, parameter.device)
         for name, parameter in model.named_parameters()
@@ -76,14 +76,14 @@ def tensor_places(model: "nn.Module") -> list[tuple[object, ...]]:
 
 
 def _tensors(model: "nn.Module") -> Iterator[tuple[str, "Tensor"]]:
-    """Parameters and saved buffers, each once, by name."""
+    """Yield parameters and saved buffers, each once, by name."""
     saved = model.state_dict(keep_vars=True).keys()
     yield from sorted(model.named_parameters())
     yield from sorted((name, buffer) for name, buffer in model.named_buffers() if name in saved)
 
 
 def _sums(tensor: "Tensor", share: float | None) -> Iterator[int]:
-    """The check sums of a tensor's bytes, or of about this share of them."""
+    """Yield the check sums of a tensor's bytes, or of about this share of them."""
     flat = tensor.detach().contiguous().reshape(-1).view(torch.uint8)
     blocks = flat.numel() // _BLOCK
     if share is not None and blocks > 1:
@@ -93,7 +93,7 @@ def _sums(tensor: "Tensor", share: float | None) -> Iterator[int]:
 
 
 def _places(blocks: int, share: float) -> "Tensor":
-    """One of every few blocks, at random within each stretch of them; the same at all times."""
+    """Return evenly spread blocks, at a random place within each stretch; always the same for a size."""
     count = min(max(round(blocks * share), 1), blocks)
     bounds = torch.arange(count + 1) * blocks // count
     generator = torch.Generator().manual_seed(blocks)
@@ -102,9 +102,9 @@ def _places(blocks: int, share: float) -> "Tensor":
 
 
 def _active_adapters(model: "nn.Module") -> Iterator[str]:
-    """Which adapters of peft are at work in which module, and how strongly: no tensor says so."""
+    """Yield the active peft adapters of each module with their scaling, which no tensor records."""
     for name, module in model.named_modules():
         disabled = getattr(module, "disable_adapters", None)
-        # Of that name, a whole model has a method.
+        # A whole model has a method of this name.
         if isinstance(disabled, bool):
             yield f"{name} {disabled} {module.active_adapters} {getattr(module, 'scaling', None)}\n"

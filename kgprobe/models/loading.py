@@ -1,4 +1,4 @@
-"""Models that score, by name, whoever computes them."""
+"""Loading of scorers, by kgprobe or by lm-evaluation-harness."""
 
 from kgprobe.errors import ArgumentError
 from kgprobe.models.scoring.contract import TextScorer
@@ -15,14 +15,14 @@ def load_scoring_model(
     bos: bool | None = None,
     remembered: int = 0,
 ) -> TextScorer:
-    """The model of that name, whoever computes it: one of ours, or ``lm-eval:MODEL_TYPE,ARGUMENTS``.
+    """Return the scorer of that name, computed by kgprobe or (``lm-eval:…``) by lm-evaluation-harness.
 
     Args:
         spec: as in :func:`~kgprobe.models.spec.load_scorer`, or as in :mod:`kgprobe.models.harness.scorer`.
         device, dtype, revision, batch_tokens, bos, remembered: as in :func:`~kgprobe.models.spec.load_scorer`.
 
     Raises:
-        ArgumentError: ``batch_tokens`` or ``revision`` is given for a model that somebody else computes.
+        ArgumentError: ``batch_tokens`` or ``revision`` is given for a model of lm-evaluation-harness.
         KgprobeError: see :func:`~kgprobe.models.spec.load_scorer`.
     """
     if not is_harness(spec):
@@ -41,5 +41,5 @@ def load_scoring_model(
 
     check_local(spec, revision)
     if batch_tokens is not None:
-        raise ArgumentError("batch_tokens", f"is {batch_tokens}; for {spec}, say batch_size=… among its arguments.")
+        raise ArgumentError("batch_tokens", f"is {batch_tokens}; for {spec}, pass batch_size=… in its arguments.")
     return load_harness_scorer(spec, device=device, dtype=dtype, bos=bos)

@@ -1,4 +1,4 @@
-"""What a user chooses of how models on this machine are loaded and computed."""
+"""Options for loading and computing models on this machine."""
 
 from dataclasses import dataclass
 
@@ -9,27 +9,24 @@ DTYPES = ("float32", "bfloat16", "float16")
 
 @dataclass(frozen=True, slots=True)
 class LocalOptions:
-    """How a model on this machine is loaded and computed."""
+    """Options for loading and computing a model on this machine."""
 
     device: str | None = option(
         None,
-        "Where the model is computed, as torch names it: cpu, cuda, cuda:1.",
+        "Torch device of the model: cpu, cuda, cuda:1.",
         metavar="NAME",
-        shown_default="cuda where there is any",
+        shown_default="cuda if available",
     )
     dtype: str | None = option(
-        None,
-        "Precision of its weights.",
-        choices=DTYPES,
-        shown_default="float32 on a CPU, else bfloat16",
+        None, "Precision of the weights.", choices=DTYPES, shown_default="float32 on a CPU, else bfloat16"
     )
     batch_tokens: int | None = option(
         None,
-        "Tokens that go through it at once, as far as one prompt takes no more; has no say in what is found.",
+        "Maximum tokens per forward pass; a longer prompt is still computed. Does not affect results.",
         minimum=1,
         metavar="N",
-        shown_default="what memory holds",
+        shown_default="as memory allows",
     )
     revision: str | None = option(
-        None, "A branch, tag or commit of its repository on the hub.", metavar="NAME", shown_default="its newest"
+        None, "Branch, tag or commit of the hub repository.", metavar="NAME", shown_default="newest"
     )

@@ -1,4 +1,4 @@
-"""Models as a user holds them: by name, loaded when first needed, and each only once."""
+"""Models for users: opened by name, loaded when first needed, each only once."""
 
 from collections.abc import Callable
 from contextlib import ExitStack
@@ -23,12 +23,12 @@ if TYPE_CHECKING:
     from kgprobe.models.scoring.contract import TextScorer
     from kgprobe.models.scoring.scorer import Scorer
 
-# Continuations that a model need not be asked about again, some 200 bytes each.
+# Number of cached continuations, some 200 bytes each.
 REMEMBERED = 1_000_000
 
 
 class Model:
-    """A language model that can be asked.
+    """A language model that scores or answers.
 
     >>> model = load_model("demo")
     >>> model
@@ -42,7 +42,7 @@ class Model:
 
     Attributes:
         name: its spec.
-        local: how it is loaded; None where it is not loaded from files.
+        local: options for loading; None if the model is not loaded from files.
     """
 
     def __init__(
@@ -55,15 +55,15 @@ class Model:
         local: LocalOptions | None = None,
         close: Callable[[], None] = lambda: None,
     ) -> None:
-        """Mostly made by :func:`load_model` or :func:`wrap_model`.
+        """Create a model; users call :func:`load_model` or :func:`wrap_model`.
 
         Args:
             name: its spec.
-            scorer: what scores, where that is there already.
-            open_scorer: loads it, when it is first needed; a model with neither gives no probabilities.
-            generator: what answers; None lets the scorer's model answer.
-            local: how the scorer is loaded; None where it is not loaded from files.
-            close: gives back what it holds.
+            scorer: the scorer, if already loaded.
+            open_scorer: loads the scorer on first use; with neither, the model gives no probabilities.
+            generator: the generator; None to generate with the scorer's model.
+            local: see the attributes.
+            close: releases resources.
         """
         self.name = name
         self.local = local
@@ -73,12 +73,12 @@ class Model:
         self._close = close
 
     def scorer(self) -> "TextScorer":
-        """What scores; the same each time.
+        """Return the scorer; the same object each time.
 
-        Cost: the first time, the model is loaded and checked; behind an API, its server is.
+        Cost: on first use, the model is loaded and checked; for an API, its server is checked.
 
         Raises:
-            KgprobeError: it is behind an interface that gives no probabilities to rely on, or it cannot be loaded.
+            KgprobeError: the API gives no reliable probabilities, or the model cannot be loaded.
         """
         if self._scorer is None:
             if self._open_scorer is None:
@@ -87,10 +87,10 @@ class Model:
         return self._scorer
 
     def local_scorer(self) -> "Scorer":
-        """What scores, with the weights that do it, for what else is to be done with them.
+        """Return the scorer with its weights, for other computations with them.
 
         Raises:
-            KgprobeError: it is behind an API, or it cannot be loaded.
+            KgprobeError: the model is behind an API, or it cannot be loaded.
         """
         from kgprobe.models.scoring.scorer import Scorer
 
@@ -102,12 +102,12 @@ class Model:
         return scorer
 
     def generator(self) -> "Generator":
-        """What answers; the same each time, and around the same weights as the scorer.
+        """Return the generator; the same object each time, with the same weights as the scorer.
 
-        Cost: as of :meth:`scorer`; behind an API nothing.
+        Cost: as of :meth:`scorer`; nothing for an API.
 
         Raises:
-            KgprobeError: it cannot be loaded.
+            KgprobeError: the model cannot be loaded.
         """
         if self._generator is None:
             from kgprobe.models.generating.local import LocalGenerator
@@ -117,19 +117,19 @@ class Model:
 
     @property
     def scores(self) -> bool:
-        """Whether it gives probabilities, and its tokens can be counted; one behind an API does not."""
+        """True if the model gives probabilities and counts tokens."""
         return self._scorer is not None or self._open_scorer is not None
 
     def refresh(self) -> bool:
-        """See whether the weights are still the same; to be called before a measurement or a run begins.
+        """Forget all results of other weights; call it before a measurement or a run begins.
 
         Returns:
-            whether they are others; see :meth:`~kgprobe.models.scoring.scorer.Scorer.refresh`.
+            True if the weights have changed; see :meth:`~kgprobe.models.scoring.scorer.Scorer.refresh`.
         """
         return self._scorer is not None and self._scorer.refresh()
 
     def close(self) -> None:
-        """Close the file of answers, if it was opened for this model."""
+        """Close the answer cache, if it was opened for this model."""
         self._close()
 
     def __enter__(self) -> "Model":
@@ -155,7 +155,7 @@ def load_model(
     cache: "AnswerCache | None" = None,
     remembered: int = REMEMBERED,
 ) -> Model:
-    """The model of that name, on this machine or behind an API.
+    """Return the model of that name, on this machine or behind an API.
 
     >>> load_model("demo").scorer().describe()["architecture"]
     'Gemma3ForCausalLM'
@@ -163,22 +163,21 @@ def load_model(
     ...     model.generator().describe()["url"]
     'http://localhost:8000/v1'
 
-    Cost: nothing yet; a model on this machine is loaded when it is first asked.
+    Cost: nothing yet; a model on this machine is loaded on first use.
 
     Args:
         spec: ``demo``, ``hf:OWNER/NAME``, ``hf:./FOLDER``, ``lm-eval:TYPE,ARGUMENTS``, ``openai:NAME`` or
             ``openai:NAME@URL``.
-        device, dtype, revision, batch_tokens, bos: see :func:`~kgprobe.models.spec.load_scorer`; an API has no use for
-            them.
-        api: how an API is asked; None for the usual.
-        spending: the budget for models behind an API, which several can share; None for none.
-        cache: where the answers of a model behind an API are kept, which stays open; None for the user's own file, see
-            :func:`~kgprobe.models.api.cache.answer_cache_path`, which is closed with the model.
-        remembered: how many continuations keep their log-probabilities for when they are scored again.
+        device, dtype, revision, batch_tokens, bos: see :func:`~kgprobe.models.spec.load_scorer`; not used for an API.
+        api: options for the API; None for the defaults.
+        spending: budget for models behind an API, which several can share; None for none.
+        cache: cache of API answers, which stays open; None for the user's own file, closed with the model, see
+            :func:`~kgprobe.models.api.cache.answer_cache_path`.
+        remembered: number of continuations whose log-probabilities are cached.
 
     Raises:
-        UnknownNameError: the spec is of no known form.
-        KgprobeError: a key or prices are missing; an address holds what it should not; answers cannot be kept.
+        UnknownNameError: the form of the spec is unknown.
+        KgprobeError: a key or prices are missing; an address is invalid; answers cannot be cached.
     """
     if is_api(spec):
         return _behind_api(spec, api, spending, cache)
@@ -200,7 +199,7 @@ def wrap_model(
     bos: bool | None = None,
     remembered: int = REMEMBERED,
 ) -> Model:
-    """A model that is in memory already, say that of a training loop; see :func:`~kgprobe.models.spec.wrap_scorer`.
+    """Return a model around weights in memory, see :func:`~kgprobe.models.spec.wrap_scorer`.
 
     >>> model = wrap_model(net, tokenizer, name="step 100")
     >>> model.refresh()
@@ -217,15 +216,15 @@ def wrap_model(
 
 
 class Models:
-    """Models by their specs, each opened once, whatever it is needed for.
+    """Models by spec, each opened once.
 
     >>> with Models(spending=Spending(max_tokens=100_000)) as models:
     ...     models.open("demo") is models.open("demo")
     True
 
     Attributes:
-        local: how those on this machine are loaded, where nothing else is said.
-        spending: what those behind APIs used, and may use together.
+        local: default options for models on this machine.
+        spending: use and common budget of the models behind APIs.
     """
 
     def __init__(
@@ -238,12 +237,12 @@ class Models:
         load: "Callable[..., TextScorer] | None" = None,
         remembered: int = REMEMBERED,
     ) -> None:
-        """None is opened yet; arguments as of :func:`load_model`.
+        """Start without open models; arguments as of :func:`load_model`.
 
         Args:
-            local: how those on this machine are loaded; None for the usual. A revision is that of one repository: it
-                is named where that is opened.
-            load: makes the scorer of a model on this machine; None for
+            local: default options for models on this machine. Pass a revision to :meth:`open` instead: it belongs to
+                one repository.
+            load: loads the scorer of a model on this machine; None for
                 :func:`~kgprobe.models.loading.load_scoring_model`.
         """
         self.spending = spending or Spending()
@@ -255,43 +254,43 @@ class Models:
         self._closing = ExitStack()
 
     def open(self, model: Model | str, local: LocalOptions | None = None) -> Model:
-        """The model of that spec, the same each time; one that is open already, as it is.
+        """Return the model of that spec, the same each time; return a :class:`Model` unchanged.
 
         Args:
-            local: how it is loaded, if it is on this machine and was not opened before; None as the others are.
+            local: options for a model on this machine that is not open yet; None for the defaults.
 
         Raises:
-            ArgumentError: it is neither; a revision is wanted of what is no repository of the hub.
+            ArgumentError: the argument is neither a model nor a spec; a revision is given for a model outside the hub.
             KgprobeError: see :func:`load_model`.
         """
         if isinstance(model, Model):
             return model
         if not isinstance(model, str):
-            raise ArgumentError("model", f"is {model!r}; a model or its spec is expected, such as 'demo'.")
+            raise ArgumentError("model", f"is {model!r}; expected a model or its spec, such as 'demo'.")
         spec = absolute_spec(model)
         if spec not in self._models:
-            self._models[spec] = self._opened(spec, local or self.local)
+            self._models[spec] = self._open_new(spec, local or self.local)
         return self._models[spec]
 
     def add(self, model: Model) -> None:
-        """Have a model that was opened elsewhere stand for its name; it stays its owner's to close."""
+        """Use an open model for its name; its owner still closes it."""
         self._models[model.name] = model
 
     def scorer(self, spec: str) -> "TextScorer":
-        """What scores by that model."""
+        """Return the scorer of that model."""
         return self.open(spec).scorer()
 
     def generator(self, spec: str) -> "Generator":
-        """What answers by that model."""
+        """Return the generator of that model."""
         return self.open(spec).generator()
 
     def refresh(self) -> None:
-        """See of each whether its weights are still the same; to be called before a measurement or a run begins."""
+        """Refresh all models; call it before a measurement or a run begins."""
         for model in self._models.values():
             model.refresh()
 
     def close(self) -> None:
-        """Close the file of answers, if it was opened for these models."""
+        """Close the answer cache, if it was opened for these models."""
         self._closing.close()
 
     def __enter__(self) -> "Models":
@@ -300,7 +299,7 @@ class Models:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def _opened(self, spec: str, local: LocalOptions) -> Model:
+    def _open_new(self, spec: str, local: LocalOptions) -> Model:
         if not is_api(spec):
             check_local(spec, local.revision)
             return Model(spec, open_scorer=partial(self._load, spec, **asdict(local)), local=local)

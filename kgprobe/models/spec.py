@@ -38,29 +38,28 @@ def load_scorer(
     bos: bool | None = None,
     remembered: int = 0,
 ) -> "Scorer":
-    """The model of that name, loaded and checked, ready to score.
+    """Return the scorer of that name, loaded and checked.
 
     >>> scorer = load_scorer("demo")
     >>> (scored,) = scorer.score(["The capital of Japan is"], [["Tokyo", "Paris"]])
     >>> scored.values.round(1).tolist()
     [-1.4, -9.0]
 
-    Weights are read from safetensors only, and no code that comes with a model is run.
+    Weights are read from safetensors only, and code that comes with a model is not run.
 
     Args:
         spec: ``demo``, ``hf:OWNER/NAME``, or ``hf:`` and a folder's path that begins with ``.``, ``/`` or ``~``.
-        device: as torch names it (``cpu``, ``cuda``, ``cuda:1``); by default CUDA where there is any.
+        device: torch device (``cpu``, ``cuda``, ``cuda:1``); by default CUDA if available.
         dtype: ``float32``, ``bfloat16`` or ``float16``; by default float32 on a CPU, else bfloat16. Probabilities are
-            normalized in float32 in any case.
+            always normalized in float32.
         revision: a branch, tag or commit of the hub's repository; other models have none.
-        batch_tokens: how many tokens go through the model at once, at most; None is as many as memory holds. Has no
-            say in what comes out.
-        bos: whether a BOS token stands in front of every prompt; None does what the tokenizer does by itself.
-        remembered: how many continuations keep their log-probabilities for when they are scored again.
+        batch_tokens: maximum tokens per forward pass; None for the limit of memory. Does not affect results.
+        bos: True to prepend BOS to every prompt; None for the tokenizer's default.
+        remembered: number of continuations whose log-probabilities are cached.
 
     Raises:
-        UnknownNameError: the spec is of no known form.
-        ArgumentError: an option cannot be what it is.
+        UnknownNameError: the form of the spec is unknown.
+        ArgumentError: an option has an invalid value.
         KgprobeError: the model cannot be loaded, or cannot score.
     """
     from kgprobe.models.scoring.scorer import Scorer
@@ -85,7 +84,7 @@ def wrap_scorer(
     bos: bool | None = None,
     remembered: int = 0,
 ) -> "Scorer":
-    """A model that is in memory already, say that of a training loop, checked and ready to score.
+    """Return a checked scorer around a model in memory, for example of a training loop.
 
     >>> net = net.train()
     >>> scorer = wrap_scorer(net, tokenizer, name="step 100")
@@ -93,18 +92,19 @@ def wrap_scorer(
     >>> net.training
     True
 
-    Nothing of the model is moved, cast or changed: it is scored without gradients and in eval mode, and then each of
-    its modules is in its own mode again. Its adapters (peft) count as they are active. After the weights have changed,
-    :meth:`~kgprobe.models.scoring.scorer.Scorer.refresh` makes what was remembered forgotten.
+    The model is not moved, cast or changed: it is scored without gradients in eval mode, and then each of its modules
+    returns to its own mode. Active adapters (peft) are used. After the weights have changed, call
+    :meth:`~kgprobe.models.scoring.scorer.Scorer.refresh` to forget cached results.
 
     Args:
         net: a causal language model of transformers, or peft's around one.
-        tokenizer: its own; special tokens, truncation and padding are switched off in it.
-        name: what the user calls it; None for what its configuration says, or its class.
+        tokenizer: its tokenizer; special tokens, truncation and padding are switched off in it.
+        name: display name; None for the name in its configuration, or its class.
         bos, remembered: as in :func:`load_scorer`.
 
     Raises:
-        KgprobeError: it is no such model, its prompt is learned (peft's prompt and prefix tuning), or it cannot score.
+        KgprobeError: the model has another type, its prompt is learned (peft's prompt and prefix tuning), or it cannot
+            score.
     """
     from transformers import PreTrainedModel
 
@@ -113,14 +113,12 @@ def wrap_scorer(
     inner: Any = net
     if not isinstance(net, PreTrainedModel) and hasattr(net, "get_base_model"):
         if net.active_peft_config.is_prompt_learning:
-            raise KgprobeError(
-                "A model whose prompt is learned cannot be scored: its adapter changes what it is asked."
-            )
-        # The model that the adapters were put into, with them.
+            raise KgprobeError("A model with a learned prompt cannot be scored: its adapter changes the prompts.")
+        # The model inside, including the adapters.
         inner = net.get_base_model()
     if not isinstance(inner, PreTrainedModel):
         raise KgprobeError(
-            f"A {type(net).__name__} is no model of transformers; a PreTrainedModel is, or a PeftModel around one."
+            f"{type(net).__name__} is not a model of transformers; pass a PreTrainedModel, or a PeftModel around one."
         )
     chosen = name or getattr(inner.config, "name_or_path", None) or type(inner).__name__
     return Scorer(inner, tokenizer, name=chosen, bos=bos, remembered=remembered)
@@ -137,19 +135,19 @@ def load_generator(
     spending: "Spending | None" = None,
     cache: "AnswerCache | None" = None,
 ) -> "Generator":
-    """The model of that name, ready to answer.
+    """Return the generator of that name.
 
     Args:
         spec: as in :func:`load_scorer`, or a model behind an API: ``openai:NAME`` or ``openai:NAME@URL``, see
             :mod:`kgprobe.models.api.address`.
-        device, dtype, revision, bos: as in :func:`load_scorer`; an API has no use for them.
-        api: how an API is asked; None for the usual.
-        spending: the budget for models behind an API; None for none.
-        cache: where the answers of models behind an API are kept; None for nowhere.
+        device, dtype, revision, bos: as in :func:`load_scorer`; not used for an API.
+        api: options for the API; None for the defaults.
+        spending: budget for models behind an API; None for none.
+        cache: cache of API answers; None for none.
 
     Raises:
-        UnknownNameError: the spec is of no known form.
-        KgprobeError: the model cannot be loaded; a key or prices are missing; an address holds what it should not.
+        UnknownNameError: the form of the spec is unknown.
+        KgprobeError: the model cannot be loaded; a key or prices are missing; an address is invalid.
     """
     if is_api(spec):
         from kgprobe.models.api.address import find_address
@@ -171,18 +169,18 @@ def read_model(
     revision: str | None = None,
     dispensable: tuple[str, ...] = (),
 ) -> "tuple[PreTrainedModel, PreTrainedTokenizerBase, str | None]":
-    """A model and its tokenizer by name, read from files onto a device, and what fixes its weights (None: not known).
+    """Read a model and its tokenizer from files onto a device; return them and the weights' identity (None if unknown).
 
     Args:
-        kind: the class of transformers that makes it, by name.
-        dispensable: the beginnings of names of weights that may be missing, since nothing asks for what they give.
+        kind: name of the model's class in transformers.
+        dispensable: prefixes of weights that may be missing, because their output is not used.
 
     Other arguments and errors as in :func:`load_scorer`.
     """
     import torch
 
     if dtype is not None and dtype not in DTYPES:
-        raise ArgumentError("dtype", f"is {dtype!r}; one of {', '.join(DTYPES)} is expected.")
+        raise ArgumentError("dtype", f"is {dtype!r}; expected one of {', '.join(DTYPES)}.")
     origin = _origin(spec, revision)
     chosen = _device(device)
     if dtype is None:
@@ -192,13 +190,13 @@ def read_model(
         model.to(chosen)  # type: ignore[arg-type]
     except torch.OutOfMemoryError as error:
         raise KgprobeError(
-            f"{spec} in {dtype} does not fit into the memory of {chosen}; another `device` might hold it: cpu."
+            f"{spec} in {dtype} does not fit into the memory of {chosen}; use another `device`, for example cpu."
         ) from error
     return model, tokenizer, origin.identity or getattr(model.config, "_commit_hash", None)
 
 
 def load_tokenizer(spec: str) -> "PreTrainedTokenizerBase":
-    """The tokenizer of the model of that name; errors as of :func:`load_scorer`."""
+    """Return the tokenizer of the model of that name; errors as of :func:`load_scorer`."""
     import transformers
 
     origin = _origin(spec, None)
@@ -207,20 +205,20 @@ def load_tokenizer(spec: str) -> "PreTrainedTokenizerBase":
             tokenizer: PreTrainedTokenizerBase = transformers.AutoTokenizer.from_pretrained(
                 origin.place, trust_remote_code=False, **origin.options
             )
-    # As various as what can be wrong with files.
+    # Broken files raise many kinds of errors.
     except Exception as error:
         raise KgprobeError(
-            f"The tokenizer of {spec} could not be loaded: {_first_line(error)}{_way_out(error)}"
+            f"The tokenizer of {spec} could not be loaded: {_first_line(error)}{_remedy(error)}"
         ) from error
     return tokenizer
 
 
 @dataclass(frozen=True, slots=True)
 class _Origin:
-    """Where a model's files are: a folder's path, or a repository's name and what its client is to know.
+    """Place of a model's files: a folder's path, or a repository's name with options for its client.
 
     Attributes:
-        identity: what fixes the weights; None if it is only known after loading.
+        identity: commit or digest of the weights; None if only known after loading.
     """
 
     place: str | Path
@@ -231,7 +229,9 @@ class _Origin:
 def _origin(spec: str, revision: str | None) -> _Origin:
     check_local(spec, revision)
     if is_harness(spec):
-        raise KgprobeError(f"{spec} is computed by lm-evaluation-harness; what is asked here needs a model of our own.")
+        raise KgprobeError(
+            f"{spec} is computed by lm-evaluation-harness; this needs a model that kgprobe computes itself."
+        )
     if spec == "demo":
         return _Origin(demo_model_folder(), demo_revision())
     name = spec.removeprefix("hf:")
@@ -240,9 +240,9 @@ def _origin(spec: str, revision: str | None) -> _Origin:
         if (folder / "config.json").is_file():
             return _Origin(folder, _digest(folder))
     except (OSError, RuntimeError, ValueError) as error:
-        raise KgprobeError(f"{spec}: no model can be read there: {_first_line(error)}.") from error
+        raise KgprobeError(f"{spec}: cannot read a model there: {_first_line(error)}.") from error
     if name[0] in "./~":
-        raise KgprobeError(f"{spec}: {folder.absolute()} is no model's folder; it would hold a config.json.")
+        raise KgprobeError(f"{spec}: {folder.absolute()} is not a model's folder: it has no config.json.")
     commit = _hub_commit(spec, name, revision)
     if commit is None:
         return _Origin(name, None, {"revision": revision, "local_files_only": True})
@@ -250,10 +250,10 @@ def _origin(spec: str, revision: str | None) -> _Origin:
 
 
 def _hub_commit(spec: str, name: str, revision: str | None) -> str | None:
-    """The commit that a repository of the hub stands at; None where the hub is out of reach.
+    """Return the current commit of a hub repository; None if the hub is unreachable.
 
-    Then what was downloaded before can still be used. Asked once and first, since loading would try again and again
-    for each of a model's files.
+    Then earlier downloads can still be used. Asked once and first, since loading would retry for each of a model's
+    files.
     """
     from huggingface_hub import HfApi
     from huggingface_hub.errors import HFValidationError, RepositoryNotFoundError, RevisionNotFoundError
@@ -261,20 +261,20 @@ def _hub_commit(spec: str, name: str, revision: str | None) -> str | None:
     try:
         return HfApi().model_info(name, revision=revision, timeout=10).sha
     except (HFValidationError, RepositoryNotFoundError, RevisionNotFoundError) as error:
-        raise KgprobeError(f"{spec}: the hub has no such model to give: {_first_line(error)}") from error
-    # The client lets through the errors of whatever it sends requests with.
+        raise KgprobeError(f"{spec}: the hub has no such model: {_first_line(error)}") from error
+    # The client passes on any error of its HTTP library.
     except Exception:
         return None
 
 
-def _device(named: str | None) -> "torch.device":
+def _device(name: str | None) -> "torch.device":
     import torch
 
     try:
-        device = torch.device(named or ("cuda" if torch.cuda.is_available() else "cpu"))
+        device = torch.device(name or ("cuda" if torch.cuda.is_available() else "cpu"))
         torch.empty(1, device=device)
     except (RuntimeError, AssertionError) as error:
-        raise ArgumentError("device", f"{named!r} cannot be used: {_first_line(error)}. cpu always can.") from error
+        raise ArgumentError("device", f"{name!r} cannot be used: {_first_line(error)}. cpu always works.") from error
     return device
 
 
@@ -290,13 +290,13 @@ def _read(
             loaded: Any = getattr(transformers, kind).from_pretrained(
                 origin.place, dtype=dtype, use_safetensors=True, output_loading_info=True, **common
             )
-    # What these two raise is as various as what can be wrong with a model's files.
+    # Broken model files raise many kinds of errors.
     except Exception as error:
-        raise KgprobeError(f"{spec} could not be loaded: {_first_line(error)}{_way_out(error)}") from error
+        raise KgprobeError(f"{spec} could not be loaded: {_first_line(error)}{_remedy(error)}") from error
     model, report = loaded
     missing = [key for key in report["missing_keys"] if not str(key).startswith(dispensable)]
     if missing or report["mismatched_keys"]:
-        # transformers would put random numbers there.
+        # transformers would fill them with random numbers.
         wrong = sorted(str(key) for key in (*missing, *report["mismatched_keys"]))
         raise KgprobeError(
             f"{spec} could not be loaded: {len(wrong)} of its weights are missing or of another shape: {wrong[0]}, …"
@@ -304,14 +304,14 @@ def _read(
     return model, tokenizer
 
 
-def _way_out(error: Exception) -> str:
+def _remedy(error: Exception) -> str:
     text = str(error)
     if "safetensors" in text:
-        return " Weights are read from safetensors files only; many repositories have them in another revision."
+        return " Weights are read from safetensors files only; try another revision of the repository."
     if "trust_remote_code" in text:
-        return " Models that need code of their own are not run."
+        return " Models with their own code are not run."
     if isinstance(error, OSError):
-        return " Is the name right, and the hub within reach? A folder works without a network: hf:./FOLDER."
+        return " Check the name and the connection to the hub. A folder works without a network: hf:./FOLDER."
     return ""
 
 
@@ -321,7 +321,7 @@ def _first_line(error: BaseException) -> str:
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """Without transformers' own progress bars, which say nothing a user of ours asked; downloads keep theirs."""
+    """Hide the progress bars of transformers; those of downloads stay."""
     from huggingface_hub.utils.tqdm import are_progress_bars_disabled, enable_progress_bars
     from transformers.utils import logging
 
@@ -329,7 +329,7 @@ def _quiet() -> Iterator[None]:
     downloads = not are_progress_bars_disabled()
     logging.disable_progress_bar()  # type: ignore[no-untyped-call]
     if downloads:
-        # It switches off the hub's, too, which count bytes, and are silent where there is no terminal.
+        # disable_progress_bar also hides the hub's bars, which count bytes and stay silent without a terminal.
         enable_progress_bars()
     try:
         yield
@@ -339,7 +339,7 @@ def _quiet() -> Iterator[None]:
 
 
 def _digest(folder: Path) -> str:
-    """What tells these weights from others: names and sizes of the files, and their first and last megabyte."""
+    """Return a digest of a folder's weights: names and sizes of the files, and their first and last megabyte."""
     digest = hashlib.sha256()
     for file in sorted(path for path in folder.iterdir() if path.suffix in (".safetensors", ".json")):
         size = file.stat().st_size

@@ -1,4 +1,4 @@
-"""What a model's spec may be, and what it is a spec of; nothing is loaded here."""
+"""Forms of a model's spec; nothing is loaded here."""
 
 import re
 from pathlib import Path
@@ -6,7 +6,7 @@ from pathlib import Path
 from kgprobe.arguments import refuse_half_characters
 from kgprobe.errors import ArgumentError, KgprobeError, UnknownNameError
 
-# What scores, for messages.
+# Specs of models with weights, for messages.
 SPECS = (
     "demo, hf:OWNER/NAME (a model of the Hugging Face hub), hf:./FOLDER (a model's folder) or lm-eval:TYPE,ARGUMENTS (a"
     " model of lm-evaluation-harness)"
@@ -14,7 +14,7 @@ SPECS = (
 
 
 def absolute_spec(spec: str) -> str:
-    """A spec that means the same wherever it is read: a folder's by its whole path, any other as it is.
+    """Return a spec that is valid in any directory: a folder's with its whole path, any other unchanged.
 
     >>> absolute_spec("hf:EleutherAI/pythia-160m"), absolute_spec("hf:/models/mine/")
     ('hf:EleutherAI/pythia-160m', 'hf:/models/mine')
@@ -27,25 +27,25 @@ def absolute_spec(spec: str) -> str:
 
 
 def is_api(spec: str) -> bool:
-    """Whether a spec is that of a model behind an API."""
+    """Return True for the spec of a model behind an API."""
     return spec.startswith("openai:")
 
 
 def is_harness(spec: str) -> bool:
-    """Whether a spec is that of a model of lm-evaluation-harness."""
+    """Return True for the spec of a model of lm-evaluation-harness."""
     return spec.startswith("lm-eval:") and spec != "lm-eval:"
 
 
 def no_weights(spec: str) -> KgprobeError:
-    """What is raised where the weights of a model behind an API are needed."""
+    """Return the error for a model behind an API where weights are needed."""
     return KgprobeError(
-        f"{spec} cannot do this: it is behind an API, or computed by lm-evaluation-harness, which give"
-        f" log-probabilities of chosen texts at most, and this needs the model itself. Models that can: {SPECS}."
+        f"{spec} cannot do this: an API or lm-evaluation-harness gives at most log-probabilities of chosen texts, and"
+        f" this needs the model itself. Use one of: {SPECS}."
     )
 
 
 def short_name(spec: str) -> str:
-    """A model's spec as a part of a folder's or a run's name: letters, digits and hyphens, 40 at most.
+    """Return a model's spec as a part of a folder's or a run's name: at most 40 letters, digits and hyphens.
 
     >>> short_name("hf:EleutherAI/pythia-160m"), short_name("openai:gpt-4o@http://host:8000/v1")
     ('eleutherai-pythia-160m', 'gpt-4o')
@@ -57,7 +57,7 @@ def short_name(spec: str) -> str:
 
 
 def model_name(spec: str) -> str:
-    """What people call a model: its name, without what says where it comes from.
+    """Return a model's common name, without its origin.
 
     >>> model_name("demo"), model_name("hf:EleutherAI/pythia-160m"), model_name("hf:/models/tuned")
     ('Gemma 3 270M', 'EleutherAI/pythia-160m', 'tuned')
@@ -73,15 +73,15 @@ def model_name(spec: str) -> str:
 
 
 def check_local(spec: str, revision: str | None = None) -> None:
-    """See that a spec is of a form that a model on this machine has.
+    """Raise if a spec does not have the form of a model on this machine.
 
     Args:
-        revision: that is wanted of it.
+        revision: requested revision of its repository.
 
     Raises:
-        UnknownNameError: it is of no known form.
-        ArgumentError: it is no repository of the hub, and a revision is wanted of it.
-        KgprobeError: it is a model behind an API.
+        UnknownNameError: the form of the spec is unknown.
+        ArgumentError: a revision is given for a model outside the hub.
+        KgprobeError: the model is behind an API.
     """
     refuse_half_characters(spec)
     kind, _, name = spec.partition(":")
@@ -89,8 +89,8 @@ def check_local(spec: str, revision: str | None = None) -> None:
         raise no_weights(spec)
     if spec != "demo" and (kind not in ("hf", "lm-eval") or not name):
         raise UnknownNameError(
-            f"There is no model {spec!r}; what would be one: {SPECS}. Where text is answered, and nothing scored, also"
-            " openai:NAME and openai:NAME@URL."
+            f"There is no model {spec!r}; use one of: {SPECS}. For generated answers, also openai:NAME and"
+            " openai:NAME@URL."
         )
     if revision is not None and (kind != "hf" or (Path(name).expanduser() / "config.json").is_file()):
-        raise ArgumentError("revision", f"is {revision!r}; {spec} is no repository of the hub and has no revisions.")
+        raise ArgumentError("revision", f"is {revision!r}; {spec} is not a repository of the hub and has no revisions.")

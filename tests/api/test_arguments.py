@@ -84,5 +84,5 @@ def test_numbers_of_numpy_are_numbers(example_graph: Graph, tiny: Model) -> None
 
 @pytest.mark.parametrize("model", [3, None, ["demo"]])
 def test_what_is_no_model_is_refused(model: Any, example_graph: Graph) -> None:
-    with pytest.raises(ArgumentError, match="a model or its spec is expected, such as 'demo'"):
+    with pytest.raises(ArgumentError, match="expected a model or its spec, such as 'demo'"):
         kgprobe.measure(example_graph, model)

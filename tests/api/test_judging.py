@@ -191,7 +191,7 @@ def test_mistakes_are_told(labels: Measurement, tiny: Model, graph: Graph) -> No
         trained(labels, tiny, test_size=1.0)
     with pytest.raises(ArgumentError, match="words for true, false and unknown"):
         trained(labels, tiny, words="yes/no")
-    with pytest.raises(ArgumentError, match="numbers from 0 to"):
+    with pytest.raises(ArgumentError, match="expected numbers from 0 to"):
         trained(labels, tiny, layers=(99,))
     with pytest.raises(KgprobeError, match="judge train"):
         kgprobe.open_judge("nobody")

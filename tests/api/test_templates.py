@@ -169,7 +169,7 @@ def test_why_a_model_wrote_nothing(bare: Graph, tmp_path: Path) -> None:
     narrow = kgprobe.wrap_model(random_model("gpt2", len(tokenizer)), tokenizer, name="narrow")
     result = kgprobe.write_templates(bare, tmp_path / "t.jsonl", model=narrow, relations=["R2"])
     assert (result.written, result.tables()) == ([], [])
-    assert "longer than the 256 that the model takes in" in str(result.failed[0].reason)
+    assert "longer than the 256 that the model accepts" in str(result.failed[0].reason)
     assert result.to_dict()["failed"][0]["relation"] == "R2"
 
 

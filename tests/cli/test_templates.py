@@ -100,7 +100,7 @@ def test_write_says_why_a_model_wrote_nothing(bare: dict[str, str], model: str, 
     assert (done.returncode, path.read_text()) == (1, "")
     [failed] = json.loads(done.stdout)["failed"]
     assert failed["relation"] == "R2"
-    assert "longer than the 256 that the model takes in" in failed["reason"]
+    assert "longer than the 256 that the model accepts" in failed["reason"]
     assert "Error: No template could be written" in done.stderr
     both = run("templates", "write", "--model", model, "--from-label", **bare)
     assert (both.returncode, "--model or --from-label is expected, one of the two" in both.stderr) == (2, True)

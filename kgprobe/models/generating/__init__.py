@@ -1,1 +1,1 @@
-"""Models that answer prompts with text, on this machine."""
+"""Models on this machine that answer prompts with text."""

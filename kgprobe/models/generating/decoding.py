@@ -1,10 +1,10 @@
-"""How a causal language model would go on after a prompt by itself: its best continuations by beam search.
+"""Free continuations of prompts by beam search, not restricted to names of a graph.
 
-Nothing holds it to names of a graph. The search is transformers' own (``generate`` with ``num_beams``), prompts padded
-on the left. It maximizes the sum of log-probabilities, without a reward for length. A continuation ends at the EOS
-token, at a line break, at the end of its first sentence, or after a number of tokens: beams that agree in what they
-answer and differ in what they say next would be beams wasted. What a model's files say about generation (sampling,
-penalties, other end tokens) is left aside, so the same model and prompt give the same continuations.
+The search is that of transformers (``generate`` with ``num_beams``), with prompts padded on the left. It maximizes the
+sum of log-probabilities, without a length penalty. A continuation ends at the EOS token, at a line break, at the end of
+its first sentence, or after a number of tokens: otherwise beams would differ only after the answer. Generation settings
+in a model's files (sampling, penalties, other end tokens) are ignored, so the same model and prompt give the same
+continuations.
 """
 
 import re
@@ -22,29 +22,29 @@ from kgprobe.models.generating.generator import Unanswered
 from kgprobe.models.scoring.batching import compute_in_batches
 from kgprobe.models.scoring.scorer import Scorer
 from kgprobe.models.scoring.tokens import TokenizedPrompt
-from kgprobe.models.scoring.trie import build_trees
+from kgprobe.models.scoring.trie import build_all_trees
 
 if TYPE_CHECKING:
     from transformers import GenerationConfig
 
-# What one search may hold: logits (beams x vocabulary), and tokens (beams x their longest text).
+# Maximum size of one search: logits (beams x vocabulary), and tokens (beams x their longest text).
 _LOGITS_AT_ONCE = {"cpu": 1 << 26, "cuda": 1 << 29}
 _TOKENS_AT_ONCE = {"cpu": 8192, "cuda": 1 << 18}
 _MAX_BRANCH_NODES = 384
 
 _END = re.compile(r"[\n\r\v\f\x85\u2028\u2029。！？]|(?<=\w\w\w)[.!?](?=\s|$)")
-# What can be a part of an end; a token that holds none ends nothing. Bytes that are no character yet may become one.
+# Possible parts of an end; a token without any ends nothing. Incomplete characters may become one.
 _SUSPICIOUS = re.compile(r"[\n\r\v\f\x85\u2028\u2029。！？.!?\ufffd]")
 
 
 @dataclass(frozen=True, slots=True)
 class Continuation:
-    """A text that a model goes on with.
+    """A generated continuation.
 
     Attributes:
-        text: as it was generated, without special tokens.
-        log_probability: of its tokens, that of EOS included where it ended there; natural logarithm.
-        ended: whether it ended by itself, not for its length.
+        text: the generated text, without special tokens.
+        log_probability: sum over its tokens, including EOS if it ended there; natural logarithm.
+        ended: True if it ended by itself, not by its length.
     """
 
     text: str
@@ -53,26 +53,26 @@ class Continuation:
 
     @property
     def answer(self) -> str:
-        """The text up to where it ends, see :func:`end_of_answer`; without white space at the ends, maybe empty."""
+        """Text up to its end, see :func:`end_of_answer`; stripped, may be empty."""
         end = end_of_answer(self.text)
         return (self.text if end is None else self.text[:end]).strip()
 
 
 def end_of_answer(text: str) -> int | None:
-    """Where a text's first line or sentence is over, line breaks at its beginning set aside; None if it goes on.
+    """Return the end of a text's first line or sentence, after leading line breaks; None if it has no end.
 
-    A full stop, question or exclamation mark ends a sentence behind a word of three letters or digits and more, before
+    A full stop, question or exclamation mark ends a sentence after a word of at least three letters or digits, before
     white space or at the end: the stops of D.C., St. Louis and J. R. R. Tolkien do not.
     """
     begin = len(text) - len(text.lstrip())
-    found = _END.search(text, begin)
-    return found.start() if found else None
+    end = _END.search(text, begin)
+    return end.start() if end else None
 
 
 def context_tokens(scorer: Scorer, prompts: Sequence[str], new_tokens: int) -> list[tuple[int, ...] | Unanswered]:
-    """Each prompt's token ids, with the special tokens that stand in front; or why the model cannot go on from it.
+    """Return each prompt's token ids with the leading special tokens; or why the model cannot continue it.
 
-    It cannot where a prompt is no Unicode, has no token, or leaves no room for ``new_tokens``.
+    A prompt is invalid if it is not Unicode, has no token, or leaves no room for ``new_tokens``.
     """
     return [
         _context(scorer, prompt, tokenized, new_tokens)
@@ -89,12 +89,12 @@ def _context(scorer: Scorer, prompt: str, tokenized: TokenizedPrompt, new_tokens
 
 
 def no_room(scorer: Scorer, prompt: str, tokens: int, new_tokens: int) -> Unanswered | None:
-    """Why a prompt of so many tokens leaves no room for new ones; None if it does."""
+    """Return why a prompt of so many tokens leaves no room for new ones; None if it does."""
     if scorer.max_tokens is None or tokens + new_tokens <= scorer.max_tokens:
         return None
     return Unanswered(
         f"the prompt {prompt[:40]!r}… has {tokens} tokens; with {new_tokens} more it is longer than the"
-        f" {scorer.max_tokens} that the model takes in"
+        f" {scorer.max_tokens} that the model accepts"
     )
 
 
@@ -107,40 +107,39 @@ def beam_search(
     new_tokens: int = 16,
     progress: Callable[[int], None] | None = None,
 ) -> list[list[Continuation] | Unanswered]:
-    """The continuations of each prompt that a beam search with so many beams ends with, the most probable first.
+    """Return the continuations of each prompt that a beam search ends with, the most probable first.
 
-    The search begins right after the prompt's own tokens; white space at its end is dropped. The
-    log-probabilities are the scorer's, of the tokens that were found.
+    The search begins right after the prompt's own tokens; white space at its end is dropped. The log-probabilities are
+    the scorer's.
 
-    Cost: a forward pass of ``beams`` tokens a prompt and new token, and one scoring of what was found. Prompts of
-    similar length go together, in smaller batches where memory is short.
+    Cost: a forward pass of ``beams`` tokens per prompt and new token, and one scoring of the results. Prompts of
+    similar length are batched, in smaller batches where memory is short.
 
     Args:
         scorer: the model.
         prompts: any texts.
-        beams: how many beams are kept, and how many continuations come back; 1 is greedy search.
-        new_tokens: the most tokens of a continuation, EOS included.
+        beams: number of beams, and of returned continuations; 1 is greedy search.
+        new_tokens: maximum tokens of a continuation, EOS included.
         progress: called now and then with the number of prompts done since the last call.
 
     Returns:
-        for each prompt ``beams`` continuations, of different tokens, but maybe of equal text; or why the model cannot
-        go on from it, see :func:`context_tokens`.
+        for each prompt ``beams`` continuations, of different tokens, but possibly of equal text; or why the model
+        cannot continue it, see :func:`context_tokens`.
 
     Raises:
         KgprobeError: the number of beams or of tokens is not positive, or one prompt does not fit into memory.
     """
     if beams < 1 or new_tokens < 1:
-        raise KgprobeError(
-            f"A beam search with {beams} beams over {new_tokens} tokens finds nothing; both are at least 1."
-        )
-    found: list[list[Continuation] | Unanswered] = []
+        raise KgprobeError(f"A beam search needs at least 1 beam and 1 token; got {beams} and {new_tokens}.")
+    results: list[list[Continuation] | Unanswered] = []
     contexts: dict[int, tuple[int, ...]] = {}
     for number, context in enumerate(context_tokens(scorer, prompts, new_tokens)):
-        found.append(context if isinstance(context, Unanswered) else [])
-        if not isinstance(context, Unanswered):
+        if isinstance(context, Unanswered):
+            results.append(context)
+            report(progress, 1)
+        else:
+            results.append([])
             contexts[number] = context
-    if progress is not None and len(contexts) < len(prompts):
-        progress(len(prompts) - len(contexts))
     ends = _Ends(scorer)
 
     def search(batch: Sequence[int]) -> list[list[tuple[int, ...]]]:
@@ -155,18 +154,23 @@ def beam_search(
             if tails is None:
                 raise KgprobeError(
                     f"A beam search with {beams} beams over {len(contexts[batch[0]]) + new_tokens} tokens does not fit"
-                    f" into the memory of {scorer.model.device}; a narrower one would."
+                    f" into the memory of {scorer.model.device}; use fewer beams."
                 )
             searched = _continuations(scorer, ends, [contexts[number] for number in batch], tails)
             for number, continuations in zip(batch, searched, strict=True):
-                found[number] = continuations
-            if progress is not None:
-                progress(len(batch))
-    return found
+                results[number] = continuations
+            report(progress, len(batch))
+    return results
+
+
+def report(progress: Callable[[int], None] | None, count: int) -> None:
+    """Pass a number of finished prompts to the listener, if any."""
+    if progress is not None:
+        progress(count)
 
 
 class _Ends:
-    """Where sequences of a tokenizer's tokens end."""
+    """Test for the end of token sequences."""
 
     def __init__(self, scorer: Scorer) -> None:
         self._tokenizer = scorer.tokenizer
@@ -174,7 +178,7 @@ class _Ends:
         self._suspicious: dict[int, bool] = {}
 
     def is_over(self, tokens: list[int]) -> bool:
-        """Whether a sequence is over with its last token, if it was not before."""
+        """Return True if the last token ends the sequence, provided that no earlier one did."""
         last = tokens[-1]
         if last == self._eos:
             return True
@@ -183,14 +187,14 @@ class _Ends:
         return self._suspicious[last] and end_of_answer(self.text(tokens)) is not None
 
     def cut(self, tokens: list[int]) -> list[int]:
-        """The tokens up to the one that ends them, which is kept."""
+        """Return the tokens up to the one that ends them, which is kept."""
         return next((tokens[:size] for size in range(1, len(tokens) + 1) if self.is_over(tokens[:size])), tokens)
 
     def text(self, tokens: list[int]) -> str:
         return str(self._tokenizer.decode(tokens, skip_special_tokens=True))
 
     def criterion(self, before: int) -> "Callable[..., torch.Tensor]":
-        """What transformers asks after each step; ``before`` tokens are the prompt's."""
+        """Return a stopping criterion for transformers; the first ``before`` tokens are the prompt's."""
 
         def are_over(tokens: torch.Tensor, *_: Any, **__: Any) -> torch.Tensor:
             over = [self.is_over(row) for row in tokens[:, before:].tolist()]
@@ -202,12 +206,12 @@ class _Ends:
 def _search(
     scorer: Scorer, ends: _Ends, contexts: Sequence[tuple[int, ...]], beams: int, new_tokens: int
 ) -> list[list[tuple[int, ...]]]:
-    """For each context the token ids of the best continuations, with the one that ends them."""
+    """Return the token ids of the best continuations of each context, with the one that ends them."""
     from transformers import StoppingCriteriaList
 
     model: Any = scorer.model
     end = scorer.tokenizer.eos_token_id
-    # Only ever behind a mask, or behind what ends a continuation.
+    # Padding is always masked, or after the end of a continuation.
     padding = 0 if end is None else end
     tokens, mask = left_padded(scorer, contexts, padding)
     longest = tokens.shape[1]
@@ -225,26 +229,23 @@ def _continuations(
     scorer: Scorer, ends: _Ends, contexts: Sequence[tuple[int, ...]], tails: Sequence[Sequence[tuple[int, ...]]]
 ) -> list[list[Continuation]]:
     prompts = [
-        TokenizedPrompt(context, (len(context),) * len(its), tuple(its))
-        for context, its in zip(contexts, tails, strict=True)
+        TokenizedPrompt(context, (len(context),) * len(own), tuple(own))
+        for context, own in zip(contexts, tails, strict=True)
     ]
-    # The search's own sums would have to be kept with every step's probabilities of the whole vocabulary.
+    # The search would only return its own sums with every step's probabilities of the whole vocabulary.
     scores = [np.full(len(prompt.tails), np.nan) for prompt in prompts]
-    trees = [tree for number, prompt in enumerate(prompts) for tree in build_trees(number, prompt, _MAX_BRANCH_NODES)]
-    for tree, values in scorer.edge_log_probabilities(trees):
+    for tree, values in scorer.edge_log_probabilities(build_all_trees(prompts, _MAX_BRANCH_NODES)):
         scores[tree.prompt][tree.members] = np.add.reduceat(values[tree.steps], tree.offsets)
     if any(np.isnan(values).any() for values in scores):
         raise KgprobeError("The model's probabilities are not numbers; its weights are broken.")
-    return [
-        sorted(
-            (
-                Continuation(ends.text(list(tail)), float(score), ends.is_over(list(tail)))
-                for tail, score in zip(its, values, strict=True)
-            ),
-            key=lambda continuation: -continuation.log_probability,
-        )
-        for its, values in zip(tails, scores, strict=True)
-    ]
+    results = []
+    for own, values in zip(tails, scores, strict=True):
+        continuations = [
+            Continuation(ends.text(list(tail)), float(score), ends.is_over(list(tail)))
+            for tail, score in zip(own, values, strict=True)
+        ]
+        results.append(sorted(continuations, key=lambda continuation: -continuation.log_probability))
+    return results
 
 
 def _settings(beams: int, new_tokens: int, end: int | None, padding: int) -> "GenerationConfig":
@@ -255,7 +256,7 @@ def _settings(beams: int, new_tokens: int, end: int | None, padding: int) -> "Ge
         num_return_sequences=beams,
         do_sample=False,
         max_new_tokens=new_tokens,
-        # For one beam there is no such choice, and transformers says so.
+        # transformers warns about a length penalty for one beam.
         length_penalty=0.0 if beams > 1 else None,
         early_stopping=False,
         eos_token_id=end,
@@ -266,10 +267,7 @@ def _settings(beams: int, new_tokens: int, end: int | None, padding: int) -> "Ge
 
 @contextmanager
 def own_settings(scorer: Scorer) -> Iterator[None]:
-    """In eval mode, and without what the model's files say about generation.
-
-    That would fill in whatever is not set here.
-    """
+    """Switch the model to eval mode, and ignore the generation settings in its files."""
     from transformers import GenerationConfig
 
     model: Any = scorer.model
@@ -283,7 +281,7 @@ def own_settings(scorer: Scorer) -> Iterator[None]:
 
 
 def left_padded(scorer: Scorer, contexts: Sequence[Sequence[int]], padding: int) -> tuple[torch.Tensor, torch.Tensor]:
-    """Token ids in rows that end together, and which of them count, both of shape (contexts, longest)."""
+    """Return token ids in rows that end together, and their mask, both of shape (contexts, longest)."""
     longest = max(map(len, contexts))
     tokens = torch.full((len(contexts), longest), padding)
     mask = torch.zeros((len(contexts), longest), dtype=torch.int64)
@@ -294,12 +292,12 @@ def left_padded(scorer: Scorer, contexts: Sequence[Sequence[int]], padding: int)
 
 
 def prompts_at_once(scorer: Scorer, beams: int, longest: int) -> int:
-    """How many prompts to go on from together, at least 1: each with ``beams`` rows of up to ``longest`` tokens."""
+    """Return the batch size, at least 1: each prompt has ``beams`` rows of up to ``longest`` tokens."""
     vocabulary = int(scorer.model.config.get_text_config().vocab_size)
-    tokens = scorer.batch_tokens or _of(_TOKENS_AT_ONCE, scorer)
-    rows = min(_of(_LOGITS_AT_ONCE, scorer) // vocabulary, tokens // longest)
+    tokens = scorer.batch_tokens or _limit(_TOKENS_AT_ONCE, scorer)
+    rows = min(_limit(_LOGITS_AT_ONCE, scorer) // vocabulary, tokens // longest)
     return max(1, rows // beams)
 
 
-def _of(limits: dict[str, int], scorer: Scorer) -> int:
+def _limit(limits: dict[str, int], scorer: Scorer) -> int:
     return limits.get(scorer.model.device.type, limits["cpu"])

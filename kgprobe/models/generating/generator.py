@@ -1,7 +1,6 @@
-"""What answers prompts with text: a model on this machine, or one behind an API.
+"""Interface of models that answer prompts with text, on this machine or behind an API.
 
-Everything that asks for text does it through :class:`Generator`: a request may fail without costing the others their
-answers, and each request comes back as an answer or with the reason why there is none.
+A request may fail without affecting others: each one is returned as an answer, or with the reason for having none.
 """
 
 from collections.abc import Callable, Sequence
@@ -11,15 +10,15 @@ from typing import Protocol
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """A prompt to be answered; equal requests get equal answers, as far as the model allows that.
+    """A prompt to answer; equal requests get equal answers, where the model is deterministic.
 
     Attributes:
-        prompt: what a user says to a model that chats, else a text to go on with.
-        max_tokens: the most tokens of an answer, at least 1.
-        temperature: 0 takes the most probable token each time; above it, tokens are drawn.
-        seed: what the draws follow from; requests that differ in it alone are drawn independently of each other.
-        continuation: whether the prompt is a text to go on with also for a model that chats, and what is wanted goes on
-            over the ends of lines, to the end of the text or the last of the tokens.
+        prompt: the user's message to a chat model, else a text to continue.
+        max_tokens: maximum tokens of the answer, at least 1.
+        temperature: sampling temperature; 0 is greedy.
+        seed: seed of sampling; requests that differ in it alone are sampled independently.
+        continuation: True to continue the prompt as a text, even with a chat model, and over line breaks, up to the end
+            of the text or the last token.
     """
 
     prompt: str
@@ -29,22 +28,21 @@ class Request:
     continuation: bool = False
 
     def normalized(self) -> "Request":
-        """Equal for requests with equal answers: nothing is drawn at temperature 0."""
+        """Return an equal request for equal answers: at temperature 0, the seed is ignored."""
         return self if self.temperature > 0 else replace(self, temperature=0.0, seed=0)
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What a model said.
+    """A model's answer.
 
     Attributes:
-        text: without special tokens and without white space at the ends; may be empty.
-        refused: the API says that the model refused, or that a filter held the answer back. What a model refuses in
-            words of its own is a text.
-        ended: whether the model ended it by itself, not for its length.
-        prompt_tokens: of the request.
-        completion_tokens: of the answer, also those that are not shown.
-        cached: whether it came before, and cost nothing this time.
+        text: without special tokens, stripped; may be empty.
+        refused: True if the API reports a refusal or a filter. A refusal in the model's own words is a text.
+        ended: True if the model ended the answer by itself, not by its length.
+        prompt_tokens: tokens of the request.
+        completion_tokens: tokens of the answer, including hidden ones.
+        cached: True if the answer was cached, and cost nothing this time.
     """
 
     text: str
@@ -57,10 +55,10 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Unanswered:
-    """A request that got no answer.
+    """A request without an answer.
 
     Attributes:
-        reason: why, as a clause to be shown behind what was asked.
+        reason: the reason, as a clause to append to a question.
     """
 
     reason: str
@@ -71,21 +69,20 @@ class Generator(Protocol):
 
     @property
     def name(self) -> str:
-        """What the user calls it: its spec."""
+        """Spec of the model, as given by the user."""
 
     def describe(self) -> dict[str, object]:
-        """What its answers depend on, as JSON has it; no secret."""
+        """Return all that its answers depend on, as JSON values, without secrets."""
 
     def answer(
         self, requests: Sequence[Request], progress: Callable[[int], None] | None = None
     ) -> list[Answer | Unanswered]:
-        """An answer to each request, or why there is none, in their order.
+        """Return an answer to each request, or the reason for having none, in their order.
 
         Args:
             requests: any number of them; equal ones may be answered once.
             progress: called now and then with the number of requests done since the last call.
 
         Raises:
-            KgprobeError: no request can be answered, or no more is to be spent; what was answered before is kept
-                where answers are kept at all.
+            KgprobeError: no request can be answered, or the budget is spent; earlier answers stay in the cache, if any.
         """

@@ -1,47 +1,52 @@
 """Answers of a causal language model on this machine.
 
-Where the tokenizer has a chat template, the prompt is what a user says, and the answer ends where the model ends its
-turn; else the prompt is a text to go on with, and the answer is the rest of its line. A request for a continuation is
-a text to go on with in any case, over the ends of its lines. What a model's files say about generation is left aside.
+With a chat template, the prompt is a user's message, and the answer ends with the model's turn. Without one, the prompt
+is a text to continue, and the answer is the rest of its line. A request with ``continuation`` is always a text to
+continue, over line breaks. Generation settings in a model's files are ignored.
 
-An answer does not depend on what is asked together with it, except by rounding: every request draws by numbers of its
-own, which follow from its seed and its prompt. A token is drawn from the most probable ones that make up ``TOP_P``
-together, the first whose cumulative probability exceeds the number.
+Apart from rounding, an answer does not depend on the other requests: every request has its own random numbers, from its
+seed and its prompt. A token is drawn from the most probable ones that reach ``TOP_P`` together: the first whose
+cumulative probability exceeds the number.
 """
 
 from collections.abc import Callable, Sequence
 from hashlib import blake2b
 from itertools import groupby
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 import torch
 
 from kgprobe.errors import KgprobeError
 from kgprobe.models.generating.chat import CHAT, chat_text, chat_tokens
-from kgprobe.models.generating.decoding import context_tokens, left_padded, no_room, own_settings, prompts_at_once
+from kgprobe.models.generating.decoding import (
+    context_tokens,
+    left_padded,
+    no_room,
+    own_settings,
+    prompts_at_once,
+    report,
+)
 from kgprobe.models.generating.generator import Answer, Request, Unanswered
 from kgprobe.models.scoring.batching import compute_in_batches
 from kgprobe.models.scoring.scorer import Scorer
 
-# Above temperature 0, the least probable tokens are never drawn.
+# Probability mass of sampled tokens above temperature 0.
 TOP_P = 0.95
 
-# So many of the most probable tokens mostly make up TOP_P, else so many; they are found faster than all are sorted.
+# Numbers of top tokens to try in turn; finding them is faster than sorting all.
 _LIKELY = (1024, 16_384)
-# What ends a line for str.splitlines; bytes that are no character yet may become one of these.
+# Line breaks of str.splitlines; an incomplete character may become one.
 _BREAKS = frozenset("\n\r\v\f\x1c\x1d\x1e\x85\u2028\u2029\ufffd")
-# What a chat template is tried with, to see what it puts behind an answer.
+# Trial answer, to find what a chat template appends to it.
 _TRIAL = "Yes, 7"
-
-_Wanted: TypeAlias = "tuple[int, tuple[int, ...]]"
 
 
 class LocalGenerator:
     """A causal language model that answers."""
 
     def __init__(self, scorer: Scorer) -> None:
-        """Takes a model that was loaded to score; both can be done in turns.
+        """Use a loaded scoring model; both uses can alternate.
 
         Args:
             scorer: the model and its tokenizer.
@@ -53,41 +58,41 @@ class LocalGenerator:
 
     @property
     def name(self) -> str:
-        """The model's spec."""
+        """Spec of the model."""
         return self._scorer.name
 
     def describe(self) -> dict[str, object]:
-        """The scorer's description, and how answers are made."""
-        kind = CHAT if self._chats else "text to go on with, to the end of its line"
+        """Return the scorer's description, and the form of prompts and answers."""
+        kind = CHAT if self._chats else "text to continue, to the end of its line"
         return self._scorer.describe() | {"prompt": kind, "top_p": TOP_P, "end_tokens": self._ends}
 
     @torch.inference_mode()
     def answer(
         self, requests: Sequence[Request], progress: Callable[[int], None] | None = None
     ) -> list[Answer | Unanswered]:
-        """An answer to each request, or why there is none, in their order.
+        """Return an answer to each request, or the reason for having none, in their order.
 
         A prompt that the model cannot take, or that does not fit into memory alone, is unanswered. Equal requests are
         answered once.
 
-        Cost: a forward pass of each prompt, and one of a token for each token of the answers; prompts of similar
-        length go together, in smaller batches where memory is short.
+        Cost: a forward pass of each prompt, and one of a token for each token of the answers. Prompts of similar length
+        are batched, in smaller batches where memory is short.
 
         Raises:
-            KgprobeError: answers of no token are asked for.
+            KgprobeError: ``max_tokens`` of a request is not positive.
         """
-        found: dict[Request, Answer | Unanswered] = {}
+        results: dict[Request, Answer | Unanswered] = {}
         copies: dict[Request, list[int]] = {}
         contexts: dict[Request, Sequence[int]] = {}
         for number, request in enumerate(requests):
             if request.max_tokens < 1:
-                raise KgprobeError(f"An answer of {request.max_tokens} tokens says nothing; max_tokens is at least 1.")
+                raise KgprobeError(f"`max_tokens` is {request.max_tokens}; it must be at least 1.")
             copies.setdefault(request.normalized(), []).append(number)
         for request in copies:
             context = self._context(request)
             if isinstance(context, Unanswered):
-                found[request] = context
-                _tell(progress, len(copies[request]))
+                results[request] = context
+                report(progress, len(copies[request]))
             else:
                 contexts[request] = context
 
@@ -107,17 +112,17 @@ class LocalGenerator:
                 for batch, given in compute_in_batches(list(alike), at_once, answers, device):
                     if given is None:
                         length = len(contexts[batch[0]]) + max_tokens
-                        found[batch[0]] = Unanswered(f"its {length:,} tokens do not fit into the memory of {device}")
+                        results[batch[0]] = Unanswered(f"its {length:,} tokens do not fit into the memory of {device}")
                     else:
-                        found.update(zip(batch, given, strict=True))
-                    _tell(progress, sum(len(copies[request]) for request in batch))
-        return [found[request.normalized()] for request in requests]
+                        results.update(zip(batch, given, strict=True))
+                    report(progress, sum(len(copies[request]) for request in batch))
+        return [results[request.normalized()] for request in requests]
 
     def _answers(self, batch: Sequence[Request], contexts: Sequence[Sequence[int]]) -> list[Answer]:
         from transformers import GenerationConfig, LogitsProcessorList, StoppingCriteriaList
 
         model: Any = self._scorer.model
-        # Only ever behind a mask, or behind what ends an answer.
+        # Padding is always masked, or after the end of an answer.
         padding = self._ends[0] if self._ends else 0
         tokens, mask = left_padded(self._scorer, contexts, padding)
         by_line = not self._chats and not batch[0].continuation
@@ -151,10 +156,10 @@ class LocalGenerator:
         return answers
 
     def is_over(self, tokens: Sequence[int], *, by_line: bool) -> bool:
-        """Whether the tokens of an answer end it with the last of them, if none did before.
+        """Return True if the last token ends an answer, provided that no earlier one did.
 
         Args:
-            by_line: whether the answer ends where its line does.
+            by_line: True if a line break ends the answer.
         """
         last = tokens[-1]
         if last in self._ends:
@@ -163,15 +168,15 @@ class LocalGenerator:
             return False
         if last not in self._breaking:
             self._breaking[last] = not _BREAKS.isdisjoint(self.text([last]))
-        # Whatever stands behind a line break at the end begins a line.
+        # Any text after a final line break begins a line.
         return self._breaking[last] and len(f"{self.text(tokens)}.".lstrip().splitlines()) > 1
 
     def text(self, tokens: Sequence[int]) -> str:
-        """What tokens say, without special ones."""
+        """Return the text of tokens, without special ones."""
         return str(self._scorer.tokenizer.decode(list(tokens), skip_special_tokens=True))
 
     def _context(self, request: Request) -> Sequence[int] | Unanswered:
-        """The prompt's tokens, up to where the answer begins; or why the model cannot take it."""
+        """Return the prompt's tokens, up to the beginning of the answer; or why the model cannot take it."""
         if not self._chats or request.continuation:
             return context_tokens(self._scorer, [request.prompt], request.max_tokens)[0]
         (prompt,) = self._scorer.tokenize([request.prompt], [[]])
@@ -183,13 +188,13 @@ class LocalGenerator:
 
 
 class _Over:
-    """Sees which rows are over, and when; transformers asks it after each step."""
+    """Stopping criterion that records the lengths of finished rows."""
 
     def __init__(self, generator: LocalGenerator, before: int, *, by_line: bool) -> None:
         self._generator = generator
         self._by_line = by_line
         self.before = before
-        # The tokens of each row that is over, with the one that ended it.
+        # Length of each finished row, with the token that ended it.
         self.lengths: dict[int, int] = {}
 
     def __call__(self, tokens: torch.Tensor, *_: Any, **__: Any) -> torch.Tensor:
@@ -200,7 +205,7 @@ class _Over:
 
 
 class _Draws:
-    """Leaves each row that draws the one token that is drawn; transformers asks it at each step."""
+    """Logits processor that leaves each sampled row only the drawn token."""
 
     def __init__(self, batch: Sequence[Request], over: _Over) -> None:
         self._batch = batch
@@ -223,7 +228,7 @@ class _Draws:
 
 
 def _chosen(probabilities: torch.Tensor, numbers: torch.Tensor) -> torch.Tensor:
-    """The tokens that numbers in [0, 1) stand for.
+    """Return the tokens that numbers in [0, 1) select.
 
     Args:
         probabilities: shape (rows, vocabulary).
@@ -242,7 +247,7 @@ def _chosen(probabilities: torch.Tensor, numbers: torch.Tensor) -> torch.Tensor:
         suffices = (before[:, -1] + values[:, -1] >= TOP_P) | (likely == size)
         values = values * (before < TOP_P)
         until = values.cumsum(-1)
-        # Rounding must not lead behind the last token that counts.
+        # Rounding must not select a token beyond the last that counts.
         places = torch.minimum((until <= numbers[rest, None] * until[:, -1:]).sum(-1), (values > 0).sum(-1) - 1)
         chosen[rest[suffices]] = order.gather(-1, places[:, None])[suffices, 0]
         rest = rest[~suffices]
@@ -252,28 +257,28 @@ def _chosen(probabilities: torch.Tensor, numbers: torch.Tensor) -> torch.Tensor:
 
 
 def _numbers(request: Request) -> list[float]:
-    """What a request's tokens are drawn by, in [0, 1)."""
+    """Return a request's random numbers in [0, 1), one per token."""
     prompt = np.frombuffer(blake2b(request.prompt.encode(), digest_size=16).digest(), dtype=np.uint32)
     numbers: list[float] = np.random.default_rng([request.seed, *prompt.tolist()]).random(request.max_tokens).tolist()
     return numbers
 
 
 def _end_tokens(scorer: Scorer) -> list[int]:
-    """What ends an answer: EOS, what the model's files name beside it, and what stands behind an answer in a chat."""
+    """Return the tokens that end an answer: EOS, others in the model's files, the end of a turn in its template."""
     tokenizer = scorer.tokenizer
     theirs: Any = getattr(scorer.model.generation_config, "eos_token_id", None)
-    named = theirs if isinstance(theirs, list) else [theirs]
-    return list(dict.fromkeys(end for end in (tokenizer.eos_token_id, *named, _turn_end(scorer)) if end is not None))
+    ends = [tokenizer.eos_token_id, *(theirs if isinstance(theirs, list) else [theirs]), _turn_end(scorer)]
+    return list(dict.fromkeys(end for end in ends if end is not None))
 
 
 def _turn_end(scorer: Scorer) -> int | None:
-    """The special token that a chat template puts right behind an answer."""
+    """Return the special token that a chat template appends to an answer."""
     if not scorer.tokenizer.chat_template:
         return None
     try:
         text = chat_text(scorer.tokenizer, [("user", "How?"), ("assistant", _TRIAL)], answering=False)
         (tokens,) = chat_tokens(scorer.tokenizer, [text])
-    # A template may refuse a turn of the model's.
+    # A template may refuse a turn of the model.
     except KgprobeError:
         return None
     special = set(scorer.tokenizer.all_special_ids) | {
@@ -285,10 +290,4 @@ def _turn_end(scorer: Scorer) -> int | None:
             break
     else:
         return None
-    behind = [token for token in tokens[place:] if token in special]
-    return behind[0] if behind else None
-
-
-def _tell(progress: Callable[[int], None] | None, count: int) -> None:
-    if progress is not None:
-        progress(count)
+    return next((token for token in tokens[place:] if token in special), None)

@@ -1,4 +1,4 @@
-"""lm-evaluation-harness, both ways: its tasks on our scorer (:mod:`.model`), our probes on its models (:mod:`.scorer`).
+"""lm-evaluation-harness: its tasks on our scorer (:mod:`.model`), our probes on its models (:mod:`.scorer`).
 
-Needs the extra ``lm-eval``; nothing of it is imported before it is used.
+Needs the extra ``lm-eval``, which is only imported on use.
 """

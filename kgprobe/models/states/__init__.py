@@ -1,1 +1,1 @@
-"""Hidden states of texts: what a model makes of a statement, read at the layer that is wanted."""
+"""Hidden states of texts at chosen layers of a model."""

@@ -1,8 +1,8 @@
-"""The layers of a language model: read where it is wanted, and no further computed than that.
+"""Hidden states of a model's layers; the forward pass ends at the last requested one.
 
-Layer 0 is what enters the first layer, the embeddings; layer l is what leaves the l-th; what leaves the last one is
-taken behind the model's final norm. So they are numbered, and so are their values, as `output_hidden_states` of
-`transformers` has them for most models.
+Layer 0 is the input of the first layer, the embeddings; layer l is the output of the l-th; the output of the last layer
+is taken after the model's final norm. Numbers and values agree with `output_hidden_states` of `transformers` for most
+models.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -18,11 +18,11 @@ if TYPE_CHECKING:
 
 
 class _EnoughError(Exception):
-    """The last layer that is wanted has been read: not an error, a way out of the model's code."""
+    """Signal that the last requested layer has been read, to leave the model's code."""
 
 
 def layer_count(model: "PreTrainedModel") -> int:
-    """How many layers a model has; hidden states are numbered from 0 to this."""
+    """Return the number of a model's layers; hidden states are numbered from 0 to this."""
     return int(model.config.get_text_config().num_hidden_layers)
 
 
@@ -32,45 +32,42 @@ def state_size(model: "PreTrainedModel") -> int:
 
 
 def find_layers(model: "PreTrainedModel") -> "Sequence[torch.nn.Module]":
-    """The modules that a model's tokens go through, one after the other.
+    """Return the modules of a model's layers, in order.
 
     Raises:
         KgprobeError: the model has no such list, or more than one.
     """
     count = layer_count(model)
-    lists = [
-        module
-        for module in model.base_model.modules()
-        if isinstance(module, torch.nn.ModuleList) and len(module) == count
-    ]
+    lists = [module for module in model.base_model.modules() if isinstance(module, torch.nn.ModuleList)]
+    lists = [modules for modules in lists if len(modules) == count]
     if len(lists) != 1:
         raise KgprobeError(
-            f"{type(model).__name__} has {len(lists)} lists of {count} modules; its hidden states can be read where it"
-            " has one, that of its layers."
+            f"{type(model).__name__} has {len(lists)} lists of {count} modules; to read hidden states, it needs"
+            " exactly one, the list of its layers."
         )
     return list(lists[0])
 
 
 def states_at(
-    model: "PreTrainedModel", layers: Sequence[int], wanted: torch.Tensor, run: Callable[[], torch.Tensor]
+    model: "PreTrainedModel", layers: Sequence[int], places: torch.Tensor, run: Callable[[], torch.Tensor]
 ) -> torch.Tensor:
-    """What a pass through the model leaves in some layers, at some places.
+    """Return the hidden states of some layers, at some places of a forward pass.
 
     Args:
         model: a causal language model.
         layers: numbers in [0, layer count], ascending; the pass ends at the last of them.
-        wanted: places in the flattened (rows × tokens), shape (places,), on the model's device.
-        run: the pass, through the model's layers once; gives its last hidden states, shape (rows, tokens, size).
+        places: places in the flattened (rows × tokens), shape (places,), on the model's device.
+        run: one pass through the model's layers; returns its last hidden states, shape (rows, tokens, size).
 
     Returns:
         fp32, on the model's device, shape (places, layers, size).
     """
     count = layer_count(model)
     read: dict[int, torch.Tensor] = {}
-    with _reading(find_layers(model), [layer for layer in layers if layer < count], layers[-1], wanted, read):
+    with _reading(find_layers(model), [layer for layer in layers if layer < count], layers[-1], places, read):
         try:
             last = run()
-            read[count] = _rows(last, wanted)
+            read[count] = _rows(last, places)
         except _EnoughError:
             pass
     return torch.stack([read[layer] for layer in layers], dim=1)
@@ -78,27 +75,27 @@ def states_at(
 
 @contextmanager
 def _reading(
-    modules: "Sequence[torch.nn.Module]", layers: Sequence[int], last: int, wanted: torch.Tensor, read: dict[int, Any]
+    modules: "Sequence[torch.nn.Module]", layers: Sequence[int], last: int, places: torch.Tensor, read: dict[int, Any]
 ) -> Iterator[None]:
-    """While this lasts, layers below the top leave their states behind, and the last one wanted ends the pass."""
+    """Add hooks that store the states of layers below the top, and end the pass after the last layer."""
 
     def keep(layer: int, states: torch.Tensor) -> None:
-        read[layer] = _rows(states, wanted)
+        read[layer] = _rows(states, places)
         if layer == last:
             raise _EnoughError
 
-    def before(_: Any, given: tuple[Any, ...], named: dict[str, Any]) -> None:
-        keep(0, given[0] if given else named["hidden_states"])
+    def before(_: Any, positional: tuple[Any, ...], keywords: dict[str, Any]) -> None:
+        keep(0, positional[0] if positional else keywords["hidden_states"])
 
     def after(layer: int) -> Callable[..., None]:
         return lambda _, __, output: keep(layer, output[0] if isinstance(output, tuple) else output)
 
-    handles = [
-        modules[0].register_forward_pre_hook(before, with_kwargs=True)
-        if layer == 0
-        else modules[layer - 1].register_forward_hook(after(layer))
-        for layer in layers
-    ]
+    handles = []
+    for layer in layers:
+        if layer == 0:
+            handles.append(modules[0].register_forward_pre_hook(before, with_kwargs=True))
+        else:
+            handles.append(modules[layer - 1].register_forward_hook(after(layer)))
     try:
         yield
     finally:
@@ -106,5 +103,5 @@ def _reading(
             handle.remove()
 
 
-def _rows(states: torch.Tensor, wanted: torch.Tensor) -> torch.Tensor:
-    return states.flatten(0, 1)[wanted].float()
+def _rows(states: torch.Tensor, places: torch.Tensor) -> torch.Tensor:
+    return states.flatten(0, 1)[places].float()

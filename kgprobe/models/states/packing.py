@@ -1,7 +1,7 @@
-"""Texts in rows, in which what neighbours begin with in common stands once.
+"""Texts packed in rows that store the common beginnings of neighbours once.
 
-Sorted by their tokens, texts are the leaves of a trie in the order of a walk through it; so a node's descendants stand
-right behind it, and where they end says who sees whom. Nothing here is done text by text but the filling of rows.
+Sorted by their tokens, texts are the leaves of a trie in the order of a walk through it. So a node's descendants
+directly follow it, and their end defines the attention mask. All steps are vectorized over texts, except filling rows.
 """
 
 from dataclasses import dataclass
@@ -17,11 +17,11 @@ class PackedTexts:
     """Rows of nodes behind a prefix that all texts begin with.
 
     Attributes:
-        tokens: ids of all rows' nodes, one row after the other, shape (nodes,).
-        depths: how many tokens stand before a node in its text, prefix included, shape (nodes,).
-        ends: the place in its row after the last of the nodes that see a node, shape (nodes,).
-        offsets: where each row begins, and the last ends, shape (rows + 1,).
-        rows, columns: for each text, in the order given, where its last token stands, shape (texts,).
+        tokens: ids of all rows' nodes, row by row, shape (nodes,).
+        depths: number of tokens before a node in its text, prefix included, shape (nodes,).
+        ends: the place in its row after the last node that sees a node, shape (nodes,).
+        offsets: beginning of each row, and the end of the last, shape (rows + 1,).
+        rows, columns: place of each text's last token, in the order given, shape (texts,).
     """
 
     tokens: Integers
@@ -38,7 +38,7 @@ class Block:
 
     Attributes:
         tokens, depths: shape (rows, longest).
-        visible: who sees whom, shape (rows, longest, longest).
+        visible: True where a token sees another, shape (rows, longest, longest).
     """
 
     tokens: Integers
@@ -47,29 +47,29 @@ class Block:
 
 
 def pack(ids: Integers, offsets: Integers, prefix: int, most: int) -> PackedTexts:
-    """Texts in rows of at most so many nodes, or of one text.
+    """Pack texts in rows of at most so many nodes, or of one text.
 
     >>> packed = pack(np.array([7, 1, 2, 7, 1, 3, 7, 1]), np.array([0, 3, 6, 8]), prefix=1, most=8)
     >>> packed.tokens.tolist(), packed.depths.tolist(), packed.ends.tolist(), packed.columns.tolist()
     ([1, 2, 3], [1, 2, 2], [3, 2, 3], [1, 2, 0])
 
-    Cost: texts × the longest of them, in memory for a moment; sorting.
+    Cost: sorting; temporary memory of texts × the longest text.
 
     Args:
         ids: the tokens of all texts, one after the other, each not negative.
-        offsets: where each text begins in them, and the last ends, shape (texts + 1,).
-        prefix: how many tokens all texts begin with alike, which are left out; each text has more.
-        most: nodes in a row.
+        offsets: beginning of each text in them, and the end of the last, shape (texts + 1,).
+        prefix: number of common leading tokens to leave out; each text has more.
+        most: maximum nodes in a row.
     """
     count = len(offsets) - 1
     lengths = np.diff(offsets) - prefix
     longest = int(lengths.max())
-    # A token is never 0 here, so that what is behind a text sorts before every token.
+    # Tokens are shifted by 1, so that padding sorts before every token.
     padded = np.zeros((count, longest), dtype=">u4")
     inside = np.arange(longest) < lengths[:, None]
     kept = np.arange(len(ids)) - np.repeat(offsets[:-1], np.diff(offsets)) >= prefix
     padded[inside] = ids[kept] + 1
-    # As bytes, rows are compared fastest.
+    # Rows compare fastest as bytes.
     order = np.argsort(padded.view(f"S{4 * longest}").ravel(), kind="stable")
     padded, lengths, inside = padded[order], lengths[order], inside[order]
 
@@ -83,7 +83,7 @@ def pack(ids: Integers, offsets: Integers, prefix: int, most: int) -> PackedText
 
     text = np.repeat(np.arange(count), fresh)
     within = np.arange(len(text)) - np.repeat(np.cumsum(fresh) - fresh, fresh) + shared[text]
-    # A node is seen until the next text that has less in common with the one before than this node's depth.
+    # A node is visible until the next text whose shared length is at most this node's depth.
     parting = np.where(shared[:, None] <= np.arange(longest), np.arange(count)[:, None], count)
     following = np.full((count, longest), count)
     following[:-1] = np.minimum.accumulate(parting[::-1], axis=0)[::-1][1:]
@@ -91,7 +91,7 @@ def pack(ids: Integers, offsets: Integers, prefix: int, most: int) -> PackedText
     beyond = (ending == count) | (np.append(row_of, -1)[ending] != row_of[text])
     ends = np.where(beyond, sizes[row_of[text]], np.append(starts, 0)[ending])
 
-    # A text that is there twice has no node of its own.
+    # A repeated text has no node of its own.
     last = np.maximum.accumulate(np.where(fresh > 0, np.arange(count), 0))
     columns = np.empty(count, dtype=np.int64)
     rows = np.empty(count, dtype=np.int64)
@@ -102,20 +102,20 @@ def pack(ids: Integers, offsets: Integers, prefix: int, most: int) -> PackedText
 
 
 def block_of(packed: PackedTexts, rows: Integers) -> Block:
-    """These rows, padded; padding sees itself alone, because a softmax over nothing is not a number."""
+    """Return these rows, padded; padding sees itself alone, because a softmax over nothing is NaN."""
     sizes = packed.offsets[rows + 1] - packed.offsets[rows]
     longest = int(sizes.max())
     places = np.arange(longest)
     inside = places < sizes[:, None]
-    taken = np.where(inside, packed.offsets[rows][:, None] + places, packed.offsets[rows][:, None])
-    ends = np.where(inside, packed.ends[taken], places + 1)
-    # Any tokens will do as padding, at depths that the row has.
+    nodes = np.where(inside, packed.offsets[rows][:, None] + places, packed.offsets[rows][:, None])
+    ends = np.where(inside, packed.ends[nodes], places + 1)
+    # Padding repeats a node of the row.
     visible = (places[None, None] <= places[None, :, None]) & (places[None, :, None] < ends[:, None])
-    return Block(packed.tokens[taken], packed.depths[taken], visible)
+    return Block(packed.tokens[nodes], packed.depths[nodes], visible)
 
 
 def _fill(lengths: list[int], shared: list[int], most: int) -> tuple[Integers, Integers, Integers]:
-    """Which row each text is in, where its own nodes begin there, and how many nodes each row has."""
+    """Return each text's row, the beginning of its own nodes there, and the number of nodes of each row."""
     row, size = -1, most
     rows, starts, sizes = [], [], []
     for length, common in zip(lengths, shared, strict=True):

@@ -1,8 +1,8 @@
-"""The hidden states behind texts, at the layers that are wanted.
+"""Hidden states of the last tokens of texts, at chosen layers.
 
-What texts begin with in common goes through a model once, as where continuations are scored
-(:mod:`kgprobe.models.scoring`); only the states of their last tokens leave the device; and the pass stops at the last
-layer that is read. The judge of a whole graph reads them (docs/methods/judge.md).
+Common beginnings of texts go through a model once, as in scoring (:mod:`kgprobe.models.scoring`). Only the states of
+last tokens leave the device, and the pass stops at the last layer that is read. Used by the judge
+(docs/methods/judge.md).
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -34,7 +34,7 @@ from kgprobe.models.scoring.plan import batches
 from kgprobe.models.scoring.prefixes import Prefixes
 from kgprobe.models.scoring.tokens import TokenizedPrompt, common_prefix, encode, no_unicode, not_unicode
 from kgprobe.models.scoring.trie import Tree, build_tree, merge
-from kgprobe.models.states.layers import find_layers, layer_count, states_at
+from kgprobe.models.states.layers import find_layers, layer_count, state_size, states_at
 from kgprobe.models.states.packing import Integers, block_of, pack
 
 if TYPE_CHECKING:
@@ -42,17 +42,17 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float32]
 
-# Nodes in a row: more of them pay for each other's attention.
+# Nodes per row: more cost attention to each other.
 _ROW = 256
 # Texts that are sorted and packed at once: enough for those of one subject to meet.
 _TEXTS = 4096
-# Shorter than this, a common beginning is not worth a pass of its own.
+# A shorter common beginning is not worth its own forward pass.
 _SHORTEST = 8
 
 
 @dataclass(frozen=True, slots=True)
 class States:
-    """What was read.
+    """Hidden states of texts.
 
     Attributes:
         values: fp32, shape (texts, layers, hidden size); NaN for a text that has a reason.
@@ -64,7 +64,7 @@ class States:
 
 
 class StateReader:
-    """A model and the layers that are read of it.
+    """Reader of some layers of a model.
 
     >>> reader = scorer.states([6, 12])
     >>> states = reader.read(["Paris is in France.", "Paris is in Spain."])
@@ -87,16 +87,16 @@ class StateReader:
         leading: tuple[int, ...],
         max_tokens: int | None,
     ) -> None:
-        """What a scorer is made of; :meth:`kgprobe.models.scoring.scorer.Scorer.states` gives it.
+        """Use the parts of a scorer; see :meth:`kgprobe.models.scoring.scorer.Scorer.states`.
 
         Raises:
-            ArgumentError: no layer is named, or the model has none of a number.
+            ArgumentError: no layer is given, or the model has no layer of a number.
             KgprobeError: the model's layers cannot be found.
         """
         count = layer_count(model)
         self.layers = tuple(sorted(set(layers)))
         if not self.layers or self.layers[0] < 0 or self.layers[-1] > count:
-            raise ArgumentError("layers", f"is {list(layers)}; numbers from 0 to {count} are expected.")
+            raise ArgumentError("layers", f"is {list(layers)}; expected numbers from 0 to {count}.")
         find_layers(model)
         self._model, self._tokenizer = model, tokenizer
         self._way: Way = way
@@ -113,36 +113,35 @@ class StateReader:
         virtual: Floats | None = None,
         progress: Callable[[int], None] | None = None,
     ) -> States:
-        """The states of the texts' last tokens.
+        """Return the states of the texts' last tokens.
 
-        Cost: each token that texts do not have in common, once, through the layers up to the last one read. Best in an
-        order in which texts that begin alike are near each other. All states are held: texts × layers × hidden size.
+        Cost: each token that texts do not share, once, through the layers up to the last one read. Fastest if texts
+        with common beginnings are near each other. All states are in memory: texts × layers × hidden size.
 
         Args:
             texts: any texts.
-            beginning: what all of them are put behind, such as an instruction; computed once for this and later calls.
-            chat: whether beginning and texts are what a chat template wrote: special tokens in them are what they look
-                like, and the tokenizer's own are not put in front once more.
-            virtual: embeddings that stand in place of a beginning, behind the tokenizer's own special tokens; shape
-                (virtual tokens, hidden size).
+            beginning: text before all of them, such as an instruction; computed once for this and later calls.
+            chat: True if beginning and texts come from a chat template: their special tokens are recognized, and the
+                tokenizer's own are not prepended again.
+            virtual: embeddings that replace a beginning, behind the tokenizer's own special tokens; shape (virtual
+                tokens, hidden size).
             progress: called now and then with the number of texts done since the last call.
 
         Raises:
-            KgprobeError: one text alone does not fit into memory, the model's states are no numbers, or it cannot be
-                read behind virtual tokens.
+            KgprobeError: one text alone does not fit into memory, the model's states are not numbers, or the model does
+                not support virtual tokens.
         """
-        given = None if virtual is None else self._virtual_prefix(virtual)
-        size = int(self._model.config.get_text_config().hidden_size)
-        values = np.full((len(texts), len(self.layers), size), np.nan, dtype=np.float32)
+        prefix = None if virtual is None else self._virtual_prefix(virtual)
+        values = self._nans(len(texts))
         reasons: dict[int, str] = {}
         for first in range(0, len(texts), _TEXTS):
             part = texts[first : first + _TEXTS]
-            tokens, wrong = self._tokenized(part, beginning, chat, length_of(given))
+            tokens, wrong = self._tokenized(part, beginning, chat, length_of(prefix))
             reasons.update((first + place, reason) for place, reason in wrong.items())
-            takable = np.array([place for place in range(len(part)) if place not in wrong], dtype=np.int64)
-            if len(takable):
+            valid = np.array([place for place in range(len(part)) if place not in wrong], dtype=np.int64)
+            if len(valid):
                 (alone,) = self._ids([beginning], chat)
-                values[first + takable] = self._read([tokens[place] for place in takable], alone, given)
+                values[first + valid] = self._read([tokens[place] for place in valid], alone, prefix)
             if progress is not None:
                 progress(len(part))
         broken = np.flatnonzero(np.isnan(values).any(axis=(1, 2)))
@@ -159,8 +158,8 @@ class StateReader:
     def _virtual_prefix(self, virtual: Floats) -> Prefix:
         if self._way in ("rows", "plain"):
             raise KgprobeError(
-                f"{type(self._model).__name__} goes {WAY_MEANINGS[self._way]}, so that it cannot be read behind virtual"
-                " tokens. Its instruction can stand in front."
+                f"{type(self._model).__name__} does not support virtual tokens (computed as:"
+                f" {WAY_MEANINGS[self._way]}). Use an instruction instead."
             )
         with in_eval_mode(self._model):
             return virtual_prefix(self._model, self._leading, torch.from_numpy(virtual))
@@ -168,24 +167,25 @@ class StateReader:
     def _tokenized(
         self, texts: Sequence[str], beginning: str, chat: bool, before: int
     ) -> tuple[list[tuple[int, ...]], dict[int, str]]:
-        """The texts' tokens behind a beginning, or behind so many that no token stands for, and why some have none."""
-        whole = [beginning + text for text in texts]
-        reasons = {place: no_unicode(texts[place]) for place in not_unicode(whole)}
-        tokens = self._ids(["" if place in reasons else text for place, text in enumerate(whole)], chat)
+        """Return the texts' tokens behind a beginning or virtual tokens, and the reasons of invalid texts."""
+        full_texts = [beginning + text for text in texts]
+        reasons = {place: no_unicode(texts[place]) for place in not_unicode(full_texts)}
+        tokens = self._ids(["" if place in reasons else text for place, text in enumerate(full_texts)], chat)
         if before:
-            # What stands in front is given; any token keeps its place.
+            # The virtual tokens come first; any id keeps their places.
             leading = 0 if chat else len(self._leading)
             tokens = [(0,) * before + ids[leading:] for ids in tokens]
         for place, ids in enumerate(tokens):
-            if place in reasons:
-                continue
-            if len(ids) <= before:
-                reasons[place] = "the text is empty, and no token stands in front of it"
-            elif self._max_tokens is not None and len(ids) > self._max_tokens:
-                reasons[place] = (
-                    f"the text has {len(ids)} tokens, more than the {self._max_tokens} that the model takes in"
-                )
+            if place not in reasons and (problem := self._problem(len(ids), before)):
+                reasons[place] = problem
         return tokens, reasons
+
+    def _problem(self, length: int, before: int) -> str | None:
+        if length <= before:
+            return "the text is empty, and no token precedes it"
+        if self._max_tokens is not None and length > self._max_tokens:
+            return f"the text has {length} tokens, more than the {self._max_tokens} that the model accepts"
+        return None
 
     @torch.inference_mode()
     def _read(self, tokens: Sequence[tuple[int, ...]], beginning: tuple[int, ...], given: Prefix | None) -> Floats:
@@ -198,7 +198,7 @@ class StateReader:
             return self._read_packed(tokens, prefix)
 
     def _prefix(self, tokens: Sequence[tuple[int, ...]], beginning: tuple[int, ...]) -> Prefix | None:
-        """The keys and values of what all texts begin with; of every text, the last token is left."""
+        """Return the keys and values of the common beginning, without the last token of any text."""
         length = min(min(common_prefix(beginning, ids), len(ids) - 1) for ids in tokens)
         if length < _SHORTEST:
             return None
@@ -211,8 +211,8 @@ class StateReader:
         )
         if longer is None:
             raise KgprobeError(
-                f"What all texts begin with, {len(tokens)} tokens, does not fit into the memory of"
-                f" {self._model.device}; a shorter beginning would, or another `dtype`: bfloat16."
+                f"The texts' common beginning of {len(tokens)} tokens does not fit into the memory of"
+                f" {self._model.device}; shorten it, or use `dtype` bfloat16."
             )
         return longer
 
@@ -222,7 +222,7 @@ class StateReader:
         before = length_of(prefix)
         packed = pack(ids, offsets, before, min(_ROW, self._limits.tokens))
         sizes = np.diff(packed.offsets)
-        values = self._empty(len(tokens))
+        values = self._nans(len(tokens))
         order = np.argsort(-sizes, kind="stable")
         texts_by_row = np.argsort(packed.rows, kind="stable")
         bounds = np.searchsorted(packed.rows[texts_by_row], np.arange(len(sizes) + 1))
@@ -230,9 +230,9 @@ class StateReader:
         def read(rows: Sequence[int]) -> torch.Tensor:
             block = block_of(packed, np.array(rows))
             longest = block.tokens.shape[1]
-            wanted = np.concatenate([place * longest + packed.columns[texts_of(row)] for place, row in enumerate(rows)])
+            places = np.concatenate([place * longest + packed.columns[texts_of(row)] for place, row in enumerate(rows)])
             run = partial(packed_states, self._model, block.tokens, block.depths, block.visible, prefix)
-            return self._states_at(wanted, run)
+            return self._states_at(places, run)
 
         def texts_of(row: int) -> Integers:
             return texts_by_row[bounds[row] : bounds[row + 1]]
@@ -244,27 +244,26 @@ class StateReader:
                 if states is not None:
                     values[texts] = states.cpu().numpy()
                 elif len(texts) > 1:
-                    # Into rows as small as they have to be by now.
+                    # Into the smaller rows of the reduced limits.
                     values[texts] = self._read_packed([tokens[text] for text in texts], prefix)
                 else:
                     raise self._too_long(tokens[texts[0]])
         return values
 
     def _read_apart(self, tokens: Sequence[Sequence[int]], prefix: Prefix | None) -> Floats:
-        """Every text a row of its own; for models that cannot have several in one."""
+        """Read every text in a row of its own, for models that do not support packed rows."""
         before = length_of(prefix)
-        values = self._empty(len(tokens))
+        values = self._nans(len(tokens))
         order = sorted(range(len(tokens)), key=lambda place: -len(tokens[place]))
 
         def read(places: Sequence[int]) -> torch.Tensor:
             if self._way == "plain":
                 (place,) = places
-                run = partial(self._plain, tokens[place])
-                return self._states_at(np.array([len(tokens[place]) - 1]), run)
+                return self._states_at(np.array([len(tokens[place]) - 1]), partial(self._plain, tokens[place]))
             forests = [merge([_chain(tokens[place])], before) for place in places]
             longest = max(len(tokens[place]) for place in places) - before
-            wanted = np.array([row * longest + len(tokens[place]) - before - 1 for row, place in enumerate(places)])
-            return self._states_at(wanted, lambda: run_way(self._model, self._way, forests, prefix)[0][None])
+            last = np.array([row * longest + len(tokens[place]) - before - 1 for row, place in enumerate(places)])
+            return self._states_at(last, lambda: run_way(self._model, self._way, forests, prefix)[0][None])
 
         padded = [(1, len(tokens[place]) - before + before // PLACES_A_TOKEN) for place in order]
         most = 1 if self._way == "plain" else self._limits.tokens
@@ -278,7 +277,7 @@ class StateReader:
     def _fitting(
         self, batch: Sequence[int], read: Callable[[Sequence[int]], torch.Tensor], size: Callable[[int], int]
     ) -> list[tuple[Sequence[int], torch.Tensor | None]]:
-        """A batch at once, or in halves where memory is short; None for what does not fit by itself."""
+        """Read a batch at once, or in halves where memory is short; None for a text that does not fit alone."""
         self._limits.begin()
         states = compute_if_it_fits(partial(read, batch), self._model.device)
         padded = len(batch) * max(map(size, batch))
@@ -295,8 +294,8 @@ class StateReader:
 
     def _too_long(self, tokens: Sequence[int]) -> KgprobeError:
         return KgprobeError(
-            f"A text of {len(tokens)} tokens does not fit into the memory of {self._model.device}; a shorter one would,"
-            " or another `dtype`: bfloat16."
+            f"A text of {len(tokens)} tokens does not fit into the memory of {self._model.device}; shorten it, or"
+            " use `dtype` bfloat16."
         )
 
     def _plain(self, tokens: Sequence[int]) -> torch.Tensor:
@@ -304,15 +303,14 @@ class StateReader:
         states: torch.Tensor = self._model.base_model(input_ids=given, use_cache=False).last_hidden_state
         return states
 
-    def _states_at(self, wanted: Integers, run: Callable[[], torch.Tensor]) -> torch.Tensor:
-        places = torch.from_numpy(wanted).to(self._model.device)
-        return states_at(self._model, self.layers, places, run)
+    def _states_at(self, places: Integers, run: Callable[[], torch.Tensor]) -> torch.Tensor:
+        on_device = torch.from_numpy(places).to(self._model.device)
+        return states_at(self._model, self.layers, on_device, run)
 
-    def _empty(self, texts: int) -> Floats:
-        size = int(self._model.config.get_text_config().hidden_size)
-        return np.empty((texts, len(self.layers), size), dtype=np.float32)
+    def _nans(self, texts: int) -> Floats:
+        return np.full((texts, len(self.layers), state_size(self._model)), np.nan, dtype=np.float32)
 
 
 def _chain(tokens: Sequence[int]) -> Tree:
-    """A text as a tree without branches, as the scorer's ways take it."""
+    """Return a text as a tree without branches."""
     return build_tree(0, TokenizedPrompt(tuple(tokens), (len(tokens),), ((0,),)), [0])

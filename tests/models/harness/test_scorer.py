@@ -124,14 +124,14 @@ def test_what_needs_the_insides_of_a_model_is_refused(
         probe = kind.make(ProbeContext(graph, model, Models(), AS_OF), kind.options_from({"strategy": strategy}))
         with pytest.raises(KgprobeError, match=r"search for optimal distractors needs .* Other strategies: random"):
             probe.ask(KEYS[:1], [1])
-    with pytest.raises(KgprobeError, match="computed by lm-evaluation-harness, which"):
+    with pytest.raises(KgprobeError, match="an API or lm-evaluation-harness gives at most"):
         model.generator()
 
 
 def test_what_is_no_model_is_said(folder: Path, tmp_path: Path) -> None:
     with pytest.raises(UnknownNameError, match=r"no model of the type 'hg'; it has .*hf"):
         load_scoring_model("lm-eval:hg,pretrained=gpt2")
-    with pytest.raises(KgprobeError, match="takes no token ids"):
+    with pytest.raises(KgprobeError, match="accepts no token ids"):
         HarnessScorer(object(), name="lm-eval:other")
     with pytest.raises(KgprobeError, match="could not be loaded"):
         load_scoring_model(f"lm-eval:hf,pretrained={tmp_path}", device="cpu")

@@ -164,7 +164,7 @@ def test_what_stops_a_fact(filled: Graph, scorer: Scorer) -> None:
     tokenizer = byte_level()
     short = Scorer(random_model("gpt2", len(tokenizer), n_positions=8), tokenizer, name="short")
     tell_relation(filled, "capital", answers=["t0", "t1"])
-    assert "more than the 8 that the model takes in" in (asked(filled, short)["f0"].reason or "")
+    assert "more than the 8 that the model accepts" in (asked(filled, short)["f0"].reason or "")
 
 
 def test_relations_that_have_only_a_data_sets_sentences_are_asked(filled: Graph, scorer: Scorer) -> None:
