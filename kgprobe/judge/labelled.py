@@ -73,8 +73,8 @@ def labelled_statements(outcomes: Iterable[Outcome]) -> LabelledStatements:
             true = statement is evidence.fact
             rows.append((statement.text, statement.judgement, outcome.fact.fact, *ends, true))
     texts, answers, facts, heads, relations, tails, is_true = zip(*rows, strict=True) if rows else ((),) * 7
-    places, true = np.array(answers, dtype=np.int64), np.array(is_true, dtype=bool)
-    return LabelledStatements(texts, places, facts, heads, relations, tails, true, unlabelled)
+    places, truth = np.array(answers, dtype=np.int64), np.array(is_true, dtype=bool)
+    return LabelledStatements(texts, places, facts, heads, relations, tails, truth, unlabelled)
 
 
 def set_aside(facts: Sequence[str], share: float, seed: int) -> NDArray[np.bool_]:

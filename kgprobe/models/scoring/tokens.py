@@ -248,10 +248,10 @@ def tokenize(
             number, joint = next(encoded)
             shared = common_prefix(alone, joint)
             start, tail = len(leading) + shared, (*joint[shared:], *suffix)
-            if number in odd:
-                problem = reason or no_unicode(text)
-            else:
+            if number not in odd:
                 problem = _problem(text, start, len(joint) - shared, len(tail), limit)
+            else:
+                problem = reason or no_unicode(text)
             if problem is not None:
                 reasons[place], start, tail = problem, 0, ()
             starts.append(start)
