@@ -115,7 +115,7 @@ def compare(results: Sequence[Stored], *, seed: int = 0) -> "Comparison":
     return Comparison(
         notes=tuple(notes),
         unshared=unshared,
-        found=found,
+        figures=found,
         directions=_directions(answered, found),
         answered=answered,
         config=config,
@@ -167,7 +167,7 @@ def check_forgetting(base: Stored, tuned: Stored, *, margin: float = 0.02) -> "F
     names = _relation_names([base, tuned], {relation for one in answered for relation in one.facts["relation"]})
     found = find_forgetting(answered[0], answered[1], names, float(margin))
     config = {"base": str(base.folder), "tuned": str(tuned.folder), "margin": float(margin)}
-    return Forgetting(notes=notes, found=found, config=config, folder=_folder(config))
+    return Forgetting(notes=notes, figures=found, config=config, folder=_folder(config))
 
 
 def find_gap(stored: Stored, said: Stored) -> "KnowledgeGap":
@@ -175,7 +175,7 @@ def find_gap(stored: Stored, said: Stored) -> "KnowledgeGap":
 
     >>> held = kgprobe.measure(graph, "demo", "distractors", limit=4, distractors=3, sentences=1)
     >>> said = kgprobe.measure(graph, "demo", "questions", limit=4, answer_tokens=4)
-    >>> kgprobe.find_gap(held, said).found.overall.facts
+    >>> kgprobe.find_gap(held, said).figures.overall.facts
     4
 
     Cost: reading all answers.
@@ -207,7 +207,7 @@ def find_gap(stored: Stored, said: Stored) -> "KnowledgeGap":
     names = _relation_names([stored, said], {relation for one in answered for relation in one.facts["relation"]})
     found = find_knowledge_gap(answered[0], answered[1], model_name(stored.model), names)
     config = {"stored": str(stored.folder), "said": str(said.folder)}
-    return KnowledgeGap(notes=notes, found=found, config=config, folder=_folder(config))
+    return KnowledgeGap(notes=notes, figures=found, config=config, folder=_folder(config))
 
 
 def compare_runs(graph: Graph, one: str, other: str, *, limit: int = 50) -> Rows:

@@ -245,7 +245,7 @@ def probe_dataset(
         accuracy=share(right, answered) if answered else None,
         confidence=confidences / answered if answered else None,
         reasons=dict(reasons.most_common()),
-        found=tables,
+        accuracy_tables=tables,
         output=None if output is None else Path(output),
     )
 

@@ -202,18 +202,18 @@ def _side_by_side(
     lead, notes = results_lead(examined), list[str]()
     unknown = unknown_to_all(examined)
     compared = _compared(asked, seed, notes)
-    shared = 0 if compared is None else len(compared.found.beside.facts)
+    shared = 0 if compared is None else len(compared.figures.beside.facts)
     sections = [unknown_section(unknown, shared)]
     extra: dict[str, Any] = {"unknown_to_all": unknown}
     if compared is None:
         lead.insert(0, notes.pop())
     else:
         lead[:0] = filter(None, [compared.unshared])
-        labels = compared.found.labels
+        labels = compared.figures.labels
         apart = disagreements(compared.facts_frame(), labels)
         lead.append(compared.summary())
         notes += compared.notes
-        sections += comparison_sections(compared.found.beside, compared.tables())
+        sections += comparison_sections(compared.figures.beside, compared.tables())
         sections.append(disagreement_section(apart, labels, shared))
         extra |= {"comparison": compared.to_dict(), "disagreements": apart}
     gaps = _gaps(asked, notes)

@@ -172,16 +172,16 @@ def sample_distractors(
 
 def _unusual(graph: Graph, chosen: FactDistractors, wanted: int) -> Iterator[str]:
     """What to know of a fact's distractors: an object without a type, or fewer of them than were wanted."""
-    fact = chosen.named.fact
+    fact = chosen.fact.fact
     if chosen.reason:
-        yield f"{chosen.named.title}: {chosen.reason}."
+        yield f"{chosen.fact.title}: {chosen.reason}."
     if len(chosen.distractors) < wanted:
         pool = describe_pool(graph, fact.key)
         untyped = (
             "" if pool.typed else f" {fact.object_label} has no type, so the relation's objects count as its kind."
         )
         yield (
-            f"{chosen.named.title}: {len(chosen.distractors):,} distractors, not {wanted:,}. There are {pool.size:,}"
+            f"{chosen.fact.title}: {len(chosen.distractors):,} distractors, not {wanted:,}. There are {pool.size:,}"
             f" entities {pool.kind}; left out: {', '.join(pool.left_out)}.{untyped}"
         )
 
@@ -223,7 +223,7 @@ def sample_negatives(
         for named, negatives in zip(named_facts(graph, describe_facts(graph, keys)), drawn, strict=True)
     ]
     notes = [
-        f"{each.named.title}: {len(each.negatives):,} hard negatives, not {limit:,}: there are no more."
+        f"{each.fact.title}: {len(each.negatives):,} hard negatives, not {limit:,}: there are no more."
         for each in against
         if len(each.negatives) < limit
     ]

@@ -58,9 +58,9 @@ def sample_statements(
     notes = []
     for each in sample:
         if each.item.reason is not None:
-            notes.append(f"{each.named.title} cannot be asked: {each.item.reason}.")
+            notes.append(f"{each.fact.title} cannot be asked: {each.item.reason}.")
         elif len(each.item.negatives) < limit:
             notes.append(
-                f"{each.named.title}: {len(each.item.negatives):,} negatives, not {limit:,}: there are no more."
+                f"{each.fact.title}: {len(each.item.negatives):,} negatives, not {limit:,}: there are no more."
             )
     return StatementSample(sample, notes=list(dict.fromkeys(notes)))

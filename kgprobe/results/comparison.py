@@ -22,18 +22,18 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, repr=False, kw_only=True)
 class Comparison(Result):
-    """Models side by side; one row a model, the best first.
+    """Comparison of models on the same facts; one row for each model, the best first.
 
     Attributes:
-        found: accuracies, correlations, subsumption, and each two models.
-        unshared: how many facts the results share, and why not all, in sentences; empty where they share all.
-        directions: what is known in one direction alone, where two results differ in it; else None.
-        answered: what each model did on each fact that it answered.
-        config: what was compared.
-        folder: where :meth:`page` writes.
+        figures: accuracies, correlations, subsumption, and pairs of models.
+        unshared: number of shared facts, and the reason why not all are, in sentences; empty if all are.
+        directions: facts that are known in one direction only; None unless two results differ in direction.
+        answered: each model's answers, by fact.
+        config: the compared results and their settings.
+        folder: target of :meth:`page`.
     """
 
-    found: ModelComparison
+    figures: ModelComparison
     unshared: str
     directions: Directions | None
     answered: Sequence[AnsweredFacts]
@@ -46,95 +46,100 @@ class Comparison(Result):
     )
 
     def rows(self) -> list[dict[str, Any]]:
-        """Each model over the shared facts, with Wilson's interval of its win rate."""
+        """Return one row for each model over the shared facts, with the Wilson interval of its win rate."""
         return [
             {
                 "name": side.name,
                 "model": side.model,
                 "probe": side.probe,
                 "asked": side.asked,
-                "shared": len(self.found.beside.facts),
+                "shared": len(self.figures.beside.facts),
                 **flat_row({"win_rate": side.shared and side.shared.win_rate}),
                 "zero_sense_rate": side.shared and side.shared.zero_sense_rate.value,
                 "guessed": side.shared and side.shared.guessed,
             }
-            for side in self.found.beside.best_first
+            for side in self.figures.beside.best_first
         ]
 
     def tables(self) -> list[Table]:
-        """Rates, accuracies by relation, subsumption, correlation, the pairs; of two models also their relations."""
-        found = self.found
-        tables = [models_table(found.beside), accuracy_table(found), subsumption_table(found), correlation_table(found)]
-        tables += [pairs_table(found), *means_tables(found)]
-        tables += [relations_table(pair) for pair in found.pairs if len(found.pairs) == 1]
+        """Return rates, accuracies by relation, subsumption, correlations and pairs; for two models also relations."""
+        figures = self.figures
+        tables = [
+            models_table(figures.beside),
+            accuracy_table(figures),
+            subsumption_table(figures),
+            correlation_table(figures),
+        ]
+        tables += [pairs_table(figures), *means_tables(figures)]
+        tables += [relations_table(pair) for pair in figures.pairs if len(figures.pairs) == 1]
         return [*tables, *(directions_tables(self.directions) if self.directions else [])]
 
     def summary(self) -> str:
-        """Who is best, in a sentence or two; of two directions, what is known in one of them alone."""
-        verdict = comparison_verdict(self.found)
+        """Return the best model in a sentence or two; for two directions, also the facts known in one of them only."""
+        verdict = comparison_verdict(self.figures)
         return f"{directions_verdict(self.directions)} {verdict}" if self.directions else verdict
 
     def one_way_frame(self) -> "pd.DataFrame":
-        """Every fact that is known in one direction and not in the other; none where there is one direction."""
+        """Return the facts that are known in one direction only; empty unless two results differ in direction."""
         import pandas as pd
 
         listed = self.directions.one_way if self.directions else []
         columns = [field.name for field in fields(OneWayFact)]
-        frame: pd.DataFrame = pd.DataFrame([asdict(one) for one in listed], columns=columns)
+        frame: pd.DataFrame = pd.DataFrame([asdict(fact) for fact in listed], columns=columns)
         return frame
 
     def facts_frame(self) -> "pd.DataFrame":
-        """One row a shared fact: what was asked, what is right, and whether each model had it right and preferred."""
-        beside = self.found.beside
+        """Return one row for each shared fact: question, right answer, each model's verdict and prediction."""
+        beside = self.figures.beside
         frame = self.answered[0].facts.loc[list(beside.facts), ["subject", "relation", "question", "right_answer"]]
-        for side, its, won in zip(beside.sides, self.answered, beside.won, strict=True):
-            predictions = its.facts.loc[list(beside.facts), "prediction"]
+        for side, own, won in zip(beside.sides, self.answered, beside.won, strict=True):
+            predictions = own.facts.loc[list(beside.facts), "prediction"]
             frame = frame.assign(**{f"{side.label}: right": won, f"{side.label}: prediction": predictions})
-        told: pd.DataFrame = frame.rename_axis("fact").reset_index()
-        return told
+        table: pd.DataFrame = frame.rename_axis("fact").reset_index()
+        return table
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything, with stable keys; what has no value is null."""
-        found = self.found
+        """Return everything, with stable keys; missing values are null."""
+        figures = self.figures
         return {
             "verdict": self.summary(),
             "notes": list(self.notes),
             "unshared": self.unshared,
-            "caveat": found.beside.caveat,
-            "facts": len(found.beside.facts),
+            "caveat": figures.beside.caveat,
+            "facts": len(figures.beside.facts),
             "models": self.rows(),
-            "labels": found.labels,
+            "labels": figures.labels,
             "relations": [
-                {"relation": relation, "name": name, "facts": size, "accuracy": its}
-                for relation, name, size, its in zip(
-                    found.relations, found.names, found.sizes, listed_numbers(found.accuracy), strict=True
+                {"relation": relation, "name": name, "facts": size, "accuracy": own}
+                for relation, name, size, own in zip(
+                    figures.relations, figures.names, figures.sizes, listed_numbers(figures.accuracy), strict=True
                 )
             ],
-            "correlation": listed_numbers(found.correlation),
-            "correlated_relations": len(found.relations),
-            "subsumption": listed_numbers(found.subsumption),
-            "pairs": [_pair_json(pair) for pair in found.pairs],
+            "correlation": listed_numbers(figures.correlation),
+            "correlated_relations": len(figures.relations),
+            "subsumption": listed_numbers(figures.subsumption),
+            "pairs": [_pair_json(pair) for pair in figures.pairs],
             "directions": _directions_json(self.directions) if self.directions else None,
         }
 
     def page(self) -> Path:
-        """Write a page with heat maps and all tables, everything as JSON, and the facts as CSV; give the page's path.
+        """Write a page with heat maps and all tables, everything as JSON, and the facts as CSV; return the page's path.
 
         Raises:
             KgprobeError: a file cannot be written.
         """
-        found = self.found
-        title = "Forwards and backwards" if self.directions else f"{len(found.labels)} results side by side"
-        tables = [*self.tables(), *(relations_table(pair) for pair in found.pairs if len(found.pairs) > 1)]
+        figures = self.figures
+        title = "Forwards and backwards" if self.directions else f"{len(figures.labels)} results side by side"
+        tables = [*self.tables(), *(relations_table(pair) for pair in figures.pairs if len(figures.pairs) > 1)]
         write_result_files(self.folder, "comparison.json", self.to_dict(), "facts.csv", self.facts_frame())
         if self.directions:
             write_frame(self.folder / "one_way_facts.csv", self.one_way_frame())
         page = self.folder / "comparison.html"
-        return write_plots_page(page, title, self.summary(), comparison_maps(found), tables, self.notes, self.config)
+        return write_plots_page(page, title, self.summary(), comparison_maps(figures), tables, self.notes, self.config)
 
 
 def _pair_json(pair: PairDifference) -> dict[str, Any]:
-    relations = [{**flat_fields(one), "is_tie": one.is_tie} for one in pair.relations]
+    relations = [{**flat_fields(relation), "is_tie": relation.is_tie} for relation in pair.relations]
     return {
         **flat_fields(pair),
         "means": flat_row(pair.means),
@@ -144,31 +149,31 @@ def _pair_json(pair: PairDifference) -> dict[str, Any]:
     }
 
 
-def _directions_json(found: Directions) -> dict[str, Any]:
+def _directions_json(directions: Directions) -> dict[str, Any]:
     return {
-        "forwards": found.forwards_label,
-        "backwards": found.backwards_label,
-        "overall": _direction_row(found.overall),
-        "relations": [_direction_row(one) for one in found.relations],
-        "one_way_facts": [asdict(one) for one in found.one_way],
+        "forwards": directions.forwards_label,
+        "backwards": directions.backwards_label,
+        "overall": _direction_row(directions.overall),
+        "relations": [_direction_row(relation) for relation in directions.relations],
+        "one_way_facts": [asdict(relation) for relation in directions.one_way],
     }
 
 
-def _direction_row(one: DirectionCounts) -> dict[str, Any]:
+def _direction_row(counts: DirectionCounts) -> dict[str, Any]:
     nothing = {
         "not_backwards_low": None,
         "not_backwards_high": None,
         "not_forwards_low": None,
         "not_forwards_high": None,
     }
-    return {**nothing, **flat_fields(one)}
+    return {**nothing, **flat_fields(counts)}
 
 
 SHOWN_RELATIONS = 5
 
 
 def models_table(beside: SideBySide) -> Table:
-    """The rates of models over the facts that all have answered, the best first."""
+    """Return the rates of models over the facts that all have answered, the best first."""
     rows = [
         {
             "model": side.label,
@@ -189,50 +194,58 @@ def _measures(beside: SideBySide, side: Side) -> dict[str, Any]:
     place = next(number for number, other in enumerate(beside.sides) if other is side)
     measures: dict[str, Any] = {}
     for name, values in beside.values.items():
-        its = values[place][~np.isnan(values[place])]
-        if len(its):
-            measures[name.replace("_", " ")] = mean_share(its.tolist()) if name == beside.leads else float(its.mean())
+        measured = values[place][~np.isnan(values[place])]
+        if len(measured):
+            measures[name.replace("_", " ")] = (
+                mean_share(measured.tolist()) if name == beside.leads else float(measured.mean())
+            )
     return measures
 
 
 def accuracy_table(compared: ModelComparison) -> Table:
-    """Accuracy by relation and model, the relation with the highest mean first."""
+    """Return accuracies by relation and model, the relation with the highest mean first."""
     rows = [
-        {"relation": name, "facts": size, "mean": Percent(float(its.mean())), **_percents(compared.labels, its)}
-        for name, size, its in zip(compared.names, compared.sizes, compared.accuracy, strict=True)
+        {
+            "relation": name,
+            "facts": size,
+            "mean": Percent(float(accuracies.mean())),
+            **_percents(compared.labels, accuracies),
+        }
+        for name, size, accuracies in zip(compared.names, compared.sizes, compared.accuracy, strict=True)
     ]
     return Table("accuracy", "Accuracy by relation, the highest mean first", rows)
 
 
 def correlation_table(compared: ModelComparison) -> Table:
-    """How alike the models' accuracies go up and down over relations."""
+    """Return Pearson correlations of the models' accuracies over relations."""
     notes = [
-        f"{name} has the same accuracy in all relations, so nothing correlates with it." for name in compared.constant
+        f"{name} has the same accuracy in all relations, so its correlations are undefined."
+        for name in compared.constant
     ]
     if len(compared.relations) == 2:
-        notes.append("Over two relations, a correlation is 1 or -1 whatever the models.")
+        notes.append("Over two relations, every correlation is 1 or -1.")
     title = f"Pearson correlation of accuracies over relations ({len(compared.relations)})"
     rows = [
-        {"model": label, **_cells(compared.labels, its)}
-        for label, its in zip(compared.labels, compared.correlation, strict=True)
+        {"model": label, **_cells(compared.labels, correlations)}
+        for label, correlations in zip(compared.labels, compared.correlation, strict=True)
     ]
     return Table("correlation", title, rows, notes)
 
 
 def subsumption_table(compared: ModelComparison) -> Table:
-    """Of what the row's model knows, how much the column's knows, too."""
-    title = "Subsumption: of what the row's model knows, the share that the column's knows, too"
+    """Return the share of the facts known by the row's model that the column's model knows, too."""
+    title = "Subsumption: share of the facts known by the row's model that the column's model knows, too"
     unknowing = [label for label, won in zip(compared.labels, compared.beside.won, strict=True) if not won.any()]
-    notes = [f"{label} knows none of the facts, so there is no share of it." for label in unknowing]
+    notes = [f"{label} knows none of the facts, so its shares are undefined." for label in unknowing]
     rows = [
-        {"model": label, **_percents(compared.labels, its)}
-        for label, its in zip(compared.labels, compared.subsumption, strict=True)
+        {"model": label, **_percents(compared.labels, shares)}
+        for label, shares in zip(compared.labels, compared.subsumption, strict=True)
     ]
     return Table("subsumption", title, rows, notes)
 
 
 def pairs_table(compared: ModelComparison) -> Table:
-    """Each two models: how far apart, how surely, and what could be told at all."""
+    """Return one row for each pair of models: difference, significance, and smallest detectable difference."""
     rows = [
         {
             "first": pair.first,
@@ -256,33 +269,33 @@ def pairs_table(compared: ModelComparison) -> Table:
 
 
 def means_tables(compared: ModelComparison) -> list[Table]:
-    """What probes measure beside right and wrong, each two models; no table where they measure nothing more."""
+    """Return differences of the probe's other metrics, by pair of models; no table if it has none."""
     rows = [{"first": pair.first, "second": pair.second, **pair.means} for pair in compared.pairs if pair.means]
     title = "Differences of means, second less first, with paired bootstrap intervals"
     return [Table("means", title, rows)] if rows else []
 
 
 def relations_table(pair: PairDifference) -> Table:
-    """Two models, relation by relation."""
+    """Return the differences of two models by relation."""
     rows = [
         {
-            "relation": one.name,
-            "facts": one.facts,
-            pair.first: one.first,
-            pair.second: one.second,
-            "difference": _in_points(one.difference),
-            "p": one.p,
-            "adjusted p": one.adjusted_p,
-            "better": "tie" if one.is_tie else (pair.second if one.difference.value > 0 else pair.first),
+            "relation": relation.name,
+            "facts": relation.facts,
+            pair.first: relation.first,
+            pair.second: relation.second,
+            "difference": _in_points(relation.difference),
+            "p": relation.p,
+            "adjusted p": relation.adjusted_p,
+            "better": "tie" if relation.is_tie else (pair.second if relation.difference.value > 0 else pair.first),
         }
-        for one in pair.relations
+        for relation in pair.relations
     ]
-    ties = f"Neither is significantly better: {', '.join(pair.ties)}." if pair.ties else "There is no tie."
+    ties = f"Neither is significantly better: {', '.join(pair.ties)}." if pair.ties else "No relation is a tie."
     return Table("relations", f"{pair.second} less {pair.first}, by relation, in points", rows, [ties])
 
 
 def comparison_maps(compared: ModelComparison) -> list[HeatMap]:
-    """Accuracy, correlation and subsumption as colours."""
+    """Return heat maps of accuracy, correlation and subsumption."""
     labels = compared.labels
     accuracy = HeatMap(
         "Accuracy by relation, the highest mean first",
@@ -301,7 +314,7 @@ def comparison_maps(compared: ModelComparison) -> list[HeatMap]:
 
 
 def comparison_verdict(compared: ModelComparison) -> str:
-    """Return who is best, in a sentence or two; where a measure leads, it is named first."""
+    """Return the best model in a sentence or two; a leading metric is named first."""
     return f"{_leading(compared.beside)}{_best_told(compared)}"
 
 
@@ -320,7 +333,7 @@ def _best_told(compared: ModelComparison) -> str:
     equal = sum(pair.better is None for pair in compared.pairs)
     rate = best.shared and best.shared.win_rate
     return (
-        f"{best.label} knows most of the {facts}: {rate}. Of {len(compared.pairs)} pairs of models, {equal} are not"
+        f"{best.label} knows most of the {facts}: {rate}. {equal} of {len(compared.pairs)} pairs of models are not"
         " significantly different."
     )
 
@@ -336,8 +349,8 @@ def _pair_told(pair: PairDifference, facts: str) -> str:
 
 def _detectable_told(pair: PairDifference) -> str:
     if pair.detectable is None:
-        return f"With {pair.facts:,} facts no difference can be told."
-    return f"Differences from {points(pair.detectable)} on would be found in as many facts, with 80% power."
+        return f"With {pair.facts:,} facts, no difference is detectable."
+    return f"Minimum detectable difference (80% power): {points(pair.detectable)}."
 
 
 def _in_points(difference: Mean) -> Points:
@@ -354,40 +367,43 @@ def _cells(labels: Sequence[str], values: Floats) -> dict[str, float | None]:
 
 
 def listed_numbers(values: Floats) -> list[list[float | None]]:
-    """Rows of numbers; None for NaN."""
-    return [[None if np.isnan(value) else float(value) for value in row] for row in values]
+    """Return rows of numbers, with None in place of NaN."""
+    numbers = values.astype(object)
+    numbers[np.isnan(values)] = None
+    listed: list[list[float | None]] = numbers.tolist()
+    return listed
 
 
-def directions_tables(found: Directions) -> list[Table]:
-    """Both directions in all and by relation, and the first facts that are known in one of them alone."""
+def directions_tables(directions: Directions) -> list[Table]:
+    """Return both directions for all facts and by relation, and the first facts known in one of them only."""
     notes = [
-        "A fact counts as known in a direction where it has more right answers than wrong ones; how probably a guesser"
-        " has it right may differ between directions, and stands in the table of results."
+        "A fact counts as known in a direction if it has more right answers than wrong ones. The chance level may"
+        " differ between directions: see the table of results."
     ]
-    rows = [_row(one) for one in (found.overall, *found.relations)]
+    rows = [_row(fact) for fact in (directions.overall, *directions.relations)]
     tables = [Table("directions", "Known forwards and backwards", rows, notes)]
     for known, missed in (("forwards", "backwards"), ("backwards", "forwards")):
-        its = [one for one in found.one_way if one.known == known]
+        facts = [fact for fact in directions.one_way if fact.known == known]
         listed = [
             {
-                "relation": one.relation_name,
-                f"known {known}": one.known_answer,
-                f"missed {missed}": one.missed_answer,
-                "asked": one.missed_question,
-                "prediction": one.prediction,
+                "relation": fact.relation_name,
+                f"known {known}": fact.known_answer,
+                f"missed {missed}": fact.missed_answer,
+                "asked": fact.missed_question,
+                "prediction": fact.prediction,
             }
-            for one in its[:SHOWN_FACTS]
+            for fact in facts[:SHOWN_FACTS]
         ]
-        more = [f"{len(listed)} of {len(its):,}."] if len(its) > len(listed) else []
+        more = [f"{len(listed)} of {len(facts):,}."] if len(facts) > len(listed) else []
         if listed:
             tables.append(Table(f"{known}_alone", f"Known {known} and not {missed}", listed, more))
     return tables
 
 
-def directions_verdict(found: Directions) -> str:
-    """How much of what is known in one direction is not in the other, in a sentence or two."""
-    overall = found.overall
-    told = (
+def directions_verdict(directions: Directions) -> str:
+    """Return the share of the facts known in one direction that are not known in the other, in sentences."""
+    overall = directions.overall
+    counts = (
         f"Directions, over {overall.facts:,} facts: {overall.forwards} known forwards, {overall.backwards} backwards."
     )
     ways = (
@@ -395,22 +411,22 @@ def directions_verdict(found: Directions) -> str:
         (overall.not_forwards, overall.backwards_alone + overall.both, "backwards", "forwards"),
     )
     missed = [
-        f"Of {known:,} known {one}, {part} are not known {other}."
-        for part, known, one, other in ways
+        f"Not known {other}: {part} of the {known:,} facts known {direction}."
+        for part, known, direction, other in ways
         if part is not None
     ]
-    return " ".join([told, *missed])
+    return " ".join([counts, *missed])
 
 
-def _row(one: DirectionCounts) -> dict[str, object]:
+def _row(counts: DirectionCounts) -> dict[str, object]:
     return {
-        "relation": one.name,
-        "facts": one.facts,
-        "forwards": one.forwards,
-        "backwards": one.backwards,
-        "both": one.both,
-        "forwards alone": one.forwards_alone,
-        "backwards alone": one.backwards_alone,
-        "not backwards": one.not_backwards,
-        "not forwards": one.not_forwards,
+        "relation": counts.name,
+        "facts": counts.facts,
+        "forwards": counts.forwards,
+        "backwards": counts.backwards,
+        "both": counts.both,
+        "forwards alone": counts.forwards_alone,
+        "backwards alone": counts.backwards_alone,
+        "not backwards": counts.not_backwards,
+        "not forwards": counts.not_forwards,
     }

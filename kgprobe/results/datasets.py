@@ -13,18 +13,18 @@ from kgprobe.sanitize import counted
 from kgprobe.stats.proportions import Share
 from kgprobe.tables import Table
 
-# Of the reasons why relations were left out, in a summary.
+# Reasons for left-out relations that a summary lists.
 _SHOWN_REASONS = 3
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class BuiltDataset(Result):
-    """A data set that was built.
+    """A new multiple-choice dataset.
 
     Attributes:
-        folder: where it is.
-        relations: those that are in it, and those that are not.
-        train, test: how many facts of each relation that is in it.
+        folder: the dataset's folder.
+        relations: all relations, with the reason for those that are left out.
+        train, test: facts of each relation in the dataset, by split.
     """
 
     folder: Path
@@ -34,45 +34,49 @@ class BuiltDataset(Result):
 
     @property
     def columns(self) -> Sequence[str]:
-        """A relation, how much there is of it, and why it is left out."""
+        """Names of the columns."""
         return ("relation", "label", "facts", "objects", "reason")
 
     def rows(self) -> list[dict[str, Any]]:
-        """One a relation; ``reason`` is None for those that are in it."""
-        return [asdict(one) for one in self.relations]
+        """Return one row for each relation; ``reason`` is None if it is in the dataset."""
+        return [asdict(relation) for relation in self.relations]
 
     def tables(self) -> list[Table]:
-        """The relations that are in it, and those that are not."""
-        taken = [_shown(one) for one in self.relations if one.reason is None]
-        left_out = [_shown(one) | {"why": one.reason} for one in self.relations if one.reason is not None]
+        """Return the relations in the dataset, and those left out."""
+        included = [_shown(relation) for relation in self.relations if relation.reason is None]
+        left_out = [
+            _shown(relation) | {"why": relation.reason} for relation in self.relations if relation.reason is not None
+        ]
         return [
-            Table("relations", "In the data set", taken),
+            Table("relations", "In the data set", included),
             *([Table("left_out", "Left out", left_out)] if left_out else []),
         ]
 
     def summary(self) -> str:
-        """Return how many relations and facts it has, where it is, and why relations were left out."""
-        taken = sum(one.reason is None for one in self.relations)
-        told = (
-            f"{counted(taken, 'relation')} of {len(self.relations):,} qualified: {taken * self.train:,} facts to show"
-            f" and {taken * self.test:,} to ask, in {self.folder}."
+        """Return numbers of relations and facts, the folder, and the reasons for left-out relations."""
+        included = sum(relation.reason is None for relation in self.relations)
+        counts = (
+            f"{counted(included, 'relation')} of {len(self.relations):,} qualified: {included * self.train:,} facts to"
+            f" show and {included * self.test:,} to ask, in {self.folder}."
         )
-        reasons = Counter(_without_counts(one.reason) for one in self.relations if one.reason is not None)
+        reasons = Counter(
+            _without_counts(relation.reason) for relation in self.relations if relation.reason is not None
+        )
         if not reasons:
-            return told
+            return counts
         listed = "; ".join(f"{count:,} with {reason}" for reason, count in reasons.most_common(_SHOWN_REASONS))
         more = f"; and {len(reasons) - _SHOWN_REASONS} more reasons" if len(reasons) > _SHOWN_REASONS else ""
-        return f"{told}\nLeft out: {counted(reasons.total(), 'relation')}: {listed}{more}."
+        return f"{counts}\nLeft out: {counted(reasons.total(), 'relation')}: {listed}{more}."
 
 
 @dataclass(frozen=True, slots=True)
 class DatasetRelation:
-    """What a data set has of a relation.
+    """Numbers of a relation in a dataset.
 
     Attributes:
-        train, test: facts.
-        objects: distinct right ones.
-        fewest_choices, most_choices: of its facts.
+        train, test: facts, by split.
+        objects: distinct right objects.
+        fewest_choices, most_choices: range of the number of choices of a fact.
     """
 
     relation: str
@@ -86,11 +90,11 @@ class DatasetRelation:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Dataset(Result):
-    """What is in a data set.
+    """Contents of a dataset.
 
     Attributes:
-        folder: where it is.
-        relations: in the order in which they stand in it.
+        folder: the dataset's folder.
+        relations: its relations, in the order of its files.
     """
 
     folder: Path
@@ -98,46 +102,46 @@ class Dataset(Result):
 
     @property
     def columns(self) -> Sequence[str]:
-        """A relation and how much there is of it."""
+        """Names of the columns."""
         return ("relation", "label", "train", "test", "objects", "fewest_choices", "most_choices")
 
     def rows(self) -> list[dict[str, Any]]:
         """One a relation."""
-        return [asdict(one) for one in self.relations]
+        return [asdict(relation) for relation in self.relations]
 
     def tables(self) -> list[Table]:
         """One, of all relations."""
         rows = [
             {
-                "relation": _called(one.relation, one.label),
-                "train": one.train,
-                "test": one.test,
-                "objects": one.objects,
-                "choices": f"{one.fewest_choices:,}"
-                + (f"–{one.most_choices:,}" if one.most_choices > one.fewest_choices else ""),
+                "relation": _called(relation.relation, relation.label),
+                "train": relation.train,
+                "test": relation.test,
+                "objects": relation.objects,
+                "choices": f"{relation.fewest_choices:,}"
+                + (f"–{relation.most_choices:,}" if relation.most_choices > relation.fewest_choices else ""),
             }
-            for one in self.relations
+            for relation in self.relations
         ]
         return [Table("relations", "", rows)]
 
     def summary(self) -> str:
-        """How much there is in all."""
-        train, test = (sum(getattr(one, split) for one in self.relations) for split in ("train", "test"))
+        """Return the numbers of relations and facts."""
+        train, test = (sum(getattr(relation, split) for relation in self.relations) for split in ("train", "test"))
         return f"{counted(len(self.relations), 'relation')}: {train:,} facts to show and {test:,} to ask."
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class DatasetAccuracy(Result):
-    """What a model made of a data set.
+    """Accuracy of a model on a dataset.
 
     Attributes:
-        model: its name.
-        facts: how many were answered.
-        accuracy: the share that was right, with its interval; None where nothing was answered.
-        confidence: the mean probability of the right object among the choices; None where nothing was answered.
-        reasons: why facts could not be asked, with how many.
-        found: accuracy by relation, and where the model is sure.
-        output: where the answer to each fact is; None if it was not kept.
+        model: name of the model.
+        facts: number of answered facts.
+        accuracy: share of right answers, with its interval; None without answers.
+        confidence: mean probability of the right object among the choices; None without answers.
+        reasons: numbers of facts that could not be asked, by reason.
+        accuracy_tables: accuracy by relation, and by confidence.
+        output: file with the answer to each fact; None if it was not written.
     """
 
     model: str
@@ -145,28 +149,28 @@ class DatasetAccuracy(Result):
     accuracy: Share | None
     confidence: float | None
     reasons: dict[str, int]
-    found: Sequence[Table]
+    accuracy_tables: Sequence[Table]
     output: Path | None
 
     @property
     def columns(self) -> Sequence[str]:
-        """A relation with its accuracy and confidence."""
-        return self.found[0].columns if self.found else ("relation", "facts", "accuracy")
+        """Names of the columns."""
+        return self.accuracy_tables[0].columns if self.accuracy_tables else ("relation", "facts", "accuracy")
 
     def rows(self) -> list[dict[str, Any]]:
         """One a relation."""
-        return list(self.found[0].to_dict()["rows"]) if self.found else []
+        return list(self.accuracy_tables[0].to_dict()["rows"]) if self.accuracy_tables else []
 
     def tables(self) -> list[Table]:
-        """Accuracy by relation, and accuracy@K."""
-        return list(self.found)
+        """Return accuracy by relation, and accuracy@K."""
+        return list(self.accuracy_tables)
 
     def summary(self) -> str:
-        """The accuracy over all facts."""
+        """Return the accuracy over all facts."""
         left_out = sum(self.reasons.values())
         not_asked = f" {counted(left_out, 'fact')} could not be asked." if left_out else ""
         if self.accuracy is None or self.confidence is None:
-            return f"{self.model} answered nothing.{not_asked}"
+            return f"{self.model} has no answers.{not_asked}"
         return (
             f"{self.model}: accuracy {self.accuracy} over {counted(self.facts, 'fact')}, mean confidence in the right"
             f" object {self.confidence:.3f}.{not_asked}"
@@ -183,7 +187,7 @@ class DatasetAccuracy(Result):
             "accuracy_high": accuracy and accuracy.high,
             "confidence": self.confidence,
             "unaskable": self.reasons,
-            "tables": {table.key: table.to_dict() for table in self.found},
+            "tables": {table.key: table.to_dict() for table in self.accuracy_tables},
             "output": None if self.output is None else str(self.output),
         }
 
@@ -193,10 +197,10 @@ class HarnessTask:
     """A task of lm-evaluation-harness.
 
     Attributes:
-        folder: with its files.
-        name: what ``lm_eval --tasks`` takes.
-        facts: how many it asks.
-        notes: where the harness may not say what kgprobe says.
+        folder: folder of its files.
+        name: name for ``lm_eval --tasks``.
+        facts: number of facts.
+        notes: differences that are possible between the harness and kgprobe.
     """
 
     folder: Path
@@ -205,7 +209,7 @@ class HarnessTask:
     notes: Sequence[str]
 
     def summary(self) -> str:
-        """How it is run."""
+        """Return the command that runs the task."""
         return (
             f"{counted(self.facts, 'fact')} in {self.folder}. To run it:\n"
             f"lm_eval --include_path {self.folder.parent} --tasks {self.name} --model hf --model_args pretrained=MODEL"
@@ -217,7 +221,7 @@ class HarnessTask:
 
 
 def _without_counts(reason: str) -> str:
-    """Return a reason without a relation's own counts, so that relations share it.
+    """Return a reason without a relation's own counts, so that relations can share it.
 
     >>> _without_counts("12 facts of 500 and 6 objects of 100")
     'fewer than 500 facts and fewer than 100 objects'
@@ -226,8 +230,8 @@ def _without_counts(reason: str) -> str:
     return re.sub(r"^[\d,]+ facts have", "facts that have", few)
 
 
-def _shown(one: RelationCounts) -> dict[str, Any]:
-    return {"relation": _called(one.relation, one.label), "facts": one.facts, "objects": one.objects}
+def _shown(counts: RelationCounts) -> dict[str, Any]:
+    return {"relation": _called(counts.relation, counts.label), "facts": counts.facts, "objects": counts.objects}
 
 
 def _called(relation: str, label: str) -> str:

@@ -25,36 +25,36 @@ from kgprobe.results.sections import group_row
 from kgprobe.sanitize import counted, spreadsheet_cell, visible
 from kgprobe.stats.proportions import CONFIDENCE
 
-# Of fewer facts, a rate says nothing of a relation.
+# A relation with fewer facts is not ranked.
 _LEAST = 5
 
 
 _RELATIONS = 3
 
 
-# A relation whose interval is wider has no rank.
+# A relation with a wider interval is not ranked.
 _WIDEST = 0.5
 
 
 _FACTS = 2
 
 
-# Of a question so much is shown in any case, in characters.
+# Characters of a question that are always shown.
 _SHORTEST = 20
 
 
 def finding_summary(finding: Finding, width: int = 80) -> list[str]:
-    """At most ten lines on a finding, the headline and its details at the end.
+    """Return at most ten lines on a finding; the last are the headline and its details.
 
     Args:
-        width: characters of a line, for which long questions are shortened.
+        width: characters of a line; long questions are shortened to fit.
     """
     details = [] if finding.measure is None else [f"  {finding.measure.details}"]
     return [*_lines(finding, width), finding.headline, *details]
 
 
 def believed_title(finding: Finding, word: BeliefWord) -> str:
-    """What stands above a list of facts of which the same is believed, with how many there are."""
+    """Return the heading of a list of facts with the same belief word, with their number."""
     return f"{word.value.capitalize()}: {finding.believed[word]:,} of {counted(finding.overall.facts, 'fact')}"
 
 
@@ -64,14 +64,14 @@ def unknown_count(finding: Finding) -> str:
     An interval of a measurement, with one answer a fact, is never on one side of one half. "0 are surely unknown" would
     say nothing of the model.
     """
-    asked = counted(finding.overall.facts, "fact")
+    facts = counted(finding.overall.facts, "fact")
     surely, leaning = (finding.believed[word] for word in (BeliefWord.SURELY_UNKNOWN, BeliefWord.LEANS_UNKNOWN))
     if surely:
-        return f"{surely:,} of {asked} asked {'is' if surely == 1 else 'are'} surely unknown"
+        return f"{surely:,} of {facts} asked {'is' if surely == 1 else 'are'} surely unknown"
     was = "was" if leaning == 1 else "were"
     if finding.about.rounds is None:
-        return f"{leaning:,} of {asked} {was} answered wrong, asked once each"
-    return f"{leaning:,} of {asked} asked {was} not answered right more often than wrong; none is surely unknown yet"
+        return f"{leaning:,} of {facts} {was} answered wrong, asked once each"
+    return f"{leaning:,} of {facts} asked {was} not answered right more often than wrong; none is surely unknown yet"
 
 
 def ranked_relations(finding: Finding) -> tuple[str, str]:
@@ -92,10 +92,10 @@ def ranked_relations(finding: Finding) -> tuple[str, str]:
             for group in relations
             if group.facts >= _LEAST
         ]
-    rated.sort(key=lambda one: one[0])
+    rated.sort(key=lambda pair: pair[0])
     count = min(_RELATIONS, len(rated) // 2)
-    least = [told for rate, told in rated[:count] if rate < 1]
-    best = [told for rate, told in rated[::-1][:count] if rate > 0]
+    least = [text for rate, text in rated[:count] if rate < 1]
+    best = [text for rate, text in rated[::-1][:count] if rate > 0]
     return ", ".join(least), ", ".join(best)
 
 
@@ -110,7 +110,7 @@ def _lines(finding: Finding, width: int) -> Iterator[str]:
     # A measurement's name says again what it is made of.
     yield f"{about.called if about.rounds is None else about.name}: {about.asked_by}, {questions}"
     if finding.over_graph is not None and about.caveat is not None:
-        yield f"Of the facts asked, which were sought out: {finding.overall.win_rate}"
+        yield f"Among the asked facts (not a random sample): {finding.overall.win_rate}"
     elif about.caveat is not None:
         yield about.caveat
     least, best = ranked_relations(finding)
@@ -119,17 +119,17 @@ def _lines(finding: Finding, width: int) -> Iterator[str]:
     if best:
         yield f"Best known: {best}"
     for fact in finding.unknown[:_FACTS]:
-        yield _shortened(fact, f"; won: {fact.prediction}" if fact.prediction else "", width)
+        yield _shortened(fact, f"; predicted: {fact.prediction}" if fact.prediction else "", width)
     for fact in finding.known[: _FACTS - 1]:
         yield _shortened(fact, "", width)
     lost = [(finding.unaskable, "could not be asked"), (finding.unanswered, "got no answer")]
-    told = [f"{sum(reasons.values()):,} {what} ({next(iter(reasons))})" for reasons, what in lost if reasons]
-    if told:
-        yield "; ".join(told)
+    left_out = [f"{sum(reasons.values()):,} {what} ({next(iter(reasons))})" for reasons, what in lost if reasons]
+    if left_out:
+        yield "; ".join(left_out)
 
 
 def _shortened(fact: ShownFact, end: str, width: int) -> str:
-    """A fact in a line: of what is too long, the question's end is left out first."""
+    """Return a fact in one line; the end of a long question is cut first."""
     begin = f"{fact.belief.value.capitalize()}: "
     end = f" → {fact.answer}{end}"
     question = " ".join(fact.question.removesuffix("…").split())
@@ -143,10 +143,10 @@ def print_finding(finding: Finding, console: Console, shown: int = 10) -> None:
 
 
 def finding_table(finding: Finding, shown: int) -> RenderableType:
-    """The tables of a finding.
+    """Return the tables of a finding.
 
     Args:
-        shown: facts to list as known and as unknown, at most each.
+        shown: maximum number of listed facts, known and unknown each.
     """
     about = finding.about
     head = Text(visible(f"{about.called} · {about.asked_by} · {about.name}: "), style="bold")
@@ -168,7 +168,7 @@ def finding_table(finding: Finding, shown: int) -> RenderableType:
 
 
 def print_summary(finding: Finding, console: Console) -> None:
-    """Print what stands out in at most ten lines, each cut at the console's width."""
+    """Print a summary of at most ten lines, each cut at the console's width."""
     for line in finding_summary(finding, console.width):
         console.print(Text(visible(line)), no_wrap=True, overflow="ellipsis", crop=True)
 
@@ -221,7 +221,7 @@ def _facts(title: str, facts: Sequence[ShownFact]) -> Table:
     table.add_column("question", ratio=4, overflow="fold")
     table.add_column("answer", ratio=2, overflow="fold")
     if won:
-        table.add_column("what won", ratio=2, overflow="fold")
+        table.add_column("prediction", ratio=2, overflow="fold")
     table.add_column("r:w", justify="right", no_wrap=True)
     table.add_column(Text("E[theta]"), justify="right", no_wrap=True)
     for fact in facts:
@@ -241,10 +241,10 @@ GROUPS = "groups.csv"
 
 
 def write_finding_files(finding: Finding, folder: Path) -> list[Path]:
-    """Write a finding's files into a folder, which is made; what stands there is replaced.
+    """Write a finding's files into a folder, which is made; existing files are replaced.
 
     Returns:
-        their paths: everything as JSON, all asked facts as CSV, all groups as CSV.
+        Paths: everything as JSON, all asked facts as CSV, all groups as CSV.
 
     Raises:
         KgprobeError: a file cannot be written.
@@ -285,7 +285,7 @@ class _Written(msgspec.Struct):
 
 
 def read_relation_names(folder: Path) -> dict[str, str]:
-    """What relations are called, by id, in a finding that was written into a folder; nothing where there is none.
+    """Return the labels of relations by id, from a finding in a folder; empty if there is none.
 
     Raises:
         KgprobeError: its file is damaged.

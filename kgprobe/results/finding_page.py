@@ -31,8 +31,8 @@ _BY = {
 
 
 def finding_title(finding: Finding) -> str:
-    """What the page of a finding is about."""
-    return f"What {finding.about.called} does not know{' backwards' if finding.about.reversed else ''}"
+    """Return the title of the page of a finding."""
+    return f"Facts that {finding.about.called} does not know{' backwards' if finding.about.reversed else ''}"
 
 
 def finding_lead(finding: Finding) -> list[str]:
@@ -41,16 +41,16 @@ def finding_lead(finding: Finding) -> list[str]:
     if finding.measure is not None:
         lead.append(f"{finding.measure.details.capitalize()}.")
     least, best = ranked_relations(finding)
-    named = f"Least known: {least}. " if least else ""
-    named += f"Best known: {best}." if best else ""
-    if named:
-        lead.append(named.strip())
+    ranked = f"Least known: {least}. " if least else ""
+    ranked += f"Best known: {best}." if best else ""
+    if ranked:
+        lead.append(ranked.strip())
     lead.append(f"{unknown_count(finding)}.")
     return lead
 
 
 def finding_sections(finding: Finding) -> list[Section]:
-    """All parts of a page on one finding, but for the list of asked facts and the picture."""
+    """Return all sections of a page on one finding, except the list of asked facts and the picture."""
     return [
         *believed_sections(finding, unknown=True),
         knowledge_section(finding),
@@ -77,12 +77,12 @@ def believed_sections(finding: Finding, *, unknown: bool) -> list[Section]:
     for word in words:
         rows = [fact for fact in listed if fact.belief is word]
         if rows or word is words[0]:
-            sections.append(_believed(finding, word, rows, told=unknown and word is words[0]))
+            sections.append(_believed(finding, word, rows, explained=unknown and word is words[0]))
     return sections
 
 
 def knowledge_section(finding: Finding) -> Section:
-    """How much is known, in figures that stand out, and what is believed of how many facts."""
+    """Return the section of the main figures: shares that are known, and counts of facts by belief."""
     overall = finding.overall
     cards = []
     measure = finding.measure
@@ -133,12 +133,12 @@ def group_sections(finding: Finding) -> Iterator[Section]:
 
 
 def detail_sections(finding: Finding) -> list[Section]:
-    """What the probe has to tell beside."""
+    """Return the probe's own tables."""
     return [table_section(table) for table in finding.tables]
 
 
 def origin_lines(finding: Finding) -> list[str]:
-    """What the figures depend on."""
+    """Return the settings that the figures depend on."""
     about = finding.about
     config = msgspec.json.encode(about.described, order="sorted").decode()
     versions = msgspec.json.encode(about.versions, order="sorted").decode()
@@ -152,7 +152,7 @@ def origin_lines(finding: Finding) -> list[str]:
     ]
 
 
-def _believed(finding: Finding, word: BeliefWord, rows: Sequence[ShownFact], *, told: bool) -> Section:
+def _believed(finding: Finding, word: BeliefWord, rows: Sequence[ShownFact], *, explained: bool) -> Section:
     around = "" if finding.about.rounds is None else " and those on facts around it"
     luck = "" if finding.chance is None else ", and a guesser would hardly have had as many right answers"
     note = (
@@ -163,7 +163,7 @@ def _believed(finding: Finding, word: BeliefWord, rows: Sequence[ShownFact], *, 
         "believed",
         believed_title(finding, word),
         {"rows": rows, "credibility": CREDIBILITY},
-        [note] if told else [],
+        [note] if explained else [],
         short=word.value.capitalize(),
     )
 
@@ -186,7 +186,7 @@ def _asked(finding: Finding) -> str:
 def _rates_note(finding: Finding) -> str:
     note = f"Share of facts, with {CONFIDENCE:.0%} Wilson intervals"
     if finding.chance is not None:
-        note += "; dashed: the win rate of a guesser who is asked the same questions"
+        note += "; dashed: chance level"
     note += "."
     if finding.has_silence:
         note += " Refusals and answers off the format count as wrong; the last column leaves them out."
@@ -194,17 +194,16 @@ def _rates_note(finding: Finding) -> str:
 
 
 def _dots(finding: Finding) -> Iterator[Section]:
-    found = dotted_map(finding.facts)
-    if len(found.entities) > 1:
-        note = (
-            f"{found.shown:,} of {counted(found.facts, 'fact')} stand at these relations and entities, which have most."
-        )
-        yield Section("dots", "Relations at entities", {"map": found}, [note, *_caveat(finding)])
+    dotted = dotted_map(finding.facts)
+    if len(dotted.entities) > 1:
+        facts = counted(dotted.facts, "fact")
+        note = f"{dotted.shown:,} of {facts} belong to these relations and entities, the largest ones."
+        yield Section("dots", "Relations at entities", {"map": dotted}, [note, *_caveat(finding)])
 
 
 def _years(finding: Finding, grouping: Grouping) -> Section:
     note = f"Win rate by the year of a fact, with {CONFIDENCE:.0%} Wilson intervals"
-    note += "; dashed: a guesser's." if finding.chance is not None else "."
+    note += "; dashed: chance level." if finding.chance is not None else "."
     return Section(
         "years", "Over time", {"groups": grouping.groups, "chance": finding.chance}, [note, *_caveat(finding)]
     )
@@ -219,7 +218,7 @@ def _date(day: int) -> str:
 
 
 def write_result_page(examined: Examined, path: Path) -> Path:
-    """Write the page of one result into a folder, which is made, and give its path. Names and notes show as text.
+    """Write the page of one result and return its path. Names and notes are shown as text.
 
     Raises:
         KgprobeError: it cannot be written.
@@ -233,54 +232,54 @@ def write_result_page(examined: Examined, path: Path) -> Path:
 def write_results_page(
     path: Path, title: str, lead: Sequence[str], sections: Sequence[Section], examined: Sequence[Examined]
 ) -> Path:
-    """Write a page: the first of these sections, the picture of the graph, the others, and in the end all asked facts.
+    """Write a page: the first section, the picture of the graph, the other sections, and all asked facts.
 
     Raises:
         KgprobeError: it cannot be written.
     """
-    packed = pack_facts([AskedOf(one.label, one.finding.about.asked_by, one.asked) for one in examined])
-    labels = {"results": [one.label for one in examined]}
+    packed = pack_facts([AskedOf(result.label, result.finding.about.asked_by, result.asked) for result in examined])
+    labels = {"results": [result.label for result in examined]}
     first, rest = sections[:1], sections[1:]
-    asked = Section("asked", "Every asked fact", labels, packed.notes)
+    facts = Section("asked", "Every asked fact", labels, packed.notes)
     how = Section(
         "how",
         "How it was made",
-        {"parts": {f"What {one.label} depends on": origin_lines(one.finding) for one in examined}},
+        {"parts": {f"Settings of {result.label}": origin_lines(result.finding) for result in examined}},
     )
     return write_page(
         path,
         title,
         lead,
-        [*first, picture_section(labels["results"]), *rest, asked, how],
+        [*first, picture_section(labels["results"]), *rest, facts, how],
         data=packed.data,
         script="asked.js",
     )
 
 
 def picture_section(labels: Sequence[str]) -> Section:
-    """The graph around an entity, for the script of pages to draw."""
-    note = "It begins where most is surely unknown. Click an entity to go there; drag the picture to move it."
-    return Section("picture", "The graph around what is unknown", {"results": labels}, [note], short="The graph")
+    """Return the section in which the page's script draws the graph around an entity."""
+    note = "Starts at the entity with the most surely unknown facts. Click an entity to go there; drag to move."
+    return Section("picture", "The graph around unknown facts", {"results": labels}, [note], short="The graph")
 
 
 def result_sections(examined: Examined) -> list[Section]:
-    """What one result found: that of its finding, and how old its outdated answers are."""
+    """Return the sections of one result: its finding, and the age of its outdated answers."""
     sections = finding_sections(examined.finding)
     if examined.outdated.outdated:
-        # Before what is known, which ends a finding.
-        place = next(place for place, one in enumerate(sections) if one.short == "Surely known")
+        # Before the known facts, which end a finding.
+        place = next(place for place, section in enumerate(sections) if section.short == "Surely known")
         sections[place:place] = outdated_sections(examined.outdated)
     return [replace(section, of=examined.label) for section in sections]
 
 
 def outdated_sections(outdated: OutdatedAnswers) -> list[Section]:
-    """How many answers were right before, and how long ago."""
-    says = f"of {counted(outdated.facts, 'fact')}: the model preferred what was right before"
+    """Return sections on answers that were right in the past: their number and age."""
+    says = f"of {counted(outdated.facts, 'fact')}: the model predicted a former object"
     part = outdated.outdated / outdated.facts
     cards = [Card(f"{part:.1%}", says, part)]
     if outdated.median is None:
         return [Section("cards", "Outdated answers", {"cards": cards})]
-    says = f"since the half of them ceased to be right ({outdated.dated:,} of {outdated.outdated:,} have a date)"
+    says = f"median time since they ceased to be right ({outdated.dated:,} of {outdated.outdated:,} have a date)"
     cards.append(Card(f"{outdated.median:.1f} years", says, outdated.median))
     rows = [{"years ago": group.years, "answers": group.answers} for group in outdated.ages]
     return [

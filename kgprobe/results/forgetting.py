@@ -17,15 +17,15 @@ from kgprobe.tables import Table, flat_row
 
 @dataclass(frozen=True, slots=True, repr=False, kw_only=True)
 class Forgetting(Result):
-    """What a model has lost; one row for each fact that is forgotten or gained.
+    """Facts that a model lost or gained since an earlier state; one row for each of them.
 
     Attributes:
-        found: the loss, its bounds, and the facts.
-        config: what was compared.
-        folder: where :meth:`page` writes.
+        figures: the loss, its bounds, and the facts.
+        config: the compared results and their settings.
+        folder: target of :meth:`page`.
     """
 
-    found: FoundForgetting
+    figures: FoundForgetting
     config: Mapping[str, Any]
     folder: Path
 
@@ -36,120 +36,120 @@ class Forgetting(Result):
 
     @property
     def verdict(self) -> LossVerdict:
-        """Whether more was lost than the margin."""
-        return self.found.verdict
+        """Verdict: lost (more than the margin), kept, or undecided."""
+        return self.figures.verdict
 
     def rows(self) -> list[dict[str, Any]]:
-        """All facts that one of the models alone has right, the forgotten ones first."""
-        changed = [asdict(one) for one in (*self.found.forgotten, *self.found.gained)]
-        return [{"change": "forgotten" if one.pop("forgotten") else "gained", **one} for one in changed]
+        """Return all facts that only one of the two has right, the forgotten ones first."""
+        changed = [asdict(fact) for fact in (*self.figures.forgotten, *self.figures.gained)]
+        return [{"change": "forgotten" if fact.pop("forgotten") else "gained", **fact} for fact in changed]
 
     def tables(self) -> list[Table]:
-        """The loss, the worst relations, the first of the forgotten facts."""
-        return forgetting_tables(self.found)
+        """Return the loss, the worst relations, and the first forgotten facts."""
+        return forgetting_tables(self.figures)
 
     def summary(self) -> str:
-        """The verdict, in a sentence or two."""
-        return forgetting_verdict(self.found)
+        """Return the verdict in a sentence or two."""
+        return forgetting_verdict(self.figures)
 
     def to_dict(self) -> dict[str, Any]:
-        """The numbers, all relations with a loss, and the changed facts, with stable keys; a loss is a share."""
-        found = self.found
+        """Return figures, relations with a loss, and changed facts, with stable keys; a loss is a share."""
+        figures = self.figures
         return {
-            "verdict": found.verdict.value,
+            "verdict": figures.verdict.value,
             "summary": self.summary(),
             "notes": list(self.notes),
-            "caveat": found.caveat,
-            "base": found.base,
-            "tuned": found.tuned,
-            "facts": found.facts,
-            "margin": found.margin,
-            **flat_row({"base_accuracy": found.base_accuracy, "tuned_accuracy": found.tuned_accuracy}),
-            "loss": found.loss,
-            "loss_low": found.low,
-            "loss_high": found.high,
-            "discordant": found.discordant,
-            "detectable_loss": found.detectable,
-            "facts_needed_if_nothing_is_lost": found.needed,
-            "facts_needed_as_seen": found.needed_as_seen,
-            "forgotten": len(found.forgotten),
-            "gained": len(found.gained),
-            "relations": [asdict(one) for one in found.relations],
+            "caveat": figures.caveat,
+            "base": figures.base,
+            "tuned": figures.tuned,
+            "facts": figures.facts,
+            "margin": figures.margin,
+            **flat_row({"base_accuracy": figures.base_accuracy, "tuned_accuracy": figures.tuned_accuracy}),
+            "loss": figures.loss,
+            "loss_low": figures.low,
+            "loss_high": figures.high,
+            "discordant": figures.discordant,
+            "detectable_loss": figures.detectable,
+            "facts_needed_if_nothing_is_lost": figures.needed,
+            "facts_needed_as_seen": figures.needed_as_seen,
+            "forgotten": len(figures.forgotten),
+            "gained": len(figures.gained),
+            "relations": [asdict(fact) for fact in figures.relations],
             "changed_facts": self.rows(),
         }
 
     def page(self) -> Path:
-        """Write a page, everything as JSON, and all changed facts as CSV; give the page's path.
+        """Write a page, everything as JSON, and all changed facts as CSV; return the page's path.
 
         Raises:
             KgprobeError: a file cannot be written.
         """
-        title = f"What {self.found.tuned} lost of {self.found.base}"
+        title = f"Facts that {self.figures.tuned} lost since {self.figures.base}"
         write_result_files(self.folder, "forgetting.json", self.to_dict(), "changed_facts.csv", self.to_frame())
         page = self.folder / "forgetting.html"
         return write_plots_page(page, title, self.summary(), [], self.tables(), self.notes, self.config)
 
 
-def forgetting_verdict(found: FoundForgetting) -> str:
-    """Whether more was lost than is allowed, in a sentence or two."""
-    seen = f"{points(found.loss)} {'lost' if found.loss >= 0 else 'gained'} on {found.facts:,} facts"
-    bounds = f"one-sided 95% bounds of the loss {100 * found.low:.1f} and {100 * found.high:.1f} points"
-    margin = f"the margin of {100 * found.margin:g} points"
-    told = f"{found.verdict.value.capitalize()}: {seen} ({bounds}; {margin})."
-    if found.verdict.value != "undecided":
-        return told
+def forgetting_verdict(figures: FoundForgetting) -> str:
+    """Return the verdict with its loss, bounds and margin; if undecided, the number of facts that would decide."""
+    seen = f"{points(figures.loss)} {'lost' if figures.loss >= 0 else 'gained'} on {figures.facts:,} facts"
+    bounds = f"one-sided 95% bounds of the loss {100 * figures.low:.1f} and {100 * figures.high:.1f} points"
+    margin = f"the margin of {100 * figures.margin:g} points"
+    verdict = f"{figures.verdict.value.capitalize()}: {seen} ({bounds}; {margin})."
+    if figures.verdict.value != "undecided":
+        return verdict
     needed = [
         f"about {count:,} if {case}"
-        for count, case in ((found.needed, "nothing is lost"), (found.needed_as_seen, "the loss is as it is seen"))
+        for count, case in ((figures.needed, "nothing is lost"), (figures.needed_as_seen, "the loss is as it is seen"))
         if count is not None
     ]
     if not needed:
-        return f"{told} No number of facts below ten million would do."
-    return f"{told} So many facts would do, with 80% power: {'; '.join(needed)}."
+        return f"{verdict} Not decidable with fewer than ten million facts."
+    return f"{verdict} Facts needed for 80% power: {'; '.join(needed)}."
 
 
-def forgetting_tables(found: FoundForgetting) -> list[Table]:
-    """What was lost and gained, the worst relations, and the first of the forgotten facts."""
+def forgetting_tables(figures: FoundForgetting) -> list[Table]:
+    """Return losses and gains, the worst relations, and the first forgotten facts."""
     rows = [
         {
-            "facts": found.facts,
-            found.base: found.base_accuracy,
-            found.tuned: found.tuned_accuracy,
-            "forgotten": len(found.forgotten),
-            "gained": len(found.gained),
-            "loss": Points(found.loss, found.low, found.high),
-            "detectable loss": None if found.detectable is None else Points(found.detectable),
+            "facts": figures.facts,
+            figures.base: figures.base_accuracy,
+            figures.tuned: figures.tuned_accuracy,
+            "forgotten": len(figures.forgotten),
+            "gained": len(figures.gained),
+            "loss": Points(figures.loss, figures.low, figures.high),
+            "detectable loss": None if figures.detectable is None else Points(figures.detectable),
         }
     ]
     notes = [
-        found.caveat,
-        "The loss is in points, between its one-sided 95% bounds. Detectable is the smallest loss that would be found"
-        " to exceed the margin in as many facts with 80% power.",
+        figures.caveat,
+        "The loss is in percentage points, with its one-sided 95% bounds. Detectable loss: the smallest loss that"
+        " would be found to exceed the margin with 80% power.",
     ]
     tables = [Table("loss", "Accuracy before and after", rows, notes)]
-    if found.relations:
+    if figures.relations:
         worst = [
             {
-                "relation": one.name,
-                "facts": one.facts,
-                "forgotten": one.forgotten,
-                "gained": one.gained,
-                "loss": Points(one.loss),
+                "relation": relation.name,
+                "facts": relation.facts,
+                "forgotten": relation.forgotten,
+                "gained": relation.gained,
+                "loss": Points(relation.loss),
             }
-            for one in found.relations[:SHOWN_RELATIONS]
+            for relation in figures.relations[:SHOWN_RELATIONS]
         ]
-        tables.append(Table("worst_relations", "Where most was lost", worst, more_note(len(found.relations), worst)))
-    if found.forgotten:
-        listed = [_changed_row(one) for one in found.forgotten[:SHOWN_FACTS]]
-        tables.append(Table("forgotten", "Right before, wrong now", listed, more_note(len(found.forgotten), listed)))
+        tables.append(Table("worst_relations", "Where most was lost", worst, more_note(len(figures.relations), worst)))
+    if figures.forgotten:
+        listed = [_changed_row(relation) for relation in figures.forgotten[:SHOWN_FACTS]]
+        tables.append(Table("forgotten", "Right before, wrong now", listed, more_note(len(figures.forgotten), listed)))
     return tables
 
 
-def _changed_row(one: ChangedFact) -> dict[str, object]:
+def _changed_row(fact: ChangedFact) -> dict[str, object]:
     return {
-        "relation": one.relation_name,
-        "question": one.question,
-        "right": one.right_answer,
-        "prediction before": one.base_prediction,
-        "prediction now": one.tuned_prediction,
+        "relation": fact.relation_name,
+        "question": fact.question,
+        "right": fact.right_answer,
+        "prediction before": fact.base_prediction,
+        "prediction now": fact.tuned_prediction,
     }

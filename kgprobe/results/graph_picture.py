@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from neo4j_viz import VisualizationGraph
 
 
-# More than that is no picture.
+# More facts cannot be drawn legibly.
 MOST_FACTS = 2_000
 
 
@@ -23,12 +23,12 @@ PAGE = "picture.html"
 
 @dataclass(frozen=True, slots=True, repr=False)
 class GraphPicture:
-    """Facts around an entity, coloured by what a run believes of them; shows itself in a notebook.
+    """Facts around an entity, coloured by the beliefs of a run; drawn in a notebook.
 
     Attributes:
         around: id of the entity.
-        run: whose beliefs; None where the graph has no run.
-        subgraph: what is drawn, with its beliefs.
+        run: the run; None if the graph has none.
+        subgraph: the drawn facts, with their beliefs.
     """
 
     around: str
@@ -36,19 +36,23 @@ class GraphPicture:
     subgraph: Subgraph
 
     def summary(self) -> str:
-        """What is drawn, in a sentence or two."""
+        """Return the number of facts, entities and beliefs in a sentence or two."""
         entities, believed = len(self.subgraph.entities), len(self.subgraph.beliefs)
         name = visible(self.subgraph.entities[self.around].label or self.around)
         facts = counted(len(self.subgraph), "fact")
-        told = f"{name}: {facts}, {entities:,} entit{'y' if entities == 1 else 'ies'}"
-        run = "there is no run yet." if self.run is None else f"run {self.run} came near {believed:,} of them."
-        return " ".join(filter(None, [f"{told}; {run}", self.subgraph.note]))
+        contents = f"{name}: {facts}, {entities:,} entit{'y' if entities == 1 else 'ies'}"
+        run = (
+            "the graph has no run yet."
+            if self.run is None
+            else f"run {self.run} has beliefs about {believed:,} of them."
+        )
+        return " ".join(filter(None, [f"{contents}; {run}", self.subgraph.note]))
 
     def __repr__(self) -> str:
         return self.summary()
 
     def visualization(self) -> "VisualizationGraph":
-        """The picture as neo4j-viz has it, to colour, size and caption otherwise.
+        """Return the picture as an object of neo4j-viz, to change colours, sizes and captions.
 
         Raises:
             KgprobeError: neo4j-viz is not installed.
@@ -64,10 +68,10 @@ class GraphPicture:
             ) from error
 
     def page(self, path: str | Path | None = None) -> Path:
-        """Write the picture as a page, which needs nothing beside it, and give its path.
+        """Write the picture as a self-contained page, and return its path.
 
         Args:
-            path: of the file; None writes below kgprobe's own folder.
+            path: the file; None writes below kgprobe's own folder.
 
         Raises:
             KgprobeError: it cannot be written, or neo4j-viz is not installed.

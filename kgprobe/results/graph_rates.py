@@ -21,7 +21,7 @@ def graph_rate_tables(rates: GraphRates) -> list[Table]:
     """Return a table for each kind of group; the first row of the relations is all facts.
 
     Args:
-        rates: with an overall rate.
+        rates: the estimates; the overall rate must be present.
     """
     if rates.overall is None:
         raise ValueError("the overall rate is missing")
@@ -48,13 +48,13 @@ def _cells(facts: int, rate: Estimate) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True, repr=False, kw_only=True)
 class EstimatedRates(Result):
-    """How much of the whole graph a model knows; one row for all facts and for each group.
+    """Estimated share of the whole graph that a model knows; one row for all facts and for each group.
 
     Attributes:
         rates: the estimates.
-        overall: that of all facts.
-        stopped: why asking ended; None where nothing was asked.
-        reason: more on that, in a sentence.
+        overall: estimate for all facts.
+        stopped: reason for the end of asking; None if nothing was asked.
+        reason: details of that, in a sentence.
     """
 
     rates: GraphRates
@@ -69,39 +69,39 @@ class EstimatedRates(Result):
 
     @property
     def width(self) -> float:
-        """Of the interval of the rate of all facts."""
+        """Width of the interval of all facts."""
         return self.overall.high - self.overall.low
 
     @property
     def model(self) -> str:
-        """What people call the model."""
+        """Name of the model, as people read it."""
         return model_name(self.rates.run["model"])
 
     def rows(self) -> list[dict[str, Any]]:
-        """All facts first, then the groups of each kind."""
+        """Return all facts first, then the groups of each kind."""
         rows = [_row("all", None, None, self.rates.facts, self.overall)]
         for grouping in self.rates.groupings:
             rows += [_row(grouping.by, group.id, group.name, group.facts, group.rate) for group in grouping.groups]
         return rows
 
     def tables(self) -> list[Table]:
-        """All facts and relations; types, thirds of popularity, years."""
+        """Return tables of all facts and relations, types, thirds of popularity, and years."""
         return graph_rate_tables(self.rates)
 
     def summary(self) -> str:
-        """What the model knows, and what the estimate was worth."""
+        """Return the share with its interval, and the equivalent number of uniformly drawn answers."""
         overall = self.overall
-        told = (
+        text = (
             f"{self.model} knows {share_of(overall)} of this graph's {counted(self.rates.facts, 'fact')}, estimated"
             f" from {counted(self.rates.answers, 'answer')}; {overall.raw:.0%} was predicted."
         )
         if 0 < self.width < 1:
-            told += f" As wide as the interval of {self.uniform_answers:,} uniformly drawn answers without predictions."
-        return told
+            text += f" Equivalent to {self.uniform_answers:,} uniformly drawn answers without predictions."
+        return text
 
     @property
     def uniform_answers(self) -> int:
-        """The number of answers about uniformly drawn facts whose interval, without predictions, is as wide."""
+        """Number of uniformly drawn answers whose interval, without predictions, has the same width."""
         return answers_for_width(self.overall.value, self.width)
 
     def questions_for(self, precision: float) -> tuple[int, int]:

@@ -18,8 +18,8 @@ from kgprobe.stats.proportions import share
 from kgprobe.tables import Table, flat_row
 
 _MEANINGS = (
-    "*folds* are statements to learn from, each judged by what did not learn from its fold; *entities* are statements"
-    " of other entities, *relations* those of other relations, than any that is learned from."
+    "*folds*: cross-validation on the training set; *entities* and *relations*: statements with entities, or"
+    " relations, that are not in the training set."
 )
 
 
@@ -28,13 +28,13 @@ _WORDS = "words"
 
 @dataclass(frozen=True, slots=True, repr=False, kw_only=True)
 class JudgeQuality(Result):
-    """How well a judge tells a model's answers to statements that it did not learn from; one row an answer.
+    """Quality of a judge on held-out statements; one row for each answer.
 
     Attributes:
         judge: the judge.
-        every: its quality over all statements that it did not learn from.
-        apart: its quality over those whose subject and object it has not learned from either, which leads; None where
-            there are none.
+        every: quality on all held-out statements.
+        apart: quality on held-out statements whose subject and object are not in the training set either; this is the
+            leading figure. None if there are none.
     """
 
     judge: Judge
@@ -45,27 +45,31 @@ class JudgeQuality(Result):
 
     @property
     def leading(self) -> QualityComparison:
-        """The quality that leads: of the statements apart, or of all where none is apart."""
+        """Leading quality: with held-out entities, or on all held-out statements if there are none of these."""
         return self.apart or self.every
 
     @property
     def quality(self) -> Quality:
-        """The judge's quality over the statements that lead."""
+        """Quality of the judge on the leading statements."""
         return self.leading.quality
 
     @property
     def baseline(self) -> Quality:
-        """The quality of the words' probabilities over the statements that lead."""
+        """Quality of the answer words' probabilities on the leading statements."""
         return self.leading.baseline
 
     def rows(self) -> list[dict[str, Any]]:
-        """Precision, recall, F1 and AUROC of each answer, of the judge and of the words' probabilities."""
+        """Return precision, recall, F1 and AUROC of each answer, for the judge and for the words' probabilities."""
         return [{"judge": name, **asdict(answer)} for name, quality in self._both() for answer in quality.answers]
 
     def tables(self) -> list[Table]:
-        """Both in all; by answer; what was told for each answer; whether it is right as often as it is sure."""
+        """Return tables of overall quality, quality by answer, confusion matrix and reliability."""
         rows = [
-            {"judge": name, "given": given, **{f"told {JUDGEMENTS[told]}": count for told, count in enumerate(counts)}}
+            {
+                "judge": name,
+                "given": given,
+                **{f"predicted {name}": count for name, count in zip(JUDGEMENTS, counts, strict=True)},
+            }
             for name, quality in self._both()
             for given, counts in zip(JUDGEMENTS, quality.confusion, strict=True)
             if sum(counts)
@@ -73,42 +77,44 @@ class JudgeQuality(Result):
         reliability = [
             {
                 "judge": name,
-                "confidence": f"{one.low:.1f} to {one.high:.1f}",
-                "statements": one.count,
-                "mean confidence": round(one.confidence, 3),
-                "right": round(one.right, 3),
+                "confidence": f"{bin_.low:.1f} to {bin_.high:.1f}",
+                "statements": bin_.count,
+                "mean confidence": round(bin_.confidence, 3),
+                "right": round(bin_.right, 3),
             }
             for name, quality in self._both()
-            for one in quality.reliability
+            for bin_ in quality.reliability
         ]
         return [
             Table(
                 "quality",
-                "Answers told right",
+                "Accuracy",
                 self._quality_rows(),
                 [
-                    "*apart* are statements whose subject and object the judge has not learned from; tables below are"
-                    f" of {'these' if self.apart else 'all'}.",
-                    "*off* is how far confidence is from the share that is right, on average.",
+                    "*held-out entities*: the subject and object of these statements are not in the training set."
+                    f" Tables below are of {'these' if self.apart else 'all held-out'} statements.",
+                    "*calibration error*: mean distance of confidence from the share of right predictions.",
                 ],
             ),
             Table("answers", "By answer", [_rounded(row) for row in self.rows() if row["count"]], groups_by="judge"),
-            Table("confusion", "Answers given, and told", rows, groups_by="judge"),
-            Table("reliability", "How sure, and how often right", reliability, groups_by="judge"),
+            Table("confusion", "Confusion matrix", rows, groups_by="judge"),
+            Table(
+                "reliability", "Reliability: confidence and share of right predictions", reliability, groups_by="judge"
+            ),
         ]
 
     def summary(self) -> str:
-        """Return the warnings, then the quality apart, then that of all facts set aside; a line each."""
+        """Return warnings, the quality with held-out entities, and on all held-out statements, one on each line."""
         lines = [*self.warnings()]
         if self.apart is None:
-            lines.append("No statement set aside has a subject and an object that the judge has not learned from.")
+            lines.append("The subject or object of every held-out statement is in the training set.")
         else:
-            lines.append(self._told("whose subject and object the judge has not learned from", self.apart))
-        lines.append(self._told("that the judge has not learned from", self.every))
+            lines.append(self._describe("held-out statements with held-out entities", self.apart))
+        lines.append(self._describe("held-out statements", self.every))
         return "\n".join(lines)
 
     def warnings(self) -> list[str]:
-        """Return what makes the judge useless: one answer to everything, or nothing beyond the words' probabilities."""
+        """Return warnings of a useless judge: one answer to everything, or no gain over the words' probabilities."""
         warnings = _one_answer(self.quality)
         gain = self.leading.gain
         if gain is not None and (gain.low is None or gain.low <= 0):
@@ -119,16 +125,16 @@ class JudgeQuality(Result):
             )
         return warnings
 
-    def _told(self, which: str, beside: QualityComparison) -> str:
+    def _describe(self, which: str, compared: QualityComparison) -> str:
+        quality, baseline = compared.quality, compared.baseline
         return (
-            f"Of {counted(beside.quality.count, 'statement')} about {counted(beside.facts, 'fact')} {which}, the judge"
-            f" tells {beside.quality.accuracy} of the answers of {self.judge.answers_of} (AUROC"
-            f" {_auroc(beside.quality)}); the words' probabilities, {beside.baseline.accuracy}"
-            f" ({_auroc(beside.baseline)})."
+            f"Accuracy on {quality.count:,} {which} (about {counted(compared.facts, 'fact')}, answers of"
+            f" {self.judge.answers_of}): {quality.accuracy}, AUROC {_auroc(quality)}; by the words' probabilities"
+            f" {baseline.accuracy}, AUROC {_auroc(baseline)}."
         )
 
     def _quality_rows(self) -> list[dict[str, Any]]:
-        parts = {"apart": self.apart, "all set aside": self.every}
+        parts = {"held-out entities": self.apart, "all held-out": self.every}
         return [
             _row({"judge": name, "statements": part}, quality)
             for part, beside in parts.items()
@@ -137,7 +143,7 @@ class JudgeQuality(Result):
         ]
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything, with stable keys."""
+        """Return everything, with stable keys."""
         return {
             "layer": self.judge.layer,
             "kind": self.judge.classifier.kind,
@@ -148,11 +154,11 @@ class JudgeQuality(Result):
         }
 
     def plots(self) -> list[Plot | HeatMap]:
-        """How sure and how often right, what is told for each answer, and figures by answer, beside the words'."""
+        """Return plots of reliability, confusion matrix, and figures by answer, for the judge and the words."""
         return quality_plots([NamedQuality(name, quality) for name, quality in self._both()])
 
     def page(self, path: str | Path) -> Path:
-        """Write a page with plots and tables, and the script that draws them beside it; the page's path.
+        """Write a page with plots and tables, with its script next to it; return the page's path.
 
         Raises:
             KgprobeError: it cannot be written.
@@ -170,15 +176,15 @@ class JudgeQuality(Result):
 
 @dataclass(frozen=True, slots=True, repr=False, kw_only=True)
 class TrainedJudge(Result):
-    """A judge that was made; one row a layer.
+    """A new judge; one row for each layer.
 
     Attributes:
-        judge: what was made.
-        folder: where it is kept.
-        trained: what it was chosen from.
-        splits: how many statements were for what.
-        baseline: what the probabilities of the answers' words tell, by side.
-        aside: how good the judge is over the facts set aside; None where there are none.
+        judge: the judge.
+        folder: the judge's folder.
+        trained: candidates that it was selected from.
+        splits: split of the statements.
+        baseline: quality of the answer words' probabilities, by split.
+        aside: quality on the test set; None without a test set.
     """
 
     judge: Judge
@@ -194,39 +200,39 @@ class TrainedJudge(Result):
     )
 
     def rows(self) -> list[dict[str, Any]]:
-        """The linear probe of each layer, over each side of the statements."""
+        """Return the quality of each layer's linear probe, for each split."""
         return [
-            {"layer": one.layer, "statements": side, **flat_row(_numbers(quality))}
-            for one in self.trained.layers
+            {"layer": layer.layer, "statements": side, **flat_row(_numbers(quality))}
+            for layer in self.trained.layers
             for side in SIDES
-            if (quality := getattr(one, side)) is not None
+            if (quality := getattr(layer, side)) is not None
         ]
 
     def tables(self) -> list[Table]:
-        """Every layer's linear probe beside the words; both kinds at the layer chosen; facts set aside."""
+        """Return tables of each layer's linear probe and the words; of both kinds at the best layer; of the test set."""
         layers = [
-            {"layer": str(one.layer), **_sides(one), "read": "yes" if one.layer == self.judge.layer else ""}
-            for one in self.trained.layers
+            {"layer": str(layer.layer), **_sides(layer), "read": "yes" if layer.layer == self.judge.layer else ""}
+            for layer in self.trained.layers
         ]
         layers.append({"layer": _WORDS, **_sides(self.baseline), "read": ""})
         kinds = [
-            _row({"judge": one.kind, "statements": name}, quality)
-            for one in self.trained.kinds
+            _row({"judge": layer.kind, "statements": name}, quality)
+            for layer in self.trained.kinds
             for side, name in SIDES.items()
-            if (quality := getattr(one, side)) is not None
+            if (quality := getattr(layer, side)) is not None
         ]
         counts = ", ".join(
             f"{len(getattr(self.splits, field)):,} {name}"
             for field, name in (
-                ("train", "to learn from"),
-                ("other_entities", "of other entities"),
-                ("other_relations", "of other relations"),
-                ("between", "between the sides, which none can have"),
+                ("train", "in the training set"),
+                ("other_entities", "with held-out entities"),
+                ("other_relations", "with held-out relations"),
+                ("between", "excluded, as they belong to several splits"),
             )
         )
         notes = [
-            f"Shares of answers told right; {_MEANINGS} The last row is of the words' probabilities at the last token.",
-            f"Statements: {counts}. The layer with the least log loss over folds is read.",
+            f"Accuracy; {_MEANINGS} Last row: the words' probabilities at the last token.",
+            f"Statements: {counts}. The layer with the lowest log loss over the folds is used.",
         ]
         encoded = self.judge.training["prompt_encoder"]
         if encoded is not None and self.judge.virtual is not None:
@@ -244,19 +250,19 @@ class TrainedJudge(Result):
         ]
 
     def summary(self) -> str:
-        """Return the warnings, how good the judge is, which one, and where."""
-        what = f"A {self.judge.classifier.kind} judge of layer {self.judge.layer} is kept in {self.folder / FILE}."
+        """Return warnings, quality, kind and layer of the judge, and its file."""
+        what = f"A {self.judge.classifier.kind} judge of layer {self.judge.layer}, stored in {self.folder / FILE}."
         return "\n".join([self.aside.summary(), what] if self.aside else [*self.warnings(), what])
 
     def warnings(self) -> list[str]:
-        """Return what makes the judge useless: over the facts set aside, or over folds where none is."""
+        """Return warnings of a useless judge: on the test set, or on the folds without one."""
         if self.aside:
             return self.aside.warnings()
-        chosen = next(one for one in self.trained.kinds if one.kind == self.judge.classifier.kind)
+        chosen = next(layer for layer in self.trained.kinds if layer.kind == self.judge.classifier.kind)
         return _one_answer(chosen.folds)
 
     def page(self, path: str | Path) -> Path:
-        """Write a page with plots and tables, and the script that draws them beside it; the page's path.
+        """Write a page with plots and tables, with its script next to it; return the page's path.
 
         Raises:
             KgprobeError: it cannot be written.
@@ -265,7 +271,7 @@ class TrainedJudge(Result):
         return _page(path, f"A judge of {self.judge.answers_of}", self, plots, self.judge)
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything, with stable keys."""
+        """Return everything, with stable keys."""
         return {
             "judge": str(self.folder / FILE),
             "digest": self.judge.digest(),
@@ -284,11 +290,15 @@ def _page(path: str | Path, title: str, look: Result, plots: Sequence[Plot | Hea
 
 
 def _one_answer(quality: Quality) -> list[str]:
-    """Return a warning where all statements are told the same."""
-    told = [
+    """Return a warning if all predictions are the same."""
+    predicted = [
         answer for answer, counts in zip(JUDGEMENTS, zip(*quality.confusion, strict=True), strict=True) if any(counts)
     ]
-    return [f"The judge gives one answer to all {quality.count:,} statements: {told[0]}."] if len(told) == 1 else []
+    return (
+        [f"The judge predicts the same answer for all {quality.count:,} statements: {predicted[0]}."]
+        if len(predicted) == 1
+        else []
+    )
 
 
 def _auroc(quality: Quality) -> str:
@@ -296,26 +306,28 @@ def _auroc(quality: Quality) -> str:
 
 
 def _sides(judged: Any) -> dict[str, Any]:
-    """Accuracies, then AUROC over each side, of what has a quality for each."""
+    """Return accuracies, then AUROC, by split."""
     by_side = {
         name: judged[side] if isinstance(judged, Mapping) else getattr(judged, side) for side, name in SIDES.items()
     }
-    accuracies = {name: None if one is None else f"{one.accuracy.value:.0%}" for name, one in by_side.items()}
+    accuracies = {
+        name: None if quality is None else f"{quality.accuracy.value:.0%}" for name, quality in by_side.items()
+    }
     areas = {
-        f"{name} AUROC": None if one is None or one.auroc is None else round(one.auroc, 3)
-        for name, one in by_side.items()
+        f"{name} AUROC": None if quality is None or quality.auroc is None else round(quality.auroc, 3)
+        for name, quality in by_side.items()
     }
     return accuracies | areas
 
 
 def _row(first: Mapping[str, Any], quality: Quality) -> dict[str, Any]:
     shown = {
-        "number": quality.count,
-        "right": quality.accuracy,
+        "statements": quality.count,
+        "accuracy": quality.accuracy,
         "F1": quality.macro_f1,
         "AUROC": quality.auroc,
         "log loss": quality.log_loss,
-        "off": quality.calibration_error,
+        "calibration error": quality.calibration_error,
     }
     return {**first, **_rounded(shown)}
 
@@ -336,20 +348,20 @@ _WORDS = "words"
 
 
 def layer_plots(layers: Sequence[LayerJudged], baseline: Mapping[str, Quality | None]) -> list[Plot]:
-    """Accuracy and AUROC of each layer's linear probe, beside the words' probabilities, for each side of statements.
+    """Return plots of accuracy and AUROC by layer, for linear probes and the words' probabilities, on each split.
 
     Args:
         layers: ascending, one at least.
-        baseline: what the words' probabilities tell, by side.
+        baseline: quality of the words' probabilities, by split.
     """
-    numbers = [one.layer for one in layers]
+    numbers = [layer.layer for layer in layers]
     accuracies, areas = [], []
     for side, name in SIDES.items():
-        qualities = [quality for one in layers if (quality := getattr(one, side)) is not None]
+        qualities = [quality for layer in layers if (quality := getattr(layer, side)) is not None]
         if not qualities:
             continue
         accuracy = [quality.accuracy for quality in qualities]
-        values, lows, highs = zip(*((one.value, one.low, one.high) for one in accuracy), strict=True)
+        values, lows, highs = zip(*((layer.value, layer.low, layer.high) for layer in accuracy), strict=True)
         accuracies.append(Line(name, numbers, values, lows, highs))
         pairs = [
             (number, quality.auroc)
@@ -359,53 +371,53 @@ def layer_plots(layers: Sequence[LayerJudged], baseline: Mapping[str, Quality | 
         areas.append(Line(name, [number for number, _ in pairs], [area for _, area in pairs]))
     ends = [numbers[0], numbers[-1]]
     for side, name in SIDES.items():
-        its = baseline[side]
-        if its is not None:
-            accuracies.append(Line(f"{_WORDS}, {name}", ends, [its.accuracy.value] * 2))
-            if its.auroc is not None:
-                areas.append(Line(f"{_WORDS}, {name}", ends, [its.auroc] * 2))
+        words = baseline[side]
+        if words is not None:
+            accuracies.append(Line(f"{_WORDS}, {name}", ends, [words.accuracy.value] * 2))
+            if words.auroc is not None:
+                areas.append(Line(f"{_WORDS}, {name}", ends, [words.auroc] * 2))
     return [
-        Plot("Answers told right, by layer", "layer", "share told right, 95% intervals", accuracies),
+        Plot("Accuracy by layer", "layer", "accuracy, 95% intervals", accuracies),
         Plot("AUROC by layer", "layer", "mean AUROC of the answers", areas),
     ]
 
 
 @dataclass(frozen=True, slots=True)
 class NamedQuality:
-    """A quality, and whose it is."""
+    """Quality of a judge or baseline, with its name."""
 
     name: str
     quality: Quality
 
 
 def quality_plots(judged: Sequence[NamedQuality]) -> list[Plot | HeatMap]:
-    """Reliability of all side by side; of each what was told for which answer, and precision, recall, F1 and AUROC."""
+    """Return a reliability plot of all; for each a confusion matrix, and precision, recall, F1 and AUROC."""
     plots: list[Plot | HeatMap] = [_reliability(judged)]
-    for one in judged:
-        plots += [_confusion(one), _answers(one)]
+    for each in judged:
+        plots += [_confusion(each), _answers(each)]
     return plots
 
 
 def _reliability(judged: Sequence[NamedQuality]) -> Plot:
-    lines = [Line("as sure as right", [0.0, 1.0], [0.0, 1.0])]
-    for one in judged:
-        bins = one.quality.reliability
-        shares = [share(round(each.right * each.count), each.count) for each in bins]
+    lines = [Line("perfect calibration", [0.0, 1.0], [0.0, 1.0])]
+    for each in judged:
+        bins = each.quality.reliability
+        shares = [share(round(bin_.right * bin_.count), bin_.count) for bin_ in bins]
         lines.append(
             Line(
-                one.name,
-                [each.confidence for each in bins],
-                [each.value for each in shares],
-                [each.low for each in shares],
-                [each.high for each in shares],
+                each.name,
+                [bin_.confidence for bin_ in bins],
+                [bin_.value for bin_ in shares],
+                [bin_.low for bin_ in shares],
+                [bin_.high for bin_ in shares],
                 points=True,
-                labels=[f"{each.count:,}" for each in bins],
+                labels=[f"{bin_.count:,}" for bin_ in bins],
             )
         )
     return Plot(
-        "How sure, and how often right; numbers of statements beside the marks",
-        "probability of the answer that is told, mean of a range",
-        "share told right, 95% intervals",
+        "Reliability, with numbers of statements",
+        "mean confidence of a bin",
+        "accuracy, 95% intervals",
         lines,
     )
 
@@ -417,20 +429,20 @@ def _confusion(judged: NamedQuality) -> HeatMap:
         if sum(counts)
     }
     return HeatMap(
-        f"What is told, as shares of each answer's statements: {judged.name}",
+        f"Confusion matrix, as shares of each answer: {judged.name}",
         list(rows),
-        [f"told {name}" for name in JUDGEMENTS],
+        [f"predicted {name}" for name in JUDGEMENTS],
         list(rows.values()),
         "share",
     )
 
 
 def _answers(judged: NamedQuality) -> HeatMap:
-    answers = [one for one in judged.quality.answers if one.count]
+    answers = [answer for answer in judged.quality.answers if answer.count]
     return HeatMap(
         f"By answer: {judged.name}",
-        [f"{one.answer}, {one.count:,}" for one in answers],
+        [f"{answer.answer}, {answer.count:,}" for answer in answers],
         ["precision", "recall", "F1", "AUROC"],
-        [[one.precision, one.recall, one.f1, one.auroc] for one in answers],
+        [[answer.precision, answer.recall, answer.f1, answer.auroc] for answer in answers],
         "figure",
     )

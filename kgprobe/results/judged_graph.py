@@ -38,16 +38,16 @@ _UNKNOWN = "(popularity not known)"
 
 @dataclass(frozen=True, slots=True, repr=False, kw_only=True)
 class JudgedGraph(Result):
-    """The figures of a judged graph; one row for each group and metric.
+    """Figures of a judged graph; one row for each group and metric.
 
     Attributes:
-        folder: where its facts are.
-        config: what they are of.
-        missing: the numbers of shards that are not there.
+        folder: folder of the judged facts.
+        config: judge, graph and settings.
+        missing: numbers of the missing shards.
         graph: the judge's figures.
-        correction: what labels make of them; None where there are none, or shards are missing.
-        types: how many types of subjects, and of objects, tables show.
-        names: what ids of relations and types are called.
+        correction: estimates corrected by labels; None without labels, or if shards are missing.
+        types: number of types of subjects, and of objects, in tables.
+        names: labels of relations and types, by id.
     """
 
     folder: Path
@@ -64,7 +64,7 @@ class JudgedGraph(Result):
     )
 
     def rows(self) -> list[dict[str, Any]]:
-        """The judge's figure of each group and metric, and the estimate where there is one."""
+        """Return the judge's figure of each group and metric, and its corrected estimate if there is one."""
         estimates = self._estimates()
         rows = []
         for group in self.graph.groups:
@@ -92,10 +92,10 @@ class JudgedGraph(Result):
         return rows
 
     def tables(self) -> list[Table]:
-        """All facts; by relation, type, third of popularity; correlations; judgements; what is not in it and why."""
+        """Return tables for all facts; by relation, type, popularity; correlations; judgements; left-out facts."""
         notes = [
-            f"*judge* is the mean of what the judge tells; *corrected* is estimated from it and from labels, with a 95%"
-            f" interval, where at least {ENOUGH} labelled facts are."
+            f"*judge* is the mean of the judge's predictions; *corrected* is estimated from these and from"
+            f" labels, with a 95% interval, for groups of at least {ENOUGH} labelled facts."
         ]
         tables = [
             self._table("overall", "All facts", OVERALL, notes=notes),
@@ -110,23 +110,23 @@ class JudgedGraph(Result):
         return [table for table in tables if table.rows]
 
     def summary(self) -> str:
-        """How correct, truthful and informative the model is, in a sentence."""
+        """Return the correctness, truthfulness and informativeness of the model in a sentence."""
         whole = f"{self.config.judge.answers_of}, judged on {self.graph.facts:,} facts"
         if self.missing:
             whole += f" of {self.config.facts:,} ({len(self.missing):,} shards are missing)"
         estimates = self._estimates()
-        told = []
+        figures = []
         for group in self.graph.groups[:1]:
             for metric in METRICS:
                 estimate, sums = estimates.get((OVERALL, ALL, metric)), group.sums[metric]
                 if estimate is not None:
-                    told.append(f"{metric} {estimate} (by the judge alone {sums.mean:.3f})")
+                    figures.append(f"{metric} {estimate} (by the judge alone {sums.mean:.3f})")
                 elif sums.count:
-                    told.append(f"{metric} {sums.mean:.3f} by the judge alone")
-        return f"{whole}: {', '.join(told) or 'none could be measured'}."
+                    figures.append(f"{metric} {sums.mean:.3f} by the judge alone")
+        return f"{whole}: {', '.join(figures) or 'none could be measured'}."
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything, with stable keys; all types."""
+        """Return everything, with stable keys and all types."""
         correction = self.correction
         return {
             "folder": str(self.folder),
@@ -135,7 +135,7 @@ class JudgedGraph(Result):
             "sweep": msgspec.to_builtins(self.config),
             "facts": self.graph.facts,
             "figures": self.rows(),
-            "correlations": [asdict(one) for one in self.graph.correlations],
+            "correlations": [asdict(each) for each in self.graph.correlations],
             "judgements": {
                 name: dict(zip((*JUDGEMENTS, "not_judged"), counts, strict=True))
                 for name, counts in self.graph.judgements.items()
@@ -153,7 +153,7 @@ class JudgedGraph(Result):
         }
 
     def estimate(self, group: GroupSums, metric: str) -> Estimate | None:
-        """A group's figure as labels correct it; None where there are too few."""
+        """Return a group's estimate corrected by labels; None if there are too few labels."""
         return self._estimates().get((group.by, group.name, metric))
 
     def _name(self, group: GroupSums) -> str | None:
@@ -172,21 +172,21 @@ class JudgedGraph(Result):
         for group in groups[:most]:
             name = self._name(group) or (_UNKNOWN if by == THIRD else _NO_TYPE)
             first: dict[str, Any] = {by if by != OVERALL else "of": name}
-            rows.append({**first, "told by": "judge", "facts": group.sums[METRICS[0]].count, **_means(group)})
-            its = {metric: estimates.get((group.by, group.name, metric)) for metric in METRICS}
-            shown = {name: Mean(one.value, one.low, one.high) for name, one in its.items() if one}
+            rows.append({**first, "by": "judge", "facts": group.sums[METRICS[0]].count, **_means(group)})
+            corrected = {metric: estimates.get((group.by, group.name, metric)) for metric in METRICS}
+            shown = {name: Mean(each.value, each.low, each.high) for name, each in corrected.items() if each}
             if shown:
-                labelled = next(one.labelled for one in its.values() if one)
-                rows.append({**first, "told by": "corrected", "facts": labelled, **shown})
+                labelled = next(each.labelled for each in corrected.values() if each)
+                rows.append({**first, "by": "corrected", "facts": labelled, **shown})
         rest = len(groups) - len(groups[:most])
         more = [f"{rest:,} more are in the rows and in JSON."] if rest else []
         return Table(key, title, rows, [*notes, *more], groups_by=by if by != OVERALL else "of")
 
     def _correlations(self) -> Table:
         rows: dict[str, dict[str, Any]] = {}
-        for one in self.graph.correlations:
-            row = rows.setdefault(one.feature, {"with": one.feature.replace("_", "'s "), "facts": one.facts})
-            row[one.metric] = one.value
+        for each in self.graph.correlations:
+            row = rows.setdefault(each.feature, {"with": each.feature.replace("_", "'s "), "facts": each.facts})
+            row[each.metric] = each.value
         note = "Spearman's, of the judge's figures, not corrected; equal values have the mean of their ranks."
         return Table("correlations", "Rank correlations", list(rows.values()), [note])
 
@@ -196,14 +196,14 @@ class JudgedGraph(Result):
                 "statements": name,
                 "judged": sum(counts[: len(JUDGEMENTS)]),
                 **{
-                    one: counts[place] / sum(counts[: len(JUDGEMENTS)]) if sum(counts[: len(JUDGEMENTS)]) else None
-                    for place, one in enumerate(JUDGEMENTS)
+                    each: counts[place] / sum(counts[: len(JUDGEMENTS)]) if sum(counts[: len(JUDGEMENTS)]) else None
+                    for place, each in enumerate(JUDGEMENTS)
                 },
                 "not judged": counts[len(JUDGEMENTS)],
             }
             for name, counts in self.graph.judgements.items()
         ]
-        return Table("judgements", "What statements are judged", rows)
+        return Table("judgements", "Judgements of statements", rows)
 
     def _left_out(self) -> Table:
         rows = [{"of": "facts", "number": count, "why": why} for why, count in self.graph.reasons.items()]
@@ -213,11 +213,11 @@ class JudgedGraph(Result):
                 {"of": "labelled facts", "number": count, "why": why} for why, count in self.correction.left_out.items()
             ]
             notes.append(
-                f"Of {self.correction.asked:,} facts of {self.correction.labels}, {self.correction.used:,} count;"
-                f" {self.correction.partly:,} of these have negatives without a label. Facts without a label may be"
-                " unlike others, and estimates know nothing of them."
+                f"{self.correction.used:,} of {self.correction.asked:,} facts of {self.correction.labels} are used;"
+                f" {self.correction.partly:,} of these have negatives without a label. Facts without a label may"
+                " differ from others; the estimates do not account for that."
             )
-        return Table("left_out", "What figures are not of", rows, notes, groups_by="of")
+        return Table("left_out", "Left out of the figures", rows, notes, groups_by="of")
 
 
 def _means(group: GroupSums) -> dict[str, float | None]:

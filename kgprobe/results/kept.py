@@ -15,20 +15,20 @@ INDEX = "index.html"
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """A result as it lies on disk.
+    """A stored result.
 
     Attributes:
-        kind: what it is: run, measurement, comparison, study, judged graph, judge, report.
-        name: as commands take it, the folder's where it has no other.
-        told: what it says, in a sentence; empty where that is not written yet.
-        changed: when its files were last written.
-        page: None where none is written.
-        writes_page: the command that writes one; empty where it takes more than a name.
+        kind: run, measurement, comparison, study, judged graph, judge, report.
+        name: name for commands; the folder's if it has no other.
+        headline: the result in a sentence; empty if that is not written yet.
+        changed: time of the last change of its files.
+        page: the page; None if it is not written.
+        writes_page: command that writes one; empty if it takes more than a name.
     """
 
     kind: str
     name: str
-    told: str
+    headline: str
     changed: datetime
     folder: Path
     page: Path | None
@@ -37,44 +37,49 @@ class Kept:
 
 @dataclass(frozen=True, slots=True, repr=False, kw_only=True)
 class KeptResults(Result):
-    """All results of this machine, those that were written last first.
+    """All results on this machine, the most recent first.
 
     Attributes:
-        results: each of them.
+        results: the results.
     """
 
     results: Sequence[Kept]
 
-    columns: ClassVar[Sequence[str]] = ("kind", "name", "told", "changed", "folder", "page")
+    columns: ClassVar[Sequence[str]] = ("kind", "name", "headline", "changed", "folder", "page")
 
     def rows(self) -> list[dict[str, Any]]:
-        """One a result."""
+        """Return one row for each result."""
         return [
             {
-                "kind": one.kind,
-                "name": one.name,
-                "told": one.told,
-                "changed": one.changed.isoformat(timespec="seconds"),
-                "folder": str(one.folder),
-                "page": None if one.page is None else str(one.page),
+                "kind": result.kind,
+                "name": result.name,
+                "headline": result.headline,
+                "changed": result.changed.isoformat(timespec="seconds"),
+                "folder": str(result.folder),
+                "page": None if result.page is None else str(result.page),
             }
-            for one in self.results
+            for result in self.results
         ]
 
     def tables(self) -> list[Table]:
-        """Kind, name, when, and what it says."""
+        """Return kind, name, time and headline of each result."""
         rows = [
-            {"kind": one.kind, "name": one.name, "changed": f"{one.changed:%Y-%m-%d %H:%M}", "says": one.told}
-            for one in self.results
+            {
+                "kind": result.kind,
+                "name": result.name,
+                "changed": f"{result.changed:%Y-%m-%d %H:%M}",
+                "headline": result.headline,
+            }
+            for result in self.results
         ]
         return [Table("kept", f"Results in {home()}", rows)] if rows else []
 
     def summary(self) -> str:
-        """How many there are."""
-        return f"{len(self.results):,} results in {home()}" if self.results else f"There is no result in {home()} yet."
+        """Return the number of results."""
+        return f"{len(self.results):,} results in {home()}" if self.results else f"{home()} has no results yet."
 
     def page(self) -> Path:
-        """Write an index with links into kgprobe's own folder, and give its path.
+        """Write an index page with links to the results, and return its path.
 
         Raises:
             KgprobeError: it cannot be written.
@@ -83,13 +88,13 @@ class KeptResults(Result):
 
         rows = [
             IndexRow(
-                one.kind,
-                one.name,
-                one.told,
-                f"{one.changed:%Y-%m-%d %H:%M}",
-                None if one.page is None else one.page.relative_to(home()).as_posix(),
-                one.writes_page,
+                result.kind,
+                result.name,
+                result.headline,
+                f"{result.changed:%Y-%m-%d %H:%M}",
+                None if result.page is None else result.page.relative_to(home()).as_posix(),
+                result.writes_page,
             )
-            for one in self.results
+            for result in self.results
         ]
         return write_index_page(home() / INDEX, rows)

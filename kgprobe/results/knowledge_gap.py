@@ -17,15 +17,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, repr=False, kw_only=True)
 class KnowledgeGap(Result):
-    """What a model knows by one way of asking and misses by another; one row in all, then one a relation.
+    """Facts that a model knows by one probe and misses by another; one row for all facts, then one for each relation.
 
     Attributes:
-        found: the shares, and the facts.
-        config: what was compared.
-        folder: where :meth:`page` writes.
+        figures: the shares, and the facts.
+        config: the compared results and their settings.
+        folder: target of :meth:`page`.
     """
 
-    found: FoundGap
+    figures: FoundGap
     config: Mapping[str, Any]
     folder: Path
 
@@ -35,106 +35,111 @@ class KnowledgeGap(Result):
     )
 
     def rows(self) -> list[dict[str, Any]]:
-        """All facts, then each relation, the greatest gap first; relation is None of all."""
-        return [_gap_row(one) for one in (self.found.overall, *self.found.relations)]
+        """Return all facts (relation None), then each relation, the largest gap first."""
+        return [_gap_row(group) for group in (self.figures.overall, *self.figures.relations)]
 
     def tables(self) -> list[Table]:
-        """The gap, and the first of the facts."""
-        return gap_tables(self.found)
+        """Return the gap, and the first facts in it."""
+        return gap_tables(self.figures)
 
     def summary(self) -> str:
-        """How much is known and not said, in a sentence."""
-        return gap_verdict(self.found)
+        """Return the share of the known facts that are missed, in a sentence."""
+        return gap_verdict(self.figures)
 
     def facts_frame(self) -> "pd.DataFrame":
-        """Every fact that is known by the first way of asking and missed by the second."""
+        """Return every fact that is known by the first probe and missed by the second."""
         import pandas as pd
 
         columns = ("fact", "subject", "relation", "relation_name", "question", "right_answer", "said")
-        frame: pd.DataFrame = pd.DataFrame([asdict(one) for one in self.found.unsaid], columns=columns)
+        frame: pd.DataFrame = pd.DataFrame([asdict(group) for group in self.figures.unsaid], columns=columns)
         return frame
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything, with stable keys; shares have their ends beside them."""
-        found = self.found
+        """Return everything, with stable keys; the ends of an interval follow its value."""
+        figures = self.figures
         overall, *relations = self.rows()
         return {
             "summary": self.summary(),
             "notes": list(self.notes),
-            "caveat": found.caveat,
-            "model": found.model,
-            "stored_by": found.stored_by,
-            "said_by": found.said_by,
-            "guessed_stored": found.guessed[0],
-            "guessed_said": found.guessed[1],
+            "caveat": figures.caveat,
+            "model": figures.model,
+            "stored_by": figures.stored_by,
+            "said_by": figures.said_by,
+            "guessed_stored": figures.guessed[0],
+            "guessed_said": figures.guessed[1],
             "overall": overall,
             "relations": relations,
-            "unsaid_facts": [asdict(one) for one in found.unsaid],
+            "unsaid_facts": [asdict(group) for group in figures.unsaid],
         }
 
     def page(self) -> Path:
-        """Write a page with a heat map, everything as JSON, and all unsaid facts as CSV; give the page's path.
+        """Write a page with a heat map, everything as JSON, and all missed facts as CSV; return the page's path.
 
         Raises:
             KgprobeError: a file cannot be written.
         """
-        title = f"{self.found.model}: known by {self.found.stored_by}, missed by {self.found.said_by}"
+        title = f"{self.figures.model}: known by {self.figures.stored_by}, missed by {self.figures.said_by}"
         write_result_files(self.folder, "gap.json", self.to_dict(), "unsaid_facts.csv", self.facts_frame())
         page = self.folder / "gap.html"
         return write_plots_page(
-            page, title, self.summary(), [gap_map(self.found)], self.tables(), self.notes, self.config
+            page, title, self.summary(), [gap_map(self.figures)], self.tables(), self.notes, self.config
         )
 
 
-def _gap_row(one: GroupGap) -> dict[str, Any]:
-    return {"unsaid_low": None, "unsaid_high": None, **flat_fields(one)}
+def _gap_row(group: GroupGap) -> dict[str, Any]:
+    return {"unsaid_low": None, "unsaid_high": None, **flat_fields(group)}
 
 
-def gap_verdict(found: FoundGap) -> str:
-    """How much a model holds and does not say, in a sentence."""
-    overall = found.overall
+def gap_verdict(figures: FoundGap) -> str:
+    """Return the share of the known facts that are missed, in a sentence."""
+    overall = figures.overall
     if overall.unsaid is None:
-        return f"By {found.stored_by}, {found.model} knows none of the {overall.facts:,} facts."
+        return f"By {figures.stored_by}, {figures.model} knows none of the {overall.facts:,} facts."
     return (
-        f"Of {overall.known:,} facts that {found.model} knows by {found.stored_by}, it misses {overall.unsaid} by"
-        f" {found.said_by}."
+        f"{figures.model} knows {overall.known:,} facts by {figures.stored_by}, and misses {overall.unsaid} of them by"
+        f" {figures.said_by}."
     )
 
 
-def gap_tables(found: FoundGap) -> list[Table]:
-    """The gap in all and by relation, and the first of the facts."""
+def gap_tables(figures: FoundGap) -> list[Table]:
+    """Return the gap for all facts and by relation, and the first facts in it."""
 
-    def row(one: GroupGap) -> dict[str, object]:
+    def row(group: GroupGap) -> dict[str, object]:
         return {
-            "relation": one.name,
-            "facts": one.facts,
-            f"known by {found.stored_by}": one.stored,
-            f"known by {found.said_by}": one.said,
-            "of the first, missed": one.unsaid,
-            "known by the second alone": one.said_alone,
+            "relation": group.name,
+            "facts": group.facts,
+            f"known by {figures.stored_by}": group.stored,
+            f"known by {figures.said_by}": group.said,
+            "of the first, missed": group.unsaid,
+            "known by the second alone": group.said_alone,
         }
 
     guessed = (
-        f"A guesser knows {found.guessed[0]:.0%} by {found.stored_by} and {found.guessed[1]:.0%} by {found.said_by};"
-        " what is known by luck and missed counts, too."
+        f"Chance level: {figures.guessed[0]:.0%} by {figures.stored_by} and {figures.guessed[1]:.0%} by"
+        f" {figures.said_by}. Facts known by chance and then missed count, too."
     )
-    rows = [row(one) for one in (found.overall, *found.relations)]
-    tables = [Table("gap", f"{found.model}: known by {found.stored_by}", rows, [found.caveat, guessed])]
-    if found.unsaid:
+    rows = [row(group) for group in (figures.overall, *figures.relations)]
+    tables = [Table("gap", f"{figures.model}: known by {figures.stored_by}", rows, [figures.caveat, guessed])]
+    if figures.unsaid:
         listed = [
-            {"relation": one.relation_name, "question": one.question, "right": one.right_answer, "said": one.said}
-            for one in found.unsaid[:SHOWN_FACTS]
+            {
+                "relation": group.relation_name,
+                "question": group.question,
+                "right": group.right_answer,
+                "said": group.said,
+            }
+            for group in figures.unsaid[:SHOWN_FACTS]
         ]
-        tables.append(Table("unsaid", f"Missed by {found.said_by}", listed, more_note(len(found.unsaid), listed)))
+        tables.append(Table("unsaid", f"Missed by {figures.said_by}", listed, more_note(len(figures.unsaid), listed)))
     return tables
 
 
-def gap_map(found: FoundGap) -> HeatMap:
-    """Both shares by relation as colours."""
+def gap_map(figures: FoundGap) -> HeatMap:
+    """Return a heat map of both shares by relation."""
     return HeatMap(
         "Known by relation, the greatest gap first",
-        [one.name for one in found.relations],
-        [found.stored_by, found.said_by],
-        [[one.stored.value, one.said.value] for one in found.relations],
+        [relation.name for relation in figures.relations],
+        [figures.stored_by, figures.said_by],
+        [[relation.stored.value, relation.said.value] for relation in figures.relations],
         "share known",
     )

@@ -5,23 +5,23 @@ from dataclasses import dataclass
 
 from kgprobe.errors import KgprobeError
 
-# Messages about skipped records that a report keeps; whoever wants all of them is told of each.
+# Messages about skipped records in a report; callers get each of them through ``on_problem``.
 KEPT_PROBLEMS = 20
 
 
 @dataclass(frozen=True, slots=True)
 class LoadReport:
-    """What a load did; as text, a sentence or a few.
+    """Result of a load; its text is one or more sentences.
 
     Attributes:
-        source: what was loaded.
-        entities, relations, facts: how many were written, this time: an interrupted load counts from where it went on.
-        skipped: how many records were left out, by reason: ``unreadable``, ``duplicate``, ``missing`` (a fact of an
-            entity that is not in the graph).
-        outside: how many facts were left out because the source is a part of a whole and their object is not in it.
-        resumed: whether an interrupted load went on.
-        problems: the messages about the first ``KEPT_PROBLEMS`` of the skipped records.
-        broken: the messages about files that broke off; what stood behind is lost, and nobody knows how much.
+        source: the source.
+        entities, relations, facts: numbers of records written by this call; a resumed load counts from its restart.
+        skipped: numbers of skipped records, by reason: ``unreadable``, ``duplicate``, ``missing`` (a fact of an entity
+            that is not in the graph).
+        outside: number of facts left out because their object is not in a source that is a part of a larger one.
+        resumed: True if an interrupted load was resumed.
+        problems: messages about the first ``KEPT_PROBLEMS`` skipped records.
+        broken: messages about truncated files; an unknown number of records after the break is lost.
     """
 
     source: str
@@ -35,27 +35,25 @@ class LoadReport:
     broken: Sequence[str] = ()
 
     def check(self) -> None:
-        """Whether something was loaded, and nothing lost that no message could name.
+        """Raise an error unless records were loaded, and no file was truncated.
 
         Raises:
-            KgprobeError: nothing was, or a file broke off.
+            KgprobeError: nothing was loaded, or a file is truncated.
         """
         if self.broken:
             raise KgprobeError(f"Only a part of {self.source} could be read. {' '.join(self.broken)}")
         if not (self.entities or self.relations or self.facts or self.resumed):
-            why = f" {self.problems[0]}" if self.problems else " There is no record in it."
+            why = f" {self.problems[0]}" if self.problems else " It has no records."
             left_out = sum(self.skipped.values()) + self.outside
             raise KgprobeError(f"Nothing was loaded from {self.source}; {left_out:,} records were left out.{why}")
 
     def __str__(self) -> str:
-        """What was written, and where there is such a thing, what was not."""
+        """Return the numbers of written and skipped records."""
         written = f"{self.entities:,} entities, {self.relations:,} relations, {self.facts:,} facts"
-        lines = [f"{self.source}: {written}{' (going on with an interrupted load)' if self.resumed else ''}."]
+        lines = [f"{self.source}: {written}{' (resumed)' if self.resumed else ''}."]
         skipped = [f"{count:,} {reason}" for reason, count in self.skipped.items() if count]
         if skipped:
             lines.append(f"Skipped: {', '.join(skipped)}.")
         if self.outside:
-            lines.append(
-                f"{self.outside:,} facts have an object that is not part of what was loaded; they were left out."
-            )
+            lines.append(f"{self.outside:,} facts were left out: their objects are not in this part of the source.")
         return "\n".join(lines)

@@ -31,15 +31,15 @@ PAGE = "finding.html"
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Measurement:
-    """A measurement: what was asked, how far it came, and what it found.
+    """A measurement: the asked facts, its progress, and its outcomes.
 
     Attributes:
-        folder: where its answers are kept.
+        folder: folder of its answers.
         kind: the probe.
-        config: everything that it depends on.
+        config: all settings that the answers depend on.
         asked: how far it came, and why it ended.
-        missing: messages about facts that were listed and are not in the graph.
-        graph: that was asked; None if it was opened without one.
+        missing: messages about listed facts that are not in the graph.
+        graph: the graph; None if the measurement was opened without it.
     """
 
     folder: Path
@@ -51,42 +51,42 @@ class Measurement:
 
     @property
     def outcomes(self) -> Outcomes:
-        """One outcome a fact, in the order of the facts; read from disk."""
+        """One outcome for each fact, in the order of the facts; read from disk."""
         return Outcomes(self.folder / FILE, self.kind.evidence())
 
     @property
     def model(self) -> str:
-        """The model that was asked, as the user calls it."""
+        """Spec of the model, as the user wrote it."""
         return str(self.config["described"]["model"])
 
     @property
     def reversed(self) -> bool:
-        """Whether a reversed graph was asked: facts from object to subject."""
+        """True if an inverse graph was used: facts are asked from object to subject."""
         return bool(self.config["reversed"])
 
     @property
     def asked_by(self) -> str:
-        """The probe, and the direction where it is the other one."""
+        """Name of the probe, with the direction if it is backwards."""
         return asked_by(self.kind.name, self.reversed)
 
     @property
     def complete(self) -> bool:
-        """Whether every fact was asked."""
+        """True if every fact was asked."""
         return self.asked.done == self.asked.facts
 
     def to_frame(self) -> "pd.DataFrame":
-        """One row a fact: what was asked, what is right, what won, and how probable the right answer was.
+        """Return one row for each fact: question, right answer, prediction, and probability of the right answer.
 
         >>> result.to_frame()[["relation", "verdict", "right_answer"]].head(2)  # doctest: +SKIP
         """
         return outcomes_frame(self.outcomes)
 
     def tables(self) -> list[Table]:
-        """What the probe has to tell of its outcomes."""
+        """Return the probe's tables of its outcomes."""
         return self.kind.tables(self.outcomes, self.config["described"])
 
     def reasons(self, verdict: Verdict) -> dict[str, int]:
-        """Why facts have no answer, the most frequent reasons first.
+        """Return the reasons why facts have no answer, the most frequent first.
 
         Args:
             verdict: ``UNASKABLE`` or ``UNANSWERED``.
@@ -96,7 +96,7 @@ class Measurement:
         )
 
     def summary(self) -> str:
-        """What it found, in a few lines."""
+        """Return the result in a few lines."""
         title = f"{self.asked_by}, {self.model}"
         return summary_of(title, self.kind, self.outcomes, self.tables(), self.asked.stopped)
 
@@ -109,9 +109,9 @@ class Measurement:
         return tables_html(self.summary(), self.tables())
 
     def finding(self, *, year_relation: str | None = None) -> "Finding":
-        """Rates by relation, entity, type and year, the facts behind them, and what the probe has to tell.
+        """Return rates by relation, entity, type and year, the facts behind them, and the probe's tables.
 
-        Needs the graph open that was asked.
+        Needs the open graph.
 
         Raises:
             KgprobeError: nothing was answered, or the measurement was opened without a graph.
@@ -135,15 +135,15 @@ class Measurement:
         return find_in_outcomes(self.graph, about, lambda: self.outcomes, year_relation=years)
 
     def page(self, finding: "Finding | None" = None) -> Path:
-        """Write the finding beside the answers, as a page, as JSON and as CSV; give the page's path.
+        """Write the finding next to the answers as a page, JSON and CSV; return the page's path.
 
         Args:
-            finding: where it was made before, it need not be made again.
+            finding: the finding, if it is available already; None computes it.
         """
         return write_finding(finding or self.finding(), self.folder, self.outcomes, self.kind, self.graph)
 
     def export(self) -> list[Path]:
-        """Write what the probe offers as tables of their own, such as every plausibility as Parquet; what there is."""
+        """Write the probe's exports, such as every plausibility as Parquet; return their paths."""
         paths = []
         for name, write in self.kind.exports().items():
             path = self.folder / name
@@ -153,7 +153,7 @@ class Measurement:
         return paths
 
     def save(self, folder: str | Path) -> Path:
-        """Copy everything into a folder of yours: answers, also as a table, configuration, finding, and the page.
+        """Copy answers (also as CSV), configuration, finding and page into a folder.
 
         Raises:
             KgprobeError: it cannot be written.
@@ -174,10 +174,10 @@ class Measurement:
 
 
 def write_finding(finding: "Finding", folder: Path, outcomes: Outcomes, kind: ProbeKind, graph: Graph | None) -> Path:
-    """Write a finding into a folder: a page, whose path is given, ``results.json``, ``facts.csv`` and ``groups.csv``.
+    """Write a finding into a folder: page, ``results.json``, ``facts.csv`` and ``groups.csv``; return the page's path.
 
     Args:
-        outcomes, kind, graph: of the result, for the list of what was asked.
+        outcomes, kind, graph: source of the list of asked facts.
 
     Raises:
         KgprobeError: a file cannot be written.
@@ -192,7 +192,7 @@ def write_finding(finding: "Finding", folder: Path, outcomes: Outcomes, kind: Pr
 
 
 def outcomes_frame(outcomes: "Outcomes") -> "pd.DataFrame":
-    """Outcomes in pandas, one row an ask."""
+    """Return outcomes in pandas, one row for each question."""
     import pandas as pd
 
     columns = ("question", "right_answer", "prediction", "probability", "chance")
@@ -240,5 +240,5 @@ def summary_of(title: str, kind: ProbeKind, outcomes: "Outcomes", tables: Sequen
             "; ".join(f"{name} {shown(value)}" for name, value in tables[0].rows[-1].items() if value is not None)
         )
     if stopped.can_go_on:
-        lines.append(f"ended early: {stopped.value}; the same call goes on")
+        lines.append(f"stopped early: {stopped.value}; repeat the call to resume")
     return "\n".join(lines)

@@ -20,22 +20,22 @@ if TYPE_CHECKING:
 PAGE = "report.html"
 
 
-# What the report is of, and its first sentences.
+# Results in the report, and its first sentences.
 ABOUT = "report.json"
 
 
 @dataclass(frozen=True, slots=True, repr=False, kw_only=True)
 class Report:
-    """What some results say; prints as its first sentences.
+    """Several results on one page; prints as its first sentences.
 
     Attributes:
-        title, lead: what it is about, and the answer in a few sentences.
-        sections: parts of the page, but for the picture, the list of asked facts and what the numbers depend on.
-        examined: what each run and measurement found, fact by fact.
+        title, lead: title, and the answer in a few sentences.
+        sections: sections of the page, except the picture, the list of asked facts and the settings.
+        examined: runs and measurements, fact by fact.
         judged: the judged graphs.
-        extra: what is told of several results together, whole, by name.
-        config: what it is of.
-        folder: where :meth:`page` writes.
+        extra: figures of several results together, by name.
+        config: the results and their settings.
+        folder: target of :meth:`page`.
     """
 
     title: str
@@ -48,7 +48,7 @@ class Report:
     folder: Path
 
     def summary(self) -> str:
-        """The answer, in a few sentences."""
+        """Return the answer in a few sentences."""
         return "\n".join([self.title, *self.lead])
 
     def __repr__(self) -> str:
@@ -61,33 +61,38 @@ class Report:
         return tables_html(self.summary(), tables)
 
     def facts_frame(self) -> "pd.DataFrame":
-        """Every asked fact of every result: its own answers, what is believed, and what was put to the model."""
+        """Return every asked fact of every result, with its answers, belief and latest question."""
         import pandas as pd
 
-        frames = [one.asked.assign(result=one.label) for one in self.examined]
+        frames = [result.asked.assign(result=result.label) for result in self.examined]
         frame: pd.DataFrame = pd.concat(frames, ignore_index=True) if frames else pd.DataFrame()
         return frame
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything that the page shows, with stable keys: each part with its rows, and every asked fact."""
+        """Return everything on the page, with stable keys: each section with its rows, and every asked fact."""
         return {
             "title": self.title,
             "lead": list(self.lead),
             "results": [
-                {"label": one.label, **asdict(one.finding.about), **one.finding.to_dict(), "asked": one.finding.asked}
-                for one in self.examined
+                {
+                    "label": result.label,
+                    **asdict(result.finding.about),
+                    **result.finding.to_dict(),
+                    "asked": result.finding.asked,
+                }
+                for result in self.examined
             ],
-            "judged": [one.to_dict() for one in self.judged],
+            "judged": [result.to_dict() for result in self.judged],
             "sections": [section_to_dict(section) for section in self.sections],
             **self.extra,
             "facts": self.facts_frame().to_dict("records"),
         }
 
     def page(self, path: str | Path | None = None) -> Path:
-        """Write the page, which needs nothing beside it, and give its path.
+        """Write the page, which is self-contained, and return its path.
 
         Args:
-            path: of the file; None writes below kgprobe's own folder.
+            path: the file; None writes below kgprobe's own folder.
 
         Raises:
             KgprobeError: it cannot be written.

@@ -31,16 +31,16 @@ _COLUMNS = (
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Run:
-    """A run, and what its rounds came to this time.
+    """A run of rounds.
 
     Attributes:
-        name: the run's id.
-        report: how far it came, and why it ended.
-        folder: where its answers are kept.
+        name: id of the run.
+        report: its progress, and the reason for its end.
+        folder: folder of its answers.
         kind: the probe.
-        properties: of the run, as the graph holds them.
-        year_relation: what gives a fact's year; None is the year in which it began.
-        graph: that was asked.
+        properties: properties of the run's node.
+        year_relation: relation that gives a fact's year; None takes the start of the fact.
+        graph: the graph.
     """
 
     name: str
@@ -53,17 +53,17 @@ class Run:
 
     @property
     def model(self) -> str:
-        """The model that was asked, as the user calls it."""
+        """Spec of the model, as the user wrote it."""
         return str(self.properties["model"])
 
     @property
     def reversed(self) -> bool:
-        """Whether a reversed graph was asked: facts from object to subject."""
+        """True if an inverse graph was used: facts are asked from object to subject."""
         return bool(self.properties["reversed"])
 
     @property
     def asked_by(self) -> str:
-        """The probe, and the direction where it is the other one."""
+        """Name of the probe, with the direction if it is backwards."""
         return asked_by(self.kind.name, self.reversed)
 
     @property
@@ -75,7 +75,7 @@ class Run:
     def to_frame(self) -> "pd.DataFrame":
         """Return one row for each fact that has answers, by id: labels, own answers, E[theta], interval, belief.
 
-        The columns are those of ``facts.csv``, and what was asked last: see
+        The columns are those of ``facts.csv``, and those of the latest question: see
         :func:`kgprobe.analysis.asked_facts.asked_facts`. :meth:`answers_frame` has a row for each question.
 
         Raises:
@@ -88,22 +88,22 @@ class Run:
         return asked_facts(self._find().facts, self.outcomes, self.kind.alternatives)
 
     def answers_frame(self) -> "pd.DataFrame":
-        """Return one row for each question, in the order of asking: what was asked, what is right, what won.
+        """Return one row for each question, in the order of asking, with right answer, prediction and verdict.
 
-        Also the verdict, the prompt, and the probability of the right answer. :meth:`to_frame` has a row for each fact.
+        :meth:`to_frame` has one row for each fact.
         """
         return outcomes_frame(self.outcomes)
 
     def tables(self) -> list[Table]:
-        """What the probe has to tell of its outcomes."""
+        """Return the probe's tables of its outcomes."""
         return self.kind.tables(self.outcomes, msgspec.json.decode(self.properties["config"]))
 
     def summary(self) -> str:
-        """What the run found, in a few lines."""
+        """Return the result in a few lines."""
         title = f"run {self.name}, {self.asked_by}, {self.model}, {self.report.rounds} rounds"
         caveat = caveat_of(self.properties["sampling"])
-        told = summary_of(title, self.kind, self.outcomes, self.tables(), self.report.stopped)
-        return told if caveat is None else f"{told}\n{caveat}"
+        summary = summary_of(title, self.kind, self.outcomes, self.tables(), self.report.stopped)
+        return summary if caveat is None else f"{summary}\n{caveat}"
 
     def __repr__(self) -> str:
         return self.summary()
@@ -114,10 +114,10 @@ class Run:
         return tables_html(self.summary(), self.tables())
 
     def finding(self) -> "Finding":
-        """Rates over the graph, by relation, entity, type and year, and the facts most surely known and unknown.
+        """Return rates over the graph, by relation, entity, type and year, and the facts most surely known and unknown.
 
         Raises:
-            KgprobeError: nothing was answered yet.
+            KgprobeError: the run has no answers yet.
         """
         from kgprobe.analysis.graph_rates import estimate_run
 
@@ -125,10 +125,10 @@ class Run:
         return self._find(None if rates.overall is None else rates)
 
     def page(self, finding: "Finding | None" = None) -> Path:
-        """Write the finding beside the answers, as a page, as JSON and as CSV; give the page's path.
+        """Write the finding next to the answers as a page, JSON and CSV; return the page's path.
 
         Args:
-            finding: where it was made before, it need not be made again.
+            finding: the finding, if it is available already; None computes it.
         """
         return write_finding(finding or self.finding(), self.folder, self.outcomes, self.kind, self.graph)
 

@@ -1,21 +1,18 @@
 """Samples of a graph: facts, distractors, negatives, questions, statements."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Annotated, Any, ClassVar
 
 from kgprobe.probes.questions.items import Kind, Question
 from kgprobe.probes.questions.probe import prompt
 from kgprobe.probes.statements.items import StatementItem
-from kgprobe.results.result import Result
+from kgprobe.results.result import Heading, Result, ResultRow, row_dicts, row_table
 from kgprobe.sampling.distractors import Distractor
 from kgprobe.sampling.facts import AskedFact
 from kgprobe.sampling.keys import FactKey
 from kgprobe.sampling.question_negatives import Negative
 from kgprobe.tables import Table
-
-# How a row names its fact.
-_FACT = ("fact", "subject", "relation", "object")
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +20,7 @@ class NamedFact:
     """A fact with the name of its relation.
 
     Attributes:
-        relation: its label, or its id where it has none.
+        relation: label of the relation, or its id if it has none.
     """
 
     fact: AskedFact
@@ -31,13 +28,37 @@ class NamedFact:
 
     @property
     def title(self) -> str:
-        """``France · capital · Paris``."""
+        """Labels of the fact: ``France · capital · Paris``."""
         return f"{self.fact.subject_label} · {self.relation} · {self.fact.object_label}"
 
-    def row(self) -> dict[str, Any]:
-        """The ids of the fact and of what it says."""
-        fact = self.fact
-        return dict(zip(_FACT, (fact.key.fact, fact.key.subject, fact.relation, fact.object), strict=True))
+    @property
+    def ids(self) -> tuple[str, str, str, str]:
+        """Ids of the fact, its subject, relation and object."""
+        return self.fact.key.fact, self.fact.key.subject, self.fact.relation, self.fact.object
+
+
+@dataclass(frozen=True, slots=True)
+class FactIds(ResultRow):
+    """First columns of all samples: ids of the fact, its subject, relation and object."""
+
+    fact: str
+    subject: str
+    relation: str
+    object: str
+
+
+@dataclass(frozen=True, slots=True)
+class FactRow(ResultRow):
+    """Row of a sample of facts."""
+
+    fact: str
+    subject: str
+    subject_label: Annotated[str, Heading("subject")]
+    relation: str
+    object: str
+    object_label: Annotated[str, Heading("object")]
+    start: Annotated[str | None, Heading("since")]
+    end: Annotated[str | None, Heading("until")]
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -45,78 +66,85 @@ class FactSample(Result):
     """Facts that can be asked.
 
     Attributes:
-        facts: in the order of their ids.
-        askable: how many there are that can be asked.
+        facts: the facts, in the order of their ids.
+        askable: number of facts of the graph that can be asked.
     """
 
     facts: Sequence[NamedFact]
     askable: int
 
+    columns: ClassVar[Sequence[str]] = FactRow.columns()
+
     @property
     def keys(self) -> list[FactKey]:
-        """The facts as other calls take them."""
-        return [named.fact.key for named in self.facts]
-
-    @property
-    def columns(self) -> Sequence[str]:
-        """Ids, labels, and from when until when a fact holds."""
-        return ("fact", "subject", "subject_label", "relation", "object", "object_label", "start", "end")
+        """Keys of the facts, as other calls take them."""
+        return [fact.fact.key for fact in self.facts]
 
     def rows(self) -> list[dict[str, Any]]:
-        """One a fact."""
-        return [
-            {
-                "fact": named.fact.key.fact,
-                "subject": named.fact.key.subject,
-                "subject_label": named.fact.subject_label,
-                "relation": named.fact.relation,
-                "object": named.fact.object,
-                "object_label": named.fact.object_label,
-                "start": named.fact.start,
-                "end": named.fact.end,
-            }
-            for named in self.facts
-        ]
+        """Return one row for each fact."""
+        return row_dicts([_fact_row(fact) for fact in self.facts])
 
     def tables(self) -> list[Table]:
-        """One, of all facts."""
-        rows = [
-            {
-                "subject": named.fact.subject_label,
-                "relation": named.relation,
-                "object": named.fact.object_label,
-                "since": named.fact.start,
-                "until": named.fact.end,
-            }
-            for named in self.facts
-        ]
+        """Return one table of all facts."""
+        rows = []
+        for fact in self.facts:
+            cells = _fact_row(fact).cells()
+            rows.append({"subject": cells.pop("subject"), "relation": fact.relation, **cells})
         return [Table("facts", "", rows)] if rows else []
+
+
+def _fact_row(named_fact: NamedFact) -> FactRow:
+    fact = named_fact.fact
+    return FactRow(
+        fact.key.fact,
+        fact.key.subject,
+        fact.subject_label,
+        fact.relation,
+        fact.object,
+        fact.object_label,
+        fact.start,
+        fact.end,
+    )
 
 
 @dataclass(frozen=True, slots=True)
 class FactDistractors:
-    """The distractors of a fact; of those that a model finds plausible, those of one sentence.
+    """Distractors of a fact; those that a model finds plausible belong to one sentence.
 
     Attributes:
-        sentence: after which they stand; None where they are the same after all.
-        certified: how many of the first are proved to be the most plausible; None where nothing is.
-        reason: what stood in the way, or what is to be said of those that are there; else None.
+        sentence: cloze sentence that they complete; None if they are the same for all sentences.
+        certified: number of the first distractors that are proved to be the most plausible; None if nothing is proved.
+        reason: why there are none or fewer than requested; else None.
     """
 
-    named: NamedFact
+    fact: NamedFact
     distractors: Sequence[Distractor]
     sentence: str | None = None
     certified: int | None = None
     reason: str | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class DistractorRow(ResultRow):
+    """Row of a sample of distractors."""
+
+    sentence: str | None
+    rank: Annotated[int, Heading("")]
+    id: Annotated[str, Heading("id")]
+    label: Annotated[str, Heading("distractor")]
+    aliases: list[str]
+    former: bool
+    reason: Annotated[str | None, Heading("why")]
+    certified: bool | None
+
+
 @dataclass(frozen=True, slots=True, repr=False)
 class DistractorSample(Result):
-    """Wrong objects that would stand beside right ones.
+    """Distractors: wrong objects that are compared with right ones.
 
     Attributes:
-        strategy: its name and options, and the model where it asks one.
-        chosen: one a fact, in order; where a model is asked, one for each of a fact's sentences.
+        strategy: name and options of the strategy, and its model if it needs one.
+        chosen: one entry for each fact, in order; one for each of a fact's sentences if the strategy asks a model.
     """
 
     strategy: Mapping[str, Any]
@@ -124,53 +152,51 @@ class DistractorSample(Result):
 
     @property
     def columns(self) -> Sequence[str]:
-        """The fact, the strategy, the sentence, and the distractor with the reason why it is one."""
-        its = ("sentence", "rank", "id", "label", "aliases", "former", "reason", "certified")
-        return (*_FACT, *self.strategy, *its)
+        """Names of the columns: fact, strategy, sentence, distractor, and the reason why it is one."""
+        return (*FactIds.columns(), *self.strategy, *DistractorRow.columns())
 
     def rows(self) -> list[dict[str, Any]]:
-        """One a distractor, best first; ``certified`` is None where nothing is proved."""
-        return [
-            {
-                **each.named.row(),
-                **self.strategy,
-                "sentence": each.sentence,
-                "rank": rank,
-                "id": distractor.id,
-                "label": distractor.label,
-                "aliases": list(distractor.aliases),
-                "former": distractor.former,
-                "reason": distractor.reason,
-                "certified": None if each.certified is None else rank <= each.certified,
-            }
-            for each in self.chosen
-            for rank, distractor in enumerate(each.distractors, start=1)
-        ]
+        """Return one row for each distractor, the best first; ``certified`` is None if nothing is proved."""
+        rows = []
+        for each in self.chosen:
+            first = {**FactIds(*each.fact.ids).to_dict(), **self.strategy}
+            rows += [{**first, **row.to_dict()} for row in _distractor_rows(each)]
+        return rows
 
     def tables(self) -> list[Table]:
-        """One a fact, or a sentence."""
-        return [
-            Table(
-                "distractors",
-                f"{each.named.title}: {self.strategy['strategy']} distractors"
-                + (f" after “{each.sentence} …”" if each.sentence else ""),
-                [
-                    {"": rank, "id": distractor.id, "distractor": distractor.label, "why": distractor.reason}
-                    for rank, distractor in enumerate(each.distractors, start=1)
-                ],
-            )
-            for each in self.chosen
-        ]
+        """Return one table for each fact, or for each sentence."""
+        tables = []
+        for each in self.chosen:
+            title = f"{each.fact.title}: {self.strategy['strategy']} distractors"
+            title += f" after “{each.sentence} …”" if each.sentence else ""
+            tables.append(row_table("distractors", title, _distractor_rows(each)))
+        return tables
+
+
+def _distractor_rows(chosen: FactDistractors) -> list[DistractorRow]:
+    return [
+        DistractorRow(
+            chosen.sentence,
+            rank,
+            distractor.id,
+            distractor.label,
+            list(distractor.aliases),
+            distractor.former,
+            distractor.reason,
+            None if chosen.certified is None else rank <= chosen.certified,
+        )
+        for rank, distractor in enumerate(chosen.distractors, start=1)
+    ]
 
 
 @dataclass(frozen=True, slots=True)
 class SampledNegative:
-    """A negative, and where it is right.
+    """A negative, and the facts in which it is right.
 
     Attributes:
-        subjects: how many others have it as an object of the relation.
-        example: the label of one.
-        until: until when it was right, as the source says it; None where that is not known, or it never was.
+        subjects: number of other subjects that have it as an object of the relation.
+        example: label of one of them.
+        until: end of the time when it was right, as the source gives it; None if unknown, or if it never was.
     """
 
     negative: Negative
@@ -181,149 +207,165 @@ class SampledNegative:
 
 @dataclass(frozen=True, slots=True)
 class FactNegatives:
-    """The negatives of a fact."""
+    """Negatives of a fact."""
 
-    named: NamedFact
+    fact: NamedFact
     negatives: Sequence[SampledNegative]
+
+
+@dataclass(frozen=True, slots=True)
+class NegativeRow(ResultRow):
+    """Row of a sample of negatives."""
+
+    rank: int
+    id: str
+    label: str
+    aliases: list[str]
+    former: bool
+    until: str | None
+    subjects_elsewhere: int
+    example: str | None
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class NegativeSample(Result):
-    """What may stand in a fact's place in a yes/no question to which no is right.
+    """Negatives: wrong objects for yes/no questions.
 
     Attributes:
-        drawn: one a fact, in order.
+        drawn: one entry for each fact, in order.
     """
 
     drawn: Sequence[FactNegatives]
 
-    @property
-    def columns(self) -> Sequence[str]:
-        """The fact, the negative, and where that is right."""
-        its = ("rank", "id", "label", "aliases", "former", "until", "subjects_elsewhere", "example")
-        return (*_FACT, *its)
+    columns: ClassVar[Sequence[str]] = (*FactIds.columns(), *NegativeRow.columns())
 
     def rows(self) -> list[dict[str, Any]]:
-        """One a negative, in the order drawn."""
-        return [
-            {
-                **each.named.row(),
-                "rank": rank,
-                "id": one.negative.id,
-                "label": one.negative.label,
-                "aliases": list(one.negative.aliases),
-                "former": one.negative.former,
-                "until": one.until,
-                "subjects_elsewhere": one.subjects,
-                "example": one.example,
-            }
-            for each in self.drawn
-            for rank, one in enumerate(each.negatives, start=1)
-        ]
+        """Return one row for each negative, in the order of drawing."""
+        rows = []
+        for each in self.drawn:
+            ids = FactIds(*each.fact.ids).to_dict()
+            for rank, sampled in enumerate(each.negatives, start=1):
+                negative = sampled.negative
+                row = NegativeRow(
+                    rank,
+                    negative.id,
+                    negative.label,
+                    list(negative.aliases),
+                    negative.former,
+                    sampled.until,
+                    sampled.subjects,
+                    sampled.example,
+                )
+                rows.append({**ids, **row.to_dict()})
+        return rows
 
     def tables(self) -> list[Table]:
-        """One a fact."""
+        """Return one table for each fact."""
         return [
-            Table("negatives", f"{each.named.title}: hard negatives", [*_negative_rows(each.negatives)])
+            Table("negatives", f"{each.fact.title}: hard negatives", _negative_cells(each.negatives))
             for each in self.drawn
         ]
 
 
-def _negative_rows(negatives: Sequence[SampledNegative]) -> Iterator[dict[str, Any]]:
-    for rank, one in enumerate(negatives, start=1):
-        more = f" and {one.subjects - 1:,} more" if one.subjects > 1 else ""
-        before = f"until {one.until}" if one.until else "before"
-        yield {
-            "": rank,
-            "id": one.negative.id,
-            "negative": one.negative.label,
-            "object of": f"{one.example}{more}" if one.subjects else None,
-            "was right": before if one.negative.former else None,
-        }
+def _negative_cells(negatives: Sequence[SampledNegative]) -> list[dict[str, Any]]:
+    rows = []
+    for rank, sampled in enumerate(negatives, start=1):
+        more = f" and {sampled.subjects - 1:,} more" if sampled.subjects > 1 else ""
+        before = f"until {sampled.until}" if sampled.until else "before"
+        rows.append(
+            {
+                "": rank,
+                "id": sampled.negative.id,
+                "negative": sampled.negative.label,
+                "object of": f"{sampled.example}{more}" if sampled.subjects else None,
+                "was right": before if sampled.negative.former else None,
+            }
+        )
+    return rows
 
 
 @dataclass(frozen=True, slots=True)
 class NamedQuestion:
     """A question with the name of its fact."""
 
-    named: NamedFact
+    fact: NamedFact
     question: Question
 
     @property
     def title(self) -> str:
-        """``France · capital · Paris: wh question``, or why there is none."""
+        """Fact and kind of question (``France · capital · Paris: wh question``), or the reason why there is none."""
         if self.question.reason is not None:
-            return f"{self.named.title}: cannot be asked: {self.question.reason}."
-        return f"{self.named.title}: {self.question.kind.value} question"
+            return f"{self.fact.title}: cannot be asked: {self.question.reason}."
+        return f"{self.fact.title}: {self.question.kind.value} question"
 
     @property
     def prompt(self) -> str | None:
-        """What a model would be given; None where nothing can be asked."""
+        """Prompt of the model; None if the question cannot be asked."""
         return None if self.question.reason is not None else prompt(self.question)
 
     @property
     def right(self) -> str | None:
-        """What is right, with its other names, the fact's own object first; None where nothing can be asked."""
+        """Right answers with their other names, the fact's own object first; None if the question cannot be asked."""
         question = self.question
         if question.reason is not None:
             return None
         if question.kind is Kind.WH:
-            own, *others = (
-                f"{one.names[0]} (also: {', '.join(one.names[1:])})" if one.names[1:] else one.names[0]
-                for one in (question.own, *question.others)
-            )
-            return f"{own}; right beside it: {'; '.join(others)}" if others else own
+            own, *others = (_with_other_names(answer.names) for answer in (question.own, *question.others))
+            return f"{own}; also right: {'; '.join(others)}" if others else own
         if question.negative is None:
             return "yes"
         return "no" + (f": {question.negative.label} was right before" if question.negative.former else "")
 
     def row(self) -> dict[str, Any]:
-        """The question with all that is right and was."""
+        """Return the question with all present and former right answers."""
         question = self.question
-        asked = question.reason is None
+        can_be_asked = question.reason is None
         return {
-            **self.named.row(),
-            "kind": question.kind.value if asked else None,
+            **FactIds(*self.fact.ids).to_dict(),
+            "kind": question.kind.value if can_be_asked else None,
             "question": question.text or None,
             "prompt": self.prompt,
-            "chance": question.chance if asked else None,
-            "expected": question.expected if asked and question.kind is Kind.YES_NO else None,
+            "chance": question.chance if can_be_asked else None,
+            "expected": question.expected if can_be_asked and question.kind is Kind.YES_NO else None,
             "negative": asdict(question.negative) if question.negative else None,
-            "right": [{"id": one.id, "names": list(one.names)} for one in question.right],
-            "former": [{"id": one.id, "names": list(one.names)} for one in question.former],
+            "right": [{"id": answer.id, "names": list(answer.names)} for answer in question.right],
+            "former": [{"id": answer.id, "names": list(answer.names)} for answer in question.former],
             "reason": question.reason,
         }
 
 
+def _with_other_names(names: Sequence[str]) -> str:
+    return f"{names[0]} (also: {', '.join(names[1:])})" if names[1:] else names[0]
+
+
 @dataclass(frozen=True, slots=True, repr=False)
 class QuestionSample(Result):
-    """Questions that would be asked.
+    """Questions as a model would be asked.
 
     Attributes:
-        questions: one a fact, in order.
+        questions: one for each fact, in order.
     """
 
     questions: Sequence[NamedQuestion]
 
-    @property
-    def columns(self) -> Sequence[str]:
-        """The fact, the question, and what is right."""
-        its = ("kind", "question", "prompt", "chance", "expected", "negative", "right", "former", "reason")
-        return (*_FACT, *its)
+    columns: ClassVar[Sequence[str]] = (
+        *FactIds.columns(),
+        *("kind", "question", "prompt", "chance", "expected", "negative", "right", "former", "reason"),
+    )
 
     def rows(self) -> list[dict[str, Any]]:
-        """One a fact."""
-        return [asked.row() for asked in self.questions]
+        """Return one row for each fact."""
+        return [question.row() for question in self.questions]
 
     def tables(self) -> list[Table]:
-        """One, of all questions."""
+        """Return one table of all questions."""
         rows = [
             {
-                "fact": asked.named.title,
-                "question": asked.question.text or f"cannot be asked: {asked.question.reason}",
-                "right": asked.right,
+                "fact": each.fact.title,
+                "question": each.question.text or f"cannot be asked: {each.question.reason}",
+                "right": each.right,
             }
-            for asked in self.questions
+            for each in self.questions
         ]
         return [Table("questions", "", rows)]
 
@@ -332,54 +374,62 @@ class QuestionSample(Result):
 class FactStatements:
     """A fact with its statement and those of its negatives."""
 
-    named: NamedFact
+    fact: NamedFact
     item: StatementItem
+
+
+@dataclass(frozen=True, slots=True)
+class StatementRow(ResultRow):
+    """Row of a sample of statements: a negative of a fact, with the statements of both."""
+
+    statement: str
+    rank: Annotated[int, Heading("")]
+    replaced: Annotated[str, Heading("replaced")]
+    false_subject: str
+    false_relation: str
+    false_object: str
+    false_statement: Annotated[str, Heading("false statement")]
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class StatementSample(Result):
-    """Statements that would be judged.
+    """Statements as a model would judge them.
 
     Attributes:
-        facts: one a fact, in order.
+        facts: one entry for each fact, in order.
     """
 
     facts: Sequence[FactStatements]
 
-    @property
-    def columns(self) -> Sequence[str]:
-        """The fact, and a negative in its place, with the statements of both."""
-        negative = ("false_subject", "false_relation", "false_object", "false_statement")
-        return ("fact", "subject", "relation", "object", "statement", "rank", "replaced", *negative)
+    columns: ClassVar[Sequence[str]] = (*FactIds.columns(), *StatementRow.columns())
 
     def rows(self) -> list[dict[str, Any]]:
-        """One a negative, in the order drawn."""
-        return [
-            {
-                **each.named.row(),
-                "statement": each.item.text,
-                "rank": rank,
-                "replaced": negative.fact.replaced,
-                "false_subject": negative.fact.subject,
-                "false_relation": negative.fact.relation,
-                "false_object": negative.fact.object,
-                "false_statement": negative.text,
-            }
-            for each in self.facts
-            for rank, negative in enumerate(each.item.negatives, start=1)
-        ]
+        """Return one row for each negative, in the order of drawing."""
+        rows = []
+        for each in self.facts:
+            ids = FactIds(*each.fact.ids).to_dict()
+            rows += [{**ids, **row.to_dict()} for row in _statement_rows(each.item)]
+        return rows
 
     def tables(self) -> list[Table]:
-        """One a fact that can be asked."""
+        """Return one table for each fact that can be asked."""
         return [
-            Table(
-                "negatives",
-                f"{each.named.title}: {each.item.text}",
-                [
-                    {"": rank, "replaced": negative.fact.replaced, "false statement": negative.text}
-                    for rank, negative in enumerate(each.item.negatives, start=1)
-                ],
-            )
+            row_table("negatives", f"{each.fact.title}: {each.item.text}", _statement_rows(each.item))
             for each in self.facts
             if each.item.reason is None
         ]
+
+
+def _statement_rows(item: StatementItem) -> list[StatementRow]:
+    return [
+        StatementRow(
+            item.text,
+            rank,
+            negative.fact.replaced,
+            negative.fact.subject,
+            negative.fact.relation,
+            negative.fact.object,
+            negative.text,
+        )
+        for rank, negative in enumerate(item.negatives, start=1)
+    ]

@@ -10,7 +10,7 @@ from kgprobe.tables import flat_row
 
 
 def section_to_dict(section: Section) -> dict[str, Any]:
-    """A part of a page with its rows; JSON-compatible, the ends of intervals beside their values.
+    """Return a section of a page with its rows; JSON-compatible, the ends of an interval follow its value.
 
     >>> section_to_dict(Section("reasons", "Not askable", {"reasons": {"no name": 2}}))["rows"]
     [{'reason': 'no name', 'number': 2}]
@@ -25,7 +25,7 @@ def section_to_dict(section: Section) -> dict[str, Any]:
 
 
 def group_row(group: Group) -> dict[str, Any]:
-    """A group's rates, the ends of their intervals beside them."""
+    """Return a group's rates; the ends of an interval follow its value."""
     rates = {"win_rate": group.win_rate, "zero_sense_rate": group.zero_sense_rate}
     heard = group.heard_win_rate
     return {
@@ -52,16 +52,16 @@ def _groups(values: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 
 def _dots(values: Mapping[str, Any]) -> list[dict[str, Any]]:
-    found = values["map"]
+    dotted = values["map"]
     return [
         {
-            "relation": found.relations[dot.row],
-            "entity": found.entities[dot.column],
+            "relation": dotted.relations[dot.row],
+            "entity": dotted.entities[dot.column],
             "facts": dot.facts,
             "share": dot.share,
             "zero_sense_rate": dot.zero_sense_rate,
         }
-        for dot in found.dots
+        for dot in dotted.dots
     ]
 
 
@@ -85,13 +85,13 @@ def groups_section(
     title: str = "",
     notes: Sequence[str] = (),
 ) -> Section:
-    """Rates of groups with their intervals.
+    """Return a section with rates of groups and their intervals.
 
     Args:
-        chance: how often guessing is right; None where nothing says so.
-        silent: whether some answers say nothing, so that rates without these are told beside.
+        chance: chance level; None if unknown.
+        silent: True if there are refusals or unreadable answers; rates without them are added.
         overall: all facts, for the first row.
-        title: None takes what groups are by.
+        title: heading; empty for the kind of the groups.
     """
     values = {"grouping": grouping, "overall": overall, "chance": chance, "silent": silent}
     return Section("groups", title or f"By {grouping.by}", values, notes)

@@ -23,22 +23,22 @@ _SHARES = ("accuracy", "subsumption")
 
 
 def results_title(examined: Sequence[Examined]) -> str:
-    """What a page of several results is about."""
-    models = list(dict.fromkeys(one.finding.about.called for one in examined))
+    """Return the title of a page of several results."""
+    models = list(dict.fromkeys(result.finding.about.called for result in examined))
     if len(models) == 1:
-        return f"What {models[0]} does not know, asked in {len(examined)} ways"
+        return f"Facts that {models[0]} does not know, by {len(examined)} results"
     if len(models) > 3:
-        return f"What {len(models)} models do not know"
-    return f"What {', '.join(models[:-1])} and {models[-1]} do not know"
+        return f"Facts that {len(models)} models do not know"
+    return f"Facts that {', '.join(models[:-1])} and {models[-1]} do not know"
 
 
 def results_lead(examined: Sequence[Examined]) -> list[str]:
-    """A sentence a result: what it does not know, and then how much it knows."""
+    """Return one sentence for each result: unknown facts, then the share that is known."""
     lead = []
-    for one in examined:
-        finding = one.finding
+    for result in examined:
+        finding = result.finding
         least, _ = ranked_relations(finding)
-        lead.append(f"{one.label}: {unknown_count(finding)}{least and f'; least known {least}'}; {_told(finding)}.")
+        lead.append(f"{result.label}: {unknown_count(finding)}{least and f'; least known {least}'}; {_told(finding)}.")
     return lead
 
 
@@ -48,43 +48,43 @@ def _told(finding: Finding) -> str:
 
 
 def unknown_to_all(examined: Sequence[Examined]) -> list[dict[str, Any]]:
-    """The facts that are surely unknown to every result, by their ids; none where no fact was asked of all."""
-    unknown = [_facts(one, BeliefWord.SURELY_UNKNOWN.value) for one in examined]
+    """Return the facts that are surely unknown to every result, in the order of ids; empty if no fact is shared."""
+    unknown = [_facts(result, BeliefWord.SURELY_UNKNOWN.value) for result in examined]
     shared = sorted(set(unknown[0]).intersection(*unknown[1:]))
     rows = []
     for fact in shared:
         first = unknown[0][fact]
-        predictions = {one.label: its[fact]["prediction"] for one, its in zip(examined, unknown, strict=True)}
+        predictions = {result.label: facts[fact]["prediction"] for result, facts in zip(examined, unknown, strict=True)}
         rows.append({"fact": fact, "question": first["question"], "right answer": first["answer"], **predictions})
     return rows
 
 
 def unknown_section(rows: Sequence[Mapping[str, Any]], shared: int) -> Section:
-    """What none of the results knows.
+    """Return a section of the facts that none of the results knows.
 
     Args:
-        rows: as :func:`unknown_to_all` has them.
-        shared: how many facts all were asked.
+        rows: see :func:`unknown_to_all`.
+        shared: number of shared facts.
     """
     title = f"Surely unknown to all: {len(rows):,} of {counted(shared, 'fact')} that all were asked"
     shown = [{name: value for name, value in row.items() if name != "fact"} for row in rows[:SHOWN]]
     more = len(rows) - len(shown)
-    notes = ["Below each result's name: what it preferred, or said."] if shown else ["There is none."]
+    notes = ["Below each result's name: its prediction."] if shown else ["None."]
     notes += [f"{more:,} more are in the list of every asked fact."] if more else []
     return table_section(Table("unknown_to_all", title, shown, notes))
 
 
 def comparison_sections(beside: SideBySide, tables: Sequence[Table]) -> list[Section]:
-    """A comparison's tables, the darker a cell the more is known."""
+    """Return the tables of a comparison; a darker cell is a larger share."""
     shaded = [*(side.label for side in beside.sides), "mean"]
     return [table_section(table, shaded if table.key in _SHARES else ()) for table in tables]
 
 
 def disagreements(facts: pd.DataFrame, labels: Sequence[str]) -> list[dict[str, Any]]:
-    """The shared facts on which the results differ.
+    """Return the shared facts on which the results differ.
 
     Args:
-        facts: of a comparison: whether each result had a fact right, and what it preferred.
+        facts: verdict and prediction of each result, by fact.
     """
     rights = [f"{label}: right" for label in labels]
     apart = facts[facts[rights].nunique(axis="columns") > 1]
@@ -93,11 +93,11 @@ def disagreements(facts: pd.DataFrame, labels: Sequence[str]) -> list[dict[str, 
 
 
 def disagreement_section(rows: Sequence[Mapping[str, Any]], labels: Sequence[str], shared: int) -> Section:
-    """Where results disagree.
+    """Return a section of the facts on which results disagree.
 
     Args:
-        rows: as :func:`disagreements` has them.
-        shared: how many facts they share.
+        rows: see :func:`disagreements`.
+        shared: number of shared facts.
     """
     shown = [
         {
@@ -108,14 +108,14 @@ def disagreement_section(rows: Sequence[Mapping[str, Any]], labels: Sequence[str
         for row in rows[:SHOWN]
     ]
     title = f"Where they disagree: {len(rows):,} of {counted(shared, 'shared fact')}"
-    notes = ["“right”, or what was preferred or said instead."] if shown else ["They agree on every one."]
+    notes = ["“right”, or the wrong prediction."] if shown else ["They agree on all of them."]
     if len(rows) > len(shown):
-        notes.append(f"{len(rows) - len(shown):,} more are in the rows that programs get.")
+        notes.append(f"{len(rows) - len(shown):,} more are in the JSON.")
     return table_section(Table("disagreements", title, shown, notes))
 
 
 def suspects_section(rows: Sequence[Mapping[str, Any]], models: int) -> Section:
-    """Facts that several models surely deny, among facts that they know: perhaps the graph is wrong."""
+    """Return a section of facts that several models surely deny among facts that they know."""
     shown = [
         {
             "subject": row["subject"],
@@ -132,13 +132,13 @@ def suspects_section(rows: Sequence[Mapping[str, Any]], models: int) -> Section:
         "Two models at least surely deny these facts and none surely knows them, of relations and among facts that they"
         f" know: perhaps the graph is wrong, not the {counted(models, 'model')}."
         if shown
-        else "There is none: no fact that two models surely deny stands among facts that they know."
+        else "None: no fact that two models surely deny is among facts that they know."
     ]
     return table_section(Table("suspects", "Suspects: perhaps the graph is wrong", shown, notes))
 
 
 def _facts(examined: Examined, belief: str) -> dict[str, dict[str, Any]]:
-    its = examined.asked
-    chosen = its[its["belief"] == belief]
+    table = examined.asked
+    chosen = table[table["belief"] == belief]
     rows: list[dict[str, Any]] = chosen[["fact", "question", "answer", "prediction"]].to_dict("records")
     return {row["fact"]: row for row in rows}

@@ -23,19 +23,19 @@ PAGE = "study.html"
 
 
 def write_study_page(study: Study, folder: Path) -> Path:
-    """Write the page of a study into a folder, which is made, and give its path; see :func:`write_plots_page`."""
+    """Write the page of a study into a folder, which is made; return its path. See :func:`write_plots_page`."""
     table = Table(study.name, "", study.table)
     return write_plots_page(folder / PAGE, study.title, study.verdict, study.plots, [table], study.notes, study.config)
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class StudyResult:
-    """A study that is done.
+    """Result of a study.
 
     Attributes:
         study: its numbers, plots and notes.
-        folder: where its files are: the data as CSV, the whole as JSON.
-        missing: messages about facts that were listed and are not in the graph.
+        folder: folder of its files: the data as CSV, everything as JSON.
+        missing: messages about listed facts that are not in the graph.
     """
 
     study: Study
@@ -44,11 +44,11 @@ class StudyResult:
 
     @property
     def data(self) -> Path:
-        """The file with every number behind table and plots, CSV."""
+        """CSV file with all numbers of table and plots."""
         return self.folder / DATA
 
     def to_frame(self) -> "pd.DataFrame":
-        """Every number behind table and plots, in pandas."""
+        """Return all numbers of table and plots in pandas."""
         import pandas as pd
 
         frame: pd.DataFrame = pd.DataFrame(list(self.study.data))
@@ -56,11 +56,11 @@ class StudyResult:
         return frame
 
     def table(self) -> Table:
-        """What a reader sees first, with what the numbers say."""
+        """Return the main table, with notes."""
         return Table(self.study.name, self.study.title, self.study.table, self.study.notes)
 
     def summary(self) -> str:
-        """What was studied, what was found, and what the numbers say, a sentence a line."""
+        """Return title, verdict and notes, one on each line."""
         return "\n".join([self.study.title, self.study.verdict, *self.study.notes])
 
     def __repr__(self) -> str:
@@ -72,7 +72,7 @@ class StudyResult:
         return tables_html(self.summary(), [self.table()])
 
     def page(self) -> Path:
-        """Write a page with plots, table and notes into the folder, and give its path.
+        """Write a page with plots, table and notes into the folder, and return its path.
 
         Raises:
             KgprobeError: it cannot be written.
@@ -81,7 +81,7 @@ class StudyResult:
 
 
 def kept(study: Study, missing: Sequence[str] = ()) -> StudyResult:
-    """A study with its files written; one of the same configuration is replaced.
+    """Write the files of a study, replacing those of the same configuration; return the result.
 
     Raises:
         KgprobeError: a file cannot be written.
@@ -98,7 +98,7 @@ WHOLE = "study.json"
 
 
 def write_study(study: Study, folder: Path) -> None:
-    """Write a study's files into a folder, which is made; what stands there is replaced.
+    """Write a study's files into a folder, which is made; existing files are replaced.
 
     Raises:
         KgprobeError: a file cannot be written.

@@ -1,12 +1,12 @@
 """Templates: lists, checks, written and converted ones."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 from kgprobe.records import Relation
-from kgprobe.results.result import Result
+from kgprobe.results.result import Heading, Result, ResultRow, row_dicts
 from kgprobe.sanitize import counted
 from kgprobe.tables import Table
 from kgprobe.verbalize.templates.check import Flaw
@@ -16,13 +16,12 @@ from kgprobe.verbalize.templates.kinds import KINDS
 if TYPE_CHECKING:
     from kgprobe.verbalize.templates.writers import WrittenRelation
 
-
 # Relations that a sentence names, at most.
 _NAMED = 5
 
 
-def _name(relation: Relation) -> str:
-    return f"{relation.label} ({relation.id})" if relation.label else relation.id
+def _title(id_: str, label: str | None) -> str:
+    return f"{label} ({id_})" if label else id_
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -30,26 +29,27 @@ class TemplateList(Result):
     """Templates, filled with facts of the graph.
 
     Attributes:
-        templates: with their relations, in order.
+        templates: pairs of a relation and its filled template, in order.
     """
 
     templates: Sequence[tuple[Relation, Filled]]
 
-    @property
-    def columns(self) -> Sequence[str]:
-        """The relation, its template, and a sentence made of that."""
-        return ("relation", "label", "kind", "template", "sentence", "fact")
+    columns: ClassVar[Sequence[str]] = ("relation", "label", "kind", "template", "sentence", "fact")
 
     def rows(self) -> list[dict[str, Any]]:
-        """One a template; ``sentence`` and ``fact`` are None where the relation has no fact."""
+        """Return one row for each template; ``sentence`` and ``fact`` are None if the relation has no fact."""
         return [
             {"relation": relation.id, "label": relation.label, **asdict(filled)} for relation, filled in self.templates
         ]
 
     def tables(self) -> list[Table]:
-        """One, of all templates."""
+        """Return one table of all templates."""
         rows = [
-            {"relation": _name(relation), "kind": filled.kind, "sentence": filled.sentence or filled.template}
+            {
+                "relation": _title(relation.id, relation.label),
+                "kind": filled.kind,
+                "sentence": filled.sentence or filled.template,
+            }
             for relation, filled in self.templates
         ]
         return [Table("templates", "", rows)] if rows else []
@@ -57,12 +57,12 @@ class TemplateList(Result):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class TemplateCheck(Result):
-    """What a check came to.
+    """Flaws of templates.
 
     Attributes:
-        relations, templates: how many were looked at.
-        flaws: what is wrong.
-        without_clozes: ids of the active relations that have no cloze.
+        relations, templates: number of each that was checked.
+        flaws: the flaws.
+        without_clozes: ids of the active relations that have no cloze template.
     """
 
     relations: int
@@ -70,28 +70,25 @@ class TemplateCheck(Result):
     flaws: Sequence[Flaw]
     without_clozes: Sequence[str]
 
+    columns: ClassVar[Sequence[str]] = ("relation", "kind", "template", "severity", "problem")
+
     @property
     def errors(self) -> int:
-        """How many of the flaws make a template unusable, or ask something wrong."""
+        """Number of flaws that make a template unusable, or its question wrong."""
         return sum(flaw.severity == "error" for flaw in self.flaws)
 
-    @property
-    def columns(self) -> Sequence[str]:
-        """Where the flaw is, how bad, and what is wrong."""
-        return ("relation", "kind", "template", "severity", "problem")
-
     def rows(self) -> list[dict[str, Any]]:
-        """One a flaw."""
+        """Return one row for each flaw."""
         return [asdict(flaw) for flaw in self.flaws]
 
     def tables(self) -> list[Table]:
-        """One, of all flaws."""
+        """Return one table of all flaws."""
         columns = ("severity", "relation", "kind", "template", "problem")
-        rows = [{column: row[column] for column in columns} for row in self.rows()]
+        rows = [{column: getattr(flaw, column) for column in columns} for flaw in self.flaws]
         return [Table("flaws", "", rows)] if rows else []
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything as one object."""
+        """Return everything, JSON-compatible."""
         return {
             "relations": self.relations,
             "templates": self.templates,
@@ -101,29 +98,49 @@ class TemplateCheck(Result):
         }
 
     def summary(self) -> str:
-        """How much was looked at, and what it came to, in a sentence or two."""
+        """Return the numbers of templates, errors and warnings, and the relations without a cloze."""
         warnings = len(self.flaws) - self.errors
-        told = (
+        counts = (
             f"{counted(self.templates, 'template')} of {counted(self.relations, 'relation')}:"
             f" {counted(self.errors, 'error')}, {counted(warnings, 'warning')}."
         )
         if not self.without_clozes:
-            return told
+            return counts
         some = ", ".join(self.without_clozes[:_NAMED]) + (", …" if len(self.without_clozes) > _NAMED else "")
         without = counted(len(self.without_clozes), "relation")
-        return f"{told}\nWithout a cloze: {without} ({some}); `kgprobe templates write` writes some."
+        return f"{counts}\nWithout a cloze: {without} ({some}); `kgprobe templates write` writes some."
+
+
+@dataclass(frozen=True, slots=True)
+class ClozeRow(ResultRow):
+    """Row of written clozes.
+
+    Attributes:
+        log_probability: of the objects of facts after the cloze; None if no model wrote it.
+        told_apart: share of pairs of facts that the model distinguishes from the same pairs with their objects swapped;
+            None if no model wrote it.
+    """
+
+    relation: str
+    label: str
+    cloze: Annotated[str, Heading("cloze")]
+    written_by: str | None
+    log_probability: Annotated[
+        float | None, Heading("log Pl", lambda value: None if value is None else round(value, 3))
+    ]
+    told_apart: Annotated[float | None, Heading("distinguished", lambda value: "" if value is None else f"{value:.0%}")]
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class WrittenTemplates(Result):
-    """New clozes, in a file for a person to look through.
+    """New clozes, in a file for a person to review.
 
     Attributes:
         output: the file.
-        written: the relations that it has now and had not.
-        failed: those for which nothing was written, with the reasons.
-        kept: how many relations it had before, which are as they were.
-        loaded: whether it was loaded into the graph.
+        written: relations that the file has now and did not have before.
+        failed: relations for which nothing was written, with the reasons.
+        kept: number of relations that the file had before; they are unchanged.
+        loaded: True if the file was loaded into the graph.
     """
 
     output: Path
@@ -132,72 +149,62 @@ class WrittenTemplates(Result):
     kept: int
     loaded: bool
 
-    @property
-    def columns(self) -> Sequence[str]:
-        """The relation, the cloze, and what the model makes of it."""
-        return ("relation", "label", "cloze", "written_by", "log_probability", "told_apart")
+    columns: ClassVar[Sequence[str]] = ClozeRow.columns()
 
     def rows(self) -> list[dict[str, Any]]:
-        """One a cloze that was written.
-
-        ``log_probability`` is of the objects of facts behind it, ``told_apart`` the share of pairs of facts that the
-        model tells from the same pairs with their objects swapped; None where no model wrote it.
-        """
-        return [*_cloze_rows(self.written)]
+        """Return one row for each written cloze."""
+        return row_dicts(self._cloze_rows())
 
     def tables(self) -> list[Table]:
-        """One, of all clozes."""
-        rows = [
-            {
-                "relation": f"{row['label']} ({row['relation']})" if row["label"] else row["relation"],
-                "cloze": row["cloze"],
-                "log Pl": None if row["log_probability"] is None else round(row["log_probability"], 3),
-                "told apart": "" if row["told_apart"] is None else f"{row['told_apart']:.0%}",
-            }
-            for row in self.rows()
-        ]
+        """Return one table of all clozes."""
+        rows = [{"relation": _title(row.relation, row.label), **row.cells()} for row in self._cloze_rows()]
         return [Table("clozes", "", rows)] if rows else []
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything as one object."""
+        """Return everything, JSON-compatible."""
+        written = [
+            {
+                "relation": each.relation.id,
+                "label": each.relation.label,
+                "clozes": list(each.relation.clozes),
+                **each.remarks(),
+            }
+            for each in self.written
+        ]
+        failed = [
+            {"relation": each.relation.id, "label": each.relation.label, "reason": each.reason} for each in self.failed
+        ]
         return {
             "output": str(self.output),
-            "written": [
-                {
-                    "relation": one.relation.id,
-                    "label": one.relation.label,
-                    "clozes": list(one.relation.clozes),
-                    **one.remarks(),
-                }
-                for one in self.written
-            ],
-            "failed": [
-                {"relation": one.relation.id, "label": one.relation.label, "reason": one.reason} for one in self.failed
-            ],
+            "written": written,
+            "failed": failed,
             "kept": self.kept,
             "loaded": self.loaded,
         }
 
     def summary(self) -> str:
-        """What was written, in a sentence; nothing where there was nothing to write."""
+        """Return the number of written relations, and the file; empty if there was nothing to write."""
         if not (self.written or self.failed or self.loaded):
             return ""
         return f"{counted(len(self.written), 'relation')} written to {self.output}{', and loaded' * self.loaded}."
 
-
-def _cloze_rows(written: "Sequence[WrittenRelation]") -> Iterator[dict[str, Any]]:
-    for one in written:
-        weighed = {each.cloze: each for each in one.weighed}
-        for cloze in one.relation.clozes:
-            its = weighed.get(cloze)
-            yield {
-                "relation": one.relation.id,
-                "label": one.relation.label,
-                "cloze": cloze,
-                "written_by": one.written_by,
-                "log_probability": None if its is None else its.log_probability,
-                "told_apart": None if its is None else its.paired,
-            }
+    def _cloze_rows(self) -> list[ClozeRow]:
+        rows = []
+        for written in self.written:
+            weighed = {each.cloze: each for each in written.weighed}
+            for cloze in written.relation.clozes:
+                weight = weighed.get(cloze)
+                rows.append(
+                    ClozeRow(
+                        written.relation.id,
+                        written.relation.label,
+                        cloze,
+                        written.written_by,
+                        None if weight is None else weight.log_probability,
+                        None if weight is None else weight.paired,
+                    )
+                )
+        return rows
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -206,7 +213,7 @@ class ConvertedTemplates(Result):
 
     Attributes:
         output: the file.
-        relations: what it has.
+        relations: relations with their templates.
         problems: messages about lines and patterns that could not be used.
     """
 
@@ -214,25 +221,23 @@ class ConvertedTemplates(Result):
     relations: Sequence[Relation]
     problems: Sequence[str]
 
-    @property
-    def columns(self) -> Sequence[str]:
-        """The relation and its template."""
-        return ("relation", "label", "kind", "template")
+    columns: ClassVar[Sequence[str]] = ("relation", "label", "kind", "template")
 
     def rows(self) -> list[dict[str, Any]]:
-        """One a template."""
-        return [
-            {"relation": relation.id, "label": relation.label, "kind": kind, "template": template}
-            for relation in self.relations
-            for kind in KINDS
-            for template in getattr(relation, f"{kind}s")
-        ]
+        """Return one row for each template."""
+        rows = []
+        for relation in self.relations:
+            for kind in KINDS:
+                templates = getattr(relation, f"{kind}s")
+                first = {"relation": relation.id, "label": relation.label, "kind": kind}
+                rows += [{**first, "template": template} for template in templates]
+        return rows
 
     def tables(self) -> list[Table]:
-        """One, of all templates."""
+        """Return one table with the number of templates of each relation."""
         rows = [
             {
-                "relation": _name(relation),
+                "relation": _title(relation.id, relation.label),
                 "clozes": len(relation.clozes),
                 "mined clozes": len(relation.mined_clozes),
                 "statements": len(relation.statements),
@@ -242,7 +247,7 @@ class ConvertedTemplates(Result):
         return [Table("converted", "", rows)]
 
     def to_dict(self) -> dict[str, Any]:
-        """How much there is of everything, as one object."""
+        """Return the numbers of relations and templates."""
         return {
             "output": str(self.output),
             "relations": len(self.relations),
@@ -254,8 +259,8 @@ class ConvertedTemplates(Result):
         }
 
     def summary(self) -> str:
-        """How much there is of everything, in a sentence."""
+        """Return the numbers of relations and templates in a sentence."""
         counts = self.to_dict()
-        told = ", ".join(counted(counts[f"{thing}s"], thing) for thing in ("relation", "cloze", "statement"))
-        told += f", {counted(counts['mined_clozes'], 'mined cloze')}" if counts["mined_clozes"] else ""
-        return f"{self.output}: {told}; {counts['without_cloze']:,} without a cloze."
+        listed = ", ".join(counted(counts[f"{thing}s"], thing) for thing in ("relation", "cloze", "statement"))
+        listed += f", {counted(counts['mined_clozes'], 'mined cloze')}" if counts["mined_clozes"] else ""
+        return f"{self.output}: {listed}; {counts['without_cloze']:,} without a cloze."

@@ -54,7 +54,7 @@ def test_colours_are_those_of_theta_on_one_scale_for_all_pictures(drawn: Graph) 
     # A picture with fewer facts has the same colours.
     fewer = kgprobe.draw_graph(drawn, "e0", run="run")
     assert colours(fewer.visualization()) == {"f0": seen["f0"]}
-    assert str(fewer) == "Ada: 1 fact, 2 entities; run run came near 1 of them."
+    assert str(fewer) == "Ada: 1 fact, 2 entities; run run has beliefs about 1 of them."
     widths = {one.properties["fact"]: one.width for one in picture.visualization().relationships}
     assert widths == {"f0": 4.0, "f1": 2.0, "f2": 4.0, "f3": 1.0}
 

@@ -45,10 +45,10 @@ def test_everything_is_listed_the_last_first(results: Path) -> None:
     (note,) = kept.notes
     assert "damaged cannot be read" in note
     rows = {row["name"]: row for row in kept.rows()}
-    assert rows["my-run"]["told"] == f"It knows {EVIL}"
+    assert rows["my-run"]["headline"] == f"It knows {EVIL}"
     assert rows["my-run"]["page"] == str(results / "runs" / "my-run-0123abcd" / "finding.html")
     assert rows["one"]["page"] is None
-    assert "30 facts" in rows["everything"]["told"]
+    assert "30 facts" in rows["everything"]["headline"]
     assert len(kept.to_frame()) == 6
 
 

@@ -52,7 +52,7 @@ def test_facts_of_what_was_filtered_out_are_counted_apart(graph: Graph) -> None:
     report = load_source(graph, WrittenSource(ENTITIES, FACTS[:2], partial=True))
     assert (report.outside, report.skipped["missing"]) == (1, 0)
     assert str(report).splitlines()[1:] == [
-        "1 facts have an object that is not part of what was loaded; they were left out."
+        "1 facts were left out: their objects are not in this part of the source."
     ]
 
 
@@ -81,4 +81,4 @@ def test_strict_stops_at_the_first_problem_and_the_same_call_goes_on(graph: Grap
     report = load_source(graph, source)
     assert report.resumed
     assert (report.entities, report.facts) == (0, 1)
-    assert str(report).startswith("written: 0 entities, 0 relations, 1 facts (going on with an interrupted load).")
+    assert str(report).startswith("written: 0 entities, 0 relations, 1 facts (resumed).")

@@ -267,7 +267,7 @@ def test_a_judged_graph_can_be_reported_alone_and_beside(asked: Asked, tmp_path:
     assert figures == kgprobe.judged_graph(tmp_path / "sweep").rows()
     beside = kgprobe.make_report([asked.chosen, sweep])
     assert len(beside.lead) == len(kgprobe.make_report([asked.chosen]).lead) + 1
-    assert beside.title == "What one does not know"
+    assert beside.title == "Facts that one does not know"
 
 
 def test_the_latest_result_is_the_one_that_was_answered_last(asked: Asked, monkeypatch: pytest.MonkeyPatch) -> None:

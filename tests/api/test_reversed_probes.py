@@ -61,7 +61,7 @@ def test_two_directions_of_the_same_facts_are_compared(example_graph: Graph, bac
     ahead, back = (kgprobe.measure(graph, tiny, "examples", limit=30, **how) for graph in (example_graph, backwards))
     found = kgprobe.compare([ahead, back])
     assert found.notes == ()
-    assert found.found.labels == ["tiny forwards", "tiny backwards"]
+    assert found.figures.labels == ["tiny forwards", "tiny backwards"]
     assert found.directions is not None
     won = [
         {outcome.fact.fact for outcome in result.outcomes if outcome.verdict.value == "right"}

@@ -47,7 +47,7 @@ def test_from_labels_to_figures(home: dict[str, str], labels: str, talker: str, 
     evaluated = ("--everything", "--out", str(tmp_path / "evaluated.html"))
     shown = run("judge", "evaluate", "mine", labels, "--model", talker, *evaluated, **home)
     assert (tmp_path / "evaluated.html").as_uri() in shown.stdout
-    assert "Answers told right" in shown.stdout
+    assert "Accuracy" in shown.stdout
     assert "that the judge has not learned from" in " ".join(shown.stdout.split())
 
 

@@ -63,7 +63,7 @@ def test_without_a_result_nothing_is_written(tmp_path: Path) -> None:
     own = {"KGPROBE_HOME": str(tmp_path)}
     viewed = kgprobe("view", **own)
     assert viewed.returncode == 0
-    assert "There is no result" in viewed.stdout
+    assert "has no results yet" in viewed.stdout
 
 
 def test_a_picture_of_the_graph_is_drawn_and_its_facts_are_printed(home: dict[str, str], tmp_path: Path) -> None:

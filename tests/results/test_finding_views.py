@@ -174,7 +174,7 @@ def test_facts_are_listed_by_how_sure_one_is_of_them(finding: Finding, tmp_path:
     ]
     places = [page.index(title) for title in titles]
     # What is unknown stands first.
-    assert places[0] < page.index("The graph around what is unknown") < page.index("How much it knows", places[0])
+    assert places[0] < page.index("The graph around unknown facts") < page.index("How much it knows", places[0])
     assert places == sorted(places)
     # Of those that are surely known there is none, and the page says so; those that lean stand below.
     assert "None is listed." in page[places[2] : places[3]]

@@ -21,6 +21,6 @@ def test_one_answer_to_everything_is_said_first(told: list[int], warned: bool) -
     splits: Any = None
     # No fact is set aside that could tell.
     result = TrainedJudge(judge=judge, folder=Path("j"), trained=fitted, splits=splits, baseline={}, aside=None)
-    warnings = ["The judge gives one answer to all 3 statements: true."] if warned else []
+    warnings = ["The judge predicts the same answer for all 3 statements: true."] if warned else []
     assert result.warnings() == warnings
     assert result.summary().splitlines()[:-1] == warnings
