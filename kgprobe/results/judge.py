@@ -209,7 +209,7 @@ class TrainedJudge(Result):
         ]
 
     def tables(self) -> list[Table]:
-        """Return tables of each layer's linear probe and the words; of both kinds at the best layer; of the test set."""
+        """Return tables of each layer's linear probe, of both kinds at the best layer, and of the test set."""
         layers = [
             {"layer": str(layer.layer), **_sides(layer), "read": "yes" if layer.layer == self.judge.layer else ""}
             for layer in self.trained.layers

@@ -51,9 +51,7 @@ def test_a_report_says_what_was_written_and_what_was_not(graph: Graph) -> None:
 def test_facts_of_what_was_filtered_out_are_counted_apart(graph: Graph) -> None:
     report = load_source(graph, WrittenSource(ENTITIES, FACTS[:2], partial=True))
     assert (report.outside, report.skipped["missing"]) == (1, 0)
-    assert str(report).splitlines()[1:] == [
-        "1 facts were left out: their objects are not in this part of the source."
-    ]
+    assert str(report).splitlines()[1:] == ["1 facts were left out: their objects are not in this part of the source."]
 
 
 def test_a_report_keeps_some_of_many_problems(graph: Graph) -> None:
