@@ -24,7 +24,7 @@ def models_within(
 
     Args:
         local: how those on this machine are loaded; None for the usual.
-        load: makes the scorer of a model on this machine; None for :func:`~kgprobe.models.loading.load_scoring_model`.
+        load: makes the scorer of a model on this machine; None for :func:`~kgprobe.models.spec.load_scoring_model`.
 
     Raises:
         ArgumentError: a price is missing.

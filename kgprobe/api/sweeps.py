@@ -23,7 +23,7 @@ from kgprobe.judge import SweepOptions
 from kgprobe.judge.files import Judge, check_judge
 from kgprobe.judge.judged_facts import NAMES, SweepJudge, SweepSettings
 from kgprobe.judge.on_ray import check_ray, sweep_on_ray
-from kgprobe.judge.sweep_plan import SweepPlan
+from kgprobe.judge.whole_graph import SweepPlan
 from kgprobe.models.model import Model, Models
 from kgprobe.models.spec_forms import short_name
 from kgprobe.options import make_options

@@ -44,7 +44,7 @@ def _load(spec: str, **how: Any) -> "TextScorer":
     from kgprobe.progress import waiting
 
     with waiting(f"Loading {spec}", remembered=True):
-        from kgprobe.models.loading import load_scoring_model
+        from kgprobe.models.spec import load_scoring_model
 
         scorer = load_scoring_model(spec, **how)
     if is_explained():

@@ -47,7 +47,14 @@ class Classifier(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class LinearProbe:
+class _Parameters:
+    def tensors(self) -> dict[str, Floats]:
+        """Return its parameters."""
+        return {field.name: getattr(self, field.name) for field in fields(self)}
+
+
+@dataclass(frozen=True, slots=True)
+class LinearProbe(_Parameters):
     """Logistic regression over standardised states.
 
     Attributes:
@@ -66,10 +73,6 @@ class LinearProbe:
         """Return probabilities, see :meth:`Classifier.probabilities`."""
         return normalized((states - self.mean) / self.scale @ self.weights.T + self.bias)
 
-    def tensors(self) -> dict[str, Floats]:
-        """Return its parameters."""
-        return _tensors(self)
-
     @property
     def size(self) -> int:
         """Size of the hidden states."""
@@ -85,7 +88,7 @@ class LinearProbe:
 
 
 @dataclass(frozen=True, slots=True)
-class Network:
+class Network(_Parameters):
     """A layer norm and a feed-forward network of two layers with a ReLU between them (section 3.2 of the paper).
 
     Attributes:
@@ -109,10 +112,6 @@ class Network:
         normal = centred / np.sqrt(centred.var(axis=1, keepdims=True) + _EPSILON)
         inner = np.maximum((normal * self.norm_weight + self.norm_bias) @ self.first_weight.T + self.first_bias, 0)
         return normalized(inner @ self.second_weight.T + self.second_bias)
-
-    def tensors(self) -> dict[str, Floats]:
-        """Return its parameters."""
-        return _tensors(self)
 
     @property
     def size(self) -> int:
@@ -220,7 +219,7 @@ def _check_tensors(classifier: "LinearProbe | Network", shapes: Mapping[str, tup
     Args:
         unseen: the tensor that has -inf for answers without training statements.
     """
-    for name, tensor in _tensors(classifier).items():
+    for name, tensor in classifier.tensors().items():
         if tensor.shape != shapes[name] or tensor.dtype != np.float32:
             raise ValueError(
                 f"{name} is {tensor.dtype} of shape {tensor.shape}; expected float32 of shape {shapes[name]}"
@@ -228,7 +227,3 @@ def _check_tensors(classifier: "LinearProbe | Network", shapes: Mapping[str, tup
         finite = np.isfinite(tensor) | (np.isneginf(tensor) & (name == unseen))
         if not finite.all():
             raise ValueError(f"{name} has numbers that are not finite")
-
-
-def _tensors(classifier: "LinearProbe | Network") -> dict[str, Floats]:
-    return {field.name: getattr(classifier, field.name) for field in fields(classifier)}

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kgprobe.errors import KgprobeError, how_to_install
-from kgprobe.judge.sweep_plan import SweepPlan
+from kgprobe.judge.whole_graph import SweepPlan
 from kgprobe.running.callbacks import NO_CALLBACKS, Batch, Callbacks, Start, Stop
 from kgprobe.running.predictions import LOOK_SECONDS, Shards, Share, Swept, claimed, how_far, make_shard, missing_shards
 

@@ -5,6 +5,8 @@ queried; its columns suffice.
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,11 +17,13 @@ from kgprobe.judge.files import Judge, check_judge
 from kgprobe.judge.judged_facts import SCHEMA, SweepSettings
 from kgprobe.judge.labelled import pick
 from kgprobe.judge.prompts import read_statements
+from kgprobe.models.local_options import LocalOptions
+from kgprobe.models.model import Models
 from kgprobe.probes.statements.metrics import JUDGEMENTS, NONE, Judgements, metrics_of
 from kgprobe.probes.statements.words import StatementWords
 from kgprobe.progress import share_counter
-from kgprobe.sampling.columns.graph_columns import GraphColumns, Int64s
-from kgprobe.sampling.columns.said import Said, mixed
+from kgprobe.sampling.columns.graph_columns import GraphColumns, Int64s, columns_of
+from kgprobe.sampling.columns.said import Said, mixed, said_of
 from kgprobe.sampling.columns.statement_negatives import ColumnNegatives, Negatives
 from kgprobe.sampling.columns.unions import below
 from kgprobe.sampling.seeded_order import seeded_number
@@ -240,3 +244,33 @@ def _triples(probabilities: Floats) -> pa.Array:
     unknown = pa.array(np.isnan(probabilities[:, 0]))
     flat = pa.array(np.nan_to_num(probabilities).ravel(), pa.float32())
     return pa.FixedSizeListArray.from_arrays(flat, len(JUDGEMENTS), mask=unknown)
+
+
+@dataclass(frozen=True, slots=True)
+class SweepPlan:
+    """Judge, model and files of predictions for a graph.
+
+    Attributes:
+        model: the spec of the model whose states are read.
+        local: its loading options; None for a model object that cannot be loaded again.
+        columns, said: folders of the graph's columns.
+    """
+
+    judge: Judge
+    model: str
+    local: LocalOptions | None
+    columns: Path
+    said: Path
+    words: StatementWords
+    settings: SweepSettings
+
+    def open(self, scorer: "Scorer | None" = None) -> GraphJudge:
+        """Return the judge of the graph; load the model, unless a scorer is given.
+
+        Raises:
+            KgprobeError: the model cannot be loaded, or the judge was trained on another one.
+        """
+        if scorer is None:
+            scorer = Models().open(self.model, self.local).local_scorer()
+        columns, said = columns_of(self.columns), said_of(self.said)
+        return GraphJudge(self.judge, scorer, columns, said, self.words, self.settings)

@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING
 
 from kgprobe.errors import ArgumentError
 from kgprobe.models.api.spending import Spending
-from kgprobe.models.loading import load_scoring_model
 from kgprobe.models.local_options import LocalOptions
-from kgprobe.models.spec import load_tokenizer, wrap_scorer
+from kgprobe.models.spec import load_scoring_model, load_tokenizer, wrap_scorer
 from kgprobe.models.spec_forms import absolute_spec, check_local, is_api, no_weights
 
 if TYPE_CHECKING:
@@ -243,7 +242,7 @@ class Models:
             local: default options for models on this machine. Pass a revision to :meth:`open` instead: it belongs to
                 one repository.
             load: loads the scorer of a model on this machine; None for
-                :func:`~kgprobe.models.loading.load_scoring_model`.
+                :func:`~kgprobe.models.spec.load_scoring_model`.
         """
         self.spending = spending or Spending()
         self.local = local or LocalOptions()

@@ -21,11 +21,43 @@ if TYPE_CHECKING:
     from kgprobe.models.api.options import ApiOptions
     from kgprobe.models.api.spending import Spending
     from kgprobe.models.generating.generator import Generator
+    from kgprobe.models.scoring.contract import TextScorer
     from kgprobe.models.scoring.scorer import Scorer
 
 _SAMPLE = 1 << 20
 
 Kind = Literal["AutoModelForCausalLM", "AutoModel"]
+
+
+def load_scoring_model(
+    spec: str,
+    *,
+    device: str | None = None,
+    dtype: str | None = None,
+    revision: str | None = None,
+    batch_tokens: int | None = None,
+    bos: bool | None = None,
+    remembered: int = 0,
+) -> "TextScorer":
+    """Return the scorer of that name, computed by kgprobe or (``lm-eval:…``) by lm-evaluation-harness.
+
+    Args:
+        spec: as in :func:`load_scorer`, or as in :mod:`kgprobe.models.harness.scorer`.
+        device, dtype, revision, batch_tokens, bos, remembered: as in :func:`load_scorer`.
+
+    Raises:
+        ArgumentError: ``batch_tokens`` or ``revision`` is given for a model of lm-evaluation-harness.
+        KgprobeError: see :func:`load_scorer`.
+    """
+    if not is_harness(spec):
+        options: Any = {"dtype": dtype, "revision": revision, "batch_tokens": batch_tokens, "remembered": remembered}
+        return load_scorer(spec, device=device, bos=bos, **options)
+    from kgprobe.models.harness.scorer import load_harness_scorer
+
+    check_local(spec, revision)
+    if batch_tokens is not None:
+        raise ArgumentError("batch_tokens", f"is {batch_tokens}; for {spec}, pass batch_size=… in its arguments.")
+    return load_harness_scorer(spec, device=device, dtype=dtype, bos=bos)
 
 
 def load_scorer(

@@ -11,12 +11,13 @@ from collections.abc import Iterator, Sequence
 from contextlib import nullcontext
 from typing import Any, TypeAlias
 
+import numpy as np
 from lm_eval.models.huggingface import HFLM
 
 from kgprobe.errors import KgprobeError
 from kgprobe.models.demo import demo_model_folder
-from kgprobe.models.scoring.greedy import score_greedily
 from kgprobe.models.scoring.tokens import TokenizedPrompt
+from kgprobe.models.scoring.trie import build_all_trees
 from kgprobe.models.spec import wrap_scorer
 from kgprobe.progress import progress_bar
 
@@ -29,6 +30,7 @@ _log = logging.getLogger(__name__)
 
 # Contexts per call, neighbours in the order of their tokens; then their results are stored.
 _AT_ONCE = 512
+_MAX_BRANCH_NODES = 256
 
 
 class KgprobeLM(HFLM):
@@ -105,13 +107,21 @@ class KgprobeLM(HFLM):
     def _score(
         self, contexts: Sequence[tuple[int, ...]], by_context: ByContext
     ) -> Iterator[tuple[int, tuple[float, bool]]]:
+        """Yield the number of each request, its log-probability, and whether greedy decoding would produce it."""
         prompts = []
         for context in contexts:
             tails = tuple(tail for _, tail in by_context[context])
             prompts.append(TokenizedPrompt(context, (len(context),) * len(tails), tails))
-        for context, scored in zip(contexts, score_greedily(self._scorer, prompts), strict=True):
-            numbers = [number for number, _ in by_context[context]]
-            yield from zip(numbers, zip(scored.values.tolist(), scored.greedy.tolist(), strict=True), strict=True)
+        trees = build_all_trees(prompts, _MAX_BRANCH_NODES)
+        for tree, values in self._scorer.edges_and_best(trees):
+            own, highest = values[tree.steps].T
+            log_probabilities = np.add.reduceat(own, tree.offsets)
+            if np.isnan(log_probabilities).any():
+                raise KgprobeError("The model's probabilities are not numbers; its weights are broken.")
+            greedy = np.logical_and.reduceat(own >= highest, tree.offsets)
+            continuations = by_context[contexts[tree.prompt]]
+            for member, value, is_greedy in zip(tree.members, log_probabilities.tolist(), greedy.tolist(), strict=True):
+                yield continuations[member][0], (value, is_greedy)
 
     def _cut(self, before: Sequence[int], behind: Sequence[int], texts: tuple[str, str] | None) -> tuple[int, ...]:
         """Return the context of a continuation, truncated from the left to the model's limit.

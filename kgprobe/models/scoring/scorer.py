@@ -18,9 +18,8 @@ from kgprobe.errors import KgprobeError
 from kgprobe.models.eval_mode import in_eval_mode
 from kgprobe.models.identity import tensor_places, weights_digest
 from kgprobe.models.scoring.batching import BatchLimits, compute_if_it_fits
-from kgprobe.models.scoring.check import WAYS, choose_way, longest_text
+from kgprobe.models.scoring.check import WAY_MEANINGS, WAYS, choose_way, longest_text
 from kgprobe.models.scoring.contract import Floats, ScoredContinuations, UncachedTrees, end_token_of, tokenized_for
-from kgprobe.models.scoring.explanation import explain_scoring
 from kgprobe.models.scoring.forward import (
     Prefix,
     Way,
@@ -168,7 +167,27 @@ class Scorer:
         Returns:
             headings with texts; among them the chosen way, and for each faster one the reason against it.
         """
-        return explain_scoring(self.model, self.tokenizer, self._choice, self._limits, self.leading, self.max_tokens)
+        projection, limits = self._choice.projection, self._limits
+        logits, tokens_at_once = "the model's own logits", "one continuation"
+        if projection is not None:
+            cap = "" if projection.soft_cap is None else f", soft cap {projection.soft_cap:g}"
+            vocabulary, hidden = projection.weight.shape
+            logits = (
+                f"{vocabulary:,} tokens x {hidden:,} dimensions, scale {projection.scale:g}{cap}; only for requested"
+                f" tokens, {limits.logits:,} logits at once"
+            )
+            tokens_at_once = f"{limits.tokens:,}"
+        leading = self.tokenizer.convert_ids_to_tokens(list(self.leading))
+        return [
+            ("model", f"{type(self.model).__name__}, {self.model.num_parameters():,} parameters"),
+            ("way", f"{self._choice.way}: {WAY_MEANINGS[self._choice.way]}"),
+            *((f"way: {way}", finding) for way, finding in self._choice.findings),
+            ("vocabulary", logits),
+            ("precision", f"{self.model.dtype} on {self.model.device}, log-softmax in float32".removeprefix("torch.")),
+            ("tokens at once", tokens_at_once),
+            ("longest text", "unknown" if self.max_tokens is None else f"{self.max_tokens:,} tokens"),
+            ("leading tokens", " ".join(leading) or "none"),
+        ]
 
     def score(
         self,

@@ -13,9 +13,9 @@ from kgprobe.errors import ArgumentError, KgprobeError, UnknownNameError
 from kgprobe.graph.client import Graph
 from kgprobe.graph.ingest import load
 from kgprobe.models.harness.scorer import HarnessScorer
-from kgprobe.models.loading import load_scoring_model
 from kgprobe.models.model import Model, Models, load_model
 from kgprobe.models.scoring.scorer import Scorer
+from kgprobe.models.spec import load_scoring_model
 from kgprobe.probes.outcome import Outcome, Verdict
 from kgprobe.probes.register import PROBES, ProbeContext
 from kgprobe.records import Entity, Fact, Relation
@@ -170,5 +170,5 @@ def test_the_command_line_takes_it(folder: Path, home: dict[str, str]) -> None:
 
 
 def test_nothing_of_the_harness_is_imported_before_it_is_used() -> None:
-    code = "import sys, kgprobe.cli.main, kgprobe.models.loading; assert 'lm_eval' not in sys.modules"
+    code = "import sys, kgprobe.cli.main, kgprobe.models.spec; assert 'lm_eval' not in sys.modules"
     subprocess.run([sys.executable, "-c", code], check=True)
