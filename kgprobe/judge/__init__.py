@@ -38,7 +38,7 @@ class JudgeOptions(NetworkOptions):
         "True/False/Unknown", "Words of the baseline, whose probabilities the judge is compared with.", metavar="T/F/U"
     )
     prompt_encoder: bool = option(
-        False, "Learn virtual tokens that replace the instruction, and read states behind them."
+        False, "Learn virtual tokens that replace the instruction, and read states after them."
     )
     virtual_tokens: int = option(20, "Number of virtual tokens.", minimum=1)
     encoder_units: int = option(4096, "Units of the prompt encoder's hidden layers.", minimum=1)

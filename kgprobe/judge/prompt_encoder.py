@@ -118,11 +118,11 @@ def learn_virtual_prompt(
     if not answered:
         raise KgprobeError("The model cannot take any of the statements, so it cannot learn virtual tokens.")
     instruction = _instruction(scorer, prompt)
-    behind_it = _score(scorer, instruction, answered)
+    expected = _score(scorer, instruction, answered)
     with in_eval_mode(net), _frozen(net):
-        _check(scorer, projection, instruction, answered[: options.encoder_batch_size], behind_it)
+        _check(scorer, projection, instruction, answered[: options.encoder_batch_size], expected)
         virtual, losses = _learn(scorer, projection, answered, options, seed, on_progress)
-    return VirtualPrompt(virtual, losses, float(-behind_it.mean()), len(instruction), len(answered))
+    return VirtualPrompt(virtual, losses, float(-expected.mean()), len(instruction), len(answered))
 
 
 def _learn(

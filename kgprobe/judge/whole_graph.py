@@ -80,7 +80,7 @@ class GraphJudge:
     def judged(self, places: range) -> pa.Table:
         """Return the predictions and metrics for some places of ``facts``; ``SCHEMA``.
 
-        Cost: see :class:`~kgprobe.models.states.reader.StateReader`; statements with a common beginning share its
+        Cost: see :class:`~kgprobe.models.states.reader.StateReader`; statements with a common prefix share its
         computation.
         """
         facts = self.facts[places.start : places.stop]

@@ -20,6 +20,7 @@ from kgprobe.errors import KgprobeError
 from kgprobe.models.eval_mode import in_eval_mode
 from kgprobe.models.generating.generator import Unanswered
 from kgprobe.models.scoring.batching import compute_in_batches
+from kgprobe.models.scoring.contract import report
 from kgprobe.models.scoring.scorer import Scorer
 from kgprobe.models.scoring.tokens import TokenizedPrompt
 from kgprobe.models.scoring.trie import build_all_trees
@@ -161,12 +162,6 @@ def beam_search(
                 results[number] = continuations
             report(progress, len(batch))
     return results
-
-
-def report(progress: Callable[[int], None] | None, count: int) -> None:
-    """Pass a number of finished prompts to the listener, if any."""
-    if progress is not None:
-        progress(count)
 
 
 class _Ends:

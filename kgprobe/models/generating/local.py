@@ -25,10 +25,10 @@ from kgprobe.models.generating.decoding import (
     no_room,
     own_settings,
     prompts_at_once,
-    report,
 )
 from kgprobe.models.generating.generator import Answer, Request, Unanswered
 from kgprobe.models.scoring.batching import compute_in_batches
+from kgprobe.models.scoring.contract import report
 from kgprobe.models.scoring.scorer import Scorer
 
 # Probability mass of sampled tokens above temperature 0.

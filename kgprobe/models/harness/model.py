@@ -3,7 +3,7 @@
 The harness's own model of transformers, ``hf``, defines the requests: tokenization, empty contexts, truncation from the
 left, windows of documents, generation. Only the log-probabilities of tokens after tokens are computed here, so the
 results equal those of ``hf`` up to rounding. A context with all of its continuations is computed once, and so are
-common beginnings of contexts.
+common prefixes of contexts.
 """
 
 import logging
@@ -94,10 +94,10 @@ class KgprobeLM(HFLM):
     def _by_context(self, requests: Sequence[Encoded]) -> ByContext:
         by_context: ByContext = {}
         short = 0
-        for number, (texts, before, behind) in enumerate(requests):
-            context = self._cut(before, behind, texts)
+        for number, (texts, before, tail) in enumerate(requests):
+            context = self._cut(before, tail, texts)
             short += len(context) < len(before)
-            by_context.setdefault(context, []).append((number, tuple(behind)))
+            by_context.setdefault(context, []).append((number, tuple(tail)))
         if short:
             _log.warning(
                 "The model has no room for %d of %d contexts; they are cut from the left.", short, len(requests)
@@ -123,18 +123,18 @@ class KgprobeLM(HFLM):
             for member, value, is_greedy in zip(tree.members, log_probabilities.tolist(), greedy.tolist(), strict=True):
                 yield continuations[member][0], (value, is_greedy)
 
-    def _cut(self, before: Sequence[int], behind: Sequence[int], texts: tuple[str, str] | None) -> tuple[int, ...]:
+    def _cut(self, before: Sequence[int], tail: Sequence[int], texts: tuple[str, str] | None) -> tuple[int, ...]:
         """Return the context of a continuation, truncated from the left to the model's limit.
 
         The last token is only predicted, so one more fits.
         """
         shown = "a document" if texts is None else repr(texts[1] if len(texts[1]) <= 60 else f"{texts[1][:60]}…")
-        if not before or not behind:
+        if not before or not tail:
             raise KgprobeError(f"The context or the continuation of {shown} has no tokens.")
-        room = self.max_length + 1 - len(behind)
+        room = self.max_length + 1 - len(tail)
         if room < 1:
             raise KgprobeError(
-                f"The continuation {shown} has {len(behind)} tokens, more than the {self.max_length} that the model"
+                f"The continuation {shown} has {len(tail)} tokens, more than the {self.max_length} that the model"
                 " accepts; try a larger `max_length`."
             )
         return tuple(before[-room:])

@@ -15,7 +15,14 @@ import numpy as np
 
 from kgprobe.errors import ArgumentError, KgprobeError, UnknownNameError, how_to_install
 from kgprobe.models.identity import weights_digest
-from kgprobe.models.scoring.contract import Floats, ScoredContinuations, UncachedTrees, end_token_of, tokenized_for
+from kgprobe.models.scoring.contract import (
+    Floats,
+    ScoredContinuations,
+    UncachedTrees,
+    end_token_of,
+    report,
+    tokenized_for,
+)
 from kgprobe.models.scoring.tokens import TokenizedPrompt, leading_tokens
 from kgprobe.models.scoring.trie import Tree
 
@@ -200,15 +207,13 @@ class HarnessScorer:
             for member, (start, tail) in enumerate(zip(prompt.starts, prompt.tails, strict=True)):
                 if member not in prompt.reasons:
                     places.setdefault((prompt.context[:start], tail), []).append((number, member))
-        if progress is not None:
-            progress(sum(len(prompt.reasons) for prompt in tokenized))
+        report(progress, sum(len(prompt.reasons) for prompt in tokenized))
         for request, value in self._answers(list(places)):
             if np.isnan(value):
                 raise KgprobeError(f"Prompt {places[request][0][0]}: the probabilities of {self.name} are not numbers.")
             for number, member in places[request]:
                 scores[number][member] = value
-            if progress is not None:
-                progress(len(places[request]))
+            report(progress, len(places[request]))
         return [ScoredContinuations(values, prompt.reasons) for values, prompt in zip(scores, tokenized, strict=True)]
 
     def _answers(

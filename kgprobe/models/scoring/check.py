@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 WAYS: tuple[Way, ...] = ("packed", "branches", "rows", "plain")
 WAY_MEANINGS: dict[Way, str] = {
     "packed": "all continuations of a prompt, and of similar prompts, in one row",
-    "branches": "one row per continuation, behind the common beginning of the prompts",
+    "branches": "one row per continuation, after the common prefix of the prompts",
     "rows": "one row per continuation, with its whole prompt",
     "plain": "one continuation at a time",
 }
@@ -145,7 +145,7 @@ def _errors(
 
 
 def _arrangements(model: "PreTrainedModel", way: Way, trees: Sequence[Tree]) -> Iterator[_Arrangement]:
-    """Yield the trees separately, in one row, behind their own beginnings, and behind a prefix computed in pieces."""
+    """Yield the trees separately, in one row, after their own prefixes, and after a prefix computed in pieces."""
     yield partial(run_way, model, way, [merge([tree], 0) for tree in trees], None)
     if way == "packed":
         yield partial(run_way, model, way, [merge(trees, 0)], None)
@@ -172,7 +172,7 @@ def _grown(model: "PreTrainedModel", trees: Sequence[Tree]) -> tuple[torch.Tenso
 
 
 def _wide_arrangement(model: "PreTrainedModel", way: Way, trees: Sequence[Tree]) -> Iterator[_Arrangement]:
-    """Yield the trees at the end of a row of full length, behind unrelated trees.
+    """Yield the trees at the end of a row of full length, after unrelated trees.
 
     A model may read places in a row as places in a text, in spite of all masks and positions. Small trees do not show
     this if its window is wide.
@@ -192,7 +192,7 @@ def longest_text(model: "PreTrainedModel") -> int | None:
     """Return the maximum number of tokens that a model accepts with unchanged positions; None for no limit.
 
     Some models change the rotary positions of all tokens as soon as a text exceeds the length of their first training.
-    Their result for a text would then depend on the text behind it, or on its batch.
+    Their result for a text would then depend on the text after it, or on its batch.
     """
     config = model.config.get_text_config()
     bounds = [getattr(config, "max_position_embeddings", None)]

@@ -117,6 +117,12 @@ class UncachedTrees:
         return ((tree, values, True) for tree, values in self._scorer.edge_log_probabilities(trees))
 
 
+def report(progress: Callable[[int], None] | None, count: int) -> None:
+    """Pass a number of finished items to the listener, if any."""
+    if progress is not None:
+        progress(count)
+
+
 def tokenized_for(
     scorer: TextScorer, prompts: Sequence[str], continuations: Sequence[Sequence[str]], *, eos: bool, separator: str
 ) -> list[TokenizedPrompt]:

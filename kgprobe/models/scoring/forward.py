@@ -6,7 +6,7 @@
 - ``rows``: like ``branches``, but without any prefix. For models whose cache is more than keys and values.
 - ``plain``: one branch at a time, and with the model's own logits: assumes nothing but causality.
 
-The first two can start behind a prefix that all trees share, whose keys and values are computed once. :mod:`.check`
+The first two can start after a prefix that all trees share, whose keys and values are computed once. :mod:`.check`
 determines the exact ways of a model, and :mod:`.plan` the batches.
 """
 
@@ -45,7 +45,7 @@ class Prefix(DynamicCache):
     def update(
         self, key_states: torch.Tensor, value_states: torch.Tensor, layer_idx: int, *_: Any, **__: Any
     ) -> tuple[torch.Tensor, torch.Tensor]:
-        """Return the prefix's keys and values with the given ones behind them, for each row."""
+        """Return the prefix's keys and values with the given ones after them, for each row."""
         layer: Any = self.layers[layer_idx]
         rows = key_states.shape[0]
         keys, values = (kept.expand(rows, *kept.shape[1:]) for kept in (layer.keys, layer.values))
@@ -71,7 +71,7 @@ def extend(model: "PreTrainedModel", prefix: Prefix | None, tokens: Integers, at
     Args:
         model: a causal language model.
         prefix: the prefix to extend; not changed.
-        tokens: the tokens behind it, shape (tokens,).
+        tokens: the tokens after it, shape (tokens,).
         at_once: maximum tokens per forward pass.
     """
     growing: Any = DynamicCache()
@@ -117,7 +117,7 @@ def run_way(
     Args:
         model: a causal language model.
         way: any but ``plain``.
-        forests: at least one, all behind the prefix.
+        forests: at least one, all after the prefix.
         prefix: None if there is none, and in the way ``rows``.
 
     Returns:
@@ -151,7 +151,7 @@ def padded_tokens(forest: Forest, way: Way, before: int) -> tuple[int, int]:
     """Return the size of a forest in a batch: its rows, and its tokens per row or their equivalent.
 
     Args:
-        forest: the forest, behind a prefix.
+        forest: the forest, after a prefix.
         way: not ``plain``.
         before: number of tokens of the prefix.
     """

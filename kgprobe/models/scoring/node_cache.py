@@ -1,7 +1,7 @@
-"""Cache of tree nodes: keys, values and last hidden states of computed nodes, for later nodes behind them.
+"""Cache of tree nodes: keys, values and last hidden states of computed nodes, for later nodes after them.
 
 A node is identified by the tokens that lead to it. So a tree that has grown since the last turn computes its new nodes
-alone, and prompts with a common beginning share its nodes.
+alone, and prompts with a common prefix share its nodes.
 """
 
 from dataclasses import dataclass
@@ -27,7 +27,7 @@ _FIRST_ROOM = 1024
 
 
 class KeptNodes:
-    """TokenNodes at numbered places, each behind its parent."""
+    """Token nodes at numbered places, each after its parent."""
 
     def __init__(self) -> None:
         """Start with an empty cache."""
@@ -68,7 +68,7 @@ class KeptNodes:
             raise LookupError("No node is kept.")
         return self._states[torch.from_numpy(places).to(self._states.device)]
 
-    def behind(self, layer: int, before: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    def keys_and_values(self, layer: int, before: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         """Return a layer's keys and values at these places.
 
         Args:
@@ -173,10 +173,10 @@ class _KeptBefore(DynamicCache):
     def update(
         self, key_states: torch.Tensor, value_states: torch.Tensor, layer_idx: int, *_: Any, **__: Any
     ) -> tuple[torch.Tensor, torch.Tensor]:
-        """Return the keys and values before each row, with its own ones behind them."""
+        """Return the keys and values before each row, with its own ones after them."""
         joined = (key_states, value_states)
         if self._before.shape[1]:
-            before = self._kept.behind(layer_idx, self._before)
+            before = self._kept.keys_and_values(layer_idx, self._before)
             joined = (torch.cat([before[0], key_states], dim=2), torch.cat([before[1], value_states], dim=2))
         rows, columns = self._fresh
         self._kept.write(layer_idx, key_states[rows, :, columns], value_states[rows, :, columns])
@@ -207,17 +207,17 @@ def take_in(model: "PreTrainedModel", kept: KeptNodes, rows: "Sequence[Sequence[
     visible_before = np.zeros((count, queries, earlier), dtype=bool)
     where = []
     for row, trees in enumerate(rows):
-        query = behind = 0
+        query = past = 0
         for new in trees:
             fresh, old = new.fresh, new.old
-            own, known = slice(query, query + len(fresh)), slice(behind, behind + len(old))
+            own, known = slice(query, query + len(fresh)), slice(past, past + len(old))
             sees = new.tree.visible()[fresh]
             tokens[row, own], depths[row, own] = new.tree.tokens[fresh], new.tree.depths[fresh]
             before[row, known], before_depths[row, known] = new.places[old], new.tree.depths[old]
             visible[row, own, own] = sees[:, fresh]
             visible_before[row, own, known] = sees[:, old]
             where.append(row * queries + np.arange(own.start, own.stop))
-            query, behind = own.stop, known.stop
+            query, past = own.stop, known.stop
     fresh_at = torch.from_numpy(np.concatenate(where)).to(model.device)
     cache = _KeptBefore(kept, torch.from_numpy(before).to(model.device), fresh_at // queries, fresh_at % queries)
     states = packed_states(model, tokens, depths, visible, cache, Earlier(before_depths, visible_before))

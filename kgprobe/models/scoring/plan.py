@@ -27,13 +27,13 @@ _ROW = 256
 
 @dataclass(frozen=True, slots=True)
 class PrefixGroup:
-    """Forests behind a common prefix.
+    """Forests after a common prefix.
 
     Attributes:
         tokens: the prefix's tokens beyond the prefix of the surrounding group; none for the outermost group.
         length: length of the whole prefix.
         kept: True if later calls need the prefix again.
-        forests: the forests directly behind it, the largest first.
+        forests: the forests directly after it, the largest first.
         groups: groups with longer prefixes.
     """
 
@@ -57,7 +57,7 @@ class _Stretch:
 def plan(
     trees: Sequence[Tree], way: Way, hidden_size: int, most: int, beginnings: Mapping[int, int] | None = None
 ) -> PrefixGroup:
-    """Return the trees as forests, behind prefixes where that saves time.
+    """Return the trees as forests, after prefixes where that saves time.
 
     Args:
         trees: trees of any prompts, in any order.
@@ -71,20 +71,20 @@ def plan(
     if way == "rows":
         outermost.forests.extend(_forests(trees, way, 0, hidden_size, most))
         return outermost
-    behind: dict[bytes, list[Tree]] = {}
+    by_prefix: dict[bytes, list[Tree]] = {}
     for tree in trees:
         length = min((beginnings or {}).get(tree.prompt, 0), tree.chain - 1)
-        behind.setdefault(tree.tokens[: length if length >= _SHORTEST else 0].tobytes(), []).append(tree)
-    for beginning, members in behind.items():
-        tokens = np.frombuffer(beginning, dtype=np.int64).copy()
+        by_prefix.setdefault(tree.tokens[: length if length >= _SHORTEST else 0].tobytes(), []).append(tree)
+    for prefix, members in by_prefix.items():
+        tokens = np.frombuffer(prefix, dtype=np.int64).copy()
         group = PrefixGroup(tokens, len(tokens), kept=True) if len(tokens) else outermost
         if group is not outermost:
             outermost.groups.append(group)
-        _plan_behind(group, members, way, hidden_size, most)
+        _plan_after(group, members, way, hidden_size, most)
     return outermost
 
 
-def _plan_behind(outermost: PrefixGroup, trees: Sequence[Tree], way: Way, hidden_size: int, most: int) -> None:
+def _plan_after(outermost: PrefixGroup, trees: Sequence[Tree], way: Way, hidden_size: int, most: int) -> None:
     """Sort trees that begin with a group's prefix into it, and into groups of longer ones."""
     # Tokens compare fastest as bytes.
     trees = sorted(trees, key=lambda tree: tree.tokens[: tree.chain].astype(">i8").tobytes())

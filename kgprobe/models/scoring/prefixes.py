@@ -1,4 +1,4 @@
-"""Cache of prompt beginnings: keys and values of a shared beginning are kept from one call to the next.
+"""Cache of prompt prefixes: keys and values of a shared prefix are kept from one call to the next.
 
 For example, fifty examples precede every fact of a relation. Computed once, they cost little compared with the facts.
 """

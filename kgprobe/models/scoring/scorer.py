@@ -19,7 +19,14 @@ from kgprobe.models.eval_mode import in_eval_mode
 from kgprobe.models.identity import tensor_places, weights_digest
 from kgprobe.models.scoring.batching import BatchLimits, compute_if_it_fits
 from kgprobe.models.scoring.check import WAY_MEANINGS, WAYS, choose_way, longest_text
-from kgprobe.models.scoring.contract import Floats, ScoredContinuations, UncachedTrees, end_token_of, tokenized_for
+from kgprobe.models.scoring.contract import (
+    Floats,
+    ScoredContinuations,
+    UncachedTrees,
+    end_token_of,
+    report,
+    tokenized_for,
+)
 from kgprobe.models.scoring.forward import (
     Prefix,
     Way,
@@ -241,14 +248,12 @@ class Scorer:
         scores = [np.full(len(prompt.tails), np.nan) for prompt in tokenized]
         uncached = [self._unknown(prompt, values) for prompt, values in zip(tokenized, scores, strict=True)]
         unknown = [prompt.part(members) for prompt, members in zip(tokenized, uncached, strict=True)]
-        if progress is not None:
-            progress(sum(map(len, scores)) - sum(map(len, uncached)))
+        report(progress, sum(map(len, scores)) - sum(map(len, uncached)))
         with in_eval_mode(self.model):
             for tree, values in self._edges(build_all_trees(unknown, _MAX_BRANCH_NODES), beginnings):
                 sums = np.add.reduceat(values[tree.steps, 0], tree.offsets)
                 scores[tree.prompt][uncached[tree.prompt][tree.members]] = sums
-                if progress is not None:
-                    progress(len(tree.members))
+                report(progress, len(tree.members))
         for number, (prompt, members, values) in enumerate(zip(unknown, uncached, scores, strict=True)):
             if np.isnan(values[members]).any():
                 raise KgprobeError(

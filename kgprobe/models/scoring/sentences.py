@@ -13,7 +13,7 @@ from itertools import chain, islice
 
 import numpy as np
 
-from kgprobe.models.scoring.contract import Floats, TextScorer
+from kgprobe.models.scoring.contract import Floats, TextScorer, report
 from kgprobe.models.scoring.tokens import TokenizedPrompt, encode, encode_from, encode_spans, no_unicode, not_unicode
 from kgprobe.models.scoring.trie import Integers
 
@@ -57,7 +57,7 @@ def score_passages(
     from_span: bool,
     progress: Callable[[int], None] | None = None,
 ) -> list[ScoredPassages]:
-    """Score the sentences of questions; those of one question share their beginnings.
+    """Score the sentences of questions; those of one question share their prefixes.
 
     Args:
         leading: ids of the special tokens before each sentence.
@@ -81,8 +81,7 @@ def score_passages(
             tails = tuple(own[member].ids[len(context) :] for member in members)
             prompts.append(TokenizedPrompt(context, (len(context),) * len(members), tails))
             owners.append((result, members))
-        if progress is not None:
-            progress(len(reasons))
+        report(progress, len(reasons))
     scores = scorer.score_tokenized(prompts, progress)
     for (result, members), prompt, scored in zip(owners, prompts, scores, strict=True):
         result.values[members] = scored.values

@@ -88,7 +88,7 @@ class Tree(TokenNodes):
 
 @dataclass(frozen=True, slots=True)
 class Forest(TokenNodes):
-    """Trees that are computed together behind a common prefix, which is left out; shared nodes are stored once.
+    """Trees that are computed together after a common prefix, which is left out; shared nodes are stored once.
 
     Attributes:
         trees: the trees with these edges.
@@ -127,7 +127,7 @@ class Forest(TokenNodes):
 
 
 def merge(trees: Sequence[Tree], prefix: int) -> Forest:
-    """Merge trees to one forest that stores the common beginnings of neighbours once.
+    """Merge trees to one forest that stores the common prefixes of neighbours once.
 
     Args:
         trees: at least one, best in the order of their contexts.

@@ -1,4 +1,4 @@
-"""Texts packed in rows that store the common beginnings of neighbours once.
+"""Texts packed in rows that store the common prefixes of neighbours once.
 
 Sorted by their tokens, texts are the leaves of a trie in the order of a walk through it. So a node's descendants
 directly follow it, and their end defines the attention mask. All steps are vectorized over texts, except filling rows.
@@ -14,7 +14,7 @@ Integers = NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True)
 class PackedTexts:
-    """Rows of nodes behind a prefix that all texts begin with.
+    """Rows of nodes after a prefix that all texts begin with.
 
     Attributes:
         tokens: ids of all rows' nodes, row by row, shape (nodes,).

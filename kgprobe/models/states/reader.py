@@ -20,6 +20,7 @@ from kgprobe.models.eval_mode import in_eval_mode
 from kgprobe.models.generating.chat import chat_tokens
 from kgprobe.models.scoring.batching import BatchLimits, compute_if_it_fits
 from kgprobe.models.scoring.check import WAY_MEANINGS
+from kgprobe.models.scoring.contract import report
 from kgprobe.models.scoring.forward import (
     PLACES_A_TOKEN,
     Prefix,
@@ -46,7 +47,7 @@ Floats = NDArray[np.float32]
 _ROW = 256
 # Texts that are sorted and packed at once: enough for those of one subject to meet.
 _TEXTS = 4096
-# A shorter common beginning is not worth its own forward pass.
+# A shorter common prefix is not worth its own forward pass.
 _SHORTEST = 8
 
 
@@ -116,14 +117,14 @@ class StateReader:
         """Return the states of the texts' last tokens.
 
         Cost: each token that texts do not share, once, through the layers up to the last one read. Fastest if texts
-        with common beginnings are near each other. All states are in memory: texts × layers × hidden size.
+        with common prefixes are near each other. All states are in memory: texts × layers × hidden size.
 
         Args:
             texts: any texts.
             beginning: text before all of them, such as an instruction; computed once for this and later calls.
             chat: True if beginning and texts come from a chat template: their special tokens are recognized, and the
                 tokenizer's own are not prepended again.
-            virtual: embeddings that replace a beginning, behind the tokenizer's own special tokens; shape (virtual
+            virtual: embeddings that replace a beginning, after the tokenizer's own special tokens; shape (virtual
                 tokens, hidden size).
             progress: called now and then with the number of texts done since the last call.
 
@@ -142,8 +143,7 @@ class StateReader:
             if len(valid):
                 (alone,) = self._ids([beginning], chat)
                 values[first + valid] = self._read([tokens[place] for place in valid], alone, prefix)
-            if progress is not None:
-                progress(len(part))
+            report(progress, len(part))
         broken = np.flatnonzero(np.isnan(values).any(axis=(1, 2)))
         if len(broken) > len(reasons):
             raise KgprobeError("The model's hidden states are not numbers; its weights are broken.")
@@ -167,7 +167,7 @@ class StateReader:
     def _tokenized(
         self, texts: Sequence[str], beginning: str, chat: bool, before: int
     ) -> tuple[list[tuple[int, ...]], dict[int, str]]:
-        """Return the texts' tokens behind a beginning or virtual tokens, and the reasons of invalid texts."""
+        """Return the texts' tokens after a beginning or virtual tokens, and the reasons of invalid texts."""
         full_texts = [beginning + text for text in texts]
         reasons = {place: no_unicode(texts[place]) for place in not_unicode(full_texts)}
         tokens = self._ids(["" if place in reasons else text for place, text in enumerate(full_texts)], chat)
@@ -198,7 +198,7 @@ class StateReader:
             return self._read_packed(tokens, prefix)
 
     def _prefix(self, tokens: Sequence[tuple[int, ...]], beginning: tuple[int, ...]) -> Prefix | None:
-        """Return the keys and values of the common beginning, without the last token of any text."""
+        """Return the keys and values of the common prefix, without the last token of any text."""
         length = min(min(common_prefix(beginning, ids), len(ids) - 1) for ids in tokens)
         if length < _SHORTEST:
             return None
@@ -211,7 +211,7 @@ class StateReader:
         )
         if longer is None:
             raise KgprobeError(
-                f"The texts' common beginning of {len(tokens)} tokens does not fit into the memory of"
+                f"The texts' common prefix of {len(tokens)} tokens does not fit into the memory of"
                 f" {self._model.device}; shorten it, or use `dtype` bfloat16."
             )
         return longer
