@@ -149,7 +149,7 @@ def write_templates(
     if asked:
         writing = _written(graph, model, asked, known, proposals, keep, seed, day)
         on_progress(0, len(asked))
-        with open_for_relations(path, anew=force) as file:
+        with open_for_relations(path, overwrite=force) as file:
             for done, one in enumerate(writing, start=1):
                 if one.reason is None:
                     # At once, so that a call that ends early loses nothing.
@@ -258,7 +258,7 @@ def convert_patterns(
             f"No pattern in {', '.join(file.name for file in [*paths, *corpus])} can be used; nothing is written."
         )
         raise KgprobeError(" ".join([unusable, *patterns.problems[:1]]))
-    with open_for_relations(path, anew=True) as file:
+    with open_for_relations(path, overwrite=True) as file:
         file.writelines(map(relation_line, usable))
     return ConvertedTemplates(path, usable, patterns.problems, notes=tuple(patterns.problems))
 

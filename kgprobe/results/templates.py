@@ -10,7 +10,7 @@ from kgprobe.results.result import Heading, Result, ResultRow, row_dicts
 from kgprobe.sanitize import counted
 from kgprobe.tables import Table
 from kgprobe.verbalize.templates.check import Flaw
-from kgprobe.verbalize.templates.filled import Filled
+from kgprobe.verbalize.templates.filled import FilledTemplate
 from kgprobe.verbalize.templates.kinds import KINDS
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ class TemplateList(Result):
         templates: pairs of a relation and its filled template, in order.
     """
 
-    templates: Sequence[tuple[Relation, Filled]]
+    templates: Sequence[tuple[Relation, FilledTemplate]]
 
     columns: ClassVar[Sequence[str]] = ("relation", "label", "kind", "template", "sentence", "fact")
 

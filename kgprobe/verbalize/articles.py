@@ -144,8 +144,10 @@ def takes_article(label: str) -> bool:
         return words[1] not in _PREPOSITIONS and ":" not in label
     if words[0] == "River" and len(words) > 1:
         return True
-    place = next((place for place, word in enumerate(words) if place and word in _PREPOSITIONS), None)
-    return _ends_in_noun(label, words) if place is None else _noun_precedes(words, place)
+    for place, word in enumerate(words[1:], start=1):
+        if word in _PREPOSITIONS:
+            return _noun_precedes(words, place)
+    return _ends_in_noun(label, words)
 
 
 def _listed_article(label: str, words: Sequence[str]) -> bool | None:

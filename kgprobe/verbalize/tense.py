@@ -351,9 +351,9 @@ def _verb_of(word: _Word) -> _Verb | None:
         return _Verb(word, _PRESENTS[form], sure)
     if word.before in _PARTICIPLES_FOLLOW:
         return None
-    is_past = form in _PASTS or form.endswith("ed")
-    used_to = form == "used" and word.follower == "to"
-    return _Verb(word, None, sure) if sure or used_to or (likely and is_past) else None
+    likely = likely and (form in _PASTS or form.endswith("ed"))
+    used_to = (form, word.follower) == ("used", "to")
+    return _Verb(word, None, sure) if sure or likely or used_to else None
 
 
 def _shows_misreading(word: _Word, verbs: Sequence[_Verb]) -> bool:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from kgprobe.verbalize.templates.kinds import OBJECT, SUBJECT
 
 _PLACEHOLDER = re.compile(r"(\[[XY]\])")
-# Placeholder for the answer in a displayed sentence.
+# Placeholder for the answer in a displayed sentence, or separator before it.
 BLANK = "…"
 
 

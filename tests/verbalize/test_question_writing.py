@@ -143,8 +143,8 @@ def test_nothing_is_held_against_a_good_question(text: str, wanted: QuestionTask
         (f"Is Kyoto the {'capital ' * 20}of Japan?", YES_NO, "has more than 120 characters without names"),
         ("Kyoto is the capital of Japan?", YES_NO, "does not begin with its verb (Is, Does, Was, …)"),
         ("What is the capital of Japan, Kyoto?", YES_NO, "does not begin with its verb (Is, Does, Was, …)"),
-        ("Is the capital of Japan a city?", WH, "does not begin with what it asks for (Who, In which city, …)"),
-        ("Japan has what capital?", WH, "does not begin with what it asks for (Who, In which city, …)"),
+        ("Is the capital of Japan a city?", WH, "does not begin with a question word (Who, In which city, …)"),
+        ("Japan has what capital?", WH, "does not begin with a question word (Who, In which city, …)"),
         ("Is Kyoto the the capital of Japan?", YES_NO, "reads badly"),
         ("Is Kyoto the current capital of Japan?", YES_NO, "reads badly"),
         ("Is Kyoto the capital of the Japan?", YES_NO, "reads badly"),
@@ -203,7 +203,7 @@ def test_all_reasons_are_told() -> None:
     found = {reason.partition(":")[0] for reason in objections("Tokyo was not the former capital", WH)}
     assert found >= {
         "does not end in a question mark",
-        "does not begin with what it asks for (Who, In which city, …)",
+        "does not begin with a question word (Who, In which city, …)",
         "does not name its subject exactly once",
         "contains a right answer",
         "adds words that do not describe the relation",

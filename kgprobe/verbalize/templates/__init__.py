@@ -1,1 +1,1 @@
-"""Templates of sentences and questions: what one is, files of them, checks, and writing new ones."""
+"""Templates of sentences and questions: kinds, files, checks, and automatic writing."""

@@ -1,4 +1,4 @@
-"""A relation read backwards, from the object to the subject: the same words with their placeholders exchanged."""
+"""Reversed relations, from the object to the subject: the same templates with exchanged placeholders."""
 
 from collections.abc import Iterable
 
@@ -7,26 +7,25 @@ from kgprobe.verbalize.templates.kinds import OBJECT, SUBJECT, check_template
 
 
 def backwards(relation: Relation) -> Relation:
-    """The relation of the facts turned round, with the templates that can be asked of them.
+    """Return the reversed relation with its templates.
 
     >>> capital = Relation("P36", clozes=("The capital of [X] is [Y]",), statements=("[Y] is the capital of [X].",))
     >>> backwards(capital).clozes
     ('[X] is the capital of [Y]',)
 
-    Its clozes are what the relation brings as ``reverse_clozes``, and those of its statements and sentences that end
-    in the subject. What it has forwards stands in the result as templates of the other direction. A closed list of
-    answers is of the objects, and falls away.
+    Its clozes are the ``reverse_clozes`` of the relation, and the statements and sentences that end in the subject.
+    Forward templates become its reverse templates. A closed list of answers contains objects, and is dropped.
     """
     declarative = (*relation.statements, *relation.sentences)
-    completed = (sentence.removesuffix(".").rstrip() for sentence in declarative)
-    own = (*relation.reverse_clozes, *(bare for bare in completed if not check_template("reverse_cloze", bare)))
+    bare = (sentence.removesuffix(".").rstrip() for sentence in declarative)
+    clozes = [*relation.reverse_clozes, *(text for text in bare if not check_template("reverse_cloze", text))]
     return Relation(
         id=relation.id,
         label=relation.label,
         aliases=relation.aliases,
         description=relation.description,
         active=relation.active,
-        clozes=_exchanged(dict.fromkeys(own)),
+        clozes=_exchanged(dict.fromkeys(clozes)),
         past_clozes=_exchanged(relation.reverse_past_clozes),
         statements=_exchanged(relation.statements),
         yes_no_questions=_exchanged(relation.yes_no_questions),
@@ -39,5 +38,9 @@ def backwards(relation: Relation) -> Relation:
 
 
 def _exchanged(templates: Iterable[str]) -> tuple[str, ...]:
-    """Templates with ``[X]`` for ``[Y]`` and ``[Y]`` for ``[X]``."""
-    return tuple(OBJECT.join(part.replace(OBJECT, SUBJECT) for part in text.split(SUBJECT)) for text in templates)
+    """Return templates with ``[X]`` and ``[Y]`` exchanged."""
+    exchanged = []
+    for template in templates:
+        parts = [part.replace(OBJECT, SUBJECT) for part in template.split(SUBJECT)]
+        exchanged.append(OBJECT.join(parts))
+    return tuple(exchanged)

@@ -1,4 +1,4 @@
-"""BEAR's metadata: what its file ``metadata_relations.json`` says of relations.
+"""Metadata of relations in BEAR's file ``metadata_relations.json``.
 
 One JSON object, as the package lm-pub-quiz reads it: ``{"P19": {"templates": ["[X] was born in [Y].", …],
 "answer_space_ids": ["Q31", …], "answer_space_labels": ["Belgium", …]}, …}``. Wiland, Ploner and Akbik, *BEAR: A Unified
@@ -36,11 +36,11 @@ _decode_metadata = msgspec.json.Decoder(_Metadata).decode
 
 @dataclass(frozen=True, slots=True)
 class BearRelation:
-    """What the metadata say of a relation.
+    """Metadata of a relation.
 
     Attributes:
-        templates: as they stand there, in their order.
-        answer_ids, answer_labels: its answer space, in its order; None where there is none.
+        templates: unchanged, in order.
+        answer_ids, answer_labels: answer space, in order; None if there is none.
     """
 
     id: str
@@ -52,21 +52,21 @@ class BearRelation:
 
 
 def is_metadata(file: InputFile) -> bool:
-    """Whether a file is such metadata: it is called so, or is one JSON object over many lines.
+    """Return True for a file of BEAR's metadata, by its name or because it is one JSON object over several lines.
 
     Raises:
-        KgprobeError: it cannot be opened any more.
+        KgprobeError: The file can no longer be opened.
     """
     return file.name == FILE or next((line for _, line in file.lines() if line), b"") == b"{"
 
 
 def read_metadata(file: InputFile) -> Iterator[tuple[int, BearRelation | Rejected]]:
-    """The relations of a file, each with the line where it begins; one that cannot be used is rejected.
+    """Yield the relations of a file with their first lines; unusable ones are rejected.
 
     Cost: the file is held in memory, up to ``LINE_LIMIT``.
 
     Raises:
-        KgprobeError: it cannot be opened any more.
+        KgprobeError: The file can no longer be opened.
     """
     whole = bytearray()
     for number, line in file.lines():
@@ -75,7 +75,7 @@ def read_metadata(file: InputFile) -> Iterator[tuple[int, BearRelation | Rejecte
             return
         whole += line + b"\n"
         if len(whole) > LINE_LIMIT:
-            yield number, Rejected(f"longer than {LINE_LIMIT // 2**20} MiB, which no data set's metadata are")
+            yield number, Rejected(f"longer than {LINE_LIMIT // 2**20} MiB, the limit for metadata of a data set")
             return
     document = bytes(whole)
     try:
@@ -85,39 +85,39 @@ def read_metadata(file: InputFile) -> Iterator[tuple[int, BearRelation | Rejecte
         return
     at, line_number = 0, 1
     for identifier, part in parts.items():
-        # Of a key that stands twice the last is read, and is not behind the one before.
+        # The last of several equal keys is read, which can lie before the previous position.
         begin = max(document.find(bytes(part), at), at)
         line_number += document.count(b"\n", at, begin)
         at = begin
         try:
             yield line_number, _relation(check_id(identifier, "id of a relation"), bytes(part))
         except DECODING_ERRORS as error:
-            said = mended(error) if isinstance(error, msgspec.ValidationError) else explain(error, bytes(part))
-            yield line_number, Rejected(f"{identifier[:40]}: {said}")
+            reason = mended(error) if isinstance(error, msgspec.ValidationError) else explain(error, bytes(part))
+            yield line_number, Rejected(f"{identifier[:40]}: {reason}")
 
 
 def _relation(identifier: str, part: bytes) -> BearRelation:
-    read = _decode_metadata(part)
-    ids, labels = read.answer_space_ids, read.answer_space_labels
+    metadata = _decode_metadata(part)
+    ids, labels = metadata.answer_space_ids, metadata.answer_space_labels
     if (ids is None) != (labels is None):
-        missing, there = ("ids", "labels") if ids is None else ("labels", "ids")
+        missing, present = ("ids", "labels") if ids is None else ("labels", "ids")
         raise ValueError(
-            f"it has `answer_space_{there}` but no `answer_space_{missing}`; both are expected, or neither"
+            f"it has `answer_space_{present}` but no `answer_space_{missing}`; both are expected, or neither"
         )
     if ids is not None and labels is not None and len(ids) != len(labels):
         raise ValueError(f"{len(ids)} `answer_space_ids` and {len(labels)} `answer_space_labels`; as many are expected")
     return BearRelation(
         id=identifier,
-        label=read.label or "",
-        description=read.description or "",
-        templates=tuple(read.templates),
+        label=metadata.label or "",
+        description=metadata.description or "",
+        templates=tuple(metadata.templates),
         answer_ids=None if ids is None else tuple(ids),
         answer_labels=None if labels is None else tuple(labels),
     )
 
 
 def _line_of_error(document: bytes, error: Exception) -> int:
-    """Where JSON is broken: the line of the byte that the message names, else the last, where it was cut."""
-    named = _BYTE.search(str(error))
-    text = document[: int(named[1])] if named else document.rstrip()
+    """Return the line of the byte in the error message, or else the last line, where truncated JSON ends."""
+    byte = _BYTE.search(str(error))
+    text = document[: int(byte[1])] if byte else document.rstrip()
     return text.count(b"\n") + 1

@@ -1,4 +1,4 @@
-"""The graph's relations with their templates, and some facts of each to fill them with."""
+"""Relations of the graph with their templates, and example facts to fill the templates."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,20 +9,20 @@ from kgprobe.graph.client import Graph
 from kgprobe.graph.names import relation_ids
 from kgprobe.records import Relation
 
-# Objects of a relation from which examples are taken: enough to see what they have in common.
+# Objects per relation from which examples are taken.
 OBJECTS = 200
 
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """A fact with the names of both ends.
+    """A fact with the labels of both ends.
 
     Attributes:
-        fact: its id.
-        subject, object: their labels.
-        degree: how many facts the subject has.
+        fact: id of the fact.
+        subject, object: labels.
+        degree: number of facts of the subject.
         start, end: ISO 8601 in the source's own precision; None is unbounded.
-        holding: how many objects the subject has in this relation at the reference date.
+        holding: number of objects of the subject in this relation at the reference date.
     """
 
     fact: str
@@ -34,22 +34,22 @@ class Example:
     holding: int
 
 
-def relations_of(graph: Graph, named: Sequence[str] = ()) -> list[Relation]:
-    """The relations of the graph with their templates, by id.
+def relations_of(graph: Graph, names: Sequence[str] = ()) -> list[Relation]:
+    """Return the relations of the graph with their templates, by id.
 
     Args:
-        named: the only ones, each by its id or a name; none means all.
+        names: ids or names of the relations; empty for all.
 
     Raises:
-        UnknownNameError: one of them is not in the graph.
+        UnknownNameError: A relation is not in the graph.
     """
-    ids = relation_ids(graph, named)
+    ids = relation_ids(graph, names)
     rows = {row["id"]: row for row in graph.read("sample/relations")}
     return [msgspec.convert(rows[identifier], Relation) for identifier in ids or rows]
 
 
 def examples_of(graph: Graph, relation: str, as_of: int) -> list[Example]:
-    """Facts of a relation, three at most for each of up to ``OBJECTS`` objects, those of the busiest subjects first.
+    """Return facts of a relation, at most three for each of up to ``OBJECTS`` objects, by descending degree.
 
     Cost: a walk from these objects.
     """

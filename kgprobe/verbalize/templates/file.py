@@ -1,12 +1,11 @@
-"""Files of relations with templates: the one reader and the one writer of them.
+"""Reader and writer of files of relations with templates.
 
-``kgprobe load table --relations`` reads them, the ``--templates`` of other loaders, and ``kgprobe templates check``. A
-line is a relation as a JSON object. What else is said of its templates (who wrote them, how probable they are) stands
-beside them under names that are passed over.
+``kgprobe load table --relations``, the ``--templates`` of other loaders, and ``kgprobe templates check`` read them.
+Each line is a relation as a JSON object. Unknown keys, such as notes on the templates, are ignored.
 """
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any, TextIO
@@ -19,11 +18,11 @@ from kgprobe.records import Placed, Rejected, Relation
 from kgprobe.sources.decoding import decoded_lines
 from kgprobe.sources.lines import InputFile, open_input
 from kgprobe.sources.values import check_id, tidy, tidy_all
-from kgprobe.verbalize.templates.kinds import SENTENCE, check_template
+from kgprobe.verbalize.templates.kinds import KINDS, REVERSE_KINDS, SENTENCE, check_template
 
 
 class RelationLine(Struct):
-    """A relation as a file has it."""
+    """A relation in a line of a file."""
 
     id: str
     label: str | None = None
@@ -41,7 +40,7 @@ class RelationLine(Struct):
     reverse_past_clozes: list[str] | None = None
     reverse_wh_questions: list[str] | None = None
     answers: list[str] | None = None
-    # The names under which public collections keep declarative sentences.
+    # Declarative sentences of public collections.
     bear_templates: list[str] | None = None
     pararel_patterns: list[str] | None = None
 
@@ -50,21 +49,21 @@ _decode_relation = msgspec.json.Decoder(RelationLine).decode
 
 
 def read_relations(file: InputFile) -> Iterator[Placed]:
-    """Relations with their sentences and questions, line by line.
+    """Yield relations with their templates, line by line.
 
-    A line that is no relation is rejected. So is, in front of its relation, a template that cannot be used.
+    A line that is not a relation is rejected. An unusable template is rejected before its relation.
 
     Raises:
-        KgprobeError: the file cannot be opened any more.
+        KgprobeError: The file can no longer be opened.
     """
     return decoded_lines(file, lambda line: checked_relation(_decode_relation(line)))
 
 
 def relations_in(path: Path) -> list[str]:
-    """The ids of the relations that a file has; none if there is no such file, or nothing in it.
+    """Return the ids of the relations in a file; none if the file is missing or empty.
 
     Raises:
-        KgprobeError: it cannot be read, or a line of it is no relation.
+        KgprobeError: The file cannot be read, or a line is not a relation.
     """
     if not path.exists() or (path.is_file() and path.stat().st_size == 0):
         return []
@@ -74,27 +73,27 @@ def relations_in(path: Path) -> list[str]:
         if isinstance(record, Rejected):
             rejected.setdefault(line, record)
         elif isinstance(record, Relation):
-            # What was rejected on its line is a template of it.
+            # The rejected record on its line was a template of it.
             rejected.pop(line, None)
             ids.append(record.id)
     for line, record in rejected.items():
         raise KgprobeError(
-            f"{path}, line {line:,}: {record.reason}. Nothing is added to a file with a line that is no relation: mend"
-            " it, or write the file anew."
+            f"{path}, line {line:,}: {record.reason}. Nothing was added, because this line is not a relation. Correct"
+            " it, or overwrite the file."
         )
     return ids
 
 
-def open_for_relations(path: Path, *, anew: bool) -> TextIO:
-    """A file to write relations to, behind those that it has, or anew.
+def open_for_relations(path: Path, *, overwrite: bool) -> TextIO:
+    """Open a file to append relations to, or to overwrite.
 
     Raises:
-        KgprobeError: it cannot be written.
+        KgprobeError: The file cannot be written.
     """
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        whole = anew or not path.exists() or path.stat().st_size == 0 or path.read_bytes().endswith(b"\n")
-        file = path.open("w" if anew else "a", encoding="utf-8")
+        whole = overwrite or not path.exists() or path.stat().st_size == 0 or path.read_bytes().endswith(b"\n")
+        file = path.open("w" if overwrite else "a", encoding="utf-8")
     except OSError as error:
         raise KgprobeError(f"{path} cannot be written: {error.strerror}.") from error
     if not whole:
@@ -103,58 +102,53 @@ def open_for_relations(path: Path, *, anew: bool) -> TextIO:
 
 
 def relation_line(relation: Relation, notes: Mapping[str, Any] | None = None) -> str:
-    """A relation as a line with its line break; what is empty is left out.
+    """Return a relation as a JSON line without empty fields.
 
     Args:
-        notes: what else is said, by name.
+        notes: further values by key.
     """
     fields = {name: value for name, value in asdict(relation).items() if value not in ("", ())}
     return json.dumps({**fields, **(notes or {})}, ensure_ascii=False) + "\n"
 
 
-def checked_relation(read: RelationLine) -> Iterator[Relation | Rejected]:
-    """A relation with its templates; in front of it, each template that cannot be used, and why.
+def checked_relation(line: RelationLine) -> Iterator[Relation | Rejected]:
+    """Yield the rejected templates of a relation, then the relation with the others.
 
     Raises:
-        ValueError: an id cannot be one.
+        ValueError: An id is invalid.
     """
-    identifier, label = check_id(read.id), tidy(read.label or "")
-    declarative = [*(read.bear_templates or ()), *(read.pararel_patterns or ())]
-    kept: dict[str, tuple[str, ...]] = {}
-    for kind, given in (
-        ("cloze", [*map(_without_stop, read.clozes or ()), *_clozes(declarative)]),
-        ("past_cloze", map(_without_stop, read.past_clozes or ())),
-        ("mined_cloze", map(_without_stop, read.mined_clozes or ())),
-        ("statement", [f"{_without_stop(sentence)}." for sentence in [*(read.statements or ()), *declarative]]),
-        ("yes_no_question", read.yes_no_questions or ()),
-        ("wh_question", read.wh_questions or ()),
-        (SENTENCE, read.sentences or ()),
-        ("reverse_cloze", map(_without_stop, read.reverse_clozes or ())),
-        ("reverse_past_cloze", map(_without_stop, read.reverse_past_clozes or ())),
-        ("reverse_wh_question", read.reverse_wh_questions or ()),
-    ):
-        kept[f"{kind}s"] = ()
-        for template in tidy_all(map(_single_spaced, given)):
-            problems = ", ".join(check_template(kind, template))
-            if problems:
-                its = f"{template[:80]!r} of its {kind}s"
-                yield Rejected(f"{identifier}: {its} {problems}; the relation goes without it")
+    identifier, label = check_id(line.id), tidy(line.label or "")
+    usable: dict[str, tuple[str, ...]] = {}
+    for kind, templates in _templates_by_kind(line).items():
+        usable[f"{kind}s"] = ()
+        for template in tidy_all(map(_single_spaced, templates)):
+            if problems := check_template(kind, template):
+                place = f"{identifier}: {template[:80]!r} of its {kind}s"
+                yield Rejected(f"{place} {', '.join(problems)}; the relation goes without it")
             else:
-                kept[f"{kind}s"] += (template,)
+                usable[f"{kind}s"] += (template,)
     yield Relation(
         id=identifier,
         label=label,
-        aliases=tidy_all(read.aliases or (), without=label),
-        description=tidy(read.description or ""),
-        active=read.active,
-        answers=tuple(dict.fromkeys(check_id(answer, "id of an answer") for answer in read.answers or ())),
-        **kept,
+        aliases=tidy_all(line.aliases or (), without=label),
+        description=tidy(line.description or ""),
+        active=line.active,
+        answers=tuple(dict.fromkeys(check_id(answer, "id of an answer") for answer in line.answers or ())),
+        **usable,
     )
 
 
-def _clozes(declarative: Sequence[str]) -> list[str]:
-    """Of declarative sentences those that a model can complete: the object comes last."""
-    return [bare for sentence in declarative if not check_template("cloze", bare := _without_stop(sentence))]
+def _templates_by_kind(line: RelationLine) -> dict[str, list[str]]:
+    """Return the templates of a line; declarative sentences become statements and, if the object is last, clozes."""
+    templates = {kind: list(getattr(line, f"{kind}s") or ()) for kind in (*KINDS, SENTENCE, *REVERSE_KINDS)}
+    for kind in templates:
+        if kind.endswith("cloze"):
+            templates[kind] = list(map(_without_stop, templates[kind]))
+    declarative = [_without_stop(text) for text in (*(line.bear_templates or ()), *(line.pararel_patterns or ()))]
+    bare = [*map(_without_stop, templates["statement"]), *declarative]
+    templates["statement"] = [f"{sentence}." for sentence in bare]
+    templates["cloze"] += [sentence for sentence in declarative if not check_template("cloze", sentence)]
+    return templates
 
 
 def _single_spaced(text: str) -> str:

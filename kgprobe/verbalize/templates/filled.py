@@ -1,4 +1,4 @@
-"""Templates filled with facts of the graph, for people to read."""
+"""Templates filled with facts of the graph, for display."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,21 +9,19 @@ from kgprobe.verbalize.sentences import Cloze, fill, wh_question
 from kgprobe.verbalize.templates.examples import Example
 from kgprobe.verbalize.templates.kinds import KINDS
 from kgprobe.verbalize.tense import has_ended, templates_of
-
-# Between a cloze sentence and what fills its blank.
-BLANK = "…"
+from kgprobe.verbalize.verbatim import BLANK
 
 
 @dataclass(frozen=True, slots=True)
-class Filled:
-    """A template and a sentence made of it.
+class FilledTemplate:
+    """A template with an example sentence.
 
     Attributes:
         kind: one of ``KINDS``; ``past_cloze`` also for a cloze that was put in the past.
-        template: as it is asked.
-        sentence: with the names of a fact; of a cloze, with ``BLANK`` where the model is to go on. None if the
-            relation has no fact to fill it with.
-        fact: the fact's id, or None.
+        template: the template as used in prompts.
+        sentence: the template with the names of a fact, and ``BLANK`` between a cloze and its continuation; None if
+            the relation has no suitable fact.
+        fact: id of the fact, or None.
     """
 
     kind: str
@@ -32,24 +30,27 @@ class Filled:
     fact: str | None
 
 
-def filled_templates(relation: Relation, examples: Sequence[Example], as_of: int) -> list[Filled]:
-    """All templates of a relation, each filled with the first fact that it would be asked of, or else another.
+def filled_templates(relation: Relation, examples: Sequence[Example], as_of: int) -> list[FilledTemplate]:
+    """Return all templates of a relation, each filled with the first fact that suits it, or else another.
 
     Args:
         examples: facts of the relation.
         as_of: ``yyyymmdd``; facts that ended before it are put in the past.
     """
     begun = [example for example in examples if example.start is None or first_day(example.start) <= as_of]
-    holding = next((example for example in begun if not has_ended(example.end, as_of)), None)
-    ended = next((example for example in begun if has_ended(example.end, as_of)), None)
-    past_clozes = templates_of(relation.clozes, relation.past_clozes, ended=True) if ended else relation.past_clozes
+    current_first = sorted(begun, key=lambda example: has_ended(example.end, as_of))
+    ended_first = sorted(begun, key=lambda example: not has_ended(example.end, as_of))
+    clozes = {kind: getattr(relation, f"{kind}s") for kind in KINDS}
+    if ended_first and has_ended(ended_first[0].end, as_of):
+        clozes["past_cloze"] = templates_of(relation.clozes, relation.past_clozes, ended=True)
     filled = []
-    for kind in KINDS:
-        templates = past_clozes if kind == "past_cloze" else getattr(relation, f"{kind}s")
-        example = (ended or holding) if kind == "past_cloze" else (holding or ended)
+    for kind, templates in clozes.items():
+        suitable = ended_first if kind == "past_cloze" else current_first
         for template in templates:
-            sentence = _sentence(kind, template, example) if example else None
-            filled.append(Filled(kind, template, sentence, example.fact if example else None))
+            if suitable:
+                filled.append(FilledTemplate(kind, template, _sentence(kind, template, suitable[0]), suitable[0].fact))
+            else:
+                filled.append(FilledTemplate(kind, template, None, None))
     return filled
 
 

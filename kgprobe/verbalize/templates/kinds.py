@@ -1,4 +1,4 @@
-"""What a template is: a sentence or question with ``[X]`` for the subject and ``[Y]`` for the object."""
+"""Kinds of templates: sentences or questions with ``[X]`` for the subject and ``[Y]`` for the object."""
 
 from kgprobe.errors import UnknownNameError
 
@@ -6,48 +6,41 @@ SUBJECT = "[X]"
 OBJECT = "[Y]"
 
 KINDS = ("cloze", "mined_cloze", "past_cloze", "statement", "yes_no_question", "wh_question")
-# The same the other way round: the object is named, and the subject is asked for.
+# Reverse templates contain the object and ask for the subject.
 REVERSE_KINDS = ("reverse_cloze", "reverse_past_cloze", "reverse_wh_question")
-# The cloze sentences that facts can be asked in, by who made them: what the graph calls them.
+# Property of the graph for each origin of cloze sentences.
 CLOZES = {"hand": "clozes", "mined": "mined_clozes"}
-# A template as a data set has it: the same sentence stands among those of a kind as well.
+# A verbatim sentence of a data set, which is also stored under its kind.
 SENTENCE = "sentence"
 
 
 def check_template(kind: str, text: str) -> list[str]:
-    """Why a template cannot be filled, or would not read as what it is meant to be; an empty list if nothing is wrong.
+    """Return the problems of a template that cannot be filled, or does not have the form of its kind.
 
-    It may begin with a small letter: the sentence that is made of it begins with a capital.
+    A template may begin with a lower-case letter; its sentences begin with a capital.
 
     Args:
         kind: one of ``KINDS`` or ``REVERSE_KINDS``, or ``SENTENCE``.
         text: the template, with ``[X]`` for the subject and ``[Y]`` for the object; a wh-question has one of them.
 
     Raises:
-        UnknownNameError: there is no such kind.
+        UnknownNameError: The kind is unknown.
     """
     if kind not in (*KINDS, *REVERSE_KINDS, SENTENCE):
         known = ", ".join((*KINDS, *REVERSE_KINDS))
-        raise UnknownNameError(f"There is no kind of template {kind!r}; there are {known}.")
-    asked = SUBJECT if kind in REVERSE_KINDS else OBJECT
+        raise UnknownNameError(f"Unknown kind of template {kind!r}; expected one of {known}.")
+    answer = SUBJECT if kind in REVERSE_KINDS else OBJECT
     problems = []
     if text != " ".join(text.split()):
         problems.append("has white space at an end, or more than one space in a row")
-    wanted = {
-        placeholder: 0 if placeholder == asked and kind.endswith("wh_question") else 1
-        for placeholder in (SUBJECT, OBJECT)
-    }
-    problems += [
-        f"has {placeholder} {text.count(placeholder)} times where {count} is expected"
-        for placeholder, count in wanted.items()
-        if text.count(placeholder) != count
-    ]
+    for placeholder in (SUBJECT, OBJECT):
+        expected = 0 if placeholder == answer and kind.endswith("wh_question") else 1
+        if text.count(placeholder) != expected:
+            problems.append(f"has {placeholder} {text.count(placeholder)} times where {expected} is expected")
     if "[" in text.replace(SUBJECT, "").replace(OBJECT, ""):
         problems.append(f"has a bracket that is neither {SUBJECT} nor {OBJECT}")
-    if kind.endswith("cloze") and not text.endswith(asked):
-        problems.append(f"does not end in {asked}")
-    if kind == "statement" and not text.endswith("."):
-        problems.append("does not end in a full stop")
-    if kind.endswith("question") and not text.endswith("?"):
-        problems.append("does not end in a question mark")
+    endings = (("cloze", answer, answer), ("statement", ".", "a full stop"), ("question", "?", "a question mark"))
+    for name, ending, description in endings:
+        if kind.endswith(name) and not text.endswith(ending):
+            problems.append(f"does not end in {description}")
     return problems

@@ -1,19 +1,19 @@
-"""Templates from public collections of patterns, as relations.
+"""Reader of public collections of patterns, which become templates of relations.
 
 Five kinds of files are read, plain or compressed (.gz, .bz2, .zst): the first is one JSON object, the others are JSON
 lines.
 
-- BEAR's ``metadata_relations.json``, or its folder (:mod:`.bear`);
-- LAMA's: ``{"relation": "P19", "template": "[X] was born in [Y] .", "label": …}``, a relation a line;
-- ParaRel's: ``{"pattern": "[X] was born in [Y].", …}``, a pattern a line, a file for each relation, named after it;
-- mined ones, such as LPAQ's: ``{"relation": "P19", "template": "[X] , born in [Y]", "weight": 0.3}``, a template a
-  line, or ``{"relation": "P19", "templates": {"[X] , born in [Y]": 0.3}}``, a relation a line; without ``relation``,
-  the file is named after it;
-- our own tables', with ``bear_templates`` and ``pararel_patterns``: ``{"id": "P19", "bear_templates": […], …}``.
+- BEAR: ``metadata_relations.json``, or its folder (:mod:`.bear`);
+- LAMA: ``{"relation": "P19", "template": "[X] was born in [Y] .", "label": …}``, one relation per line;
+- ParaRel: ``{"pattern": "[X] was born in [Y].", …}``, one pattern per line, one file per relation, named after it;
+- mined patterns, such as LPAQ: ``{"relation": "P19", "template": "[X] , born in [Y]", "weight": 0.3}``, one template
+  per line, or ``{"relation": "P19", "templates": {"[X] , born in [Y]": 0.3}}``, one relation per line; without
+  ``relation``, the file is named after it;
+- tables of relations with ``bear_templates`` and ``pararel_patterns``: ``{"id": "P19", "bear_templates": […], …}``.
 
-What was mined is asked the best first, by its weight; only what ends in the object can be. Of the others, a pattern
-with the object at its end becomes a cloze, any other a statement. Patterns in the past stay among the others, as they
-suit what has no end (*was born in*); `kgprobe templates check` tells where facts can end and both are there.
+Mined patterns are used by descending weight, if they end in the object. Among the others, a pattern that ends in the
+object becomes a cloze, any other a statement. Patterns in the past tense are not separated, because they suit facts
+without end (*was born in*); `kgprobe templates check` warns where a relation has both tenses and its facts can end.
 """
 
 import json
@@ -22,7 +22,6 @@ import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import zip_longest
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -33,17 +32,17 @@ from kgprobe.sources.lines import InputFile, open_input
 from kgprobe.verbalize.templates.bear import FILE, is_metadata, read_metadata
 from kgprobe.verbalize.templates.kinds import check_template
 
-# Keys that a message names, at most.
-_NAMED = 5
+# Maximum keys in a message.
+_SHOWN_KEYS = 5
 
 
 @dataclass(frozen=True, slots=True)
 class Patterns:
-    """What files of patterns came to.
+    """Relations read from files of patterns.
 
     Attributes:
-        relations: in the order in which the files name them.
-        problems: messages about lines and patterns that cannot be used, with file and line.
+        relations: in the order of the files.
+        problems: messages about unusable lines and patterns, with file and line.
     """
 
     relations: Sequence[Relation]
@@ -52,12 +51,12 @@ class Patterns:
 
 @dataclass(frozen=True, slots=True)
 class SortedPatterns:
-    """Patterns by what they are, each kind in their order.
+    """Patterns sorted by kind.
 
     Attributes:
-        clozes: those that end in ``[Y]``, without a full stop.
-        statements: the others, with one.
-        unfit: why those that are left are no templates, by pattern.
+        clozes: patterns that end in ``[Y]``, without full stop.
+        statements: the others, with full stop.
+        unfit: problems of the unusable patterns, by pattern.
     """
 
     clozes: tuple[str, ...]
@@ -65,19 +64,18 @@ class SortedPatterns:
     unfit: Mapping[str, str]
 
 
-class _Read(NamedTuple):
-    """What a record of a file says of a relation."""
+class _Record(NamedTuple):
+    """A record of a file: patterns of a relation with their weights, which are 0 unless given."""
 
     id: str
     label: str
     description: str
-    patterns: tuple[str, ...]
-    weights: tuple[float, ...] = ()
+    patterns: Mapping[str, float]
 
 
 @dataclass(slots=True)
 class _Gathered:
-    """What files say of a relation: patterns with the place where each stands first, and weights of mined ones."""
+    """Patterns of a relation with the first place of each, and the weights of mined ones."""
 
     label: str = ""
     description: str = ""
@@ -90,59 +88,58 @@ class _Gathered:
 
 
 def read_patterns(paths: Sequence[Path], mined: Sequence[Path] = ()) -> Patterns:
-    """Read files of patterns; what several say of one relation is put together.
+    """Read files of patterns, and merge the patterns of each relation.
 
     Args:
         mined: files of patterns that were mined from a corpus, and need not be sentences.
 
     Raises:
-        KgprobeError: a file cannot be read at all.
+        KgprobeError: A file cannot be read.
     """
     gathered: dict[str, _Gathered] = {}
     problems: list[str] = []
     for number, path in enumerate([*paths, *mined]):
         file = open_input(path / FILE if os.path.isdir(path) else path)
-        for line, read in _of_bear(file) if is_metadata(file) else _of_lines(file):
+        for line, record in _bear_records(file) if is_metadata(file) else _line_records(file):
             place = f"{file.name}, line {line}"
-            if isinstance(read, str):
-                problems.append(f"{place}: {read}.")
+            if isinstance(record, str):
+                problems.append(f"{place}: {record}.")
                 continue
-            its = gathered.setdefault(read.id, _Gathered())
-            its.label, its.description = its.label or read.label, its.description or read.description
-            for pattern, weight in zip_longest(read.patterns, read.weights, fillvalue=0.0):
-                text = tidied(str(pattern))
-                (its.patterns if number < len(paths) else its.mined).setdefault(text, place)
-                its.weights[text] = max(float(weight), its.weights.get(text, -math.inf))
-    relations = []
-    for identifier, its in gathered.items():
-        by_hand, from_corpus = sort_patterns(its.patterns), sort_mined(its.best_first())
-        for places, unfit in ((its.patterns, by_hand.unfit), (its.mined, from_corpus.unfit)):
-            problems += [f"{places[text]}: {identifier}: {text!r} {why}." for text, why in unfit.items()]
-        relations.append(
-            Relation(
-                id=identifier,
-                label=its.label,
-                description=its.description,
-                clozes=by_hand.clozes,
-                mined_clozes=from_corpus.clozes,
-                statements=by_hand.statements,
-            )
-        )
+            relation = gathered.setdefault(record.id, _Gathered())
+            relation.label = relation.label or record.label
+            relation.description = relation.description or record.description
+            places = relation.patterns if number < len(paths) else relation.mined
+            for pattern, weight in record.patterns.items():
+                text = tidied(pattern)
+                places.setdefault(text, place)
+                relation.weights[text] = max(float(weight), relation.weights.get(text, -math.inf))
+    relations = [_relation(identifier, relation, problems) for identifier, relation in gathered.items()]
     return Patterns(relations, problems)
 
 
+def _relation(identifier: str, gathered: _Gathered, problems: list[str]) -> Relation:
+    """Return a relation with its templates, and append the problems of the unusable patterns."""
+    by_hand, from_corpus = sort_patterns(gathered.patterns), sort_mined(gathered.best_first())
+    for places, unfit in ((gathered.patterns, by_hand.unfit), (gathered.mined, from_corpus.unfit)):
+        problems += [f"{places[text]}: {identifier}: {text!r} {problem}." for text, problem in unfit.items()]
+    return Relation(
+        id=identifier,
+        label=gathered.label,
+        description=gathered.description,
+        clozes=by_hand.clozes,
+        mined_clozes=from_corpus.clozes,
+        statements=by_hand.statements,
+    )
+
+
 def tidied(pattern: str) -> str:
-    """Without the full stop at its end, and without spaces in front of punctuation marks."""
+    """Return a pattern without the full stop at its end and spaces before punctuation marks."""
     text = " ".join(pattern.split())
     return re.sub(r" (?=[.,;:?!](?: |$)|['’]s\b)", "", text).removesuffix(".").rstrip()
 
 
 def sort_patterns(patterns: Iterable[str]) -> SortedPatterns:
-    """Patterns as templates of the kinds that they can be.
-
-    Args:
-        patterns: as :func:`tidied` gives them.
-    """
+    """Sort patterns, as :func:`tidied` returns them, into clozes and statements."""
     clozes, statements, unfit = [], [], {}
     for pattern in patterns:
         if not check_template("cloze", pattern):
@@ -155,86 +152,91 @@ def sort_patterns(patterns: Iterable[str]) -> SortedPatterns:
 
 
 def sort_mined(patterns: Iterable[str]) -> SortedPatterns:
-    """Mined patterns: those that end in the object are clozes, the others unfit.
-
-    Args:
-        patterns: as :func:`tidied` gives them.
-    """
+    """Sort mined patterns, as :func:`tidied` returns them: clozes end in the object, the others are unfit."""
     problems = {pattern: ", ".join(check_template("mined_cloze", pattern)) for pattern in patterns}
-    clozes = tuple(pattern for pattern, why in problems.items() if not why)
-    return SortedPatterns(clozes, (), {pattern: why for pattern, why in problems.items() if why})
+    unfit = {pattern: problem for pattern, problem in problems.items() if problem}
+    return SortedPatterns(tuple(pattern for pattern in problems if pattern not in unfit), (), unfit)
 
 
-def _of_bear(file: InputFile) -> Iterator[tuple[int, _Read | str]]:
-    for line, read in read_metadata(file):
-        if isinstance(read, Rejected):
-            yield line, read.reason
+def _bear_records(file: InputFile) -> Iterator[tuple[int, _Record | str]]:
+    for line, relation in read_metadata(file):
+        if isinstance(relation, Rejected):
+            yield line, relation.reason
         else:
-            yield line, _sound(_Read(read.id, read.label, read.description, read.templates))
+            patterns = dict.fromkeys(relation.templates, 0.0)
+            yield line, _sound(_Record(relation.id, relation.label, relation.description, patterns))
 
 
-def _of_lines(file: InputFile) -> Iterator[tuple[int, _Read | str]]:
-    """What each line says of a relation; in place of one that cannot be read, why."""
+def _line_records(file: InputFile) -> Iterator[tuple[int, _Record | str]]:
+    """Yield the record of each line, or the reason why it cannot be read."""
     for number, line in file.lines():
         if isinstance(line, Rejected):
             yield number, line.reason
         elif line.strip():
             try:
-                yield number, _sound(_read(_decoded(line), file.path.stem))
+                yield number, _sound(_record(_decoded(line), file.path.stem))
             except ValueError as error:
                 yield number, str(error)
 
 
 def _decoded(text: bytes) -> dict[str, Any]:
     try:
-        read = json.loads(text)
+        record = json.loads(text)
     except DECODING_ERRORS as error:
-        raise ValueError(f"no JSON: {error}") from error
-    if not isinstance(read, dict):
-        raise ValueError("no JSON object")
-    return read
+        raise ValueError(f"not JSON: {error}") from error
+    if not isinstance(record, dict):
+        raise ValueError("not a JSON object")
+    return record
 
 
-def _read(read: dict[str, Any], stem: str) -> _Read:
-    """What an object says of a relation.
+def _record(record: dict[str, Any], stem: str) -> _Record:
+    """Return the record of an object.
+
+    Args:
+        stem: name of the file, which is the id of the relation unless given.
 
     Raises:
-        ValueError: it is of none of the forms; the message says what is expected.
+        ValueError: The object has none of the formats, or a wrong value.
     """
-    weights: list[Any] = []
-    if "pattern" in read:
-        identifier, patterns = stem, [read["pattern"]]
-    elif "template" in read:
-        identifier, patterns, weights = read.get("relation", stem), [read["template"]], [read.get("weight", 0)]
-    elif isinstance(read.get("templates"), dict):
-        identifier, patterns, weights = read.get("relation", stem), [*read["templates"]], [*read["templates"].values()]
-    elif "id" in read:
-        lists = [read.get(name) or [] for name in ("bear_templates", "pararel_patterns")]
-        if not all(isinstance(given, list) for given in lists):
-            raise ValueError("`bear_templates` and `pararel_patterns` are lists of texts")
-        identifier, patterns = read["id"], [pattern for given in lists for pattern in given]
+    identifier = record.get("relation", stem)
+    patterns: list[tuple[Any, Any]]
+    if "pattern" in record:
+        identifier, patterns = stem, [(record["pattern"], 0)]
+    elif "template" in record:
+        patterns = [(record["template"], record.get("weight", 0))]
+    elif isinstance(record.get("templates"), dict):
+        patterns = list(record["templates"].items())
+    elif "id" in record:
+        identifier, patterns = record["id"], [(pattern, 0) for pattern in _listed_patterns(record)]
     else:
         raise ValueError(
             "neither `relation` and `template` (LAMA), `templates` with weights (LPAQ), `pattern` (ParaRel) nor `id`"
             " with `bear_templates` or `pararel_patterns`, but"
-            f" {', '.join(map(repr, list(read)[:_NAMED])) or 'nothing'}; BEAR's file is called {FILE}"
+            f" {', '.join(map(repr, list(record)[:_SHOWN_KEYS])) or 'nothing'}; BEAR's file is called {FILE}"
         )
-    for text in (identifier, *patterns):
-        if not isinstance(text, str) or not text:
-            raise ValueError(f"a text is expected, not {text!r}")
-    for weight in weights:
+    _check_text(identifier)
+    for pattern, weight in patterns:
+        _check_text(pattern)
         if not isinstance(weight, (int, float)) or isinstance(weight, bool) or weight != weight:
             raise ValueError(f"a number is expected for a weight, not {weight!r}")
-    label, description = str(read.get("label") or ""), str(read.get("description") or "")
-    return _Read(identifier, label, description, tuple(patterns), tuple(map(float, weights)))
+    return _Record(identifier, str(record.get("label") or ""), str(record.get("description") or ""), dict(patterns))
 
 
-def _sound(read: _Read) -> _Read | str:
-    if not all(text.isprintable() or _is_sound(text) for text in (*read[:3], *read.patterns)):
-        return "a text of it has control characters or half a character (a lone surrogate)"
-    return read
+def _check_text(text: Any) -> None:
+    if not isinstance(text, str) or not text:
+        raise ValueError(f"a text is expected, not {text!r}")
 
 
-def _is_sound(text: str) -> bool:
-    """Whether a text can be written to a file, and be read without a terminal being steered; line breaks are spaces."""
-    return visible(text, keep="\t\n\r") == text
+def _listed_patterns(record: dict[str, Any]) -> list[Any]:
+    bear, pararel = record.get("bear_templates") or [], record.get("pararel_patterns") or []
+    if not isinstance(bear, list) or not isinstance(pararel, list):
+        raise ValueError("`bear_templates` and `pararel_patterns` are lists of texts")
+    return [*bear, *pararel]
+
+
+def _sound(record: _Record) -> _Record | str:
+    """Return a record, or the problem if a text would corrupt a file or a terminal; line breaks count as spaces."""
+    for text in (record.id, record.label, record.description, *record.patterns):
+        if not text.isprintable() and visible(text, keep="\t\n\r") != text:
+            return "a text of it has control characters or half a character (a lone surrogate)"
+    return record

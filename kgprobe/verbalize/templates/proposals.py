@@ -1,13 +1,14 @@
-"""Clozes that a language model proposes for a relation: what it is shown, what is read from its answers, what is wrong.
+"""Clozes proposed by a language model for a relation: the prompt, the parsing of answers, and the checks.
 
-A model is shown a few relations with facts and a cloze each, then the relation that has none. Its answers are read line
-by line; where it wrote a fact's names instead of the placeholders, the placeholders take their place. What it proposes
-has to pass all that `kgprobe templates check` looks at, warnings included, and must not say another relation.
+The prompt shows a few relations with facts and a cloze each, then the relation without cloze. Answers are parsed by
+line; names of a shown fact are replaced by the placeholders. A proposal must pass all checks of `kgprobe templates
+check` without warning, and must not express another relation.
 """
 
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain, islice
 
 import numpy as np
 
@@ -23,14 +24,14 @@ _TASK = (
     "Write one sentence that says how two things are related. Write [X] in place of the first thing and [Y] in place of"
     " the second. The sentence ends in [Y]."
 )
-# What models put in front of a sentence: bullets, numbers, quotation marks, "Sentence:".
+# Prefixes that models put before a sentence: bullets, numbers, quotation marks, "Sentence:".
 _BEFORE = re.compile(r"(?i)^[^\w\[]*(?:\d+[.)]\s*)?(?:(?:sentence|template|answer)\s*\d*\s*:)?[^\w\[]*")
 _LONGEST = 120
 
 
 @dataclass(frozen=True, slots=True)
 class Shot:
-    """A relation as a model is shown it: its name, facts as pairs of names, and a cloze if it is an example."""
+    """A relation in the prompt: its name, facts as pairs of names, and a cloze if it is an example."""
 
     label: str
     description: str
@@ -38,7 +39,7 @@ class Shot:
     cloze: str | None = None
 
 
-# For graphs whose relations have no templates at all.
+# For graphs without templates.
 SHOTS = (
     Shot(
         "capital",
@@ -55,7 +56,7 @@ SHOTS = (
 
 
 def shot_of(relation: Relation, examples: Sequence[Example], cloze: str | None = None) -> Shot:
-    """A relation with some of its facts; see :class:`Shot`."""
+    """Return a relation with some of its facts for the prompt."""
     facts = [(example.subject, example.object) for example in _different(examples)[:SHOWN_FACTS]]
     return Shot(relation.label, relation.description, facts, cloze)
 
@@ -63,32 +64,29 @@ def shot_of(relation: Relation, examples: Sequence[Example], cloze: str | None =
 def shots_of(
     relations: Sequence[Relation], examples: Callable[[Relation], Sequence[Example]], seed: int
 ) -> Sequence[Shot]:
-    """Some relations with facts and a cloze each, drawn at random, for a model to learn from.
+    """Draw relations with facts and a cloze each, as few-shot examples.
 
     Args:
-        relations: those of a graph.
-        examples: gives facts of one.
-        seed: what the choice follows from.
+        relations: relations of a graph.
+        examples: returns facts of a relation.
 
     Returns:
-        ``SHOTS`` where the graph has no cloze, or no fact of a relation that has one.
+        ``SHOTS`` if no relation has a cloze and a fact.
     """
-    able = [relation for relation in relations if relation.clozes and relation.label]
-    order = np.random.default_rng(seed).permutation(len(able))
+    eligible = [relation for relation in relations if relation.clozes and relation.label]
     shots: list[Shot] = []
-    for relation in (able[place] for place in order):
-        its = examples(relation)
-        if its:
-            shots.append(shot_of(relation, its, relation.clozes[0]))
+    for place in np.random.default_rng(seed).permutation(len(eligible)):
+        facts = examples(eligible[place])
+        if facts:
+            shots.append(shot_of(eligible[place], facts, eligible[place].clozes[0]))
         if len(shots) == len(SHOTS):
             break
     return shots or SHOTS
 
 
-def writing_prompt(shots: Sequence[Shot], asked: Shot) -> str:
-    """What a model is to go on with, or to answer: a cloze for ``asked``, after examples of how that is done."""
-    blocks = [_TASK, *(_block(shot) for shot in shots), _block(asked)]
-    return "\n\n".join(blocks)
+def writing_prompt(shots: Sequence[Shot], target: Shot) -> str:
+    """Return the prompt for a cloze of ``target``, with examples."""
+    return "\n\n".join([_TASK, *map(_block, shots), _block(target)])
 
 
 def _block(shot: Shot) -> str:
@@ -98,7 +96,7 @@ def _block(shot: Shot) -> str:
 
 
 def _different(examples: Sequence[Example]) -> list[Example]:
-    """The examples, each subject and each object once."""
+    """Return the examples that share no name with an earlier one."""
     kept: list[Example] = []
     seen: set[str] = set()
     for example in examples:
@@ -109,11 +107,11 @@ def _different(examples: Sequence[Example]) -> list[Example]:
 
 
 def proposed(answer: str, shown: Shot) -> list[str]:
-    """The clozes that an answer holds, each once, in their order; whatever else it says is passed over.
+    """Return the distinct clozes in an answer, in order.
 
-    Lines that begin a relation of the model's own end it, as what comes then is no answer any more.
+    Parsing ends at a line that begins a new relation, invented by the model.
     """
-    found = []
+    clozes = []
     for line in answer.splitlines():
         if re.match(r"\s*(?:Relation|Example)\s*:", line):
             break
@@ -122,80 +120,78 @@ def proposed(answer: str, shown: Shot) -> list[str]:
             if SUBJECT not in text and OBJECT not in text and text.count(subject) == text.count(object_) == 1:
                 text = text.replace(object_, OBJECT).replace(subject, SUBJECT)
         if SUBJECT in text or OBJECT in text:
-            found.append(text)
-    return list(dict.fromkeys(found))
+            clozes.append(text)
+    return list(dict.fromkeys(clozes))
 
 
 def objections(cloze: str, relation: Relation, examples: Sequence[Example], others: Sequence[Relation]) -> list[str]:
-    """What speaks against a proposed cloze, to be read after it; nothing if it may be asked.
+    """Return the objections to a proposed cloze; empty if it can be asked.
 
     Args:
-        relation: the one it is for; its own templates have no say.
-        examples: facts of it.
-        others: the graph's other relations.
+        relation: the relation of the cloze; its own templates are ignored.
+        examples: facts of the relation.
+        others: other relations of the graph.
 
     Returns:
-        what `kgprobe templates check` finds, errors and warnings; whether it takes the subject for the object
-        (*[X] is the author of [Y]*, where the author is [Y]); and whether it speaks of another relation: it has that
-        one's name in it and none of its own, or says what that one's cloze says.
+        Predicates of the cloze: errors and warnings of `kgprobe templates check`; a reversed direction (*[X] is the
+        author of [Y]*, where [Y] is the author); and the meaning of another relation, if the cloze contains that name
+        and none of its own, or repeats a cloze of that relation.
     """
     alone = Relation(relation.id, relation.label, clozes=(cloze,))
-    found = [flaw.problem for flaw in check_relation(alone, examples)]
+    problems = [flaw.problem for flaw in check_relation(alone, examples)]
     if len(cloze) > _LONGEST:
-        found.append(f"has more than {_LONGEST} characters")
-    named = [name for example in examples for name in (example.subject, example.object) if len(name) > 2]
-    found += [
-        f"has a name in it that is one fact's: {name!r}" for name in dict.fromkeys(named) if _speaks(cloze, name)
-    ][:1]
-    if turned := turned_round(cloze, relation):
-        found.append(f"is the wrong way round: the {turned} is what [Y] is")
-    if not any(_speaks(cloze, name) for name in (relation.label, *relation.aliases) if name):
-        found += list(_of_others(cloze, relation, others))[:1]
-    return found
+        problems.append(f"has more than {_LONGEST} characters")
+    names = chain.from_iterable((example.subject, example.object) for example in examples)
+    if name := next((name for name in names if len(name) > 2 and _contains(cloze, name)), None):
+        problems.append(f"contains a name of one fact: {name!r}")
+    if role := turned_round(cloze, relation):
+        problems.append(f"is reversed: [Y] is the {role}")
+    if not any(_contains(cloze, name) for name in (relation.label, *relation.aliases) if name):
+        problems += islice(_other_meanings(cloze, relation, others), 1)
+    return problems
 
 
 def turned_round(template: str, relation: Relation) -> str | None:
-    """The name of a relation that is what its object is (author: Jane Austen), where a template says it of the subject.
+    """Return the name of a relation that describes the object (author) if a template gives it to the subject.
 
     Args:
         template: a sentence, or a question.
 
-    Relations whose two ends are alike (sibling) are taken for such ones too, and have to be said in other words.
+    Symmetric relations (sibling) are included, so their templates must use other words.
     """
     for name in (relation.label, *relation.aliases):
-        noun = (cloze_of_label(name) or "").startswith("The ")
+        is_noun = (cloze_of_label(name) or "").startswith("The ")
         verb = r"(?:is|was|are|were)"
-        said = rf"(?i)(?:^\[X\] {verb}|\b{verb} \[X\]) (?:the|an?) (?:\w+ )?{re.escape(name)}(?!\w)"
-        if noun and re.search(said, template):
+        pattern = rf"(?i)(?:^\[X\] {verb}|\b{verb} \[X\]) (?:the|an?) (?:\w+ )?{re.escape(name)}(?!\w)"
+        if is_noun and re.search(pattern, template):
             return name
     return None
 
 
-def _of_others(cloze: str, relation: Relation, others: Sequence[Relation]) -> Iterator[str]:
-    said = _said(cloze)
-    own = " ".join((relation.label, *relation.aliases)).lower()
+def _other_meanings(cloze: str, relation: Relation, others: Sequence[Relation]) -> Iterator[str]:
+    words = _words(cloze)
+    names = " ".join((relation.label, *relation.aliases)).lower()
     for other in others:
         if other.id == relation.id:
             continue
-        if any(said == _said(each) for each in (*other.clozes, *other.past_clozes)):
-            yield f"says what {other.label or other.id} says"
-        elif other.label and other.label.lower() not in own and _speaks(cloze, other.label):
-            yield f"speaks of another relation: {other.label!r}"
+        if words in map(_words, (*other.clozes, *other.past_clozes)):
+            yield f"repeats a cloze of {other.label or other.id}"
+        elif other.label and other.label.lower() not in names and _contains(cloze, other.label):
+            yield f"names another relation: {other.label!r}"
 
 
-def _speaks(cloze: str, phrase: str) -> bool:
+def _contains(cloze: str, phrase: str) -> bool:
     return re.search(rf"(?i)(?<!\w){re.escape(phrase)}(?!\w)", cloze) is not None
 
 
-def _said(cloze: str) -> str:
-    return " ".join(re.findall(r"\[[XY]\]|\w+", cloze.lower()))
+def _words(cloze: str) -> list[str]:
+    return re.findall(r"\[[XY]\]|\w+", cloze.lower())
 
 
 def shares_word(cloze: str, relation: Relation) -> bool:
-    """Whether a cloze has a word of the relation's label, aliases or description in it, in any form of five letters."""
-    told = {word[:5] for word in _long_words(" ".join((relation.label, *relation.aliases, relation.description)))}
-    return not told.isdisjoint(word[:5] for word in _long_words(cloze))
+    """Return True if a cloze shares the first five letters of a word with the relation's names or description."""
+    return not _stems(cloze).isdisjoint(_stems(" ".join((relation.label, *relation.aliases, relation.description))))
 
 
-def _long_words(text: str) -> list[str]:
-    return re.findall(r"[^\W\d_]{4,}", text.lower())
+def _stems(text: str) -> set[str]:
+    return {word[:5] for word in re.findall(r"[^\W\d_]{4,}", text.lower())}

@@ -1,4 +1,4 @@
-"""Clozes for relations that have none, a relation at a time: of their labels, or by a model (:mod:`.writing`)."""
+"""Clozes for relations without clozes, made from their labels or written by a model (:mod:`.writing`)."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -15,7 +15,7 @@ from kgprobe.verbalize.templates.wording import cloze_of_label
 from kgprobe.verbalize.templates.writing import Weighed, reason_for_none, write_clozes
 from kgprobe.verbalize.tense import in_the_past
 
-# An id that says nothing, such as P36.
+# An id without words, such as P36.
 _NUMBER = re.compile("[A-Za-z]?[0-9]+")
 
 LABEL = "label"
@@ -23,13 +23,13 @@ LABEL = "label"
 
 @dataclass(frozen=True, slots=True)
 class WrittenRelation:
-    """A relation that clozes were to be written for.
+    """Result of writing clozes for a relation.
 
     Attributes:
-        relation: with what was written; as it was where nothing was.
+        relation: the relation with the new clozes, or unchanged if there are none.
         written_by: the model, or ``LABEL``.
-        weighed: the clozes with what the model makes of them; empty where no model wrote them.
-        reason: why nothing was written, a phrase; None where something was.
+        weighed: the clozes with their scores; empty for clozes made from labels.
+        reason: reason for the lack of clozes, a clause; None if there are some.
     """
 
     relation: Relation
@@ -38,21 +38,21 @@ class WrittenRelation:
     reason: str | None = None
 
     def remarks(self) -> dict[str, Any]:
-        """What is said of the clozes beside them in a file."""
+        """Return notes on the clozes for a file."""
         if not self.weighed:
             return {"written_by": self.written_by}
         return {
             "written_by": self.written_by,
-            "log_probabilities": [round(one.log_probability, 3) for one in self.weighed],
-            "told_apart": [one.paired if one.paired is None else round(one.paired, 3) for one in self.weighed],
+            "log_probabilities": [round(cloze.log_probability, 3) for cloze in self.weighed],
+            "told_apart": [None if cloze.paired is None else round(cloze.paired, 3) for cloze in self.weighed],
         }
 
 
 def write_from_labels(graph: Graph, relations: Sequence[Relation], as_of: int) -> Iterator[WrittenRelation]:
-    """Each relation with a cloze of its label, or of an id in words where it has none, where that passes the checks.
+    """Write a cloze for each relation from its label, or from an id in words, if it passes the checks.
 
     Args:
-        as_of: the reference date (``yyyymmdd``) of the facts that the checks look at.
+        as_of: reference date (``yyyymmdd``) of the facts used in the checks.
     """
     for relation in relations:
         examples = examples_of(graph, relation.id, as_of)
@@ -61,8 +61,8 @@ def write_from_labels(graph: Graph, relations: Sequence[Relation], as_of: int) -
         if not label:
             yield WrittenRelation(relation, LABEL, reason="it has no label")
         elif cloze is None:
-            which = "label" if relation.label else "id, which stands for a label,"
-            yield WrittenRelation(relation, LABEL, reason=f"its {which} is no phrase that a sentence can be made of")
+            source = "label" if relation.label else "id, used as its label,"
+            yield WrittenRelation(relation, LABEL, reason=f"its {source} is not a phrase that can form a sentence")
         elif problems := objections(cloze, relation, examples, ()):
             yield WrittenRelation(relation, LABEL, reason=f"{cloze!r} {', '.join(problems)}")
         else:
@@ -81,16 +81,15 @@ def write_by_model(
     seed: int,
     as_of: int,
 ) -> Iterator[WrittenRelation]:
-    """Each relation with the clozes that a model wrote for it, where some pass the checks.
+    """Write clozes for each relation with a model, and keep those that pass the checks.
 
     Args:
-        scorer: the model that writes and weighs.
-        name: what the user calls it.
-        known: all of the graph's relations, from which the model learns, and none of which it may speak of instead.
-        proposals: how often the model answers, a relation.
-        keep: how many clozes are kept, at most.
-        seed: what its answers follow from.
-        as_of: the reference date (``yyyymmdd``) of the facts that it is shown.
+        scorer: the model that writes and scores.
+        name: name of the model.
+        known: all relations of the graph: few-shot examples, and meanings that a cloze must not express.
+        proposals: number of answers per relation.
+        keep: maximum number of clozes per relation.
+        as_of: reference date (``yyyymmdd``) of the facts in the prompt.
 
     Cost: see :func:`.writing.write_clozes`, for each relation.
     """
@@ -98,7 +97,7 @@ def write_by_model(
     for relation in relations:
         examples = examples_of(graph, relation.id, as_of)
         if not examples:
-            reason = "it has no fact with a name at both ends, which a model could be shown"
+            reason = "it has no fact with a name at both ends, as required for the prompt"
             yield WrittenRelation(relation, name, reason=reason)
             continue
         try:
@@ -111,12 +110,14 @@ def write_by_model(
         if not written.clozes:
             yield WrittenRelation(relation, name, reason=reason_for_none(written, proposals))
             continue
-        clozes = [one.cloze for one in written.clozes]
+        clozes = [weighed.cloze for weighed in written.clozes]
         yield WrittenRelation(_with_clozes(relation, clozes, examples), name, written.clozes)
 
 
 def _with_clozes(relation: Relation, clozes: Sequence[str], examples: Sequence[Example]) -> Relation:
-    """The relation with these clozes, and with those of the past where its facts end."""
-    ended = any(example.end for example in examples)
-    past = [each for cloze in clozes if ended and (each := in_the_past(cloze)) is not None and each not in clozes]
-    return replace(relation, clozes=tuple(clozes), past_clozes=tuple(past) or relation.past_clozes)
+    """Return the relation with these clozes, and with past clozes if any of its facts has ended."""
+    past_clozes = relation.past_clozes
+    if any(example.end for example in examples):
+        converted = map(in_the_past, clozes)
+        past_clozes = tuple(past for past in converted if past is not None and past not in clozes) or past_clozes
+    return replace(relation, clozes=tuple(clozes), past_clozes=past_clozes)

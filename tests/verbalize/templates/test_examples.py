@@ -8,7 +8,7 @@ from kgprobe.graph.ingest import load
 from kgprobe.records import Entity, Fact, Relation
 from kgprobe.verbalize.templates.check import check_graph
 from kgprobe.verbalize.templates.examples import Example, examples_of, relations_of
-from kgprobe.verbalize.templates.filled import Filled, filled_templates
+from kgprobe.verbalize.templates.filled import FilledTemplate, filled_templates
 from tests.written_source import WrittenSource
 
 CAPITAL = Relation(
@@ -73,11 +73,11 @@ def test_examples_are_facts_with_names(loaded: Graph) -> None:
 def test_templates_are_filled_with_facts_they_would_be_asked_of(loaded: Graph) -> None:
     examples = examples_of(loaded, "P36", 2024_01_01)
     assert filled_templates(CAPITAL, examples, 2024_01_01) == [
-        Filled("cloze", CAPITAL.clozes[0], "The capital of Germany is … Berlin", "f1"),
-        Filled("past_cloze", CAPITAL.past_clozes[0], "The capital of Germany was … Bonn", "f2"),
-        Filled("statement", CAPITAL.statements[0], "Berlin is the capital of Germany.", "f1"),
-        Filled("yes_no_question", CAPITAL.yes_no_questions[0], "Is Berlin the capital of Germany?", "f1"),
-        Filled("wh_question", CAPITAL.wh_questions[0], "What is the capital of Germany?", "f1"),
+        FilledTemplate("cloze", CAPITAL.clozes[0], "The capital of Germany is … Berlin", "f1"),
+        FilledTemplate("past_cloze", CAPITAL.past_clozes[0], "The capital of Germany was … Bonn", "f2"),
+        FilledTemplate("statement", CAPITAL.statements[0], "Berlin is the capital of Germany.", "f1"),
+        FilledTemplate("yes_no_question", CAPITAL.yes_no_questions[0], "Is Berlin the capital of Germany?", "f1"),
+        FilledTemplate("wh_question", CAPITAL.wh_questions[0], "What is the capital of Germany?", "f1"),
     ]
     # In 1960, Berlin was not yet, and Bonn held; nothing had ended.
     then = filled_templates(CAPITAL, examples, 1960_01_01)
@@ -92,7 +92,7 @@ def test_templates_are_filled_with_facts_they_would_be_asked_of(loaded: Graph) -
         "The capital of [X] was [Y]",
     ]
     assert len(filled_templates(bare, examples, 1960_01_01)) == 1
-    assert filled_templates(bare, [], 2024_01_01) == [Filled("cloze", CAPITAL.clozes[0], None, None)]
+    assert filled_templates(bare, [], 2024_01_01) == [FilledTemplate("cloze", CAPITAL.clozes[0], None, None)]
 
 
 def test_a_graph_is_checked_with_its_own_facts(loaded: Graph) -> None:

@@ -50,5 +50,7 @@ def test_several_problems_are_all_named() -> None:
 
 
 def test_an_unknown_kind() -> None:
-    with pytest.raises(UnknownNameError, match="no kind of template 'poem'; there are cloze, mined_cloze, past_cloze"):
+    with pytest.raises(
+        UnknownNameError, match="Unknown kind of template 'poem'; expected one of cloze, mined_cloze, past_cloze"
+    ):
         check_template("poem", "[X] [Y]")

@@ -109,19 +109,19 @@ def test_a_file_is_read_as_it_was_written_and_gone_on_with(tmp_path: Path) -> No
         "P1", "kind of", ("type",), clozes=("[X] is a kind of [Y]",), past_clozes=("[X] was [Y]",), answers=("Q1", "Q2")
     )
     assert relations_in(path) == []
-    with open_for_relations(path, anew=False) as file:
+    with open_for_relations(path, overwrite=False) as file:
         file.write(relation_line(relation, {"written_by": "demo"}))
         file.write(relation_line(Relation("P2", active=False)).rstrip("\n"))
     assert relations_in(path) == ["P1", "P2"]
-    with open_for_relations(path, anew=False) as file:
+    with open_for_relations(path, overwrite=False) as file:
         file.write(relation_line(Relation("P3")))
     assert json.loads(path.read_text().splitlines()[0])["written_by"] == "demo"
     read = [record for _, record, *_ in open_source("table", relations=path).relations()]
     assert read == [relation, Relation("P2", active=False), Relation("P3")]
     with path.open("a") as file:
         file.write('{"id"')
-    with pytest.raises(KgprobeError, match=r"line 4: not JSON: .* mend it"):
+    with pytest.raises(KgprobeError, match=r"line 4: not JSON: .* Correct it"):
         relations_in(path)
-    with open_for_relations(path, anew=True):
+    with open_for_relations(path, overwrite=True):
         pass
     assert relations_in(path) == []
