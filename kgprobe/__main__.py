@@ -1,4 +1,4 @@
-"""``python -m kgprobe`` is ``kgprobe``."""
+"""The command line, for ``python -m kgprobe``."""
 
 from kgprobe.cli import main
 

@@ -1,4 +1,4 @@
-"""What arguments that many calls share may be: whole numbers, ids, names of folders."""
+"""Checks of arguments that many calls share: whole numbers, lists of texts, names of folders, model specs."""
 
 import operator
 import re
@@ -11,16 +11,16 @@ _FOLDER_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 
 
 def whole_number(name: str, value: Any, minimum: int = 1) -> int:
-    """A whole number from ``minimum``, also one of NumPy's.
+    """Return a whole number, also from NumPy's types, of at least ``minimum``.
 
     >>> whole_number("limit", 20)
     20
 
     Args:
-        name: the argument's, for the message.
+        name: name of the argument, for the message.
 
     Raises:
-        ArgumentError: it is none.
+        ArgumentError: the value is not a whole number, or below the minimum.
     """
     try:
         number = None if isinstance(value, bool) else operator.index(value)
@@ -32,32 +32,32 @@ def whole_number(name: str, value: Any, minimum: int = 1) -> int:
 
 
 def several(name: str, values: Iterable[str]) -> tuple[str, ...]:
-    """Texts, in their order.
+    """Return texts as a tuple, in their order.
 
     Args:
-        name: the argument's, for the message.
+        name: name of the argument, for the message.
 
     Raises:
-        ArgumentError: it is a single text, or something in it is none.
+        ArgumentError: the values are a single text, or contain something other than texts.
     """
     if isinstance(values, str):
         raise ArgumentError(name, f"is {values!r}; a list is expected, such as [{values!r}].")
     given = list(values)
     wrong = [value for value in given if not isinstance(value, str)]
     if wrong:
-        raise ArgumentError(name, f"has {wrong[0]!r}; a list of texts is expected.")
-    # A text of NumPy's or of a column is one, too, but cannot be written as one.
+        raise ArgumentError(name, f"contains {wrong[0]!r}; a list of texts is expected.")
+    # Convert NumPy's subclasses of str, which cannot be serialized.
     return tuple(str(text) for text in given)
 
 
 def folder_name(name: str, value: Any) -> str:
-    """What can name a folder on every system, and leads to no other.
+    """Return a name that is valid for a folder on every system, without separators of paths.
 
     Args:
-        name: the argument's, for the message.
+        name: name of the argument, for the message.
 
     Raises:
-        ArgumentError: it cannot.
+        ArgumentError: the value is not a valid name.
     """
     if not isinstance(value, str) or not _FOLDER_NAME.fullmatch(value):
         raise ArgumentError(
@@ -67,12 +67,14 @@ def folder_name(name: str, value: Any) -> str:
 
 
 def refuse_half_characters(spec: str) -> None:
-    """See that a model's spec can be written down: bytes of a command line that are no text cannot.
+    """Raise if a model's spec has a lone surrogate: undecodable bytes of a command line, which no file can store.
 
     Raises:
-        UnknownNameError: it cannot.
+        UnknownNameError: the spec has a lone surrogate.
     """
     try:
         spec.encode()
     except UnicodeEncodeError:
-        raise UnknownNameError(f"There is no model {spec!r}: half a character (a lone surrogate) is in it.") from None
+        raise UnknownNameError(
+            f"The name of the model {spec!r} contains half a character (a lone surrogate)."
+        ) from None

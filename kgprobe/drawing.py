@@ -1,4 +1,4 @@
-"""The last lines of a terminal: what lasts is drawn there, and what others write comes above it."""
+"""Draw progress in the last lines of a terminal; all other output appears above it."""
 
 import io
 import sys
@@ -12,46 +12,46 @@ if TYPE_CHECKING:
     from rich.table import Table
     from rich.text import Text
 
-# Ctrl-C is echoed behind what is drawn.
+# Columns left free for the echo of Ctrl-C.
 _ECHO = 4
 _LEAST_BAR, _MOST_BAR = 8, 40
 _LEAST_TITLE = 16
 
 
-class Shown(Protocol):
-    """Something that has a row.
+class ProgressRow(Protocol):
+    """A task whose progress is drawn in a row.
 
     Attributes:
-        title: what it is.
+        title: name of the task.
     """
 
     title: str
 
     @property
     def share(self) -> float | None:
-        """How much of it is done, in [0, 1]; None where nobody knows."""
+        """Completed share in [0, 1]; None if unknown."""
         ...
 
     def text(self, short: bool = False) -> str:
-        """How it stands, without its title."""
+        """Return the state as text, without the title."""
         ...
 
 
 class OnTerminal:
-    """The last lines of a terminal; all else that is written to it comes above them."""
+    """Progress rows in the last lines of a terminal."""
 
-    def __init__(self, shown: Callable[[], Sequence[Shown]], console: "Console") -> None:
-        """Draw what is shown, until :meth:`close`.
+    def __init__(self, rows: Callable[[], Sequence[ProgressRow]], console: "Console") -> None:
+        """Draw rows until :meth:`close`.
 
         Args:
-            shown: what there is to draw now, from top to bottom.
+            rows: returns the tasks to draw now, from top to bottom.
         """
         from rich.live import Live
         from rich.spinner import Spinner
 
-        self._shown, self._console = shown, console
+        self._rows, self._console = rows, console
         self._spinner = Spinner("dots")
-        self._above: list[_Above] = []
+        self._above: list[_StreamAbove] = []
         self._live: Live = Live(
             get_renderable=self._draw,
             console=console,
@@ -65,19 +65,19 @@ class OnTerminal:
         self._live.start()
         for name, stream in (("stderr", self._streams), ("stdout", self._out)):
             if stream is not None:
-                self._above.append(_Above(console, stream))
+                self._above.append(_StreamAbove(console, stream))
                 setattr(sys, name, self._above[-1])
 
-    def keep(self, bar: Shown) -> None:
-        """Leave a bar that is over where it is; the rest is drawn below."""
+    def keep(self, bar: ProgressRow) -> None:
+        """Print a finished bar above the rows."""
         self._console.print(self.row(bar))
 
     def close(self) -> None:
-        """Draw no more, and give the terminal's streams back."""
+        """Stop drawing, and restore the terminal's streams."""
         for name, stream in (("stderr", self._streams), ("stdout", self._out)):
             proxy = getattr(sys, name)
-            # Somebody else may have put theirs there in the meantime.
-            if stream is not None and isinstance(proxy, _Above):
+            # Other code may have replaced the stream in the meantime.
+            if stream is not None and isinstance(proxy, _StreamAbove):
                 proxy.end()
                 setattr(sys, name, stream)
         self._live.stop()
@@ -85,30 +85,30 @@ class OnTerminal:
     def _draw(self) -> "RenderableType":
         from rich.console import Group
 
-        rows = [self.row(shown) for shown in self._shown()]
-        return Group(*rows, *[stream.half_line(self._console.width - _ECHO) for stream in self._above if stream.half])
+        width = self._console.width - _ECHO
+        half_lines = [stream.half_line(width) for stream in self._above if stream.half]
+        return Group(*map(self.row, self._rows()), *half_lines)
 
-    def row(self, shown: Shown) -> "Table":
-        """A row, narrower than the terminal."""
+    def row(self, task: ProgressRow) -> "Table":
+        """Return the row of a task, narrower than the terminal."""
         from rich.progress_bar import ProgressBar
         from rich.table import Table
         from rich.text import Text
 
         room = max(self._console.width - _ECHO, 2 * _LEAST_TITLE)
-        told, title = (
-            Text(visible(text), no_wrap=True, overflow="ellipsis") for text in (shown.text(short=True), shown.title)
-        )
+        state = Text(visible(task.text(short=True)), no_wrap=True, overflow="ellipsis")
+        title = Text(visible(task.title), no_wrap=True, overflow="ellipsis")
         row = Table.grid(padding=(0, 1, 0, 0))
-        if shown.share is not None:
-            title.truncate(max(room - told.cell_len - _LEAST_BAR - 3, _LEAST_TITLE), overflow="ellipsis")
-            width = min(room - told.cell_len - title.cell_len - 3, _MOST_BAR)
-            bar = [ProgressBar(1.0, shown.share, width=width)] if width >= _LEAST_BAR else []
-            told.truncate(room - title.cell_len - (width + 3 if bar else 2), overflow="ellipsis")
-            row.add_row(title, *bar, told)
-        else:
-            title.truncate(max(room - told.cell_len - 4, _LEAST_TITLE), overflow="ellipsis")
-            told.truncate(room - title.cell_len - 4, overflow="ellipsis")
-            row.add_row(self._spinner, title, told)
+        if task.share is None:
+            title.truncate(max(room - state.cell_len - 4, _LEAST_TITLE), overflow="ellipsis")
+            state.truncate(room - title.cell_len - 4, overflow="ellipsis")
+            row.add_row(self._spinner, title, state)
+            return row
+        title.truncate(max(room - state.cell_len - _LEAST_BAR - 3, _LEAST_TITLE), overflow="ellipsis")
+        width = min(room - state.cell_len - title.cell_len - 3, _MOST_BAR)
+        bar = [ProgressBar(1.0, task.share, width=width)] if width >= _LEAST_BAR else []
+        state.truncate(room - title.cell_len - (width + 3 if bar else 2), overflow="ellipsis")
+        row.add_row(title, *bar, state)
         return row
 
 
@@ -119,17 +119,17 @@ def _is_terminal(stream: TextIO) -> bool:
         return False
 
 
-class _Above(io.TextIOBase):
-    """A terminal's stream whose lines come above what is drawn.
+class _StreamAbove(io.TextIOBase):
+    """A terminal's stream whose lines are printed above the rows.
 
-    Half a line waits for its rest, or for the end, and is drawn below meanwhile: bars of other libraries are such.
+    An unfinished line, such as the bar of another library, is drawn below the rows until it ends.
     """
 
     def __init__(self, console: "Console", stream: TextIO) -> None:
         self._console, self._stream = console, stream
         self.half = ""
 
-    # click looks for these two; without them it would find the terminal itself, and write on what is drawn.
+    # Without these two, click would write to the terminal itself, over the rows.
     @property
     def encoding(self) -> str:  # type: ignore[override]
         return self._stream.encoding or "utf-8"
@@ -140,7 +140,7 @@ class _Above(io.TextIOBase):
 
     @property
     def rich_proxied_file(self) -> TextIO:
-        """The stream itself, for consoles of rich."""
+        """Original stream, for consoles of rich."""
         return self._stream
 
     def isatty(self) -> bool:
@@ -156,14 +156,14 @@ class _Above(io.TextIOBase):
         if not isinstance(text, str):
             raise TypeError(f"write() takes text, not {type(text).__name__}")
         *lines, half = (self.half + text).split("\n")
-        # What begins at the left again takes the place of what stood there.
+        # A carriage return overwrites the line.
         self.half = half.rstrip("\r").rpartition("\r")[2]
         for line in lines:
             self._print(line.rstrip("\r").rpartition("\r")[2])
         return len(text)
 
     def half_line(self, width: int) -> "Text":
-        """What has no end of line yet, no wider than so many columns."""
+        """Return the unfinished line, truncated to a number of columns."""
         from rich.text import Text
 
         line = Text.from_ansi(self.half, no_wrap=True)
@@ -171,7 +171,7 @@ class _Above(io.TextIOBase):
         return line
 
     def end(self) -> None:
-        """Write what has no end of line."""
+        """Print the unfinished line."""
         if self.half:
             self._print(self.half)
             self.half = ""

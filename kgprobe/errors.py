@@ -1,13 +1,13 @@
-"""Errors that are messages for the user: what was wrong, where, and what would be right.
+"""Errors whose messages are written for the user: the fault, the place, the remedy.
 
-A message names arguments of the library in backquotes (`` `as_of` ``); the command line puts its own options there.
+Messages put arguments of the library in backquotes (`` `as_of` ``); the command line replaces these by its own options.
 """
 
 from kgprobe.sanitize import visible_lines
 
 
 def how_to_install(extra: str) -> str:
-    """Return the command that installs an extra, for the end of a message: kgprobe is not on PyPI.
+    """Return the end of a message: the command that installs an extra. kgprobe is not on PyPI.
 
     >>> how_to_install("ray")
     'run `python -m pip install -e ".[ray]"` in your clone of kgprobe'
@@ -16,29 +16,25 @@ def how_to_install(extra: str) -> str:
 
 
 class KgprobeError(Exception):
-    """Something a user can understand and mend; the command line prints the message and exits with 1."""
+    """An error that the user can fix; the command line prints the message and exits with 1."""
 
     def __init__(self, message: str) -> None:
-        """Say what was wrong; what others wrote in it (file names, labels, answers of servers) is made visible."""
+        """Store the message; control characters in it (from file names, labels, servers) are escaped."""
         super().__init__(visible_lines(message))
 
 
 class UnknownNameError(KgprobeError):
-    """A name the user gave (query, probe, model, run, …) is not one we know; the command line exits with 2."""
+    """An unknown name of a query, probe, model, run, …; the command line exits with 2."""
 
 
 class ArgumentError(KgprobeError):
-    """An argument that cannot be what it is; the command line exits with 2.
+    """An invalid argument; the command line exits with 2.
 
     Attributes:
-        argument: its name.
+        argument: name of the argument.
     """
 
     def __init__(self, argument: str, problem: str) -> None:
-        """Say what is wrong with an argument.
-
-        Args:
-            problem: to be read after the argument's name, with a full stop.
-        """
+        """Build the message from the argument's name and the problem, which ends with a full stop."""
         super().__init__(f"`{argument}` {problem}")
         self.argument = argument

@@ -1,4 +1,4 @@
-"""Where kgprobe keeps its files, one folder of the user's named by ``KGPROBE_HOME``, and how it writes them."""
+"""kgprobe's folder (``KGPROBE_HOME``), and atomic writing of files and folders."""
 
 import errno
 import glob
@@ -20,35 +20,35 @@ from kgprobe.errors import KgprobeError
 
 T = TypeVar("T")
 
-# A program needs some room to write at all; below this a failed write has its reason in the disk.
+# With less free space, a failed write is reported as a full disk.
 _FULL_BYTES = 32 * 2**20
 _UNUSABLE = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM)
-# Parts of the names of unfinished files: this machine, and a number within this process.
+# Parts of the names of unfinished files: the machine, and a number within this process.
 _NODE = re.sub(r"[^A-Za-z0-9-]+", "_", platform.node())[:40] or "here"
 _numbers = count()
 
 
 def home() -> Path:
-    """The folder that holds graphs, converted models, runs and downloads.
+    """Return the folder of graphs, converted models, runs and downloads, without creating it.
 
-    ``KGPROBE_HOME`` if set, else the platform's per-user data folder. It is not created here.
+    This is ``KGPROBE_HOME`` if set, else the platform's per-user data folder.
     """
-    named = os.environ.get("KGPROBE_HOME")
-    return (
-        Path(named).expanduser().absolute() if named else Path(platformdirs.user_data_dir("kgprobe", appauthor=False))
-    )
+    folder = os.environ.get("KGPROBE_HOME")
+    if folder:
+        return Path(folder).expanduser().absolute()
+    return Path(platformdirs.user_data_dir("kgprobe", appauthor=False))
 
 
 def temporary_files() -> Path:
-    """Return the folder that holds temporary files; it is not created here."""
+    """Return the folder of temporary files, without creating it."""
     return home() / "temporary"
 
 
 def make_folder(folder: Path) -> None:
-    """Make a folder and those above it; within kgprobe's own, each is for its owner alone.
+    """Create a folder and its parents; below kgprobe's folder, only the owner can access them.
 
     Raises:
-        KgprobeError: that is not possible there.
+        KgprobeError: the folder cannot be created.
     """
     own = home()
     try:
@@ -56,15 +56,15 @@ def make_folder(folder: Path) -> None:
             if not each.is_dir():
                 each.mkdir(mode=0o700 if each.is_relative_to(own) else 0o777, exist_ok=True)
         if folder != own and folder.is_relative_to(own):
-            # It may be older than this rule; one that somebody else made is theirs to close.
+            # Older versions left it open. A folder of another user stays as it is.
             with suppress(PermissionError):
                 folder.chmod(0o700)
     except OSError as error:
-        raise KgprobeError(f"The folder {folder} cannot be made: {error.strerror}.{_elsewhere(folder)}") from error
+        raise KgprobeError(f"The folder {folder} cannot be created: {error.strerror}.{_elsewhere(folder)}") from error
 
 
 def owner_only(path: str, flags: int) -> int:
-    """An opener for :func:`open`: a file that it makes is for its owner alone."""
+    """Open a file for :func:`open` (``opener``); only the owner can access a file created here."""
     return os.open(path, flags, 0o600)
 
 
@@ -73,11 +73,11 @@ def read_json(path: Path, form: type[T], remedy: str) -> T:
 
     Args:
         form: a struct, or another type that msgspec decodes.
-        remedy: a sentence for the message about a damaged file.
+        remedy: last sentence of the error message.
 
     Raises:
-        FileNotFoundError: there is no such file.
-        KgprobeError: the file cannot be read, or has another form.
+        FileNotFoundError: the file does not exist.
+        KgprobeError: the file cannot be read, or does not match the type.
     """
     try:
         return msgspec.json.decode(path.read_bytes(), type=form)
@@ -91,16 +91,16 @@ def read_json(path: Path, form: type[T], remedy: str) -> T:
 
 @contextmanager
 def replacing(path: Path, *, durable: bool = False) -> Iterator[Path]:
-    """Give a file to write to, which takes the place of ``path`` when it is whole: at once, or not at all.
+    """Yield the path of an unfinished file that replaces ``path`` atomically at the end, unless an error occurs.
 
-    Several processes may write to one path: each has an unfinished file of its own, and the last to finish stays.
-    Unfinished files of processes of this machine that are no longer running are deleted first.
+    Several processes may write to one path: each has its own unfinished file, and the last to finish wins.
+    Unfinished files of killed processes of this machine are deleted first.
 
     Args:
-        durable: whether its content has reached the disk before it takes that place.
+        durable: flush the content to the disk before the replacement.
 
     Raises:
-        KgprobeError: it cannot be written there.
+        KgprobeError: the file cannot be written.
     """
     unfinished = path.with_name(f"{path.name}.{_NODE}.{os.getpid()}.{next(_numbers)}.part")
     try:
@@ -113,13 +113,13 @@ def replacing(path: Path, *, durable: bool = False) -> Iterator[Path]:
     except OSError as error:
         raise _unwritable(path, error) from error
     finally:
-        # On a read-only disk this fails even where there is no file, and would hide the message above.
+        # On a read-only disk this fails even without a file, and would hide the message above.
         with suppress(OSError):
             unfinished.unlink(missing_ok=True)
 
 
 def _delete_leftovers(path: Path) -> None:
-    """Delete what killed processes of this machine left of a file."""
+    """Delete the unfinished files that killed processes of this machine left for a path."""
     for leftover in path.parent.glob(f"{glob.escape(path.name)}.{glob.escape(_NODE)}.*.part"):
         pid = leftover.name.rsplit(".", 3)[1]
         if pid.isdecimal() and not psutil.pid_exists(int(pid)):
@@ -128,13 +128,13 @@ def _delete_leftovers(path: Path) -> None:
 
 @contextmanager
 def appearing(folder: Path) -> Iterator[Path]:
-    """An empty folder to fill, which becomes ``folder``, where there is none yet, when it is whole, or not at all.
+    """Yield an empty folder that is renamed to ``folder`` at the end, unless an error occurs.
 
-    What a killed process left of it is deleted first. One process at a time may make a folder; whoever cannot be sure
-    of that holds a lock.
+    ``folder`` must not exist yet. Remains of a killed process are deleted first. Only one process at a time may create
+    a folder: hold a lock where others could.
 
     Raises:
-        KgprobeError: it cannot be made there.
+        KgprobeError: the folder cannot be created.
     """
     unfinished = folder.with_name(f"{folder.name}.part")
     try:
@@ -155,7 +155,7 @@ def _unwritable(path: Path, error: OSError) -> KgprobeError:
 
 
 def place_is_unusable(error: OSError) -> str | None:
-    """Return a sentence for the user if the error is about a disk or folder that takes no files, else None."""
+    """Return a sentence for the user if a disk or folder cannot be written, None for other errors."""
     if error.errno not in _UNUSABLE or not isinstance(error.filename, str):
         return None
     path = Path(error.filename)
@@ -164,15 +164,15 @@ def place_is_unusable(error: OSError) -> str | None:
 
 
 def _elsewhere(path: Path) -> str:
-    return " KGPROBE_HOME names another place." if path.is_relative_to(home()) else ""
+    return " Set KGPROBE_HOME to use another folder." if path.is_relative_to(home()) else ""
 
 
 def disk_is_full(folder: Path) -> str | None:
-    """A sentence for the user if the disk under the folder is full, else None."""
+    """Return a sentence for the user if the disk of the folder is full, else None."""
     free = shutil.disk_usage(folder).free
     if free >= _FULL_BYTES:
         return None
     return (
-        f"The disk under {folder} is full ({free / 2**20:.0f} MiB left). What was committed before is safe: make room, "
-        "and go on."
+        f"The disk under {folder} is full ({free / 2**20:.0f} MiB left). Committed data is safe: free some space "
+        "and continue."
     )

@@ -1,10 +1,9 @@
-"""lm-evaluation-harness with ``--model kgprobe``: its command line as it is, and one model more.
+"""The command line of lm-evaluation-harness with an additional model, ``--model kgprobe``.
 
     python -m kgprobe.lm_eval run --model kgprobe --model_args pretrained=demo --tasks hellaswag
 
-lm-evaluation-harness finds the models that others add by no entry point. In a program of one's own, ``import
-kgprobe.lm_eval`` before ``lm_eval.simple_evaluate(model="kgprobe", …)`` does the same. See
-:mod:`kgprobe.models.harness.model`.
+lm-evaluation-harness has no entry points for models. In your own program, ``import kgprobe.lm_eval`` before
+``lm_eval.simple_evaluate(model="kgprobe", …)``. See :mod:`kgprobe.models.harness.model`.
 """
 
 import sys
@@ -24,7 +23,7 @@ if NAME not in model_registry:
 
 
 def main() -> int:
-    """lm-evaluation-harness's command line; the exit code."""
+    """Run the command line of lm-evaluation-harness, and return the exit code."""
     try:
         cli_evaluate()
     except KgprobeError as error:

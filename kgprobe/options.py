@@ -1,12 +1,12 @@
-"""Options of a probe, a loader, a study: the fields of a frozen dataclass, with what one has to know of each.
+"""Options of a probe, a loader, a study: the fields of a frozen dataclass, each with its help and range.
 
     @dataclass(frozen=True, slots=True)
     class Options:
-        distractors: int = option(10, "Wrong objects that stand beside the right one.", minimum=1)
+        distractors: int = option(10, "Wrong objects per fact.", minimum=1)
 
-The library takes them by the field's name (``distractors=20``), and the command line makes its options from them
-(``--distractors 20``): name, type, range, help and default are said once. Types are ``str``, ``int``, ``float``,
-``bool``, ``Path``, a ``tuple[…, ...]`` of one of these for what can be given several times, and any of them or None.
+The library takes them by the field's name (``distractors=20``), and the command line derives its options from them
+(``--distractors 20``). Types are ``str``, ``int``, ``float``, ``bool``, ``Path``, ``tuple[…, ...]`` of one of these for
+options that can be repeated, and any of them or None.
 """
 
 import dataclasses
@@ -24,24 +24,25 @@ from kgprobe.errors import ArgumentError
 T = TypeVar("T")
 
 _KEY = "kgprobe.option"
+_TYPE_NAMES = {str: "a text", int: "a whole number", float: "a number", bool: "True or False", Path: "a path"}
 
 
 @dataclass(frozen=True, slots=True)
-class About:
-    """What is said of an option beside its name, type and default.
+class OptionDescription:
+    """Help, range and command-line form of an option.
 
     Attributes:
-        help: for people, a sentence.
-        minimum, maximum: bounds of numbers, themselves allowed.
-        above, below: bounds of numbers, themselves not allowed.
-        choices: the only values, or what gives them when they are needed.
-        flag: on the command line, where it is not the field's name with hyphens; of a field that can be given several
-            times, it names one.
-        metavar: what stands for the value in the help.
-        none: the word on the command line for None; without one, None is what is not given.
-        shown_default: what the help says of the default, where the value itself says nothing.
-        variable: of the environment, that gives the value where nobody else does.
-        positional: whether the command line takes it without a name.
+        help: help text, a sentence.
+        minimum, maximum: inclusive bounds of a number.
+        above, below: exclusive bounds of a number.
+        choices: allowed values, or a function that returns them when they are needed.
+        flag: name on the command line, if not the field's name with hyphens; the singular for an option that can be
+            repeated.
+        metavar: placeholder of the value in the help.
+        none: word on the command line for None; without one, None means that the option is not given.
+        shown_default: description of the default in the help, instead of its value.
+        variable: environment variable with the value, if the option is not given.
+        positional: True if the command line takes it as an argument.
     """
 
     help: str
@@ -60,12 +61,13 @@ class About:
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """An option of a kind of options.
+    """An option: a field of a dataclass of options.
 
     Attributes:
-        type: of a value; of one of the values where ``several``.
-        optional: whether None is a value.
-        default: ``dataclasses.MISSING`` where it has to be given.
+        type: type of the value, or of each value where ``several``.
+        several: True if the value is a tuple.
+        optional: True if the value can be None.
+        default: ``dataclasses.MISSING`` if the option is required.
     """
 
     name: str
@@ -73,20 +75,20 @@ class Option:
     several: bool
     optional: bool
     default: Any
-    about: About
+    about: OptionDescription
 
     @property
     def required(self) -> bool:
-        """Whether it has to be given."""
+        """True without a default."""
         return self.default is dataclasses.MISSING
 
     def choices(self) -> Sequence[str] | None:
-        """The only values; None where there are others."""
+        """Return the allowed values; None if they are not listed."""
         choices = self.about.choices
         return choices() if callable(choices) else choices
 
     def problem(self, value: Any) -> str | None:
-        """What is wrong with a value, to be read after the option's name; None if nothing is."""
+        """Return the fault of a value, to follow the option's name in a message; None for a valid value."""
         if value is None:
             return None if self.optional else f"is None; {self._expected()} is expected"
         if self.several:
@@ -94,10 +96,10 @@ class Option:
                 return f"is {value!r}; a sequence is expected, each {self._expected()}"
             if self.required and not value:
                 return f"is empty; at least one is expected, each {self._expected()}"
-            return next((problem for one in value if (problem := self._problem_of_one(one))), None)
-        return self._problem_of_one(value)
+            return next(filter(None, map(self._problem_of_single, value)), None)
+        return self._problem_of_single(value)
 
-    def _problem_of_one(self, value: Any) -> str | None:
+    def _problem_of_single(self, value: Any) -> str | None:
         fits = isinstance(value, (int, float) if self.type is float else self.type)
         if not fits or (isinstance(value, bool) and self.type is not bool):
             return f"is {value!r}; {self._expected()} is expected"
@@ -111,9 +113,10 @@ class Option:
 
     def _in_range(self, value: int | float) -> bool:
         about = self.about
-        # Only NaN differs from itself; an integer may be too large to be made a float.
+        # NaN is in no range. Not math.isnan: an integer may be too large for a float.
+        is_nan = value != value
         return (
-            value == value
+            not is_nan
             and (about.minimum is None or value >= about.minimum)
             and (about.maximum is None or value <= about.maximum)
             and (about.above is None or value > about.above)
@@ -121,89 +124,81 @@ class Option:
         )
 
     def _expected(self) -> str:
-        named = {str: "a text", int: "a whole number", float: "a number", bool: "True or False", Path: "a path"}
-        bounds = [
-            f"{word} {bound:g}"
-            for word, bound in (
-                ("from", self.about.minimum),
-                ("above", self.about.above),
-                ("up to", self.about.maximum),
-                ("below", self.about.below),
-            )
-            if bound is not None
-        ]
-        return " ".join([named.get(self.type, self.type.__name__), *bounds])
+        about = self.about
+        bounds = {"from": about.minimum, "above": about.above, "up to": about.maximum, "below": about.below}
+        limits = [f"{word} {bound:g}" for word, bound in bounds.items() if bound is not None]
+        return " ".join([_TYPE_NAMES.get(self.type, self.type.__name__), *limits])
 
 
 def option(default: Any = dataclasses.MISSING, help: str = "", **about: Any) -> Any:  # noqa: A002 (as click calls it)
-    """A field of options.
+    """Return a field of a dataclass of options.
 
     Args:
-        default: none makes it required.
-        help: a sentence for people.
-        about: see :class:`About`.
+        default: default value; without one, the option is required.
+        help: help text, a sentence.
+        about: other attributes of :class:`OptionDescription`.
     """
-    return dataclasses.field(default=default, metadata={_KEY: About(help, **about)})
+    return dataclasses.field(default=default, metadata={_KEY: OptionDescription(help, **about)})
 
 
 def options_of(kind: type) -> list[Option]:
-    """The options of a dataclass, in its order; fields that :func:`option` did not make are none."""
+    """Return the options of a dataclass in its order, without fields that :func:`option` did not create."""
     hints = get_type_hints(kind)
-    found = []
+    options = []
     for field in dataclasses.fields(kind):
         if _KEY in field.metadata:
             type_, several, optional = _typed(hints[field.name])
-            found.append(Option(field.name, type_, several, optional, field.default, field.metadata[_KEY]))
-    return found
+            options.append(Option(field.name, type_, several, optional, field.default, field.metadata[_KEY]))
+    return options
 
 
 def make_options(kind: type[T], given: Mapping[str, Any], whose: str) -> T:
-    """Options from what was given by name; the rest are defaults.
+    """Return options with the given values, else defaults.
 
     Args:
-        whose: what has these options, for messages: ``the probe questions``.
+        whose: owner of the options, for messages: ``the probe questions``.
 
     Raises:
-        ArgumentError: there is no option of a name, one is missing, or a value is none of its values.
+        ArgumentError: an option is unknown or missing, or a value is not allowed.
     """
-    known = {one.name: one for one in options_of(kind)}
+    known = {option.name: option for option in options_of(kind)}
     for name in given:
         if name not in known:
             close = difflib.get_close_matches(name, known, 1)
-            meant = f"; did you mean `{close[0]}`?" if close else f"; it has {', '.join(known) or 'none'}."
-            raise ArgumentError(name, f"is no option of {whose}{meant}")
+            remedy = f"did you mean `{close[0]}`?" if close else f"it has {', '.join(known) or 'none'}."
+            raise ArgumentError(name, f"is not an option of {whose}; {remedy}")
     values = {}
-    for name, one in known.items():
-        if name not in given and one.required:
-            raise ArgumentError(name, f"is missing: {whose} needs it. {one.about.help}")
+    for name, option in known.items():
+        if name not in given and option.required:
+            raise ArgumentError(name, f"is missing: {whose} needs it. {option.about.help}")
         if name in given:
-            value = _widened(one, given[name])
-            problem = one.problem(value)
+            value = _convert(option, given[name])
+            problem = option.problem(value)
             if problem is not None:
                 raise ArgumentError(name, f"{problem}.")
             values[name] = value
     return kind(**values)
 
 
-def _widened(one: Option, value: Any) -> Any:
-    """A value as its field holds it: a path may be given as text, several values as any sequence."""
-    if one.several and isinstance(value, (list, tuple)):
-        return tuple(_widened_one(one, each) for each in value)
-    return _widened_one(one, value)
+def _convert(option: Option, value: Any) -> Any:
+    """Convert a value to the field's type: a text to a path, a list to a tuple, an integer to a float."""
+    if option.several and isinstance(value, (list, tuple)):
+        return tuple(_convert_single(option, each) for each in value)
+    return _convert_single(option, value)
 
 
-def _widened_one(one: Option, value: Any) -> Any:
-    if one.type is Path and isinstance(value, str):
+def _convert_single(option: Option, value: Any) -> Any:
+    if option.type is Path and isinstance(value, str):
         return Path(value)
-    if one.type in (int, float) and isinstance(value, numbers.Integral) and not isinstance(value, bool):
-        # Also one of NumPy's; one beyond all floats stays, for its range to refuse.
+    if option.type in (int, float) and isinstance(value, numbers.Integral) and not isinstance(value, bool):
+        # Includes NumPy's integers. One too large for a float is refused by its range.
         with suppress(OverflowError):
-            return one.type(value)
+            return option.type(value)
     return value
 
 
 def _typed(hint: Any) -> tuple[type, bool, bool]:
-    """The type of a value, whether there can be several, and whether it can be None."""
+    """Return the type of a value, True if there are several, and True if it can be None."""
     optional = False
     if get_origin(hint) in (Union, types.UnionType):
         kinds = [each for each in get_args(hint) if each is not type(None)]

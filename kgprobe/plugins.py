@@ -1,7 +1,7 @@
-"""Registers of what can be added by name: loaders, probes, strategies, baselines; each an entry point.
+"""Registers of plug-ins (loaders, probes, strategies, baselines), which are entry points.
 
-A register is the only place that knows the names: the library, the command line and the tests read it. Ours and other
-people's stand in it alike; listing the names imports nothing.
+A register is the only place that knows the names: the library, the command line and the tests read it. It contains
+built-in and third-party plug-ins alike. Listing the names imports nothing.
 """
 
 import difflib
@@ -16,25 +16,25 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Register(Generic[T]):
-    """What is installed of one kind.
+    """The installed plug-ins of one kind.
 
     Attributes:
-        group: of the entry points, such as ``kgprobe.loaders``.
-        kind: what messages call one of them.
+        group: group of the entry points, such as ``kgprobe.loaders``.
+        kind: noun for one of them in messages.
     """
 
     group: str
     kind: str
 
     def names(self) -> list[str]:
-        """The names of all that are installed, sorted."""
+        """Return the names of all installed plug-ins, sorted."""
         return sorted({point.name for point in entry_points(group=self.group)})
 
     def get(self, name: str) -> T:
-        """The one of that name, imported now.
+        """Import and return a plug-in.
 
         Raises:
-            UnknownNameError: there is none; the message lists those that there are.
+            UnknownNameError: the name is unknown; the message lists the known names.
         """
         return cast("T", self._point(name).load())
 
@@ -46,5 +46,5 @@ class Register(Generic[T]):
             if point.name == name:
                 return point
         close = difflib.get_close_matches(name, self.names(), 1)
-        meant = f" Did you mean {close[0]}?" if close else ""
-        raise UnknownNameError(f"There is no {self.kind} {name!r}; there are: {', '.join(self.names())}.{meant}")
+        suggestion = f" Did you mean {close[0]}?" if close else ""
+        raise UnknownNameError(f"Unknown {self.kind} {name!r}; known are: {', '.join(self.names())}.{suggestion}")

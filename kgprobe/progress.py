@@ -1,7 +1,7 @@
-"""Signs of life on stderr while something lasts: bars with a rate and an end, and waits with what they took last time.
+"""Progress on stderr: bars with a rate and the time left, and waits with their usual duration.
 
-On a terminal they are drawn in its last lines, and what others write meanwhile comes above them. Elsewhere, in a file
-or a pipe, each is a plain line twice a minute. What is over sooner says nothing there.
+On a terminal they are drawn in its last lines, below all other output. In a file or a pipe, each prints a plain line
+twice a minute.
 """
 
 import contextlib
@@ -20,26 +20,28 @@ from kgprobe.errors import KgprobeError
 from kgprobe.files import home, replacing
 from kgprobe.sanitize import visible_lines
 
-# Seconds between two lines where stderr is no terminal.
+# Seconds between two lines where stderr is not a terminal.
 LINE_SECONDS = 30.0
-# A wait that is over sooner is not shown; a rate of less says little.
+# Shortest wait that is shown, and shortest time for a rate, in seconds.
 SOON = 2.0
 
-# What waits took last time, in seconds by their titles.
+# File of the last duration of waits: seconds by title.
 _DURATIONS = "durations.json"
 _DURATIONS_KEPT = 200
 
 
 @dataclass(slots=True)
 class Wait:
-    """Something that lasts, and of which nobody knows how long it will.
+    """A task of unknown length.
 
     Attributes:
-        title: what it is.
-        clock: seconds, from any beginning.
-        usual: how many seconds it took last time; None if unknown.
-        note: what is going on.
-        over: whether it lasts no longer.
+        title: name of the task.
+        clock: returns seconds since any fixed time.
+        usual: duration last time, in seconds; None if unknown.
+        note: description of the current step.
+        over: True once the task has ended.
+        began: time of the beginning.
+        printed: time of the last printed line.
     """
 
     title: str
@@ -48,45 +50,45 @@ class Wait:
     note: str = ""
     over: bool = field(init=False, default=False)
     began: float = field(init=False)
-    told: float = field(init=False)
+    printed: float = field(init=False)
 
     def __post_init__(self) -> None:
-        self.began = self.told = self.clock()
+        self.began = self.printed = self.clock()
 
     @property
     def elapsed(self) -> float:
-        """Seconds since it began."""
+        """Seconds since the beginning."""
         return self.clock() - self.began
 
     @property
     def share(self) -> float | None:
-        """How much of it is done; nobody knows."""
+        """None: the completed share is unknown."""
         return None
 
     def is_shown(self) -> bool:
-        """Whether it has lasted long enough to be drawn."""
+        """Return True once it has lasted long enough to be drawn."""
         return self.elapsed >= SOON
 
     def text(self, short: bool = False) -> str:  # noqa: ARG002
-        """How it stands, without its title."""
+        """Return the state as text, without the title."""
         left = None if self.usual is None else self.usual - self.elapsed
         parts = [f"{_duration(self.elapsed)} so far"]
         if left is not None:
             parts.append(f"about {_duration(left)} left" if left >= 1 else "longer than last time")
-        return ", ".join([*parts, *([self.note] if self.note else [])])
+        return ", ".join(filter(None, [*parts, self.note]))
 
 
 @dataclass(slots=True)
 class Bar(Wait):
-    """Something with a known end, which counts things, while its length may be of something else, such as bytes.
+    """A task of known length that counts things; its length may have another unit, such as bytes.
 
     Attributes:
-        total: its length.
-        unit: what is counted.
-        start: where it began, of ``total``.
-        counted: whether its length is in ``unit``.
-        done: where it stands, of ``total``.
-        things: how many things were done since it began.
+        total: length.
+        unit: plural noun for the counted things.
+        start: position at the beginning, in [0, total].
+        counted: True if the length is in ``unit``.
+        done: current position, in [0, total].
+        things: number of things completed since the beginning.
     """
 
     total: float = 0.0
@@ -97,35 +99,25 @@ class Bar(Wait):
     things: float = 0.0
 
     def __post_init__(self) -> None:
-        # Not super(): a dataclass with slots is made anew, and is no longer the class that super() looks for.
+        # Not super(): a dataclass with slots is a new class, which super() does not know.
         Wait.__post_init__(self)
         self.done = self.start
 
     def move_to(self, done: float, things: float, note: str = "") -> None:
-        """Move on.
-
-        Args:
-            done: where the bar stands, of its total.
-            things: how many things are done since it began.
-            note: what is going on.
-        """
+        """Set the position (of the total), the number of completed things, and the note."""
         self.done, self.things, self.note = done, things, note
 
     @property
     def share(self) -> float:
-        """How much of it is done, in [0, 1]."""
+        """Completed share in [0, 1]."""
         return min(max(self.done / self.total, 0.0), 1.0) if self.total > 0 else 0.0
 
     def is_shown(self) -> bool:
-        """Whether it is drawn: from the beginning."""
+        """Return True: a bar is drawn from the beginning."""
         return True
 
     def text(self, short: bool = False) -> str:
-        """How it stands, without its title.
-
-        Args:
-            short: for a line that has a bar in it.
-        """
+        """Return the state as text, without the title; ``short`` for a row with a drawn bar."""
         things, elapsed = int(self.things), self.elapsed
         count = f"{things:,} {self.unit}"
         if self.counted:
@@ -140,10 +132,10 @@ class Bar(Wait):
             parts.append(f"about {_duration(left)} left")
         elif (self.over or self.done >= self.total) and elapsed >= SOON:
             parts.append(f"in {_duration(elapsed)}")
-        return (" " if short else ", ").join([*parts, *([self.note] if self.note else [])])
+        return (" " if short else ", ").join(filter(None, [*parts, self.note]))
 
     def seconds_left(self) -> float | None:
-        """What the rest takes at the pace so far; None where that says nothing yet, or nothing is left."""
+        """Return the seconds left at the pace so far; None before the pace is known, and at the end."""
         moved, rest = self.done - self.start, self.total - self.done
         known = moved > 0 and rest > 0 and self.elapsed >= SOON and not self.over
         return self.elapsed * rest / moved if known else None
@@ -159,31 +151,31 @@ def _duration(seconds: float) -> str:
 
 
 class Display:
-    """What lasts at present, innermost last, and where it is shown."""
+    """The current tasks, innermost last, and the place where they are shown."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic, line_seconds: float | None = None) -> None:
-        """Nothing lasts yet.
+        """Start without tasks.
 
         Args:
-            clock: seconds, from any beginning.
-            line_seconds: between two lines where there is no terminal; None for ``LINE_SECONDS``.
+            clock: returns seconds since any fixed time.
+            line_seconds: seconds between two lines without a terminal; None for ``LINE_SECONDS``.
         """
         self.clock = clock
         self._line_seconds = line_seconds
         self._lock = threading.RLock()
         self._waits: list[Wait] = []
-        self._shown: OnTerminal | _InLines | None = None
+        self._place: OnTerminal | _InLines | None = None
 
     @contextmanager
     def showing(self, wait: Wait) -> Iterator[None]:
-        """Show something as long as it lasts."""
+        """Show a task until the context ends."""
         with self._lock:
             self._waits.append(wait)
-            if self._shown is None:
+            if self._place is None:
                 seconds = LINE_SECONDS if self._line_seconds is None else self._line_seconds
-                # From Python 3.12 on, an interpreter that ends starts no threads: then nothing is shown.
+                # From Python 3.12 on, no thread can start while the interpreter ends: then nothing is shown.
                 with contextlib.suppress(RuntimeError):
-                    self._shown = _shown(self._waits, seconds)
+                    self._place = _open_place(self._waits, seconds)
         try:
             yield
         finally:
@@ -191,39 +183,39 @@ class Display:
                 self._waits.remove(wait)
                 wait.over = True
                 for outer in self._waits:
-                    # A line about what it waited for was one about itself.
-                    if not isinstance(outer, Bar) and wait.told > wait.began:
-                        outer.told = max(outer.told, wait.told)
-                shown = self._shown
-                if shown is not None and isinstance(wait, Bar):
-                    shown.keep(wait)
-                if shown is not None and not self._waits:
-                    shown.close()
-                    self._shown = None
+                    # A printed line of the inner task counts as one of the outer wait.
+                    if not isinstance(outer, Bar) and wait.printed > wait.began:
+                        outer.printed = max(outer.printed, wait.printed)
+                place = self._place
+                if isinstance(place, OnTerminal) and isinstance(wait, Bar):
+                    place.keep(wait)
+                if place is not None and not self._waits:
+                    place.close()
+                    self._place = None
 
-    def tell_due(self) -> None:
-        """Write the lines that are due, where there is no terminal; called by itself now and then."""
-        if isinstance(self._shown, _InLines):
-            self._shown.tell_due()
+    def print_due(self) -> None:
+        """Print the lines that are due, without a terminal; a thread does this every second."""
+        if isinstance(self._place, _InLines):
+            self._place.print_due()
 
 
-def _shown(waits: list[Wait], line_seconds: float) -> "OnTerminal | _InLines":
+def _open_place(waits: list[Wait], line_seconds: float) -> "OnTerminal | _InLines":
     from rich.console import Console
 
     console = Console(file=sys.stderr)
     if not console.is_terminal:
         return _InLines(waits, line_seconds)
-    return OnTerminal(lambda: [wait for wait in _telling(waits) if wait.is_shown()], console)
+    return OnTerminal(lambda: [wait for wait in _informative(waits) if wait.is_shown()], console)
 
 
-def _telling(waits: list[Wait]) -> list[Wait]:
-    """Those that have something to say: what waits for something else that lasts, and counts nothing, has not."""
+def _informative(waits: list[Wait]) -> list[Wait]:
+    """Return the bars and the innermost wait; an outer wait only waits for the inner task."""
     present = list(waits)
     return [wait for wait in present if isinstance(wait, Bar) or wait is present[-1]]
 
 
 class _InLines:
-    """A line for everything that lasts, twice a minute."""
+    """A printed line for each task, twice a minute."""
 
     def __init__(self, waits: list[Wait], seconds: float) -> None:
         self._waits, self._seconds = waits, seconds
@@ -233,20 +225,17 @@ class _InLines:
 
     def _run(self) -> None:
         while not self._over.wait(min(self._seconds, 1.0)):
-            self.tell_due()
+            self.print_due()
 
-    def tell_due(self) -> None:
+    def print_due(self) -> None:
         with self._writing:
-            for wait in _telling(self._waits):
+            for wait in _informative(self._waits):
                 now = wait.clock()
-                if not self._over.is_set() and now - wait.told >= self._seconds:
-                    wait.told = now
-                    # Whoever closed stderr wants no lines, and a thread has nobody to tell so.
+                if not self._over.is_set() and now - wait.printed >= self._seconds:
+                    wait.printed = now
+                    # Stderr may be closed.
                     with contextlib.suppress(OSError, ValueError):
-                        tell(f"{wait.title}: {wait.text()}")
-
-    def keep(self, bar: Bar) -> None:
-        """Nothing of a bar stays: what came of it is told by others."""
+                        print_message(f"{wait.title}: {wait.text()}")
 
     def close(self) -> None:
         self._over.set()
@@ -257,11 +246,11 @@ DISPLAY = Display()
 
 @contextmanager
 def progress_bar(title: str, total: float, unit: str, start: float = 0, *, counted: bool = True) -> Iterator[Bar]:
-    """A bar that goes from ``start`` to ``total`` and says how many things are done, how fast, and when it will end.
+    """Show a bar from ``start`` to ``total`` with the number of things done, the rate and the time left.
 
     Args:
-        unit: what is counted.
-        counted: whether ``total`` is in that unit.
+        unit: plural noun for the counted things.
+        counted: True if ``total`` is in that unit.
     """
     bar = Bar(title, DISPLAY.clock, total=total, unit=unit, start=start, counted=counted)
     with DISPLAY.showing(bar):
@@ -270,11 +259,11 @@ def progress_bar(title: str, total: float, unit: str, start: float = 0, *, count
 
 @contextmanager
 def waiting(title: str, *, remembered: bool = False) -> Iterator[Wait]:
-    """A sign of life for something without a known end: how long it has lasted.
+    """Show the elapsed time of a task of unknown length.
 
     Args:
-        remembered: whether it takes about as long each time: how long it took is kept in kgprobe's folder, and tells
-            the next time how much is left.
+        remembered: True if the task always takes about as long. Its duration is stored in kgprobe's folder, and the
+            next time the time left is shown.
     """
     wait = Wait(title, DISPLAY.clock, _durations().get(title) if remembered else None)
     with DISPLAY.showing(wait):
@@ -294,63 +283,66 @@ def _durations() -> dict[str, float]:
 
 
 def _remember(title: str, seconds: float) -> None:
-    durations = {name: its for name, its in _durations().items() if name != title} | {title: round(seconds, 1)}
-    # It is no more than a courtesy: where nothing can be written, nothing is.
+    durations = _durations()
+    durations.pop(title, None)
+    durations[title] = round(seconds, 1)
+    latest = dict(list(durations.items())[-_DURATIONS_KEPT:])
+    # A convenience only: failures to write are ignored.
     with contextlib.suppress(OSError, KgprobeError):
         if home().is_dir():
             with replacing(home() / _DURATIONS) as unfinished:
-                unfinished.write_text(json.dumps(dict(list(durations.items())[-_DURATIONS_KEPT:])), encoding="utf-8")
+                unfinished.write_text(json.dumps(latest), encoding="utf-8")
 
 
 @dataclass(slots=True)
 class _Shares:
     listener: Callable[[float], None]
-    told: float = 0.0
+    latest: float = 0.0
 
 
-_heard: ContextVar[_Shares | None] = ContextVar("_heard", default=None)
+_current_shares: ContextVar[_Shares | None] = ContextVar("_current_shares", default=None)
 
 
 @contextmanager
 def hearing_shares(listener: Callable[[float], None]) -> Iterator[None]:
-    """Hear how much of what is done within is done.
+    """Call a listener with the completed share of the work inside the context.
 
     Args:
-        listener: called with a share in [0, 1] that never falls, by whoever uses :func:`share_counter`.
+        listener: called with a share in [0, 1] that never falls, by the counters of :func:`share_counter`.
     """
-    before = _heard.set(_Shares(listener))
+    before = _current_shares.set(_Shares(listener))
     try:
         yield
     finally:
-        _heard.reset(before)
+        _current_shares.reset(before)
 
 
 def share_counter(total: int, until: float = 1.0) -> Callable[[int], None]:
-    """Count things, and tell whoever hears it which share of the whole they are.
+    """Return a counter that reports the completed share to the listener of :func:`hearing_shares`.
 
     Args:
-        total: how many there are.
-        until: the share of the whole that is done with the last of them; it begins where the last counter stood.
+        total: number of things.
+        until: completed share after the last of them; the counter begins at the latest reported share.
 
     Returns:
-        called with the number of things done since the last call.
+        Function to call with the number of things done since its last call.
     """
-    shares, done = _heard.get(), 0
-    first = shares.told if shares is not None else 0.0
+    shares, done = _current_shares.get(), 0
+    first = shares.latest if shares is not None else 0.0
 
     def count(more: int) -> None:
         nonlocal done
         done += more
         if shares is not None and total > 0:
             share = min(first + (until - first) * done / total, 1.0)
-            if share > shares.told:
-                shares.told = share
+            if share > shares.latest:
+                shares.latest = share
                 shares.listener(share)
 
     return count
 
 
-def tell(message: str) -> None:
-    """Write one line to stderr, where messages go; stdout belongs to data."""
+def print_message(message: str) -> None:
+    """Print one line to stderr; stdout is for data."""
     sys.stderr.write(f"{visible_lines(message)}\n")
     sys.stderr.flush()

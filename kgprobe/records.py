@@ -1,4 +1,4 @@
-"""What flows from a loader into the graph: entities, relations, facts, and what could not be read."""
+"""Records that a loader gives to the graph: entities, relations, facts, and rejected records."""
 
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -10,11 +10,11 @@ class Entity:
 
     Attributes:
         id: unique: ``Q142``, ``dbr:France``, or a literal's canonical form.
-        label: the name it goes by; empty where the source has none.
+        label: main name; empty where the source has none.
         aliases: other names, without the label.
-        types: ids of what it is an instance or a subclass of.
-        popularity: any non-negative measure of how much it is read or linked; higher is more.
-        value, datatype: a literal's value and its type; both None for what is not a literal.
+        types: ids of the types that it is an instance or a subclass of.
+        popularity: any non-negative measure, such as page views or links; higher is more popular.
+        value, datatype: value and type of a literal; None for other entities.
     """
 
     id: str
@@ -29,26 +29,25 @@ class Entity:
 
 @dataclass(frozen=True, slots=True)
 class Relation:
-    """What is asked, and in which words.
+    """A relation and its templates.
 
     Attributes:
-        active: whether its facts are asked at all; an inactive relation is shown, not asked.
+        active: True if its facts are asked; facts of an inactive relation are only shown.
         clozes: sentences with ``[X]`` for the subject that end in ``[Y]``, without a full stop.
-        past_clozes: the same in the past tense, for facts that have ended; clozes that are in the past already need not
-            be repeated.
-        mined_clozes: texts with ``[X]`` that end in ``[Y]``, as they were found in a corpus between names of facts, the
-            best first; they need not be sentences.
+        past_clozes: clozes in the past tense, for facts that have ended. Clozes that are in the past tense anyway need
+            not be repeated.
+        mined_clozes: texts with ``[X]`` that end in ``[Y]``, found in a corpus between the names of a fact, best first.
+            They need not be sentences.
         statements: declarative sentences with ``[X]`` and ``[Y]``, in any order.
         yes_no_questions: questions with ``[X]`` and ``[Y]``.
         wh_questions: questions with ``[X]`` alone, whose answer is the object.
-        sentences: all templates of a data set as it has them, whole, with ``[X]`` and ``[Y]`` anywhere, in its order:
-            what the n-th of them is, is told here alone.
-        reverse_clozes: sentences with ``[Y]`` that end in ``[X]``, without a full stop: what is asked of the object, in
-            the other direction.
-        reverse_past_clozes: the same in the past tense.
+        sentences: all templates of a data set, unchanged and in its order, with ``[X]`` and ``[Y]`` anywhere. Only this
+            field keeps the data set's numbering.
+        reverse_clozes: sentences with ``[Y]`` that end in ``[X]``, without a full stop, which ask for the subject.
+        reverse_past_clozes: reverse clozes in the past tense.
         reverse_wh_questions: questions with ``[Y]`` alone, whose answer is the subject.
-        answers: ids of the entities that a data set lets a model choose between, in its order; they need not all have
-            facts. Empty where the choice is not closed.
+        answers: ids of the entities of a closed choice, in the data set's order. Some may have no facts. Empty where
+            the choice is not closed.
     """
 
     id: str
@@ -71,14 +70,14 @@ class Relation:
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """An edge of the graph: a subject, a relation, an object, and when it held.
+    """An edge of the graph: subject, relation, object and validity.
 
     Attributes:
-        id: unique and stable, so that loading twice changes nothing. That a subject has two facts of one id is
-            noticed when they are loaded; that two subjects share one is not, so an id should hold its subject.
+        id: unique and stable, so that loading twice changes nothing. Loading detects two facts of one subject with the
+            same id, but not the same id for two subjects: an id should contain its subject.
         rank: ``preferred`` or ``normal``.
-        start, end: ISO 8601 in the source's own precision (``2011``, ``2011-05``, ``-0044``), the bounds
-            included; None is unbounded. The end of what has ended nobody knows when is ``unknown``.
+        start, end: ISO 8601 in the source's precision (``2011``, ``2011-05``, ``-0044``), both included; None is
+            unbounded. The end is ``unknown`` if the fact ended on an unknown day.
     """
 
     id: str
@@ -92,10 +91,11 @@ class Fact:
 
 @dataclass(frozen=True, slots=True)
 class Rejected:
-    """A record that could not be read, and why: a message that ends where the place is prefixed to it.
+    """A record that could not be read.
 
     Attributes:
-        broken_off: whether all that stands behind it in its file is lost as well.
+        reason: message, without the place in the file and without a full stop.
+        broken_off: True if the rest of its file is lost as well.
     """
 
     reason: str
@@ -103,12 +103,12 @@ class Rejected:
 
 
 class Placed(NamedTuple):
-    """A record and where it came from.
+    """A record and its place in the source.
 
     Attributes:
-        line: counted from 1.
-        file: the file's name; empty where the source has only one, its own name.
-        unit: what is counted, where it is no line: ``node`` of a graph.
+        line: number of the line, from 1.
+        file: name of the file; empty where it is the source's name.
+        unit: counted unit, such as ``node`` of a graph instead of ``line``.
     """
 
     line: int

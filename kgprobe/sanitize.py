@@ -1,25 +1,25 @@
-"""Texts that others wrote, on their way out: to a terminal, to a file of messages, to a spreadsheet.
+"""Escape foreign texts for terminals, message files and spreadsheets.
 
-Whatever leaves as a message, a table or CSV comes through here, so that no label, file name or server steers a terminal
-or computes in a spreadsheet.
+All messages, tables and CSV files are escaped here. No label, file name or server can send control codes to a terminal
+or a formula to a spreadsheet.
 """
 
 import re
 import unicodedata
 
-# Characters that change how those after them are shown: they would let a label rewrite the terminal.
+# Bidirectional control characters: a label could reorder the text of the terminal with them.
 _DIRECTIONS = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 _BREAKS = frozenset("\u2028\u2029")
 
-# What spreadsheets take for the beginning of a formula; dates and numbers that begin so are none.
+# Spreadsheets read a text that begins so as a formula, except dates and numbers.
 _FORMULA = re.compile(r"(?![+-][0-9]+(?:\.[0-9]+)?(?:-[0-9]{2}){0,2}\Z)[=+@\t\r-]")
 
 
 def visible(text: str, keep: str = "") -> str:
-    """The text with control characters, marks of direction and lone surrogates written out, as Python does.
+    """Escape control characters, bidirectional controls and lone surrogates, as Python does.
 
     Args:
-        keep: control characters that stay, such as line breaks.
+        keep: control characters that are not escaped, such as line breaks.
     """
     if text.isprintable():
         return text
@@ -30,7 +30,7 @@ def visible(text: str, keep: str = "") -> str:
 
 
 def visible_lines(text: str) -> str:
-    """The same of a text of several lines."""
+    """Escape a text as :func:`visible` does, but keep its line breaks."""
     return visible(text, keep="\n")
 
 
@@ -39,12 +39,12 @@ def _is_hidden(character: str) -> bool:
 
 
 def spreadsheet_cell(value: object) -> object:
-    """A cell of CSV: a text that spreadsheets would take for a formula has a quotation mark in front."""
+    """Return a cell for CSV; a text that spreadsheets would read as a formula gets a leading apostrophe."""
     return f"'{value}" if isinstance(value, str) and _FORMULA.match(value) else value
 
 
 def counted(number: int, thing: str) -> str:
-    """``1 relation``, ``1,200 relations``.
+    """Return a number with its noun in singular or plural.
 
     >>> counted(1, "round"), counted(1200, "round")
     ('1 round', '1,200 rounds')

@@ -1,4 +1,4 @@
-"""A table before it is drawn: the same on the terminal, on a page, as JSON and as pandas."""
+"""A table without layout, for the terminal, pages, JSON and pandas."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -12,14 +12,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """Rows with the same columns, and what is to be said of them.
+    """Rows with the same columns, a title and notes.
 
     Attributes:
-        key: its name in JSON, in snake_case.
-        title: for people.
+        key: name in JSON, in snake_case.
+        title: heading for people.
         rows: cells by column: texts, numbers, None, or numbers with an interval. The first row has all columns.
         notes: sentences below the table.
-        groups_by: the column whose repeated cells a person need not read again; None for none.
+        groups_by: column whose repeated cells are left blank for people; None for none.
     """
 
     key: str
@@ -30,24 +30,23 @@ class Table:
 
     @property
     def columns(self) -> list[str]:
-        """The names of the columns, in order."""
+        """Names of the columns, in order."""
         return list(self.rows[0]) if self.rows else []
 
     def to_dict(self) -> dict[str, Any]:
-        """Title, rows and notes; an interval's ends stand beside its value (``win rate_low``)."""
+        """Return title, rows and notes; the ends of an interval follow its value (``win rate_low``)."""
         return {"title": self.title, "rows": [flat_row(row) for row in self.rows], "notes": list(self.notes)}
 
     def to_frame(self) -> "pd.DataFrame":
-        """The rows in pandas, with columns for the ends of intervals."""
+        """Return the rows as a data frame, with columns for the ends of intervals."""
         import pandas as pd
 
         frame: pd.DataFrame = pd.DataFrame([flat_row(row) for row in self.rows])
-
         return frame
 
 
 def flat_row(row: Mapping[str, Any]) -> dict[str, Any]:
-    """A row in which an interval's ends stand beside its value."""
+    """Return a row with an interval as three cells: value, low end, high end."""
     flat: dict[str, Any] = {}
     for name, value in row.items():
         if isinstance(value, Percent):

@@ -1,6 +1,6 @@
-"""Temporary folders below kgprobe's own folder: those that a killed process has left are deleted by the next command.
+"""Temporary folders below kgprobe's folder; the next command deletes the folders of killed processes.
 
-Each has a file lock next to it, which its process holds; the operating system releases it when the process ends.
+Each folder has a lock file, held by its process; the operating system releases the lock when the process ends.
 """
 
 import os
@@ -20,18 +20,18 @@ _SUFFIX = ".lock"
 
 @contextmanager
 def temporary_folder(purpose: str) -> Iterator[Path]:
-    """Make an empty folder, and delete it at the end.
+    """Create an empty folder, and delete it at the end.
 
     Args:
-        purpose: the first part of its name, such as the loader's.
+        purpose: first part of its name, such as the name of a loader.
 
     Raises:
-        KgprobeError: the folder cannot be made there.
+        KgprobeError: the folder cannot be created.
     """
     below = temporary_files()
     path = below / f"{purpose}-{os.getpid()}-{secrets.token_hex(4)}"
     make_folder(below)
-    # A source is read by one thread and closed by another.
+    # Not thread-local: one thread reads a source, another closes it.
     own = filelock.FileLock(f"{path}{_SUFFIX}", thread_local=False)
     try:
         with _alone(below):
@@ -40,7 +40,7 @@ def temporary_folder(purpose: str) -> Iterator[Path]:
             make_folder(path)
     except OSError as error:
         raise KgprobeError(
-            f"The folder {path} cannot be made: {error.strerror}. KGPROBE_HOME names another place."
+            f"The folder {path} cannot be created: {error.strerror}. Set KGPROBE_HOME to use another folder."
         ) from error
     try:
         yield path
@@ -52,19 +52,16 @@ def temporary_folder(purpose: str) -> Iterator[Path]:
 
 
 def delete_left_folders() -> None:
-    """Delete the temporary folders of processes that are gone; what cannot be deleted stays.
-
-    Cost: a look at each temporary folder.
-    """
+    """Delete the temporary folders of ended processes, where possible; looks at each temporary folder."""
     below = temporary_files()
     if below.is_dir():
-        # Another process that is at it does the same.
+        # If another process holds the lock, it deletes them.
         with suppress(OSError), _alone(below, timeout=0):
             _delete_left(below)
 
 
 def _alone(below: Path, timeout: float = -1) -> filelock.BaseFileLock:
-    """Return the lock behind which folders are made and deleted: none is deleted before its process has locked it."""
+    """Return the lock for creating and deleting folders: no folder is deleted before its process has locked it."""
     return filelock.FileLock(below / "lock", timeout=timeout)
 
 

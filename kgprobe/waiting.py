@@ -1,7 +1,7 @@
-"""Waiting for servers that other people run: for as long as they ask, else ever longer; and for coroutines.
+"""Waiting times between requests (Retry-After, exponential back-off), and waiting for coroutines.
 
-How long a server asks to be left alone: RFC 9110, 10.2.3, and in milliseconds as OpenAI's servers say it. Where it says
-nothing, an exponential back-off with jitter, so that those who failed together do not come back together.
+``retry-after`` follows RFC 9110, 10.2.3; OpenAI's servers also send ``retry-after-ms``. Without these headers the
+back-off is exponential with jitter, so that clients that failed together do not retry together.
 """
 
 import asyncio
@@ -15,22 +15,22 @@ from typing import Any, TypeVar
 
 T = TypeVar("T")
 
-# Seconds. A server that wants to be left alone for longer is left alone by whoever started the program.
+# Longest Retry-After in seconds that is waited for; a longer one is an error for the user.
 LONGEST_ASKED_WAIT = 600.0
-# Seconds that a back-off takes at most, its jitter aside.
+# Longest back-off in seconds, without jitter.
 LONGEST_BACK_OFF = 60.0
 FULL_JITTER = (0.0, 1.0)
 
 
 def retry_after(headers: Mapping[str, str], now: float) -> float | None:
-    """For how many seconds a server asks to be left alone: in milliseconds, in seconds, or until a date.
+    """Return the seconds that a server asks to wait, from milliseconds, seconds or a date.
 
     Args:
-        headers: by their names in lower case, or in any.
+        headers: headers by name, in lower case or case-insensitive.
         now: seconds since the epoch.
 
     Returns:
-        0 or more; None where it says nothing, or nothing that one could wait for.
+        0 or more; None without a valid header.
     """
     for name, unit in (("retry-after-ms", 1000.0), ("retry-after", 1.0)):
         try:
@@ -41,25 +41,25 @@ def retry_after(headers: Mapping[str, str], now: float) -> float | None:
             return max(seconds, 0.0)
     try:
         until = parsedate_to_datetime(headers["retry-after"])
-        # A date of an unknown zone is one of Greenwich.
+        # A date without a time zone is UTC.
         return max((until if until.tzinfo else until.replace(tzinfo=timezone.utc)).timestamp() - now, 0.0)
     except (KeyError, ValueError, TypeError, OverflowError):
         return None
 
 
 def back_off(before: int, first: float, jitter: tuple[float, float] = FULL_JITTER) -> float:
-    """For how many seconds to wait where the server does not say: doubled each time, up to ``LONGEST_BACK_OFF``.
+    """Return the seconds to wait without Retry-After: doubled each time, up to ``LONGEST_BACK_OFF``.
 
     Args:
-        before: how many waits there were.
+        before: number of previous waits.
         first: seconds of the first wait, without jitter.
-        jitter: between which multiples of that the wait is drawn.
+        jitter: smallest and largest factor; the factor is drawn between them.
     """
     return random.uniform(*jitter) * min(LONGEST_BACK_OFF, first * 2.0 ** min(before, 16))  # noqa: S311
 
 
 def wait_for_coroutine(coroutine: Coroutine[Any, Any, T]) -> T:
-    """Run a coroutine to its end, also where an event loop is running already, as in notebooks."""
+    """Run a coroutine to its end, also inside a running event loop (notebooks)."""
     try:
         asyncio.get_running_loop()
     except RuntimeError:

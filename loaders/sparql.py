@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kgprobe.options import option
-from kgprobe.progress import tell
+from kgprobe.progress import print_message
 from kgprobe.sources.contract import Loader, ShownText
 
 from .inactive_relations import OWN_LIST, read_inactive_relations
@@ -116,7 +116,7 @@ def _open(options: SparqlOptions) -> "Topic":
     )
     client = SparqlClient(options.endpoint, contact=options.contact, pause=options.pause, timeout=options.timeout)
     if not options.contact and options.endpoint == ENDPOINT:
-        tell("Wikimedia asks for an address at which it can reach you: `contact` is where it goes.")
+        print_message("Wikimedia asks for an address at which it can reach you: `contact` is where it goes.")
     return open_topic(choice, client, templates=options.templates, refresh=options.refresh)
 
 

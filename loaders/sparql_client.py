@@ -28,7 +28,7 @@ from msgspec import Struct
 from kgprobe import __version__
 from kgprobe.errors import ArgumentError, KgprobeError
 from kgprobe.files import replacing
-from kgprobe.progress import tell
+from kgprobe.progress import print_message
 from kgprobe.waiting import LONGEST_ASKED_WAIT, back_off, retry_after, wait_for_coroutine
 
 Row: TypeAlias = dict[str, str]
@@ -97,7 +97,7 @@ class SparqlClient:
     pause: float = 1.0
     timeout: float = 65.0
     back_off: float = 2.0
-    report: Callable[[str], None] = tell
+    report: Callable[[str], None] = print_message
     requests: int = 0
     kept: int = 0
     _last: float = field(default=float("-inf"), repr=False)

@@ -16,7 +16,7 @@ from msgspec import Meta, Struct
 
 from kgprobe.errors import ArgumentError, KgprobeError
 from kgprobe.options import option
-from kgprobe.progress import tell
+from kgprobe.progress import print_message
 from kgprobe.records import Entity, Fact, Placed, Rejected
 from kgprobe.sources.contract import Loader
 from kgprobe.sources.decoding import decoded_lines
@@ -132,7 +132,9 @@ def _tell_unread(name: str, columns: Sequence[str], read: Sequence[str], hint: s
     unread = [column for column in columns if column and column not in read]
     if unread:
         plural = "" if len(unread) == 1 else "s"
-        tell(f"{name}, line 1: not loaded: column{plural} {', '.join(unread)}; read are {', '.join(read)}.{hint}")
+        print_message(
+            f"{name}, line 1: not loaded: column{plural} {', '.join(unread)}; read are {', '.join(read)}.{hint}"
+        )
 
 
 def _fact(line: bytes, columns: Sequence[str]) -> Fact | Rejected | None:

@@ -27,7 +27,7 @@ from kgprobe.errors import KgprobeError
 from kgprobe.options import option
 from kgprobe.records import Entity, Fact, Placed, Rejected
 from kgprobe.sources.contract import Loader
-from kgprobe.sources.decoding import DECODING_ERRORS, mended
+from kgprobe.sources.decoding import DECODING_ERRORS, validation_message
 from kgprobe.sources.json_values import json_values
 from kgprobe.sources.lines import InputFile, fingerprint, open_input, open_members
 from kgprobe.sources.values import fact_id, tidy
@@ -243,7 +243,7 @@ def _is_whole(text: str) -> bool:
 
 def _explained(error: Exception) -> str:
     if isinstance(error, msgspec.ValidationError):
-        return mended(error)
+        return validation_message(error)
     return "nested too deeply" if isinstance(error, RecursionError) else str(error)
 
 

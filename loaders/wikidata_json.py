@@ -17,7 +17,7 @@ import msgspec
 from msgspec import UNSET, Meta, Struct, UnsetType
 
 from kgprobe.records import Rejected
-from kgprobe.sources.decoding import DECODING_ERRORS, mended
+from kgprobe.sources.decoding import DECODING_ERRORS, validation_message
 from kgprobe.sources.lines import LINE_LIMIT, InputFile
 
 from .wikidata_model import END, ITEM_ID, POINT, PROPERTY_ID, START, TYPE_RELATIONS
@@ -307,7 +307,7 @@ def _repeated_keys(record: bytes) -> list[str]:
 def _located(error: Exception, path: str) -> str:
     if isinstance(error, UnicodeDecodeError):
         return f"not UTF-8: {error.reason} in a text - at `{path}`"
-    message = mended(error)
+    message = validation_message(error)
     return message.replace("`$", f"`{path}") if "`$" in message else f"{message} - at `{path}`"
 
 

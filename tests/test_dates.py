@@ -56,7 +56,7 @@ def test_the_ides_of_march() -> None:
 )
 def test_what_is_no_date_is_told(wrong: str) -> None:
     for bound in (first_day, last_day):
-        with pytest.raises(ValueError, match="is no date"):
+        with pytest.raises(ValueError, match="is not a date"):
             bound(wrong)
 
 

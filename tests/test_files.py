@@ -92,7 +92,7 @@ def test_replacing_on_read_only_disk_names_the_place(tmp_path: Path, monkeypatch
     monkeypatch.setenv("KGPROBE_HOME", str(tmp_path))
     read_only = OSError(errno.EROFS, os.strerror(errno.EROFS))
     monkeypatch.setattr(Path, "unlink", lambda *_, **__: (_ for _ in ()).throw(read_only))
-    said = r"file\.txt cannot be written: Read-only file system\. KGPROBE_HOME names another place"
+    said = r"file\.txt cannot be written: Read-only file system\. Set KGPROBE_HOME to use another folder"
     with pytest.raises(KgprobeError, match=said), replacing(tmp_path / "file.txt"):
         raise read_only
 
@@ -100,7 +100,7 @@ def test_replacing_on_read_only_disk_names_the_place(tmp_path: Path, monkeypatch
 def test_place_is_unusable_says_place_and_remedy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("KGPROBE_HOME", str(tmp_path))
     error = OSError(errno.EROFS, "Read-only file system", str(tmp_path / "lock"))
-    said = f"{tmp_path / 'lock'} cannot be used: Read-only file system. KGPROBE_HOME names another place."
+    said = f"{tmp_path / 'lock'} cannot be used: Read-only file system. Set KGPROBE_HOME to use another folder."
     assert module.place_is_unusable(error) == said
     assert module.place_is_unusable(OSError(errno.EROFS, "Read-only file system")) is None
     assert module.place_is_unusable(ConnectionResetError(errno.ECONNRESET, "reset", "peer")) is None
@@ -151,11 +151,11 @@ def test_a_folder_is_made_with_those_above_it_or_the_way_out_is_told(
     make_folder(tmp_path / "a" / "b")
     assert (tmp_path / "a" / "b").is_dir()
     (tmp_path / "file").touch()
-    with pytest.raises(KgprobeError, match=r"file/b cannot be made: .*\.$") as raised:
+    with pytest.raises(KgprobeError, match=r"file/b cannot be created: .*\.$") as raised:
         make_folder(tmp_path / "file" / "b")
     assert "KGPROBE_HOME" not in str(raised.value)
     monkeypatch.setenv("KGPROBE_HOME", str(tmp_path / "file"))
-    with pytest.raises(KgprobeError, match="KGPROBE_HOME names another place"):
+    with pytest.raises(KgprobeError, match="Set KGPROBE_HOME to use another folder"):
         make_folder(home() / "runs")
 
 

@@ -111,8 +111,8 @@ def test_values_become_what_their_field_holds() -> None:
         ({"cups": "12"}, "`cups` is '12'; a sequence is expected, each a whole number from 1."),
         ({"cups": [1, 0]}, "`cups` is 0; a whole number from 1 is expected."),
         ({"cups": (1, "b")}, "`cups` is 'b'; a whole number from 1 is expected."),
-        ({"sizes": 3}, "`sizes` is no option of the kettle; did you mean `size`?"),
-        ({"secret": 3}, "`secret` is no option of the kettle; it has name, size, heat, "),
+        ({"sizes": 3}, "`sizes` is not an option of the kettle; did you mean `size`?"),
+        ({"secret": 3}, "`secret` is not an option of the kettle; it has name, size, heat, "),
     ],
 )
 def test_what_cannot_be_is_refused_with_what_would_be(given: dict[str, Any], message: str) -> None:
@@ -134,7 +134,7 @@ def test_what_has_no_options_takes_none() -> None:
         """No options."""
 
     assert make_options(Nothing, {}, "the rest") == Nothing()
-    with pytest.raises(ArgumentError, match="`size` is no option of the rest; it has none"):
+    with pytest.raises(ArgumentError, match="`size` is not an option of the rest; it has none"):
         make_options(Nothing, {"size": 1}, "the rest")
 
 

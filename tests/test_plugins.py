@@ -42,13 +42,11 @@ def test_to_list_names_imports_nothing(installed: Install) -> None:
 
 
 def test_an_unknown_name_is_told_with_those_that_there_are() -> None:
-    told = r"no probe 'distractor'; there are: choices, distractors, examples, generation, .*questions"
+    told = r"Unknown probe 'distractor'; known are: choices, distractors, examples, generation, .*questions"
     with pytest.raises(UnknownNameError, match=told) as raised:
         PROBES.get("distractor")
     assert str(raised.value).endswith("Did you mean distractors?")
-    with pytest.raises(
-        UnknownNameError, match=r"There is no strategy '\?\?'; there are: approximate-optimal"
-    ) as raised:
+    with pytest.raises(UnknownNameError, match=r"Unknown strategy '\?\?'; known are: approximate-optimal") as raised:
         STRATEGIES.get("??")
     assert "Did you mean" not in str(raised.value)
 

@@ -17,7 +17,7 @@ from rich.console import Console
 from kgprobe import progress
 from kgprobe.cli.watching import running
 from kgprobe.drawing import OnTerminal
-from kgprobe.progress import Display, hearing_shares, progress_bar, share_counter, tell, waiting
+from kgprobe.progress import Display, hearing_shares, print_message, progress_bar, share_counter, waiting
 from kgprobe.running.callbacks import Batch, Start
 
 
@@ -45,7 +45,7 @@ def pass_time(clock: Clock, capsys: pytest.CaptureFixture[str]) -> Callable[[flo
 
     def passing(seconds: float) -> list[str]:
         clock.now += seconds
-        progress.DISPLAY.tell_due()
+        progress.DISPLAY.print_due()
         return capsys.readouterr().err.splitlines()
 
     return passing
@@ -195,7 +195,7 @@ def test_ctrl_c_is_answered_above_the_bar(monkeypatch: pytest.MonkeyPatch) -> No
             signal.raise_signal(signal.SIGINT)
             assert callbacks.should_stop()
             click.echo("From click.", err=True)
-            tell("From us.")
+            print_message("From us.")
             print("half a ", end="", file=sys.stderr)
             print("line", file=sys.stderr)
             callbacks.on_part(16.0)

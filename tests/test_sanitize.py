@@ -8,7 +8,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from kgprobe.errors import ArgumentError, KgprobeError
-from kgprobe.progress import tell
+from kgprobe.progress import print_message
 from kgprobe.report.rows import write_csv
 from kgprobe.sanitize import spreadsheet_cell, visible
 
@@ -30,7 +30,7 @@ def test_messages_of_errors_are_visible_and_keep_their_lines() -> None:
 
 
 def test_what_is_told_is_visible(capsys: pytest.CaptureFixture[str]) -> None:
-    tell(HOSTILE)
+    print_message(HOSTILE)
     assert "\\x1b[2J" in capsys.readouterr().err
 
 

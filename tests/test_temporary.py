@@ -86,7 +86,7 @@ def test_temporary_folder_where_none_can_be_made_names_the_place(below: Path) ->
     below.mkdir()
     (below / "lock").mkdir()
     with (
-        pytest.raises(KgprobeError, match=r"cannot be made: .* KGPROBE_HOME names another place"),
+        pytest.raises(KgprobeError, match=r"cannot be created: .* Set KGPROBE_HOME to use another folder"),
         temporary_folder("a"),
     ):
         pass
@@ -94,6 +94,6 @@ def test_temporary_folder_where_none_can_be_made_names_the_place(below: Path) ->
     (below / "lock").rmdir()
     below.rmdir()
     below.write_text("a file")
-    with pytest.raises(KgprobeError, match="cannot be made"), temporary_folder("one"):
+    with pytest.raises(KgprobeError, match="cannot be created"), temporary_folder("one"):
         pass
     delete_left_folders()

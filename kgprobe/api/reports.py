@@ -17,7 +17,7 @@ from kgprobe.errors import ArgumentError, KgprobeError, UnknownNameError
 from kgprobe.files import home
 from kgprobe.graph.client import Graph
 from kgprobe.graph.state import graph_state
-from kgprobe.progress import tell
+from kgprobe.progress import print_message
 from kgprobe.results.judged_graph import JudgedGraph
 from kgprobe.results.measurement import Measurement
 from kgprobe.results.run import Run
@@ -150,7 +150,7 @@ def _measurement_of(graph: Graph, uid: str, folder: Path) -> Measurement | None:
     try:
         return open_measurement(folder, graph) if graph_of_measurement(folder) == uid else None
     except KgprobeError as error:
-        tell(f"{folder.name} is left out: {error}")
+        print_message(f"{folder.name} is left out: {error}")
         return None
 
 

@@ -116,7 +116,7 @@ def _address(graph: str | None) -> tuple[str, dict[str, str], bool]:
 
 def _started(folder: "Folder") -> "Status":
     from kgprobe.servers import leases
-    from kgprobe.servers.server import Wishes
+    from kgprobe.servers.server import ServerOptions
     from kgprobe.servers.status import status_of
 
     if folder.engine is None:
@@ -129,7 +129,7 @@ def _started(folder: "Folder") -> "Status":
             f"{folder.path} is a graph of {folder.engine}, which has no Browser. `kgprobe graph copy --graph "
             f"{folder.path} --to FOLDER` makes one of neo4j."
         )
-    leases.start(folder, Wishes("neo4j"))
+    leases.start(folder, ServerOptions("neo4j"))
     return status_of(folder)
 
 

@@ -91,11 +91,11 @@ def start(engine: str | None, memory: int | None, port: int | None, http_port: i
     """  # noqa: D301
     from kgprobe.servers import leases
     from kgprobe.servers.opening import folder_of
-    from kgprobe.servers.server import Wishes
+    from kgprobe.servers.server import ServerOptions
     from kgprobe.servers.status import status_of
 
     folder = folder_of(graph)
-    running, new = leases.start(folder, Wishes(engine, memory, port, http_port))
+    running, new = leases.start(folder, ServerOptions(engine, memory, port, http_port))
     if not new:
         click.echo("A server was running already; it stays until `kgprobe graph stop`.", err=True)
         if memory not in (None, running.memory):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 import click
 
-from kgprobe.progress import Bar, progress_bar, tell, waiting
+from kgprobe.progress import Bar, print_message, progress_bar, waiting
 
 if TYPE_CHECKING:
     from kgprobe.running.callbacks import Batch, Callbacks, Start, Stop
@@ -225,7 +225,7 @@ def interruptible(unit: str) -> Iterator[Callable[[], bool]]:
         if pressed:
             raise KeyboardInterrupt
         pressed = True
-        tell(f"Finishing this {unit}; Ctrl-C again stops at once.")
+        print_message(f"Finishing this {unit}; Ctrl-C again stops at once.")
 
     before = signal.signal(signal.SIGINT, press)
     try:

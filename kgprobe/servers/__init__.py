@@ -1,1 +1,1 @@
-"""Graph servers that kgprobe starts itself: engines as child processes, shared by whoever needs them."""
+"""Graph servers that kgprobe starts itself: engines as child processes, shared by all processes that use them."""

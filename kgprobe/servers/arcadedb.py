@@ -1,4 +1,4 @@
-"""ArcadeDB from the wheel ``arcadedb-embedded``: its own Java runtime, a Bolt plug-in, no set-up."""
+"""ArcadeDB from the wheel ``arcadedb-embedded``, with its own Java runtime and the Bolt plug-in."""
 
 import importlib.metadata
 import importlib.util
@@ -12,14 +12,14 @@ _USER = "root"
 
 
 def _package() -> Path:
-    # Found, not imported: importing it loads a bridge from Python to Java that a child process has no use for.
-    found = importlib.util.find_spec("arcadedb_embedded")
-    if found is None or found.origin is None:
+    # Not imported: that would load a bridge from Python to Java, which the child process does not need.
+    spec = importlib.util.find_spec("arcadedb_embedded")
+    if spec is None or spec.origin is None:
         raise KgprobeError(
-            f"The embedded graph engine is not installed: {how_to_install('embedded')}, or name a running Neo4j by"
+            f"The embedded graph engine is not installed: {how_to_install('embedded')}, or use a running Neo4j with"
             " KGPROBE_GRAPH=bolt://…"
         )
-    return Path(found.origin).parent
+    return Path(spec.origin).parent
 
 
 def _prepare(_: Path) -> str:
@@ -33,8 +33,8 @@ def _command(launch: Launch) -> list[str]:
         "server.rootPath": launch.folder,
         "server.rootPasswordPath": launch.password_file,
         "server.defaultDatabases": f"{_DATABASE}[{_USER}]",
-        # In production mode it says of every mistake in a statement that there was one, and no more. What that mode
-        # would forbid beside it is forbidden here: reading files of this machine by LOAD CSV.
+        # Production mode hides the details of every error in a statement. Its other restriction, no LOAD CSV of local
+        # files, is set separately.
         "server.mode": "development",
         "opencypher.loadCsv.allowFileUrls": "false",
         "server.httpIncomingHost": "127.0.0.1",
@@ -42,7 +42,7 @@ def _command(launch: Launch) -> list[str]:
         "server.plugins": "Bolt:com.arcadedb.bolt.BoltProtocolPlugin",
         "bolt.host": "127.0.0.1",
         "bolt.port": launch.bolt_port,
-        # Every commit is on the disk before it is acknowledged.
+        # Flush every commit to the disk before acknowledging it.
         "txWalFlush": 2,
     }
     return [

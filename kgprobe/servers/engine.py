@@ -1,22 +1,22 @@
-"""What a graph engine is to us: how its server is started, and as whom one talks to it."""
+"""The description of a graph engine: how to start its server, and how to connect to it."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-# MiB below which no engine's server starts.
+# Minimum memory of a server, in MiB.
 LEAST_MEMORY = 256
 
 
 @dataclass(frozen=True, slots=True)
 class Launch:
-    """What an engine needs to know to start its server.
+    """Settings with which an engine starts its server.
 
     Attributes:
-        folder: the engine's own part of the graph's folder; data, configuration and logs go there.
-        password_file: holds the password, readable by its owner alone.
+        folder: the engine's subfolder of the graph's folder, for data, configuration and logs.
+        password_file: file with the password, readable only by its owner.
         bolt_port, http_port: free ports of the loopback interface.
-        memory: what the server may use, in MiB.
+        memory: memory of the server in MiB.
     """
 
     folder: Path
@@ -28,19 +28,18 @@ class Launch:
 
 @dataclass(frozen=True, slots=True)
 class Engine:
-    """A graph engine that kgprobe can run itself.
+    """A graph engine that kgprobe can run.
 
     Attributes:
-        name: as ``open_graph`` takes it.
-        user: who may do everything.
-        database: its name on the server.
-        data: where in its part of the graph's folder the database's files lie.
-        page: path of the engine's web page for people, if it has one.
-        prepare: sees to it that the engine can run on this machine, downloads it if need be, and gives its version;
-            takes the engine's part of the graph's folder, which need not exist yet; raises KgprobeError where something
-            is missing.
-        command: writes the configuration and gives the command line that starts the server, without the password.
-            The first element is the program java; its options can be put right behind it.
+        name: value of ``engine`` in ``open_graph``.
+        user: administrator of the database.
+        database: name of the database on the server.
+        data: folder of the database's files within the engine's subfolder.
+        page: path of the engine's web page, if it has one.
+        prepare: downloads the engine if necessary and returns its version. Its argument is the engine's subfolder,
+            which need not exist. Raises KgprobeError if a requirement is missing.
+        command: writes the configuration and returns the command line that starts the server, without the password.
+            The first element is the program java; options of java can be inserted after it.
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""The engines by name. Importing this module loads nothing heavy."""
+"""The engines by name."""
 
 from collections.abc import Mapping
 

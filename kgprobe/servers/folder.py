@@ -1,14 +1,14 @@
-"""The folder of a local graph: its engine, its password, the server that runs on it, and who uses that server.
+"""The folder of a local graph: engine, password, server and its users.
 
-engine          the name of the engine that made the data
-password        readable by its owner alone; survives restarts
-lock            held by whoever starts or stops the server, or changes one of the files below
-ports.json      where its server answers; survives restarts
-server.json     the server that runs, or was running when something broke
-files.json      the database's files as the last server left them (inventory.py)
-server.log      what the server said since its last start
-importing       the process that imports into the graph: until the import is whole, only that process opens it
-users/          one file for each use of the server now
+engine          name of the engine that created the data
+password        readable only by its owner; survives restarts
+lock            held while the server is started or stopped, or one of the files below is changed
+ports.json      ports of the server; survives restarts
+server.json     the server that runs, or that ran when its process was killed
+files.json      names and sizes of the database's files at the last stop (inventory.py)
+server.log      output of the server since its last start
+importing       process that imports into the graph; until the import is complete, only this process opens it
+users/          one file for each current use of the server
 arcadedb/, neo4j/   the engine's own files
 """
 
@@ -25,22 +25,22 @@ from filelock import FileLock, Timeout
 
 from kgprobe.errors import KgprobeError
 from kgprobe.files import disk_is_full, owner_only, replacing
-from kgprobe.progress import tell, waiting
+from kgprobe.progress import print_message, waiting
 from kgprobe.servers.engine import Engine
 from kgprobe.servers.processes import ProcessKey, find
 
 
 @dataclass(frozen=True, slots=True)
 class Server:
-    """A server of ours.
+    """A server that kgprobe has started.
 
     Attributes:
-        engine, version: what runs.
-        memory: MiB it may use.
-        bolt_port, http_port: on the loopback interface.
+        engine, version: the running engine.
+        memory: memory in MiB.
+        bolt_port, http_port: ports of the loopback interface.
         process: None before the process exists.
-        ready: whether it has answered; a server that is not ready and whose starter has gone is half-started.
-        kept: whether it stays when its last user leaves (:func:`~kgprobe.servers.leases.start`).
+        ready: True once it has answered. A server that is not ready and whose starter has ended is half-started.
+        kept: True if it keeps running without users (:func:`~kgprobe.servers.leases.start`).
     """
 
     engine: str
@@ -61,14 +61,14 @@ class Ports:
     http: int
 
 
-# What says that there is no such file; the second where a file stands in the place of its folder.
+# Errors of a missing file; the second if its folder is a file.
 _ABSENT = (FileNotFoundError, NotADirectoryError)
 _FULL = (errno.ENOSPC, errno.EDQUOT)
 
 
 @dataclass(frozen=True, slots=True)
 class User:
-    """A process that uses the server, and how it was started: what was typed."""
+    """A process that uses the server, and its command line."""
 
     process: ProcessKey
     command: str
@@ -79,15 +79,15 @@ class Import:
     """An import into a graph's folder.
 
     Attributes:
-        process: imports, and the folder is reserved for it; None where it has failed.
-        begun: whether the import has begun to replace the database; from then on the graph is not whole.
+        process: importing process, for which the folder is reserved; None after a failure.
+        begun: True once the import has begun to replace the database; from then on the graph is incomplete.
     """
 
     process: ProcessKey | None
     begun: bool
 
     def runs(self) -> bool:
-        """Return whether its process still runs."""
+        """Return True if its process still runs."""
         return self.process is not None and find(self.process) is not None
 
 
@@ -99,12 +99,12 @@ class Folder:
 
     @property
     def password_file(self) -> Path:
-        """Holds the password, mode 0600."""
+        """File with the password, mode 0600."""
         return self.path / "password"
 
     @property
     def inventory(self) -> Path:
-        """What files the last server left."""
+        """File with the names and sizes of the database's files."""
         return self.path / "files.json"
 
     @property
@@ -113,17 +113,17 @@ class Folder:
         return self.path / "importing"
 
     def data(self, engine: Engine) -> Path:
-        """Where that engine's database lies."""
+        """Return the folder of that engine's database."""
         return self.path / engine.name / engine.data
 
     @property
     def log(self) -> Path:
-        """What the server wrote to its stdout and stderr."""
+        """File with the server's stdout and stderr."""
         return self.path / "server.log"
 
     @property
     def engine(self) -> str | None:
-        """The engine that made the data, or None where there is no graph yet."""
+        """Name of the engine that created the data; None without a graph."""
         try:
             return (self.path / "engine").read_text(encoding="utf-8").strip()
         except _ABSENT:
@@ -131,45 +131,45 @@ class Folder:
 
     @property
     def password(self) -> str:
-        """The password of the engine's user."""
+        """Password of the engine's user."""
         try:
             return self.password_file.read_text(encoding="utf-8")
         except _ABSENT:
             raise KgprobeError(
-                f"{self.password_file} is missing, and without the password nobody can open the graph. Put the file "
-                "back, or name another folder by `graph` and load anew."
+                f"{self.password_file} is missing; without the password the graph cannot be opened. Restore the file, "
+                "or set `graph` to another folder and load again."
             ) from None
 
     def create(self, engine: str) -> None:
-        """Make the folder and its password, if they are not there, for that engine."""
+        """Create the folder and the password of a graph for that engine, unless they exist."""
         self.path.mkdir(mode=0o700, parents=True, exist_ok=True)
         self.path.chmod(0o700)
         if self.engine is not None:
-            _ = self.password  # raises where somebody removed it
+            _ = self.password  # raises if the file was removed
             return
         with contextlib.suppress(FileNotFoundError):
-            # Of a first start that was interrupted between the password and the engine's name.
+            # Left by a first start that was interrupted before it wrote the engine's name.
             self.password_file.unlink()
         descriptor = os.open(self.password_file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         with open(descriptor, "w", encoding="utf-8") as file:
-            # Hexadecimal, since Neo4j's tool takes a password that begins with a dash for an option.
+            # Hexadecimal: Neo4j's tool reads a password that begins with a dash as an option.
             file.write(secrets.token_hex(24))
         _write(self.path / "engine", engine.encode())
 
     def refuse_foreign(self) -> None:
-        """Raise KgprobeError where the folder is a file, or holds something that is not a graph of ours."""
+        """Raise KgprobeError if the folder is a file, or contains files but no graph."""
         if self.path.exists() and not self.path.is_dir():
-            raise KgprobeError(f"{self.path} is a file; `graph` takes a server's address or a graph's folder.")
+            raise KgprobeError(f"{self.path} is a file; `graph` must be a server's address or a graph's folder.")
         if self.engine is None and self.path.is_dir():
             foreign = sorted(entry.name for entry in self.path.iterdir() if entry.name not in ("lock", "password"))
             if foreign:
                 raise KgprobeError(
-                    f"{self.path} holds other things ({', '.join(foreign[:3])}, …) and no graph; name an empty folder."
+                    f"{self.path} contains other files ({', '.join(foreign[:3])}, …), no graph; name an empty folder."
                 )
 
     @contextlib.contextmanager
     def locked(self) -> Iterator[None]:
-        """Keep other commands from starting and stopping the server meanwhile."""
+        """Prevent other processes from starting and stopping the server inside the context."""
         self.refuse_foreign()
         lock = FileLock(self.path / "lock", mode=0o600)
         try:
@@ -180,14 +180,14 @@ class Folder:
             full = disk_is_full(_existing(self.path)) if error.errno in _FULL else None
             raise KgprobeError(
                 full
-                or f"The graph's folder {self.path} cannot be used: {error.strerror}. `graph` names another one, and"
-                " KGPROBE_HOME another place for all that kgprobe keeps."
+                or f"The graph's folder {self.path} cannot be used: {error.strerror}. Set `graph` to another folder,"
+                " or KGPROBE_HOME for all files of kgprobe."
             ) from error
         with explained_disk(self.path):
             try:
                 lock.acquire(timeout=3.0, poll_interval=0.1)
             except Timeout:
-                tell(f"Waiting for another process that starts or stops the graph in {self.path} …")
+                print_message(f"Waiting for another process that starts or stops the graph in {self.path} …")
                 with waiting("Waiting for another process"):
                     lock.acquire(poll_interval=0.2)
             try:
@@ -196,36 +196,33 @@ class Folder:
                 lock.release()
 
     def read_server(self) -> Server | None:
-        """What stands in server.json; None where nothing legible does."""
+        """Return the content of server.json; None if it is missing or damaged."""
         try:
             return msgspec.json.decode((self.path / "server.json").read_bytes(), type=Server)
         except (*_ABSENT, msgspec.DecodeError):
             return None
 
     def write_server(self, server: Server) -> None:
-        """Set server.json, at once or not at all."""
+        """Replace server.json atomically."""
         _write(self.path / "server.json", msgspec.json.encode(server))
 
     def remove_server(self) -> None:
-        """No server runs here any more."""
+        """Delete server.json, after the server has ended."""
         (self.path / "server.json").unlink(missing_ok=True)
 
     def read_ports(self) -> Ports | None:
-        """Where the server answers whenever it can; None before its first start."""
+        """Return the preferred ports of the server; None before its first start."""
         try:
             return msgspec.json.decode((self.path / "ports.json").read_bytes(), type=Ports)
         except (*_ABSENT, msgspec.DecodeError):
             return None
 
     def write_ports(self, ports: Ports) -> None:
-        """Set ports.json, at once or not at all."""
+        """Replace ports.json atomically."""
         _write(self.path / "ports.json", msgspec.json.encode(ports))
 
     def read_import(self) -> Import | None:
-        """Return the import that is under way, or was interrupted; None where there is none.
-
-        An illegible file counts as an import that was interrupted.
-        """
+        """Return the current or interrupted import, None without one; a damaged file counts as interrupted."""
         try:
             return msgspec.json.decode(self.importing.read_bytes(), type=Import)
         except _ABSENT:
@@ -234,15 +231,15 @@ class Folder:
             return Import(None, begun=True)
 
     def write_import(self, state: Import) -> None:
-        """Replace the import's state."""
+        """Replace the state of the import atomically."""
         _write(self.importing, msgspec.json.encode(state))
 
     def remove_import(self) -> None:
-        """Mark the graph as whole and free."""
+        """Mark the graph as complete and not reserved."""
         self.importing.unlink(missing_ok=True)
 
     def add_user(self, user: User) -> Path:
-        """Note that somebody uses the server; unlink the returned file in the end."""
+        """Store that a process uses the server; unlink the returned file at the end."""
         users = self.path / "users"
         users.mkdir(exist_ok=True)
         file = users / f"{user.process.pid}-{secrets.token_hex(4)}.json"
@@ -250,11 +247,11 @@ class Folder:
         return file
 
     def users(self) -> list[User]:
-        """Who uses the server now; commands that have died are not among them."""
+        """Return the current users of the server, without ended processes."""
         return [user for _, user in self._users() if user is not None]
 
     def prune_users(self) -> None:
-        """Remove the files of commands that have died."""
+        """Delete the files of ended processes."""
         for file, user in self._users():
             if user is None:
                 file.unlink(missing_ok=True)
@@ -272,7 +269,7 @@ class Folder:
 
 
 def _existing(path: Path) -> Path:
-    """Return the path, or the nearest folder above it that exists."""
+    """Return the path, or its nearest existing parent."""
     return next(place for place in (path, *path.parents) if place.exists())
 
 
@@ -283,10 +280,10 @@ def _write(file: Path, content: bytes) -> None:
 
 @contextlib.contextmanager
 def explained_disk(folder: Path) -> Iterator[None]:
-    """Turn the system's error about a full disk into a message."""
+    """Convert the system's error about a full disk to a KgprobeError."""
     try:
         yield
     except OSError as error:
         if error.errno not in _FULL:
             raise
-        raise KgprobeError(disk_is_full(folder) or f"The disk under {folder} takes no more: {error}.") from error
+        raise KgprobeError(disk_is_full(folder) or f"The disk under {folder} cannot be written: {error}.") from error

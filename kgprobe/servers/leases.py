@@ -1,9 +1,9 @@
-"""Who uses a graph's server: started when needed, shared, stopped by the last who uses it.
+"""Leases of a graph's server: started on demand, shared between processes, stopped after its last use.
 
-One server runs on a graph's folder at most. A process that needs it holds a lease (a file in ``users/``) as long as it
-works; the last lease to go stops the server, unless :func:`start` asked it to stay. All of this happens under the
-folder's lock, so that two processes never start two servers, and so that a server found not to be ready, with the
-lock in our hands, has lost its starter: it is ended and started anew.
+At most one server runs on a graph's folder. A process that uses it holds a lease (a file in ``users/``). The end of the
+last lease stops the server, unless it was started by :func:`start`. All of this happens under the folder's lock, so
+that two processes never start two servers. If the holder of the lock finds a server that is not ready, the starter was
+killed: that server is stopped and a new one started.
 """
 
 import dataclasses
@@ -18,18 +18,18 @@ from kgprobe.graph.endpoint import Endpoint
 from kgprobe.sanitize import visible
 from kgprobe.servers.folder import Folder, Server, User
 from kgprobe.servers.processes import key_of
-from kgprobe.servers.server import Wishes, endpoint_on, ensure_server, running, stop_server
+from kgprobe.servers.server import ServerOptions, endpoint_on, ensure_server, running, stop_server
 from kgprobe.servers.signals import undisturbed
 
 
 @dataclass(frozen=True, slots=True)
 class Lease:
-    """The right to use a folder's server, until it is given back.
+    """The use of a folder's server by a process, until :meth:`give_back`.
 
     Attributes:
-        file: says so to other processes.
-        process: the number of the process that took it.
-        endpoint: where the server answers.
+        file: file that shows the use to other processes.
+        process: process id of the user.
+        endpoint: address of the server.
     """
 
     folder: Folder
@@ -38,17 +38,17 @@ class Lease:
     endpoint: Endpoint
 
     def give_back(self) -> None:
-        """Use the server no longer, and stop it if nobody else does and nobody asked it to stay."""
+        """End the use of the server; stop the server without other users, unless it is kept."""
         if os.getpid() != self.process:
-            # A fork has its parent's lease in memory, and the parent still works.
+            # In a fork: the lease belongs to the parent, which still runs.
             return
-        # Who presses Ctrl-C again while a command ends would leave the server behind.
+        # A second Ctrl-C would leave the server running.
         with undisturbed("The graph is being closed; that takes seconds …"):
             self._give_back()
 
     def _give_back(self) -> None:
         if not self.folder.path.is_dir():
-            # Removed meanwhile, with all that would say who else uses the server; its files are gone.
+            # The folder was deleted, with the list of users and the data.
             stop_server(self.folder)
             return
         with self.folder.locked():
@@ -59,21 +59,21 @@ class Lease:
 def take_lease(
     folder: Folder, engine: str | None = None, memory: int | None = None, *, unfinished: bool = False
 ) -> Lease:
-    """Use the folder's server, which is started if it does not run.
+    """Return a lease of the folder's server, which is started if necessary.
 
     Args:
-        engine: which engine to start; None for the one that made the data, the default one in a new folder.
-        memory: MiB the server may use if it has to be started.
-        unfinished: whether a graph is wanted as well whose import is not finished.
+        engine: engine to start; None for the one that created the data, or the default in a new folder.
+        memory: memory in MiB for a server that is started.
+        unfinished: open a graph with an unfinished import, too.
 
     Raises:
-        ArgumentError: engine or memory cannot be what it is.
-        KgprobeError: the folder holds something else, or the server does not start.
+        ArgumentError: engine or memory is not allowed.
+        KgprobeError: the folder contains something else, or the server does not start.
     """
-    wishes = Wishes(engine, memory, unfinished=unfinished)
+    options = ServerOptions(engine, memory, unfinished=unfinished)
     command = " ".join([Path(sys.argv[0]).name or "python", *map(_without_password, sys.argv[1:])])
     with folder.locked():
-        server = ensure_server(folder, wishes)
+        server = ensure_server(folder, options)
         try:
             endpoint = endpoint_on(folder, server)
             return Lease(folder, folder.add_user(User(key_of(os.getpid()), visible(command))), os.getpid(), endpoint)
@@ -83,34 +83,34 @@ def take_lease(
 
 
 def _without_password(argument: str) -> str:
-    # Others are shown what was typed.
+    # Other processes show the command line.
     return re.sub(r"(?s)(?<=://).*@", "…@", argument)
 
 
-def start(folder: Folder, wishes: Wishes | None = None) -> tuple[Server, bool]:
-    """Start the folder's server and let it run until :func:`stop`.
+def start(folder: Folder, options: ServerOptions | None = None) -> tuple[Server, bool]:
+    """Start the folder's server and keep it running until :func:`stop`.
 
     Returns:
-        the server, and whether it was started now rather than found running.
+        The server, and True if it was not running before.
 
     Raises:
-        KgprobeError: as :func:`take_lease`; or a port that is wished for is taken.
+        KgprobeError: as :func:`take_lease`; or a requested port is in use.
     """
     with folder.locked():
         before = running(folder)
-        server = dataclasses.replace(ensure_server(folder, wishes or Wishes()), kept=True)
+        server = dataclasses.replace(ensure_server(folder, options or ServerOptions()), kept=True)
         folder.write_server(server)
     return server, before is None
 
 
 def stop(folder: Folder, force: bool = False) -> bool:
-    """Stop the folder's server and wait until it is gone.
+    """Stop the folder's server and wait for its end.
 
     Args:
-        force: do so while other processes use it.
+        force: stop it even if other processes use it.
 
     Returns:
-        whether there was one.
+        True if a server was running.
 
     Raises:
         KgprobeError: other processes use it.
@@ -120,8 +120,8 @@ def stop(folder: Folder, force: bool = False) -> bool:
     with folder.locked():
         users = folder.users()
         if users and not force:
-            named = ", ".join(f"{user.command} (process {user.process.pid})" for user in users)
-            raise KgprobeError(f"The graph in {folder.path} is in use by: {named}. `force` stops it nevertheless.")
+            commands = ", ".join(f"{user.command} (process {user.process.pid})" for user in users)
+            raise KgprobeError(f"The graph in {folder.path} is in use by: {commands}. `force` stops it nevertheless.")
         return stop_server(folder)
 
 

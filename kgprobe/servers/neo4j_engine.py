@@ -1,6 +1,6 @@
 """Neo4j Community from Maven Central, without docker: downloaded once, started like the embedded engine.
 
-The libraries are resolved with the user's own ``mvn`` and its settings, from the project file beside this module.
+The user's ``mvn``, with its settings, resolves the libraries from the project file neo4j_server.xml in this folder.
 """
 
 import os
@@ -18,22 +18,22 @@ from filelock import FileLock
 
 from kgprobe.errors import KgprobeError
 from kgprobe.files import appearing, home
-from kgprobe.progress import progress_bar, tell, waiting
+from kgprobe.progress import print_message, progress_bar, waiting
 from kgprobe.servers.engine import Engine, Launch
 from kgprobe.servers.environment import java_environment, maven_environment
 
 _USER = "neo4j"
 _VERSION_VARIABLE = "KGPROBE_NEO4J_VERSION"
 _MEGABYTES = 140
-# How Maven says that a file has come.
+# Maven's message after each download.
 _DOWNLOADED = re.compile(r"Downloaded from .* \((\d+(?:\.\d+)?) (B|kB|MB|GB)\b")
-_OF_A_MEGABYTE = {"B": 1e-6, "kB": 1e-3, "MB": 1.0, "GB": 1e3}
+_MEGABYTES_PER_UNIT = {"B": 1e-6, "kB": 1e-3, "MB": 1.0, "GB": 1e3}
 _COPY = "org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy-dependencies"
-# Where the jar of Neo4j's kernel names the class that starts a server: its name has changed between versions.
+# Entry of the kernel's jar with the class that starts a server; the class differs between versions.
 _ENTRY_POINT = "META-INF/services/org.neo4j.server.startup.EntryPoint"
 
-# Parts of Java that Neo4j reaches into, the server as well as the import.
-_OPENED = [
+# Packages of Java that Neo4j's server and import access by reflection.
+_OPEN_PACKAGES = [
     f"--add-opens=java.base/{package}=ALL-UNNAMED"
     for package in ("java.nio", "java.io", "sun.nio.ch", "java.util.concurrent")
 ]
@@ -44,22 +44,23 @@ def _project() -> str:
 
 
 def _default_version() -> str:
-    found = ElementTree.fromstring(_project()).findtext("{*}properties/{*}neo4j.version")  # noqa: S314  (our own file)
-    assert found is not None  # noqa: S101
-    return found
+    project = ElementTree.fromstring(_project())  # noqa: S314  (our own file)
+    version = project.findtext("{*}properties/{*}neo4j.version")
+    assert version is not None  # noqa: S101
+    return version
 
 
 def _version(own: Path) -> str:
-    """Return the version of Neo4j for a graph: a new one's may be chosen by the environment, and is kept with it.
+    """Return the version of Neo4j for a graph; the environment variable applies only to new graphs.
 
-    A newer Neo4j converts a database in a way that an older one cannot read, so the environment does not affect graphs
-    that exist.
+    A newer Neo4j converts a database so that an older one cannot read it. Therefore the version is stored with the
+    graph.
 
     Args:
-        own: the engine's part of the graph's folder; it need not exist yet.
+        own: the engine's subfolder of the graph's folder; it need not exist yet.
 
     Raises:
-        KgprobeError: the environment names something that is not a version.
+        KgprobeError: the environment variable is not a version.
     """
     kept = own / "version"
     if kept.is_file():
@@ -73,48 +74,47 @@ def _version(own: Path) -> str:
 
 
 def _keep_version(own: Path, version: str) -> None:
-    """Write down a chosen version. Graphs of the default version have none: they follow the default."""
+    """Store a chosen version. Graphs of the default version store none and follow the default."""
     if version != _default_version():
         (own / "version").write_text(f"{version}\n", encoding="utf-8")
 
 
 def _java_program() -> str:
-    """Return the program java.
+    """Return the path of the program java.
 
     Raises:
-        KgprobeError: there is none.
+        KgprobeError: java is not installed.
     """
-    named = os.environ.get("JAVA_HOME")
-    java = shutil.which("java", path=str(Path(named) / "bin")) if named else shutil.which("java")
+    java_home = os.environ.get("JAVA_HOME")
+    java = shutil.which("java", path=str(Path(java_home) / "bin")) if java_home else shutil.which("java")
     if java is None:
-        place = f"JAVA_HOME={named} has none" if named else "there is none on the PATH"
+        place = f"JAVA_HOME={java_home} has none" if java_home else "there is none on the PATH"
         raise KgprobeError(f"Neo4j needs the program java, and {place}. Install Java 21, or set JAVA_HOME.")
     return java
 
 
 def _java(version: str, jars: Path) -> str:
-    """Return the program java, new enough for a version of Neo4j.
+    """Return the path of the program java for a version of Neo4j.
 
     Raises:
-        KgprobeError: there is none, or it is older than the one that Neo4j was built for.
+        KgprobeError: java is missing, or older than the version that Neo4j was built for.
     """
     java = _java_program()
     needed = _needed_java(version, jars)
-    said = subprocess.run(
-        [java, "-version"], capture_output=True, text=True, check=False, env=java_environment()
-    ).stderr
-    number = re.search(r'version "(\d+)', said)
+    command = [java, "-version"]
+    output = subprocess.run(command, capture_output=True, text=True, check=False, env=java_environment()).stderr
+    number = re.search(r'version "(\d+)', output)
     if number is None or int(number[1]) < needed:
-        what = f"version {number[1]}" if number else "of an unknown version"
+        installed = f"version {number[1]}" if number else "of an unknown version"
         raise KgprobeError(
-            f"Neo4j {version} needs Java {needed} or later; {java} is {what}. Install Java {needed}, and set JAVA_HOME"
+            f"Neo4j {version} needs Java {needed} or later; {java} is {installed}. Install Java {needed}, and set JAVA_HOME"
             " to its folder."
         )
     return java
 
 
 def _kernel_entry(version: str, jars: Path, name: str) -> str:
-    """Return a text file of the jar that has Neo4j's kernel.
+    """Return the content of a text file in the jar of Neo4j's kernel.
 
     Raises:
         KgprobeError: the jar or the file is missing.
@@ -125,8 +125,8 @@ def _kernel_entry(version: str, jars: Path, name: str) -> str:
             return jar.read(name).decode()
     except (OSError, KeyError, zipfile.BadZipFile) as error:
         raise KgprobeError(
-            f"{path} does not contain {name} ({error}): either the download of Neo4j {version} is damaged, then delete"
-            f" {jars.parent} and try again, or kgprobe cannot start this version of Neo4j."
+            f"{path} does not contain {name} ({error}). If the download of Neo4j {version} is damaged, delete"
+            f" {jars.parent} and try again. Otherwise, kgprobe cannot start this version of Neo4j."
         ) from error
 
 
@@ -142,7 +142,7 @@ def _needed_java(version: str, jars: Path) -> int:
 
 def _prepare(own: Path) -> str:
     version = _version(own)
-    # Before a download that nothing can run.
+    # Check for java before the download.
     _java_program()
     _java(version, libraries(version))
     return version
@@ -168,23 +168,23 @@ def _download(folder: Path, version: str) -> None:
     maven = shutil.which("mvn")
     if maven is None:
         raise KgprobeError(
-            "Neo4j is downloaded with the program mvn (Apache Maven), and there is none on the PATH. Install Maven, "
-            "or run Neo4j by docker/compose.yaml, or leave `engine` out."
+            "Downloading Neo4j needs the program mvn (Apache Maven), which is not on the PATH. Install Maven, "
+            "run Neo4j with docker/compose.yaml, or omit `engine`."
         )
-    tell(f"Downloading Neo4j {version} from Maven Central, about {_MEGABYTES} MB, once …")
+    print_message(f"Downloading Neo4j {version} from Maven Central, about {_MEGABYTES} MB, once …")
     with appearing(folder) as partial:
         (partial / "pom.xml").write_text(_project(), encoding="utf-8")
         settings = [f"-Dneo4j.version={version}", f"-DoutputDirectory={partial / 'lib'}"]
         command = [maven, "-B", "-f", str(partial / "pom.xml"), _COPY, *settings]
-        said, code = _run_maven(command)
+        output, code = _run_maven(command)
         if code != 0:
-            errors = [line for line in said if line.startswith("[ERROR]")]
+            errors = [line for line in output if line.startswith("[ERROR]")]
             raise KgprobeError(f"mvn could not download Neo4j {version}:\n" + "\n".join(errors[:5] or ["no reason"]))
 
 
 def _run_maven(command: list[str]) -> tuple[list[str], int]:
-    """Run it with a bar of what it has downloaded; what it said, and its exit code."""
-    said: list[str] = []
+    """Run Maven with a progress bar of its downloads, and return its output and exit code."""
+    output: list[str] = []
     files = megabytes = 0.0
     with (
         progress_bar("Downloading Neo4j", _MEGABYTES, "files", counted=False) as bar,
@@ -199,33 +199,33 @@ def _run_maven(command: list[str]) -> tuple[list[str], int]:
     ):
         try:
             for line in process.stdout or ():
-                said.append(line.rstrip("\n"))
+                output.append(line.rstrip("\n"))
                 downloaded = _DOWNLOADED.search(line)
                 if downloaded is not None:
                     files += 1
-                    megabytes += float(downloaded[1]) * _OF_A_MEGABYTE[downloaded[2]]
+                    megabytes += float(downloaded[1]) * _MEGABYTES_PER_UNIT[downloaded[2]]
                     bar.move_to(min(megabytes, _MEGABYTES), files, f"{megabytes:.0f} of about {_MEGABYTES} MB")
         except BaseException:
             process.terminate()
             raise
-    return said, process.returncode
+    return output, process.returncode
 
 
 def _quoted(argument: object) -> str:
-    # The form that java's argument files take: double quotes, with backslashes before quotes and backslashes.
+    # Syntax of java's argument files: double quotes; backslashes before quotes and backslashes.
     return '"' + str(argument).replace("\\", "\\\\").replace('"', '\\"') + '"'
 
 
 def _set_password(java: str, jars: Path, launch: Launch) -> None:
-    """Give Neo4j its first password, by its own tool.
+    """Set Neo4j's initial password with its tool.
 
-    The tool takes the password as an argument. The Java machine reads its arguments from a file that only we can read,
-    so that ``ps`` shows the file's name and nothing else.
+    The tool takes the password as an argument. Java reads the arguments from a file that only the owner can read, so
+    that ``ps`` does not show them.
     """
     arguments = [
         "-cp",
         jars / "*",
-        # Not Neo4jAdminCommand, which would run this very class in a second process, the password among its arguments.
+        # Not Neo4jAdminCommand: it would start a second process with the password among its arguments.
         "org.neo4j.cli.AdminTool",
         "dbms",
         "set-initial-password",
@@ -240,17 +240,17 @@ def _set_password(java: str, jars: Path, launch: Launch) -> None:
     finally:
         Path(name).unlink()
     if done.returncode != 0:
-        raise KgprobeError(f"Neo4j's first password could not be set: {(done.stderr or done.stdout).strip()[:500]}")
+        raise KgprobeError(f"Neo4j's initial password could not be set: {(done.stderr or done.stdout).strip()[:500]}")
 
 
 def admin_command(
     home_folder: Path, arguments: Sequence[str], heap: int, marks: Sequence[str] = ()
 ) -> tuple[list[str], dict[str, str]]:
-    """Neo4j's own tool on the engine's part of a graph's folder, as a command line and its environment.
+    """Return the command line and environment of Neo4j's admin tool for the engine's subfolder of a graph's folder.
 
     Args:
-        heap: MiB.
-        marks: arguments of java without any meaning to it.
+        heap: Java heap in MiB.
+        marks: arguments of java that only identify the process.
 
     Raises:
         KgprobeError: Java or Neo4j is missing.
@@ -258,7 +258,7 @@ def admin_command(
     version = _version(home_folder)
     jars = libraries(version)
     java = _java(version, jars)
-    options = [*marks, f"-Xmx{heap}m", *_OPENED, "-cp", str(jars / "*")]
+    options = [*marks, f"-Xmx{heap}m", *_OPEN_PACKAGES, "-cp", str(jars / "*")]
     command = [java, *options, "org.neo4j.cli.AdminTool", *arguments]
     configuration = home_folder / "conf"
     configuration.mkdir(parents=True, exist_ok=True)
@@ -271,7 +271,7 @@ def _command(launch: Launch) -> list[str]:
     jars = libraries(version)
     java = _java(version, jars)
     _keep_version(launch.folder, version)
-    # Neo4j keeps hot data in a page cache outside of the Java heap; both want about the same.
+    # Neo4j caches data in a page cache outside of the Java heap; both get half.
     half = max(launch.memory // 2, 256)
     settings = {
         "server.default_listen_address": "127.0.0.1",
@@ -281,10 +281,10 @@ def _command(launch: Launch) -> list[str]:
         "server.http.listen_address": f"127.0.0.1:{launch.http_port}",
         "server.http.advertised_address": f"127.0.0.1:{launch.http_port}",
         "server.https.enabled": "false",
-        # Without a folder of its own for imports, Cypher could read every file of ours.
+        # Without a folder for imports, Cypher could read every file of the user.
         "dbms.security.allow_csv_import_from_file_urls": "false",
         "server.memory.pagecache.size": f"{half}m",
-        # From where its page may load what one names by `:style` and `:play`.
+        # Hosts from which the Browser may load `:style` and `:play`.
         "browser.remote_content_hostname_whitelist": "localhost,127.0.0.1,guides.neo4j.com",
         "dbms.usage_report.enabled": "false",
         "client.allow_telemetry": "false",
@@ -297,7 +297,7 @@ def _command(launch: Launch) -> list[str]:
     return [
         java,
         f"-Xmx{half}m",
-        *_OPENED,
+        *_OPEN_PACKAGES,
         "-cp",
         str(jars / "*"),
         _main_class(version, jars),

@@ -1,4 +1,4 @@
-"""The way to a graph: a folder, whose server is started when needed, or the address of a server that runs."""
+"""Open a graph: from a folder, whose server is started on demand, or from the address of a running server."""
 
 import atexit
 import contextlib
@@ -13,7 +13,7 @@ from kgprobe.graph.endpoint import default_folder, endpoint_of, is_address, refu
 from kgprobe.servers.folder import Folder
 from kgprobe.servers.leases import take_lease
 
-# Graphs of this process that hold a lease. A fork holds none of its parent's.
+# Graphs of this process that hold a lease; empty in a fork.
 _leased: weakref.WeakSet[Graph] = weakref.WeakSet()
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_leased.clear)
@@ -22,7 +22,7 @@ if hasattr(os, "register_at_fork"):
 @atexit.register
 def _close_all() -> None:
     for graph in list(_leased):
-        # Python ends already; another Ctrl-C has nothing left to end.
+        # Python is ending anyway: ignore another Ctrl-C.
         with contextlib.suppress(KeyboardInterrupt, SystemExit):
             graph.close()
 
@@ -34,7 +34,7 @@ def open_graph(
     memory: int | None = None,
     ask_password: Callable[[str], str] | None = None,
 ) -> Graph:
-    """A connection to a graph.
+    """Open a connection to a graph.
 
     >>> with open_graph() as graph:
     ...     graph.query("MATCH (e:Entity {id: $id}) RETURN e.label AS label", id="Q142")
@@ -42,35 +42,34 @@ def open_graph(
     France
     1 row
 
-    It can be used at once as well, and closed in the end. A graph in a folder has a server, which runs as long as
-    somebody uses it: the first who opens the graph starts it, within seconds, and the last who closes it stops it. A
-    graph that nobody closes is closed when it is collected, or when Python exits; a process that is killed leaves
-    the server running, and whoever opens and closes the graph next stops it. No signal handler is set here; a program
-    that is ended by signals can use :func:`~kgprobe.servers.signals.ending_in_order`.
+    You can also call ``close()`` instead of using ``with``. The server of a graph in a folder runs while at least one
+    process uses it: opening the graph starts it within seconds, closing it in the last process stops it. An unclosed
+    graph is closed when it is collected or when Python exits. A killed process leaves the server running until another
+    process opens and closes the graph. No signal handler is set here; programs that are ended by signals can use
+    :func:`~kgprobe.servers.signals.ending_in_order`.
 
     Args:
-        graph: the folder of a local graph, which need not exist yet; or an address, ``bolt://…`` or ``neo4j://…``, of
-            a server that somebody else runs, with user, password and database from ``KGPROBE_GRAPH_USER``,
-            ``KGPROBE_GRAPH_PASSWORD`` and ``KGPROBE_GRAPH_DATABASE``. None is what ``KGPROBE_GRAPH`` names, or a
-            folder of the user's own.
-        engine: of a local graph: ``arcadedb`` or ``neo4j``; None for the one that made the data, ``arcadedb`` where
-            there are none yet.
-        memory: MiB that the server of a local graph may use, if it is started now; None for a quarter of the
-            machine's, from 512 to 4096.
-        ask_password: gives the password of the server at an address, where the environment has none; called with a
-            prompt. ``getpass.getpass`` is one.
+        graph: folder of a local graph, which need not exist yet; or the address ``bolt://…`` or ``neo4j://…`` of a
+            remote server, with user, password and database from ``KGPROBE_GRAPH_USER``, ``KGPROBE_GRAPH_PASSWORD`` and
+            ``KGPROBE_GRAPH_DATABASE``. None for ``KGPROBE_GRAPH``, or else the default folder.
+        engine: engine of a local graph, ``arcadedb`` or ``neo4j``; None for the one that created the data, or
+            ``arcadedb`` in a new folder.
+        memory: memory in MiB for the server of a local graph, if it is started now; None for a quarter of the
+            machine's, between 512 and 4096.
+        ask_password: called with a prompt for the password of a remote server, if the environment has none;
+            ``getpass.getpass``, for example.
 
     Raises:
-        ArgumentError: an argument cannot be what it is.
+        ArgumentError: an argument is not allowed.
         KgprobeError: the server does not start, does not answer, or refuses the password.
     """
-    named = _named(graph)
-    if isinstance(named, str) and is_address(named):
+    place = _folder_or_address(graph)
+    if isinstance(place, str) and is_address(place):
         for argument, value in (("engine", engine), ("memory", memory)):
             if value is not None:
-                raise ArgumentError(argument, f"is for a local graph; {named} is a server that somebody else runs.")
-        return Graph(endpoint_of(named, ask_password))
-    lease = take_lease(folder_of(named), engine, memory)
+                raise ArgumentError(argument, f"is for a local graph; {place} is a remote server.")
+        return Graph(endpoint_of(place, ask_password))
+    lease = take_lease(folder_of(place), engine, memory)
     try:
         connection = Graph(lease.endpoint, release=lease.give_back)
     except BaseException:
@@ -81,31 +80,29 @@ def open_graph(
 
 
 def folder_of(graph: str | Path | None = None) -> Folder:
-    """The folder of a local graph.
+    """Return the folder of a local graph.
 
     Args:
         graph: as in :func:`open_graph`.
 
     Raises:
-        KgprobeError: it is an address, of a kind that we know or not.
+        KgprobeError: it is an address.
     """
-    named = _named(graph)
-    if isinstance(named, str):
-        if is_address(named):
+    place = _folder_or_address(graph)
+    if isinstance(place, str):
+        if is_address(place):
+            raise KgprobeError(f"{place} is a remote server; kgprobe starts and stops only local graphs.")
+        if "://" in place:
             raise KgprobeError(
-                f"{named} is a server that somebody else runs; only local graphs are started and stopped here."
+                f"{place} is neither a folder nor an address of a graph: bolt://HOST:PORT or neo4j://HOST:PORT, with "
+                "+s or +ssc after bolt or neo4j for encryption."
             )
-        if "://" in named:
-            raise KgprobeError(
-                f"{named} is neither a folder nor an address of a kind that a graph answers on: bolt://HOST:PORT, "
-                "neo4j://HOST:PORT, with +s or +ssc behind bolt or neo4j for encryption."
-            )
-    # One folder has one name, by which its server is found, however many links lead to it.
-    return Folder(Path(named).expanduser().resolve())
+    # Resolve links: the server is found by the folder's path.
+    return Folder(Path(place).expanduser().resolve())
 
 
-def _named(graph: str | Path | None) -> str | Path:
-    named = graph if graph is not None else os.environ.get("KGPROBE_GRAPH") or default_folder()
-    if isinstance(named, str):
-        refuse_credentials(named)
-    return named
+def _folder_or_address(graph: str | Path | None) -> str | Path:
+    place = graph if graph is not None else os.environ.get("KGPROBE_GRAPH") or default_folder()
+    if isinstance(place, str):
+        refuse_credentials(place)
+    return place

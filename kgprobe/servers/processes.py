@@ -1,4 +1,4 @@
-"""Processes told apart for certain, and ports of the loopback interface."""
+"""Processes identified by number and start time, and ports of the loopback interface."""
 
 import contextlib
 import itertools
@@ -11,32 +11,32 @@ import psutil
 
 LOOPBACK = "127.0.0.1"
 
-# Below those that a system gives to whoever connects somewhere: a server that was away finds its port free again.
+# Below the ephemeral ports of outgoing connections, so that a restarted server finds its port free.
 _LASTING_PORTS = range(20_000, 32_000)
 
-# A process that reuses the number of an earlier one began much later. The difference is not zero because the system's
-# clock, from which creation times are reckoned, may be set anew.
+# A process that reuses the number of an earlier one began much later. The tolerance allows for corrections of the
+# system's clock.
 _SAME_BEGINNING_SECONDS = 60.0
 
-# How long the system may take to end a process that it was told to kill.
+# Longest wait for the end of a killed process.
 _KILL_SECONDS = 30.0
 
 
 @dataclass(frozen=True, slots=True)
 class ProcessKey:
-    """A process: its number, and when it began (seconds since 1970), because numbers are used again."""
+    """A process: its number and start time (seconds since 1970), because numbers are reused."""
 
     pid: int
     created: float
 
 
 def key_of(pid: int) -> ProcessKey:
-    """The key of a process that runs now."""
+    """Return the key of a running process."""
     return ProcessKey(pid, psutil.Process(pid).create_time())
 
 
 def find(key: ProcessKey) -> psutil.Process | None:
-    """The process if it still runs, else None; another process of the same number is not it."""
+    """Return the process if it still runs, else None."""
     try:
         process = psutil.Process(key.pid)
         began = process.create_time()
@@ -48,7 +48,7 @@ def find(key: ProcessKey) -> psutil.Process | None:
 
 
 def with_argument(argument: str) -> list[psutil.Process]:
-    """The processes that were started with exactly that argument."""
+    """Return the running processes with exactly that command-line argument."""
     return [
         process
         for process in psutil.process_iter(["cmdline", "status"])
@@ -57,10 +57,10 @@ def with_argument(argument: str) -> list[psutil.Process]:
 
 
 def terminate(process: psutil.Process, patience: float) -> None:
-    """End a process: ask, wait that many seconds, then kill; it is gone on return."""
+    """End a process: terminate it, wait ``patience`` seconds, then kill it."""
     with contextlib.suppress(psutil.NoSuchProcess):
         process.terminate()
-        # One that was stopped (SIGSTOP) would not hear of it.
+        # A stopped process (SIGSTOP) would not receive the signal.
         process.resume()
         if not _ends_within(process, patience):
             process.kill()
@@ -68,7 +68,7 @@ def terminate(process: psutil.Process, patience: float) -> None:
 
 
 def _ends_within(process: psutil.Process, seconds: float) -> bool:
-    # psutil's own wait() would wait for a zombie's parent, which may be a command that sits idle for hours.
+    # psutil's wait() would also wait for the parent of a zombie, possibly for hours.
     deadline = time.monotonic() + seconds
     while process.is_running() and process.status() != psutil.STATUS_ZOMBIE:
         if time.monotonic() > deadline:
@@ -78,15 +78,15 @@ def _ends_within(process: psutil.Process, seconds: float) -> bool:
 
 
 def free_ports(count: int) -> list[int]:
-    """Distinct ports that nobody uses at this moment, and that systems do not give to connections of programs."""
-    drawn = random.sample(_LASTING_PORTS, len(_LASTING_PORTS))
-    return list(itertools.islice(filter(is_free, drawn), count))
+    """Return distinct free ports, outside of the ephemeral ports."""
+    candidates = random.sample(_LASTING_PORTS, len(_LASTING_PORTS))
+    return list(itertools.islice(filter(is_free, candidates), count))
 
 
 def is_free(port: int) -> bool:
-    """Whether one could listen on that loopback port."""
+    """Return True if a program could listen on that loopback port."""
     with socket.socket() as listener:
-        # As servers do: what is left of ended connections does not count.
+        # As servers do: ignore closed connections in TIME_WAIT.
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             listener.bind((LOOPBACK, port))
@@ -97,14 +97,14 @@ def is_free(port: int) -> bool:
 
 
 def is_open(port: int) -> bool:
-    """Whether somebody listens on that loopback port."""
+    """Return True if a program listens on that loopback port."""
     with socket.socket() as client:
         client.settimeout(1.0)
         return client.connect_ex((LOOPBACK, port)) == 0
 
 
 def listens_on(process: psutil.Process) -> set[int]:
-    """The ports on which the process itself listens; none where it has ended."""
+    """Return the ports on which the process listens; none if it has ended."""
     try:
         connections = process.net_connections(kind="tcp")
     except psutil.NoSuchProcess:

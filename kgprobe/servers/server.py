@@ -1,6 +1,6 @@
-"""The graph server as a child process: found or started, waited for, ended.
+"""Find, start and stop the graph server, a child process.
 
-What starts or ends one is called with the folder's lock held; :mod:`~kgprobe.servers.leases` does that.
+Hold the folder's lock to start or stop a server, as :mod:`~kgprobe.servers.leases` does.
 """
 
 import contextlib
@@ -17,7 +17,7 @@ from kgprobe.errors import ArgumentError, KgprobeError
 from kgprobe.files import disk_is_full
 from kgprobe.graph.client import Graph
 from kgprobe.graph.endpoint import Endpoint
-from kgprobe.progress import tell, waiting
+from kgprobe.progress import print_message, waiting
 from kgprobe.servers.engine import LEAST_MEMORY, Engine, Launch
 from kgprobe.servers.engines import DEFAULT, ENGINES
 from kgprobe.servers.environment import java_environment
@@ -39,42 +39,42 @@ from kgprobe.servers.signals import undisturbed
 START_SECONDS = 180.0
 STOP_SECONDS = 60.0
 
-# Between our choice of a port and the server's listening, somebody else can take it.
+# Another program can take a chosen port before the server listens on it.
 _ATTEMPTS = 5
 
-# Servers that this process has started. subprocess complains when it forgets a child that still runs, and ours may.
+# Servers that this process has started: subprocess warns when a Popen of a running child is collected.
 _children: list[subprocess.Popen[bytes]] = []
 
 
 def running(folder: Folder) -> Server | None:
-    """The folder's server, if it runs and was once ready."""
+    """Return the folder's server if it is running and ready, else None."""
     server = folder.read_server()
     return server if server and server.ready and server.process and find(server.process) else None
 
 
 def endpoint_on(folder: Folder, server: Server) -> Endpoint:
-    """Where and as whom to connect to a server of ours."""
+    """Return the address and credentials of a local server."""
     engine = ENGINES[server.engine]
     return Endpoint(f"bolt://{LOOPBACK}:{server.bolt_port}", engine.user, folder.password, engine.database, folder.path)
 
 
 def default_memory() -> int:
-    """MiB for a server when nobody says: a quarter of the machine's, at least 512, at most 4096."""
+    """Return the default memory of a server in MiB: a quarter of the machine's, between 512 and 4096."""
     return int(min(max(psutil.virtual_memory().total / 2**20 / 4, 512), 4096))
 
 
 @dataclass(frozen=True, slots=True)
-class Wishes:
-    """How somebody would like a server to be; None is no wish.
+class ServerOptions:
+    """Options of a server that is started.
 
     Attributes:
-        engine: which one to start; None for the one that made the data, the default one in a new folder.
-        memory: MiB it may use if it has to be started; None for :func:`default_memory`.
-        port, http_port: where it answers if it has to be started; None for where it was before.
-        unfinished: whether a graph is wanted as well whose import is not finished.
+        engine: engine to start; None for the one that created the data, or the default in a new folder.
+        memory: memory in MiB; None for :func:`default_memory`.
+        port, http_port: ports; None for those of the last start.
+        unfinished: open a graph with an unfinished import, too.
 
     Raises:
-        ArgumentError: there is no such engine, no server runs with so little memory, or a port is none.
+        ArgumentError: unknown engine, too little memory, or invalid port.
     """
 
     engine: str | None = None
@@ -87,37 +87,37 @@ class Wishes:
         if self.engine is not None and self.engine not in ENGINES:
             raise ArgumentError("engine", f"is {self.engine!r}; one of {', '.join(ENGINES)} is expected.")
         if self.memory is not None and self.memory < LEAST_MEMORY:
-            raise ArgumentError("memory", f"is {self.memory}; a graph server needs {LEAST_MEMORY} MiB at least.")
+            raise ArgumentError("memory", f"is {self.memory}; a graph server needs at least {LEAST_MEMORY} MiB.")
         for name, port in (("port", self.port), ("http_port", self.http_port)):
             if port is not None and not 0 < port < 2**16:
                 raise ArgumentError(name, f"is {port}; a port is a number from 1 to 65535.")
         if self.port is not None and self.port == self.http_port:
-            raise ArgumentError("http_port", f"is {self.http_port} as `port` is; they have to differ.")
+            raise ArgumentError("http_port", f"is {self.http_port}, the same as `port`; they must differ.")
 
 
-def ensure_server(folder: Folder, wishes: Wishes) -> Server:
-    """The folder's server, which is started if it does not run; its lock is ours.
+def ensure_server(folder: Folder, options: ServerOptions) -> Server:
+    """Return the folder's server, which is started if necessary; the caller holds the lock.
 
     Raises:
-        KgprobeError: the engine is not installed, is not the one that made the data, or does not start.
+        KgprobeError: the engine is not installed, did not create the data, or does not start.
     """
-    engine = wishes.engine
+    engine = options.engine
     name = folder.engine or engine or DEFAULT
     if name not in ENGINES:
-        raise KgprobeError(f"The graph in {folder.path} was made by {name!r}, an engine this kgprobe does not know.")
+        raise KgprobeError(f"The graph in {folder.path} was created by {name!r}, an unknown engine.")
     if engine not in (None, name):
         raise KgprobeError(
-            f"The graph in {folder.path} was made by {name} and cannot be opened by {engine}. Leave `engine` out, or "
-            "name another folder by `graph`."
+            f"The graph in {folder.path} was created by {name} and cannot be opened by {engine}. Omit `engine`, or "
+            "set `graph` to another folder."
         )
-    if not wishes.unfinished:
+    if not options.unfinished:
         _refuse_import(folder)
     folder.prune_users()
-    return running(folder) or _start(folder, name, wishes)
+    return running(folder) or _start(folder, name, options)
 
 
 def _refuse_import(folder: Folder) -> None:
-    """Raise KgprobeError where the folder is reserved for an import, or one into it was interrupted."""
+    """Raise KgprobeError if the folder is reserved for an import, or an import was interrupted."""
     state = folder.read_import()
     if state is None:
         return
@@ -128,18 +128,18 @@ def _refuse_import(folder: Folder) -> None:
         )
     if state.begun:
         raise KgprobeError(
-            f"The graph in {folder.path} is not whole: an import into it was interrupted. Give the same command again "
+            f"The graph in {folder.path} is incomplete: an import into it was interrupted. Repeat the same command "
             "(`bulk`), or delete the folder."
         )
-    # Killed before it had changed anything.
+    # The importing process was killed before it changed the database.
     folder.remove_import()
 
 
-def _start(folder: Folder, name: str, wishes: Wishes) -> Server:
+def _start(folder: Folder, name: str, options: ServerOptions) -> Server:
     engine = ENGINES[name]
-    memory = wishes.memory or default_memory()
+    memory = options.memory or default_memory()
     version = engine.prepare(folder.path / name)
-    # A server without its state, or a half-started one: its starter was killed.
+    # A server without state, or a half-started one, whose starter was killed.
     stop_server(folder)
     check_inventory(folder.inventory, folder.data(engine), was_made=folder.read_ports() is not None)
     folder.create(name)
@@ -147,16 +147,16 @@ def _start(folder: Folder, name: str, wishes: Wishes) -> Server:
     own.mkdir(exist_ok=True)
     with waiting(f"Starting the graph server ({name})", remembered=True):
         for _ in range(_ATTEMPTS):
-            ports = _choose_ports(folder, wishes)
+            ports = _choose_ports(folder, options)
             server = _start_once(folder, engine, own, Server(name, version, memory, ports.bolt, ports.http))
             if server is not None:
-                _keep_ports(folder, wishes, ports)
+                _keep_ports(folder, options, ports)
                 return server
     raise KgprobeError(f"No free port for the graph server was found in {_ATTEMPTS} attempts.")
 
 
 def _start_once(folder: Folder, engine: Engine, own: Path, server: Server) -> Server | None:
-    """Start a server on its ports and wait until it answers; None if somebody else has taken one of them."""
+    """Start a server on its ports and wait until it answers; None if another program has taken a port."""
     launch = Launch(own, folder.password_file, server.bolt_port, server.http_port, server.memory)
     command = engine.command(launch)
     command.insert(1, mark(folder))
@@ -176,44 +176,43 @@ def _start_once(folder: Folder, engine: Engine, own: Path, server: Server) -> Se
     return None
 
 
-def _choose_ports(folder: Folder, wishes: Wishes) -> Ports:
-    """Those that somebody wishes, those where the server was before, or new ones."""
-    before = folder.read_ports()
-    others = (port for port in free_ports(4) if port not in (wishes.port, wishes.http_port))
-    chosen: list[int] = []
-    for name, wished, last in (
-        ("port", wishes.port, before and before.bolt),
-        ("http_port", wishes.http_port, before and before.http),
-    ):
-        if wished is not None and not is_free(wished):
+def _choose_ports(folder: Folder, options: ServerOptions) -> Ports:
+    """Return the requested ports, else those of the last start if free, else new ones."""
+    for name, port in (("port", options.port), ("http_port", options.http_port)):
+        if port is not None and not is_free(port):
             raise KgprobeError(
-                f"`{name}` is {wished}, and this machine does not let one listen there: another program does, or the "
-                "port is reserved. Name another one, or none."
+                f"`{name}` is {port}, which is in use by another program or reserved. Choose another port, or omit "
+                f"`{name}`."
             )
-        if wished is None and last and is_free(last) and last not in (wishes.port, wishes.http_port, *chosen):
-            chosen.append(last)
-        else:
-            chosen.append(wished or next(others))
-    return Ports(*chosen)
+    last = folder.read_ports() or Ports(*free_ports(2))
+    used = {options.port, options.http_port}
+    bolt = options.port or _free_port(last.bolt, used)
+    return Ports(bolt, options.http_port or _free_port(last.http, used | {bolt}))
 
 
-def _keep_ports(folder: Folder, wishes: Wishes, ports: Ports) -> None:
-    """Remember where the server answers. One that was in the way today may be gone when it is started next."""
+def _free_port(preferred: int, used: set[int | None]) -> int:
+    if preferred not in used and is_free(preferred):
+        return preferred
+    return next(port for port in free_ports(4) if port not in used)
+
+
+def _keep_ports(folder: Folder, options: ServerOptions, ports: Ports) -> None:
+    """Store requested ports, else those of the first start, which may be free again at the next start."""
     before = folder.read_ports() or ports
-    if ports.bolt != before.bolt and wishes.port is None:
-        tell(f"Port {before.bolt} of this graph is taken by another program; by Bolt it answers on {ports.bolt}.")
-    if ports.http != before.http and wishes.http_port is None:
-        tell(
-            f"Port {before.http} of this graph is taken by another program; its page is on {ports.http}, where a "
-            "browser knows nothing of what it kept for the other."
+    if ports.bolt != before.bolt and options.port is None:
+        print_message(f"Port {before.bolt} of this graph is in use by another program; Bolt is on {ports.bolt}.")
+    if ports.http != before.http and options.http_port is None:
+        print_message(
+            f"Port {before.http} of this graph is in use by another program; its page is on {ports.http}, where the "
+            "browser has none of the settings and history of the other port."
         )
-    kept = Ports(wishes.port or before.bolt, wishes.http_port or before.http)
+    kept = Ports(options.port or before.bolt, options.http_port or before.http)
     if kept != folder.read_ports():
         folder.write_ports(kept)
 
 
 def mark(folder: Folder) -> str:
-    """An argument without any meaning to what is started, by which one finds it even if its state was never written."""
+    """Return an argument of java that identifies the server's process, even without server.json."""
     return f"-Dkgprobe.graph={folder.path}"
 
 
@@ -226,7 +225,7 @@ def _spawn(command: list[str], directory: Path, log: Path) -> subprocess.Popen[b
             stdout=out,
             stderr=subprocess.STDOUT,
             env=java_environment(),
-            # Ctrl-C in the terminal reaches the command, which stops the server in order; not the server itself.
+            # Ctrl-C in the terminal reaches only the command, which stops the server properly.
             start_new_session=True,
         )
     _children.append(process)
@@ -234,22 +233,22 @@ def _spawn(command: list[str], directory: Path, log: Path) -> subprocess.Popen[b
 
 
 def _wait_until_ready(folder: Folder, server: Server, process: subprocess.Popen[bytes]) -> bool:
-    """Wait until the server answers a query; False if somebody else has taken one of its ports."""
+    """Wait until the server answers a query; return False if another program has taken a port."""
     watched = psutil.Process(process.pid)
     target = endpoint_on(folder, server)
-    wanted = {server.bolt_port, server.http_port}
+    ports = {server.bolt_port, server.http_port}
     deadline = time.monotonic() + START_SECONDS
     reason = "it listens on no port"
     while time.monotonic() < deadline:
-        open_ports = {port for port in wanted if is_open(port)}
+        open_ports = {port for port in ports if is_open(port)}
         if process.poll() is not None:
             if open_ports:
                 return False
-            raise KgprobeError(_obituary(folder, f"ended with code {process.returncode} while it started"))
+            raise KgprobeError(_failure(folder, f"ended with code {process.returncode} while it started"))
         listening = listens_on(watched)
         if open_ports - listening:
             return False
-        if wanted <= listening:
+        if ports <= listening:
             try:
                 with Graph(target) as graph:
                     graph.read("explore/ready")
@@ -259,31 +258,31 @@ def _wait_until_ready(folder: Folder, server: Server, process: subprocess.Popen[
                     raise
                 reason = str(error)
         time.sleep(0.1)
-    raise KgprobeError(_obituary(folder, f"was not ready after {START_SECONDS:.0f} seconds ({reason})"))
+    raise KgprobeError(_failure(folder, f"was not ready after {START_SECONDS:.0f} seconds ({reason})"))
 
 
-def _obituary(folder: Folder, what: str) -> str:
-    if full := disk_is_full(folder.path):
-        # The log ends in a traceback that says no more.
-        return f"The graph server {what}. {full}"
+def _failure(folder: Folder, reason: str) -> str:
+    full = disk_is_full(folder.path)
+    if full:
+        return f"The graph server {reason}. {full}"
     lines = folder.log.read_text(encoding="utf-8", errors="replace").splitlines()
     end = "\n".join(f"  {line}" for line in lines[-10:] if line.strip()) or "  (nothing)"
-    return f"The graph server {what}. The end of {folder.log}:\n{end}"
+    return f"The graph server {reason}. The end of {folder.log}:\n{end}"
 
 
 def _forget_children(ended: set[int]) -> None:
     for child in [child for child in _children if child.pid in ended]:
-        # Of a process with many threads the first may have ended before the others.
+        # The main thread of a process may end before its other threads.
         with contextlib.suppress(subprocess.TimeoutExpired):
             child.wait(10.0)
             _children.remove(child)
 
 
 def stop_server(folder: Folder) -> bool:
-    """End every server on the folder, its lock being ours, and wait for their processes and ports.
+    """Stop every server on the folder, and wait for their processes and ports; the caller holds the lock.
 
     Returns:
-        whether there was one.
+        True if a server was running.
     """
     with (
         undisturbed("The graph server is being stopped; that takes seconds …"),

@@ -1,4 +1,4 @@
-"""Requests to end, and terminals that close, taken in order: what is open is closed first."""
+"""Handling of Ctrl-C, SIGTERM and SIGHUP so that graphs are closed first."""
 
 import contextlib
 import signal
@@ -6,32 +6,32 @@ import sys
 import threading
 from collections.abc import Iterator
 
-from kgprobe.progress import tell
+from kgprobe.progress import print_message
 
 
 @contextlib.contextmanager
 def undisturbed(message: str) -> Iterator[None]:
-    """Let Ctrl-C and requests to end wait until something short has been done that must not be left half done.
+    """Delay Ctrl-C, SIGTERM and SIGHUP until the end of a short context that must not be interrupted.
+
+    The first signal is raised again afterwards, unless an exception is being handled that ends the program anyway.
+    Nothing changes outside of the main thread, which receives no signals.
 
     Args:
-        message: told to whoever asks.
-
-    What came in between is acted on afterwards, unless an exception is on its way that ends the program anyway.
-    Outside of the main thread nothing changes: signals do not come there.
+        message: printed at the first signal.
     """
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    came: list[int] = []
+    received: list[int] = []
 
     def note(number: int, _: object) -> None:
-        if not came:
-            tell(message)
-        came.append(number)
+        if not received:
+            print_message(message)
+        received.append(number)
 
     ending = sys.exc_info()[0] is not None
     numbers = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
-    # A handler that Python has not set cannot be set again.
+    # A handler that was not set from Python cannot be restored.
     before = {number: handler for number in numbers if (handler := signal.getsignal(number)) is not None}
     for number in before:
         signal.signal(number, note)
@@ -40,16 +40,16 @@ def undisturbed(message: str) -> Iterator[None]:
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
-    if came and not ending:
-        signal.raise_signal(came[0])
+    if received and not ending:
+        signal.raise_signal(received[0])
 
 
 @contextlib.contextmanager
 def ending_in_order() -> Iterator[None]:
-    """Let SIGTERM and SIGHUP end this process as ``sys.exit`` does, so that graphs in use give their leases back.
+    """Make SIGTERM and SIGHUP end this process as ``sys.exit`` does, so that graphs are closed.
 
-    For programs, as the command line and the benchmarks are: the library sets no handler by itself. Handlers that
-    somebody else has set stay, here and afterwards; outside of the main thread nothing is set, since nothing can be.
+    This is for programs, such as the command line; the library itself sets no handlers. Handlers of other code are
+    not replaced. Outside of the main thread, where handlers cannot be set, nothing changes.
     """
 
     def leave(number: int, _: object) -> None:

@@ -1,4 +1,4 @@
-"""What one would like to know of a graph server without asking the operating system."""
+"""The status of a graph server."""
 
 import time
 from dataclasses import dataclass
@@ -14,18 +14,18 @@ class Status:
     """A local graph and its server.
 
     Attributes:
-        folder: where the graph lies.
-        running: whether a server runs on it; if not, all that follows but the engine is None or empty.
-        engine: what made the data; None where there is no graph yet.
-        version: of the engine.
-        address: where the server answers, by Bolt.
-        browser: address of the web page for people; None where the engine has none.
-        user, password_file, database: what one needs to connect with other programs.
-        pid: the server's process.
-        memory_mib: what the server may use.
-        uptime_seconds: since the process began.
-        kept: whether it was asked to stay.
-        users: the processes that use it now.
+        folder: folder of the graph.
+        running: True if a server runs on it; if not, all attributes below except the engine are None or empty.
+        engine: engine that created the data; None without a graph.
+        version: version of the engine.
+        address: Bolt address of the server.
+        browser: address of the engine's web page; None if it has none.
+        user, password_file, database: credentials for other programs.
+        pid: process id of the server.
+        memory_mib: memory of the server in MiB.
+        uptime_seconds: seconds since the start of the process.
+        kept: True if the server keeps running without users.
+        users: processes that use the server now.
     """
 
     folder: str
@@ -45,7 +45,7 @@ class Status:
 
 
 def status_of(folder: Folder) -> Status:
-    """How the local graph in that folder is; changes nothing, and needs no lock."""
+    """Return the status of the local graph in a folder; changes nothing, and needs no lock."""
     server = running(folder)
     if server is None or server.process is None:
         return Status(str(folder.path), running=False, engine=folder.engine)

@@ -1,1 +1,1 @@
-"""What a loader is, and what readers of outside formats share: lines of packed files, JSON, values."""
+"""The contract of loaders, and their shared readers: lines of compressed files, JSON, values."""

@@ -1,8 +1,8 @@
 """The contract between a loader and the graph, and the register of loaders.
 
-A loader is a plug-in: an entry point of the group ``kgprobe.loaders`` that names a :class:`Loader`. It reads an
-outside format and knows nothing of the graph, nor of the command line, which makes its options from those of the
-loader, as the library does.
+A loader is a plug-in: an entry point of the group ``kgprobe.loaders`` that refers to a :class:`Loader`. It reads an
+external format and depends neither on the graph nor on the command line. Command line and library derive their options
+from the loader's.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -17,75 +17,67 @@ T = TypeVar("T")
 
 
 class Source(Protocol):
-    """One input, opened by a loader: three streams, each of which can be started anew any number of times.
+    """One input, opened by a loader: three streams, each of which can be restarted any number of times.
 
-    Every stream yields records and, in their place, :class:`~kgprobe.records.Rejected` for what could not be read.
-    The same input gives the same stream, so that an interrupted load goes on by skipping what it has done.
-
-    Attributes:
-        name: what the user would call it, shown in messages and kept as ``source`` in the graph.
-        fingerprint: changes when the input or an option that filters it changes.
-        partial: whether facts may name objects that are deliberately not among the entities (a filter left them out);
-            such facts are left out and counted, not reported as bad records.
-        total: the work that all three streams make together, in bytes of input.
-        done: how much of ``total`` has been read so far.
+    Every stream yields records, and :class:`~kgprobe.records.Rejected` in place of unreadable records. The same input
+    gives the same stream, so that an interrupted load continues by skipping the records that it has loaded.
     """
 
     @property
     def name(self) -> str:
-        """What the user would call it."""
+        """Name of the input, shown in messages and stored as ``source`` in the graph."""
         ...
 
     @property
     def fingerprint(self) -> str:
-        """Changes when the input or an option that filters it changes."""
+        """Text that changes when the input or an option that filters it changes."""
         ...
 
     @property
     def partial(self) -> bool:
-        """Whether facts may name objects that are deliberately not among the entities."""
+        """True if a filter leaves out entities; their facts are left out and counted, not reported as rejected."""
         ...
 
     @property
     def total(self) -> int:
-        """The work that all three streams make together, in bytes of input."""
+        """Size of all three streams together, in bytes of input."""
         ...
 
     @property
     def done(self) -> int:
-        """How much of ``total`` has been read so far."""
+        """Part of ``total`` that has been read."""
         ...
 
     def relations(self) -> Iterator[Placed]:
-        """The relations, if the format has any."""
+        """Yield the relations, if the format has any."""
         ...
 
     def entities(self) -> Iterator[Placed]:
-        """The entities."""
+        """Yield the entities."""
         ...
 
     def facts(self) -> Iterator[Placed]:
-        """The facts; their subjects and objects are among the entities of this or an earlier load."""
+        """Yield the facts; their subjects and objects are entities of this or an earlier load."""
         ...
 
 
 @runtime_checkable
 class ReadsGraph(Protocol):
-    """A source that is itself a graph on a server: it must not be loaded into itself."""
+    """A source that is a graph on a server, which must not be loaded into itself."""
 
     def reads(self, address: str, database: str | None) -> bool:
-        """Whether the graph at this address, in this database of the server, is the one that is read."""
+        """Return True if the source reads the graph in this database at this address."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Proposal(Generic[T]):
-    """A file that a loader can write a first version of, for a user to look through before anything is loaded.
+    """A draft of a file that a loader writes for the user to edit before loading.
 
     Attributes:
-        help: what it is, for people, a sentence.
-        option: which of the loader's options names the file.
-        make: gives its text; raises :class:`~kgprobe.errors.KgprobeError` for an input that cannot be read at all.
+        help: help text, a sentence.
+        option: the loader's option for the file.
+        make: returns the draft; raises :class:`~kgprobe.errors.KgprobeError` if the input cannot be read.
     """
 
     help: str
@@ -95,11 +87,11 @@ class Proposal(Generic[T]):
 
 @dataclass(frozen=True, slots=True)
 class ShownText:
-    """A text that a loader shows in place of loading anything.
+    """A text that a loader can show instead of loading.
 
     Attributes:
-        help: what it is, for people, a sentence.
-        read: gives the text, with the line break at its end.
+        help: help text, a sentence.
+        read: returns the text, with a line break at its end.
     """
 
     help: str
@@ -108,15 +100,15 @@ class ShownText:
 
 @dataclass(frozen=True, slots=True)
 class Loader(Generic[T]):
-    """What an entry point of the group ``kgprobe.loaders`` names.
+    """A loader; entry points of the group ``kgprobe.loaders`` refer to one.
 
     Attributes:
-        summary: what it loads, with examples: the help text of ``kgprobe load NAME``.
-        options: a frozen dataclass whose fields are made by :func:`kgprobe.options.option`. Their names are the
-            arguments of :func:`kgprobe.api.loading.load`, so none may be one that this has of its own.
-        open: makes the source; raises :class:`~kgprobe.errors.KgprobeError` for an input that cannot be read at all.
-        shows: texts to look at, by name: ``kgprobe load NAME --show-TEXT`` prints one.
-        proposes: a file to begin with: ``kgprobe load NAME --propose`` writes it.
+        summary: help text of ``kgprobe load NAME``, with examples.
+        options: a frozen dataclass with fields from :func:`kgprobe.options.option`. Their names become arguments of
+            :func:`kgprobe.api.loading.load`, and must differ from its own arguments.
+        open: opens the source; raises :class:`~kgprobe.errors.KgprobeError` if the input cannot be read.
+        shows: texts by name; ``kgprobe load NAME --show-TEXT`` prints one.
+        proposes: draft of a file; ``kgprobe load NAME --propose`` writes it.
     """
 
     summary: str
@@ -130,18 +122,18 @@ LOADERS: Register[Loader[Any]] = Register("kgprobe.loaders", "loader")
 
 
 def open_source(loader: str, **options: Any) -> Source:
-    """An input, opened by the loader of that name.
+    """Open an input with a loader.
 
     >>> source = open_source("table", facts="facts.tsv")
     >>> records = [placed.record for placed in source.facts()]
 
     Args:
-        options: of the loader, by their names.
+        options: the loader's options, by name.
 
     Raises:
-        UnknownNameError: there is no such loader.
-        ArgumentError: the loader has no such option, needs one that is missing, or cannot take a value.
-        KgprobeError: the input cannot be read at all.
+        UnknownNameError: the loader is unknown.
+        ArgumentError: an option is unknown or missing, or a value is not allowed.
+        KgprobeError: the input cannot be read.
     """
-    chosen = LOADERS.get(loader)
-    return chosen.open(make_options(chosen.options, options, f"the loader {loader}"))
+    kind = LOADERS.get(loader)
+    return kind.open(make_options(kind.options, options, f"the loader {loader}"))

@@ -1,4 +1,4 @@
-"""JSON lines as records; and what is wrong with a text that is none, in words for the one who has to mend it."""
+"""Decode JSON lines to records, and explain decoding errors to the user."""
 
 from collections.abc import Callable, Iterator
 
@@ -8,7 +8,7 @@ from msgspec import Struct
 from kgprobe.records import Entity, Placed, Rejected, Relation
 from kgprobe.sources.lines import InputFile
 
-# What cannot be decoded raises one of these: bad JSON, bad UTF-8 and wrong values are ValueErrors.
+# Errors of decoding: bad JSON, bad UTF-8 and wrong values are ValueErrors.
 DECODING_ERRORS = (ValueError, RecursionError)
 
 
@@ -22,13 +22,13 @@ _decode_identity = msgspec.json.Decoder(_Identity).decode
 def decoded_lines(
     file: InputFile, decode: Callable[[bytes], Iterator[Entity | Relation | Rejected]]
 ) -> Iterator[Placed]:
-    """The records of JSON lines; blank lines are none, and one that cannot be used is rejected.
+    """Yield the records of JSON lines, skip blank lines, and reject lines that cannot be decoded.
 
     Args:
-        decode: gives the records of a line, and raises one of ``DECODING_ERRORS`` where it makes no sense.
+        decode: returns the records of a line, or raises one of ``DECODING_ERRORS``.
 
     Raises:
-        KgprobeError: the file cannot be opened any more.
+        KgprobeError: the file can no longer be opened.
     """
     for number, line in file.lines():
         if isinstance(line, Rejected):
@@ -42,7 +42,7 @@ def decoded_lines(
 
 
 def explain(error: Exception, record: bytes) -> str:
-    """Why a record cannot be read, with its id where that much can be."""
+    """Return the reason why a record cannot be read, after its id if that can be read."""
     try:
         name = f"{_decode_identity(record).id[:40]}: "
     except DECODING_ERRORS:
@@ -50,13 +50,13 @@ def explain(error: Exception, record: bytes) -> str:
     if isinstance(error, UnicodeDecodeError):
         return f"{name}not UTF-8: {error.reason} in a text"
     if isinstance(error, msgspec.ValidationError):
-        return name + mended(error)
+        return name + validation_message(error)
     if isinstance(error, msgspec.DecodeError):
         return f"not JSON: {error}"
     return f"{name}nested too deeply" if isinstance(error, RecursionError) else f"{name}{error}"
 
 
-def mended(error: Exception) -> str:
-    """The message of a wrong value, with its path; an empty array in place of a map is our leniency, not the goal."""
+def validation_message(error: Exception) -> str:
+    """Return the message of a wrong value, with its path; tolerated empty arrays are not mentioned."""
     message = str(error).replace("Expected `array` of length <= 0", "Expected `object`, got `array`")
     return message.replace("`object | array`", "`object`")

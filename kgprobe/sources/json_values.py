@@ -1,7 +1,7 @@
-"""JSON values one at a time, of files too large to be read at once: an array, or one value after the other.
+"""Stream JSON values from large files: the items of an array, or consecutive values.
 
-Where JSON is broken, the record is lost that it is broken in, and reading goes on with the next one: of JSON lines on
-the next line, in an array where a record begins that can be read again.
+A record with a JSON error is rejected, and reading continues with the next record: after an error in JSON lines on the
+next line, in an array at the next record that can be read.
 """
 
 import codecs
@@ -14,13 +14,13 @@ from typing import Any
 from kgprobe.records import Rejected
 from kgprobe.sources.lines import InputFile
 
-# In characters, which bounds the memory: no record has as many.
+# Longest record in characters; bounds the memory.
 VALUE_LIMIT = 16 * 2**20
 
-# What is left in the window when more is read, and how much is read at least.
+# Characters that stay in the window during a search, and least number of characters to read.
 _TAIL = 256
 _LEAST = 2**20
-# No escape and no word of JSON is longer: what is wrong nearer to the end may only be cut.
+# Longest escape or word of JSON: an error nearer to the end may be a value that continues.
 _WORD = 16
 
 _BETWEEN = re.compile(r"[\s,\[\]]*")
@@ -31,21 +31,21 @@ _decode = json.JSONDecoder().raw_decode
 
 
 def json_values(file: InputFile, is_record: Callable[[Any], bool]) -> Iterator[tuple[int, Any]]:
-    """The values of a file, each with the line where it begins; :class:`Rejected` for one that is broken.
+    """Yield the values of a file with their first lines; :class:`Rejected` for a value with an error.
 
-    Bytes that are no UTF-8 stand in texts as half characters (lone surrogates). Memory: the largest value, of at most
-    ``VALUE_LIMIT`` characters.
+    Bytes that are not UTF-8 become lone surrogates. Memory: the largest value, at most ``VALUE_LIMIT`` characters.
 
     Args:
-        is_record: whether a value is one of those that the file is made of, and not a part of one; asked where reading
-            goes on in an array.
+        is_record: returns True for a record of the file, False for a part of a record; called for values after an
+            error in an array.
 
     Raises:
-        KgprobeError: the file cannot be opened any more.
+        KgprobeError: the file can no longer be opened.
     """
     window = _Window(file.pieces())
-    beginning, begins_alike, lost = _OBJECT, False, False
-    while window.seek(beginning) if lost else window.skip():
+    record_start: re.Pattern[str] | None = None
+    lost = False
+    while window.seek(record_start or _OBJECT) if lost else window.skip():
         line = window.line
         value = window.value()
         if isinstance(value, Rejected):
@@ -59,12 +59,17 @@ def json_values(file: InputFile, is_record: Callable[[Any], bool]) -> Iterator[t
                 window.seek(_LINE_END)
         elif not lost or is_record(value):
             lost = False
-            if not begins_alike and isinstance(value, dict) and value:
-                # Parts of a record seldom begin as it does.
-                beginning, begins_alike = re.compile(r"\{\s*" + re.escape(json.dumps(next(iter(value))))), True
+            record_start = record_start or _start_of(value)
             yield line, value
     if window.broken is not None:
         yield window.line, window.broken
+
+
+def _start_of(record: Any) -> re.Pattern[str] | None:
+    """Return a pattern of the record's first key, with which parts of a record seldom begin; None without one."""
+    if not isinstance(record, dict) or not record:
+        return None
+    return re.compile(r"\{\s*" + re.escape(json.dumps(next(iter(record)))))
 
 
 @dataclass(slots=True)
@@ -72,11 +77,11 @@ class _Window:
     """The part of a text that is being read.
 
     Attributes:
-        at: what lies before it in ``text`` was read.
-        line: of that place.
-        depth: how many arrays are open there.
-        ended: whether nothing follows ``text``.
-        broken: why the text ends before its time.
+        at: position in ``text``; the text before it was read.
+        line: line of that position.
+        depth: number of arrays that are open there.
+        ended: True if nothing follows ``text``.
+        broken: the reason if the text ends too early.
     """
 
     pieces: Iterator[bytes | Rejected]
@@ -91,7 +96,7 @@ class _Window:
     )
 
     def skip(self) -> bool:
-        """Go to where the next value begins; False at the end."""
+        """Move to the beginning of the next value; return False at the end."""
         while True:
             between = _BETWEEN.match(self.text, self.at)
             passed = between[0] if between else ""
@@ -106,11 +111,11 @@ class _Window:
             self._fill()
 
     def seek(self, pattern: re.Pattern[str]) -> bool:
-        """Go to where a pattern is found next; False at the end."""
+        """Move to the next match of a pattern; return False at the end."""
         while True:
-            found = pattern.search(self.text, self.at)
-            if found is not None:
-                self._advance(found.start())
+            match = pattern.search(self.text, self.at)
+            if match is not None:
+                self._advance(match.start())
                 return True
             if self.ended:
                 self._advance(len(self.text))
@@ -119,7 +124,7 @@ class _Window:
             self._fill()
 
     def value(self) -> Any:
-        """The value that begins here; :class:`Rejected` where there is none, ``broken`` if the text ends too early."""
+        """Return the value that begins here, :class:`Rejected` for an error, ``broken`` if the text ends too early."""
         while True:
             try:
                 value, end = _decode(self.text, self.at)
@@ -133,7 +138,7 @@ class _Window:
                     self.broken = self.broken or _cut_short("a record")
                     return self.broken
                 if len(self.text) - self.at > VALUE_LIMIT:
-                    return self._lose(f"longer than {VALUE_LIMIT:,} characters, which no record is")
+                    return self._lose(f"longer than {VALUE_LIMIT:,} characters, the limit for a record")
             except ValueError as error:
                 return self._lose(f"not JSON: {error}")
             else:
@@ -155,18 +160,18 @@ class _Window:
         self.at = at
 
     def _fill(self) -> None:
-        """Read on, at least as much as is there, so that a long value is not tried at each piece."""
+        """Read at least as much as the window holds, so that a long value is not decoded after every piece."""
         parts = [self.text[self.at :]]
-        wanted = max(_LEAST, len(parts[0]))
-        while wanted > 0 and not self.ended:
+        missing = max(_LEAST, len(parts[0]))
+        while missing > 0 and not self.ended:
             piece = next(self.pieces, None)
             if isinstance(piece, Rejected):
                 self.broken = piece
             self.ended = not isinstance(piece, bytes)
             parts.append(self.decoder.decode(piece if isinstance(piece, bytes) else b"", final=self.ended))
-            wanted -= len(parts[-1])
+            missing -= len(parts[-1])
         self.text, self.at = "".join(parts), 0
 
 
-def _cut_short(what: str) -> Rejected:
-    return Rejected(f"the file ends within {what} (a download that was cut short?)", broken_off=True)
+def _cut_short(unfinished: str) -> Rejected:
+    return Rejected(f"the file ends within {unfinished} (a download that was cut short?)", broken_off=True)

@@ -1,7 +1,7 @@
-"""Files line by line or piece by piece, whatever they are compressed with, up to where they break.
+"""Read plain or compressed files by lines or pieces, up to the place where they are damaged.
 
-Compression is told by content (gzip, bzip2, zstd), not by name; a file within a .zip is one of its own. Lines are
-bytes: what they mean, and whether they are UTF-8, is for the format to say.
+The content (gzip, bzip2, zstd), not the name, determines the compression. Files in a .zip are separate inputs. Lines
+are bytes; the loader decodes them.
 """
 
 import bz2
@@ -20,7 +20,7 @@ from kgprobe.errors import KgprobeError
 from kgprobe.records import Rejected
 
 try:
-    # Unpacks three times as fast as zlib; made for the common processors only.
+    # Three times as fast as zlib; available only for common processors.
     from isal import isal_zlib as inflate
 except ImportError:
     import zlib as inflate  # type: ignore[no-redef]
@@ -31,10 +31,10 @@ if TYPE_CHECKING:
 # Wikidata's largest entities have a few MB. The limit keeps a file without line breaks from filling the memory.
 LINE_LIMIT = 64 * 2**20
 
-# What a file that breaks off raises: too short, unreadable or of a wrong checksum, or damaged.
+# Errors of an incomplete or damaged file.
 BREAKS: tuple[type[Exception], ...] = (EOFError, OSError, inflate.error)  # type: ignore[assignment]
 
-# What a damaged or encrypted .zip raises beside these; it is unpacked by the standard library's zlib.
+# Additional errors of a damaged or encrypted .zip, which is read with the standard library's zlib.
 _ZIP_FAULTS = (zipfile.BadZipFile, zlib.error, lzma.LZMAError, NotImplementedError, RuntimeError, KeyError)
 
 _BUFFER = 2**20
@@ -52,14 +52,14 @@ _UNREADABLE = {
 
 @dataclass(slots=True)
 class InputFile:
-    """A file to be read any number of times.
+    """A file that can be read any number of times.
 
     Attributes:
-        path: where it is.
-        size: its bytes as they lie on the disk.
-        position: how many of them the latest reading has consumed.
-        member: which file of the .zip that ``path`` is; empty where that is the file itself.
-        offset: where its bytes begin in ``path``.
+        path: path of the file or its .zip.
+        size: size on the disk in bytes, compressed.
+        position: number of these bytes that the latest reading has consumed.
+        member: name of the file within a .zip; empty for other files.
+        offset: position of its bytes in ``path``.
     """
 
     path: Path
@@ -70,23 +70,23 @@ class InputFile:
 
     @property
     def name(self) -> str:
-        """What messages call it."""
+        """Name for messages."""
         return f"{self.path.name}/{self.member}" if self.member else self.path.name
 
     def pieces(self) -> Iterator[bytes | Rejected]:
-        """Start anew, and give the bytes as they come, at most 1 MiB at a time, without a mark of their order.
+        """Yield the content from the beginning in pieces of at most 1 MiB, without byte order mark.
 
-        As the last stands :class:`Rejected` where the file breaks off.
+        If the file is damaged, the last item is :class:`Rejected`.
 
         Raises:
-            KgprobeError: the file cannot be opened any more.
+            KgprobeError: the file can no longer be opened.
         """
         self.position = 0
         first = True
         with _open(self.path) as raw, _unpacked(raw, self.member) as stream:
             while True:
                 try:
-                    # Not `read`, which gathers pieces and loses them where one fails.
+                    # Not `read`, which collects pieces and loses them at an error.
                     piece = stream.read1(_BUFFER)
                 except BREAKS as error:
                     yield Rejected(f"the file breaks off: {_why(error)}; what follows is lost", broken_off=True)
@@ -102,13 +102,13 @@ class InputFile:
         return min(self.size, max(0, raw.tell() - self.offset))
 
     def lines(self) -> Iterator[tuple[int, bytes | Rejected]]:
-        """Start anew, and give each line's number and its bytes without the line break.
+        """Yield number and bytes of each line from the beginning, without line breaks.
 
-        In place of the bytes stands :class:`Rejected` for a line beyond ``LINE_LIMIT``, and, as the last, where the
-        file breaks off: the lines before were whole, what follows is lost.
+        A line beyond ``LINE_LIMIT`` is replaced by :class:`Rejected`. If the file is damaged, the last item is
+        :class:`Rejected`: the lines before it are complete, the rest is lost.
 
         Raises:
-            KgprobeError: the file cannot be opened any more.
+            KgprobeError: the file can no longer be opened.
         """
         self.position = 0
         number = 0
@@ -127,7 +127,7 @@ class InputFile:
                 if number % _LINES_BETWEEN_LOOKS == 1:
                     self.position = self._consumed(raw)
                 if not whole:
-                    yield number, Rejected(f"longer than {LINE_LIMIT // 2**20} MiB, which no record is")
+                    yield number, Rejected(f"longer than {LINE_LIMIT // 2**20} MiB, the limit for a line")
                     continue
                 if number == 1:
                     line = line.removeprefix(_MARK)
@@ -136,10 +136,10 @@ class InputFile:
 
 
 def open_input(path: Path) -> InputFile:
-    """Look at a file, and refuse early what no reading could make sense of.
+    """Return an input file after checking its first bytes.
 
     Raises:
-        KgprobeError: it is missing, a folder, not ours to read, empty, or compressed in a way we cannot undo.
+        KgprobeError: the file is missing, a folder, not readable, empty, or in an unsupported compression.
     """
     with _open(path) as raw:
         head = raw.read(6)
@@ -160,42 +160,42 @@ def open_input(path: Path) -> InputFile:
 
 
 def open_members(path: Path, suffixes: Sequence[str]) -> list[InputFile]:
-    """The files of a .zip that end in one of the suffixes, by name.
+    """Return the files of a .zip with one of the suffixes, sorted by name.
 
     Raises:
-        KgprobeError: it cannot be read, or has none.
+        KgprobeError: the .zip cannot be read, or has no such file.
     """
     with _open(path) as raw:
         try:
             members = zipfile.ZipFile(raw).infolist()
         except (OSError, ValueError, *_ZIP_FAULTS) as error:
             raise KgprobeError(f"{path} cannot be unpacked: {_why(error)}.") from error
-    found = [
+    inputs = [
         InputFile(path, member.compress_size, member=member.filename, offset=member.header_offset)
         for member in sorted(members, key=lambda member: member.filename)
-        # Those of macOS are notes on the others.
+        # macOS adds files of metadata.
         if member.filename.endswith(tuple(suffixes)) and not member.filename.startswith("__MACOSX/")
     ]
-    if not found:
+    if not inputs:
         raise KgprobeError(f"{path} has no file that ends in {' or '.join(suffixes)}.")
-    return found
+    return inputs
 
 
 def fingerprint(files: Sequence[InputFile], options: Mapping[str, object]) -> str:
-    """A short text that changes when one of the files changes, or an option does.
+    """Return a short text that changes when one of the files or options changes.
 
-    Of a file count its name, size, time of change and first 64 KiB, so that 100 GB need not be read twice.
+    It depends on the name, size, time of change and first 64 KiB of each file, so that 100 GB need not be read twice.
 
     Args:
-        options: JSON values; sets have to be sorted by the caller.
+        options: JSON values; sort sets before.
     """
-    looks = []
+    states = []
     for file in files:
         with _open(file.path) as raw:
             head = hashlib.blake2b(raw.read(_HEAD)).hexdigest()
         status = file.path.stat()
-        looks.append([file.name, status.st_size, status.st_mtime_ns, head])
-    return hashlib.blake2b(json.dumps([looks, options], sort_keys=True).encode(), digest_size=16).hexdigest()
+        states.append([file.name, status.st_size, status.st_mtime_ns, head])
+    return hashlib.blake2b(json.dumps([states, options], sort_keys=True).encode(), digest_size=16).hexdigest()
 
 
 def _open(path: Path) -> io.BufferedReader:
@@ -203,26 +203,26 @@ def _open(path: Path) -> io.BufferedReader:
         if path.is_dir():
             raise KgprobeError(f"{path} is a folder; a file is expected.")
         if path.exists() and not path.is_file():
-            raise KgprobeError(f"{path} is no regular file; it is read more than once, so a pipe will not do.")
+            raise KgprobeError(f"{path} is not a regular file; it is read more than once, so it cannot be a pipe.")
         return io.BufferedReader(path.open("rb", buffering=0), _BUFFER)
     except FileNotFoundError as error:
         raise KgprobeError(f"{path} does not exist.") from error
     except PermissionError as error:
-        raise KgprobeError(f"{path} may not be read by this user; its permissions forbid it.") from error
+        raise KgprobeError(f"{path} cannot be read: permission denied.") from error
     except (OSError, ValueError) as error:
         raise KgprobeError(f"{path} cannot be opened: {_why(error)}.") from error
 
 
 def _unpacked(raw: io.BufferedReader, member: str) -> io.BufferedReader:
-    """What a file holds; of a .zip, what one of its files does."""
-    return io.BufferedReader(_Pieces(_of_zip(raw, member)), _BUFFER) if member else _decompress(raw)
+    """Return the decompressed content of a file, or of one file in a .zip."""
+    return io.BufferedReader(_Pieces(_unpack_zip(raw, member)), _BUFFER) if member else _decompress(raw)
 
 
-def _of_zip(raw: io.BufferedReader, member: str) -> Iterator[bytes]:
-    """What a file of a .zip holds, piece by piece.
+def _unpack_zip(raw: io.BufferedReader, member: str) -> Iterator[bytes]:
+    """Yield the content of a file in a .zip.
 
     Raises:
-        OSError: it is damaged, encrypted, or packed in a way that Python cannot undo.
+        OSError: the file is damaged, encrypted, or in an unsupported compression.
     """
     try:
         with zipfile.ZipFile(raw) as archive, archive.open(member) as packed:
@@ -238,27 +238,27 @@ def _decompress(raw: io.BufferedReader) -> io.BufferedReader:
     if head.startswith(b"\x1f\x8b"):
         return io.BufferedReader(_Pieces(_unpack(raw, lambda: inflate.decompressobj(wbits=31), size=2**15)), _BUFFER)
     if head == _ZSTD:
-        return io.BufferedReader(_Pieces(_of_zstd(raw)), _BUFFER)
+        return io.BufferedReader(_Pieces(_unpack_zstd(raw)), _BUFFER)
     if head.startswith(b"BZh"):
-        # A few bytes may hold a block of 900 kB.
+        # A few bytes may decompress to a block of 900 kB.
         return io.BufferedReader(_Pieces(_unpack(raw, bz2.BZ2Decompressor, size=2**12)), _BUFFER)
     return raw
 
 
-def _of_zstd(raw: io.BufferedReader) -> Iterator[bytes]:
-    """What a file packed by zstd holds, piece by piece.
+def _unpack_zstd(raw: io.BufferedReader) -> Iterator[bytes]:
+    """Yield the content of a file compressed by zstd.
 
     Raises:
-        EOFError: it ends within a part.
-        OSError: it is damaged.
+        EOFError: the file ends within a frame.
+        OSError: the file is damaged.
     """
-    # Here, so that only those wait for it who have such a file.
+    # Imported here because it is slow to import.
     import pyarrow as pa
 
     packed = pa.CompressedInputStream(pa.PythonFile(_LeftOpen(raw), mode="r"), "zstd")
     while True:
         try:
-            # What is read with a failure is lost, so it is little.
+            # Small pieces, because a piece with an error is lost.
             piece = packed.read(2**12)
         except OSError as error:
             if "Truncated" in str(error):
@@ -270,7 +270,7 @@ def _of_zstd(raw: io.BufferedReader) -> Iterator[bytes]:
 
 
 class _LeftOpen:
-    """A file that pyarrow reads: pyarrow closes its files, and the opener of this one still needs it."""
+    """A file for pyarrow that stays open when pyarrow closes it."""
 
     closed = False
 
@@ -286,7 +286,7 @@ class _LeftOpen:
 
 
 class _Part(Protocol):
-    """What unpacks one of the parts that a packed file may have one after the other."""
+    """Decompressor of one of the consecutive parts of a compressed file."""
 
     @property
     def eof(self) -> bool: ...
@@ -298,13 +298,13 @@ class _Part(Protocol):
 
 
 def _unpack(raw: io.BufferedReader, begin: Callable[[], _Part], size: int) -> Iterator[bytes]:
-    """What a packed file holds, piece by piece; zeros after its last part are nothing.
+    """Yield the content of a compressed file; zeros after its last part are ignored.
 
     Args:
-        size: of the packed data that is unpacked in one go; what it unpacks to has to fit into memory.
+        size: size of the compressed pieces; their decompressed content must fit into memory.
 
     Raises:
-        EOFError: it ends within a part.
+        EOFError: the file ends within a part.
     """
     packed = raw.read(size)
     while packed:
@@ -320,18 +320,18 @@ def _unpack(raw: io.BufferedReader, begin: Callable[[], _Part], size: int) -> It
 
 
 class _Pieces(io.RawIOBase):
-    """Pieces of bytes as a file. The readers of ``gzip`` and ``bz2`` gather pieces, and lose them where one fails."""
+    """A file of pieces of bytes. Unlike the readers of ``gzip`` and ``bz2``, it loses no pieces before an error."""
 
     def __init__(self, pieces: Iterator[bytes]) -> None:
         self._pieces = pieces
         self._left = memoryview(b"")
 
     def readable(self) -> bool:
-        """Yes; asked by the buffer around it."""
+        """Return True, for the buffer around it."""
         return True
 
     def readinto(self, target: "WriteableBuffer") -> int:
-        """Hand on what is left of a piece, or the next one; 0 after the last."""
+        """Copy the rest of a piece, or the next piece; return 0 after the last."""
         while not self._left:
             piece = next(self._pieces, None)
             if piece is None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from kgprobe.errors import ArgumentError
 from kgprobe.options import option
-from kgprobe.progress import tell
+from kgprobe.progress import print_message
 from kgprobe.sources.contract import Loader, Proposal
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ def _open(options: GraphOptions) -> "OwnGraph":
     graph = _connect(options.source)
     schema = read_schema(graph)
     for misfit in check_fit(mapping, schema, str(options.mapping), options.source):
-        tell(misfit)
+        print_message(misfit)
     return OwnGraph(options.source, graph, mapping, options.mapping.name, schema)
 
 

@@ -14,7 +14,7 @@ from msgspec import Struct, field
 
 from kgprobe.errors import KgprobeError
 from kgprobe.records import Rejected, Relation
-from kgprobe.sources.decoding import mended
+from kgprobe.sources.decoding import validation_message
 from kgprobe.sources.values import check_id
 from kgprobe.verbalize.templates.file import RelationLine, checked_relation
 
@@ -204,7 +204,7 @@ def read_mapping(path: Path) -> Mapping:
     except tomllib.TOMLDecodeError as error:
         raise KgprobeError(f"{path} is not TOML: {error}.") from error
     except (msgspec.ValidationError, RecursionError) as error:
-        raise KgprobeError(f"{path}: {mended(error)}.") from error
+        raise KgprobeError(f"{path}: {validation_message(error)}.") from error
     for problem in _problems(mapping):
         raise KgprobeError(f"{path}: {problem}.")
     return mapping

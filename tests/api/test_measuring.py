@@ -127,11 +127,11 @@ def test_a_measurement_is_opened_again_and_saved(example_graph: Graph, tiny: Mod
 def test_mistakes_name_arguments(example_graph: Graph, tiny: Model) -> None:
     with pytest.raises(UnknownNameError, match="distractor"):
         kgprobe.measure(example_graph, tiny, "distractor")
-    with pytest.raises(ArgumentError, match="`distractor` is no option of the probe distractors; did you mean"):
+    with pytest.raises(ArgumentError, match="`distractor` is not an option of the probe distractors; did you mean"):
         kgprobe.measure(example_graph, tiny, distractor=3)
     with pytest.raises(ArgumentError, match="`distractors` is 0; a whole number from 1 is expected"):
         kgprobe.measure(example_graph, tiny, distractors=0)
-    with pytest.raises(ArgumentError, match="`as_of` is no date"):
+    with pytest.raises(ArgumentError, match="`as_of` is not a date"):
         kgprobe.measure(example_graph, tiny, as_of="soon")
     with pytest.raises(ArgumentError, match="`facts` cannot be read"):
         kgprobe.measure(example_graph, tiny, facts="nowhere.jsonl")

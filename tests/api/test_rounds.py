@@ -110,7 +110,7 @@ def test_mistakes_are_told_before_anything_is_asked(example_graph: Graph, tiny: 
         kgprobe.run_rounds(example_graph, tiny, name="a/b", **OPTIONS)
     with pytest.raises(ArgumentError, match="`stop_at_width` is nan"):
         kgprobe.run_rounds(example_graph, tiny, name="never", stop_at_width=float("nan"))
-    with pytest.raises(ArgumentError, match="`difficulty` is no option of the probe distractors"):
+    with pytest.raises(ArgumentError, match="`difficulty` is not an option of the probe distractors"):
         kgprobe.run_rounds(example_graph, tiny, name="never", difficulty="easy")
     assert "never" not in set(kgprobe.runs(example_graph)["id"])
 

@@ -217,7 +217,7 @@ def test_mistakes_are_told_with_what_would_be_right(
     ]:
         with pytest.raises(UnknownNameError, match=message):
             call(example_graphs, fact, **options)
-    with pytest.raises(ArgumentError, match="`as_of` is no date"):
+    with pytest.raises(ArgumentError, match="`as_of` is not a date"):
         call(example_graphs, PARIS, as_of="soon", **options)
 
 

@@ -212,4 +212,4 @@ def test_nobody_at_the_address_is_a_message() -> None:
 def test_start_of_an_address_is_refused() -> None:
     done = kgprobe("graph", "start", "--graph", "bolt://somewhere:7687")
     assert done.returncode == 1
-    assert "somebody else runs" in done.stderr
+    assert "is a remote server" in done.stderr

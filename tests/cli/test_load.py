@@ -142,7 +142,7 @@ def test_thirty_facts_of_my_own(tmp_path: Path, home: dict[str, str], graph_endp
     films, templates = write(tmp_path / "films.csv", "\n".join(rows) + "\n"), str(tmp_path / "templates.jsonl")
     done = kgprobe("load", "table", films, **home)
     assert (done.returncode, done.stdout.splitlines()[0]) == (0, "films.csv: 4 entities, 2 relations, 3 facts.")
-    assert "films.csv, line 5: 'nineteen' is no date" in done.stderr
+    assert "films.csv, line 5: 'nineteen' is not a date" in done.stderr
     with (
         Graph(graph_endpoint) as graph,
         pytest.raises(KgprobeError, match="kgprobe templates write --from-label"),
@@ -191,7 +191,7 @@ def test_import_files_are_written_and_the_command_is_told(tmp_path: Path, home: 
     ("graph", "said"),
     [
         ("bolt://127.0.0.1:9", "--graph is bolt://127.0.0.1:9, a server that somebody else runs"),
-        ("FOLDER", "a graph of arcadedb; an import takes Neo4j"),
+        ("FOLDER", "a graph of arcadedb; an import needs Neo4j"),
     ],
 )
 def test_what_cannot_take_an_import_is_told(

@@ -108,7 +108,7 @@ def pass_time(monkeypatch: pytest.MonkeyPatch) -> Callable[[float], None]:
 
     def passing(seconds: float) -> None:
         clock[0] += seconds
-        progress.DISPLAY.tell_due()
+        progress.DISPLAY.print_due()
 
     return passing
 

@@ -168,7 +168,7 @@ def test_a_home_that_cannot_be_written_is_told(tmp_path: Path, graph: Graph, mod
     loaded = kgprobe("load", "example", **at)
     assert loaded.returncode == 0, loaded.stderr
     done = kgprobe("rounds", "run", "--model", model, **at, KGPROBE_HOME=str(tmp_path / "home"))
-    assert (done.returncode, "KGPROBE_HOME names another place" in done.stderr) == (1, True), done.stderr
+    assert (done.returncode, "Set KGPROBE_HOME to use another folder" in done.stderr) == (1, True), done.stderr
     assert "No run in this graph yet" in kgprobe("rounds", "status", **at).stderr
 
 

@@ -189,7 +189,7 @@ WRONG_TYPES = [
         "`obj_id` is 'Q585', but the answer 0 of P36, which `answer_idx` names, is Q220 ('Rome')",
     ),
     ("sub_id", "", "the `sub_id` is empty"),
-    ("sub_id", " Q20", "the `sub_id` holds control characters or space at an end: ' Q20'"),
+    ("sub_id", " Q20", "the `sub_id` contains control characters or space at an end: ' Q20'"),
 ]
 
 

@@ -173,11 +173,11 @@ def test_a_template_that_cannot_be_filled_is_reported_and_the_relation_kept(
             "Q1\tP1\t" + "x" * 1001 + "\t\t",
             "the id of the object has 1,001 characters, more than 1,000: '" + "x" * 40 + "'…",
         ),
-        ("Q1\tP1\tQ\x002\t\t", "the id of the object holds control characters or space at an end: 'Q\\x002'"),
+        ("Q1\tP1\tQ\x002\t\t", "the id of the object contains control characters or space at an end: 'Q\\x002'"),
         ("Q1\tP1\tQ2\t1990\t1989", "the end 1989 lies before the start 1990"),
         (
             "Q1\tP1\tQ2\t1990-2\t",
-            "'1990-2' is no date; a year, year-month or year-month-day would be (2011, 2011-05, -0044)",
+            "'1990-2' is not a date; expected a year, year-month or year-month-day (2011, 2011-05, -0044)",
         ),
         (b"Q1\tP1\tQ\xff\t\t", "not UTF-8: invalid start byte at byte 8"),
     ],

@@ -337,7 +337,7 @@ def wrong_statement(**changes: Any) -> Json:
         ),
         (
             statement("P36", item(90), "Q1$bad", P580=time("+2001-02-30T00:00:00Z")),
-            "P36, statement 'Q1$bad': '2001-02-30' is no date: there is no such month or day",
+            "P36, statement 'Q1$bad': '2001-02-30' is not a date: its month or day does not exist",
         ),
         (
             statement("P36", item(90), "Q1$bad", P580=time("+2001-01-01T00:"), P582=time("+1999-01-01T00:")),

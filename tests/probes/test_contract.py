@@ -144,7 +144,7 @@ def test_options_are_a_frozen_dataclass_whose_defaults_are_valid(name: str) -> N
 
 
 def test_an_unknown_option_is_named(name: str) -> None:
-    with pytest.raises(ArgumentError, match=f"`nonsense` is no option of the probe {name}") as raised:
+    with pytest.raises(ArgumentError, match=f"`nonsense` is not an option of the probe {name}") as raised:
         PROBES.get(name).options_from({"nonsense": 1})
     assert raised.value.argument == "nonsense"
 

@@ -308,7 +308,7 @@ def test_a_page_that_cannot_be_written_is_named(finding: Finding, tmp_path: Path
     (tmp_path / "file").touch()
     for path, said in (
         (tmp_path / "finding.html", "finding.html cannot be written: "),
-        (tmp_path / "file" / "finding.html", "file cannot be made: "),
+        (tmp_path / "file" / "finding.html", "file cannot be created: "),
     ):
         with pytest.raises(KgprobeError, match=re.escape(str(tmp_path)) + f".*{said}"):
             write_finding_page(finding, path)

@@ -120,5 +120,5 @@ def test_a_place_that_cannot_be_written_to_is_told(graph: Graph, home: Path) -> 
     load(graph, SOURCE)
     home.mkdir()
     (home / "tries").write_text("a file")
-    with pytest.raises(KgprobeError, match="KGPROBE_HOME names another place"):
+    with pytest.raises(KgprobeError, match="Set KGPROBE_HOME to use another folder"):
         opened(graph).open(CITIES, PLAIN)

@@ -87,7 +87,7 @@ def test_a_neo4j_from_first_start_to_stop(tmp_path: Path) -> None:
         assert servers_on(folder.path) == []
         other = kgprobe("graph", "start", "--engine", "arcadedb", *at)
         assert other.returncode == 1
-        assert "was made by neo4j" in other.stderr
+        assert "was created by neo4j" in other.stderr
     finally:
         kgprobe("graph", "stop", "--force", *at)
     assert servers_on(folder.path) == []
@@ -175,7 +175,7 @@ def launch_in(folder: Path) -> Launch:
     ("scripts", "complaint"),
     [
         ({}, "needs the program java, and there is none on the PATH"),
-        ({"java": JAVA_17}, "downloaded with the program mvn"),
+        ({"java": JAVA_17}, "needs the program mvn"),
         ({"java": JAVA_17, "mvn": "echo '[ERROR] no route to anywhere'; exit 1"}, "no route to anywhere"),
     ],
 )

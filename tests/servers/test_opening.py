@@ -19,7 +19,7 @@ from kgprobe.graph.endpoint import Endpoint
 from kgprobe.servers.folder import Folder
 from kgprobe.servers.leases import start, stop
 from kgprobe.servers.opening import folder_of, open_graph
-from kgprobe.servers.server import Wishes
+from kgprobe.servers.server import ServerOptions
 from kgprobe.servers.signals import ending_in_order
 from kgprobe.servers.status import status_of
 from tests.servers.servers import clean_environment, servers_on, wait_for
@@ -38,7 +38,7 @@ def folder(tmp_path: Path) -> Iterator[Path]:
 @pytest.fixture
 def kept(folder: Path) -> Iterator[Path]:
     """A graph whose server stays, so that a test is not about it."""
-    start(Folder(folder), Wishes(memory=512))
+    start(Folder(folder), ServerOptions(memory=512))
     yield folder
     stop(Folder(folder), force=True)
 

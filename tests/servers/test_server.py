@@ -27,7 +27,7 @@ from kgprobe.servers.folder import Folder, User
 from kgprobe.servers.leases import start, stop
 from kgprobe.servers.opening import folder_of, open_graph
 from kgprobe.servers.processes import ProcessKey, find, free_ports, is_open, key_of
-from kgprobe.servers.server import Wishes
+from kgprobe.servers.server import ServerOptions
 from kgprobe.servers.status import status_of
 from tests.cases import slow_except
 from tests.servers.servers import clean_environment, holder, leave, servers_on, wait_for
@@ -80,7 +80,7 @@ def test_locked_unwritable_disk_names_folder_and_remedy(
     monkeypatch.setattr(shutil, "disk_usage", lambda _: usage._replace(free=free))
     refused = OSError(number, os.strerror(number), str(folder.path))
     monkeypatch.setattr(Path, "mkdir", lambda *_, **__: (_ for _ in ()).throw(refused))
-    said = f"folder {folder.path} cannot be used: Read-only file system. `graph` names another"
+    said = f"folder {folder.path} cannot be used: Read-only file system. Set `graph` to another"
     with pytest.raises(KgprobeError, match=re.escape(said if free else "is full")), folder.locked():
         pass
 
@@ -136,7 +136,7 @@ def test_two_commands_at_once_share_a_server_and_the_last_one_stops_it(folder: F
 
 
 def test_a_kept_server_outlives_its_users_and_stop_waits_for_its_end(folder: Folder) -> None:
-    started, new = start(folder, Wishes(memory=MEMORY))
+    started, new = start(folder, ServerOptions(memory=MEMORY))
     assert new
     assert start(folder) == (started, False)
     with open_graph(folder.path):
@@ -197,7 +197,7 @@ def test_a_command_that_is_asked_to_end_stops_its_server(folder: Folder, request
 
 
 def test_a_killed_server_is_noticed_and_nothing_committed_is_lost(folder: Folder) -> None:
-    started, _ = start(folder, Wishes(memory=MEMORY))
+    started, _ = start(folder, ServerOptions(memory=MEMORY))
     with open_graph(folder.path) as graph:
         rows(graph, "UNWIND range(1, 500) AS i CREATE (:Entity {id: 'Q' + toString(i)})")
         (process,) = servers_on(folder.path)
@@ -235,7 +235,7 @@ def test_a_stale_state_whose_pid_is_used_again_harms_nobody(folder: Folder) -> N
     "state", [b'{"engine": "arcad', *(pytest.param(state, marks=pytest.mark.slow) for state in (None, b""))]
 )
 def test_a_server_without_legible_state_is_found(folder: Folder, state: bytes | None) -> None:
-    start(folder, Wishes(memory=MEMORY))
+    start(folder, ServerOptions(memory=MEMORY))
     (before,) = servers_on(folder.path)
     (folder.path / "server.json").unlink()
     if state is not None:
@@ -322,7 +322,7 @@ def test_a_missing_password_is_named(folder: Folder) -> None:
 
 def test_a_folder_remembers_its_engine(folder: Folder) -> None:
     folder.create("arcadedb")
-    with pytest.raises(KgprobeError, match=r"made by arcadedb.*Leave `engine` out"):
+    with pytest.raises(KgprobeError, match=r"created by arcadedb.*Omit `engine`"):
         open_graph(folder.path, engine="neo4j")
 
 
@@ -389,7 +389,7 @@ def test_a_full_disk_is_named_and_costs_nothing_that_was_committed(tmp_path: Pat
 @pytest.mark.slow
 def test_a_server_stays_where_it_was(folder: Folder, capsys: pytest.CaptureFixture[str]) -> None:
     port, http_port = free_ports(2)
-    started, _ = start(folder, Wishes(memory=MEMORY, port=port, http_port=http_port))
+    started, _ = start(folder, ServerOptions(memory=MEMORY, port=port, http_port=http_port))
     stop(folder)
     assert (started.bolt_port, started.http_port) == (port, http_port)
     with socket.socket() as squatter:
@@ -397,7 +397,7 @@ def test_a_server_stays_where_it_was(folder: Folder, capsys: pytest.CaptureFixtu
         squatter.bind(("127.0.0.1", port))
         squatter.listen()
         with pytest.raises(KgprobeError, match=f"`port` is {port}, .*another program"):
-            start(folder, Wishes(port=port))
+            start(folder, ServerOptions(port=port))
         assert capsys.readouterr().err == ""
         # Nobody wished for a port, so the graph opens, and it is said where.
         with open_graph(folder.path, memory=MEMORY) as graph:
@@ -405,7 +405,7 @@ def test_a_server_stays_where_it_was(folder: Folder, capsys: pytest.CaptureFixtu
             state = folder.read_server()
             assert state is not None
             assert state.http_port == http_port
-        assert f"Port {port} of this graph is taken by another program" in capsys.readouterr().err
+        assert f"Port {port} of this graph is in use by another program" in capsys.readouterr().err
     with open_graph(folder.path, memory=MEMORY) as graph:
         assert graph.endpoint.address == f"bolt://127.0.0.1:{port}"
     assert capsys.readouterr().err == ""
@@ -414,13 +414,13 @@ def test_a_server_stays_where_it_was(folder: Folder, capsys: pytest.CaptureFixtu
 @pytest.mark.parametrize("wishes", [{"port": 0}, {"http_port": 65536}, {"port": 7777, "http_port": 7777}])
 def test_ports_that_cannot_be(wishes: dict[str, int]) -> None:
     with pytest.raises(ArgumentError, match="port` is"):
-        Wishes(**wishes)
+        ServerOptions(**wishes)
 
 
 def test_a_link_to_a_folder_leads_to_the_same_server(folder: Folder, tmp_path: Path) -> None:
     link = tmp_path / "link"
     link.symlink_to(folder.path)
-    start(folder_of(str(link)), Wishes(memory=MEMORY))
+    start(folder_of(str(link)), ServerOptions(memory=MEMORY))
     (process,) = servers_on(folder.path)
     # Its state is lost; it is found by what it was started with.
     (folder.path / "server.json").unlink()
@@ -432,7 +432,7 @@ def test_a_link_to_a_folder_leads_to_the_same_server(folder: Folder, tmp_path: P
 DAMAGE = {
     "missing": lambda data: max(data.glob("*.bucket"), key=lambda path: path.stat().st_size).unlink(),
     "shorter than": lambda data: os.truncate(max(data.glob("*.bucket"), key=lambda path: path.stat().st_size), 10),
-    "gone": shutil.rmtree,
+    "empty graph": shutil.rmtree,
 }
 
 
@@ -493,7 +493,7 @@ def test_start_and_stop_tell_how_long_they_take(
     def slow(does: Callable[..., Any]) -> Callable[..., Any]:
         def later(*arguments: Any) -> Any:
             clock[0] += 40.0
-            progress.DISPLAY.tell_due()
+            progress.DISPLAY.print_due()
             return does(*arguments)
 
         return later

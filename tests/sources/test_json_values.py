@@ -131,7 +131,7 @@ def test_what_no_record_can_be_is_left_out(tmp_path: Path, monkeypatch: pytest.M
         path.write_text(text)
         first, lost, last = values(path)
         assert (first, last) == ({"inner": 1}, {"inner": 2})
-        assert lost == Rejected("longer than 1,000 characters, which no record is")
+        assert lost == Rejected("longer than 1,000 characters, the limit for a record")
     path.write_text('{"inner": 1}\n' + '{"a":' * 5000 + "\n" + '{"inner": ' + "9" * 5000 + '}\n{"inner": 2}\n')
     monkeypatch.undo()
     first, deep, long, last = values(path)

@@ -85,9 +85,9 @@ def test_intervals_in_order(start: str | None, end: str | None) -> None:
     [
         ("2012", "2011-12-31", "the end 2011-12-31 lies before the start 2012"),
         ("0014", "-0100", "lies before"),
-        ("2011-13", None, "no such month"),
-        (None, "yesterday", "'yesterday' is no date"),
-        (None, "2011-02-29", "no such month or day"),
+        ("2011-13", None, "its month or day"),
+        (None, "yesterday", "'yesterday' is not a date"),
+        (None, "2011-02-29", "its month or day"),
     ],
 )
 def test_bad_intervals(start: str | None, end: str | None, message: str) -> None:

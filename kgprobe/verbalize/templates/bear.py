@@ -13,7 +13,7 @@ import msgspec
 from msgspec import Struct
 
 from kgprobe.records import Rejected
-from kgprobe.sources.decoding import DECODING_ERRORS, explain, mended
+from kgprobe.sources.decoding import DECODING_ERRORS, explain, validation_message
 from kgprobe.sources.lines import LINE_LIMIT, InputFile
 from kgprobe.sources.values import check_id
 
@@ -92,7 +92,9 @@ def read_metadata(file: InputFile) -> Iterator[tuple[int, BearRelation | Rejecte
         try:
             yield line_number, _relation(check_id(identifier, "id of a relation"), bytes(part))
         except DECODING_ERRORS as error:
-            reason = mended(error) if isinstance(error, msgspec.ValidationError) else explain(error, bytes(part))
+            reason = (
+                validation_message(error) if isinstance(error, msgspec.ValidationError) else explain(error, bytes(part))
+            )
             yield line_number, Rejected(f"{identifier[:40]}: {reason}")
 
 
