@@ -198,7 +198,7 @@ def _written(source: Source, place: Path, strict: bool, is_own: bool) -> BulkFil
     except KgprobeError:
         files = None
     if files is not None and files.fingerprint == source.fingerprint:
-        if not (strict and any(files.told.problems.values())):
+        if not (strict and any(files.records.problems.values())):
             return files
     elif not is_own:
         raise ArgumentError(
@@ -234,7 +234,7 @@ def _convert(
 
 
 def _report(files: BulkFiles, problems: list[str], resumed: bool) -> LoadReport:
-    told = files.told
+    told = files.records
     return LoadReport(
         source=files.source,
         entities=told.written.get("entities", 0),

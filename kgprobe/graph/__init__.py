@@ -1,1 +1,1 @@
-"""The graph: its server, the client behind Bolt, its schema and what is written to it."""
+"""The graph: Bolt client, schema, queries and writing."""

@@ -1,4 +1,4 @@
-"""One Bolt client for every engine: reads, streams, and writes that are always explicit transactions."""
+"""The Bolt client for all engines: reads, streams, and writes in explicit transactions."""
 
 import threading
 import weakref
@@ -26,34 +26,34 @@ from kgprobe.graph.watchdog import Watchdog
 Row = dict[str, Any]
 T = TypeVar("T")
 
-# As many as the driver asks for at once.
+# The driver's fetch size.
 _ROWS_AT_ONCE = 1000
 
-# What was waited for may so long take to notice that its connection is gone.
-_ORDERLY_SECONDS = 2.0
+# Longest wait for an interrupted query to notice that its connection is closed.
+_INTERRUPT_SECONDS = 2.0
 
-# In what the embedded engine says that it is.
+# Name of the embedded engine in the server's agent string.
 _EMBEDDED = "ArcadeDB"
 
-# How often a transaction may find that another one was faster to make what has to be unique.
-_OVERTAKEN = 5
+# Retries of a transaction after another one has created a node with the same unique property.
+_CONFLICT_RETRIES = 5
 
 
 class Transaction:
-    """What a function given to :meth:`Graph.transaction` may do: run queries by name, all of them or none."""
+    """A transaction for a function given to :meth:`Graph.transaction`: all queries are committed, or none."""
 
     def __init__(self, transaction: ManagedTransaction, check_size: Callable[[Row], None]) -> None:
         self._transaction = transaction
         self._check_size = check_size
 
     def run(self, query: str, **parameters: Any) -> list[Row]:
-        """The rows of the query file of that name."""
+        """Run a query file by name, and return its rows."""
         self._check_size(parameters)
         return self._transaction.run(get_query(query).text, parameters).data()
 
 
 class Graph:
-    """A connection to a graph; :func:`~kgprobe.servers.opening.open_graph` makes one.
+    """A connection to a graph, from :func:`~kgprobe.servers.opening.open_graph`.
 
     >>> graph.query("explore/relations")[0]["label"]
     'shares border with'
@@ -65,30 +65,30 @@ class Graph:
         """Connect.
 
         Args:
-            release: called once, when the connection was closed, or was collected without that.
+            release: called once, after the connection is closed or collected.
 
         Raises:
-            KgprobeError: nobody answers there, or the user and password are refused.
+            KgprobeError: the server does not answer, or refuses user and password.
         """
         self.endpoint = endpoint
         with explained(endpoint):
             self._connect()
             try:
                 with self._watchdog.wait():
-                    # A driver that is interrupted while it connects says so on stderr.
+                    # An interrupted driver prints an error to stderr while it connects.
                     self.server = self._wait_for(lambda: self._driver.get_server_info().agent)
             except BaseException:
                 self._driver.close()
                 raise
         self._longest_message = MESSAGE_BYTES if self.is_embedded else None
         self._release = release
-        self._unclosed = weakref.finalize(self, _release_aside, release)
-        # At exit no thread can be started; whoever gave the release sees to it then.
+        self._unclosed = weakref.finalize(self, _release_in_thread, release)
+        # No thread can start at exit; servers.opening closes leased graphs then.
         self._unclosed.atexit = False
 
     @property
     def is_embedded(self) -> bool:
-        """Whether the server is ArcadeDB, which lacks some of Neo4j's indexes and commands."""
+        """True if the server is ArcadeDB, which lacks some of Neo4j's indexes and commands."""
         return _EMBEDDED in self.server
 
     def __repr__(self) -> str:
@@ -102,7 +102,7 @@ class Graph:
         self.close()
 
     def close(self) -> None:
-        """Give the connection back, and the server with it if nobody else uses it; a second time does nothing."""
+        """Close the connection; a local server without other users stops. A second call does nothing."""
         if self._unclosed.detach() is None:
             return
         try:
@@ -111,7 +111,7 @@ class Graph:
             self._release()
 
     def query(self, query: str, /, **parameters: Any) -> Rows:
-        """Run Cypher, one's own or a query of kgprobe by name, as ``kgprobe graph query`` does.
+        """Run Cypher, or a query of kgprobe by name, as ``kgprobe graph query`` does.
 
         >>> graph.query("MATCH (:Entity {id: $id})-[f:FACT]->(o) RETURN f.relation, o.label LIMIT 1", id="Q142").columns
         ('f.relation', 'o.label')
@@ -119,34 +119,33 @@ class Graph:
         >>> frame[frame.relation == "P36"][["direction", "relation_label", "label"]].to_records(index=False).tolist()
         [('out', 'capital', 'Paris')]
 
-        It is one transaction, which is done as a whole or not at all.
+        The query is one transaction: it is committed as a whole or not at all.
 
         Args:
-            query: one statement; or a name, such as ``explore/neighbours``, as
-                :func:`~kgprobe.graph.queries.explore_names` lists them.
-            parameters: what the statement calls ``$name``; a query by name may have defaults for some, and takes
-                entities and relations by their ids, labels or aliases.
+            query: one statement; or a name of :func:`~kgprobe.graph.queries.explore_names`, such as
+                ``explore/neighbours``.
+            parameters: values of ``$name`` in the statement. Queries by name have defaults for some parameters, and
+                accept ids, labels or aliases of entities and relations.
 
         Raises:
-            UnknownNameError: there is no query of that name; or nothing is called as a parameter says, or several
-                entities are.
-            QueryError: it is not one statement, or a parameter is missing or unknown.
-            KgprobeError: the graph refuses it.
+            UnknownNameError: the query is unknown; or a parameter is an unknown or ambiguous name.
+            QueryError: the text is not one statement, or a parameter is missing or unknown.
+            KgprobeError: the graph refuses the query.
 
-        Cost: that of the query; all of its rows are held in memory.
+        All rows are held in memory.
         """
-        # They read from a graph themselves.
+        # Imported here because these modules import this one.
         from kgprobe.graph.empty_answers import why_empty
         from kgprobe.graph.named_parameters import resolve_parameters
 
-        wanted = find_query(query)
-        resolved = resolve_parameters(self, wanted, complete_parameters(wanted, parameters))
-        columns, remaining = self.run_text(wanted.text, resolved)
+        statement = find_query(query)
+        resolved = resolve_parameters(self, statement, complete_parameters(statement, parameters))
+        columns, remaining = self.run_text(statement.text, resolved)
         rows = tuple(remaining)
-        return Rows(tuple(columns), rows, None if rows else why_empty(self, wanted, resolved))
+        return Rows(tuple(columns), rows, None if rows else why_empty(self, statement, resolved))
 
     def read(self, query: str, **parameters: Any) -> list[Row]:
-        """All rows of the query file of that name, in one read transaction."""
+        """Return all rows of a query file by name, in one read transaction."""
         self._check_size(parameters)
 
         def work(transaction: ManagedTransaction) -> list[Row]:
@@ -160,7 +159,7 @@ class Graph:
             return self._wait_for(ask)
 
     def stream(self, query: str, **parameters: Any) -> Iterator[Row]:
-        """The rows of the query file of that name, one at a time, with bounded memory."""
+        """Yield the rows of a query file by name, with bounded memory."""
         self._check_size(parameters)
         with (
             self._in_use(),
@@ -171,20 +170,20 @@ class Graph:
                 yield record.data()
 
     def write(self, query: str, **parameters: Any) -> list[Row]:
-        """Run the query file of that name in one explicit write transaction, tried anew on transient errors."""
+        """Run a query file by name in one explicit write transaction, with retries after transient errors."""
         return self.transaction(lambda transaction: transaction.run(query, **parameters))
 
     def transaction(self, work: Callable[[Transaction], T]) -> T:
-        """Do several queries as one explicit write transaction.
+        """Run several queries in one explicit write transaction.
 
         Args:
-            work: may be called more than once, because transactions are tried anew on transient errors, and where
-                somebody else has just made the very thing that this one was about to make.
+            work: runs the queries. It may be called more than once: transactions are retried after transient errors,
+                and after another transaction has created a node with the same unique property.
         """
-        for _ in range(_OVERTAKEN):
+        for _ in range(_CONFLICT_RETRIES):
             try:
                 return self._transaction(work)
-            except KgprobeError as error:  # noqa: PERF203  (a server takes longer)
+            except KgprobeError as error:  # noqa: PERF203  (the server takes longer)
                 if not isinstance(error.__cause__, ConstraintError):
                     raise
         return self._transaction(work)
@@ -200,21 +199,21 @@ class Graph:
     def run_text(
         self, text: str, parameters: Mapping[str, Any], on_summary: Callable[[ResultSummary], None] | None = None
     ) -> tuple[list[str], Iterator[Row]]:
-        """Run Cypher that a user wrote, in one explicit transaction; columns, and rows as they come.
+        """Run a user's Cypher in one explicit transaction, and return its columns and an iterator of its rows.
 
-        Everything is committed when the rows have been read to their end, and rolled back if they are not.
+        The transaction is committed after the last row, and rolled back if the rows are not read to the end.
 
         Args:
-            on_summary: called then with what the driver says of the statement, its plan among it.
+            on_summary: called after the last row with the driver's summary, which contains the plan.
 
         Raises:
-            KgprobeError: the graph refuses it; where the statement is at fault, the message shows the place.
+            KgprobeError: the graph refuses the statement; the message shows the place of an error in it.
         """
         address = self.endpoint.address
         self._check_size(parameters)
         refuse_deep_nesting(text)
         with self._in_use():
-            # Half a character in a key is an internal error of the driver's.
+            # The driver fails with an internal error for a lone surrogate in a key.
             encoded_bytes(dict(parameters))
             session = self._session()
             transaction = self._wait_for(session.begin_transaction)
@@ -243,13 +242,13 @@ class Graph:
             yield from part
 
     def _wait_for(self, ask: Callable[[], T]) -> T:
-        """Do what waits for the server. Where the user or the system wants to end that, it ends at once.
+        """Call a function that waits for the server; Ctrl-C and signals end the wait at once.
 
-        The driver would wait on, for a rollback or for what it has asked already. Without its connection, the server
-        rolls back by itself.
+        The driver itself would continue to wait for the result or a rollback. The server rolls back without a
+        connection.
         """
         if threading.current_thread() is not threading.main_thread():
-            # Signals come to the main thread alone.
+            # Only the main thread receives signals.
             return ask()
         answer: Future[T] = Future()
 
@@ -266,12 +265,12 @@ class Graph:
         except (KeyboardInterrupt, SystemExit):
             if not answer.done():
                 self._reconnect()
-                waiting.join(_ORDERLY_SECONDS)
+                waiting.join(_INTERRUPT_SECONDS)
             raise
 
     @contextmanager
     def _in_use(self) -> Iterator[None]:
-        """The server is needed: its errors are explained, and waits end if it goes silent."""
+        """Convert errors of the server to messages, and end waits if it stops answering."""
         watchdog = self._watchdog
         try:
             with explained(self.endpoint), watchdog.wait():
@@ -282,8 +281,8 @@ class Graph:
             if watchdog is self._watchdog:
                 self._reconnect()
             raise KgprobeError(
-                f"{self.endpoint.address} does not answer any more: it takes no new connection either. Is the graph"
-                " server running there, or was it stopped?"
+                f"{self.endpoint.address} no longer answers and accepts no new connections. Check that the graph server"
+                " is running there."
             ) from error
 
     def _connect(self) -> None:
@@ -291,35 +290,31 @@ class Graph:
         self._watchdog = Watchdog(partial(answers, self.endpoint), self._driver.close)
 
     def _reconnect(self) -> None:
-        # Aside: its farewell may wait for a server that does not read.
-        threading.Thread(target=self._driver.close, name="kgprobe-farewell", daemon=True).start()
+        # In a thread: closing may wait for a server that does not read.
+        threading.Thread(target=self._driver.close, name="kgprobe-close", daemon=True).start()
         self._connect()
 
     def _check_size(self, parameters: Mapping[str, Any]) -> None:
-        """Whether the server would ever answer a message with these.
-
-        Raises:
-            KgprobeError: it would not.
-        """
+        """Raise KgprobeError if the parameters are too large: the embedded engine would never answer."""
         if self._longest_message is None:
             return
         try:
             size = encoded_bytes(dict(parameters))
         except (TypeError, ValueError, OverflowError, RecursionError):
-            # The driver says what is wrong with them.
+            # The driver reports these errors.
             return
         if size > self._longest_message:
             raise KgprobeError(
-                f"The parameters have {size / 1e6:,.1f} MB; the embedded engine takes up to"
-                f" {self._longest_message / 1e6:.1f} MB in one piece. Give them in parts."
+                f"The parameters have {size / 1e6:,.1f} MB; the embedded engine accepts up to"
+                f" {self._longest_message / 1e6:.1f} MB in one query. Split them."
             )
 
     def _session(self, access: str = WRITE_ACCESS) -> Session:
         if not self._unclosed.alive:
-            raise KgprobeError(f"{self!r} cannot be used any more; open the graph anew.")
+            raise KgprobeError(f"{self!r} cannot be used any more; open the graph again.")
         return self._driver.session(database=self.endpoint.database, default_access_mode=access)
 
 
-def _release_aside(release: Callable[[], None]) -> None:
-    # The collector comes at any moment, also while this thread holds a lock that the release waits for.
+def _release_in_thread(release: Callable[[], None]) -> None:
+    # The garbage collector may run while this thread holds a lock that the release waits for.
     threading.Thread(target=release, name="kgprobe-release").start()

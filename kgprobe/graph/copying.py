@@ -1,4 +1,4 @@
-"""A graph with all that kgprobe keeps in it, into another one, of whatever engine; resumable, and verified."""
+"""Copy a graph with all data of kgprobe to another server, of any engine; resumable and verified."""
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
@@ -14,7 +14,7 @@ from kgprobe.graph.schema import apply_schema
 from kgprobe.graph.state import graph_state
 
 _STAGES = ("nodes", "relationships")
-# Labels of a node, and what writes such nodes.
+# Queries that write nodes, by their labels.
 _NODES: dict[tuple[str, ...], str] = {
     **{(label,): f"copy/{label.lower()}" for label in ("Entity", "Relation", "Run", "Belief")},
     **{(label,): f"copy/{label.lower()}" for label in ("Effect", "Load", "Sweep", "Counter")},
@@ -24,19 +24,19 @@ _NODES: dict[tuple[str, ...], str] = {
 }
 _RELATIONSHIPS = ("FACT", "INSTANCE_OF", "OBJECT_OF", "JUDGED", "KNOWN", "UNSURE", "UNKNOWN", "LEARNED", "FORGOT")
 
-# A transaction ends at whichever comes first.
+# Limits of a transaction: rows and bytes.
 _AT_ONCE = 5_000
 _BYTES_AT_ONCE = MESSAGE_BYTES // 2
 
 
 @dataclass(frozen=True, slots=True)
 class Copied:
-    """What a copy came to.
+    """Result of a copy.
 
     Attributes:
-        digest: of both graphs, which is the same; it counts what was left out.
-        resumed: whether an interrupted copy went on.
-        was_there: whether the target was a copy already, so that nothing was written.
+        digest: digest of both graphs, with the counts of skipped nodes and relationships.
+        resumed: True if an interrupted copy was continued.
+        was_there: True if the target already was a copy, so that nothing was written.
     """
 
     digest: Digest
@@ -47,85 +47,87 @@ class Copied:
 def copy_graph(
     graph: Graph, target: Graph, on_progress: Callable[[str, int, int], None] = lambda stage, done, total: None
 ) -> Copied:
-    """Write all that a graph holds into an empty one, and see that both hold the same.
+    """Copy a graph to an empty one, and verify that both are equal.
 
     >>> with kgprobe.open_graph("copy", engine="neo4j") as target:
     ...     kgprobe.copy_graph(graph, target).was_there
     False
 
-    Entities, relations, facts, types, runs, beliefs, effects, judged graphs, what is painted, and what loads remember.
-    Anything else, such as relationships that an older version of kgprobe wrote, is left out and counted. The copy goes
-    on where it was interrupted, and is refused where the target holds anything else.
+    Copied are entities, relations, facts, types, runs, beliefs, effects, judged graphs, painted relationships and the
+    state of loads. Other data, such as relationships of older versions of kgprobe, are skipped and counted. An
+    interrupted copy is continued; a target with other data is refused.
 
-    Cost: five walks through the graph: one to copy, two of each graph to compare. Memory: some thousand records.
+    Cost: three walks through the graph and two through the copy. Memory: a few thousand records.
 
     Args:
-        on_progress: called with the stage, how much of all the work is done, and how much that is.
+        on_progress: called with the stage, the number of steps done, and the number of all steps.
 
     Raises:
-        ArgumentError: the target holds another graph.
-        KgprobeError: the graphs differ in the end: one of them was written to meanwhile.
+        ArgumentError: the target contains another graph.
+        KgprobeError: the graphs differ at the end, because one of them was changed during the copy.
     """
-    of = graph_state(graph)
+    origin = graph_state(graph)
     counts = graph.read("copy/counts")[0]
     size = counts["nodes"] + counts["relationships"]
     done = 0
 
-    def tell(stage: str, more: int) -> None:
+    def report(stage: str, more: int) -> None:
         nonlocal done
         done += more
         on_progress(stage, done, 3 * size)
 
     begun = target.read("copy/begun")
-    resumed, was_there = bool(begun), False
-    if begun and begun[0]["of"] != of:
-        raise ArgumentError("to", "holds a copy of another graph, or of this one before it changed; begin in another.")
-    there = target.read("copy/counts")[0]
-    if not begun and there["nodes"]:
-        was_there = True
+    if begun and begun[0]["of"] != origin:
+        raise ArgumentError(
+            "to", "contains a copy of another graph, or of this one before it changed; name another target."
+        )
+    was_there = not begun and target.read("copy/counts")[0]["nodes"] > 0
     if not was_there:
-        if not begun:
-            apply_schema(target)
-        stage, position = (begun[0]["stage"], begun[0]["position"]) if begun else ("nodes", 0)
-        for each in _STAGES[_STAGES.index(stage) :]:
-            _copy(graph, target, each, position if each == stage else 0, of, partial(tell, each))
-    seen = digest_of(graph, partial(tell, "verifying"), _is_known)
-    differences = seen.differences(digest_of(target, partial(tell, "verifying")))
-    if differences and was_there:
-        raise ArgumentError("to", "holds another graph already; begin in an empty one. " + _first(differences))
+        _copy_stages(graph, target, begun, origin, report)
+    digest = digest_of(graph, partial(report, "verifying"), _is_known)
+    differences = digest.differences(digest_of(target, partial(report, "verifying")))
     if differences:
-        raise KgprobeError("The copy is not what the graph is; was it written to meanwhile? " + _first(differences))
+        details = "; ".join(differences[:5]) + "."
+        if was_there:
+            raise ArgumentError("to", f"contains another graph; name an empty one. {details}")
+        raise KgprobeError(f"The copy differs from the graph, which may have changed during the copy. {details}")
     target.write("copy/finish")
-    return Copied(seen, resumed, was_there)
+    return Copied(digest, bool(begun), was_there)
 
 
-def _first(differences: list[str]) -> str:
-    return "; ".join(differences[:5]) + "."
+def _copy_stages(
+    graph: Graph, target: Graph, begun: list[Row], origin: str, report: Callable[[str, int], None]
+) -> None:
+    if not begun:
+        apply_schema(target)
+    first, position = (begun[0]["stage"], begun[0]["position"]) if begun else ("nodes", 0)
+    for stage in _STAGES[_STAGES.index(first) :]:
+        _copy(graph, target, stage, position, origin, partial(report, stage))
+        position = 0
 
 
-def _copy(graph: Graph, target: Graph, stage: str, position: int, of: str, tell: Callable[[int], None]) -> None:
+def _copy(graph: Graph, target: Graph, stage: str, position: int, origin: str, report: Callable[[int], None]) -> None:
     write = _write_nodes if stage == "nodes" else _write_relationships
     rows = graph.stream(f"copy/{stage}")
-    # The order in which an engine reads what nobody writes is the same each time; that it was is verified in the end.
+    # An engine reads unchanged data always in the same order; the digests verify this at the end.
     skipped = sum(1 for _ in islice(rows, position))
-    tell(skipped)
+    report(skipped)
     for batch in _batches(rows):
         position += len(batch)
-
         known = [row for row in batch if _is_known(row)]
 
         def work(transaction: Transaction, rows: list[Row] = known, position: int = position) -> None:
-            transaction.run("copy/advance", of=of, stage=stage, position=position)
+            transaction.run("copy/advance", of=origin, stage=stage, position=position)
             write(transaction, rows)
 
         target.transaction(work)
-        tell(len(batch))
+        report(len(batch))
     if stage == "nodes":
-        target.write("copy/advance", of=of, stage="relationships", position=0)
+        target.write("copy/advance", of=origin, stage="relationships", position=0)
 
 
 def _is_known(row: Row) -> bool:
-    """Return whether kgprobe writes such nodes, or such relationships between such nodes."""
+    """Return True for nodes that kgprobe writes, and for relationships that it writes between such nodes."""
     if "type" not in row:
         return _labels(row["labels"]) in _NODES
     ends = (_labels(row["from_labels"]), _labels(row["to_labels"]))

@@ -1,29 +1,30 @@
-"""What follows from facts and types and is kept beside them, so that no query has to count.
+"""Update data that are derived from facts and types, so that queries need not count.
 
-An entity's ``degree`` is its number of facts, where a fact of an entity with itself is one. ``OBJECT_OF`` links it to
-the relations that it is an object of, and ``INSTANCE_OF`` to its types; ``size`` of a relation and of a type is the
-number of these links. All of it follows what comes and goes, in the transaction that writes it: nothing walks the whole
-graph.
+``degree`` of an entity is its number of facts; a fact from an entity to itself counts once. ``OBJECT_OF`` links an
+entity to the relations of which it is an object, ``INSTANCE_OF`` to its types; ``size`` of a relation or type is the
+number of these links. They are updated in the transaction that writes the facts or types, without a walk through the
+whole graph.
 """
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 
 from kgprobe.graph.client import Row, Transaction
 from kgprobe.records import Fact
 
-# One entity may have hundreds of thousands of types; what an engine does in one statement it holds in memory.
+# Types per statement: an entity may have hundreds of thousands, and an engine holds a statement's changes in memory.
 TYPES_AT_ONCE = 10_000
 
 
 @dataclass(frozen=True, slots=True)
 class Additions:
-    """What follows from new facts.
+    """Changes of derived data by new facts.
 
     Attributes:
-        degrees: by how much those of entities rise, as ``load/degrees`` takes it.
-        objects: which relations entities are an object of, as ``load/objects`` takes it.
+        degrees: increases of degrees, rows for ``load/degrees``.
+        objects: relations of objects, rows for ``load/objects``.
     """
 
     degrees: Sequence[Row]
@@ -32,7 +33,7 @@ class Additions:
 
 @dataclass(frozen=True, slots=True)
 class Former:
-    """A fact as it stood before its object or its relation changed."""
+    """A fact before a change of its object or relation."""
 
     id: str
     subject: str
@@ -41,7 +42,7 @@ class Former:
 
 
 def additions_of(facts: Iterable[Fact]) -> Additions:
-    """What follows if all of the facts are new."""
+    """Return the additions by new facts."""
     degrees: Counter[str] = Counter()
     objects = []
     for fact in facts:
@@ -53,7 +54,7 @@ def additions_of(facts: Iterable[Fact]) -> Additions:
 
 
 def follow_new_facts(transaction: Transaction, additions: Additions) -> None:
-    """Keep what new facts add."""
+    """Write the additions by new facts."""
     _run(transaction, "load/degrees", additions.degrees)
     _run(transaction, "load/objects", additions.objects)
 
@@ -61,14 +62,14 @@ def follow_new_facts(transaction: Transaction, additions: Additions) -> None:
 def follow_changed_facts(
     transaction: Transaction, moved: Sequence[Former], renamed: Sequence[Former], facts: Mapping[str, Fact]
 ) -> None:
-    """Keep what changed facts took with them, once they are as they are now.
+    """Update derived data at the former ends of changed facts, after the change.
 
     Args:
-        moved: those with another object; where they are now, they are new facts.
-        renamed: those with another relation between the same entities.
-        facts: as they are now, by id.
+        moved: facts with another object, which count as new facts at their new place.
+        renamed: facts with another relation between the same entities.
+        facts: facts after the change, by id.
     """
-    degrees = Counter(entity for former in moved for entity in {former.subject, former.object})
+    degrees = Counter(chain.from_iterable({former.subject, former.object} for former in moved))
     _run(transaction, "load/degrees", [{"id": id_, "added": -count} for id_, count in degrees.items()])
     _run(transaction, "load/objects", _object_rows((former.object, facts[former.id].relation) for former in renamed))
     left = _object_rows((former.object, former.relation) for former in [*moved, *renamed])
@@ -76,18 +77,18 @@ def follow_changed_facts(
 
 
 def forget_beliefs(transaction: Transaction, changed: Sequence[Former]) -> None:
-    """Remove what all runs believe about facts that say something else now."""
+    """Delete the beliefs of all runs about changed facts."""
     _run(transaction, "load/stale_beliefs", [{"fact": former.id} for former in changed])
 
 
 def follow_types(
     transaction: Transaction, types: Mapping[str, Sequence[str]], former: Mapping[str, Sequence[str]]
 ) -> None:
-    """Keep the links of entities to their types.
+    """Update the links of entities to their types.
 
     Args:
-        types: of entities that are new or have others than before, by id of the entity; none twice.
-        former: those that entities had which have others now.
+        types: distinct types of new and changed entities, by id.
+        former: former types of changed entities, by id.
     """
     gone = {entity: sorted(set(before).difference(types.get(entity, ()))) for entity, before in former.items()}
     for rows in _type_rows(gone):
@@ -102,16 +103,16 @@ def follow_types(
 
 
 def in_parts(ids: Sequence[str]) -> Iterator[Sequence[str]]:
-    """Ids of types or literals, as many at a time as a statement takes."""
+    """Return ids of types or literals in parts, one for each statement."""
     return (ids[begin : begin + TYPES_AT_ONCE] for begin in range(0, len(ids), TYPES_AT_ONCE))
 
 
 def _type_rows(types: Mapping[str, Sequence[str]]) -> Iterator[list[Row]]:
-    """Rows of entities with types, for one statement each: an entity stands once in them, with a part of its types."""
+    """Yield the rows of each statement; a row has an entity and a part of its types."""
     rows: list[Row] = []
     room = TYPES_AT_ONCE
-    for entity, all_of_it in types.items():
-        for part in in_parts(all_of_it):
+    for entity, type_ids in types.items():
+        for part in in_parts(type_ids):
             if len(part) > room:
                 yield rows
                 rows, room = [], TYPES_AT_ONCE
@@ -122,7 +123,7 @@ def _type_rows(types: Mapping[str, Sequence[str]]) -> Iterator[list[Row]]:
 
 
 def rows_by_subject(changed: Iterable[Former]) -> list[Row]:
-    """Rows that name facts, one row a subject, so that a statement walks the facts of each subject once."""
+    """Return rows of facts, one for each subject, so that a statement walks the facts of each subject once."""
     subjects: dict[str, dict[str, bool]] = {}
     for former in changed:
         subjects.setdefault(former.subject, {})[former.id] = True

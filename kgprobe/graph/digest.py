@@ -1,4 +1,4 @@
-"""What a graph holds, as counts and digests: equal graphs have equal ones, on whatever engine and in whatever order."""
+"""Digests of graphs, equal for equal graphs on any engine and in any order."""
 
 import hashlib
 from collections import Counter
@@ -13,18 +13,17 @@ from kgprobe.graph.client import Graph, Row
 _encode = msgspec.json.Encoder(order="sorted", enc_hook=str).encode
 _BITS = 128
 
-# Steps between two reports of progress.
+# Rows between two reports of progress.
 _AT_ONCE = 10_000
 
 
 @dataclass(frozen=True, slots=True)
 class KindDigest:
-    """The nodes of some labels, or the relationships of a type.
+    """Digest of all nodes with the same labels, or of all relationships of a type.
 
     Attributes:
-        count: how many there are.
-        total: of their hashes, modulo 2 to the 128th: the order is of no account, and two that are equal do not cancel
-            each other out.
+        count: their number.
+        total: sum of their hashes modulo 2^128. It does not depend on the order, and equal nodes do not cancel out.
     """
 
     count: int
@@ -33,27 +32,27 @@ class KindDigest:
 
 @dataclass(frozen=True, slots=True)
 class Digest:
-    """All that a graph holds.
+    """Digest of a graph.
 
     Attributes:
-        kinds: by labels, such as ``:Entity:Type``, and by type, such as ``-FACT->``; sorted.
-        left_out: numbers of nodes and relationships that were left out, by kind; sorted.
+        kinds: digests by labels, such as ``:Entity:Type``, and by type, such as ``-FACT->``; sorted.
+        left_out: numbers of excluded nodes and relationships, by kind; sorted.
     """
 
     kinds: dict[str, KindDigest]
     left_out: dict[str, int] = field(default_factory=dict, compare=False)
 
     def differences(self, other: "Digest") -> list[str]:
-        """What differs, a sentence a kind; empty where both graphs hold the same."""
+        """Return a text for each kind that differs; none for equal graphs."""
         nothing = KindDigest(0, 0)
-        told = []
+        differences = []
         for kind in sorted({*self.kinds, *other.kinds}):
-            one, two = self.kinds.get(kind, nothing), other.kinds.get(kind, nothing)
-            if one.count != two.count:
-                told.append(f"{kind}: {one.count:,} here, {two.count:,} there")
-            elif one != two:
-                told.append(f"{kind}: {one.count:,} in both, with other properties")
-        return told
+            here, there = self.kinds.get(kind, nothing), other.kinds.get(kind, nothing)
+            if here.count != there.count:
+                differences.append(f"{kind}: {here.count:,} here, {there.count:,} there")
+            elif here != there:
+                differences.append(f"{kind}: {here.count:,} in both, with other properties")
+        return differences
 
 
 def digest_of(
@@ -61,32 +60,32 @@ def digest_of(
     on_progress: Callable[[int], None] = lambda done: None,
     includes: Callable[[Row], bool] = lambda row: True,
 ) -> Digest:
-    """The digest of a graph.
+    """Return the digest of a graph.
 
-    Cost: one walk through all nodes and relationships; memory: a number a kind.
+    Cost: one walk through all nodes and relationships; memory: a number for each kind.
 
     Args:
-        on_progress: called now and then with how many nodes and relationships have been read since.
-        includes: decides by a row of ``copy/nodes`` or ``copy/relationships`` whether it counts.
+        on_progress: called regularly with the number of nodes and relationships read since the last call.
+        includes: returns True if a row of ``copy/nodes`` or ``copy/relationships`` counts.
     """
     left_out: Counter[str] = Counter()
     counts: dict[str, int] = {}
     totals: dict[str, int] = {}
-    for number, (kind, told, row) in enumerate(_told(graph), start=1):
+    for number, (kind, content, row) in enumerate(_items(graph), start=1):
         if number % _AT_ONCE == 0:
             on_progress(_AT_ONCE)
         if not includes(row):
             left_out[kind] += 1
             continue
-        hashed = int.from_bytes(hashlib.blake2b(_encode(told), digest_size=_BITS // 8).digest(), "big")
+        hashed = int.from_bytes(hashlib.blake2b(_encode(content), digest_size=_BITS // 8).digest(), "big")
         counts[kind] = counts.get(kind, 0) + 1
         totals[kind] = (totals.get(kind, 0) + hashed) % (1 << _BITS)
     kinds = {kind: KindDigest(counts[kind], totals[kind]) for kind in sorted(counts)}
     return Digest(kinds, dict(sorted(left_out.items())))
 
 
-def _told(graph: Graph) -> Iterator[tuple[str, Any, Row]]:
-    """Return each node and relationship: its kind, what is hashed of it, and its row."""
+def _items(graph: Graph) -> Iterator[tuple[str, Any, Row]]:
+    """Yield kind, hashed content and row of each node and relationship."""
     for row in graph.stream("copy/nodes"):
         yield "".join(f":{label}" for label in sorted(row["labels"])), row["properties"], row
     for row in graph.stream("copy/relationships"):

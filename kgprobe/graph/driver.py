@@ -1,4 +1,4 @@
-"""The driver of a graph's server: how it is set up, and what its errors mean."""
+"""Set up the Neo4j driver, and convert its errors to messages."""
 
 import logging
 from collections.abc import Iterator
@@ -11,13 +11,13 @@ from kgprobe.errors import KgprobeError
 from kgprobe.files import disk_is_full
 from kgprobe.graph.endpoint import Endpoint
 
-# How long the driver tries a transaction anew, with growing pauses, before the failure is the user's to see.
+# Longest time in which the driver retries a transaction, with growing pauses, before it raises.
 RETRY_SECONDS = 15.0
 CONNECTION_SECONDS = 10.0
 
 
 def answers(endpoint: Endpoint) -> bool:
-    """Whether the server takes a new connection; what it says then is no matter."""
+    """Return True if the server accepts a new connection, even if it then reports an error."""
     try:
         with make_driver(endpoint) as driver:
             driver.verify_connectivity()
@@ -29,9 +29,8 @@ def answers(endpoint: Endpoint) -> bool:
 
 
 def make_driver(endpoint: Endpoint) -> Driver:
-    """The driver of a server, with all of its waits bounded that it bounds itself; nothing is asked yet."""
-    # A program that has set up no logging gets warnings on stderr, each time a transaction is tried anew; what fails
-    # in the end is raised.
+    """Return the driver of a server, with limits on its waits; it does not connect yet."""
+    # Without a handler, Python would print a warning to stderr at every retry. Final failures are raised.
     logger = logging.getLogger("neo4j")
     if not logger.handlers:
         logger.addHandler(logging.NullHandler())
@@ -42,7 +41,7 @@ def make_driver(endpoint: Endpoint) -> Driver:
         connection_acquisition_timeout=RETRY_SECONDS,
         connection_timeout=CONNECTION_SECONDS,
         connection_write_timeout=2 * CONNECTION_SECONDS,
-        # Hints about deprecations and missing indexes are for us, in the tests, not for the user's terminal.
+        # Hints about deprecations and missing indexes are checked in the tests, not shown to the user.
         notifications_min_severity="OFF",
         user_agent="kgprobe",
     )
@@ -50,40 +49,36 @@ def make_driver(endpoint: Endpoint) -> Driver:
 
 @contextmanager
 def explained(endpoint: Endpoint) -> Iterator[None]:
-    """What the driver raises becomes a message.
-
-    Raises:
-        KgprobeError: in place of any error of the driver's, also where it cannot send what it is given.
-    """
+    """Convert errors of the driver, including values that it cannot send, to KgprobeError."""
     try:
         yield
     except bolt.AuthError as error:
         raise KgprobeError(
             f"{endpoint.address} refuses user {endpoint.user!r} with this password. "
-            f"Set {endpoint.named}_USER and {endpoint.named}_PASSWORD."
+            f"Set {endpoint.prefix}_USER and {endpoint.prefix}_PASSWORD."
         ) from error
     except (bolt.ServiceUnavailable, bolt.SessionExpired, bolt.ConnectionAcquisitionTimeoutError) as error:
         if full := _full_disk(endpoint):
             raise KgprobeError(full) from error
         raise KgprobeError(
-            f"{endpoint.address} does not answer: {_first_line(error)}. Is the graph server running there?"
+            f"{endpoint.address} does not answer: {_first_line(error)}. Check that the graph server is running there."
         ) from error
     except (OverflowError, UnicodeEncodeError, RecursionError) as error:
-        # Of the encoder, before anything is sent.
+        # From the encoder, before anything is sent.
         raise KgprobeError(
             f"A parameter or the statement cannot be sent to the graph: {_unsendable(error)}."
         ) from error
     except (bolt.Neo4jError, bolt.DriverError) as error:
         if full := _full_disk(endpoint):
-            raise KgprobeError(f"{full} The graph said: {_first_line(error)}") from error
+            raise KgprobeError(f"{full} The graph reports: {_first_line(error)}") from error
         raise KgprobeError(f"The graph at {endpoint.address} reports: {_first_line(error)}") from error
 
 
 def _unsendable(error: Exception) -> str:
     if isinstance(error, OverflowError):
-        return "an integer of it has more than 64 bits; write it as text"
+        return "an integer in it has more than 64 bits; pass it as text"
     if isinstance(error, UnicodeEncodeError):
-        return "a text of it has half a character (a lone surrogate)"
+        return "a text in it contains half a character (a lone surrogate)"
     return "it is nested too deeply"
 
 

@@ -1,30 +1,32 @@
-"""Reasons why a query for people has no rows: nothing painted, no run, nothing asked, or nothing of that kind.
+"""Reasons for an empty result of an explore query: nothing painted, no run, no answers, or nothing of that kind.
 
-Names that nothing has never come so far: :mod:`~kgprobe.graph.named_parameters` refuses them.
+:mod:`~kgprobe.graph.named_parameters` has refused unknown names before.
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain
 from typing import Any
 
 from kgprobe.graph.client import Graph
 from kgprobe.graph.named_parameters import names_in
 from kgprobe.graph.queries import Query
 from kgprobe.graph.run_nodes import NO_RUN, list_runs
+from kgprobe.sanitize import counted
 
 _PAINTED = re.compile(r":(?:KNOWN|UNSURE|UNKNOWN|LEARNED|FORGOT)\b")
 
-# Their rows are facts, with or without a belief.
-_OF_FACTS = ("explore/around", "explore/expected")
+# Queries whose rows are facts with or without a belief.
+_FACT_QUERIES = ("explore/around", "explore/expected")
 
 
 def why_empty(graph: Graph, query: Query, parameters: Mapping[str, Any]) -> str | None:
-    """Return why a query for people has no rows, as a sentence; None for any other query.
+    """Return the reason why an explore query has no rows, as a sentence; None for other queries.
+
+    Cost: a scan of the painted relationships for a query about these, else one reading of the runs.
 
     Args:
-        parameters: of the query, with ids in place of names.
-
-    Cost: a scan of what is painted for a query of that; else a reading of the runs.
+        parameters: parameters of the query, with ids instead of names.
     """
     if not query.name.startswith("explore/"):
         return None
@@ -37,16 +39,16 @@ def why_empty(graph: Graph, query: Query, parameters: Mapping[str, Any]) -> str 
         return NO_RUN
     if "Sweep" in kinds:
         return "No judge has judged this graph yet; `kgprobe judge predict` does."
-    if "Run" in kinds and query.name not in _OF_FACTS:
+    if "Run" in kinds and query.name not in _FACT_QUERIES:
         return _why_not_believed(graph, query, parameters)
-    named = ", ".join(str(id_) for name in names_in(query) for id_ in _listed(parameters.get(name)))
-    return f"The graph has nothing of that kind{f' at {named}' if named else ''}."
+    ids = ", ".join(map(str, _values(parameters, names_in(query))))
+    return f"The graph has nothing of that kind at {ids}." if ids else "The graph has nothing of that kind."
 
 
 def _why_not_painted(graph: Graph) -> str:
     painted = graph.read("paint/counts")
     if not painted:
-        return "Nothing is painted; `kgprobe beliefs paint` draws what a run believes."
+        return "Nothing is painted; `kgprobe beliefs paint` draws the beliefs of a run."
     counts = ", ".join(f"{row['count']:,} {row['kind']}" for row in painted)
     return f"Nothing of that kind is painted; there are {counts}."
 
@@ -55,16 +57,21 @@ def _why_not_believed(graph: Graph, query: Query, parameters: Mapping[str, Any])
     runs = list_runs(graph)
     if not runs:
         return NO_RUN
-    named = [run for name, kind in names_in(query).items() if kind == "Run" for run in _listed(parameters.get(name))]
-    if not named:
-        # Where none is named, a query of one run reads the run begun last.
-        named = [run["id"] for run in (runs if "runs" in parameters else runs[-1:])]
-    asked = {run["id"]: run.get("asked") or 0 for run in runs}
-    counts = ", ".join(f"{run} ({asked[run]:,} {'answer' if asked[run] == 1 else 'answers'})" for run in named)
-    return f"Nothing of that kind is believed by {'run' if len(named) == 1 else 'the runs'} {counts}."
+    chosen = _values(parameters, [name for name, kind in names_in(query).items() if kind == "Run"])
+    if not chosen:
+        # Without a name, a query reads all runs or the latest.
+        chosen = [run["id"] for run in (runs if "runs" in parameters else runs[-1:])]
+    answers = {run["id"]: run.get("asked") or 0 for run in runs}
+    counts = ", ".join(f"{run} ({counted(answers[run], 'answer')})" for run in chosen)
+    return f"Nothing of that kind is believed by {'run' if len(chosen) == 1 else 'the runs'} {counts}."
 
 
-def _listed(value: Any) -> Sequence[Any]:
+def _values(parameters: Mapping[str, Any], names: Iterable[str]) -> list[Any]:
+    """Return the values of parameters, each a single value, a list or None."""
+    return list(chain.from_iterable(_as_sequence(parameters.get(name)) for name in names))
+
+
+def _as_sequence(value: Any) -> Sequence[Any]:
     if value is None:
         return ()
     return value if isinstance(value, (list, tuple)) else (value,)

@@ -1,4 +1,4 @@
-"""Values as people write them in Cypher or JSON: ``1``, ``'text'``, ``[1, 2]``, ``{id: 'Q142', limit: 25}``."""
+"""Parse values in Cypher or JSON: ``1``, ``'text'``, ``[1, 2]``, ``{id: 'Q142', limit: 25}``."""
 
 import json
 import re
@@ -16,22 +16,22 @@ _TOKEN = re.compile(
     re.VERBOSE | re.DOTALL,
 )
 _BLANK = re.compile(r"\s*")
-_ESCAPE = re.compile(r"\\(?:u(?P<four>[0-9a-fA-F]{4})|U(?P<eight>[0-9a-fA-F]{8})|(?P<one>.))", re.DOTALL)
+_ESCAPE = re.compile(r"\\(?:u(?P<four>[0-9a-fA-F]{4})|U(?P<eight>[0-9a-fA-F]{8})|(?P<character>.))", re.DOTALL)
 _ESCAPED = {"b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "\\": "\\", "'": "'", '"': '"', "`": "`", "/": "/"}
 _WORDS = {"true": True, "false": False, "null": None}
 
-# Nobody writes a value that is deeper.
+# Deepest nesting of a value.
 _MOST_DEPTH = 50
 
 
 def parse_literal(text: str) -> Any:
-    """The value that a text stands for: JSON, or numbers, texts, lists and maps as Cypher writes them.
+    """Return the value of a text in JSON or Cypher.
 
     >>> parse_literal("{id: 'Q142', limits: [1, 2.5], as_of: null}")
     {'id': 'Q142', 'limits': [1, 2.5], 'as_of': None}
 
     Raises:
-        QueryError: it is no such value; the message shows where.
+        QueryError: the text is not a value; the message shows the place.
     """
     try:
         return json.loads(text)
@@ -45,17 +45,17 @@ def parse_literal(text: str) -> Any:
 
 
 class _Reader:
-    """Reads a text from left to right."""
+    """A parser that reads a text from left to right."""
 
     def __init__(self, text: str) -> None:
         self._text = text
         self._place = 0
 
     def peek(self) -> "re.Match[str] | None":
-        """What comes next; None at the end.
+        """Return the next token; None at the end.
 
         Raises:
-            QueryError: it is nothing that a value may hold.
+            QueryError: a character is not allowed in a value.
         """
         blank = _BLANK.match(self._text, self._place)
         self._place = blank.end() if blank else self._place
@@ -71,7 +71,7 @@ class _Reader:
         shown = f"{rest[:30]!r}{' …' if len(rest) > 30 else ''} is" if rest else "its end is"
         whole = f"{self._text[:60]}{' …' if len(self._text) > 60 else ''}"
         return QueryError(
-            f"{whole!r} is no value: {shown} not expected. Write 1, 2.5, true, null, 'text', [1, 2] or {{id: 'Q142'}}."
+            f"{whole!r} is not a value: {shown} unexpected. Write 1, 2.5, true, null, 'text', [1, 2] or {{id: 'Q142'}}."
         )
 
     def value(self, depth: int) -> Any:
@@ -93,7 +93,7 @@ class _Reader:
         try:
             value = _number(token["number"]) if token["number"] else _unquoted(token["text"])
         except (ValueError, OverflowError) as error:
-            # More digits, or a greater number of a character, than there are.
+            # Too many digits, or a code above the largest character.
             raise self.error() from error
         self._place = token.end()
         return value
@@ -139,8 +139,8 @@ def _number(text: str) -> float:
 
 
 def _unquoted(text: str) -> str:
-    def meant(escape: "re.Match[str]") -> str:
+    def character(escape: "re.Match[str]") -> str:
         code = escape["four"] or escape["eight"]
-        return chr(int(code, 16)) if code else _ESCAPED.get(escape["one"], escape[0])
+        return chr(int(code, 16)) if code else _ESCAPED.get(escape["character"], escape[0])
 
-    return _ESCAPE.sub(meant, text[1:-1])
+    return _ESCAPE.sub(character, text[1:-1])

@@ -1,22 +1,22 @@
-"""How large a message to the graph is: the embedded engine does not answer one of more than 16 MiB, nor say so."""
+"""Size of messages to the graph: the embedded engine does not answer messages above 16 MiB, without an error."""
 
 from typing import Any
 
 import msgspec
 
-# 16 MiB, less a byte for each of many short texts, of which Bolt needs one more than what measures them here.
+# 16 MiB less a reserve: Bolt needs one byte more than msgpack for each of many short texts.
 MESSAGE_BYTES = 15_500_000
 
-# Bolt's own encoding differs from this one by a byte a value at most. What it does not know, such as a date of Neo4j's,
-# is as long as its ISO 8601 form.
+# Bolt's encoding differs from msgpack by at most one byte per value. Other types, such as Neo4j's dates, are measured
+# by their ISO 8601 text.
 _encode = msgspec.msgpack.Encoder(enc_hook=str).encode
 
 
 def encoded_bytes(value: Any) -> int:
-    """About how many bytes a value has on its way to the graph; costs a few nanoseconds a byte.
+    """Return the approximate size of a value in a message; costs a few nanoseconds per byte.
 
     Raises:
-        UnicodeEncodeError: a text in it has half a character (a lone surrogate).
+        UnicodeEncodeError: a text in it contains a lone surrogate.
         OverflowError: an integer in it has more than 64 bits.
     """
     return len(_encode(value))

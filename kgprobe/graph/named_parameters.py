@@ -1,6 +1,6 @@
-"""Parameters of the queries for people that name things: entities and relations by what people call them, runs by id.
+"""Parameters of explore queries that accept names: labels or aliases of entities and relations, ids of runs.
 
-A query declares them in its leading comment: ``Names: {entity: 'Entity', relations: 'Relation', run: 'Run'}``.
+A query declares them in its header: ``Names: {entity: 'Entity', relations: 'Relation', run: 'Run'}``.
 """
 
 import difflib
@@ -19,18 +19,18 @@ _SHOWN = 5
 
 
 def names_in(query: Query) -> dict[str, str]:
-    """Return which parameters of a query name something: 'Entity', 'Relation', 'Run' or 'Sweep', by the parameter."""
-    found = _NAMES.search(query.about)
-    return parse_map(found[1]) if found else {}
+    """Return the parameters of a query that accept names, with 'Entity', 'Relation', 'Run' or 'Sweep'."""
+    match = _NAMES.search(query.about)
+    return parse_map(match[1]) if match else {}
 
 
 def resolve_parameters(graph: Graph, query: Query, parameters: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the parameters of a query with ids in place of names.
+    """Return the parameters of a query with ids instead of names.
 
-    Cost: look-ups of what is named, as in :func:`~kgprobe.graph.names.entity_ids`.
+    Cost: look-ups of the names, as in :func:`~kgprobe.graph.names.entity_ids`.
 
     Raises:
-        UnknownNameError: nothing is called so, or several things are; the message says what comes close, or which.
+        UnknownNameError: a name is unknown or ambiguous; the message lists similar names or the ids.
     """
     resolved = dict(parameters)
     for parameter, kind in names_in(query).items():
@@ -38,30 +38,30 @@ def resolve_parameters(graph: Graph, query: Query, parameters: Mapping[str, Any]
         if value is None:
             continue
         several = isinstance(value, (list, tuple))
-        # On the command line, what looks like a number is one, such as the id of a year.
-        named = [str(name) for name in (value if several else [value])]
-        ids = list(_IDS[kind](graph, named))
+        # The command line parses ids of digits, such as a year, as numbers.
+        names = [str(name) for name in (value if several else [value])]
+        ids = list(_IDS[kind](graph, names))
         resolved[parameter] = ids if several else ids[0]
     return resolved
 
 
-def _run_ids(graph: Graph, named: Sequence[str]) -> Sequence[str]:
-    return _known(named, [row["run"] for row in graph.read("explore/runs")], "run", "kgprobe rounds run")
+def _run_ids(graph: Graph, names: Sequence[str]) -> Sequence[str]:
+    return _check_ids(names, [row["run"] for row in graph.read("explore/runs")], "run", "kgprobe rounds run")
 
 
-def _sweep_ids(graph: Graph, named: Sequence[str]) -> Sequence[str]:
+def _sweep_ids(graph: Graph, names: Sequence[str]) -> Sequence[str]:
     sweeps = [row["sweep"] for row in graph.read("explore/judged", sweep=None)]
-    return _known(named, list(dict.fromkeys(sweeps)), "sweep", "kgprobe judge predict")
+    return _check_ids(names, list(dict.fromkeys(sweeps)), "sweep", "kgprobe judge predict")
 
 
-def _known(named: Sequence[str], ids: Sequence[str], kind: str, command: str) -> Sequence[str]:
-    """Return ids as they are named: runs and sweeps have no other names."""
-    for name in named:
+def _check_ids(names: Sequence[str], ids: Sequence[str], kind: str, command: str) -> Sequence[str]:
+    """Return names that are ids; runs and sweeps have no other names."""
+    for name in names:
         if name not in ids:
-            shown = difflib.get_close_matches(name, ids, _SHOWN) or ids[:_SHOWN]
-            there = f"the nearest are: {', '.join(shown)}" if shown else f"there is none yet, `{command}` makes one"
-            raise UnknownNameError(f"There is no {kind} {name!r} in this graph; {there}.")
-    return named
+            similar = difflib.get_close_matches(name, ids, _SHOWN) or ids[:_SHOWN]
+            remedy = f"similar ids: {', '.join(similar)}" if similar else f"it has none yet, `{command}` creates one"
+            raise UnknownNameError(f"Unknown {kind} {name!r} in this graph; {remedy}.")
+    return names
 
 
 _IDS: Mapping[str, Callable[[Graph, Sequence[str]], Sequence[str]]] = {

@@ -1,4 +1,4 @@
-"""Relations and entities by what people call them: an id, a label or an alias, whatever its capitals."""
+"""Find relations and entities by id, label or alias, ignoring case."""
 
 import difflib
 import re
@@ -11,85 +11,86 @@ from kgprobe.graph.client import Graph, Row
 _SIMILAR = 1_000
 _SHOWN = 5
 
-# Beyond so many names, one scan of the entities is cheaper than that many look-ups.
+# With more names, one scan of the entities is cheaper than look-ups.
 _LOOKED_UP = 1_000
 
-# What the query language of the full-text index reads as a word; of a long text, so many.
+# A word of the full-text index's query language; number of words used from a long text.
 _WORD = re.compile(r"[^\W_]+")
 _WORDS = 20
 
 
-def relation_ids(graph: Graph, named: Iterable[str]) -> tuple[str, ...]:
-    """The ids of relations, each named by its id, its label or an alias; each once, in their order.
+def relation_ids(graph: Graph, names: Iterable[str]) -> tuple[str, ...]:
+    """Return the distinct ids of relations that are given by id, label or alias, in their order.
 
-    Cost: one reading of the relations, where any is named.
+    Cost: one reading of the relations, if any is given.
 
     Raises:
-        UnknownNameError: nothing is called so, or several relations are; the message says what comes close.
+        UnknownNameError: a name is unknown or ambiguous; the message lists similar names or the ids.
     """
-    wanted = list(named)
-    called = names_of_relations(graph) if wanted else {}
-    return tuple(dict.fromkeys(_relation(name, called) for name in wanted))
+    names = list(names)
+    ids_by_name = names_of_relations(graph) if names else {}
+    return tuple(dict.fromkeys(_relation(name, ids_by_name) for name in names))
 
 
 def names_of_relations(graph: Graph) -> dict[str, list[str]]:
-    """What relations go by, in small letters, with the ids of those that do; their own ids among it, and first."""
-    called: dict[str, list[str]] = {}
+    """Return the ids of relations by lower-case id, label and alias; ids first."""
+    ids_by_name: dict[str, list[str]] = {}
     rows = graph.read("sample/relations")
     for row in rows:
-        called.setdefault(row["id"].lower(), []).append(row["id"])
+        ids_by_name.setdefault(row["id"].lower(), []).append(row["id"])
     for row in rows:
-        for name in dict.fromkeys(name.lower() for name in (row["label"], *row["aliases"]) if name):
-            ids = called.setdefault(name, [])
+        for name in filter(None, (row["label"], *row["aliases"])):
+            ids = ids_by_name.setdefault(name.lower(), [])
             if row["id"] not in ids:
                 ids.append(row["id"])
-    return called
+    return ids_by_name
 
 
 def relation_names(graph: Graph, relations: Iterable[str]) -> dict[str, str]:
-    """Return what to call each relation: its label, with the id where others have the same."""
+    """Return a unique name of each relation: its label, with the id if several have the same label."""
     known = {row["id"]: row["label"] for row in graph.read("sample/relations")}
     labels = {relation: known.get(relation) or relation for relation in relations}
-    often = Counter(labels.values())
-    return {relation: f"{label} ({relation})" if often[label] > 1 else label for relation, label in labels.items()}
+    counts = Counter(labels.values())
+    return {relation: f"{label} ({relation})" if counts[label] > 1 else label for relation, label in labels.items()}
 
 
-def close_relations(name: str, called: Mapping[str, Sequence[str]]) -> str:
-    """What comes close to the name of a relation, as the end of a sentence."""
-    close = {name: ", ".join(called[name]) for name in difflib.get_close_matches(name.lower(), called, _SHOWN)}
-    shown = [ids if name == ids.lower() else f"{name} ({ids})" for name, ids in close.items()]
-    return f"; close to it: {', '.join(shown)}" if shown else ", see `kgprobe graph query explore/relations`"
+def close_relations(name: str, ids_by_name: Mapping[str, Sequence[str]]) -> str:
+    """Return the end of a message about an unknown relation: the relations with similar names."""
+    similar = []
+    for other in difflib.get_close_matches(name.lower(), ids_by_name, _SHOWN):
+        ids = ", ".join(ids_by_name[other])
+        similar.append(ids if other == ids.lower() else f"{other} ({ids})")
+    return f"; close to it: {', '.join(similar)}" if similar else ", see `kgprobe graph query explore/relations`"
 
 
-def entity_ids(graph: Graph, named: Iterable[str]) -> tuple[str, ...]:
-    """The ids of entities, each named by its id, its label or an alias; in their order.
+def entity_ids(graph: Graph, names: Iterable[str]) -> tuple[str, ...]:
+    """Return the ids of entities that are given by id, label or alias, in their order.
 
-    Cost: a look-up of those that are ids, and of the others in the full-text index of Neo4j; the embedded engine has
-    no such index and scans the entities where others are named.
+    Cost: a look-up of the ids, and of other names in Neo4j's full-text index. The embedded engine has no such index and
+    scans the entities for other names.
 
     Raises:
-        UnknownNameError: nothing is called so, or several entities are; the message says which.
+        UnknownNameError: a name is unknown or ambiguous; the message lists similar names or the ids.
     """
-    wanted = list(named)
-    ids: dict[str, list[str]] = {}
-    for found in entities_called(graph, set(wanted)):
-        for text, its in found.items():
-            ids.setdefault(text, its)
-    for name in wanted:
-        its = ids.get(name, [])
-        if not its:
+    names = list(names)
+    ids_by_name: dict[str, list[str]] = {}
+    for candidates in entities_called(graph, set(names)):
+        ids_by_name = candidates | ids_by_name
+    for name in names:
+        ids = ids_by_name.get(name, [])
+        if not ids:
             raise UnknownNameError(f"{no_entity(graph, name)}.")
-        if len(its) > 1:
-            shown = ", ".join(its[:_SHOWN]) + (", …" if len(its) > _SHOWN else "")
-            raise UnknownNameError(f"{len(its)} entities are called {name!r}: {shown}. Name one by its id.")
-    return tuple(ids[name][0] for name in wanted)
+        if len(ids) > 1:
+            shown = ", ".join(ids[:_SHOWN]) + (", …" if len(ids) > _SHOWN else "")
+            raise UnknownNameError(f"{len(ids)} entities are called {name!r}: {shown}. Name one by its id.")
+    return tuple(ids_by_name[name][0] for name in names)
 
 
 def entities_called(graph: Graph, texts: set[str]) -> Iterator[dict[str, list[str]]]:
-    """The ids of the entities that texts may mean: those whose id a text is, then those that go by it as well.
+    """Yield the ids of entities by text: first where the text is an id, then with labels and aliases as well.
 
-    Cost: a look-up by ids; the second, which is only made where it is asked for and some text is no id, looks names up
-    in the full-text index, or scans the entities where there is none.
+    Cost: a look-up by id. The second item, only made if requested and if some text is not an id, needs look-ups in the
+    full-text index, or a scan of the entities without one.
     """
     if not texts:
         return
@@ -106,13 +107,13 @@ def entities_called(graph: Graph, texts: set[str]) -> Iterator[dict[str, list[st
 
 
 def no_entity(graph: Graph, name: str) -> str:
-    """That nothing is called so, and what comes close to it; a sentence without its full stop."""
+    """Return a message about an unknown entity with similar names, without a full stop."""
     close = similar_entities(graph, name)
     return f"No entity is called {name!r}" + (f"; close to it: {', '.join(close)}" if close else "")
 
 
 def similar_entities(graph: Graph, name: str) -> list[str]:
-    """Labels and ids of entities whose label comes close to a name, the closest first."""
+    """Return labels and ids of entities with a label similar to a name, most similar first."""
     lowered = name.lower()
     words = _WORD.findall(lowered)
     if words and has_name_index(graph):
@@ -127,22 +128,22 @@ def similar_entities(graph: Graph, name: str) -> list[str]:
 
 
 def has_name_index(graph: Graph) -> bool:
-    """Return whether entities can be looked up by name; else they are scanned.
+    """Return True if the graph has a full-text index of names; else entities are scanned.
 
-    A graph that was made by an earlier version has the index after the next load or run.
+    A graph of an older version gets the index at its next load or run.
     """
     if graph.is_embedded:
         return False
     try:
         return bool(graph.read("sample/name_index"))
     except KgprobeError:
-        # A user who may read a graph may not be allowed to list its indexes.
+        # The user may lack the permission to list indexes.
         return False
 
 
 def _rows_called(graph: Graph, texts: set[str]) -> list[Row]:
-    """Return id and names of the entities that go by one of the texts."""
-    # The index has no punctuation: it cannot find an entity that is called "?".
+    """Return id and names of the entities with one of the texts as a name."""
+    # The index ignores punctuation: it cannot find the name "?".
     indexable = len(texts) <= _LOOKED_UP and all(map(_has_word, texts))
     if indexable and has_name_index(graph):
         names = [{"name": text.lower(), "phrase": _phrase(text)} for text in sorted(texts)]
@@ -155,18 +156,18 @@ def _has_word(text: str) -> bool:
 
 
 def _phrase(text: str) -> str:
-    """Return a text as a phrase of the index's query language, Lucene's."""
+    """Return a text as a phrase of Lucene's query language."""
     escaped = text.replace("\\", "\\\\").replace('"', '\\"')
     return f'"{escaped}"'
 
 
-def _relation(name: str, called: Mapping[str, Sequence[str]]) -> str:
-    ids = called.get(name.lower(), ())
+def _relation(name: str, ids_by_name: Mapping[str, Sequence[str]]) -> str:
+    ids = ids_by_name.get(name.lower(), ())
     if name in ids:
         return name
     ids = [id_ for id_ in ids if id_.lower() == name.lower()] or ids
     if not ids:
-        raise UnknownNameError(f"No relation of this graph is called {name!r}{close_relations(name, called)}.")
+        raise UnknownNameError(f"No relation of this graph is called {name!r}{close_relations(name, ids_by_name)}.")
     if len(ids) > 1:
         raise UnknownNameError(f"{len(ids)} relations are called {name!r}: {', '.join(ids)}. Name one by its id.")
     return ids[0]

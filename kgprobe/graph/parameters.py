@@ -1,7 +1,7 @@
-"""Query parameters as people type them, and what a query takes where nobody gave one.
+"""Parse query parameters, and complete them with the query's defaults.
 
-On the command line, ``name=value`` with the value as JSON where it is JSON, else as text. In the shell and in the
-leading comments of queries, as Cypher and JSON write values.
+On the command line, parameters are ``name=value``, with a value in JSON or else a text. In the shell and the headers of
+queries, values are in Cypher or JSON.
 """
 
 import json
@@ -18,10 +18,10 @@ _ASSIGNMENT = re.compile(r"(?P<name>\w+|`[^`]+`)\s*=>\s*(?P<value>.*)", re.DOTAL
 
 
 def parse_parameters(typed: Iterable[str]) -> dict[str, Any]:
-    """Parameters from ``name=value`` texts; a later one replaces an earlier one of the same name.
+    """Return parameters from ``name=value`` texts; the last one of a name counts.
 
     Raises:
-        QueryError: a text has no ``=``, or no name before it; or its JSON is nested too deeply.
+        QueryError: a text has no ``=`` or no name, or its JSON is nested too deeply.
     """
     parameters = {}
     for text in typed:
@@ -38,25 +38,25 @@ def parse_parameters(typed: Iterable[str]) -> dict[str, Any]:
 
 
 def parse_assignment(typed: str) -> dict[str, Any]:
-    """One parameter from ``name => value``, as Neo4j writes it.
+    """Return a parameter from ``name => value``, the syntax of cypher-shell.
 
     >>> parse_assignment("id => 'Q142'")
     {'id': 'Q142'}
 
     Raises:
-        QueryError: it is not of that form, or the value is none.
+        QueryError: the text does not have this form, or an invalid value.
     """
-    found = _ASSIGNMENT.fullmatch(typed.strip())
-    if found is None:
+    match = _ASSIGNMENT.fullmatch(typed.strip())
+    if match is None:
         raise QueryError(f"{typed!r} is not of the form name => value, such as id => 'Q142'.")
-    return {found["name"].strip("`"): parse_literal(found["value"])}
+    return {match["name"].strip("`"): parse_literal(match["value"])}
 
 
 def parse_map(typed: str) -> dict[str, Any]:
-    """Several parameters from ``{name: value, …}``, as Cypher or JSON writes them.
+    """Return parameters from a map ``{name: value, …}`` in Cypher or JSON.
 
     Raises:
-        QueryError: it is no such map.
+        QueryError: the text is not a map.
     """
     value = parse_literal(typed)
     if not isinstance(value, dict):
@@ -65,29 +65,28 @@ def parse_map(typed: str) -> dict[str, Any]:
 
 
 def default_parameters(query: Query) -> dict[str, Any]:
-    """What a query takes where nobody gives it: the line ``Unless given: {…}`` of its leading comment."""
-    found = _DEFAULTS.search(query.about)
-    return parse_map(found[1]) if found else {}
+    """Return the defaults of a query, from the line ``Unless given: {…}`` of its header."""
+    match = _DEFAULTS.search(query.about)
+    return parse_map(match[1]) if match else {}
 
 
 def complete_parameters(query: Query, given: Mapping[str, Any]) -> dict[str, Any]:
-    """The parameters that a query takes: those given, and its own defaults for others.
+    """Return all parameters of a query: the given values, else its defaults.
 
-    Engines differ in this: one refuses a missing parameter, another takes it as null.
+    This check makes engines behave alike: some refuse a missing parameter, others use null.
 
     Raises:
-        QueryError: some are missing or unknown; the message says what the query takes.
+        QueryError: parameters are missing or unknown; the message lists the query's parameters.
     """
     parameters = default_parameters(query) | dict(given)
-    taken = parameters_in(query.text)
-    missing = [name for name in taken if name not in parameters]
-    unknown = [name for name in given if name not in taken]
-    complaints = []
+    names = parameters_in(query.text)
+    missing = [name for name in names if name not in parameters]
+    unknown = [name for name in given if name not in names]
+    faults = []
     if missing:
-        complaints.append(f"{query.name} needs the parameter {', '.join(missing)}, which nobody gave.")
+        faults.append(f"{query.name} needs the parameter {', '.join(missing)}.")
     if unknown:
-        known = f"it takes {', '.join(taken)}" if taken else "it takes none"
-        complaints.append(f"{query.name} has no parameter {', '.join(unknown)}; {known}.")
-    if complaints:
-        raise QueryError("\n".join([*complaints, *([query.about] if query.about else [])]))
-    return {name: parameters[name] for name in taken}
+        faults.append(f"{query.name} has no parameter {', '.join(unknown)}; it takes {', '.join(names) or 'none'}.")
+    if faults:
+        raise QueryError("\n".join(filter(None, [*faults, query.about])))
+    return {name: parameters[name] for name in names}

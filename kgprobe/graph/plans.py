@@ -1,7 +1,4 @@
-"""How an engine goes about a statement, where it is asked by ``EXPLAIN`` or ``PROFILE``.
-
-Neo4j tells a tree of operators; the embedded engine tells a text.
-"""
+"""Query plans of ``EXPLAIN`` and ``PROFILE``: a tree of operators from Neo4j, a text from the embedded engine."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -10,9 +7,9 @@ from typing import Any
 
 from neo4j import ResultSummary
 
-_ASKED = re.compile(r"(?:\s|//[^\n]*(?:\n|$)|/\*.*?\*/)*(?:EXPLAIN|PROFILE)\b", re.IGNORECASE | re.DOTALL)
+_PLAN_PREFIX = re.compile(r"(?:\s|//[^\n]*(?:\n|$)|/\*.*?\*/)*(?:EXPLAIN|PROFILE)\b", re.IGNORECASE | re.DOTALL)
 
-# Where the engines write their plans as they would print them.
+# Argument with the printed plan.
 _TEXT = "string-representation"
 
 
@@ -21,9 +18,9 @@ class Step:
     """One operator of a plan.
 
     Attributes:
-        depth: how many operators take what it gives, from 0 on.
-        estimated: rows that the engine expects.
-        rows, hits: rows that there were, and how often the store was asked; None where the statement was not run.
+        depth: depth in the tree, from 0; the root is the last operator.
+        estimated: number of rows that the engine expects.
+        rows, hits: number of rows, and of accesses to the store; None with ``EXPLAIN``.
     """
 
     depth: int
@@ -36,11 +33,11 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class QueryPlan:
-    """What an engine tells of how it goes about a statement.
+    """Plan of a statement.
 
     Attributes:
-        steps: the operators, each before those whose rows it takes; none where the engine tells a text.
-        text: the plan in the engine's own words.
+        steps: operators, each before those that give it rows; none for the embedded engine.
+        text: plan as the engine prints it.
     """
 
     steps: tuple[Step, ...]
@@ -48,19 +45,19 @@ class QueryPlan:
 
 
 def asks_for_plan(statement: str) -> bool:
-    """Whether a statement begins with EXPLAIN or PROFILE."""
-    return _ASKED.match(statement) is not None
+    """Return True if a statement begins with EXPLAIN or PROFILE."""
+    return _PLAN_PREFIX.match(statement) is not None
 
 
 def plan_of(summary: ResultSummary) -> QueryPlan | None:
-    """The plan of a statement that has been read to its end; None where the engine tells none."""
-    told: Mapping[str, Any] | None = summary.profile or summary.plan
-    if not told:
+    """Return the plan of a completed statement; None without one."""
+    root: Mapping[str, Any] | None = summary.profile or summary.plan
+    if not root:
         return None
-    text = str(told.get("args", {}).get(_TEXT, "")).strip()
-    # What stands alone and names no work of its own is the embedded engine's wrapper around its text.
-    is_text = str(told["operatorType"]).startswith("ArcadeDB.")
-    return QueryPlan(() if is_text else tuple(_steps(told, 0)), text)
+    text = str(root.get("args", {}).get(_TEXT, "")).strip()
+    # The embedded engine wraps its text in a single operator.
+    is_text = str(root["operatorType"]).startswith("ArcadeDB.")
+    return QueryPlan(() if is_text else tuple(_steps(root, 0)), text)
 
 
 def _steps(operator: Mapping[str, Any], depth: int) -> Iterator[Step]:

@@ -1,7 +1,7 @@
-"""The Cypher files: found by name, read as text.
+"""Find and read the Cypher files by name.
 
-A name is a file's path below ``cypher/`` without its ending, such as ``load/facts``. The leading comment of a file says
-what it answers, which parameters it takes and what it returns.
+A name is a file's path below ``cypher/`` without extension, such as ``load/facts``. The header of a file, its leading
+comment, describes its question, parameters and columns.
 """
 
 import difflib
@@ -15,12 +15,12 @@ from kgprobe.errors import KgprobeError, UnknownNameError
 from kgprobe.graph.statements import split_statements
 
 _FIRST_WORDS = re.compile(r"(.*?)(?:[.;:](?: |$)|(?<=\?)(?: |$)|$)")
-# No statement of Cypher is a single word, nor two with a slash between them.
+# A Cypher statement is never a single word, or words with slashes between them.
 _NAME = re.compile(r"[\w-]+(?:/[\w-]+)*")
 
 
 class QueryError(KgprobeError):
-    """A query is not one statement, or not given its parameters; the command line exits with 2."""
+    """A query is not one statement, or lacks parameters; the command line exits with 2."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,8 +29,8 @@ class Query:
 
     Attributes:
         name: ``group/name``.
-        text: the whole file, which is what the engine gets.
-        about: its leading comment, without the slashes.
+        text: content of the file, as it is sent to the engine.
+        about: header, without the slashes.
     """
 
     name: str
@@ -39,13 +39,13 @@ class Query:
 
     @property
     def question(self) -> str:
-        """What it answers, in the first words of its comment: up to where these pause or end."""
-        found = _FIRST_WORDS.match(" ".join(self.about.split()))
-        return found[1] if found else ""
+        """Beginning of the header, up to its first full stop, semicolon, colon or question mark."""
+        match = _FIRST_WORDS.match(" ".join(self.about.split()))
+        return match[1] if match else ""
 
 
 def about_of(text: str) -> str:
-    """The leading comment of a query's text, without the slashes."""
+    """Return the header of a query's text, without the slashes."""
     lines = []
     for line in text.splitlines():
         if not line.startswith("//"):
@@ -55,67 +55,63 @@ def about_of(text: str) -> str:
 
 
 def query_of_text(text: str, name: str = "The query") -> Query:
-    """Cypher that a user wrote, without a semicolon at its end.
+    """Return a query from a user's Cypher, without a semicolon at its end.
 
     Args:
-        name: what the user would call it in a message.
+        name: name for messages.
 
     Raises:
-        QueryError: it is not one statement.
+        QueryError: the text is not one statement.
     """
-    ended, rest = split_statements(text)
-    statements = [*ended, rest] if rest else ended
+    statements, rest = split_statements(text)
+    statements += [rest] if rest else []
     if len(statements) != 1:
         raise QueryError(
-            f"{name} holds {len(statements)} statements where one is expected; `kgprobe graph shell` reads several."
+            f"{name} contains {len(statements)} statements instead of one; `kgprobe graph shell` runs several."
         )
     return Query(name=name, text=statements[0], about=about_of(text))
 
 
 def find_query(query: str) -> Query:
-    """The query of that name, or the one that the text is.
+    """Return the query of that name, or with that text.
 
     Raises:
-        UnknownNameError: it could only be a name, and is none.
-        QueryError: it is not one statement.
+        UnknownNameError: the name is unknown.
+        QueryError: the text is not one statement.
     """
     return get_query(query) if _NAME.fullmatch(query) else query_of_text(query)
 
 
 @cache
 def get_query(name: str) -> Query:
-    """The query of that name.
+    """Return the query of that name.
 
     Raises:
-        UnknownNameError: there is no such file.
+        UnknownNameError: the name is unknown.
     """
     if name not in query_names():
-        raise UnknownNameError(f"There is no query {name!r}{suggestion(name)}")
+        raise UnknownNameError(f"Unknown query {name!r}{suggestion(name)}")
     text = files("kgprobe.cypher").joinpath(f"{name}.cypher").read_text(encoding="utf-8")
     return Query(name=name, text=text, about=about_of(text))
 
 
 def suggestion(name: str) -> str:
-    """The end of a message about a name that no query has: the nearest of those for people, or all of them."""
-    called = {known.partition("/")[2]: known for known in explore_names()}
-    near = difflib.get_close_matches(name.rpartition("/")[2], called, n=1)
-    return f"; did you mean {called[near[0]]}?" if near else f"; there are: {', '.join(explore_names())}."
+    """Return the end of a message about an unknown query: the most similar name, or all names."""
+    known = {query.partition("/")[2]: query for query in explore_names()}
+    similar = difflib.get_close_matches(name.rpartition("/")[2], known, n=1)
+    return f"; did you mean {known[similar[0]]}?" if similar else f"; known are: {', '.join(explore_names())}."
 
 
 def explore_names() -> tuple[str, ...]:
-    """The names of the queries that are for people, sorted; the others are steps of what kgprobe does."""
+    """Return the names of the queries for users, sorted; kgprobe uses the others internally."""
     return tuple(name for name in query_names() if name.startswith("explore/"))
 
 
 @cache
 def query_names() -> tuple[str, ...]:
-    """The names of all queries, sorted."""
-    return tuple(
-        sorted(
-            f"{folder.name}/{Path(file.name).stem}"
-            for folder in files("kgprobe.cypher").iterdir()
-            if folder.is_dir()
-            for file in folder.iterdir()
-            if file.name.endswith(".cypher")
-        )
-    )
+    """Return the names of all queries, sorted."""
+    names = []
+    for folder in files("kgprobe.cypher").iterdir():
+        entries = [file.name for file in folder.iterdir()] if folder.is_dir() else []
+        names += [f"{folder.name}/{Path(entry).stem}" for entry in entries if entry.endswith(".cypher")]
+    return tuple(sorted(names))

@@ -1,4 +1,4 @@
-"""A source's streams cut into batches of records; whoever writes them, they are cut in the same places."""
+"""Split a source's streams into batches of records, in the same way for loads and imports."""
 
 import itertools
 import queue
@@ -16,26 +16,25 @@ T = TypeVar("T")
 
 STAGES = ("relations", "entities", "facts")
 
-# A batch ends at whichever limit comes first. A record is within the second, too: what a statement is sent of a batch
-# is less than the two together, and so less than a message may be.
+# Limits of a batch and of a record. A batch and one more record together fit into a message.
 BATCH_RECORDS = 10_000
 BATCH_BYTES = RECORD_BYTES = MESSAGE_BYTES // 2
 
-# What stands beside a record's own fields in a row: names of columns, numbers.
+# Bytes of a row besides the record's fields: names of columns, numbers.
 _ROW_BYTES = 100
 
 _WAIT_SECONDS = 1.0
 
 
-class Batch(NamedTuple):
-    """Records that go into the graph together.
+class RecordBatch(NamedTuple):
+    """Records that are written together.
 
     Attributes:
-        places: the records that can be used, by id.
-        problems: those that cannot.
-        records: how many were read.
-        position: in its stream, behind the last of them.
-        last: whether the stream ends there.
+        places: accepted records, by id.
+        problems: rejected records.
+        records: number of records read.
+        position: number of records of the stream up to the end of the batch.
+        last: True if the stream ends with the batch.
     """
 
     places: Mapping[str, Placed]
@@ -46,29 +45,29 @@ class Batch(NamedTuple):
 
 
 def problem_message(problem: Problem, source: Source) -> str:
-    """Which record is left out, and why; a sentence."""
+    """Return a message about a rejected record, with a full stop."""
     file = problem.place.file or source.name
     return visible(f"{file}, {problem.place.unit} {problem.place.line}: {problem.reason.rstrip('.')}.")
 
 
-def read_batches(source: Source, stage: str, skip: int = 0) -> Iterator[Batch]:
-    """The stage's batches; the first ``skip`` records are left out. There is one at least, and the last one says so."""
+def read_batches(source: Source, stage: str, skip: int = 0) -> Iterator[RecordBatch]:
+    """Yield the batches of a stage after the first ``skip`` records; at least one, the last one marked as such."""
     stream: Iterator[Placed] = getattr(source, stage)()
     position = sum(1 for _ in itertools.islice(stream, skip))
-    beside = encoded_bytes([source.name, source.fingerprint]) + _ROW_BYTES
+    overhead = encoded_bytes([source.name, source.fingerprint]) + _ROW_BYTES
     last = False
     while not last:
-        records, last = _next_records(stream, beside)
+        records, last = _next_records(stream, overhead)
         position += len(records)
         places, problems = distinct(records)
-        yield Batch(places, problems, len(records), position, last)
+        yield RecordBatch(places, problems, len(records), position, last)
 
 
-def _next_records(stream: Iterator[Placed], beside: int) -> tuple[list[Placed], bool]:
-    """Records up to a batch's limits, and whether the stream ended before them.
+def _next_records(stream: Iterator[Placed], overhead: int) -> tuple[list[Placed], bool]:
+    """Return the records of the next batch, and True if the stream has ended.
 
     Args:
-        beside: how many bytes are sent with each record, whatever it is.
+        overhead: additional bytes that are sent with each record.
     """
     records: list[Placed] = []
     size = 0
@@ -76,9 +75,9 @@ def _next_records(stream: Iterator[Placed], beside: int) -> tuple[list[Placed], 
         record = placed.record
         if not isinstance(record, Rejected):
             try:
-                bytes_ = encoded_bytes(record) + beside
+                bytes_ = encoded_bytes(record) + overhead
             except UnicodeEncodeError:
-                placed = _rejected(placed, "a text of it has half a character (a lone surrogate)")
+                placed = _reject(placed, "a text in it contains half a character (a lone surrogate)")
             else:
                 if bytes_ > RECORD_BYTES:
                     placed = _too_large(placed, record.id, bytes_)
@@ -90,24 +89,22 @@ def _next_records(stream: Iterator[Placed], beside: int) -> tuple[list[Placed], 
     return records, True
 
 
-def _rejected(placed: Placed, reason: str) -> Placed:
-    """In a record's place, why the graph cannot be sent it."""
+def _reject(placed: Placed, reason: str) -> Placed:
     return placed._replace(record=Rejected(reason))
 
 
 def _too_large(placed: Placed, id_: str, size: int) -> Placed:
     reason = (
-        f"{id_[:80]} has {size / 1e6:,.1f} MB, more than the {RECORD_BYTES / 1e6:.1f} MB that a record may have;"
-        " shorten its texts"
+        f"{id_[:80]} has {size / 1e6:,.1f} MB; a record can have up to {RECORD_BYTES / 1e6:.1f} MB: shorten its texts"
     )
-    return _rejected(placed, reason)
+    return _reject(placed, reason)
 
 
 def prefetched(things: Iterator[T], waiting: Callable[[], None]) -> Iterator[T]:
-    """The same things, each made ready while the one before is being used.
+    """Yield the same things; a thread prepares the next one while the current one is used.
 
     Args:
-        waiting: called every ``_WAIT_SECONDS`` in which none comes: a source may read for long before its first.
+        waiting: called every ``_WAIT_SECONDS`` while waiting, for example for the first thing.
     """
     ready: queue.Queue[tuple[T] | BaseException | None] = queue.Queue(maxsize=1)
     abandoned = threading.Event()

@@ -1,10 +1,12 @@
-"""Records as rows of the statements that write them: without repetitions, dated, facts grouped by their subjects.
+"""Convert records to rows for the statements that write them.
 
-It needs no graph, so that a load can do it while the engine writes the batch before.
+Duplicates are rejected, dates are parsed, facts are grouped by subject. This needs no graph, so that a load does it
+while the engine writes the previous batch.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from itertools import chain
 from typing import NamedTuple
 
 from kgprobe.dates import first_day, last_day
@@ -14,7 +16,7 @@ from kgprobe.records import Entity, Fact, Placed, Rejected, Relation
 
 
 class Problem(NamedTuple):
-    """Why a record is left out: one of the kinds that a report counts, and the reason in words."""
+    """A rejected record: its kind of problem for the counts, its place, and the reason as text."""
 
     kind: str
     place: Placed
@@ -23,7 +25,7 @@ class Problem(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class RelationRows:
-    """Relations of a batch, as ``load/relations`` takes them."""
+    """Relations of a batch: rows for ``load/relations``."""
 
     rows: Sequence[Row]
 
@@ -33,10 +35,10 @@ class EntityRows:
     """Entities of a batch.
 
     Attributes:
-        places: where each comes from, by id.
-        rows: as ``load/entities`` takes them.
-        types: of each entity that has any, by its id; none twice.
-        type_ids: all of these, each once.
+        places: records with their places, by id.
+        rows: rows for ``load/entities``.
+        types: distinct types of each entity that has any, by its id.
+        type_ids: distinct types of all entities.
         literals: ids of the entities that are literals.
     """
 
@@ -52,11 +54,11 @@ class FactRows:
     """Facts of a batch.
 
     Attributes:
-        places: where each comes from, by id.
-        facts: by id.
-        rows: as ``load/standing_facts`` and ``load/new_facts`` take them.
-        relations: ids of all relations.
-        additions: what follows if all of the facts are new.
+        places: records with their places, by id.
+        facts: facts by id.
+        rows: rows for ``load/standing_facts`` and ``load/new_facts``.
+        relations: ids of the facts' relations.
+        additions: changes of derived data if all facts are new.
     """
 
     places: Mapping[str, Placed]
@@ -70,7 +72,7 @@ Rows = RelationRows | EntityRows | FactRows
 
 
 def distinct(records: Iterable[Placed]) -> tuple[dict[str, Placed], list[Problem]]:
-    """Records by id without the unreadable ones and without repetitions; and these, as problems."""
+    """Return the readable records by id without duplicates, and the problems of the others."""
     places: dict[str, Placed] = {}
     problems = []
     for place in records:
@@ -84,19 +86,19 @@ def distinct(records: Iterable[Placed]) -> tuple[dict[str, Placed], list[Problem
 
 
 def duplicate(id_: str, place: Placed, before: int) -> Problem:
-    """The problem of a record whose id stands on the line ``before`` already."""
-    return Problem("duplicate", place, f"{id_} stands on {place.unit} {before} already")
+    """Return the problem of a record with the same id as the record on line ``before``."""
+    return Problem("duplicate", place, f"{id_} is already on {place.unit} {before}")
 
 
 def absent(place: Placed, end: str) -> Problem:
-    """The problem of a fact whose ``subject`` or ``object`` is not in the graph."""
+    """Return the problem of a fact whose ``subject`` or ``object`` is not in the graph."""
     fact = place.record
     assert isinstance(fact, Fact)  # noqa: S101
     return Problem("missing", place, f"the {end} {getattr(fact, end)} of {fact.id!r} is not in the graph")
 
 
 def relation_rows(places: Mapping[str, Placed], source: str) -> RelationRows:
-    """The rows of relations, by id; ``source`` is the name of where they come from."""
+    """Return the rows of relations with the name of their source."""
     rows: list[Row] = []
     for place in places.values():
         if isinstance(place.record, Relation):
@@ -106,7 +108,7 @@ def relation_rows(places: Mapping[str, Placed], source: str) -> RelationRows:
 
 
 def entity_rows(places: Mapping[str, Placed], source: str, load: str) -> EntityRows:
-    """The rows of entities, by id; ``source`` and ``load`` say what they were loaded from."""
+    """Return the rows of entities with their source and load."""
     rows: list[Row] = []
     types_of: dict[str, Sequence[str]] = {}
     literals = []
@@ -132,15 +134,15 @@ def entity_rows(places: Mapping[str, Placed], source: str, load: str) -> EntityR
             "line": place.line,
         }
         rows.append({"index": len(rows), "id": id_, "line": place.line, "properties": properties})
-    type_ids = list(dict.fromkeys(type_id for types in types_of.values() for type_id in types))
+    type_ids = list(dict.fromkeys(chain.from_iterable(types_of.values())))
     return EntityRows(places, rows, types_of, type_ids, literals)
 
 
 def fact_row(fact: Fact, line: int) -> Row:
-    """What is kept of a fact, without its subject and its id; what is left out has no value.
+    """Return the properties of a fact without subject, id and missing values.
 
     Raises:
-        ValueError: its start or its end is no date.
+        ValueError: its start or end is not a date.
     """
     row: Row = {"object": fact.object, "relation": fact.relation, "rank": fact.rank, "line": line}
     if fact.start is not None:
@@ -151,10 +153,10 @@ def fact_row(fact: Fact, line: int) -> Row:
 
 
 def fact_rows(places: Mapping[str, Placed]) -> FactRows:
-    """The rows of facts, by id.
+    """Return the rows of facts, grouped by subject.
 
     Raises:
-        ValueError: a start or an end is no date.
+        ValueError: a start or end is not a date.
     """
     facts: dict[str, Fact] = {}
     subjects: dict[str, Row] = {}

@@ -1,4 +1,4 @@
-"""Facts carry what their relation is called, for people: Neo4j Browser captions an edge by one of its properties."""
+"""Update the relation labels on facts, which Neo4j Browser shows as captions of edges."""
 
 from collections.abc import Iterable
 
@@ -8,14 +8,14 @@ _FACTS_AT_ONCE = 5_000
 
 
 def relabel(graph: Graph) -> dict[str, str]:
-    """Bring the facts of relations up to date that have another label than when their facts were written.
+    """Update the facts of relations whose label has changed since the facts were written.
 
-    What was interrupted goes on with the next call: a relation is marked until all its facts carry its label.
+    A relation is marked until all its facts have its label; the next call continues an interrupted update.
+
+    Cost: the relations; for a marked one, the facts at its objects and at the subjects of changed facts.
 
     Returns:
-        what all relations are called, by id.
-
-    Cost: the relations; of a marked one, the facts at its objects and at the subjects of what is to be changed.
+        The labels of all relations, by id.
     """
     relations = graph.read("load/relation_labels")
     for relation in relations:

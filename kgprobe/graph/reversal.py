@@ -1,6 +1,6 @@
-"""What a reversed graph is the reversal of: kept in it, so that it is known for one, and for a stale one.
+"""The origin of a reversed graph, stored in it to recognize reversed and outdated graphs.
 
-A reversed graph has the facts of another graph from object to subject, where a relation has few enough subjects an
+A reversed graph has the facts of another graph from object to subject, for relations with few enough subjects per
 object; docs/methods/reversed-graphs.md.
 """
 
@@ -12,13 +12,13 @@ from kgprobe.graph.client import Graph
 
 
 class ReversedRelation(msgspec.Struct, frozen=True):
-    """How single a relation is backwards.
+    """Number of subjects per object of a relation.
 
     Attributes:
-        facts: whose object is no literal.
-        lasting: those of them that have no end.
-        objects: different ones that these have.
-        kept: whether its facts are in the reversed graph.
+        facts: number of facts whose object is not a literal.
+        lasting: number of these facts without an end.
+        objects: number of different objects of the lasting facts.
+        kept: True if its facts are in the reversed graph.
     """
 
     id: str
@@ -30,22 +30,22 @@ class ReversedRelation(msgspec.Struct, frozen=True):
 
     @property
     def subjects_an_object(self) -> float:
-        """The mean number of subjects that an object has at a time; 0 where all facts have ended."""
+        """Mean number of subjects of an object at a time; 0 if all facts have ended."""
         return self.lasting / self.objects if self.objects else 0.0
 
     @property
     def called(self) -> str:
-        """Its label, or its id where it has none."""
+        """Label, or id without a label."""
         return self.label or self.id
 
 
 class Reversal(msgspec.Struct, frozen=True):
-    """What a reversed graph was made of.
+    """Origin of a reversed graph.
 
     Attributes:
-        of: the state of that graph, see :func:`~kgprobe.graph.state.graph_state`.
-        most_subjects: of an object, on average, in the relations that were kept.
-        relations: all that have a fact whose object is no literal, by id.
+        of: state of the original graph, see :func:`~kgprobe.graph.state.graph_state`.
+        most_subjects: largest mean number of subjects per object of a kept relation.
+        relations: relations with a fact whose object is not a literal, sorted by id.
     """
 
     of: str
@@ -54,32 +54,33 @@ class Reversal(msgspec.Struct, frozen=True):
 
     @property
     def kept(self) -> list[ReversedRelation]:
-        """The relations whose facts are in the reversed graph."""
-        return [one for one in self.relations if one.kept]
+        """Relations whose facts are in the reversed graph."""
+        return [relation for relation in self.relations if relation.kept]
 
     @property
     def left_out(self) -> list[ReversedRelation]:
-        """The relations with too many subjects an object, the fewest first."""
-        return sorted((one for one in self.relations if not one.kept), key=lambda one: (one.subjects_an_object, one.id))
+        """Relations with too many subjects per object, the fewest first."""
+        left_out = [relation for relation in self.relations if not relation.kept]
+        return sorted(left_out, key=lambda relation: (relation.subjects_an_object, relation.id))
 
 
 def reversal_of(graph: Graph) -> Reversal | None:
-    """What a graph is the reversal of; None of one that is none."""
-    kept = graph.read("reverse/origin")[0]["reversal"]
-    return None if kept is None else msgspec.json.decode(kept, type=Reversal)
+    """Return the origin of a reversed graph; None for other graphs."""
+    origin = graph.read("reverse/origin")[0]["reversal"]
+    return None if origin is None else msgspec.json.decode(origin, type=Reversal)
 
 
 def mark_reversal(graph: Graph, reversal: Reversal, uid: str) -> None:
-    """Say of an empty graph what it will be the reversal of.
+    """Store the origin of a reversed graph in an empty graph.
 
     Args:
-        uid: the graph's own name; the same reversal of the same graph has the same.
+        uid: id of the reversed graph, the same for the same reversal of the same graph.
     """
     graph.write("reverse/mark", uid=uid, reversal=msgspec.json.encode(reversal).decode())
 
 
 def asked_by(probe: str, is_reversed: bool) -> str:
-    """A probe's name, and the direction where it is the other one.
+    """Return a probe's name, with the direction for a reversed graph.
 
     >>> asked_by("examples", True)
     'examples backwards'

@@ -1,4 +1,4 @@
-"""What a query has found, for people who work in Python."""
+"""The result of a query in Python."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from kgprobe.graph.values import cell, plain
 if TYPE_CHECKING:
     import pandas as pd
 
-# Of a table that is printed: rows, and characters of a cell.
+# Printed rows, and characters of a cell.
 _SHOWN = 20
 _WIDTH = 40
 
@@ -28,9 +28,9 @@ class Rows:
     2 rows
 
     Attributes:
-        columns: in the query's order; where there is no row, ArcadeDB names none.
-        rows: values are those of the driver: Python's own, its nodes, relationships, dates.
-        note: why a query of kgprobe's has no rows; None where there are some.
+        columns: names in the query's order; ArcadeDB returns none for an empty result.
+        rows: values as the driver returns them: Python values, nodes, relationships, dates.
+        note: reason for the empty result of a query of kgprobe, else None.
     """
 
     columns: tuple[str, ...]
@@ -57,14 +57,14 @@ class Rows:
         return "\n".join([*shown, count, *filter(None, [self.note])])
 
     def to_frame(self) -> "pd.DataFrame":
-        """The rows as a table of pandas.
+        """Return the rows as a data frame.
 
         >>> graph.query("UNWIND [1, 2] AS number RETURN number, number * number AS square").to_frame()
            number  square
         0       1       1
         1       2       4
 
-        Nodes, relationships and dates stand as JSON knows them: see :func:`~kgprobe.graph.values.plain`.
+        Nodes, relationships and dates are converted to JSON values by :func:`~kgprobe.graph.values.plain`.
         ``attrs["note"]`` is :attr:`note`.
         """
         import pandas as pd

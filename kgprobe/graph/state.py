@@ -1,4 +1,4 @@
-"""Which graph this is, and what was loaded into it: by this, what was made from a graph is known to be stale or not."""
+"""The state of a graph, to detect outdated data that were derived from it."""
 
 import msgspec
 
@@ -6,5 +6,5 @@ from kgprobe.graph.client import Graph
 
 
 def graph_state(graph: Graph) -> str:
-    """A text that changes whenever something is loaded, and is another one for another graph; JSON."""
+    """Return a JSON text that identifies the graph and the data loaded into it."""
     return msgspec.json.encode(graph.read("load/state")[0], order="sorted").decode()

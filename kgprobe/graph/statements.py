@@ -1,14 +1,14 @@
-"""Reading Cypher just closely enough to end a statement and to name its parameters."""
+"""Split Cypher into statements, and find their parameters."""
 
 import re
 from collections.abc import Iterator
 
 from kgprobe.errors import KgprobeError
 
-# Nobody writes so many. With thousands, a parser runs out of its stack: Neo4j answers after two minutes.
+# Deepest nesting of brackets. With thousands, a parser's stack overflows: Neo4j answers after two minutes.
 _DEEPEST = 200
 
-# What may hold a semicolon or a dollar sign that means neither: strings, quoted names, comments. Each may lack its end.
+# Strings, quoted names and comments, in which semicolons and dollar signs have no meaning. Each may lack its end.
 _TOKEN = re.compile(
     r"""
       (?P<quoted> '(?:\\.|[^'\\])*(?P<q1>'|\Z) | "(?:\\.|[^"\\])*(?P<q2>"|\Z) | `[^`]*(?P<q3>`|\Z) )
@@ -21,33 +21,27 @@ _TOKEN = re.compile(
 
 
 def parameters_in(text: str) -> list[str]:
-    """The names of the parameters that Cypher text mentions, sorted."""
-    return sorted(
-        {name for token in _TOKEN.finditer(text) if (name := token["parameter"] or token["quoted_parameter"])}
-    )
+    """Return the names of the parameters in Cypher text, sorted."""
+    names = {token["parameter"] or token["quoted_parameter"] for token in _TOKEN.finditer(text)}
+    return sorted(filter(None, names))
 
 
 def split_statements(text: str) -> tuple[list[str], str]:
-    """Statements that end with a semicolon (which is taken off), and what follows the last of them.
+    """Return the statements that end with a semicolon, without it, and the rest of the text.
 
-    Statements without content are left out, and so is a rest of only blanks and comments.
+    Statements of only blanks and comments are left out; such a rest is empty.
     """
-    parts = list(_parts(text))
-    *ended, rest = parts
+    *ended, rest = _parts(text)
     return [part.strip() for part in ended if not _is_blank(part)], "" if _is_blank(rest) else rest.strip()
 
 
 def refuse_deep_nesting(text: str) -> None:
-    """See that a statement has no more brackets within each other than an engine's parser gets over.
-
-    Raises:
-        KgprobeError: it has.
-    """
+    """Raise KgprobeError if brackets are nested too deeply for an engine's parser."""
     depth = 0
     for bracket in re.findall(r"[(\[{}\])]", _TOKEN.sub("", text)):
         depth += 1 if bracket in "([{" else -1
         if depth > _DEEPEST:
-            raise KgprobeError(f"The statement has more than {_DEEPEST} brackets within each other; use parameters.")
+            raise KgprobeError(f"The statement has more than {_DEEPEST} nested brackets; use parameters.")
 
 
 def _parts(text: str) -> Iterator[str]:

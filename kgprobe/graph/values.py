@@ -1,4 +1,4 @@
-"""Values from the graph as JSON knows them, and as people read them."""
+"""Convert values of the graph to JSON values and to text."""
 
 from typing import Any
 
@@ -10,10 +10,10 @@ from kgprobe.sanitize import visible
 
 
 def plain(value: Any) -> Any:
-    """A value from the graph as JSON knows it.
+    """Return a value of the graph as a JSON value.
 
-    Nodes become ``{labels, properties}``, relationships ``{type, start, end, properties}`` (the ends as nodes' ``id``
-    properties, where the row holds them), paths ``{nodes, relationships}``, dates and times ISO 8601 text.
+    Nodes become ``{labels, properties}``, relationships ``{type, start, end, properties}`` with the ``id`` properties
+    of their ends if the row contains them, paths ``{nodes, relationships}``, dates and times ISO 8601 text.
     """
     match value:
         case Node():
@@ -40,33 +40,41 @@ def plain(value: Any) -> Any:
 
 
 def cell(value: Any) -> str:
-    """A value from the graph as people read it, in one line, in the manner of Cypher."""
+    """Return a value of the graph as one line of text, similar to Cypher."""
     match value:
         case None:
             return ""
         case str():
             return visible(value)
-        case Node():
-            labels = "".join(f":{label}" for label in sorted(value.labels))
-            return f"({labels}{_properties(value)})"
-        case Relationship():
-            return f"[:{value.type}{_properties(value)}]"
-        case Path():
-            shown = [cell(value.nodes[0])]
-            for before, relationship, after in zip(value.nodes, value.relationships, value.nodes[1:], strict=False):
-                forth = relationship.start_node == before
-                shown += ["-" if forth else "<-", cell(relationship), "->" if forth else "-", cell(after)]
-            return "".join(shown)
+        case Node() | Relationship() | Path():
+            return _entity(value)
         case list() | tuple():
-            return "[" + ", ".join(_inner(element) for element in value) + "]"
+            return f"[{', '.join(map(_inner, value))}]"
         case dict():
             return "{" + ", ".join(f"{visible(key)}: {_inner(inner)}" for key, inner in value.items()) + "}"
         case float():
-            return f"{value:g}" if abs(value) < 1e15 else repr(value)
-        case int() | bool():
+            return format(value, "g" if abs(value) < 1e15 else "")
+        case int():
             return str(value).lower()
         case _:
             return visible(str(plain(value)))
+
+
+def _entity(value: Node | Relationship | Path) -> str:
+    if isinstance(value, Path):
+        return _path(value)
+    if isinstance(value, Relationship):
+        return f"[:{value.type}{_properties(value)}]"
+    labels = "".join(f":{label}" for label in sorted(value.labels))
+    return f"({labels}{_properties(value)})"
+
+
+def _path(path: Path) -> str:
+    shown = [cell(path.nodes[0])]
+    for before, relationship, after in zip(path.nodes, path.relationships, path.nodes[1:], strict=False):
+        ends = ("-", "->") if relationship.start_node == before else ("<-", "-")
+        shown += [ends[0], cell(relationship), ends[1], cell(after)]
+    return "".join(shown)
 
 
 def _properties(entity: Node | Relationship) -> str:

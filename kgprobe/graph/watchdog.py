@@ -1,8 +1,8 @@
-"""Waits on a graph's server end when it answers nobody any more, however long a query may take.
+"""End waits for a graph's server that no longer answers, without limiting the time of queries.
 
-The driver waits for an answer without an end, since a query may take hours, and a process that was stopped keeps its
-connections. So while one waits, a thread asks the server now and then whether it takes new connections; where it does
-not, time and again, the connections are cut, and whoever waits gets the driver's error.
+The driver waits for an answer without limit, since a query may take hours, and a stopped process keeps its connections.
+During a wait, a thread checks regularly whether the server accepts new connections. After repeated failures it closes
+the connections, and the waiting call raises the driver's error.
 """
 
 import threading
@@ -10,43 +10,43 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-# Seconds. All in all a wait ends well within a minute, the driver's own further attempts included.
+# Seconds. A wait ends within a minute, including the driver's retries.
 FIRST_LOOK = 5.0
 LOOK_AGAIN = 3.0
 PATIENCE = 8.0
 FAILED_LOOKS = 2
 
 _TICK = 0.5
-# After so long without a wait the thread ends; the next wait begins another.
+# The thread ends after this time without a wait; the next wait starts another.
 _IDLE_SECONDS = 10.0
 
 
 class Watchdog:
-    """Looks after one driver's connections.
+    """Watchdog of one driver's connections.
 
     Attributes:
-        has_cut: whether it has ended them.
+        has_cut: True once it has closed them.
     """
 
     def __init__(self, answers: Callable[[], bool], cut: Callable[[], None]) -> None:
-        """Watch nothing yet.
+        """Create a watchdog; it watches during :meth:`wait`.
 
         Args:
-            answers: whether the server takes a new connection; it may take as long as it likes.
-            cut: ends all connections; called once at most.
+            answers: returns True if the server accepts a new connection; may take any time.
+            cut: closes all connections; called at most once.
         """
         self.has_cut = False
         self._answers = answers
         self._cut = cut
         self._lock = threading.Lock()
         self._waits = 0
-        # When the number of waits last became 1, or 0.
+        # Time at which the number of waits last became 1 or 0.
         self._since = 0.0
         self._watching = False
 
     @contextmanager
     def wait(self) -> Iterator[None]:
-        """What goes on within needs the server."""
+        """Watch the server inside the context."""
         self._count(1)
         try:
             yield
@@ -85,7 +85,7 @@ class Watchdog:
 
     def _looks_alive(self) -> bool:
         alive: list[bool] = []
-        # In a thread of its own, since a look may hang as well.
+        # In a thread, because the check may hang as well.
         look = threading.Thread(target=lambda: alive.append(self._answers()), name="kgprobe-look", daemon=True)
         look.start()
         look.join(PATIENCE)

@@ -107,8 +107,8 @@ def _java(version: str, jars: Path) -> str:
     if number is None or int(number[1]) < needed:
         installed = f"version {number[1]}" if number else "of an unknown version"
         raise KgprobeError(
-            f"Neo4j {version} needs Java {needed} or later; {java} is {installed}. Install Java {needed}, and set JAVA_HOME"
-            " to its folder."
+            f"Neo4j {version} needs Java {needed} or later; {java} is {installed}. Install Java {needed}, and set"
+            " JAVA_HOME to its folder."
         )
     return java
 

@@ -46,7 +46,7 @@ def _connect(source: str) -> "Graph":
 
     refuse_credentials(source, "source", _NAMED)
     if is_address(source):
-        return Graph(endpoint_of(source, named=_NAMED, argument="source"))
+        return Graph(endpoint_of(source, prefix=_NAMED, argument="source"))
     folder = folder_of(source)
     if folder.engine is None:
         raise ArgumentError(

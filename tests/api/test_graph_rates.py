@@ -98,9 +98,9 @@ def test_another_run_is_told_by_name(example_graph: Graph, tiny: Model) -> None:
 
 @pytest.mark.usefixtures("run")
 def test_what_cannot_be_is_said(example_graph: Graph, tiny: Model) -> None:
-    with pytest.raises(UnknownNameError, match="There is no run 'nobody'"):
+    with pytest.raises(UnknownNameError, match="Unknown run 'nobody'"):
         kgprobe.estimate_rates(example_graph, "nobody")
-    with pytest.raises(UnknownNameError, match="There is no run 'nobody'"):
+    with pytest.raises(UnknownNameError, match="Unknown run 'nobody'"):
         kgprobe.estimate_rates(example_graph, "to-estimate", predictors=["nobody"])
     for precision in (0.0, 0.5, -1.0, float("nan")):
         with pytest.raises(ArgumentError, match=r"a number between 0 and 0\.5 is expected"):

@@ -148,9 +148,9 @@ def test_many_facts_are_painted_in_parts(painted: Graph, monkeypatch: pytest.Mon
 
 def test_what_cannot_be_painted_is_said(painted: Graph) -> None:
     kgprobe.paint_beliefs(painted, "old")
-    with pytest.raises(UnknownNameError, match="There is no run 'nobody'"):
+    with pytest.raises(UnknownNameError, match="Unknown run 'nobody'"):
         kgprobe.paint_beliefs(painted, "nobody")
-    with pytest.raises(UnknownNameError, match="There is no run 'nobody'"):
+    with pytest.raises(UnknownNameError, match="Unknown run 'nobody'"):
         kgprobe.paint_beliefs(painted, "old", against="nobody")
     with pytest.raises(ArgumentError, match="`against` is 'old', the run itself"):
         kgprobe.paint_beliefs(painted, "old", against="old")

@@ -33,7 +33,7 @@ def test_a_run_is_done_shown_and_forgotten(example_graph: Graph, tiny: Model) ->
     kgprobe.forget_run(example_graph, "whole")
     assert not run.folder.exists()
     assert "whole" not in set(kgprobe.runs(example_graph)["id"])
-    with pytest.raises(UnknownNameError, match="There is no run 'whole'"):
+    with pytest.raises(UnknownNameError, match="Unknown run 'whole'"):
         kgprobe.resume_rounds(example_graph, "whole", tiny)
 
 

@@ -22,4 +22,4 @@ def test_beliefs_are_painted_and_cleared(home: dict[str, str], model: str) -> No
     same = kgprobe("beliefs", "paint", "--run", "base", "--against", "base", **home)
     assert (same.returncode, "--against is 'base', the run itself" in same.stderr) == (2, True), same.stderr
     nobody = kgprobe("beliefs", "paint", "--run", "nobody", **home)
-    assert (nobody.returncode, "There is no run 'nobody'" in nobody.stderr) == (2, True), nobody.stderr
+    assert (nobody.returncode, "Unknown run 'nobody'" in nobody.stderr) == (2, True), nobody.stderr

@@ -100,7 +100,7 @@ def test_query_without_rows_says_why_on_stderr(at: dict[str, str], form: str) ->
     assert (done.returncode, "nothing" in done.stdout) == (0, False)
     assert "The graph has nothing of that kind at Q0." in done.stderr
     painted = kgprobe("graph", "query", "explore/obsolete", "--format", form, **at)
-    assert "Nothing is painted; `kgprobe beliefs paint` draws what a run believes." in painted.stderr
+    assert "Nothing is painted; `kgprobe beliefs paint` draws the beliefs of a run." in painted.stderr
     misspelt = kgprobe("graph", "query", "explore/around", "--param", "entity=Lonly", "--format", form, **at)
     assert (misspelt.returncode, misspelt.stdout) == (2, "")
     assert "No entity is called 'Lonly'; close to it: Lonely (Q0)" in misspelt.stderr
@@ -158,7 +158,7 @@ def test_a_statement_on_the_command_line(at: dict[str, str]) -> None:
     assert "line 1, column 11" in wrong.stderr
     two = kgprobe("graph", "query", "RETURN 1; RETURN 2", **at)
     assert two.returncode == 2
-    assert "The statement holds 2 statements where one is expected" in two.stderr
+    assert "The statement contains 2 statements instead of one" in two.stderr
     missing = kgprobe("graph", "query", "RETURN $x AS x", **at)
     assert missing.returncode == 2
     assert "The statement needs the parameter x" in missing.stderr

@@ -66,7 +66,7 @@ def test_a_run_is_begun_shown_extended_and_forgotten(home: dict[str, str], model
     beside = kgprobe("rounds", "show", "first", "first", **home)
     assert "Side by side" not in beside.stdout
     unknown = kgprobe("rounds", "show", "second", **home)
-    assert (unknown.returncode, "There is no run 'second'" in unknown.stderr) == (2, True), unknown.stderr
+    assert (unknown.returncode, "Unknown run 'second'" in unknown.stderr) == (2, True), unknown.stderr
     moved.with_name("moved").rename(moved)
 
     again = kgprobe("rounds", "run", "--model", model, "--name", "first", **home)
@@ -129,8 +129,8 @@ def test_ctrl_c_keeps_the_round_and_says_how_to_go_on(home: dict[str, str], mode
         (["run", "--model", "demo", "--rounds", "0"], 2, "--rounds"),
         (["run", "--model", "demo", "--as-of", "yesterday"], 2, "yesterday"),
         (["run", "--model", "demo", "--probe", "nonsense"], 2, "distractors"),
-        (["resume", "nonsense"], 2, "There is no run 'nonsense'"),
-        (["status", "nonsense"], 2, "There is no run 'nonsense'"),
+        (["resume", "nonsense"], 2, "Unknown run 'nonsense'"),
+        (["status", "nonsense"], 2, "Unknown run 'nonsense'"),
         (["nonsense"], 2, "No such command"),
     ],
 )

@@ -115,7 +115,7 @@ def test_values_are_cypher_or_json(typed: str, value: object) -> None:
     ],
 )
 def test_what_is_no_value_is_refused(typed: str) -> None:
-    with pytest.raises(QueryError, match="is no value"):
+    with pytest.raises(QueryError, match="is not a value"):
         parse_assignment(f"name => {typed}")
 
 
@@ -186,7 +186,7 @@ def test_a_pipe_of_statements(endpoint: Endpoint) -> None:
     assert "250 rows, 50 of them not shown" in done.stderr
     assert "│ last" in done.stdout
     assert "needs the parameter nobody" in done.stderr
-    assert "There is no query 'explore/nothing'; there are: explore/around" in done.stderr
+    assert "Unknown query 'explore/nothing'; known are: explore/around" in done.stderr
     assert "load/" not in done.stdout + done.stderr
     assert "There is no command :nothing" in done.stderr
     assert done.stderr.count("Error: ") == 6

@@ -124,7 +124,7 @@ def both(graph: Graph, source: WrittenSource, folder: Path) -> tuple[Any, Any]:
     def report(written: Any, problems: Any, outside: int, messages: list[str]) -> Any:
         return +written, +problems, outside, sorted(messages)
 
-    told_ = files.told
+    told_ = files.records
     return (
         report(done.written, done.problems, done.outside, heard[0]),
         report(Counter(told_.written), Counter(told_.problems), told_.outside, heard[1]),
@@ -298,16 +298,16 @@ def test_what_cannot_take_an_import_is_told(tmp_path: Path) -> None:
 def test_a_load_does_not_go_on_with_an_import_that_is_not_finished(neo4j: Graph) -> None:
     load = {"id": "written-1", "stage": "imported", "position": 5, "finished": False}
     neo4j.write("copy/load", rows=[{"id": "written-1", "properties": load}])
-    with pytest.raises(KgprobeError, match=r"was imported into this graph, which is not whole yet"):
+    with pytest.raises(KgprobeError, match=r"was imported into this graph, but the import is not finished"):
         ingest.load(neo4j, hostile())
 
 
 def test_a_conversion_that_ends_early_leaves_nothing(tmp_path: Path) -> None:
     with pytest.raises(KgprobeError, match='written, by "us" cannot be read: the disk is gone'):
         write_bulk_source(tmp_path / "files", hostile(fail_at_fact=5))
-    with pytest.raises(KgprobeError, match=r"written, by .*, line 21: float stands on line 18 already"):
+    with pytest.raises(KgprobeError, match=r"written, by .*, line 21: float is already on line 18"):
         write_bulk_source(tmp_path / "files", hostile(), strict=True)
-    with pytest.raises(KgprobeError, match="holds no import files"):
+    with pytest.raises(KgprobeError, match="contains no complete import files"):
         kgprobe.import_command(tmp_path / "files")
     assert list(tmp_path.iterdir()) == []
 

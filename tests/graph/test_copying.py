@@ -99,7 +99,7 @@ def test_a_copy_that_is_there_is_compared_and_another_graph_is_refused(full: Gra
     copy_graph(full, empty)
     assert copy_graph(full, empty).was_there
     list(empty.run_text("MATCH (b:Belief {id: 'new/f1'}) SET b.alpha = 2.5", {})[1])
-    with pytest.raises(ArgumentError, match=r"holds another graph already.*:Belief: 8 in both, with other properties"):
+    with pytest.raises(ArgumentError, match=r"contains another graph.*:Belief: 8 in both, with other properties"):
         copy_graph(full, empty)
     list(empty.run_text("MATCH ()-[f:FACT {id: 'f1'}]->() DELETE f", {})[1])
     with pytest.raises(ArgumentError, match=f"-FACT->: {len(FACTS)} here, {len(FACTS) - 1} there"):

@@ -7,7 +7,7 @@ from kgprobe.graph.client import Graph
 from kgprobe.graph.run_nodes import NO_RUN
 from kgprobe.graph.subgraphs import facts_of
 
-NOT_PAINTED = "Nothing is painted; `kgprobe beliefs paint` draws what a run believes."
+NOT_PAINTED = "Nothing is painted; `kgprobe beliefs paint` draws the beliefs of a run."
 
 
 @pytest.mark.parametrize(

@@ -175,10 +175,10 @@ def test_duplicates_and_strangers_are_reported(graph: Graph) -> None:
     assert report.problems == {"unreadable": 1, "duplicate": 2, "missing": 2}
     assert report.written == {"relations": 1, "entities": 7, "facts": 6}
     assert sorted(problems) == [
-        "written, line 7: f1 stands on line 1 already. Skipped; `strict` stops here.",
+        "written, line 7: f1 is already on line 1. Skipped; `strict` stops here.",
         "written, line 8: no JSON: unexpected end. Skipped; `strict` stops here.",
         "written, line 8: the subject Q9 of 'f9' is not in the graph. Skipped; `strict` stops here.",
-        "written, line 9: Q142 stands on line 1 already. Skipped; `strict` stops here.",
+        "written, line 9: Q142 is already on line 1. Skipped; `strict` stops here.",
         "written, line 9: the object Q8 of 'f8' is not in the graph. Skipped; `strict` stops here.",
     ]
     assert rows(graph, "MATCH (e:Entity {id: 'Q142'}) RETURN e.label, e.degree") == [("France", 4)]
@@ -188,7 +188,7 @@ def test_duplicates_and_strangers_are_reported(graph: Graph) -> None:
     ("changes", "message"),
     [
         ({"entity_records": [Rejected("no JSON")]}, "written, line 1: no JSON."),
-        ({"entity_records": [*ENTITIES, ENTITIES[0]]}, "written, line 8: Q142 stands on line 1 already."),
+        ({"entity_records": [*ENTITIES, ENTITIES[0]]}, "written, line 8: Q142 is already on line 1."),
         (
             {"fact_records": [Fact("f", "Q9", "P36", "Q90")]},
             "written, line 1: the subject Q9 of 'f' is not in the graph.",
@@ -213,7 +213,7 @@ def test_a_fact_with_another_object_is_a_duplicate_too(graph: Graph) -> None:
     problems: list[str] = []
     again = Fact("f1", "Q142", "P36", "Q64")
     report = ingest.load(graph, small(fact_records=[*FACTS, again]), report_problem=problems.append)
-    assert problems == ["written, line 7: f1 stands on line 1 already. Skipped; `strict` stops here."]
+    assert problems == ["written, line 7: f1 is already on line 1. Skipped; `strict` stops here."]
     assert report.written["facts"] == 6
     assert rows(graph, "MATCH (s)-[f:FACT {id: 'f1'}]->(o) RETURN o.id") == [("Q90",)]
     # The same holds when something else has been loaded before.
@@ -480,9 +480,9 @@ def test_batches_are_cut_by_the_bytes_of_all_that_is_sent(graph: Graph) -> None:
     [
         (
             Entity("big", "x" * 20_000_000),
-            "big has 20.0 MB, more than the 7.8 MB that a record may have; shorten its text",
+            "big has 20.0 MB; a record can have up to 7.8 MB: shorten its text",
         ),
-        (Entity("half", "\ud800"), "a text of it has half a character (a lone surrogate)"),
+        (Entity("half", "\ud800"), "a text in it contains half a character (a lone surrogate)"),
     ],
     ids=["large", "surrogate"],
 )

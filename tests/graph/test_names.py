@@ -124,7 +124,7 @@ def test_query_with_names_takes_aliases_in_any_case(
             "No entity is called 'Pariss'; close to it: Paris",
         ),
         ("explore/facts_of_relations", {"relations": ["captial"]}, "No relation of this graph is called 'captial'"),
-        ("explore/unknown", {"run": "base"}, "There is no run 'base' in this graph; there is none yet"),
+        ("explore/unknown", {"run": "base"}, "Unknown run 'base' in this graph; it has none yet"),
         ("explore/judged", {"sweep": "whole"}, "There is no sweep 'whole' in this graph; there is none yet"),
     ],
 )

@@ -67,7 +67,7 @@ def test_a_query_has_defaults_where_its_comment_says_so(few_facts: Graph) -> Non
     assert few_facts.query("// Unless given: {a: [1], b: 'x'}\nRETURN $a AS a, $b AS b", b=2)[0] == {"a": [1], "b": 2}
     with pytest.raises(QueryError, match="explore/around needs the parameter entity"):
         few_facts.query("explore/around")
-    with pytest.raises(QueryError, match="is no value"):
+    with pytest.raises(QueryError, match="is not a value"):
         few_facts.query("// Unless given: {a: France}\nRETURN $a AS a")
 
 
@@ -75,7 +75,7 @@ def test_every_name_is_found_and_every_text_is_one_statement() -> None:
     assert [find_query(name).name for name in query_names()] == list(query_names())
     assert find_query("RETURN 1; // done").text == "RETURN 1"
     for text, count in (("RETURN 1; RETURN 2", 2), ("", 0), ("// nothing\n", 0)):
-        with pytest.raises(QueryError, match=f"holds {count} statements"):
+        with pytest.raises(QueryError, match=f"contains {count} statements"):
             find_query(text)
 
 

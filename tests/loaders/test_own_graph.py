@@ -286,7 +286,7 @@ def test_passwords_are_nowhere_and_the_command_tells_who_is_refused(
     with pytest.raises(KgprobeError, match=r"Set KGPROBE_FROM_USER and KGPROBE_FROM_PASSWORD") as refused:
         open_source("graph", source=address, mapping=mapping)
     assert "not-the-password" not in str(refused.value)
-    with pytest.raises(ArgumentError, match=r"^`source` names a user or a password before 'h'") as shown:
+    with pytest.raises(ArgumentError, match=r"^`source` contains a user or a password before 'h'") as shown:
         open_source("graph", source="bolt://me:secret@h", mapping=mapping)
     assert "secret" not in str(shown.value)
     monkeypatch.delenv("KGPROBE_FROM_PASSWORD")

@@ -291,7 +291,7 @@ def test_mistakes_are_told(graph: Graph) -> None:
     begin_run(graph, probe, plan_for("run"), "hash")
     with pytest.raises(KgprobeError, match="There is a run 'run' already"):
         begin_run(graph, probe, plan_for("run"), "hash")
-    with pytest.raises(UnknownNameError, match="There is no run 'other' in this graph; there are: run"):
+    with pytest.raises(UnknownNameError, match="Unknown run 'other'; runs of this graph: run"):
         get_run(graph, "other")
 
     class Another(HashProbe):

@@ -66,7 +66,7 @@ def test_a_graph_is_used_at_once_and_closed(folder: Path) -> None:
         lambda: next(graph.stream("explore/ready")),
         lambda: graph.write("explore/ready"),
     ):
-        with pytest.raises(KgprobeError, match=r"closed> cannot be used any more; open the graph anew"):
+        with pytest.raises(KgprobeError, match=r"closed> cannot be used any more; open the graph again"):
             use()
 
 

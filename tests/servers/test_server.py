@@ -86,12 +86,12 @@ def test_locked_unwritable_disk_names_folder_and_remedy(
 
 
 @pytest.mark.parametrize("free", [0, 2**40])
-def test_obituary_full_disk_leaves_out_the_log(folder: Folder, monkeypatch: pytest.MonkeyPatch, free: int) -> None:
+def test_failure_full_disk_leaves_out_the_log(folder: Folder, monkeypatch: pytest.MonkeyPatch, free: int) -> None:
     folder.path.mkdir()
     folder.log.write_text("\tat com.arcadedb.Page\n")
     usage = shutil.disk_usage(folder.path)
     monkeypatch.setattr(shutil, "disk_usage", lambda _: usage._replace(free=free))
-    message = server._obituary(folder, "ended")
+    message = server._failure(folder, "ended")
     assert ("is full" in message, "com.arcadedb" in message) == (not free, bool(free))
 
 

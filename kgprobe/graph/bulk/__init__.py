@@ -1,1 +1,1 @@
-"""Graphs too large for statements: a source as files for ``neo4j-admin database import``, and what follows."""
+"""Bulk loading of large graphs: import files for ``neo4j-admin database import``, and the steps after the import."""

@@ -1,4 +1,4 @@
-"""What lies in a folder of import files: which files, what they hold, and how the import is told of them."""
+"""The manifest of a folder of import files, and the arguments of the import."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -9,11 +9,11 @@ from kgprobe.errors import KgprobeError
 from kgprobe.graph.bulk.csv_text import ARRAY_DELIMITER_NAME
 
 _MANIFEST = "bulk.json"
-UNSAID_ENTITIES, UNSAID_RELATIONS = "entities.jsonl", "relations.jsonl"
+EXTRA_ENTITIES, EXTRA_RELATIONS = "entities.jsonl", "relations.jsonl"
 
 
-class Told(msgspec.Struct, frozen=True):
-    """What was left out while the files were written, as a load's report counts it."""
+class BulkCounts(msgspec.Struct, frozen=True):
+    """Counts of written and rejected records, as in a load."""
 
     written: Mapping[str, int]
     problems: Mapping[str, int]
@@ -22,15 +22,15 @@ class Told(msgspec.Struct, frozen=True):
 
 
 class BulkFiles(msgspec.Struct, frozen=True):
-    """A folder of files for ``neo4j-admin database import``, whole.
+    """Manifest of a complete folder of files for ``neo4j-admin database import``.
 
     Attributes:
-        source, fingerprint: of what was read.
-        node_files: files of nodes; ``relationship_files``: by type.
-        line_files: those of them whose rows may have line breaks in them.
-        next_number: of entities that are loaded later.
-        counts: of nodes by label and of relationships by type, once they are imported.
-        told: what was left out.
+        source, fingerprint: name and fingerprint of the source.
+        node_files, relationship_files: files of nodes, and files of relationships by type.
+        line_files: files whose rows may contain line breaks.
+        next_number: first number for entities that are loaded later.
+        counts: expected numbers of nodes by label and of relationships by type.
+        records: counts of written and rejected records.
     """
 
     source: str
@@ -40,43 +40,41 @@ class BulkFiles(msgspec.Struct, frozen=True):
     line_files: Sequence[str]
     next_number: int
     counts: Mapping[str, int]
-    told: Told
+    records: BulkCounts = msgspec.field(name="told")
 
     def arguments(self, database: str) -> list[str]:
-        """Return those of neo4j-admin, which is to run in the folder."""
-        # Since 2025 the import asks for the parent of each path: "entities.csv" has none, "./entities.csv" has.
+        """Return the arguments of neo4j-admin, which must run in the folder."""
+        # Since 2025 the import needs paths with a parent: "./entities.csv" instead of "entities.csv".
         multiline = [f"--multiline-fields={','.join(f'./{name}' for name in self.line_files)}"]
+        relationships = []
+        for type_, names in self.relationship_files.items():
+            relationships += [f"--relationships={type_}=./{name}" for name in names]
         return [
             *("database", "import", "full", database, "--overwrite-destination", "--id-type=integer"),
-            # We write no row that is wrong; one that is would be missing from the graph.
+            # Fail at a bad row instead of leaving it out.
             "--bad-tolerance=0",
             f"--array-delimiter={ARRAY_DELIMITER_NAME}",
             "--read-buffer-size=16m",
             *(["--multiline-fields-format=v2", *multiline] if self.line_files else []),
             *(f"--nodes=./{name}" for name in self.node_files),
-            *(
-                f"--relationships={type_}=./{name}"
-                for type_, names in self.relationship_files.items()
-                for name in names
-            ),
+            *relationships,
         ]
 
     def save(self, folder: Path) -> None:
-        """Write it beside the files, as the last thing."""
+        """Write the manifest, after all other files."""
         (folder / _MANIFEST).write_bytes(msgspec.json.format(msgspec.json.encode(self), indent=1))
 
 
 def read_bulk_files(folder: Path) -> BulkFiles:
-    """What lies in a folder.
+    """Return the manifest of a folder.
 
     Raises:
-        KgprobeError: it holds no import files, or not all of them.
+        KgprobeError: the folder contains no complete import files.
     """
     try:
-        files = msgspec.json.decode((folder / _MANIFEST).read_bytes(), type=BulkFiles)
+        return msgspec.json.decode((folder / _MANIFEST).read_bytes(), type=BulkFiles)
     except (OSError, msgspec.DecodeError) as error:
         raise KgprobeError(
-            f"{folder} holds no import files that kgprobe has written whole; `kgprobe load NAME --bulk-files FOLDER` or"
-            " kgprobe.write_bulk writes them."
+            f"{folder} contains no complete import files of kgprobe. Write them with `kgprobe load NAME --bulk-files"
+            " FOLDER` or kgprobe.write_bulk."
         ) from error
-    return files

@@ -1,8 +1,9 @@
-"""A source as a folder of files for ``neo4j-admin database import``, which make the same graph as a load of it."""
+"""Convert a source to files for ``neo4j-admin database import``; the imported graph equals a loaded one."""
 
 import secrets
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -10,52 +11,52 @@ import msgspec
 
 from kgprobe.errors import KgprobeError
 from kgprobe.files import appearing
-from kgprobe.graph.bulk.bulk_files import UNSAID_ENTITIES, UNSAID_RELATIONS, BulkFiles, Told
+from kgprobe.graph.bulk.bulk_files import EXTRA_ENTITIES, EXTRA_RELATIONS, BulkCounts, BulkFiles
 from kgprobe.graph.bulk.csv_text import quoted
-from kgprobe.graph.bulk.entity_files import EntityFiles, Nodes
+from kgprobe.graph.bulk.entity_files import EntityFiles, NodeTable
 from kgprobe.graph.bulk.fact_files import FactFiles, Relations
 from kgprobe.graph.bulk.row_files import RowFiles
-from kgprobe.graph.ingest import IMPORTED, LoadReport, collecting_rarely
-from kgprobe.graph.record_batches import Batch, problem_message, read_batches
+from kgprobe.graph.ingest import IMPORTED, LoadCounts, collecting_rarely
+from kgprobe.graph.record_batches import RecordBatch, problem_message, read_batches
 from kgprobe.graph.record_rows import Problem, entity_rows, relation_rows
 from kgprobe.sources.contract import Source
 
 
 @dataclass(slots=True)
 class _Conversion:
-    """What is known while a source is read."""
+    """The state of a conversion."""
 
     source: Source
     strict: bool
     report_problem: Callable[[str], None]
     report_progress: Callable[[str, int], None]
-    report: LoadReport
+    counts: LoadCounts
     batches: int = 0
     position: int = 0
 
-    def read(self, stage: str) -> Iterable[Batch]:
-        """The batches of a stage, whose own problems are told."""
-        # Nothing is waited for meanwhile: to read ahead in a thread costs what threads take from each other.
+    def read(self, stage: str) -> Iterable[RecordBatch]:
+        """Yield the batches of a stage, and report their problems."""
+        # Not in a thread: the conversion never waits, so that reading ahead would only slow it down.
         for batch in self._read(stage):
-            self.leave_out(batch.problems)
+            self.reject(batch.problems)
             yield batch
             self.batches += 1
             self.position = batch.position
-            self.report.records[stage] += batch.records
+            self.counts.records[stage] += batch.records
             self.report_progress(stage, batch.records)
 
-    def _read(self, stage: str) -> Iterator[Batch]:
+    def _read(self, stage: str) -> Iterator[RecordBatch]:
         try:
             yield from read_batches(self.source, stage)
         except OSError as error:
-            # Not to be taken for one of the folder that is written to.
+            # Not to be confused with an error of the written folder.
             raise KgprobeError(f"{self.source.name} cannot be read: {error.strerror or error}.") from error
 
-    def leave_out(self, problems: list[Problem]) -> None:
-        """Count and tell them; under ``strict``, end at the first."""
+    def reject(self, problems: list[Problem]) -> None:
+        """Count and report rejected records; raise at the first if ``strict``."""
         if self.strict and problems:
             raise KgprobeError(problem_message(problems[0], self.source))
-        self.report.leave_out(problems, self.source, self.report_problem)
+        self.counts.reject(problems, self.source, self.report_problem)
 
 
 def convert(
@@ -66,24 +67,24 @@ def convert(
     report_problem: Callable[[str], None] = lambda message: None,
     report_progress: Callable[[str, int], None] = lambda stage, records: None,
 ) -> BulkFiles:
-    """Write a source as import files into a folder, which appears when it is whole.
+    """Write a source as import files to a new folder, which is created when it is complete.
 
-    What they make of an empty graph is what a load makes of it, to the last property, once it is finished
-    (:func:`~kgprobe.graph.bulk.finishing.finish`): the batches are cut in the same places, and the same records are
-    left out, for the same reasons. Those that repeat an earlier batch's are told after the others.
+    After the import into an empty graph and :func:`~kgprobe.graph.bulk.finishing.finish`, the graph equals a loaded
+    one in all properties: the batches are the same, and the same records are rejected for the same reasons. Duplicates
+    of an earlier batch are reported after the other problems.
 
-    Cost: one reading of each stream; on the disk, twice what entities have and 40 bytes a fact beside the files while
-    it lasts. Memory: about 35 bytes an entity, 70 while they are sorted, and some 500 MB.
+    Cost: one reading of each stream. Temporary disk space: twice the entities, and 40 bytes per fact. Memory: about 35
+    bytes per entity, 70 during sorting, plus some 500 MB.
 
     Args:
-        strict: the first record that would be left out is an error instead, and there is no folder.
-        report_problem: called with a message for each record that is left out.
-        report_progress: called after each batch with its stage and its number of records.
+        strict: raise at the first rejected record, without a folder.
+        report_problem: called with a message for each rejected record.
+        report_progress: called after each batch with its stage and number of records.
 
     Raises:
-        KgprobeError: under ``strict``; or the folder cannot be written.
+        KgprobeError: a record is rejected and ``strict`` is set; or the folder cannot be written.
     """
-    conversion = _Conversion(source, strict, report_problem, report_progress, LoadReport())
+    conversion = _Conversion(source, strict, report_problem, report_progress, LoadCounts())
     with collecting_rarely(), appearing(folder) as unfinished:
         files = _convert(conversion, unfinished)
         files.save(unfinished)
@@ -91,32 +92,32 @@ def convert(
 
 
 def _convert(conversion: _Conversion, folder: Path) -> BulkFiles:
-    source, report = conversion.source, conversion.report
+    source, counts = conversion.source, conversion.counts
     properties: dict[str, dict[str, Any]] = {}
     for batch in conversion.read("relations"):
         rows = relation_rows(batch.places, source.name).rows
         properties |= {row["id"]: row["properties"] for row in rows}
-        report.written["relations"] += len(rows)
+        counts.written["relations"] += len(rows)
 
     entities = EntityFiles(folder, source.name, source.fingerprint)
     for batch in conversion.read("entities"):
         entities.add(entity_rows(batch.places, source.name, source.fingerprint))
     nodes, problems = entities.resolve()
-    conversion.leave_out(problems)
-    report.written["entities"] = nodes.written
+    conversion.reject(problems)
+    counts.written["entities"] = nodes.written
 
-    facts = FactFiles(folder, source, nodes, {id_: its["label"] for id_, its in properties.items()})
+    facts = FactFiles(folder, source, nodes, {id_: values["label"] for id_, values in properties.items()})
     for batch in conversion.read("facts"):
         problems, outside = facts.add(batch.places)
-        conversion.leave_out(problems)
-        report.outside += outside
-    problems, outside = facts.take_out_repeats()
-    conversion.leave_out(problems)
+        conversion.reject(problems)
+        counts.outside += outside
+    problems, outside = facts.remove_duplicates()
+    conversion.reject(problems)
     if source.partial:
-        report.outside -= outside
+        counts.outside -= outside
     else:
-        report.problems["missing"] -= outside
-    report.written["facts"] = facts.written
+        counts.problems["missing"] -= outside
+    counts.written["facts"] = facts.written
     return _finish(conversion, folder, entities, nodes, facts, properties)
 
 
@@ -124,22 +125,22 @@ def _finish(
     conversion: _Conversion,
     folder: Path,
     entities: EntityFiles,
-    nodes: Nodes,
+    nodes: NodeTable,
     facts: FactFiles,
     properties: dict[str, dict[str, Any]],
 ) -> BulkFiles:
-    """Write what can be said only now that everything has been read."""
-    source, report = conversion.source, conversion.report
+    """Write the files that depend on the whole source, and return the manifest."""
+    source, counts = conversion.source, conversion.counts
     objects, objects_count = facts.write_objects()
     instances, instances_count = entities.write_links(nodes)
-    entities.write_unsaid(nodes, folder / UNSAID_ENTITIES)
-    with (folder / UNSAID_RELATIONS).open("wb") as file:
-        for id_, its in properties.items():
-            file.write(msgspec.json.encode({"id": id_, "properties": its}) + b"\n")
+    entities.write_extra(nodes, folder / EXTRA_ENTITIES)
+    with (folder / EXTRA_RELATIONS).open("wb") as file:
+        for id_, values in properties.items():
+            file.write(msgspec.json.encode({"id": id_, "properties": values}) + b"\n")
     relations, relations_count = _write_relations(folder, facts.relations)
-    node_files = [*entities.write(nodes), *relations, *_write_own(conversion, folder, nodes)]
+    node_files = [*entities.write(nodes), *relations, *_write_state(conversion, folder, nodes)]
     relationship_files = {"FACT": facts.close(), "INSTANCE_OF": instances, "OBJECT_OF": objects}
-    names = [*node_files, *(name for names in relationship_files.values() for name in names)]
+    names = [*node_files, *chain.from_iterable(relationship_files.values())]
     return BulkFiles(
         source=source.name,
         fingerprint=source.fingerprint,
@@ -154,12 +155,12 @@ def _finish(
             "INSTANCE_OF": instances_count,
             "OBJECT_OF": objects_count,
         },
-        told=Told(dict(report.written), dict(report.problems), report.broken, report.outside),
+        records=BulkCounts(dict(counts.written), dict(counts.problems), counts.broken, counts.outside),
     )
 
 
 def _write_relations(folder: Path, relations: Relations) -> tuple[list[str], int]:
-    """Relations with what no record says; the rest is written once they are imported, as there are few."""
+    """Write the relations with derived data; their few other properties are written after the import."""
     out = RowFiles(folder, "relations", ":ID(Relation),id,size:long,active:boolean,:LABEL")
     rows = [
         f"{number},{quoted(id_)},{relations.sizes[number]},true,Relation".encode()
@@ -170,8 +171,8 @@ def _write_relations(folder: Path, relations: Relations) -> tuple[list[str], int
     return out.close(), len(rows)
 
 
-def _write_own(conversion: _Conversion, folder: Path, nodes: Nodes) -> list[str]:
-    """What kgprobe keeps of loads: this one, not finished yet, and the counter."""
+def _write_state(conversion: _Conversion, folder: Path, nodes: NodeTable) -> list[str]:
+    """Write the unfinished load and the counter of entities."""
     source = conversion.source
     loads = RowFiles(folder, "loads", ":ID(Load),id,source,stage,position:long,finished:boolean,:LABEL")
     load = f"0,{quoted(source.fingerprint)},{quoted(source.name)},{IMPORTED},{conversion.position},false,Load"

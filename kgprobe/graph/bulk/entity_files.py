@@ -1,12 +1,13 @@
-"""Entities as files: read once into a spill file, and written when it is known what they are types of and facts at.
+"""Import files of entities: spilled to disk first, written when their degrees and sizes are known.
 
-Batches are those of a load, and so are its rules: within a batch an id counts once; one that stood in a batch before
-is a duplicate, unless it stands on the same line, and then it takes the place of the former.
+The rules of a load apply to the same batches: within a batch an id counts once. An id of an earlier batch is a
+duplicate, unless it is on the same line; then the later record replaces the earlier one.
 """
 
 from array import array as numbers_array
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from operator import itemgetter
 from pathlib import Path
 from typing import IO
 
@@ -24,32 +25,32 @@ from kgprobe.records import Entity, Placed
 _TEXTS = "id,label,aliases:string[],description,types:string[],popularity:double,value,datatype,source,load,line:long"
 _HEADER = f":ID(Entity),{_TEXTS},file:IGNORE,number:long,degree:long,size:long,:LABEL"
 _ID, _LINE, _FILE = 0, 10, 11
-# What stands behind a row for a type that is named and not loaded: neither texts nor a number.
+# Empty columns after the id of a type without a record: texts and number.
 _NO_TEXTS = "," * (_HEADER.count(",") - 4)
 
 _TYPE, _LITERAL, _DROPPED = 1, 2, 4
-# By flags.
+# Labels by flags.
 _LABELS = tuple(ARRAY_DELIMITER.join(("Entity", *more)) for more in ((), ("Type",), ("Literal",), ("Literal", "Type")))
 
 _ROWS_AT_ONCE = 20_000
-# Ids of types that are remembered, so that a type that many entities have is hashed once.
-_TYPES_REMEMBERED = 200_000
+# Number of cached ids of types, so that a frequent type is hashed once.
+_TYPES_CACHED = 200_000
 
 _encode = msgspec.json.Encoder().encode
 
 
 @dataclass(slots=True)
-class Nodes:
-    """The entities that the files have, by their place: their row among those that were read, then types that are not.
+class NodeTable:
+    """Arrays of all entities by place: the rows of the source, then the types without a record.
 
     Attributes:
-        table: their places by id.
-        read: how many rows were read; places from here on are of types that are named and not loaded.
-        flags: what they are.
-        numbers: ``number`` of those that were read; None where it is their place.
-        degrees, sizes: how many facts and instances they have.
-        written: how many were read without being duplicates.
-        next_number: the first that nobody has; None where nothing was read.
+        table: places by id.
+        read: number of rows of the source, and first place of a type without a record.
+        flags: type, literal or dropped.
+        numbers: ``number`` of each row; None if it equals the place.
+        degrees, sizes: numbers of facts and of instances.
+        written: number of rows that are not duplicates.
+        next_number: first unused ``number``; None without rows.
     """
 
     table: IdTable
@@ -63,14 +64,14 @@ class Nodes:
 
     @property
     def count(self) -> int:
-        """How many nodes the files have."""
+        """Number of nodes in the files."""
         return int(len(self.flags) - np.count_nonzero(self.flags & _DROPPED))
 
 
 class EntityFiles:
-    """Entities on their way into files.
+    """Writer of the import files of entities.
 
-    Memory: about 35 bytes an entity, and 70 while they are sorted; 16 bytes a type that is named.
+    Memory: about 35 bytes per entity, 70 during sorting; 16 bytes per type.
     """
 
     def __init__(self, folder: Path, source: str, load: str) -> None:
@@ -85,55 +86,58 @@ class EntityFiles:
         self._type_hashes = bytearray()
         self._types: dict[str, int] = {}
         self._links = (folder / "links.spill").open("wb+")
-        self._unsaid = (folder / "unsaid.spill").open("wb+")
-        # Files and units of places.
+        self._extra = (folder / "extra.spill").open("wb+")
+        # Numbers of files and units of places.
         self._files: dict[tuple[str, str], int] = {}
 
     def add(self, batch: EntityRows) -> None:
-        """Take a batch."""
+        """Add a batch."""
         first = len(self._lengths)
         literals = set(batch.literals)
         payloads = []
         for place, (row, placed) in enumerate(zip(batch.rows, batch.places.values(), strict=True), start=first):
-            its = row["properties"]
-            payloads.append(self._payload(row["id"], its, placed).encode())
+            properties = row["properties"]
+            payloads.append(self._payload(row["id"], properties, placed).encode())
             self._flags.append(_LITERAL if row["id"] in literals else 0)
-            if unsaid := _unsaid(its):
-                self._unsaid.write(_encode([place, row["id"], unsaid]) + b"\n")
+            if extra := _extra_properties(properties):
+                self._extra.write(_encode([place, row["id"], extra]) + b"\n")
         self._hashes += hash_bytes(row["id"] for row in batch.rows)
         self._lengths.extend(map(len, payloads))
         self._spill.write(b"".join(payloads))
         self._batches.append(len(self._lengths))
         self._add_types(batch, {row["id"]: place for place, row in enumerate(batch.rows, start=first)})
 
-    def _payload(self, id_: str, its: Row, placed: Placed) -> str:
+    def _payload(self, id_: str, values: Row, placed: Placed) -> str:
         file = self._files.setdefault((placed.file, placed.unit), len(self._files))
         return (
-            f"{quoted(id_)},{quoted(its['label'])},{array(its['aliases'])},{quoted(its['description'])},"
-            f"{array(its['types'])},{decimal(its['popularity'])},{optional(its['value'])},{optional(its['datatype'])},"
-            f"{self._common},{its['line']},{file}"
+            f"{quoted(id_)},{quoted(values['label'])},{array(values['aliases'])},{quoted(values['description'])},"
+            f"{array(values['types'])},{decimal(values['popularity'])},{optional(values['value'])},"
+            f"{optional(values['datatype'])},{self._common},{values['line']},{file}"
         )
 
     def _add_types(self, batch: EntityRows, places: Mapping[str, int]) -> None:
         types = self._types
-        if len(types) > _TYPES_REMEMBERED:
+        if len(types) > _TYPES_CACHED:
             types.clear()
         new = [id_ for id_ in batch.type_ids if id_ not in types]
         known = len(self._type_hashes) // 16
         types.update((id_, known + index) for index, id_ in enumerate(new))
         self._type_hashes += hash_bytes(new)
         self._type_names.write(b"".join(_encode(id_) + b"\n" for id_ in new))
-        links = [(places[id_], types[type_id]) for id_, its in batch.types.items() for type_id in its]
+        links = []
+        for id_, type_ids in batch.types.items():
+            place = places[id_]
+            links += [(place, types[type_id]) for type_id in type_ids]
         np.array(links, np.int64).tofile(self._links)
 
-    def resolve(self) -> tuple[Nodes, list[Problem]]:
-        """All have been read: which of them count, and which are duplicates."""
+    def resolve(self) -> tuple[NodeTable, list[Problem]]:
+        """Return the table of nodes and the duplicates, after the last batch."""
         read = len(self._lengths)
         hashes = hashes_of(bytes(self._hashes))
         self._hashes = bytearray()
         flags = np.frombuffer(self._flags, np.uint8).copy()
         self._flags = bytearray()
-        problems, renumbered = self._repeats(hashes, flags)
+        problems, renumbered = self._drop_duplicates(hashes, flags)
         numbers, next_number = self._numbers(hashes, flags, renumbered)
         kept = np.flatnonzero(~flags & _DROPPED)
         table = IdTable(hashes[kept], kept)
@@ -153,34 +157,36 @@ class EntityFiles:
         self._of_types = of_types
         counts = np.zeros(len(flags), np.uint32)
         written = read - len(problems)
-        return Nodes(table, read, flags, numbers, counts, counts.copy(), written, next_number), problems
+        return NodeTable(table, read, flags, numbers, counts, counts.copy(), written, next_number), problems
 
-    def _repeats(self, hashes: NDArray[np.uint64], flags: NDArray[np.uint8]) -> tuple[list[Problem], dict[int, int]]:
-        """Drop what does not count; which are duplicates, and which have the number of another one."""
+    def _drop_duplicates(
+        self, hashes: NDArray[np.uint64], flags: NDArray[np.uint8]
+    ) -> tuple[list[Problem], dict[int, int]]:
+        """Flag dropped rows; return the duplicates, and the kept places with the places that define their numbers."""
         order = order_of(hashes)
         same = (hashes[order[1:]] == hashes[order[:-1]]).all(axis=1)
         if not same.any():
             return [], {}
         offsets = np.cumsum(np.frombuffer(self._lengths, np.uint32), dtype=np.int64)
-        found: list[tuple[int, Problem]] = []
+        problems: list[tuple[int, Problem]] = []
         renumbered: dict[int, int] = {}
         edges = np.flatnonzero(np.diff(same.astype(np.int8), prepend=0, append=0))
         for begin, end in zip(edges[::2], edges[1::2], strict=True):
             group = order[begin : end + 1].tolist()
             rows = [self._columns(place, offsets) for place in group]
-            standing, literal = 0, 0
+            kept, literal = 0, 0
             for index, (place, row) in enumerate(zip(group, rows, strict=True)):
                 literal |= int(flags[place]) & _LITERAL
-                if index and row[_LINE] == rows[standing][_LINE]:
-                    flags[group[standing]] |= _DROPPED
-                    standing = index
+                if index and row[_LINE] == rows[kept][_LINE]:
+                    flags[group[kept]] |= _DROPPED
+                    kept = index
                 elif index:
                     flags[place] |= _DROPPED
                     placed = Placed(int(row[_LINE]), Entity(row[_ID]), *list(self._files)[int(row[_FILE])])
-                    found.append((place, duplicate(row[_ID], placed, int(rows[standing][_LINE]))))
-            flags[group[standing]] |= literal
-            renumbered[group[standing]] = group[0]
-        return [problem for _, problem in sorted(found, key=lambda each: each[0])], renumbered
+                    problems.append((place, duplicate(row[_ID], placed, int(rows[kept][_LINE]))))
+            flags[group[kept]] |= literal
+            renumbered[group[kept]] = group[0]
+        return [problem for _, problem in sorted(problems, key=itemgetter(0))], renumbered
 
     def _columns(self, place: int, offsets: NDArray[np.int64]) -> list[str]:
         length = self._lengths[place]
@@ -190,7 +196,7 @@ class EntityFiles:
     def _numbers(
         self, hashes: NDArray[np.uint64], flags: NDArray[np.uint8], renumbered: dict[int, int]
     ) -> tuple[NDArray[np.int64] | None, int | None]:
-        """Their numbers, None where it is their place; and the first that nobody has."""
+        """Return the numbers, None if they equal the places, and the first unused number."""
         read = len(hashes)
         if not renumbered:
             return None, read or None
@@ -207,8 +213,8 @@ class EntityFiles:
         numbers[list(renumbered)] = numbers[list(renumbered.values())]
         return numbers, read - unused
 
-    def write_links(self, nodes: Nodes) -> tuple[list[str], int]:
-        """Write which entities are instances of which types; the files, and how many links."""
+    def write_links(self, nodes: NodeTable) -> tuple[list[str], int]:
+        """Write the links of entities to types, and return the files and the number of links."""
         out = RowFiles(self._folder, "instances", ":START_ID(Entity),:END_ID(Entity)")
         count = 0
         for links in _arrays(self._links):
@@ -221,8 +227,8 @@ class EntityFiles:
         self._remove(self._links)
         return out.close(), count
 
-    def write(self, nodes: Nodes) -> list[str]:
-        """Write them all, with what is known of them by now; the files."""
+    def write(self, nodes: NodeTable) -> list[str]:
+        """Write all nodes, and return the files."""
         out = RowFiles(self._folder, "entities", _HEADER)
         self._spill.seek(0)
         for begin in range(0, nodes.read, _ROWS_AT_ONCE):
@@ -230,21 +236,15 @@ class EntityFiles:
             payloads = _cut(self._spill, self._lengths[part])
             numbers = range(part.start, part.stop) if nodes.numbers is None else nodes.numbers[part].tolist()
             tails = _tails(nodes, part)
-            rows = [
-                b"%d,%b,%d,%b" % (place, payload, number, tail)
-                for place, payload, number, tail in zip(
-                    range(part.start, part.stop), payloads, numbers, tails, strict=True
-                )
-                if tail is not None
-            ]
-            out.add(rows)
+            columns = zip(range(part.start, part.stop), payloads, numbers, tails, strict=True)
+            out.add([b"%d,%b,%d,%b" % row for row in columns if row[-1]])
         self._remove(self._spill)
         for rows in self._unloaded_types(nodes):
             out.add(rows)
         self._remove(self._type_names)
         return out.close()
 
-    def _unloaded_types(self, nodes: Nodes) -> Iterator[list[bytes]]:
+    def _unloaded_types(self, nodes: NodeTable) -> Iterator[list[bytes]]:
         self._type_names.seek(0)
         written = np.zeros(len(nodes.flags) - nodes.read, bool)
         rows: list[bytes] = []
@@ -252,45 +252,42 @@ class EntityFiles:
             if place >= nodes.read and not written[place - nodes.read]:
                 written[place - nodes.read] = True
                 degree = nodes.degrees[place] or ""
-                row = (
-                    f"{place},{quoted(msgspec.json.decode(name))}{_NO_TEXTS},{degree},{nodes.sizes[place]},{_LABELS[1]}"
-                )
-                rows.append(row.encode())
+                id_ = quoted(msgspec.json.decode(name))
+                rows.append(f"{place},{id_}{_NO_TEXTS},{degree},{nodes.sizes[place]},{_LABELS[1]}".encode())
                 if len(rows) == _ROWS_AT_ONCE:
                     yield rows
                     rows = []
         yield rows
 
-    def write_unsaid(self, nodes: Nodes, path: Path) -> None:
-        """Write what the files cannot say of entities: a line each, id and properties."""
-        self._unsaid.seek(0)
+    def write_extra(self, nodes: NodeTable, path: Path) -> None:
+        """Write the properties that the import files cannot contain, a line for each entity."""
+        self._extra.seek(0)
         with path.open("wb") as out:
-            for line in self._unsaid:
+            for line in self._extra:
                 place, id_, properties = msgspec.json.decode(line)
                 if not nodes.flags[place] & _DROPPED:
                     out.write(_encode({"id": id_, "properties": properties}) + b"\n")
-        self._remove(self._unsaid)
+        self._remove(self._extra)
 
     def _remove(self, file: IO[bytes]) -> None:
         file.close()
         Path(file.name).unlink()
 
 
-def _unsaid(its: Row) -> Row:
-    """Properties that no column says as they are; empty arrays are not among them."""
-    unsaid = {name: its[name] for name in ("aliases", "types") if its[name] and not array_fits(its[name])}
-    if isinstance(its["popularity"], int):
-        unsaid["popularity"] = its["popularity"]
-    return unsaid
+def _extra_properties(values: Row) -> Row:
+    """Return the properties that cannot be columns: integer popularities, and some arrays, except empty ones."""
+    extra = {name: values[name] for name in ("aliases", "types") if values[name] and not array_fits(values[name])}
+    if isinstance(values["popularity"], int):
+        extra["popularity"] = values["popularity"]
+    return extra
 
 
-def _tails(nodes: Nodes, part: slice) -> list[bytes | None]:
-    """What stands behind a row's number: its degree, its size, its labels; None where it was dropped."""
+def _tails(nodes: NodeTable, part: slice) -> list[bytes]:
+    """Return the columns after a row's number, which are degree, size and labels; empty for a dropped row."""
+    columns = [values[part].tolist() for values in (nodes.degrees, nodes.sizes, nodes.flags)]
     return [
-        None if flags & _DROPPED else f"{degree or ''},{size if flags & _TYPE else ''},{_LABELS[flags & 3]}".encode()
-        for degree, size, flags in zip(
-            nodes.degrees[part].tolist(), nodes.sizes[part].tolist(), nodes.flags[part].tolist(), strict=True
-        )
+        b"" if flags & _DROPPED else f"{degree or ''},{size if flags & _TYPE else ''},{_LABELS[flags & 3]}".encode()
+        for degree, size, flags in zip(*columns, strict=True)
     ]
 
 
@@ -305,7 +302,7 @@ def _cut(file: IO[bytes], lengths: "numbers_array[int]") -> list[bytes]:
 
 
 def _arrays(file: IO[bytes]) -> Iterator[NDArray[np.int64]]:
-    """Pairs of numbers, some at a time."""
+    """Yield pairs of numbers in parts."""
     file.flush()
     file.seek(0)
     while content := file.read(16 * _ROWS_AT_ONCE):

@@ -1,4 +1,4 @@
-"""What is left to do in a graph that neo4j-admin has made of our files, until it is like a loaded one."""
+"""Finish an imported graph: indexes, properties that the import files cannot contain, and a check of the counts."""
 
 from collections.abc import Callable, Iterator
 from itertools import islice
@@ -7,7 +7,7 @@ from pathlib import Path
 import msgspec
 
 from kgprobe.errors import ArgumentError, KgprobeError
-from kgprobe.graph.bulk.bulk_files import UNSAID_ENTITIES, UNSAID_RELATIONS, BulkFiles, read_bulk_files
+from kgprobe.graph.bulk.bulk_files import EXTRA_ENTITIES, EXTRA_RELATIONS, BulkFiles, read_bulk_files
 from kgprobe.graph.client import Graph, Row
 from kgprobe.graph.ingest import IMPORTED
 from kgprobe.graph.messages import MESSAGE_BYTES
@@ -21,19 +21,19 @@ _ROWS_AT_ONCE = 1_000
 def finish(
     graph: Graph, folder: Path, on_progress: Callable[[str, int, int], None] = lambda stage, done, total: None
 ) -> BulkFiles:
-    """Make a graph whole that was imported from a folder of our files, and see that all of it is there.
+    """Complete a graph that was imported from a folder of files, and check its counts.
 
-    Constraints and indexes, empty lists, which an import cannot make, and what few properties it cannot say either.
-    Doing it again changes nothing. Until it is done, the load counts as unfinished.
+    Creates constraints and indexes, empty lists, and the few properties that the files cannot contain. Repeating the
+    call changes nothing. Until it has succeeded, the load counts as unfinished.
 
-    Cost: the indexes, and a look at each entity.
+    Cost: the indexes, and one visit of each entity.
 
     Args:
-        on_progress: called with what is being done, how many entities are done, and how many there are.
+        on_progress: called with the step, the number of entities done, and the number of all entities.
 
     Raises:
         ArgumentError: the graph was not imported from these files.
-        KgprobeError: it holds something else than they do.
+        KgprobeError: the counts of the graph and of the files differ.
     """
     files = read_bulk_files(folder)
     on_progress("looking", 0, files.next_number)
@@ -45,7 +45,7 @@ def finish(
     on_progress("indexing", 0, files.next_number)
     apply_schema(graph)
     graph.write("bulk/await_indexes", seconds=_INDEX_SECONDS)
-    for kind, path in (("relation", folder / UNSAID_RELATIONS), ("entity", folder / UNSAID_ENTITIES)):
+    for kind, path in (("relation", folder / EXTRA_RELATIONS), ("entity", folder / EXTRA_ENTITIES)):
         for rows in _batches(path):
             graph.write(f"copy/{kind}", rows=rows)
     for first in range(0, files.next_number, _NUMBERS_AT_ONCE):
@@ -58,18 +58,15 @@ def finish(
 
 
 def _check_counts(graph: Graph, files: BulkFiles) -> None:
-    there = {row["name"]: row["count"] for row in graph.read("bulk/counts")}
-    wrong = [
-        f"{name}: {there[name]:,} where {count:,} are expected"
-        for name, count in files.counts.items()
-        if there[name] != count
-    ]
+    actual = {row["name"]: row["count"] for row in graph.read("bulk/counts")}
+    wrong = [name for name, count in files.counts.items() if actual[name] != count]
     if wrong:
-        raise KgprobeError(f"The graph is not what was written to the import files. {'; '.join(wrong)}.")
+        details = "; ".join(f"{name}: {actual[name]:,} instead of {files.counts[name]:,}" for name in wrong)
+        raise KgprobeError(f"The graph differs from the import files. {details}.")
 
 
 def _batches(path: Path) -> Iterator[list[Row]]:
-    """The lines of a file, as many at a time as a statement takes."""
+    """Yield the lines of a file in batches of one statement."""
     with path.open("rb") as file:
         while lines := _some_lines(file):
             yield [msgspec.json.decode(line) for line in lines]

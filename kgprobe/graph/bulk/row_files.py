@@ -1,6 +1,6 @@
-"""Files of rows: one for rows on a single line, which is read in parallel, and one for those with line breaks in them.
+"""Files of rows: one for rows on a single line, which is read in parallel, and one for rows with line breaks.
 
-A row has a place, a number by which it is found again, and can be taken out.
+A row has a place, a number with which it can be read or erased.
 """
 
 from collections.abc import Sequence
@@ -10,17 +10,13 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-# A place is an offset, and in its highest used bit whether it is in the second file.
+# A place is an offset; this bit marks the second file.
 _LINES_BIT = 1 << 62
 _LINE_BREAKS = (b"\n", b"\r")
 
 
 class RowFiles:
-    """Rows under one header.
-
-    Attributes:
-        names: of the files that have rows, and of the first in any case.
-    """
+    """Two files of rows with the same header."""
 
     def __init__(self, folder: Path, name: str, header: str) -> None:
         self._folder = folder
@@ -33,18 +29,18 @@ class RowFiles:
         self._ends = [len(self._header)] * 2
 
     def add_texts(self, rows: Sequence[str]) -> NDArray[np.uint64]:
-        """Write rows, which have no line break at their ends yet; their places."""
+        """Write rows without final line breaks, and return their places."""
         text = "\n".join(rows)
         if text.isascii():
             return self._add(text.encode(), rows)
         return self.add([row.encode() for row in rows])
 
     def add(self, rows: Sequence[bytes]) -> NDArray[np.uint64]:
-        """The same of rows in UTF-8."""
+        """Write rows in UTF-8, and return their places."""
         return self._add(b"\n".join(rows), rows)
 
     def _add(self, content: bytes, rows: Sequence[bytes] | Sequence[str]) -> NDArray[np.uint64]:
-        """Write rows, whose lengths are those of their bytes."""
+        """Write rows; the length of each must be its number of bytes."""
         if b"\r" not in content and content.count(b"\n") == max(len(rows) - 1, 0):
             self._files[0].write(content + b"\n" if rows else b"")
             lengths = np.fromiter(map(len, rows), np.uint64, len(rows)) + np.uint64(1)
@@ -62,27 +58,27 @@ class RowFiles:
         return np.array(places, np.uint64)
 
     def read(self, place: int) -> str:
-        """The row of a place."""
+        """Return the row at a place."""
         return self._read(place).decode()
 
     def _read(self, place: int) -> bytes:
         file = self._files[bool(place & _LINES_BIT)]
         file.seek(place & ~_LINES_BIT)
         row = file.readline()
-        # A line break within quotation marks is the row's own.
+        # A line break inside quotation marks belongs to the row.
         while row.count(b'"') % 2:
             row += file.readline()
         return row[:-1]
 
-    def take_out(self, place: int) -> None:
-        """Take a row out. Blank lines are left, which the import skips."""
+    def erase(self, place: int) -> None:
+        """Replace a row by blank lines, which the import skips."""
         length = len(self._read(place))
         file = self._files[bool(place & _LINES_BIT)]
         file.seek(place & ~_LINES_BIT)
         file.write(b"\n" * length)
 
     def close(self) -> list[str]:
-        """Nothing is added any more; the names of the files that are of use."""
+        """Close the files, and return the names of the first and of the second if it has rows."""
         self._open.close()
         if self._ends[1] > len(self._header):
             return list(self._names)

@@ -1,4 +1,4 @@
-"""Pairs of a key and a value, far more than memory holds, sorted by key: runs on the disk, merged range by range."""
+"""External sorting of pairs of key and value: sorted runs on the disk, merged by ranges of keys."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -9,15 +9,15 @@ from numpy.typing import NDArray
 Keys = NDArray[np.uint64]
 Values = NDArray[np.int64]
 
-# Pairs in memory: of a run before it is written, and of a range when runs are merged.
+# Number of pairs in a run, and in a range while merging.
 _AT_ONCE = 4_000_000
 _SAMPLES = 1_000
 
 
 class SortedRuns:
-    """Pairs that are added in any order and read in that of their keys; those of one key in the order of their values.
+    """Pairs that are added in any order and read sorted by key and value.
 
-    Cost: 16 bytes a pair on the disk; in memory, those of some four million pairs, twice or three times.
+    Disk space: 16 bytes per pair. Memory: two or three times four million pairs.
     """
 
     def __init__(self, folder: Path, name: str, at_once: int = _AT_ONCE) -> None:
@@ -45,7 +45,7 @@ class SortedRuns:
         self._waiting, self._count = [], 0
 
     def merged(self) -> Iterator[tuple[Keys, Values]]:
-        """All pairs, in ranges: no key stands in two of them. Nothing can be added any more; the file goes."""
+        """Yield all pairs in ranges of keys, and delete the file; no pairs can be added afterwards."""
         if self._count:
             self._write()
         self._file.close()
