@@ -1,10 +1,10 @@
-// Count the own answers of facts: alpha counts wrong ones, beta right ones, as theta is the probability that the model fails.
-// Refusals and answers off the format are wrong ones, and are counted once more by themselves. A fact that could not be
-// asked gets its reason, and is not asked again in the run. The chances of guessing a question right, where they are known, are
-// collected. The interval and the word are written by beliefs/summarize.
-// $run, $model, $labels: {id of a relation: its label},
-// $rows: [{subject, fact, right, wrong, refused, off_format, chance, unaskable, question}]
-//   -> subject, fact, alpha, beta, right, wrong, chances, unaskable: whether it could not
+// Add the own answers of facts to their beliefs: alpha counts wrong answers, beta right ones, since theta is the
+// probability that the model fails. Refusals and answers in a wrong format count as wrong and have their own counts. A
+// fact that could not be asked gets its reason, and is not asked again in the run. Known chance levels of the
+// questions are collected. beliefs/summarize writes the interval and the word.
+// $run, $model, $labels: {id of a relation: its label}, $rows: [{subject, fact, right, wrong, refused, off_format,
+//   chance, unaskable, question}]
+//   -> subject, fact, alpha, beta, right, wrong, chances, unaskable: true if it could not be asked
 UNWIND $rows AS row
 MATCH (subject:Entity {id: row.subject})-[fact:FACT {id: row.fact}]->(object:Entity)
 USING INDEX SEEK subject:Entity(id)

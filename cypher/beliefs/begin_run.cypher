@@ -1,4 +1,4 @@
-// A run: made if it is new, else as it stands.
+// Create a run, or return an existing one unchanged.
 // $id, $properties -> run: all properties
 MERGE (run:Run {id: $id})
 ON CREATE SET run += $properties, run.round = 0

@@ -1,4 +1,4 @@
-// Delete some of a run's beliefs; called until none are left, so that no transaction grows with the run.
+// Delete some of a run's beliefs; called until none are left, to limit the size of transactions.
 // $run, $size -> deleted
 MATCH (belief:Belief {run: $run})
 WITH belief LIMIT $size

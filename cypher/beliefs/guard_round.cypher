@@ -1,5 +1,5 @@
-// Move a run on to its next round; no row where that round was applied already.
-// $id, $round: from 1 on, $asked, $unaskable, $unanswered: counts of this round -> round
+// Advance a run to its next round; returns no row if that round was already applied.
+// $id, $round: from 1, $asked, $unaskable, $unanswered: counts of this round -> round
 MATCH (run:Run {id: $id})
 WHERE run.round = $round - 1
 SET run.round = $round,

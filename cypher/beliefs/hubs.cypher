@@ -1,4 +1,4 @@
-// Entities at asked facts whose degree keeps them out of propagation.
+// Entities of asked facts with a degree too large for propagation.
 // $max_degree, $rows: [{subject, fact}] -> id, label, degree
 UNWIND $rows AS row
 MATCH (subject:Entity {id: row.subject})-[asked:FACT {id: row.fact}]->(object:Entity)

@@ -1,3 +1,3 @@
-// Wait until all indexes can be used. Neo4j's own procedure.
+// Wait until all indexes are online, with Neo4j's procedure.
 // $seconds -> no rows
 CALL db.awaitIndexes($seconds)

@@ -1,5 +1,5 @@
-// How many nodes of the kinds that an import makes there are, and how many relationships; Neo4j keeps these numbers.
-// A kind of which there is none has a row too: each count is taken before the name stands beside it.
+// Number of nodes and relationships of each imported kind, from Neo4j's count store. A kind without any also has a
+// row, because each count precedes its name.
 // no parameters -> name, count
 CALL () {
   MATCH (n:Entity) WITH count(n) AS count RETURN 'Entity' AS name, count

@@ -1,4 +1,4 @@
-// What was imported is whole, as if it had been loaded.
+// Mark an import as finished, like a load.
 // $id -> no rows
 MATCH (load:Load {id: $id})
 SET load.stage = 'facts', load.finished = true

@@ -1,4 +1,4 @@
-// Give entities an empty list of aliases where an import could not say that there are none.
+// Set an empty list of aliases on entities, which an import cannot create.
 // $first, $behind: numbers -> no rows
 MATCH (entity:Entity)
 WHERE $first <= entity.number < $behind AND entity.aliases IS NULL

@@ -1,4 +1,4 @@
-// How far the load of an import has come.
+// Progress of the load of an import.
 // $id -> stage, finished
 MATCH (load:Load {id: $id})
 RETURN load.stage AS stage, load.finished AS finished

@@ -1,4 +1,4 @@
-// How many nodes and relationships a graph has, without those of a copy at work.
+// Number of nodes and relationships, without the node of a copy in progress.
 // no parameters -> nodes, relationships
 MATCH (n)
 WHERE NOT n:Copy

@@ -1,4 +1,4 @@
-// A copy is done.
+// Mark a copy as finished.
 // no parameters -> no rows
 MATCH (copy:Copy)
 DELETE copy

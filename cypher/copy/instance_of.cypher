@@ -1,5 +1,6 @@
-// Write relationships of a type as they are in another graph. A type cannot be a parameter, so each has a file.
-// $rows: [{from, to, properties}], the ends' ids -> written
+// Write relationships of a type with all properties of another graph. A type cannot be a parameter, so that each type
+// has a file.
+// $rows: [{from, to, properties}] with ids of the ends -> written
 UNWIND $rows AS row
 MATCH (s:Entity {id: row.from})
 USING INDEX SEEK s:Entity(id)

@@ -1,5 +1,5 @@
-// Write entities with another label as they are in another graph. A label cannot be a parameter, so each has a file. What is there
-// is left: the embedded engine makes a node with all of its labels, or not at all.
+// Write entities with another label with all properties of another graph. A label cannot be a parameter, so that each
+// label has a file. Existing nodes are kept: the embedded engine sets labels only when it creates a node.
 // $rows: [{id, properties}] -> no rows
 UNWIND $rows AS row
 OPTIONAL MATCH (there:Entity {id: row.id})

@@ -1,4 +1,4 @@
-// All nodes, without those of a copy at work. Scans the graph; streamed.
+// All nodes, without the node of a copy in progress. Scans the graph; streamed.
 // no parameters -> labels, properties
 MATCH (n)
 WHERE NOT n:Copy

@@ -1,10 +1,9 @@
-// The facts that an entity is the subject or the object of, with what a run believes of each; those that the model most probably
-// fails on first, then those that the run never came near.
+// Facts of an entity as subject or object, with the belief of a run: those that the model most probably fails on
+// first, facts without a belief last.
 // For Neo4j Browser: :params {entity: 'France', run: null, limit: 25}
 // Unless given: {run: null, limit: 25}
 // Names: {entity: 'Entity', run: 'Run'}
-// Reads all facts of the entity. $entity: id, or name on Neo4j, $run: id of a run, null for the one
-// begun last, $limit
+// Reads all facts of the entity. $entity: id, or name on Neo4j, $run: id of a run, null for the latest, $limit
 //   -> run, relation, subject, object, theta, low, high, believed, right, wrong, question, fact, path
 OPTIONAL MATCH (begun:Run)
 WHERE $run IS NULL OR begun.id = $run

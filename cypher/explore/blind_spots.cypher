@@ -1,11 +1,11 @@
-// Where a model probably fails and nobody has looked: facts that a run could ask and did not, by E[theta], the highest first, around
-// the entities of which its answers say most that facts about them are hard. How E[theta] follows from answers about other facts is
-// told in explore/expected; runs of other learners than `hierarchical` have none.
+// Facts that a model probably does not know and that a run has not asked, highest E[theta] first, around the entities
+// whose answers are most evidence for hard facts. explore/expected explains how E[theta] follows from answers about
+// other facts. Runs of other learners than `hierarchical` have none.
 // For Neo4j Browser: :params {run: null, entities: 50, limit: 25}
 // Unless given: {run: null, entities: 50, limit: 25}
 // Names: {run: 'Run'}
-// Scans the effects of all runs, and reads the facts of so many entities, those of 1,000 facts or fewer. $run: id of a run, null for
-// the one begun last, $entities, $limit
+// Scans the effects of all runs, and reads the facts of $entities entities with 1,000 facts or fewer. $run: id of a
+// run, null for the latest, $entities, $limit
 //   -> run, relation, subject, object, theta, fact, path
 MATCH (begun:Run)
 WHERE $run IS NULL OR begun.id = $run

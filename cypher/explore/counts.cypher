@@ -1,4 +1,4 @@
-// How much of each kind the graph holds. Scans the graph; a node counts once for each of its labels.
+// Number of nodes and relationships of each kind. Scans the graph; a node counts once for each of its labels.
 // -> kind (node, relationship), name, count
 CALL () {
   MATCH (n)

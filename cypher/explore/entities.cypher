@@ -1,7 +1,7 @@
-// What is known of entities beside their facts.
+// Properties of entities.
 // For Neo4j Browser: :params {ids: ['Q142', 'Q90']}
 // Names: {ids: 'Entity'}
-// $ids: [id]  ->  id, label, aliases, description, types, popularity, value, datatype
+// $ids: [id] -> id, label, aliases, description, types, popularity, value, datatype
 UNWIND $ids AS id
 MATCH (e:Entity {id: id})
 USING INDEX SEEK e:Entity(id)

@@ -1,14 +1,13 @@
-// What a run expects of the facts that an entity is in, asked or not; those that the model most probably fails on first. Of a fact
-// that was asked, theta is what the run believes of it; of any other, E[theta] from what answers about other facts say of its
-// relation, its subject, its object and their popularity, which the learner `hierarchical` keeps: x is normal with the sums of their means
-// and variances, and E[theta] the mean of the logistic function of it, by the trapezoidal rule. Runs of other learners expect
-// nothing of facts that they did not ask.
+// Expected theta of the facts of an entity, asked or not, those that the model most probably fails on first. For an
+// asked fact, theta is the run's belief. For other facts, it is E[theta] from the answers about other facts, by the
+// effects of relation, subject, object and popularity that the learner `hierarchical` stores: x is normal with the
+// sums of their means and variances, and E[theta] is the mean of the logistic function of x, by the trapezoidal rule.
+// Runs of other learners have no expectation of unasked facts.
 // For Neo4j Browser: :params {entity: 'France', run: null, limit: 25}
 // Unless given: {run: null, limit: 25}
 // Names: {entity: 'Entity', run: 'Run'}
-// Reads all facts of the entity. $entity: id, or name on Neo4j, $run: id of a run, null for the one
-// begun last, $limit
-//   -> run, relation, subject, object, theta, asked: whether it was, fact, path
+// Reads all facts of the entity. $entity: id, or name on Neo4j, $run: id of a run, null for the latest, $limit
+//   -> run, relation, subject, object, theta, asked: true or false, fact, path
 OPTIONAL MATCH (begun:Run)
 WHERE $run IS NULL OR begun.id = $run
 WITH begun

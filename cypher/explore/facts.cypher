@@ -1,7 +1,7 @@
-// Facts of the graph, at most $limit, whichever come first. Reads no further than that.
+// Facts of the graph, the first $limit. Reads no others.
 // For Neo4j Browser: :params {as_of: null, limit: 100}
 // Unless given: {as_of: null, limit: 100}
-// $as_of: yyyymmdd, at which the facts hold; null for facts of any time, $limit
+// $as_of: yyyymmdd at which the facts hold, null for any time, $limit
 //   -> fact, subject, subject_label, relation, relation_label, object, object_label, start, end, rank
 MATCH (s:Entity)-[f:FACT]->(o:Entity)
 WHERE $as_of IS NULL OR coalesce(f.from, $as_of) <= $as_of AND coalesce(f.until, $as_of) >= $as_of

@@ -1,8 +1,8 @@
-// The facts that entities are the subject or the object of, each once; at most $limit in each direction, whichever come first.
+// Facts with these entities as subject or object, each once, the first $limit in each direction.
 // For Neo4j Browser: :params {entities: ['Q142'], relations: [], as_of: null, limit: 100}
 // Unless given: {relations: [], as_of: null, limit: 100}
 // Names: {entities: 'Entity', relations: 'Relation'}
-// $entities: [id], $relations: [id], none for all, $as_of: yyyymmdd, at which the facts hold; null for facts of any time, $limit
+// $entities: [id], $relations: [id], none for all, $as_of: yyyymmdd at which the facts hold, null for any time, $limit
 //   -> fact, subject, subject_label, relation, relation_label, object, object_label, start, end, rank
 CALL () {
   UNWIND $entities AS id

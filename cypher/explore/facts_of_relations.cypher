@@ -1,8 +1,8 @@
-// The facts of relations, at most $limit, whichever come first. Walks the facts of the relations' objects.
+// Facts of relations, the first $limit. Walks the facts of the relations' objects.
 // For Neo4j Browser: :params {relations: ['P36'], as_of: null, limit: 100}
 // Unless given: {as_of: null, limit: 100}
 // Names: {relations: 'Relation'}
-// $relations: [id], $as_of: yyyymmdd, at which the facts hold; null for facts of any time, $limit
+// $relations: [id], $as_of: yyyymmdd at which the facts hold, null for any time, $limit
 //   -> fact, subject, subject_label, relation, relation_label, object, object_label, start, end, rank
 UNWIND $relations AS id
 MATCH (r:Relation {id: id})<-[:OBJECT_OF]-(o:Entity)<-[f:FACT]-(s:Entity)

@@ -1,8 +1,10 @@
-// Communities of ignorance: what a run surely does not know and hangs together. Around each of the entities with most facts that
-// `kgprobe beliefs paint` drew as UNKNOWN or FORGOT, these facts and those that are one step farther. Paths of what was painted.
+// Communities of ignorance: connected facts that a run surely does not know. Starts at the entities with most facts
+// painted UNKNOWN or FORGOT by `kgprobe beliefs paint`, with these facts and those one step farther. Returns painted
+// paths.
 // For Neo4j Browser: :params {communities: 3, limit: 100}
 // Unless given: {communities: 3, limit: 100}
-// Scans what was painted UNKNOWN or FORGOT, and walks it two steps from so many entities. $communities, $limit: paths of each
+// Scans relationships UNKNOWN or FORGOT, and walks two steps from $communities entities. $communities, $limit: paths
+// of each
 //   -> centre, unknown: facts at it, steps, entities, relations, path
 MATCH (centre)-[painted:UNKNOWN|FORGOT]-()
 WITH centre, count(*) AS unknown

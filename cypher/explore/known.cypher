@@ -1,9 +1,9 @@
-// The facts that a model knows, by a run: answered right more often than wrong. Those that are surely known first, and of these
-// those with the lowest upper bound of theta, the probability that the model fails; as findings list them.
+// Facts that a model knows according to a run, with more right answers than wrong ones. Surely known facts first, and
+// of these those with the lowest upper bound of theta, the probability that the model fails, as in findings.
 // For Neo4j Browser: :params {run: null, limit: 25}
 // Unless given: {run: null, limit: 25}
 // Names: {run: 'Run'}
-// Reads the run's beliefs. $run: id of a run, null for the one begun last, $limit
+// Reads the run's beliefs. $run: id of a run, null for the latest, $limit
 //   -> run, relation, subject, object, theta, low, high, believed, right, wrong, question, fact, path
 MATCH (begun:Run)
 WHERE $run IS NULL OR begun.id = $run

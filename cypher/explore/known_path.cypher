@@ -1,10 +1,10 @@
-// The shortest way between two entities through facts that a run surely knows, whichever way they point: what `kgprobe beliefs
-// paint` drew as KNOWN or LEARNED. No row where there is none of eight facts or fewer.
+// Shortest path between two entities through facts that a run surely knows, in any direction, as painted KNOWN or
+// LEARNED by `kgprobe beliefs paint`. No row without a path of eight facts or fewer.
 // For Neo4j Browser: :params {one: 'France', other: 'Japan'}
 // Unless given: {}
 // Names: {one: 'Entity', other: 'Entity'}
-// Walks what was painted. $one, $other: id, or name on Neo4j
-//   -> facts: how many, entities, relations, path
+// Walks painted relationships. $one, $other: id, or name on Neo4j
+//   -> facts: number of facts, entities, relations, path
 OPTIONAL MATCH (same:Entity {id: $one})
 CALL (same) {
   WITH same

@@ -1,7 +1,7 @@
-// The entity at which a run is sure of most facts that the model does not know them; where it is of none, that was asked most.
+// Entity with most facts that a run is sure the model does not know; without any, the entity with most asked facts.
 // For Neo4j Browser: :params {run: 'base'}
 // Names: {run: 'Run'}
-// Reads the run's beliefs. $run: id of a run  ->  entity: its id, unknown: how many are surely unknown, asked
+// Reads the run's beliefs. $run: id of a run -> entity: its id, unknown: number of surely unknown facts, asked
 MATCH (belief:Belief {run: $run})
 WHERE belief.right + belief.wrong > 0
 WITH belief, CASE WHEN belief.subject = belief.object THEN [belief.subject] ELSE [belief.subject, belief.object] END AS ends

@@ -1,7 +1,7 @@
-// The facts around an entity, in both directions, at most 500 in each. A fact from the entity to itself shows as outgoing.
+// Facts around an entity in both directions, at most 500 in each. A fact from the entity to itself is outgoing.
 // For Neo4j Browser: :params {id: 'Q142'}
 // Names: {id: 'Entity'}
-// $id  ->  direction (out, in), relation, relation_label, id, label, start, end, fact
+// $id -> direction (out, in), relation, relation_label, id, label, start, end, fact
 CALL () {
   MATCH (e:Entity {id: $id})-[f:FACT]->(other)
   RETURN 'out' AS direction, f, other

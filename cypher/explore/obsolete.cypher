@@ -1,12 +1,13 @@
-// Where a run may still believe what was true before: facts that it does not know, the only ones of their subject and relation at the
-// run's date, where another object stood before. Of what `kgprobe beliefs paint` drew; whether the model answers with the former object is
-// in the run's report. Paths from the object now to the subject to the former one.
+// Facts of which a model may still believe a former object: facts that a run does not know, the only ones of their
+// subject and relation at the run's date, with a former object. Uses relationships painted by `kgprobe beliefs paint`;
+// the run's report shows answers with the former object. Returns paths from the current object to the subject to the
+// former object.
 // For Neo4j Browser: :params {entity: null, limit: 50}
 // Unless given: {entity: null, limit: 50}
 // Names: {entity: 'Entity'}
-// Reads what was painted UNSURE, UNKNOWN or FORGOT, that of an entity where one is given, and the facts of its subjects, those of
-// 1,000 facts or fewer. $entity: id of the subject, or name on Neo4j, null for all, $limit
-//   -> relation, subject, object, former, until: yyyymmdd, null where it ended at an unknown time, theta, right, wrong, fact, path
+// Reads all relationships UNSURE, UNKNOWN or FORGOT, or those of an entity, and the facts of subjects with 1,000 facts
+// or fewer. $entity: id of the subject, or name on Neo4j, null for all, $limit
+//   -> relation, subject, object, former, until: yyyymmdd, null for an unknown time, theta, right, wrong, fact, path
 OPTIONAL MATCH (same:Entity {id: $entity})
 CALL (same) {
   WITH same

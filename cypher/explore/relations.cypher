@@ -1,4 +1,4 @@
-// The relations, by how many facts they have. Scans the facts.
+// Relations by number of facts. Scans the facts.
 // -> relation, label, active, facts, subjects, objects
 MATCH (s:Entity)-[f:FACT]->(o:Entity)
 WITH f.relation AS relation, count(*) AS facts, count(DISTINCT s) AS subjects, count(DISTINCT o) AS objects

@@ -1,9 +1,9 @@
-// The facts that a run is least sure of, asked themselves or reached by propagation: those with the widest interval of theta
-// first, and of equals those whose E[theta] is nearest one half. Facts that could not be asked are left out.
+// Facts of which a run is least sure, asked or reached by propagation: the widest interval of theta first, with equal
+// width E[theta] nearest one half. Without facts that could not be asked.
 // For Neo4j Browser: :params {run: null, limit: 25}
 // Unless given: {run: null, limit: 25}
 // Names: {run: 'Run'}
-// Reads the run's beliefs. $run: id of a run, null for the one begun last, $limit
+// Reads the run's beliefs. $run: id of a run, null for the latest, $limit
 //   -> run, relation, subject, object, theta, low, high, right, wrong, question, fact, path
 MATCH (begun:Run)
 WHERE $run IS NULL OR begun.id = $run

@@ -1,10 +1,10 @@
-// The facts that a model does not know, by a run: asked, and not answered right more often than wrong. Those that are surely
-// unknown first, and of these those with the highest lower bound of theta, the probability that the model fails; as findings list
-// them.
+// Facts that a model does not know according to a run: asked, without more right answers than wrong ones. Surely
+// unknown facts first, and of these those with the highest lower bound of theta, the probability that the model fails,
+// as in findings.
 // For Neo4j Browser: :params {run: null, limit: 25}
 // Unless given: {run: null, limit: 25}
 // Names: {run: 'Run'}
-// Reads the run's beliefs. $run: id of a run, null for the one begun last, $limit
+// Reads the run's beliefs. $run: id of a run, null for the latest, $limit
 //   -> run, relation, subject, object, theta, low, high, believed, right, wrong, question, fact, path
 MATCH (begun:Run)
 WHERE $run IS NULL OR begun.id = $run

@@ -1,4 +1,4 @@
-// The labels, relationship types and property keys that statements can name. The embedded engine tells no keys.
+// Labels, relationship types and property keys of the graph. The embedded engine returns no keys.
 // -> kind (label, type, property), name
 CALL () {
   CALL db.labels() YIELD label

@@ -1,4 +1,4 @@
-// Keep what a sweep came to: of the whole graph at its node, and of each relation at an edge to it.
+// Store the results of a sweep: of the whole graph at its node, of each relation at an edge to it.
 // $id, $properties, $rows: [{relation, properties}] -> no rows
 MERGE (sweep:Sweep {id: $id})
 SET sweep += $properties

@@ -1,5 +1,6 @@
-// How far a load has come, in records of the stage it is in. It is the first statement of its batch: because all batches
-// change the counter, only one at a time gets into the graph, and no other load writes a fact between a look and a creation.
+// Store the progress of a load, in records of its stage. Must be the first statement of a batch: every batch changes
+// the counter, so that only one batch is written at a time and no other load writes a fact between search and
+// creation.
 // $id, $stage, $position, $finished -> no rows
 MATCH (counter:Counter {id: 'entities'})
 SET counter.batches = coalesce(counter.batches, 0) + 1

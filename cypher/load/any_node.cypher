@@ -1,4 +1,4 @@
-// Whether there is anything in the graph.
+// Check for any node in the graph.
 // no parameters -> nodes: 0 or 1
 OPTIONAL MATCH (node)
 WITH node LIMIT 1

@@ -1,5 +1,5 @@
-// Where a load stands that was interrupted; a new or a finished one begins at the beginning.
-// The graph's own name, which tells it from a copy with the same loads, is given by the first load of all.
+// Begin a load, or return the position of an interrupted one; a finished load begins again. The first load sets the
+// graph's uid, which distinguishes it from a copy with the same loads.
 // $id, $source, $uid -> stage, position
 MERGE (counter:Counter {id: 'entities'})
 SET counter.uid = coalesce(counter.uid, $uid)

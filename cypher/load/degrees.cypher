@@ -1,4 +1,4 @@
-// Raise the number of facts at entities.
+// Increase the degrees of entities.
 // $rows: [{id, added}] -> no rows
 UNWIND $rows AS row
 MATCH (entity:Entity {id: row.id})

@@ -1,8 +1,8 @@
-// Write entities, and number the new ones on from the counter. A row whose id this load already wrote from another
-// line is a duplicate: it changes nothing and is returned.
+// Write entities, and number new ones from the counter. A row whose id this load wrote from another line is a
+// duplicate: it changes nothing and is returned.
 // $load, $rows: [{index, id, line, properties}]
-//   -> duplicates: [{id, before}] with the line that they stand on; standing: [id] of entities that have been loaded before
-//      with the same types; retyped: [{id, types}] with the types they had, of those with others
+//   -> duplicates: [{id, before}] with their first line; standing: [id] of existing entities with the same types;
+//      retyped: [{id, types}] with the former types of existing entities with other types
 MERGE (counter:Counter {id: 'entities'})
 SET counter.next = coalesce(counter.next, 0)
 WITH counter, counter.next AS base

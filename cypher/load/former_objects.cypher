@@ -1,4 +1,5 @@
-// Unlink entities from relations that they are an object of no more. Walks the facts of each entity until one is found.
+// Unlink entities from relations of which they are no longer an object. Walks the facts of each entity until it finds
+// one.
 // $rows: [{id, relations: [id]}], each entity once -> no rows
 UNWIND $rows AS row
 MATCH (entity:Entity {id: row.id})-[link:OBJECT_OF]->(relation:Relation)

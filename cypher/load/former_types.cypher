@@ -1,4 +1,4 @@
-// Unlink entities from types that they no longer have. Walks the links of each entity, once.
+// Unlink entities from their former types. Walks the links of each entity once.
 // $rows: [{id, types: {id: true}}], each entity once -> no rows
 UNWIND $rows AS row
 MATCH (entity:Entity {id: row.id})-[link:INSTANCE_OF]->(type)

@@ -1,5 +1,5 @@
-// Link entities to types that they were no instances of, and keep each type's size. An entity's links are those that its
-// ``types`` say, so that nobody needs to look for them.
+// Link entities to new types, and update the sizes of the types. An entity's links correspond to its property
+// ``types``, so that no search is needed.
 // $rows: [{id, types: [id]}], each entity once -> no rows
 UNWIND $rows AS row
 MATCH (entity:Entity {id: row.id})

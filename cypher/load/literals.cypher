@@ -1,5 +1,5 @@
 // Mark entities as literals.
-// $ids: [id] of entities that are in the graph -> no rows
+// $ids: [id] of existing entities -> no rows
 UNWIND $ids AS id
 MATCH (literal:Entity {id: id})
 USING INDEX SEEK literal:Entity(id)

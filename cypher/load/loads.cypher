@@ -1,4 +1,4 @@
-// What was loaded into the graph.
+// Loads of the graph.
 // no parameters -> id, source, finished
 MATCH (load:Load)
 RETURN load.id AS id, load.source AS source, load.finished AS finished

@@ -1,4 +1,4 @@
-// Facts that carry another label than their relation has. Walks the facts that point to the relation's objects; streamed.
+// Facts with another label than their relation. Walks the facts that point to the relation's objects; streamed.
 // $relation -> subject: id, fact
 MATCH (relation:Relation {id: $relation})<-[:OBJECT_OF]-(:Entity)<-[fact:FACT]-(subject:Entity)
 WHERE fact.relation = $relation AND coalesce(fact.relation_label, '') <> coalesce(relation.label, relation.id)

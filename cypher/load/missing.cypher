@@ -1,4 +1,4 @@
-// Which of these entities are not in the graph.
+// Ids of entities that are not in the graph.
 // $ids: [id] -> id
 UNWIND $ids AS id
 OPTIONAL MATCH (entity:Entity {id: id})

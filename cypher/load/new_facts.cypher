@@ -1,5 +1,6 @@
-// Write facts that are not in the graph, between entities that are. A fact whose subject or object is missing is left out.
-// $source, $load, $labels: {id of a relation: what it is called}, $rows: [{subject, facts: {id: {object, relation, rank, start, end, from, until, line}}}]
+// Create new facts between existing entities. A fact with a missing subject or object is skipped.
+// $source, $load, $labels: {id of a relation: label}, $rows: [{subject, facts: {id: {object, relation, rank, start,
+//   end, from, until, line}}}]
 //   -> created: the number of facts
 UNWIND $rows AS row
 MATCH (subject:Entity {id: row.subject})

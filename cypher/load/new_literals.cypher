@@ -1,4 +1,4 @@
-// Make literals that are not in the graph yet; before the entities of a batch, for the reason that new_types gives.
+// Create missing literals, before the entities of a batch as in new_types.
 // $ids: [id] -> no rows
 UNWIND $ids AS id
 OPTIONAL MATCH (present:Entity {id: id})

@@ -1,4 +1,4 @@
-// All facts of a relation carry its label.
+// Store that all facts of a relation have its label.
 // $relation -> no rows
 MATCH (relation:Relation {id: $relation})
 REMOVE relation.relabel

@@ -1,4 +1,4 @@
-// Give facts the label that their relation has now. Walks the facts of each subject, once.
+// Set the current label of a relation on its facts. Walks the facts of each subject once.
 // $label, $rows: [{subject, facts: {id: true}}], each subject once -> no rows
 UNWIND $rows AS row
 MATCH (subject:Entity {id: row.subject})-[fact:FACT]->()

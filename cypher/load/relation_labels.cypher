@@ -1,4 +1,4 @@
-// What relations are called, as their facts carry it, and whether they were called otherwise when their facts were written.
+// Labels of the relations as on their facts, marked if the label has changed since the facts were written.
 // no parameters -> id, label, relabel
 MATCH (relation:Relation)
 RETURN relation.id AS id, coalesce(relation.label, relation.id) AS label, coalesce(relation.relabel, false) AS relabel

@@ -1,5 +1,5 @@
-// Write relations. A relation that facts name before anything describes it is written with its id alone. One that has facts and
-// another label than before is marked: its facts carry the label, and load/relabelled_facts brings them up to date.
+// Write relations. A relation that is used by facts before it has a record is written with its id only. A relation
+// with facts and a new label is marked, so that load/relabelled_facts updates its facts.
 // $rows: [{id, properties}] -> no rows
 UNWIND $rows AS row
 MERGE (relation:Relation {id: row.id})

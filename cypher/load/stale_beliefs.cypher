@@ -1,5 +1,4 @@
-// Remove beliefs about facts as they were before their object or relation changed: those were about another statement.
-// One look-up a fact and run.
+// Delete beliefs about facts whose object or relation changed. One look-up per fact and run.
 // $rows: [{fact: id}] -> no rows
 MATCH (run:Run)
 WITH collect(run.id) AS runs

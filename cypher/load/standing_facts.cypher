@@ -1,8 +1,9 @@
-// Which facts of a batch stand in the graph already. Those between the same entities are written anew; those that this load
-// wrote from another line are duplicates and change nothing. Walks the facts of each subject, once.
-// $source, $load, $labels: {id of a relation: what it is called}, $rows: [{subject, facts: {id: {object, relation, rank, start, end, from, until, line}}}], each subject once
-//   -> kept: [id] of those between the same entities; changed: [{id, subject, object, relation}], what was true before, of
-//      those that have another object or relation now; duplicates: [{id, before}] with the line that they stand on
+// Find the facts of a batch that exist already. Facts between the same entities are updated; facts that this load
+// wrote from another line are duplicates and change nothing. Walks the facts of each subject once.
+// $source, $load, $labels: {id of a relation: label}, $rows: [{subject, facts: {id: {object, relation, rank, start,
+//   end, from, until, line}}}], each subject once
+//   -> kept: [id] of facts between the same entities; changed: [{id, subject, object, relation}], the former values of
+//      facts with another object or relation; duplicates: [{id, before}] with their first line
 UNWIND $rows AS row
 MATCH (subject:Entity {id: row.subject})-[fact:FACT]->(object)
 USING INDEX SEEK subject:Entity(id)

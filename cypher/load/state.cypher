@@ -1,4 +1,4 @@
-// What tells one state of a graph from another: its own name, and how far each of its loads has come.
+// State of the graph: its uid and the progress of its loads.
 // no parameters -> uid, loads: [{id, finished, stage, position}]
 OPTIONAL MATCH (counter:Counter {id: 'entities'})
 WITH counter.uid AS uid

@@ -1,5 +1,5 @@
 // Mark entities as types.
-// $ids: [id] of entities that are in the graph -> no rows
+// $ids: [id] of existing entities -> no rows
 UNWIND $ids AS id
 MATCH (type:Entity {id: id})
 USING INDEX SEEK type:Entity(id)

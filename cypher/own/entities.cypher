@@ -1,7 +1,7 @@
-// The nodes of a label, but for those that have a label of $before, with what a mapping names: reads all nodes, once a
-// kind of entity.
+// Nodes of a label without a label of $before, with the mapped properties. Reads all nodes, once for each kind of
+// entity.
 // $label, $before, $id, $name, $description, $popularity, $type_property, $aliases: properties
-//   ->  element, labels, id, name, description, popularity, type, aliases, types
+//   -> element, labels, id, name, description, popularity, type, aliases, types
 MATCH (n)
 WHERE $label IN labels(n) AND none(other IN $before WHERE other IN labels(n))
 RETURN elementId(n) AS element, labels(n) AS labels, n[$id] AS id, n[$name] AS name, n[$description] AS description,

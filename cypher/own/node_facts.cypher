@@ -1,8 +1,8 @@
-// The nodes of a label that stand between others, with what is on either side: reads all nodes, once a kind, and the
-// neighbours of those of the label. $subject_out says whether the arrow goes from the node to the subject.
+// Nodes of a label that represent facts, with the nodes on both sides. Reads all nodes, once for each kind, and the
+// neighbours of the nodes with the label. $subject_out is true if the arrow points from the node to the subject.
 // $label, $subject_type, $subject_out, $subjects: labels, $object_type, $object_out, $objects: labels, $keys, $start,
-// $end, $rank, $fact_id
-//   ->  element, subjects, objects, start, end, rank, fact_id
+//   $end, $rank, $fact_id
+//   -> element, subjects, objects, start, end, rank, fact_id
 MATCH (n)
 WHERE $label IN labels(n)
 RETURN elementId(n) AS element, n[$start] AS start, n[$end] AS end, n[$rank] AS rank, n[$fact_id] AS fact_id,

@@ -1,5 +1,5 @@
-// The properties of some nodes of a label, to propose a mapping from: reads nodes until it has them.
-// $label, $limit  ->  properties
+// Properties of some nodes of a label, to propose a mapping. Reads nodes up to the limit.
+// $label, $limit -> properties
 MATCH (n)
 WHERE $label IN labels(n)
 RETURN properties(n) AS properties

@@ -1,4 +1,4 @@
-// How many nodes there are of each set of labels: reads all nodes, once a load.
-// no parameters  ->  labels, nodes
+// Number of nodes by labels. Reads all nodes, once for each load.
+// no parameters -> labels, nodes
 MATCH (n)
 RETURN labels(n) AS labels, count(*) AS nodes

@@ -1,7 +1,7 @@
-// The relationships of a type from nodes of some labels to nodes of others: reads all of them, once a kind. An end has
+// Relationships of a type between nodes of some labels. Reads all of them, once for each kind. An end is returned with
 // its labels and the values of $keys, one for each kind of entity.
 // $type, $from, $to, $keys, $start, $end, $rank, $fact_id
-//   ->  element, subject, object, start, end, rank, fact_id
+//   -> element, subject, object, start, end, rank, fact_id
 MATCH (s)-[r]->(o)
 WHERE type(r) = $type
   AND any(label IN labels(s) WHERE label IN $from) AND any(label IN labels(o) WHERE label IN $to)

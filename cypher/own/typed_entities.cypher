@@ -1,7 +1,7 @@
-// As own/entities, with the nodes that a relationship ties an entity to as its types: reads the neighbours, too. A type
-// has its labels, some of $labels among them, and the values of $keys, one for each kind of entity.
+// Nodes as in own/entities, with the nodes to which a relationship links them as types. Reads the neighbours, too. A
+// type is returned with its labels, some of them in $labels, and the values of $keys, one for each kind of entity.
 // $label, $before, $id, $name, $description, $popularity, $type_property, $aliases, $type_relationship, $labels, $keys
-//   ->  element, labels, id, name, description, popularity, type, aliases, types
+//   -> element, labels, id, name, description, popularity, type, aliases, types
 MATCH (n)
 WHERE $label IN labels(n) AND none(other IN $before WHERE other IN labels(n))
 RETURN elementId(n) AS element, labels(n) AS labels, n[$id] AS id, n[$name] AS name, n[$description] AS description,

@@ -1,4 +1,4 @@
-// The entities with some numbers that are no literals, in the order of these.
+// Entities with some numbers, without literals, ordered by number.
 // $first, $last: numbers -> id, label, aliases, description, types, popularity
 UNWIND range($first, $last) AS number
 MATCH (entity:Entity {number: number})

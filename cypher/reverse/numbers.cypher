@@ -1,4 +1,4 @@
-// How many numbers the graph's entities have been given; a number below may be nobody's.
+// Upper bound of the entities' numbers; some numbers below it may be unused.
 // no parameters -> numbers
 OPTIONAL MATCH (counter:Counter {id: 'entities'})
 RETURN coalesce(counter.next, 0) AS numbers

@@ -1,7 +1,7 @@
-// Everything that answers a fact's question, now and before: the objects of its subject and relation. Walks the facts of
-// each subject.
+// All present and former answers to the question of a fact: the objects of its subject and relation. Walks the facts
+// of each subject.
 // $as_of: yyyymmdd, $rows: [{subject, fact}]
-//   -> fact, id, label, aliases, current: whether it is true at $as_of, former: whether it was true before
+//   -> fact, id, label, aliases, current: true at $as_of, former: true before
 UNWIND $rows AS row
 MATCH (subject:Entity {id: row.subject})-[fact:FACT {id: row.fact}]->(:Entity)
 USING INDEX SEEK subject:Entity(id)

@@ -1,5 +1,5 @@
-// Entities by their names, whatever their capitals, as called gives them. Neo4j: looks each name up in the full-text index.
-// $names: [{name: in small letters, phrase: of the index's query language}]
+// Entities by name, ignoring case, as sample/called. Only for Neo4j: looks each name up in the full-text index.
+// $names: [{name: in lower case, phrase: in the index's query language}]
 //   -> id, names: the label, then the aliases
 UNWIND $names AS row
 CALL db.index.fulltext.queryNodes('entity_names', row.phrase) YIELD node AS entity

@@ -1,5 +1,5 @@
-// What the answers that a data set gave a relation are called; no row for one that the graph does not have.
-// $ids: [id] -> id, label: empty where it has none
+// Labels of the answers of a closed choice, without entities that are not in the graph.
+// $ids: [id] -> id, label: empty without a label
 UNWIND $ids AS id
 MATCH (entity:Entity {id: id})
 USING INDEX SEEK entity:Entity(id)

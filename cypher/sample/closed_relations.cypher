@@ -1,4 +1,4 @@
-// The relations to which a data set gave a closed choice of answers.
+// Relations with a closed choice of answers from a data set.
 // no parameters -> id, answers: ids of the entities, in the data set's order
 MATCH (relation:Relation)
 WHERE size(relation.answers) > 0

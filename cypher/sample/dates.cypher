@@ -1,4 +1,4 @@
-// What dates the subjects of a relation that ends in literals. Scans the relation's facts; streamed.
+// Dates of subjects, from a relation to literals. Scans the relation's facts; streamed.
 // $relation: its id -> subject, date: the earliest
 MATCH (subject:Entity)-[dated:FACT]->(date:Literal)
 WHERE dated.relation = $relation

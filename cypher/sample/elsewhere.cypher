@@ -1,6 +1,7 @@
-// Where else entities are objects of a relation, and until when they were one of a subject. Walks the facts that end in them.
+// Other subjects of which entities are objects by a relation, and the last end of the fact with $subject. Walks the
+// facts that point to the entities.
 // $relation, $subject: ids, $ids: [id]
-//   -> id, subjects: how many others, example: the label of one, until: the last end of one of $subject
+//   -> id, subjects: number of others, example: label of one of them, until: the last end of a fact of $subject
 UNWIND $ids AS id
 MATCH (object:Entity {id: id})<-[fact:FACT]-(subject:Entity)
 USING INDEX SEEK object:Entity(id)

@@ -1,5 +1,6 @@
 // Facts with the names of both ends.
-// $rows: [{subject, fact}] -> fact, relation, start, end, subject, subject_label, subject_aliases, object, object_label, object_aliases
+// $rows: [{subject, fact}]
+//   -> fact, relation, start, end, subject, subject_label, subject_aliases, object, object_label, object_aliases
 UNWIND $rows AS row
 MATCH (subject:Entity {id: row.subject})-[fact:FACT {id: row.fact}]->(object:Entity)
 USING INDEX SEEK subject:Entity(id)

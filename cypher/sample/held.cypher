@@ -1,4 +1,4 @@
-// What a subject has: its facts, by relation, at most $limit.
+// Facts of a subject by relation, at most $limit.
 // $subject: id, $limit -> relation, id: the object's, label
 MATCH (:Entity {id: $subject})-[fact:FACT]->(object:Entity)
 RETURN fact.relation AS relation, object.id AS id, coalesce(object.label, '') AS label

@@ -1,4 +1,4 @@
-// What entities are called; their ids where they have no label.
+// Labels of entities, or ids without a label.
 // $ids: [id] -> id, label
 UNWIND $ids AS id
 MATCH (entity:Entity {id: id})

@@ -1,5 +1,7 @@
-// To what the entities with these numbers are linked, by which relations; of those that have one of the types, if any are given.
-// $rows: [{kind, types: [id], numbers}] -> kind, number, links: [{relation, types: of the object, datatype: its, or empty}]
+// Relations and linked entities of the entities with these numbers; if types are given, only of those with one of the
+// types.
+// $rows: [{kind, types: [id], numbers}]
+//   -> kind, number, links: [{relation, types: of the object, datatype: its, or empty}]
 UNWIND $rows AS row
 UNWIND row.numbers AS number
 MATCH (member:Entity {number: number})-[fact:FACT]->(object:Entity)

@@ -1,4 +1,4 @@
-// What the members of a type are called, those that have a label; with their numbers.
+// Names and numbers of the instances of a type that have a label.
 // $id -> number, names: the label, then the aliases
 MATCH (:Entity {id: $id})<-[:INSTANCE_OF]-(member:Entity)
 WHERE member.label <> ''

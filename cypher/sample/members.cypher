@@ -1,4 +1,4 @@
-// The numbers of all members of types.
+// Numbers of all instances of types.
 // $ids: [id] -> id, numbers: [number]
 UNWIND $ids AS id
 MATCH (type:Entity {id: id})<-[:INSTANCE_OF]-(member:Entity)

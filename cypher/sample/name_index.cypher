@@ -1,4 +1,4 @@
-// Whether the full-text index of the entities' names can be used: a row if it can. Neo4j's own command.
+// Check for the full-text index of names: a row if it is online. Only for Neo4j.
 // no parameters -> name
 SHOW FULLTEXT INDEXES YIELD name, state
 WHERE name = 'entity_names' AND state = 'ONLINE'

@@ -1,5 +1,5 @@
-// What all entities with a label are called, to tell what the graph knows from what it does not. Scans the entities; read
-// once a probe, as a stream.
+// Names of all entities with a label, to distinguish known from unknown names. Scans the entities; read once for each
+// probe, streamed.
 // no parameters -> names: the label, then the aliases
 MATCH (entity:Entity)
 WHERE entity.label <> ''

@@ -1,4 +1,4 @@
-// What the entities with these numbers are called, those that have a label.
+// Names of the entities with these numbers that have a label.
 // $numbers: [number] -> number, names: the label, then the aliases
 UNWIND $numbers AS number
 MATCH (entity:Entity {number: number})

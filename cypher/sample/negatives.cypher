@@ -1,7 +1,8 @@
-// Which of the entities with these numbers are hard negatives of a fact: objects that its relation has elsewhere, of the same
-// kind as its object (a year beside a year; what is no literal beside what is none), and that are not true of its subject, nor
-// share a name with anything that is. What was true of it is one only if it ended before $as_of, on a day that is known.
-// $as_of: yyyymmdd, $rows: [{subject, fact, numbers}] -> fact, number, id, label, aliases, former: whether it was true before
+// Hard negatives of a fact among the entities with these numbers: objects that its relation has elsewhere, of the same
+// kind as its object (years for a year, literals for a literal), that are not right for its subject and share no name
+// with a right object. A former object is a negative only if it ended before $as_of, on a known day.
+// $as_of: yyyymmdd, $rows: [{subject, fact, numbers}]
+//   -> fact, number, id, label, aliases, former: true for a former object
 UNWIND $rows AS row
 MATCH (subject:Entity {id: row.subject})-[fact:FACT {id: row.fact}]->(object:Entity)
 USING INDEX SEEK subject:Entity(id)

@@ -1,4 +1,4 @@
-// What the entities with these numbers are called; their ids where they have no label.
+// Labels of the entities with these numbers, or ids without a label.
 // $numbers: [number] -> number, label
 UNWIND $numbers AS number
 MATCH (entity:Entity {number: number})

@@ -1,4 +1,4 @@
-// How many objects with a name relations have, of facts of any time: what choices can be drawn from. Walks their objects.
+// Number of named objects of relations, in facts of any time, from which choices can be drawn. Walks their objects.
 // $ids: [id] -> id, objects
 UNWIND $ids AS id
 MATCH (relation:Relation {id: id})

@@ -1,5 +1,4 @@
-// The objects of a relation that have a label, by their numbers; any of them where there are more than a limit. Walks as
-// many.
+// Objects of a relation with a label, ordered by number; any of them above a limit. Walks as many.
 // $id, $limit -> id, label
 MATCH (:Relation {id: $id})<-[:OBJECT_OF]-(member:Entity)
 WHERE member.label <> ''

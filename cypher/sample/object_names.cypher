@@ -1,4 +1,4 @@
-// What the objects of a relation are called, those that have a label; with their numbers.
+// Names and numbers of the objects of a relation that have a label.
 // $id -> number, names: the label, then the aliases
 MATCH (:Relation {id: $id})<-[:OBJECT_OF]-(member:Entity)
 WHERE member.label <> ''

@@ -1,4 +1,4 @@
-// The numbers of all objects of relations.
+// Numbers of all objects of relations.
 // $ids: [id] -> id, numbers: [number]
 UNWIND $ids AS id
 MATCH (:Relation {id: id})<-[:OBJECT_OF]-(member:Entity)

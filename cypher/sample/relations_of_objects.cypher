@@ -1,4 +1,4 @@
-// The relations that each fact's object is an object of, the fact's own among them.
+// Relations of which each fact's object is an object, including the fact's own.
 // $rows: [{subject, fact}] -> fact, relation: the fact's, relations: ids, sorted
 UNWIND $rows AS row
 MATCH (subject:Entity {id: row.subject})-[fact:FACT {id: row.fact}]->(object:Entity)-[:OBJECT_OF]->(relation:Relation)

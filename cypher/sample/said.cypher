@@ -1,4 +1,4 @@
-// Which of these statements the graph makes, at any time, by any of their relations: of their own object, or of another one that
+// Statements that the graph contains, at any time, by any of their relations, with their object or another one that
 // shares a name with it. Walks the facts of each subject.
 // $rows: [{index, subject, relations: ids, object, names: the object's}] -> index
 UNWIND $rows AS row

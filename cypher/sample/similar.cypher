@@ -1,5 +1,5 @@
-// Entities whose label begins as a name does, or has it as a part; those with the most facts first. Scans the entities.
-// $name, $beginning: in small letters, $limit -> id, label
+// Entities whose label begins like a name or contains it, those with most facts first. Scans the entities.
+// $name, $beginning: in lower case, $limit -> id, label
 MATCH (entity:Entity)
 WHERE toLower(entity.label) STARTS WITH $beginning OR toLower(entity.label) CONTAINS $name
 RETURN entity.id AS id, entity.label AS label

@@ -1,5 +1,5 @@
-// From where others in the place of each fact's subject can come: the subject's types, or its relation where it has none.
-// $rows: [{subject, fact}] -> fact, types: [{id, size}], relation, total: how many numbers entities have got
+// Pools of replacements of each fact's subject: the subject's types, or its relation if it has none.
+// $rows: [{subject, fact}] -> fact, types: [{id, size}], relation, total: upper bound of the entities' numbers
 MATCH (counter:Counter {id: 'entities'})
 WITH counter.next AS total
 UNWIND $rows AS row

@@ -1,4 +1,4 @@
-// What a distractor has to be like: the object of each fact, its types, and the relation.
+// Objects of facts with their types, and the relations: the properties that a distractor must share.
 // $rows: [{subject, fact}] -> fact, relation, number: the object's, types: [id]
 UNWIND $rows AS row
 MATCH (subject:Entity {id: row.subject})-[fact:FACT {id: row.fact}]->(object:Entity)

@@ -1,4 +1,4 @@
-// Facts by what they say. Walks the facts of each subject.
+// Facts by subject, relation and object. Walks the facts of each subject.
 // $rows: [{index, subject, relation, object}] -> index, subject, fact, start, end, from, until
 UNWIND $rows AS row
 MATCH (subject:Entity {id: row.subject})-[fact:FACT]->(object:Entity {id: row.object})

@@ -1,3 +1,3 @@
-// Every belief of a run has one id, 'RUN/FACT', and is found by it.
+// Unique id of a belief, 'RUN/FACT', with an index.
 // no parameters -> no rows
 CREATE CONSTRAINT belief_id IF NOT EXISTS FOR (belief:Belief) REQUIRE belief.id IS UNIQUE

@@ -1,3 +1,3 @@
-// The beliefs of a run are found without reading those of others.
+// Index of the beliefs by run.
 // no parameters -> no rows
 CREATE INDEX belief_run IF NOT EXISTS FOR (belief:Belief) ON (belief.run)

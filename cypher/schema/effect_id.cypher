@@ -1,3 +1,3 @@
-// Every effect that a run has learned has one id, and is found by it.
+// Unique id of an effect learned by a run, with an index.
 // no parameters -> no rows
 CREATE CONSTRAINT effect_id IF NOT EXISTS FOR (effect:Effect) REQUIRE effect.id IS UNIQUE

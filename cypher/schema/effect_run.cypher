@@ -1,3 +1,3 @@
-// The effects that a run has learned are found without reading those of others.
+// Index of the learned effects by run.
 // no parameters -> no rows
 CREATE INDEX effect_run IF NOT EXISTS FOR (effect:Effect) ON (effect.run)

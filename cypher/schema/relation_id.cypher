@@ -1,3 +1,3 @@
-// Every relation has one id, and is found by it.
+// Unique id of a relation, with an index.
 // no parameters -> no rows
 CREATE CONSTRAINT relation_id IF NOT EXISTS FOR (relation:Relation) REQUIRE relation.id IS UNIQUE

@@ -1,3 +1,3 @@
-// Every sweep has one id, and is found by it.
+// Unique id of a sweep, with an index.
 // no parameters -> no rows
 CREATE CONSTRAINT sweep_id IF NOT EXISTS FOR (sweep:Sweep) REQUIRE sweep.id IS UNIQUE

@@ -83,7 +83,7 @@ def test_wrong_parameters_are_named(tmp_path: Path) -> None:
     missing = kgprobe("graph", "query", "explore/neighbours", "--graph", str(tmp_path / "never made"))
     assert missing.returncode == 2
     assert "explore/neighbours needs the parameter id" in missing.stderr
-    assert "The facts around an entity" in missing.stderr
+    assert "Facts around an entity" in missing.stderr
     unknown = kgprobe("graph", "query", "explore/neighbours", "--param", "id=Q1", "--param", "ide=Q1")
     assert unknown.returncode == 2
     assert "no parameter ide; it takes id" in unknown.stderr

@@ -71,5 +71,5 @@ def test_without_a_run_there_is_no_belief(people: Graph) -> None:
     found = facts_of(people, ["e0"])
     assert (found.run, found.beliefs) == (None, {})
     assert "theta" not in found.to_frame().columns
-    with pytest.raises(UnknownNameError, match="no run 'nobody' in this graph; there are: old, new"):
+    with pytest.raises(UnknownNameError, match="Unknown run 'nobody'; runs of this graph: old, new"):
         facts_of(people, ["e0"], run="nobody")

@@ -81,7 +81,7 @@ def test_every_name_is_found_and_every_text_is_one_statement() -> None:
 
 def test_what_a_query_answers_is_a_phrase() -> None:
     assert get_query("explore/ready").question == "Does the graph answer?"
-    assert get_query("explore/by_relation").question == "What a run found by relation"
+    assert get_query("explore/by_relation").question == "Results of a run by relation"
     for name in query_names():
         question = get_query(name).question
         assert question, name
