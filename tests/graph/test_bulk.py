@@ -268,7 +268,7 @@ def test_folder_of_another_import_is_refused(tmp_path: Path) -> None:
     folder.create("neo4j")
     with subprocess.Popen(["sleep", "60"]) as other:
         folder.write_import(Import(key_of(other.pid), begun=False))
-        with pytest.raises(KgprobeError, match=rf"Another process imports .* already: {other.pid}"):
+        with pytest.raises(KgprobeError, match=rf"Another process \({other.pid}\) already imports"):
             load_bulk_source(folder.path, hostile())
         other.kill()
 

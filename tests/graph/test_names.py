@@ -125,7 +125,7 @@ def test_query_with_names_takes_aliases_in_any_case(
         ),
         ("explore/facts_of_relations", {"relations": ["captial"]}, "No relation of this graph is called 'captial'"),
         ("explore/unknown", {"run": "base"}, "Unknown run 'base' in this graph; it has none yet"),
-        ("explore/judged", {"sweep": "whole"}, "There is no sweep 'whole' in this graph; there is none yet"),
+        ("explore/judged", {"sweep": "whole"}, "Unknown sweep 'whole' in this graph; it has none yet"),
     ],
 )
 def test_query_with_a_wrong_name_says_what_comes_close(

@@ -50,7 +50,7 @@ def test_a_frame_holds_values_as_json_knows_them(few_facts: Graph) -> None:
 
 @pytest.mark.parametrize("name", ["explore/nieghbours", "ready", "a-b/c_d"])
 def test_what_could_only_be_a_name_is_one(name: str) -> None:
-    with pytest.raises(UnknownNameError, match=f"no query '{name}'; ") as caught:
+    with pytest.raises(UnknownNameError, match=f"Unknown query '{name}'; ") as caught:
         find_query(name)
     near = {"explore/nieghbours": "explore/neighbours", "ready": "explore/ready"}.get(name)
     if near:
