@@ -304,7 +304,7 @@ def test_sampling_is_replayed_on_what_a_run_found(example_graph: Graph, tiny: Mo
             kgprobe.study_sampling(example_graph, "truth", hard=0.3)
     finally:
         kgprobe.forget_run(example_graph, "truth")
-    with pytest.raises(kgprobe.UnknownNameError, match="no run 'truth'"):
+    with pytest.raises(kgprobe.UnknownNameError, match="Unknown run 'truth'"):
         kgprobe.study_sampling(example_graph, "truth")
     with pytest.raises(kgprobe.ArgumentError, match="`graph` is missing"):
         kgprobe.study_sampling(run="truth")

@@ -41,7 +41,7 @@ def test_a_run_gives_the_share_of_wrong_answers(graph: Graph, tmp_path: Path, mo
     assert answered.reference.relations is not None
     assert answered.reference.relations.tolist() == [0] * len(asked)
 
-    with pytest.raises(UnknownNameError, match="no run 'other'"):
+    with pytest.raises(UnknownNameError, match="Unknown run 'other'"):
         reference_of_run(graph, "other")
     begin_run(graph, HashProbe(graph), Plan("empty", as_of=AS_OF), "hash")
     with pytest.raises(KgprobeError, match="answers about 0 facts"):
