@@ -20,7 +20,7 @@ from benchmarks.report import Report, Row, show, versions_of
 from kgprobe.cli.options import json_option, seed_option
 from kgprobe.graph.client import Graph
 from kgprobe.graph.state import graph_state
-from kgprobe.probes.distractors.evidence import DistractorEvidence, Named, Rival, Sentence
+from kgprobe.probes.distractors.evidence import DistractorEvidence, NamedEntity, Rival, Sentence
 from kgprobe.probes.outcome import Outcome, Verdict
 from kgprobe.results.measurement import Measurement
 from kgprobe.running.claims import CONFIG
@@ -59,7 +59,7 @@ def outcomes(graph: Graph, facts: int, seed: int) -> Iterator[Outcome]:
         sentence = Sentence(prompt, tuple(range(RIVALS)), logs)
         evidence = DistractorEvidence(
             row["subject_label"],
-            Named(row["object"], row["object_label"]),
+            NamedEntity(row["object"], row["object_label"]),
             tuple(Rival(one["object"], one["object_label"], "same relation") for one in rivals),
             (sentence,),
             0,

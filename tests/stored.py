@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from kgprobe.probes.distractors.evidence import DistractorEvidence, Named, Rival, Sentence
+from kgprobe.probes.distractors.evidence import DistractorEvidence, NamedEntity, Rival, Sentence
 from kgprobe.probes.outcome import Outcome, Verdict
 from kgprobe.probes.questions.evidence import QuestionEvidence
 from kgprobe.running.claims import CONFIG
@@ -34,7 +34,7 @@ def compared(fact: str, right: bool) -> DistractorEvidence:
     logs = np.log([0.3, 0.1, 0.2 if right else 0.5])
     rivals = (Rival("w1", "Weak", "same type"), Rival("w2", f"Strong of {fact}", "same type"))
     sentence = Sentence(f"The capital of {fact} is", (0, 1), logs)
-    return DistractorEvidence(fact, Named("o", f"Object of {fact}"), rivals, (sentence,), 0, 1 / 3)
+    return DistractorEvidence(fact, NamedEntity("o", f"Object of {fact}"), rivals, (sentence,), 0, 1 / 3)
 
 
 def answered(fact: str, right: bool) -> QuestionEvidence:

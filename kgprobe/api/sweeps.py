@@ -27,7 +27,7 @@ from kgprobe.judge.whole_graph import SweepPlan
 from kgprobe.models.model import Model, Models
 from kgprobe.models.spec_forms import short_name
 from kgprobe.options import make_options
-from kgprobe.probes.statements.words import StatementWords, asked_relations
+from kgprobe.probes.statements.words import StatementWords, statement_relations
 from kgprobe.results.judged_graph import JudgedGraph
 from kgprobe.running.callbacks import NO_CALLBACKS, Callbacks
 from kgprobe.running.identity import digest_of, versions
@@ -108,7 +108,7 @@ def judge_graph(
     if not named and not chosen.all_relations and asked["graph"] == state:
         named = asked["relations"]
     settings = SweepSettings(
-        relations=tuple(asked_relations(graph, named)),
+        relations=tuple(statement_relations(graph, named)),
         as_of=asked["as_of"] if as_of is None else as_of_day(as_of),
         negatives=chosen.negatives,
         replace=chosen.replace or asked["options"]["replace"],

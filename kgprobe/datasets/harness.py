@@ -99,7 +99,7 @@ def write_task(
                 "examples": prompt.examples,
             }
             file.write(json.dumps(line, ensure_ascii=False) + "\n")
-            on_fact(row, prompt.asked, labels)
+            on_fact(row, prompt.ending, labels)
             written += 1
             short += prompt.examples < prompts.count
     (folder / f"{name}.yaml").write_text(_TASK.format(name=json.dumps(name)), encoding="utf-8")

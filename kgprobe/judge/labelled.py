@@ -7,7 +7,7 @@ from hashlib import blake2b
 import numpy as np
 from numpy.typing import NDArray
 
-from kgprobe.probes.labels.evidence import LabelEvidence, SaidNegative
+from kgprobe.probes.labels.evidence import AnsweredNegative, LabelEvidence
 from kgprobe.probes.outcome import Outcome
 from kgprobe.probes.statements.metrics import NONE
 
@@ -68,7 +68,7 @@ def labelled_statements(outcomes: Iterable[Outcome]) -> LabelledStatements:
                 unlabelled += 1
                 continue
             ends = (outcome.fact.subject, outcome.relation, evidence.object)
-            if isinstance(statement, SaidNegative):
+            if isinstance(statement, AnsweredNegative):
                 ends = (statement.subject, statement.relation, statement.object)
             true = statement is evidence.fact
             rows.append((statement.text, statement.judgement, outcome.fact.fact, *ends, true))

@@ -66,11 +66,11 @@ class GraphJudge:
         self._judge, self._columns, self._settings = judge, columns, settings
         self._states = scorer.states([judge.layer])
         # A current fact has not ended.
-        self._templates = {relation: words.templates(relation, False) for relation in words.that_say(False)}
+        self._templates = {relation: words.templates(relation, False) for relation in words.relations_in(False)}
         self._negatives = ColumnNegatives(
             columns,
             said,
-            words.said(),
+            words.texts(),
             list(self._templates),
             replace=settings.replace,
             any_type=settings.any_type,

@@ -1,7 +1,7 @@
-"""Facts as cloze items: in which sentences each is asked, or why in none.
+"""Cloze items: facts with their cloze sentences, or the reason why they have none.
 
-A fact that holds is put in its relation's cloze sentences, one that has ended before ``as_of`` in those of the past.
-The sentences are those written by hand, or those mined from a corpus.
+A fact that has ended before ``as_of`` is asked in its relation's cloze sentences in the past tense, any other fact in
+the present tense. The sentences are written by hand or mined from a corpus.
 """
 
 import zlib
@@ -19,16 +19,16 @@ from kgprobe.verbalize.sentences import Cloze
 from kgprobe.verbalize.templates.kinds import CLOZES
 from kgprobe.verbalize.tense import has_ended, templates_of
 
-# Sets the random choice of sentences apart from all others that follow from the same seed.
+# Key of the random stream of sentences, different from all other streams of the same seed.
 SENTENCES = 1
 
 
 @dataclass(frozen=True, slots=True)
 class ClozeItem:
-    """A fact and the sentences it is asked in.
+    """A fact and its cloze sentences.
 
     Attributes:
-        reason: why there is no sentence; None where there are some.
+        reason: why the fact has no sentence; None if it has some.
     """
 
     fact: AskedFact
@@ -37,10 +37,10 @@ class ClozeItem:
 
 
 class ClozeItems:
-    """Makes items from the templates of a graph's relations.
+    """Cloze items from the templates of a graph's relations.
 
     Attributes:
-        relations: ids of those whose facts can be asked, sorted.
+        relations: ids of the relations with cloze sentences, sorted.
     """
 
     def __init__(
@@ -56,27 +56,28 @@ class ClozeItems:
 
         Args:
             as_of: facts that ended before this date (``yyyymmdd``) are asked in the past tense.
-            sentences: how many of a relation's cloze sentences, drawn at random; None asks all of them.
-            relations: ids; none means every active relation that has cloze sentences.
-            templates: one of ``CLOZES``: who made the sentences.
+            sentences: number of cloze sentences per fact, drawn at random; None means all.
+            relations: ids; by default every active relation with cloze sentences.
+            templates: source of the sentences, one of ``CLOZES``.
 
         Raises:
-            UnknownNameError: a relation that was named is not active or has no cloze sentence.
+            UnknownNameError: a listed relation is not active or has no cloze sentence.
             KgprobeError: no relation has a cloze sentence.
         """
         kind = CLOZES[templates]
         rows = askable_relations(graph, [kind], relations)
         self.relations: Sequence[str] = list(rows)
         self._clozes = {relation: list(rows[relation][kind]) for relation in self.relations}
-        # What was mined has nothing written beside it for what has ended.
-        past = {relation: list(row["past_clozes"]) for relation, row in rows.items()} if templates == "hand" else {}
-        self._past_clozes: dict[str, list[str]] = past
+        self._past_clozes: dict[str, list[str]] = {}
+        # Mined sentences have no counterparts in the past tense.
+        if templates == "hand":
+            self._past_clozes = {relation: list(row["past_clozes"]) for relation, row in rows.items()}
         self._graph = graph
         self._as_of = as_of
         self._sentences = sentences
 
     def describe(self) -> dict[str, Any]:
-        """What the items depend on besides graph, facts and seed; JSON-compatible."""
+        """Return the settings that the items depend on; JSON-compatible. Graph, facts and seed are not included."""
         return {
             "as_of": self._as_of,
             "sentences": self._sentences,
@@ -85,12 +86,12 @@ class ClozeItems:
         }
 
     def of(self, facts: Sequence[FactKey], seed: Sequence[int]) -> list[ClozeItem]:
-        """An item a fact, in order. Cost: a walk from each subject."""
+        """Return an item for each fact, in order. Cost: a walk from each subject."""
         return [self._item(fact, seed) for fact in describe_facts(self._graph, facts)]
 
     def _item(self, fact: AskedFact, seed: Sequence[int]) -> ClozeItem:
         if fact.relation not in self._clozes:
-            reason = "its relation is not among those asked: inactive, not named, or without a cloze sentence"
+            reason = "its relation is not asked: it is inactive, not selected, or has no cloze sentence"
             return ClozeItem(fact, (), reason)
         if fact.start is not None and first_day(fact.start) > self._as_of:
             return ClozeItem(fact, (), f"it begins in {fact.start}, after {self._as_of}")
@@ -100,7 +101,7 @@ class ClozeItems:
             reason = f"it has ended, and the relation {fact.relation} has no cloze sentence in the past tense"
             return ClozeItem(fact, (), reason)
         if self._sentences is not None and self._sentences < len(templates):
-            # From a stream of the fact's own, so that neither what stands beside it nor how it was chosen has a say.
+            # Each fact has its own random stream, so its sentences do not depend on the other facts of the batch.
             generator = np.random.default_rng([*seed, SENTENCES, zlib.crc32(fact.key.fact.encode())])
             chosen = generator.choice(len(templates), self._sentences, replace=False)
             templates = [templates[index] for index in sorted(chosen)]

@@ -1,7 +1,7 @@
-"""How sure a model is of what it chose among given answers, and whether it is right where it is sure.
+"""Confidence of a model in its choice among given answers, and its accuracy where it is confident.
 
-docs/methods/choices.md. The confidence of an answer is its probability among those that were compared: softmax of
-their log-probabilities. Accuracy@K is the accuracy over the facts whose chosen answer has a confidence of at least K.
+docs/methods/choices.md. The confidence in an answer is the softmax of the log-probabilities over the compared
+answers. Accuracy@K is the accuracy over the facts whose chosen answer has a confidence of at least K.
 """
 
 from collections.abc import Sequence
@@ -15,7 +15,7 @@ from kgprobe.stats.proportions import Share, share
 
 Floats = NDArray[np.float64]
 
-# The K of accuracy@K that tables show.
+# The values of K in tables of accuracy@K.
 THRESHOLDS = tuple(tenth / 10 for tenth in range(1, 10))
 
 
@@ -25,8 +25,8 @@ class AccuracyAt:
 
     Attributes:
         threshold: K, in [0, 1].
-        facts: how many have a confidence of at least K.
-        accuracy: the share of these that are right, with its interval; None where there are none.
+        facts: number of facts with a confidence of at least K.
+        accuracy: share of these facts that are right, with its interval; None without such facts.
     """
 
     threshold: float
@@ -35,17 +35,17 @@ class AccuracyAt:
 
 
 def normalized(log_probabilities: ArrayLike) -> Floats:
-    """The probability of each answer among those compared: they add up to 1.
+    """Return the probability of each answer among the compared answers: softmax.
 
     >>> normalized([-1000.0, -1000.0]).tolist()
     [0.5, 0.5]
 
     Args:
-        log_probabilities: natural logarithms, also unnormalized; -inf is an answer that cannot be. Shape (…, answers),
-            at least one answer.
+        log_probabilities: natural logarithms, possibly unnormalized; -inf for an impossible answer. Shape
+            (…, answers), at least one answer.
 
     Returns:
-        probabilities of the same shape. Of answers none of which can be, each is as probable as another.
+        Probabilities of the same shape, which add up to 1; uniform if all answers are impossible.
     """
     values = np.asarray(log_probabilities, dtype=np.float64)
     possible = np.where(np.isneginf(values).all(axis=-1, keepdims=True), 0.0, values)
@@ -58,15 +58,15 @@ def accuracy_at(
     right: Sequence[bool] | NDArray[np.bool_],
     thresholds: Sequence[float] = THRESHOLDS,
 ) -> list[AccuracyAt]:
-    """Accuracy@K for each K of ``thresholds``, in their order.
+    """Return accuracy@K for each K of ``thresholds``, in their order.
 
     >>> [(at.threshold, at.facts, at.accuracy.value) for at in accuracy_at([0.4, 0.9], [False, True], [0.1, 0.9])]
     [(0.1, 2, 0.5), (0.9, 1, 1.0)]
 
     Args:
-        confidences: of the answer that was chosen, in [0, 1]; shape (facts,).
-        right: whether it was right; shape (facts,).
-        thresholds: what a confidence has to reach to count, in [0, 1].
+        confidences: confidence in the chosen answer, in [0, 1]; shape (facts,).
+        right: True if the chosen answer is right; shape (facts,).
+        thresholds: minimum confidences, in [0, 1].
     """
     sure, hits = np.asarray(confidences, dtype=np.float64), np.asarray(right, dtype=bool)
     rows = []

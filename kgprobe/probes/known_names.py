@@ -1,9 +1,10 @@
-"""What entities of the graph are called: whether an answer names any, and where a longer name holds a shorter one.
+"""Names of the graph's entities, to find entities in an answer and to prefer longer names to shorter ones.
 
 docs/methods/questions.md.
 """
 
 from collections.abc import Callable, Iterable
+from itertools import chain
 
 import numpy as np
 
@@ -12,11 +13,11 @@ from kgprobe.sampling.facts import AskedFact
 from kgprobe.verbalize.answers import normalized
 
 
-class Names:
+class NameSet:
     """A set of normalized names, 8 bytes each."""
 
     def __init__(self, names: Iterable[str]) -> None:
-        """Keep their hashes: two of a billion names have the same with a chance of one in twenty."""
+        """Store the names' 64-bit hashes. Two of a billion names collide with a probability of 1 in 20."""
         self._hashes = np.unique(np.fromiter(map(hash, names), np.int64))
 
     def __contains__(self, name: str) -> bool:
@@ -26,40 +27,42 @@ class Names:
 
 
 class KnownNames:
-    """The names of one graph, read where an answer first needs them, and kept.
+    """The names of one graph, read on first use and kept.
 
-    Cost: for a relation a walk to its objects, once; for the whole graph a scan of its entities, once. Both are
-    streamed and take 8 bytes a name; a name is then looked up without the graph.
+    Cost: one walk to the objects of each relation, and one scan of all entities for the whole graph. Both are streamed
+    and take 8 bytes per name; later look-ups do not query the graph.
     """
 
     def __init__(self, graph: Graph) -> None:
         self._graph = graph
-        self._of_relations: dict[str, Names] = {}
-        self._of_graph: Names | None = None
+        self._of_relations: dict[str, NameSet] = {}
+        self._of_graph: NameSet | None = None
 
     def of_relation(self, relation: str, name: str) -> bool:
-        """Whether a normalized name is that of an object of a relation."""
+        """Return True if a normalized name belongs to an object of the relation."""
         if relation not in self._of_relations:
             self._of_relations[relation] = _names(self._graph.stream("sample/object_names", id=relation))
         return name in self._of_relations[relation]
 
     def of_graph(self, name: str) -> bool:
-        """Whether a normalized name is that of any entity."""
+        """Return True if a normalized name belongs to any entity."""
         if self._of_graph is None:
             self._of_graph = _names(self._graph.stream("sample/names"))
         return name in self._of_graph
 
 
-def beside(fact: AskedFact, answers: Iterable[str], known: KnownNames | None) -> Callable[[str], bool]:
-    """Whether a normalized name is one that may hold a right one: of an object of the relation, or of the subject.
+def related_names(fact: AskedFact, answers: Iterable[str], known: KnownNames | None) -> Callable[[str], bool]:
+    """Return a test of normalized names that is True for the subject's and for those of the relation's objects.
+
+    Such a name may contain a right answer as a part: then only the longer name counts.
 
     Args:
-        answers: the names of what is, or was, right for the subject.
-        known: None knows these and the subject's alone.
+        answers: names of the objects that are, or were, right for the subject.
+        known: names of the relation's other objects; None for none.
     """
     near = {normalized(name) for name in (fact.subject_label, *fact.subject_aliases, *answers)}
     return lambda name: name in near or (known is not None and known.of_relation(fact.relation, name))
 
 
-def _names(rows: Iterable[Row]) -> Names:
-    return Names(normalized(name) for row in rows for name in row["names"])
+def _names(rows: Iterable[Row]) -> NameSet:
+    return NameSet(map(normalized, chain.from_iterable(row["names"] for row in rows)))

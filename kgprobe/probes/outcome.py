@@ -1,27 +1,29 @@
-"""What every probe gives back: one outcome an asked fact, with the evidence behind its verdict.
+"""Outcomes: the result of every probe, one for each asked fact, with the evidence behind the verdict.
 
-Evidence is a struct of the probe's own, written to files and read from them as such. Whatever the probe, it can say
-what was asked, what is right, what won, and how probable the right answer was, so that one finding, one page and one
-report read them all.
+Each probe has its own struct of evidence, which is also the stored format. Every struct has the same properties
+(question, right answer, prediction, probability, chance), which findings, pages and reports read.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
-from typing import Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import msgspec
 
 from kgprobe.sampling.keys import FactKey
 from kgprobe.stats.proportions import Share
 
+if TYPE_CHECKING:
+    from kgprobe.tables import Table
+
 
 class Verdict(str, Enum):
-    """How a model did on one ask of one fact.
+    """Verdict on one question about one fact.
 
-    A refusal, and an answer from which nothing can be read, count as wrong, and are told apart so that they can be
-    left out. ``UNANSWERED`` is a question that was put and to which no answer came, and ``UNASKABLE`` a fact that
-    cannot be put at all: neither counts, and only the first is asked again.
+    ``REFUSED`` and ``OFF_FORMAT`` (an unreadable answer) count as wrong, but are counted apart so that they can be
+    left out. ``UNANSWERED`` (the model gave no answer) and ``UNASKABLE`` (the fact cannot be asked) do not count;
+    unanswered facts are asked again.
     """
 
     RIGHT = "right"
@@ -33,51 +35,51 @@ class Verdict(str, Enum):
 
     @property
     def is_failure(self) -> bool:
-        """Whether the model was heard and did not give the right answer."""
+        """True if the model answered, but not right."""
         return self in (Verdict.WRONG, Verdict.REFUSED, Verdict.OFF_FORMAT)
 
     @property
     def counts(self) -> bool:
-        """Whether the model was heard at all."""
+        """True if the model answered."""
         return self is Verdict.RIGHT or self.is_failure
 
 
 class Evidence(Protocol):
-    """What an ask showed: a msgspec struct, tagged with its probe's name (``tag_field="probe"``)."""
+    """Evidence of one question: a msgspec struct, tagged with the probe's name (``tag_field="probe"``)."""
 
     @property
     def question(self) -> str:
-        """What was asked, as a person reads it."""
+        """The question, in readable form."""
         ...
 
     @property
     def right_answer(self) -> str:
-        """What is right to it."""
+        """The right answer."""
         ...
 
     @property
     def prediction(self) -> str | None:
-        """What the model preferred or said in place of what is right; None where it was right."""
+        """The answer that the model preferred or wrote instead of the right one; None if it was right."""
         ...
 
     @property
     def probability(self) -> float | None:
-        """How probable the right answer was to the model, in [0, 1]; None where the probe knows none."""
+        """The model's probability of the right answer, in [0, 1]; None if the probe has none."""
         ...
 
     @property
     def chance(self) -> float | None:
-        """How often guessing at random is right; None where nothing says so."""
+        """The chance level: the probability that a random guess is right; None if unknown."""
         ...
 
 
 class Alternatives(NamedTuple):
-    """What stood beside the right answer in one ask.
+    """Other answers to one question.
 
     Attributes:
-        names: what the model could have preferred, as people read it, each with how probable it was, in [0, 1].
-        text: what it wrote, whole; None where it chose, and wrote nothing.
-        former: what it preferred or said that was right before and is no more; None where it did not.
+        names: the answers that the model could have preferred, each with its probability in [0, 1].
+        text: the model's whole text; None if it chose among given answers.
+        former: the prediction, if it was right before and no longer is.
     """
 
     names: Sequence[tuple[str, float]] = ()
@@ -87,14 +89,14 @@ class Alternatives(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Headline:
-    """The measure that a probe's results open with in place of the win rate.
+    """The leading measure of a probe's results, in place of the win rate.
 
     Attributes:
-        name: of the measure, as in the probe's tables.
-        rate: its mean over facts, with Wilson's interval.
+        name: name of the measure, as in the probe's tables.
+        rate: mean over facts, with Wilson's interval.
         facts: number of facts in the mean.
         of: the noun phrase for these facts.
-        guessed: the mean of a guesser; None where nothing says how a guesser would do.
+        guessed: chance level of the mean; None if unknown.
         means: definition of the measure, for a page.
         details: further measures, for the line below.
     """
@@ -108,18 +110,30 @@ class Headline:
     details: str
 
     def __str__(self) -> str:
-        told = f"{self.name} on {self.rate} of the {self.of}"
-        return told if self.guessed is None else f"{told}; a guesser, {self.guessed:.0%}"
+        text = f"{self.name} on {self.rate} of the {self.of}"
+        return text if self.guessed is None else f"{text}; a guesser, {self.guessed:.0%}"
+
+
+class ProbeResults(NamedTuple):
+    """A probe's own results over outcomes, from one pass.
+
+    Attributes:
+        tables: tables in addition to the tables of every probe.
+        headline: the leading measure; None for the win rate.
+    """
+
+    tables: Sequence["Table"] = ()
+    headline: Headline | None = None
 
 
 class Outcome(msgspec.Struct, frozen=True, eq=False):
-    """One ask of one fact, traceable to its prompt.
+    """Result of asking one fact once, traceable to its prompt.
 
     Attributes:
-        relation: the fact's.
-        prompt: the text that the model was given.
-        reason: why the verdict does not count, where it does not.
-        evidence: None where nothing was put to the model.
+        relation: id of the fact's relation.
+        prompt: the text given to the model.
+        reason: why the verdict does not count; None if it counts.
+        evidence: None if the model was not asked.
     """
 
     fact: FactKey
@@ -131,33 +145,33 @@ class Outcome(msgspec.Struct, frozen=True, eq=False):
 
 
 def unaskable(fact: FactKey, relation: str, reason: str) -> Outcome:
-    """The outcome of a fact that cannot be put to the model."""
+    """Return the outcome of a fact that cannot be asked."""
     return Outcome(fact, Verdict.UNASKABLE, relation, reason=reason)
 
 
 def guessing_chance(outcome: Outcome) -> float | None:
-    """Return the probability of guessing the answer that counts; None where there is none, or its chance is unknown."""
+    """Return the chance level of a question whose verdict counts; None if it does not count or is unknown."""
     if outcome.evidence is None or not outcome.verdict.counts:
         return None
     return outcome.evidence.chance
 
 
 class Probe(Protocol):
-    """A method that asks a model about facts.
+    """A method of asking a model about facts.
 
     Attributes:
-        relations: ids of the relations whose facts it can ask.
+        relations: ids of the relations whose facts can be asked.
     """
 
     relations: Sequence[str]
 
     def describe(self) -> dict[str, Any]:
-        """Everything that its outcomes depend on besides the facts and the seed; JSON-compatible.
+        """Return all settings that the outcomes depend on, without facts and seed; JSON-compatible.
 
-        Has at least ``model``, as the user calls it.
+        Contains at least ``model``, the model's name as given by the user.
         """
         ...
 
     def ask(self, facts: Sequence[FactKey], seed: Sequence[int]) -> list[Outcome]:
-        """Ask each fact once: one outcome a fact, in order. The same facts and seed give the same outcomes."""
+        """Ask each fact once and return its outcome, in order. The same facts and seed give the same outcomes."""
         ...

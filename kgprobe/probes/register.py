@@ -1,8 +1,8 @@
-"""The probes by name, and what each is made from.
+"""Registry of the probes.
 
-A probe is one module (or folder), with a :class:`ProbeKind` that an entry point of the group ``kgprobe.probes`` names.
-From that alone come its command, its options in `rounds run`, its page and its place in the library. Nothing heavy is
-imported before a probe is made.
+A probe is one module (or folder) with a :class:`ProbeKind`, listed as an entry point of the group ``kgprobe.probes``.
+Its command, its options in `rounds run`, its page and the Python interface read this registry. Heavy packages are
+imported only when a probe is made.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -25,13 +25,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class ProbeContext:
-    """What every probe is made in.
+    """Resources and settings that every probe is made with.
 
     Attributes:
-        model: the one that is asked.
-        models: opens others by their specs, such as one that grades.
-        as_of: reference date, ``yyyymmdd``: facts count as current at it.
-        relations: ids of the only ones asked; none means all that can be.
+        model: the model under test.
+        models: opens further models by their specs, such as a grader.
+        as_of: reference date, ``yyyymmdd``, at which facts are current.
+        relations: ids of the relations to ask; empty for all.
     """
 
     graph: "Graph"
@@ -53,7 +53,7 @@ def _win_rate(outcomes: "Iterable[Outcome]") -> "Headline | None":  # noqa: ARG0
     return None
 
 
-def _nothing_beside(evidence: Any) -> "Alternatives":  # noqa: ARG001
+def _no_alternatives(evidence: Any) -> "Alternatives":  # noqa: ARG001
     from kgprobe.probes.outcome import Alternatives
 
     return Alternatives()
@@ -65,25 +65,26 @@ def _no_exports() -> "Mapping[str, Callable[[Iterable[Outcome], Path], None]]":
 
 @dataclass(frozen=True, slots=True)
 class ProbeKind:
-    """A probe as it is registered.
+    """A registered probe.
 
     Attributes:
-        name: as on the command line, the entry point's.
-        summary: what it asks, in one sentence that begins with a capital.
-        details: more for the help of its command; may be empty.
+        name: name of the entry point and of the command.
+        summary: its question about a model, one sentence with a capital.
+        details: further help of its command; may be empty.
         options: a frozen dataclass of :func:`kgprobe.options.option` fields.
-        evidence: gives the struct of its evidence.
-        make: makes the probe from the setting and its options.
-        tables: what is to be told of its outcomes beside what is told of every probe's, given what it described.
-        values: what it measures of an outcome's evidence beside right and wrong, by name in snake_case, each a number
-            whose mean over facts says something; models are compared by these means, too.
-        leads: the one of ``values`` that leads a comparison; empty for the win rate.
-        headline: gives the measure that opens its results; None for the win rate.
-        alternatives: what stood beside the right answer in an outcome's evidence, for whoever looks at a single fact.
-        exports: gives what else can be written of its outcomes, by file name.
-        measured: options that are others where facts are measured once, by name.
-        batch_size: facts that a measurement asks together.
-        asks: what a model has to be able to: score texts, or generate them.
+        evidence: returns the struct of its evidence.
+        make: makes the probe from context and options.
+        tables: returns the probe's own tables of outcomes, in addition to the tables of all probes. The second
+            argument is the probe's description.
+        values: returns further measures of an outcome's evidence, by name in snake_case. Models are also compared by
+            their means over facts.
+        leads: the name in ``values`` that leads a comparison; empty for the win rate.
+        headline: returns the leading measure of its results; None for the win rate.
+        alternatives: returns the other answers of an outcome's evidence, to show a single fact.
+        exports: returns the writers of further files, by file name.
+        measured: defaults of options that differ in single measurements, by name.
+        batch_size: number of facts that a measurement asks together.
+        asks: required ability of the model: to score texts, or to generate them.
     """
 
     name: str
@@ -95,7 +96,7 @@ class ProbeKind:
     values: "Callable[[Any], Mapping[str, float]]" = _no_values
     leads: str = ""
     headline: "Callable[[Iterable[Outcome]], Headline | None]" = _win_rate
-    alternatives: "Callable[[Any], Alternatives]" = _nothing_beside
+    alternatives: "Callable[[Any], Alternatives]" = _no_alternatives
     exports: "Callable[[], Mapping[str, Callable[[Iterable[Outcome], Path], None]]]" = _no_exports
     details: str = ""
     measured: Mapping[str, Any] = field(default_factory=dict)
@@ -103,10 +104,10 @@ class ProbeKind:
     asks: Literal["scores", "answers"] = "scores"
 
     def options_from(self, given: Mapping[str, Any]) -> Any:
-        """Its options, with defaults for what is not given.
+        """Return the probe's options, with defaults for the missing ones.
 
         Raises:
-            ArgumentError: it has no such option, or a value cannot be.
+            ArgumentError: an option is unknown, or a value is invalid.
         """
         return make_options(self.options, given, f"the probe {self.name}")
 

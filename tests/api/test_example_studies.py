@@ -126,7 +126,7 @@ def test_examples_in_sentences_are_written_in_the_first_cloze(example_graph: Gra
         label = outcome.evidence.object.label
         wanted = naive_score(scorer.model, scorer.tokenizer, scorer.leading, outcome.prompt, label)
         assert outcome.evidence.log_probabilities[0] == pytest.approx(wanted, abs=allowed)
-    with pytest.raises(ArgumentError, match="`packed` goes with the prompt examples"):
+    with pytest.raises(ArgumentError, match="`packed` requires the prompt examples"):
         kgprobe.measure(example_graph, tiny, "examples", **asked, packed=True)
 
 

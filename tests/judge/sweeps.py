@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from kgprobe.judge.judged_facts import SCHEMA
-from kgprobe.probes.labels.evidence import LabelEvidence, SaidNegative, SaidStatement
+from kgprobe.probes.labels.evidence import AnsweredNegative, AnsweredStatement, LabelEvidence
 from kgprobe.probes.outcome import Outcome, Verdict
 from kgprobe.probes.statements.metrics import NONE, metrics_of
 from kgprobe.running.claims import CONFIG
@@ -86,10 +86,10 @@ def said(fact: str, judgement: int, negatives: Sequence[int], relation: str = "r
     """What a model said of the same fact; -1 where nothing can be read from it."""
     verdicts = {0: Verdict.RIGHT, 1: Verdict.WRONG, 2: Verdict.REFUSED, NONE: Verdict.OFF_FORMAT}
     evidence = LabelEvidence(
-        SaidStatement(f"It is {fact}.", ("…",), (judgement,)),
+        AnsweredStatement(f"It is {fact}.", ("…",), (judgement,)),
         f"o {fact}",
         tuple(
-            SaidNegative("It is not.", ("…",), (negative,), "object", f"s {fact}", relation, f"o{number}")
+            AnsweredNegative("It is not.", ("…",), (negative,), "object", f"s {fact}", relation, f"o{number}")
             for number, negative in enumerate(negatives)
         ),
         len(negatives),

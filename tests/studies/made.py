@@ -3,7 +3,7 @@
 import numpy as np
 
 from kgprobe.probes.distractors.curves import Measured, measured
-from kgprobe.probes.distractors.evidence import DistractorEvidence, Named, Rival, Sentence
+from kgprobe.probes.distractors.evidence import DistractorEvidence, NamedEntity, Rival, Sentence
 from kgprobe.probes.outcome import Outcome, Verdict
 from kgprobe.sampling.keys import FactKey
 
@@ -27,7 +27,7 @@ def outcomes(facts: int, sentences: int, count: int, seed: int, shift: float = 0
             )
             for number in range(1 + fact % sentences)
         )
-        evidence = DistractorEvidence("S", Named("o", "O"), rivals, asked, shown=0, chance=1 / (count + 1))
+        evidence = DistractorEvidence("S", NamedEntity("o", "O"), rivals, asked, shown=0, chance=1 / (count + 1))
         made.append(Outcome(FactKey(f"s{fact}", f"f{fact}"), Verdict.RIGHT, "P1", evidence=evidence))
     return made
 

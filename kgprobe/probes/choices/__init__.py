@@ -1,8 +1,8 @@
-"""Choices as a probe: every answer that a relation has is put into its sentence, and the most probable sentence wins.
+"""The probe `choices`: compare the sentences of a relation with each of its possible answers filled in.
 
 Wiland et al., *BEAR: A Unified Framework for Evaluating Relational Knowledge in Causal and Masked Language Models*
-(2024); docs/methods/choices.md. :mod:`.spaces` has the answers, :mod:`.sentences` puts them, :mod:`.scores` gives each
-its score, :mod:`.probe` answers, :mod:`.evidence` keeps what was compared, :mod:`.accuracy` tells of many facts.
+(2024); docs/methods/choices.md. :mod:`.spaces` reads the answers, :mod:`.sentences` fills them in, :mod:`.scores`
+computes scores, :mod:`.probe` decides, :mod:`.evidence` stores the scores, :mod:`.accuracy` makes the tables.
 """
 
 from collections.abc import Iterable, Mapping
@@ -25,29 +25,28 @@ REDUCTIONS = ("sum", "mean", "characters", "bytes")
 
 @dataclass(frozen=True, slots=True)
 class ChoiceOptions:
-    """What a user chooses; kept with a run, so that it can go on with the same. The defaults are lm-pub-quiz's."""
+    """Options of the probe, stored with a run. The defaults are lm-pub-quiz's."""
 
     template: int | None = option(
         1,
-        "Which of the relation's sentences, counted from 1; or all of them, each a comparison of its own, the first of"
-        " which decides.",
+        "Number of the relation's sentence, from 1, or all. Each sentence is compared by itself; the first decides.",
         minimum=1,
         none="all",
         metavar="N|all",
     )
     reduction: str = option(
         "sum",
-        "What is made of the log-probabilities of a sentence's tokens: their sum, their mean, or their sum by the"
-        " length of the text that is scored, in characters or in bytes.",
+        "Reduction of token log-probabilities to a score: sum, mean, or sum divided by the length of the scored text"
+        " in characters or bytes.",
         choices=REDUCTIONS,
     )
-    conditional: bool = option(False, "Score from the answer on, given what stands before it, not the whole sentence.")
-    always_bos: bool = option(
-        True, "Begin sentences with the BOS token also where the model's tokenizer puts none by itself."
+    conditional: bool = option(
+        False, "Score the sentence from the answer on, given the text before it, instead of the whole sentence."
     )
+    always_bos: bool = option(True, "Start sentences with the BOS token, even if the model's tokenizer adds none.")
     max_choices: int = option(
         1_000,
-        "A relation with more answers than so many is not asked: each of its facts costs a sentence an answer.",
+        "Maximum answers of a relation; relations with more are not asked. A fact costs one sentence per answer.",
         minimum=2,
     )
 
@@ -77,10 +76,9 @@ def _tables(outcomes: "Iterable[Outcome]", described: Mapping[str, Any]) -> "lis
 PROBE = ProbeKind(
     name="choices",
     summary="Does the model find the right answer among all that the relation has?",
-    details="Each answer is put into a sentence of the relation, and the most probable sentence wins; as lm-pub-quiz"
-    " does it, whose numbers the defaults give. Ends in the accuracy by relation, and by confidence.\n\n\b\nkgprobe"
-    " probe choices --model demo --limit 200\nkgprobe probe choices --model hf:gpt2 --template all --conditional \\\n"
-    "    --reduction mean",
+    details="Fills each answer into a sentence of the relation; the most probable sentence wins. The defaults give the"
+    " numbers of lm-pub-quiz. Prints the accuracy by relation and by confidence.\n\n\b\nkgprobe probe choices --model"
+    " demo --limit 200\nkgprobe probe choices --model hf:gpt2 --template all --conditional \\\n    --reduction mean",
     options=ChoiceOptions,
     evidence=_evidence,
     make=_make,

@@ -1,4 +1,4 @@
-"""What a comparison of all answers showed: every score, and what it comes to."""
+"""Evidence of the probe `choices`: the scores of all answers, and the values derived from them."""
 
 import msgspec
 import numpy as np
@@ -10,7 +10,7 @@ from kgprobe.probes.outcome import Alternatives
 Floats = NDArray[np.float64]
 
 
-class Choice(msgspec.Struct, frozen=True):
+class AnswerChoice(msgspec.Struct, frozen=True):
     """An answer of the relation's space."""
 
     id: str
@@ -18,12 +18,12 @@ class Choice(msgspec.Struct, frozen=True):
 
 
 class ChoiceSentence(msgspec.Struct, frozen=True, eq=False):
-    """One sentence with all answers.
+    """Scores of all answers in one sentence.
 
     Attributes:
-        template: its place among the relation's sentences, counted from 1.
+        template: position among the relation's sentences, counted from 1.
         text: the sentence with a blank for the answer.
-        scores: of the choices, in their order, the higher the more probable; shape (choices,).
+        scores: scores of the choices, shape (choices,); higher is more probable.
     """
 
     template: int
@@ -32,31 +32,33 @@ class ChoiceSentence(msgspec.Struct, frozen=True, eq=False):
 
 
 class ChoiceEvidence(msgspec.Struct, frozen=True, eq=False, tag="choices", tag_field="probe"):
-    """What was compared: one entry a sentence, of which the first decides.
+    """The compared answers, with one entry per sentence; the first sentence decides.
 
     Attributes:
         choices: the relation's answers, in the order of its space.
-        right: the place of the fact's object among them.
-        apart: places of those that are not compared with it, since they are right as well or go by the same name.
+        right: position of the fact's object among the answers.
+        apart: positions of the answers that are left out, because they are also right or have the same label.
         sentences: at least one.
     """
 
-    choices: tuple[Choice, ...]
+    choices: tuple[AnswerChoice, ...]
     right: int
     apart: tuple[int, ...]
     sentences: tuple[ChoiceSentence, ...]
 
     @property
     def alternatives(self) -> Alternatives:
-        """The other answers of the sentence that decides, by the confidence in each."""
+        """The other answers of the deciding sentence, by descending confidence."""
         confidences = self.confidences(0).tolist()
-        apart = {self.right, *self.apart}
-        others = [(choice.label, confidences[place]) for place, choice in enumerate(self.choices) if place not in apart]
-        return Alternatives(sorted(others, key=lambda one: -one[1]))
+        excluded = {self.right, *self.apart}
+        others = [
+            (choice.label, confidences[place]) for place, choice in enumerate(self.choices) if place not in excluded
+        ]
+        return Alternatives(sorted(others, key=lambda other: -other[1]))
 
     @property
     def question(self) -> str:
-        """The sentence that decides."""
+        """The deciding sentence."""
         return self.sentences[0].text
 
     @property
@@ -66,36 +68,36 @@ class ChoiceEvidence(msgspec.Struct, frozen=True, eq=False, tag="choices", tag_f
 
     @property
     def prediction(self) -> str | None:
-        """The answer of the best score in the sentence that decides, if it is not the right one."""
+        """The answer with the best score in the deciding sentence, if it is wrong."""
         best = self.best(0)
         return None if best == self.right else self.choices[best].label
 
     @property
     def probability(self) -> float:
-        """The normalized confidence in the right answer, in the sentence that decides."""
+        """The normalized confidence in the right answer, in the deciding sentence."""
         return float(self.confidences(0)[self.right])
 
     @property
     def confidence(self) -> float:
-        """The normalized confidence in the best answer, in the sentence that decides; in [1 / choices, 1]."""
+        """The normalized confidence in the best answer, in the deciding sentence; in [1 / choices, 1]."""
         return float(self.confidences(0).max())
 
     @property
     def compared(self) -> int:
-        """How many answers are compared."""
+        """Number of compared answers."""
         return len(self.choices) - len(self.apart)
 
     @property
     def chance(self) -> float:
-        """How often guessing at random is right."""
+        """The chance level."""
         return 1 / self.compared
 
     def best(self, sentence: int) -> int:
-        """The place of the answer of the best score in a sentence (counted from 0); of equals the first."""
+        """Return the position of the answer with the best score in a sentence (from 0); the first of equals."""
         return int(np.argmax(self._compared(sentence)))
 
     def confidences(self, sentence: int) -> Floats:
-        """Softmax of a sentence's scores over the answers that are compared; 0 for the others. Shape (choices,)."""
+        """Return the softmax of a sentence's scores over the compared answers; 0 for the others. Shape (choices,)."""
         return normalized(self._compared(sentence))
 
     def _compared(self, sentence: int) -> Floats:

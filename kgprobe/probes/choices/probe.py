@@ -1,19 +1,20 @@
-"""Facts answered by choice: which of its relation's answers makes the most probable sentence?
+"""Probe that chooses the answer which makes the relation's sentence most probable.
 
-docs/methods/choices.md. What stands in the way of a fact's answer is its outcome's reason.
+docs/methods/choices.md.
 """
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from dataclasses import asdict, dataclass
+from itertools import islice
 from typing import Any
 
 from kgprobe.dates import first_day
 from kgprobe.graph.client import Graph
 from kgprobe.models.scoring.contract import TextScorer
-from kgprobe.models.scoring.sentences import leading_with_bos, score_passages
+from kgprobe.models.scoring.sentences import Passage, ScoredPassages, leading_with_bos, score_passages
 from kgprobe.probes.choices import ChoiceOptions
-from kgprobe.probes.choices.evidence import Choice, ChoiceEvidence, ChoiceSentence
-from kgprobe.probes.choices.scores import Floats, reduced
+from kgprobe.probes.choices.evidence import AnswerChoice, ChoiceEvidence, ChoiceSentence
+from kgprobe.probes.choices.scores import reduced
 from kgprobe.probes.choices.sentences import SentenceTemplate, templates_in
 from kgprobe.probes.choices.spaces import AnswerSpace, AnswerSpaces
 from kgprobe.probes.outcome import Outcome, Verdict, unaskable
@@ -25,7 +26,7 @@ from kgprobe.verbalize.tense import has_ended, templates_of
 
 @dataclass(frozen=True, slots=True)
 class _Words:
-    """The sentences of a relation: those of its data set, or its clozes where it has none."""
+    """The sentences of a relation: those of its data set, or else its cloze sentences."""
 
     present: Sequence[str]
     past: Sequence[str]
@@ -34,7 +35,7 @@ class _Words:
 
 @dataclass(frozen=True, slots=True)
 class _Question:
-    """A fact with the sentences and the answers it is asked with; see :class:`.evidence.ChoiceEvidence`."""
+    """A fact with its sentences and answers; see :class:`.evidence.ChoiceEvidence`."""
 
     fact: AskedFact
     templates: Sequence[SentenceTemplate]
@@ -44,10 +45,10 @@ class _Question:
 
 
 class ChoiceProbe:
-    """Asks facts by all answers of their relations. A fact is right when its object makes the most probable sentence.
+    """Probe that compares all answers of a relation. A fact is right if its object makes the most probable sentence.
 
     Attributes:
-        relations: ids of those whose facts can be asked, sorted.
+        relations: ids of the relations with sentences, sorted.
     """
 
     def __init__(
@@ -56,12 +57,12 @@ class ChoiceProbe:
         """Read the relations' sentences.
 
         Args:
-            as_of: what is true at this date (``yyyymmdd``) is right; facts that ended before it are asked in the past
+            as_of: reference date (``yyyymmdd``) of right answers; facts that ended before it are asked in the past
                 tense.
-            relations: ids; none means every active relation that has a sentence.
+            relations: ids; by default every active relation with a sentence.
 
         Raises:
-            UnknownNameError: a relation that was named is not active or has no sentence.
+            UnknownNameError: a listed relation is not active or has no sentence.
             KgprobeError: no relation has a sentence.
         """
         rows = askable_relations(graph, ["sentences", "clozes"], relations)
@@ -80,7 +81,7 @@ class ChoiceProbe:
         self._as_of = as_of
 
     def describe(self) -> dict[str, Any]:
-        """The model, the options, the sentences and the answers; see :class:`~kgprobe.probes.outcome.Probe`."""
+        """Return model, options, sentences and answers; see :class:`~kgprobe.probes.outcome.Probe`."""
         return {
             "model": self._scorer.name,
             "scorer": self._scorer.describe(),
@@ -92,26 +93,25 @@ class ChoiceProbe:
         }
 
     def ask(self, facts: Sequence[FactKey], seed: Sequence[int]) -> list[Outcome]:  # noqa: ARG002
-        """One outcome a fact, the same for every seed; see :class:`~kgprobe.probes.outcome.Probe`.
+        """Return an outcome for each fact, independent of the seed; see :class:`~kgprobe.probes.outcome.Probe`.
 
-        Cost: a walk from each subject, and one scoring of as many sentences a fact as its relation has answers, times
-        the relation's sentences where all are asked. The answers of a relation are read once.
+        Cost: a walk from each subject, and one scoring of answers times asked sentences per fact. The answers of a
+        relation are read once.
 
         Raises:
             KgprobeError: the model cannot be asked at all.
         """
         described = describe_facts(self._graph, facts)
         true = self._true(facts)
-        asked = [self._question(fact, true.get(fact.key.fact, {})) for fact in described]
-        questions = [one for one in asked if isinstance(one, _Question)]
-        outcomes = iter(self._outcomes(questions))
+        questions = [self._question(fact, true.get(fact.key.fact, {})) for fact in described]
+        outcomes = iter(self._outcomes([question for question in questions if isinstance(question, _Question)]))
         return [
-            unaskable(fact.key, fact.relation, one) if isinstance(one, str) else next(outcomes)
-            for fact, one in zip(described, asked, strict=True)
+            unaskable(fact.key, fact.relation, question) if isinstance(question, str) else next(outcomes)
+            for fact, question in zip(described, questions, strict=True)
         ]
 
     def _true(self, facts: Sequence[FactKey]) -> dict[str, dict[str, bool]]:
-        """By fact and entity, whether what was ever true of its subject and relation is true at the date."""
+        """Return every answer that was ever true, by fact and entity; its value is True if it is true at the date."""
         rows = self._graph.read("sample/answers", rows=[key._asdict() for key in facts], as_of=self._as_of)
         true: dict[str, dict[str, bool]] = {}
         for row in rows:
@@ -119,9 +119,9 @@ class ChoiceProbe:
         return true
 
     def _question(self, fact: AskedFact, true: dict[str, bool]) -> _Question | str:
-        """What is asked about a fact, or why it cannot be."""
+        """Return the question about a fact, or the reason why there is none."""
         if fact.relation not in self._words:
-            return "its relation is not among those asked: inactive, not named, or without a sentence"
+            return "its relation is not asked: it is inactive, not selected, or has no sentence"
         if not fact.subject_label.strip():
             return "its subject's label is white space"
         if fact.start is not None and first_day(fact.start) > self._as_of:
@@ -133,25 +133,12 @@ class ChoiceProbe:
         space = self._spaces.of(fact.relation)
         if space.reason is not None:
             return space.reason
-        if fact.object not in space.ids:
-            return (
-                f"its object {fact.object_label or fact.object} ({fact.object}) is not among the {len(space.ids):,}"
-                f" answers of {fact.relation}"
-            )
-        right = space.ids.index(fact.object)
-        # What was true before is wrong in a sentence about today, and as right as the object in one about then.
-        beside = {entity for entity, current in true.items() if current or ended}
-        apart = tuple(
-            place
-            for place, (identifier, label) in enumerate(zip(space.ids, space.labels, strict=True))
-            if place != right and (identifier in beside or label == space.labels[right])
-        )
-        if len(space.ids) - len(apart) < 2:
-            return f"none of the {len(space.ids):,} answers of {fact.relation} is wrong for it"
-        return _Question(fact, templates, space, right, apart)
+        # Former answers are wrong in a sentence in the present tense, and right in one in the past tense.
+        also_right = {entity for entity, current in true.items() if current or ended}
+        return _question_in(space, fact, templates, also_right)
 
     def _templates(self, relation: str, ended: bool) -> Sequence[SentenceTemplate] | str:
-        """The sentences that a fact of a relation is asked in, or why there is none."""
+        """Return the sentences in which a fact of the relation is asked, or the reason why there are none."""
         words = self._words[relation]
         texts = templates_of(words.present, words.past if not words.verbatim else (), ended)
         if not texts:
@@ -166,11 +153,10 @@ class ChoiceProbe:
         return chosen or f"sentence {place} of the relation {relation} has no place for the answer, [Y]"
 
     def _outcomes(self, questions: Sequence[_Question]) -> list[Outcome]:
-        sentences = [
-            template.passages(question.fact.subject_label, question.space.labels)
-            for question in questions
-            for template in question.templates
-        ]
+        sentences: list[list[Passage]] = []
+        for question in questions:
+            subject, answers = question.fact.subject_label, question.space.labels
+            sentences += [template.passages(subject, answers) for template in question.templates]
         scored = score_passages(
             self._scorer,
             sentences,
@@ -178,35 +164,42 @@ class ChoiceProbe:
             from_span=self._options.conditional,
             progress=share_counter(sum(map(len, sentences))),
         )
-        found = iter(zip(sentences, scored, strict=True))
-        outcomes = []
-        for question in questions:
-            own = [next(found) for _ in question.templates]
-            reason = next((reason for _, its in own for reason in its.reasons.values()), None)
-            if reason is not None:
-                # Of a closed space, none can be left out.
-                outcomes.append(unaskable(question.fact.key, question.fact.relation, reason))
-                continue
-            options = self._options
-            outcomes.append(
-                _outcome(
-                    question,
-                    [reduced(its, texts, options.reduction, conditional=options.conditional) for texts, its in own],
-                )
-            )
-        return outcomes
+        results = iter(zip(sentences, scored, strict=True))
+        return [self._outcome(question, list(islice(results, len(question.templates)))) for question in questions]
+
+    def _outcome(self, question: _Question, results: Sequence[tuple[Sequence[Passage], ScoredPassages]]) -> Outcome:
+        """Return the outcome of a question by its sentences, each with every answer, and their scores."""
+        fact, space, options = question.fact, question.space, self._options
+        sentences = []
+        for template, (passages, scored) in zip(question.templates, results, strict=True):
+            # A closed space needs the scores of all answers.
+            if scored.reasons:
+                return unaskable(fact.key, fact.relation, next(iter(scored.reasons.values())))
+            scores = reduced(scored, passages, options.reduction, conditional=options.conditional)
+            sentences.append(ChoiceSentence(template.place, template.shown(fact.subject_label), scores))
+        evidence = ChoiceEvidence(
+            choices=tuple(map(AnswerChoice, space.ids, space.labels)),
+            right=question.right,
+            apart=question.apart,
+            sentences=tuple(sentences),
+        )
+        verdict = Verdict.RIGHT if evidence.prediction is None else Verdict.WRONG
+        return Outcome(fact.key, verdict, fact.relation, evidence.question, evidence=evidence)
 
 
-def _outcome(question: _Question, scores: Sequence[Floats]) -> Outcome:
-    fact, space = question.fact, question.space
-    evidence = ChoiceEvidence(
-        choices=tuple(Choice(*one) for one in zip(space.ids, space.labels, strict=True)),
-        right=question.right,
-        apart=question.apart,
-        sentences=tuple(
-            ChoiceSentence(template.place, template.shown(fact.subject_label), its)
-            for template, its in zip(question.templates, scores, strict=True)
-        ),
-    )
-    verdict = Verdict.RIGHT if evidence.prediction is None else Verdict.WRONG
-    return Outcome(fact.key, verdict, fact.relation, evidence.question, evidence=evidence)
+def _question_in(
+    space: AnswerSpace, fact: AskedFact, templates: Sequence[SentenceTemplate], also_right: Container[str]
+) -> _Question | str:
+    """Return the question about a fact with the answers of a space, or the reason why there is none."""
+    count = len(space.ids)
+    if fact.object not in space.ids:
+        label = fact.object_label or fact.object
+        return f"its object {label} ({fact.object}) is not among the {count:,} answers of {fact.relation}"
+    right = space.ids.index(fact.object)
+    apart = []
+    for place, (identifier, label) in enumerate(zip(space.ids, space.labels, strict=True)):
+        if place != right and (identifier in also_right or label == space.labels[right]):
+            apart.append(place)
+    if count - len(apart) < 2:
+        return f"none of the {count:,} answers of {fact.relation} is wrong for it"
+    return _Question(fact, templates, space, right, tuple(apart))

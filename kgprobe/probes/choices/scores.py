@@ -1,7 +1,7 @@
-"""What a sentence's log-probabilities come to: the scores that answers are compared by.
+"""Scores of the answers: reductions of the log-probabilities of their sentences.
 
-docs/methods/choices.md. ``sum`` and ``mean`` are lm-pub-quiz's; ``characters`` and ``bytes`` are those of
-lm-evaluation-harness (``acc_norm``, ``acc_bytes``) where scores are conditional.
+docs/methods/choices.md. ``sum`` and ``mean`` are defined as in lm-pub-quiz. With conditional scores, ``characters`` and
+``bytes`` are the ``acc_norm`` and ``acc_bytes`` of lm-evaluation-harness.
 """
 
 from collections.abc import Sequence
@@ -15,13 +15,13 @@ Floats = NDArray[np.float64]
 
 
 def reduced(scored: ScoredPassages, passages: Sequence[Passage], reduction: str, *, conditional: bool) -> Floats:
-    """A score for each sentence, the higher the more probable; shape (sentences,).
+    """Return a score for each sentence, shape (sentences,); higher is more probable.
 
     Args:
-        scored: sums of log-probabilities, of sentences that the model could all take.
+        scored: sums of log-probabilities; none of the sentences may be missing.
         passages: the sentences.
         reduction: one of ``REDUCTIONS``.
-        conditional: whether what is scored begins with the answer; else it is the whole sentence.
+        conditional: score from the answer on instead of the whole sentence.
     """
     if reduction == "sum":
         return scored.values

@@ -1,4 +1,4 @@
-"""The sentences of a relation with an answer in each: as its data set writes them, or else its clozes."""
+"""Sentences of a relation with answers filled in: those of its data set, or else its cloze sentences."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,8 +15,8 @@ class SentenceTemplate:
     """A sentence of a relation.
 
     Attributes:
-        place: among the relation's, counted from 1.
-        verbatim: whether it is filled as it is written; else it is a cloze, and names get their articles.
+        place: position among the relation's sentences, counted from 1.
+        verbatim: True if names are filled in unchanged; else names in a cloze sentence get their articles.
     """
 
     text: str
@@ -24,16 +24,16 @@ class SentenceTemplate:
     verbatim: bool
 
     def shown(self, subject: str) -> str:
-        """The sentence with a blank for the answer, as a person reads it."""
+        """Return the sentence with a blank for the answer."""
         if self.verbatim:
             return fill_verbatim(self.text, subject, BLANK).text
         return join(Cloze(self.text, subject).prompt, " ", BLANK)
 
     def passages(self, subject: str, answers: Sequence[str]) -> list[Passage]:
-        """The sentence with each answer in its place; none of them white space alone."""
+        """Return the sentence with each of the answers filled in; none may be white space alone."""
         if self.verbatim:
-            filled = [fill_verbatim(self.text, subject, answer) for answer in answers]
-            return [Passage(one.text, one.start, one.end) for one in filled]
+            sentences = [fill_verbatim(self.text, subject, answer) for answer in answers]
+            return [Passage(sentence.text, sentence.start, sentence.end) for sentence in sentences]
         cloze = Cloze(self.text, subject)
         passages = []
         for answer in answers:
@@ -44,5 +44,5 @@ class SentenceTemplate:
 
 
 def templates_in(texts: Sequence[str], *, verbatim: bool) -> list[SentenceTemplate]:
-    """Templates of a relation in their order; those without a place for the answer are left out, and keep theirs."""
+    """Return a relation's templates with a placeholder for the answer; positions count the others, too."""
     return [SentenceTemplate(text, place, verbatim) for place, text in enumerate(texts, start=1) if OBJECT in text]

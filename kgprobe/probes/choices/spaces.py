@@ -1,11 +1,11 @@
-"""The closed answer space of a relation: the answers that its data set has for it, or else all of its objects."""
+"""Closed answer space of a relation: the answers given by its data set, or else all of its objects."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from kgprobe.graph.client import Graph
 
-# Of answers without a name, in messages.
+# Number of answers without a name in a message.
 _SHOWN = 3
 
 
@@ -14,8 +14,8 @@ class AnswerSpace:
     """The answers of a relation, in order.
 
     Attributes:
-        ids, labels: of the answers, as many of both.
-        reason: why there is none, as a clause; None if there is one.
+        ids, labels: ids and labels of the answers.
+        reason: why the relation has no answer space; None if it has one.
     """
 
     ids: Sequence[str]
@@ -24,15 +24,15 @@ class AnswerSpace:
 
 
 class AnswerSpaces:
-    """The answer spaces of a graph's relations, each read when it is first needed, and kept."""
+    """Answer spaces of a graph's relations, read on first use and kept."""
 
     def __init__(self, graph: Graph, given: Mapping[str, Sequence[str]], most: int) -> None:
-        """Make them.
+        """Make the spaces.
 
         Args:
-            given: by relation the ids that a data set gave as its answers, in its order; those of others are their
-                objects, by entity number.
-            most: a relation with more answers has no space.
+            given: ids of the answers by relation, in the order of the data set. The answers of other relations are
+                their objects, by entity number.
+            most: maximum number of answers of a relation; one with more has no space.
         """
         self._graph = graph
         self._given = given
@@ -40,7 +40,7 @@ class AnswerSpaces:
         self._read: dict[str, AnswerSpace] = {}
 
     def of(self, relation: str) -> AnswerSpace:
-        """The answers of a relation. Cost: the first time, a look-up for each, at most one more than there may be."""
+        """Return the answers of a relation. Cost: on first use, a look-up for each, up to the maximum plus one."""
         if relation not in self._read:
             given = self._given.get(relation)
             self._read[relation] = self._given_space(relation, given) if given else self._object_space(relation)
@@ -61,8 +61,8 @@ class AnswerSpaces:
         rows = self._graph.read("sample/object_labels", id=relation, limit=self._most + 1)
         if len(rows) > self._most:
             return self._too_large(relation, f"more than {self._most:,} objects")
-        named = [row for row in rows if row["label"].strip()]
-        return AnswerSpace([row["id"] for row in named], [row["label"] for row in named])
+        labelled = [row for row in rows if row["label"].strip()]
+        return AnswerSpace([row["id"] for row in labelled], [row["label"] for row in labelled])
 
     def _too_large(self, relation: str, has: str) -> AnswerSpace:
         return AnswerSpace((), (), f"the relation {relation} has {has}; `max_choices` allows {self._most:,}")

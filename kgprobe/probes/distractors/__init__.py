@@ -1,8 +1,8 @@
-"""The distractor measure as a probe: is the right object more plausible after a cloze sentence than wrong ones?
+"""The probe `distractors`: compare the plausibility of the right object with that of distractors in a cloze sentence.
 
-Section 3 of the distractor paper; docs/methods/distractors.md. :mod:`kgprobe.probes.clozes` makes the sentences,
-:mod:`.comparison` answers, :mod:`.evidence` keeps what was compared, :mod:`.curves` tells Min@n and Avg@n of many
-facts.
+Section 3 of the distractor paper; docs/methods/distractors.md. :mod:`kgprobe.probes.clozes` makes
+the sentences, :mod:`.comparison` decides, :mod:`.evidence` stores the plausibilities, :mod:`.curves` computes Min@n and
+Avg@n over many facts.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -29,33 +29,33 @@ WEIGHTINGS = ("tf-idf", "bm25")
 
 @dataclass(frozen=True, slots=True)
 class DistractorOptions:
-    """What a user chooses of the distractor measure; kept with a run, so that it can go on with the same."""
+    """Options of the probe, stored with a run."""
 
-    distractors: int = option(10, "Wrong objects that stand beside the right one.", minimum=1)
+    distractors: int = option(10, "Number of distractors (wrong objects) per sentence.", minimum=1)
     sentences: int | None = option(
         1,
-        "How many cloze sentences of the relation are asked, drawn at random; or all of them.",
+        "Number of the relation's cloze sentences per fact, drawn at random, or all.",
         minimum=1,
         none="all",
         metavar="N|all",
     )
     strategy: str = option(
         "random",
-        "Which distractors: any of the object's type; those most like it; the same after former objects; those that"
-        " the model finds most plausible, by beam search or by exact search.",
+        "Retrieval of distractors: random objects of the same type; most similar objects; former objects, then similar"
+        " ones; or the most plausible ones for the model, by beam search or exact search.",
         choices=STRATEGIES.names,
     )
-    weighting: str = option("tf-idf", "How semantic distractors weigh features.", choices=WEIGHTINGS)
+    weighting: str = option("tf-idf", "Feature weighting of semantic distractors.", choices=WEIGHTINGS)
     templates: str = option(
         "hand",
-        "Which cloze sentences: those written by hand, or those mined from a corpus.",
+        "Source of the cloze sentences: written by hand, or mined from a corpus.",
         choices=tuple(CLOZES),
         flag="clozes",
     )
     max_prefixes: int = option(
         2_000,
-        "Prefixes of names that exact search may ask the model about for one sentence; beyond, it says how far its"
-        " proof reaches.",
+        "Maximum name prefixes that exact search scores per sentence. Beyond it, the number of proved distractors is"
+        " reported.",
         minimum=1,
     )
 
@@ -97,7 +97,7 @@ def _values(evidence: "DistractorEvidence") -> Mapping[str, float]:
 PROBE = ProbeKind(
     name="distractors",
     summary="Does the model prefer the right object to wrong ones?",
-    details="Gives Min@n and Avg@n, for every n up to --distractors.\n\n\b\nkgprobe probe distractors --model demo"
+    details="Prints Min@n and Avg@n for every n up to --distractors.\n\n\b\nkgprobe probe distractors --model demo"
     " --limit 200\nkgprobe probe distractors --model hf:gpt2 --facts facts.jsonl \\\n    --strategy"
     " temporal-semantic",
     options=DistractorOptions,

@@ -1,9 +1,8 @@
-"""Facts answered by comparison: is the right object more plausible after each sentence than its distractors?
+"""Probe that compares the plausibility of the right object with those of its distractors.
 
-Section 3 of the distractor paper; docs/methods/distractors.md. A strategy gives distractors
+Section 3 of the distractor paper; docs/methods/distractors.md. A strategy retrieves distractors
 (:mod:`kgprobe.search.strategies`), each candidate's plausibility is summed over its names
-(:mod:`kgprobe.search.plausibility`), and Min@n (:mod:`.measure`) says whether the right object comes out first. What
-stands in the way of a fact's answer is its outcome's reason.
+(:mod:`kgprobe.search.plausibility`), and Min@n (:mod:`.measure`) decides if the right object ranks first.
 """
 
 from collections.abc import Sequence
@@ -21,7 +20,7 @@ from kgprobe.probes.distractors import DistractorOptions
 from kgprobe.probes.distractors.evidence import (
     DistractorEvidence,
     LeftOut,
-    Named,
+    NamedEntity,
     Rival,
     Sentence,
     plausibility_table,
@@ -38,15 +37,15 @@ from kgprobe.verbalize.sentences import Cloze
 
 Floats = NDArray[np.float64]
 
-NAMELESS = "it has no name but white space"
+NAMELESS = "all of its names are white space"
 
 
 class DistractorProbe:
-    """Asks facts by cloze sentences with distractors.
+    """Probe that asks facts in cloze sentences with distractors.
 
-    One ask is some cloze sentences of the relation, each with distractors of the strategy; it is right when the object
-    beats all of them in more than half of the sentences. With one sentence and random distractors, both are drawn anew
-    at each ask.
+    A fact is asked in one or more cloze sentences of its relation, each with distractors of the strategy. It is right
+    if the object beats all distractors in more than half of the sentences. With one sentence and random distractors,
+    both are drawn again at each ask.
     """
 
     def __init__(
@@ -61,13 +60,12 @@ class DistractorProbe:
         """Read the relations' cloze sentences, and make the strategy.
 
         Args:
-            as_of: what is true at this date (``yyyymmdd``) is no distractor; facts that ended before it are asked in
-                the past tense.
-            relations: ids; none means every active relation that has cloze sentences.
+            as_of: reference date (``yyyymmdd``). Objects that are true at it are not used as distractors; facts that
+                ended before it are asked in the past tense.
+            relations: ids; by default every active relation with cloze sentences.
 
         Raises:
-            UnknownNameError: a relation that was named is not active or has no cloze sentence, or there is no such
-                strategy.
+            UnknownNameError: the strategy is unknown, or a listed relation is not active or has no cloze sentence.
             KgprobeError: no relation has a cloze sentence.
         """
         self._items = ClozeItems(
@@ -77,26 +75,29 @@ class DistractorProbe:
         self.relations = self._items.relations
 
     def describe(self) -> dict[str, Any]:
-        """The model, the distractors and the sentences; see :class:`~kgprobe.probes.outcome.Probe`."""
+        """Return model, distractors and sentences; see :class:`~kgprobe.probes.outcome.Probe`."""
         return {**self._comparison.describe(), **self._items.describe()}
 
     def ask(self, facts: Sequence[FactKey], seed: Sequence[int]) -> list[Outcome]:
-        """One outcome a fact; see :class:`~kgprobe.probes.outcome.Probe`. Cost: see :meth:`Comparison.answer`."""
+        """Return an outcome for each fact; see :class:`~kgprobe.probes.outcome.Probe`.
+
+        Cost: see :meth:`DistractorComparison.answer`.
+        """
         return self._comparison.answer(self._items.of(facts, seed), seed)
 
 
-class Comparison:
-    """Answers cloze items with one model and one strategy."""
+class DistractorComparison:
+    """Comparison of cloze items with one model and one strategy."""
 
     def __init__(self, scorer: TextScorer, strategy: Strategy, distractors: int) -> None:
-        """Compare with so many distractors of a strategy, at least 1."""
+        """Compare with a number of distractors of a strategy, at least 1."""
         self._scorer = scorer
         self._endless = _without_end(scorer)
         self._strategy = strategy
         self._count = distractors
 
     def describe(self) -> dict[str, Any]:
-        """Model, strategy and number of distractors; JSON-compatible."""
+        """Return model, strategy and number of distractors; JSON-compatible."""
         return {
             "model": self._scorer.name,
             "scorer": self._scorer.describe(),
@@ -105,15 +106,15 @@ class Comparison:
         }
 
     def answer(self, items: Sequence[ClozeItem], seed: Sequence[int]) -> list[Outcome]:
-        """One outcome an item, in order.
+        """Return an outcome for each item, in order.
 
-        A fact whose names the model cannot take is unaskable, and so is every fact of a model without an EOS token;
-        broken weights are raised.
+        Facts with names that the model cannot score are unaskable. Without an EOS token, all facts are. Broken weights
+        raise an error.
 
-        Cost: what the strategy costs, and one scoring of the items' sentences with (distractors + 1) x names
-        continuations each; with the object's names alone where the strategy knows its distractors' plausibilities.
+        Cost: the strategy's cost, and one scoring of the items' sentences with (distractors + 1) x names continuations
+        each; only with the object's names if the strategy knows its distractors' plausibilities.
         """
-        reasons = [_why_not(item) or self._endless for item in items]
+        reasons = [_reason_unaskable(item) or self._endless for item in items]
         possible = [item for item, reason in zip(items, reasons, strict=True) if reason is None]
         outcomes = iter(self._outcomes(possible, seed) if possible else ())
         return [
@@ -123,41 +124,40 @@ class Comparison:
 
     def _outcomes(self, items: Sequence[ClozeItem], seed: Sequence[int]) -> list[Outcome]:
         retrieved = self._strategy.rivals([(item.fact, item.clozes) for item in items], self._count, seed)
-        asked = [
-            _refused(lists) or [_put(cloze, rivals) for cloze, rivals in zip(item.clozes, lists, strict=True)]
-            for item, lists in zip(items, retrieved, strict=True)
-        ]
-        candidates = [
-            _candidates(item.fact, sentence)
-            for item, sentences in zip(items, asked, strict=True)
-            if not isinstance(sentences, str)
-            for sentence in sentences
-        ]
-        found = iter(log_plausibilities(self._scorer, candidates, ends_batch=True))
-        return [
-            unaskable(item.fact.key, item.fact.relation, sentences)
-            if isinstance(sentences, str)
-            else _outcome(item.fact, [_compared(sentence, next(found)) for sentence in sentences])
-            for item, sentences in zip(items, asked, strict=True)
-        ]
+        reasons = [_reason_without_rivals(lists) for lists in retrieved]
+        tasks: list[list[_Task]] = []
+        candidates: list[Candidates] = []
+        for item, lists, reason in zip(items, retrieved, reasons, strict=True):
+            pairs = zip(item.clozes, lists, strict=True)
+            tasks.append([_task(cloze, rivals) for cloze, rivals in pairs] if reason is None else [])
+            candidates += [_candidates(item.fact, task) for task in tasks[-1]]
+        scored = iter(log_plausibilities(self._scorer, candidates, ends_batch=True))
+        outcomes = []
+        for item, item_tasks, reason in zip(items, tasks, reasons, strict=True):
+            if reason is None:
+                outcomes.append(_outcome(item.fact, list(map(_compared, item_tasks, scored))))
+            else:
+                outcomes.append(unaskable(item.fact.key, item.fact.relation, reason))
+        return outcomes
 
 
-def comparison_of(graph: Graph, scorer: TextScorer, options: DistractorOptions, as_of: int) -> Comparison:
-    """A comparison by the distractor measure's options.
+def comparison_of(graph: Graph, scorer: TextScorer, options: DistractorOptions, as_of: int) -> DistractorComparison:
+    """Return the comparison with these options.
 
     Raises:
-        UnknownNameError: there is no such strategy.
+        UnknownNameError: the strategy is unknown.
     """
-    made = StrategyOptions(as_of, options.weighting, options.max_prefixes)
-    return Comparison(scorer, make_strategy(options.strategy, graph, scorer, made), options.distractors)
+    strategy_options = StrategyOptions(as_of, options.weighting, options.max_prefixes)
+    strategy = make_strategy(options.strategy, graph, scorer, strategy_options)
+    return DistractorComparison(scorer, strategy, options.distractors)
 
 
 @dataclass(frozen=True, slots=True)
-class _Put:
-    """A cloze sentence as it is put to the model.
+class _Task:
+    """A cloze sentence to score, with its distractors.
 
     Attributes:
-        known: log Pl of each rival, where the strategy had to find that out.
+        known: log Pl of each rival, if the strategy has computed it.
     """
 
     cloze: Cloze
@@ -171,20 +171,20 @@ class _Put:
 
 @dataclass(frozen=True, slots=True)
 class _Compared:
-    """A cloze sentence with what the model made of it.
+    """A cloze sentence with the model's plausibilities.
 
     Attributes:
         values: log Pl of the object, then of each rival.
         reason: why the sentence cannot be asked; None if it can.
     """
 
-    put: _Put
+    task: _Task
     values: Floats
     reason: str | None = None
 
 
 def _without_end(scorer: TextScorer) -> str | None:
-    """Why no fact can be asked of a model; None if it has an end token."""
+    """Return the error of a model without an end token; None if it has one."""
     try:
         scorer.end_token()
     except KgprobeError as error:
@@ -192,11 +192,11 @@ def _without_end(scorer: TextScorer) -> str | None:
     return None
 
 
-def _why_not(item: ClozeItem) -> str | None:
-    """Why a fact cannot be asked of any model; None if it can."""
+def _reason_unaskable(item: ClozeItem) -> str | None:
+    """Return why a fact cannot be asked of any model; None if it can."""
     fact = item.fact
     if not item.clozes:
-        return item.reason or "there is no sentence to ask it in"
+        return item.reason or "its relation has no sentence for it"
     if not fact.subject_label.strip():
         return "its subject's label is white space"
     if not any(name.strip() for name in (fact.object_label, *fact.object_aliases)):
@@ -204,88 +204,95 @@ def _why_not(item: ClozeItem) -> str | None:
     return None
 
 
-def _refused(lists: Sequence[Rivals]) -> str | None:
-    """Why a fact cannot be asked with these distractors, one list a sentence; None if it can."""
-    without = [rivals.reason for rivals in lists if not any(map(_has_name, rivals.distractors))]
-    return (without[0] or "there is no distractor in the graph") if without else None
+def _reason_without_rivals(lists: Sequence[Rivals]) -> str | None:
+    """Return why a fact cannot be asked with these distractors, one list per sentence; None if it can."""
+    for rivals in lists:
+        if not any(map(_has_name, rivals.distractors)):
+            return rivals.reason or "there is no distractor in the graph"
+    return None
 
 
 def _has_name(rival: Distractor) -> bool:
     return any(name.strip() for name in (rival.label, *rival.aliases))
 
 
-def _put(cloze: Cloze, rivals: Rivals) -> _Put:
-    """A sentence without the rivals that have no name to fill it with."""
-    named = [rival for rival in rivals.distractors if _has_name(rival)]
-    if len(named) == len(rivals.distractors):
-        return _Put(cloze, named, rivals.log_plausibilities, rivals.certified, rivals.reason, rivals.pool)
+def _task(cloze: Cloze, rivals: Rivals) -> _Task:
+    """Return a sentence with its rivals, leaving out rivals without a name."""
+    named_rivals = [rival for rival in rivals.distractors if _has_name(rival)]
+    if len(named_rivals) == len(rivals.distractors):
+        return _Task(cloze, named_rivals, rivals.log_plausibilities, rivals.certified, rivals.reason, rivals.pool)
     left_out = tuple(LeftOut(rival.id, NAMELESS) for rival in rivals.distractors if not _has_name(rival))
-    # What is proved of the first is no more so of those that move up.
-    return _Put(cloze, named, None, rivals.certified and 0, rivals.reason, rivals.pool, left_out)
+    # The proof for the first rivals does not cover the rivals that move up.
+    return _Task(cloze, named_rivals, None, rivals.certified and 0, rivals.reason, rivals.pool, left_out)
 
 
-def _candidates(fact: AskedFact, put: _Put) -> Candidates:
-    """Whose plausibility is to be found: the object's, then that of each rival where it is not known."""
+def _candidates(fact: AskedFact, task: _Task) -> Candidates:
+    """Return the entities to score: the object, and the rivals unless their plausibilities are known."""
     names = [(fact.object_label, *fact.object_aliases)]
-    if put.known is None:
-        names += [(rival.label, *rival.aliases) for rival in put.rivals]
-    return Candidates(put.cloze, names)
+    if task.known is None:
+        names += [(rival.label, *rival.aliases) for rival in task.rivals]
+    return Candidates(task.cloze, names)
 
 
-def _compared(put: _Put, found: ScoredContinuations) -> _Compared:
-    """A sentence without the rivals that the model cannot take."""
-    if 0 in found.reasons:
-        return _Compared(put, found.values, found.reasons[0])
-    values = found.values if put.known is None else np.append(found.values, put.known)
-    if not found.reasons:
-        return _Compared(put, values)
-    left_out = tuple(LeftOut(put.rivals[place - 1].id, reason) for place, reason in found.reasons.items())
-    kept = [place for place in range(1, len(values)) if place not in found.reasons]
-    rivals = [put.rivals[place - 1] for place in kept]
-    part = _Put(put.cloze, rivals, None, put.certified and 0, put.note, put.pool, (*put.left_out, *left_out))
+def _compared(task: _Task, scored: ScoredContinuations) -> _Compared:
+    """Return a sentence with its plausibilities, leaving out rivals that the model cannot score."""
+    if 0 in scored.reasons:
+        return _Compared(task, scored.values, scored.reasons[0])
+    values = scored.values if task.known is None else np.append(scored.values, task.known)
+    if not scored.reasons:
+        return _Compared(task, values)
+    left_out = tuple(LeftOut(task.rivals[place - 1].id, reason) for place, reason in scored.reasons.items())
+    kept = [place for place in range(1, len(values)) if place not in scored.reasons]
+    rivals = [task.rivals[place - 1] for place in kept]
+    part = _Task(task.cloze, rivals, None, task.certified and 0, task.note, task.pool, (*task.left_out, *left_out))
     if not kept:
-        first = next(iter(found.reasons.values()))
-        return _Compared(part, values, f"the model can take none of its distractors: {first}")
+        first = next(iter(scored.reasons.values()))
+        return _Compared(part, values, f"the model cannot score any of its distractors: {first}")
     return _Compared(part, values[[0, *kept]])
 
 
 def _outcome(fact: AskedFact, compared: Sequence[_Compared]) -> Outcome:
-    """Whether the object came first in more than half of the sentences; or why it cannot be said."""
-    reason = next((one.reason for one in compared if one.reason is not None), None)
-    if reason is not None:
-        return unaskable(fact.key, fact.relation, reason)
-    longest = max(len(one.values) for one in compared) - 1
-    wins = min_at_n(*plausibility_table([one.values for one in compared], longest))[:, -1]
+    """Return the outcome of a fact: right if the object wins in more than half of the sentences."""
+    for sentence in compared:
+        if sentence.reason is not None:
+            return unaskable(fact.key, fact.relation, sentence.reason)
+    values = [sentence.values for sentence in compared]
+    wins = min_at_n(*plausibility_table(values, max(map(len, values)) - 1))[:, -1]
     right = bool(wins.mean() > 0.5)
-    # The sentence to show is the first that speaks for the verdict.
+    # Show the first sentence that agrees with the verdict.
     shown = int(np.argmax(wins == right))
-    rivals = {rival.id: rival for one in compared for rival in one.put.rivals}
+    rivals: dict[str, Distractor] = {}
+    for sentence in compared:
+        rivals |= {rival.id: rival for rival in sentence.task.rivals}
     places = {identifier: place for place, identifier in enumerate(rivals)}
     evidence = DistractorEvidence(
         subject=fact.subject_label,
-        object=Named(fact.object, fact.object_label),
-        rivals=tuple(Rival(one.id, one.label, one.reason, one.former, one.unlike) for one in rivals.values()),
-        sentences=tuple(_sentence(one, places) for one in compared),
+        object=NamedEntity(fact.object, fact.object_label),
+        rivals=tuple(
+            Rival(rival.id, rival.label, rival.reason, rival.former, rival.unlike) for rival in rivals.values()
+        ),
+        sentences=tuple(_sentence(sentence, places) for sentence in compared),
         shown=shown,
-        chance=more_than_half([_chance(one) for one in compared]),
+        chance=more_than_half(list(map(_chance, compared))),
     )
     verdict = Verdict.RIGHT if right else Verdict.WRONG
-    return Outcome(fact.key, verdict, fact.relation, compared[shown].put.cloze.prompt, evidence=evidence)
+    return Outcome(fact.key, verdict, fact.relation, compared[shown].task.cloze.prompt, evidence=evidence)
 
 
-def _sentence(one: _Compared, places: dict[str, int]) -> Sentence:
+def _sentence(compared: _Compared, places: dict[str, int]) -> Sentence:
+    task = compared.task
     return Sentence(
-        prompt=one.put.cloze.prompt,
-        rivals=tuple(places[rival.id] for rival in one.put.rivals),
-        log_plausibilities=one.values,
-        certified=one.put.certified,
-        note=one.put.note,
-        left_out=one.put.left_out,
-        pool=one.put.pool,
+        prompt=task.cloze.prompt,
+        rivals=tuple(places[rival.id] for rival in task.rivals),
+        log_plausibilities=compared.values,
+        certified=task.certified,
+        note=task.note,
+        left_out=task.left_out,
+        pool=task.pool,
     )
 
 
-def _chance(one: _Compared) -> float:
-    """How probably a guess beats all distractors of a sentence."""
-    rivals = len(one.put.rivals)
-    return float(chance_at_n(rivals, one.put.pool, rivals)[-1])
+def _chance(compared: _Compared) -> float:
+    """Return the probability that a guess beats all distractors of a sentence."""
+    rivals = len(compared.task.rivals)
+    return float(chance_at_n(rivals, compared.task.pool, rivals)[-1])

@@ -1,7 +1,7 @@
 """Mean Min@n and Avg@n over facts as curves in n, with bootstrap bands.
 
-docs/methods/distractors.md: K(f) is the mean over a fact's cloze sentences; a curve is the mean of K over the facts
-that were asked. A fact with fewer than n distractors counts with those it has.
+docs/methods/distractors.md: K(f) is the mean over a fact's cloze sentences; a curve is the mean of K over the asked
+facts. A fact with fewer than n distractors counts with the distractors it has.
 """
 
 from collections import Counter
@@ -23,26 +23,26 @@ Aggregation = Literal["min", "avg"]
 
 _REPLICATES_AT_ONCE = 200
 
-# The n that a table shows; a curve has all of them.
+# The values of n in tables; curves have every n.
 SHOWN = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)
 
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """The measure of many facts, for every n at once.
+    """Min@n and Avg@n of many facts, for every n at once.
 
     Attributes:
         facts: ids, shape (facts,).
         min_at_n, avg_at_n: K(f) by either aggregation, shape (facts, n).
-        chance: how probably a guess beats a sentence's first n distractors, on average over a fact's sentences, shape
+        chance: probability that a guess beats a sentence's first n distractors, averaged over a fact's sentences, shape
             (facts, n).
-        present: how many distractors the sentences of a fact had at least, shape (facts,).
-        former: how many of its distractors were right once, shape (facts,).
-        unlike: how many of its distractors share no feature with the object, shape (facts,); see
+        present: minimum number of distractors over a fact's sentences, shape (facts,).
+        former: number of distractors that were right once, shape (facts,).
+        unlike: number of distractors without a common feature with the object, shape (facts,); see
             :class:`~.evidence.Rival`.
-        certified: share of the distractors that are proved to be the most plausible in their order; None where the
-            strategy proves nothing.
-        unaskable: how many facts could not be asked, by reason.
+        certified: share of the distractors that are proved to be the most plausible, in their order; None if the
+            strategy gives no proof.
+        unaskable: number of facts that could not be asked, by reason.
     """
 
     facts: tuple[str, ...]
@@ -58,7 +58,7 @@ class Measured:
 
 @dataclass(frozen=True, slots=True)
 class Curve:
-    """A mean over facts for n = 1, 2, …; each of shape (n,). The bounds of one fact are NaN: it has no band."""
+    """Mean over facts for n = 1, 2, …, with a band; each of shape (n,). A single fact has NaN bounds."""
 
     mean: Floats
     low: Floats
@@ -66,11 +66,11 @@ class Curve:
 
 
 def measured(outcomes: Iterable[Outcome], count: int) -> Measured:
-    """The measure of every fact from its outcome. Memory: 24 bytes a fact and n.
+    """Return the measures of every fact by its outcome. Memory: 24 bytes per fact and n.
 
     Args:
-        outcomes: of the distractor measure; a fact that was asked several times has several rows.
-        count: the greatest n.
+        outcomes: outcomes of the probe; a fact that was asked several times has several rows.
+        count: maximum n.
     """
     facts: list[str] = []
     mins: list[Floats] = []
@@ -97,9 +97,9 @@ def measured(outcomes: Iterable[Outcome], count: int) -> Measured:
         for sentence in evidence.sentences:
             if sentence.certified is not None:
                 proves = True
-                there = min(len(sentence.rivals), count)
-                certified += min(sentence.certified, there)
-                total += there
+                rivals = min(len(sentence.rivals), count)
+                certified += min(sentence.certified, rivals)
+                total += rivals
     return Measured(
         facts=tuple(facts),
         min_at_n=np.array(mins).reshape(-1, count),
@@ -114,39 +114,39 @@ def measured(outcomes: Iterable[Outcome], count: int) -> Measured:
 
 
 def common_facts(measured: Sequence[Measured]) -> list[str]:
-    """The facts that were asked in all of several measurements, sorted.
+    """Return the ids of the facts that were asked in all of the measurements, sorted.
 
     Raises:
-        KgprobeError: there is none.
+        KgprobeError: there are none.
     """
-    common = sorted(set.intersection(*(set(its.facts) for its in measured)))
+    common = sorted(set.intersection(*(set(measurement.facts) for measurement in measured)))
     if not common:
         raise KgprobeError("No fact could be asked in all of these measurements; `kgprobe probe distractors` says why.")
     return common
 
 
 def values_of(measured: Measured, facts: Sequence[str], aggregation: Aggregation) -> Floats:
-    """K of these facts by an aggregation, shape (facts, n)."""
+    """Return K of some facts by an aggregation, shape (facts, n)."""
     place = {fact: row for row, fact in enumerate(measured.facts)}
     values: Floats = measured.min_at_n if aggregation == "min" else measured.avg_at_n
     return values[[place[fact] for fact in facts]]
 
 
 def mean_curve(values: Floats, seed: int = 0, replicates: int = 1000, *, least: float = 0.0) -> Curve:
-    """The mean over facts with a band around it, at 95%; one fact has none.
+    """Return the mean over facts with a 95% band; a single fact has no band.
 
-    The band is the percentile bootstrap's over facts. The bootstrap knows nothing of facts unlike those that were
-    asked, and says of equal ones that all are so; so the band reaches at least as far as the mean would go if as many
-    facts as chance could have hidden (:func:`~kgprobe.stats.proportions.unseen_share`) had the least value there can
-    be, or the greatest. Of equal values of 1 that is Wilson's interval.
+    The band is the percentile bootstrap over facts. If all values are equal, the bootstrap band has no width, although
+    chance may have hidden facts with other values. So the band is extended to the means that would result if the
+    largest hidden share (:func:`~kgprobe.stats.proportions.unseen_share`) had the minimum, or the maximum, value. For
+    values that are all 1 this is Wilson's interval.
 
     Cost: replicates x facts x n, in blocks of bounded memory.
 
     Args:
         values: K(f), shape (facts, n), at least one fact.
-        seed: of the resampling; the same seed resamples the same facts for curves over equally many.
-        replicates: how often facts are drawn anew.
-        least: the least value there can be, -1 for differences; the greatest is 1.
+        seed: random seed; the same seed resamples the same facts for curves over equally many facts.
+        replicates: number of bootstrap samples.
+        least: minimum possible value, -1 for differences; the maximum is 1.
     """
     facts = len(values)
     mean: Floats = values.mean(axis=0)
@@ -156,7 +156,7 @@ def mean_curve(values: Floats, seed: int = 0, replicates: int = 1000, *, least: 
     means = np.empty((replicates, values.shape[1]))
     for first in range(0, replicates, _REPLICATES_AT_ONCE):
         block = means[first : first + _REPLICATES_AT_ONCE]
-        # How often each fact is drawn is all that a mean needs to know.
+        # The mean of a sample depends only on how often each fact is drawn.
         block[:] = generator.multinomial(facts, np.full(facts, 1 / facts), size=len(block)) @ values / facts
     low, high = np.quantile(means, [(1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2], axis=0)
     unseen = unseen_share(facts)
@@ -164,46 +164,48 @@ def mean_curve(values: Floats, seed: int = 0, replicates: int = 1000, *, least: 
 
 
 def curve_rows(curve: Curve) -> list[dict[str, Any]]:
-    """A curve as rows of ``n``, ``mean``, ``low``, ``high``; the last two are None where there is no band."""
-    return [
-        {"n": n, "mean": at.value, "low": at.low, "high": at.high}
-        for n, at in ((n, mean_at(curve, n)) for n in range(1, len(curve.mean) + 1))
-    ]
+    """Return a curve as rows of ``n``, ``mean``, ``low``, ``high``; the last two are None without a band."""
+    rows = []
+    for n in range(1, len(curve.mean) + 1):
+        mean = mean_at(curve, n)
+        rows.append({"n": n, "mean": mean.value, "low": mean.low, "high": mean.high})
+    return rows
 
 
 def shown_numbers(count: int) -> list[int]:
-    """Which n a table shows, of 1 to ``count``, the last included."""
+    """Return the values of n that a table shows, up to and including ``count``."""
     return [*(n for n in SHOWN if n < count), count]
 
 
 def mean_at(curve: Curve, n: int) -> Mean:
-    """A curve's mean at n, with its band if it has one."""
+    """Return a curve's mean at n, with its band if there is one."""
     low, high = (None if np.isnan(bound[n - 1]) else float(bound[n - 1]) for bound in (curve.low, curve.high))
     return Mean(float(curve.mean[n - 1]), low, high)
 
 
 def curve_tables(outcomes: Iterable[Outcome], described: Mapping[str, Any]) -> list[Table]:
-    """Return a table of both aggregations at some n, over the facts that were asked; no table if none was.
+    """Return a table of both aggregations at some n, over the asked facts; no table if there are none.
 
     A fact that was asked several times, in the rounds of a run, counts once, with the mean of its questions.
 
     Args:
-        described: what the probe says of itself.
+        described: the probe's description.
     """
     count = described["distractors"]
-    its = measured(outcomes, count)
-    if not its.facts:
+    measures = measured(outcomes, count)
+    if not measures.facts:
         return []
-    facts = len(set(its.facts))
-    curves = mean_curve(_by_fact(its, its.min_at_n)), mean_curve(_by_fact(its, its.avg_at_n))
-    chance = _by_fact(its, its.chance).mean(axis=0)
+    facts = len(set(measures.facts))
+    curves = mean_curve(_by_fact(measures, measures.min_at_n)), mean_curve(_by_fact(measures, measures.avg_at_n))
+    chance = _by_fact(measures, measures.chance).mean(axis=0)
     rows = [
         {"n": n, "Min@n": mean_at(curves[0], n), "by chance": float(chance[n - 1]), "Avg@n": mean_at(curves[1], n)}
         for n in shown_numbers(count)
     ]
-    fewer = len({fact for fact, present in zip(its.facts, its.present.tolist(), strict=True) if present < count})
+    present = zip(measures.facts, measures.present.tolist(), strict=True)
+    fewer = len({fact for fact, rivals in present if rivals < count})
     notes = [f"{fewer:,} facts have fewer than {count} distractors; they count with those they have."] if fewer else []
-    notes += unlike_notes(its)
+    notes += unlike_notes(measures)
     over = "one fact" if facts == 1 else f"means over {facts:,} facts, with {CONFIDENCE:.0%} bands"
     return [Table("curves", f"By the number of distractors: {over}", rows, notes)]
 
@@ -219,11 +221,11 @@ def _by_fact(measured: Measured, values: Floats) -> Floats:
 
 
 def unlike_notes(measured: Measured) -> list[str]:
-    """A sentence on distractors that were taken for want of any that is like the object; none where there are none."""
-    some = int(measured.unlike.sum())
-    if not some:
+    """Return a note on distractors that do not resemble the object, taken for lack of similar ones; none if all do."""
+    unlike = int(measured.unlike.sum())
+    if not unlike:
         return []
     return [
-        f"{some:,} of {int(measured.present.sum()):,} distractors share no feature with the object: they come last, in "
-        "random order."
+        f"{unlike:,} of {int(measured.present.sum()):,} distractors share no feature with the object: they come last,"
+        " in random order."
     ]

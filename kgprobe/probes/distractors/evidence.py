@@ -1,4 +1,4 @@
-"""What a comparison with distractors showed: every plausibility, and what it comes to."""
+"""Evidence of the probe `distractors`: all plausibilities, and the values derived from them."""
 
 import math
 
@@ -12,8 +12,8 @@ from kgprobe.probes.outcome import Alternatives
 Floats = NDArray[np.float64]
 
 
-class Named(msgspec.Struct, frozen=True):
-    """An entity and what it is called."""
+class NamedEntity(msgspec.Struct, frozen=True):
+    """An entity with its label."""
 
     id: str
     label: str
@@ -23,9 +23,9 @@ class Rival(msgspec.Struct, frozen=True):
     """A distractor.
 
     Attributes:
-        why: it qualifies, a phrase for people.
-        former: whether it was right before.
-        unlike: whether it shares no feature with the object, where likeness was asked for.
+        why: reason for the choice of this distractor, a short phrase.
+        former: True if it was right before.
+        unlike: True if it shares no feature with the object although similar distractors were asked for.
     """
 
     id: str
@@ -36,7 +36,7 @@ class Rival(msgspec.Struct, frozen=True):
 
 
 class LeftOut(msgspec.Struct, frozen=True):
-    """A distractor that the model could not take, and why."""
+    """A distractor that the model cannot score, and the reason."""
 
     id: str
     reason: str
@@ -47,12 +47,12 @@ class Sentence(msgspec.Struct, frozen=True, eq=False):
 
     Attributes:
         prompt: the text before the blank.
-        rivals: places of its distractors among the evidence's, in the order of retrieval.
-        log_plausibilities: natural logarithms, -inf for none; the right object's first, then those of the rivals.
+        rivals: positions of its distractors among the evidence's, in the order of retrieval.
+        log_plausibilities: natural logarithms, -inf for a plausibility of 0: the right object's, then the rivals'.
             Shape (1 + rivals,).
-        certified: of optimal distractors, how many of the first are proved to be the most plausible; else None.
-        pool: of optimal distractors, how many entities they are the most plausible of, the object included; else None.
-        note: what is to be said of the distractors.
+        certified: number of leading distractors that are proved to be the most plausible; None unless optimal.
+        pool: number of entities that the distractors are the most plausible of, with the object; None unless optimal.
+        note: remark on the distractors.
         left_out: distractors that could not be asked.
     """
 
@@ -65,22 +65,22 @@ class Sentence(msgspec.Struct, frozen=True, eq=False):
     pool: int | None = None
 
     def chance_at_n(self, count: int) -> Floats:
-        """How probably a guess at random beats the first n distractors; see :func:`~.measure.chance_at_n`."""
+        """Return the probability that a guess beats the first n distractors; see :func:`~.measure.chance_at_n`."""
         return chance_at_n(len(self.rivals), self.pool, count)
 
 
 class DistractorEvidence(msgspec.Struct, frozen=True, eq=False, tag="distractors", tag_field="probe"):
-    """What was compared: one entry a sentence. Read by findings, curves and pages alike.
+    """The compared plausibilities, with one entry per sentence.
 
     Attributes:
-        subject: its label.
-        rivals: all distractors of all sentences, each once.
-        shown: the sentence that speaks for the verdict, by its place.
-        chance: how often guessing at random, in each sentence by itself, is right.
+        subject: label of the subject.
+        rivals: the distinct distractors of all sentences.
+        shown: position of the sentence that is shown; its result agrees with the verdict.
+        chance: chance level, with an independent guess in each sentence.
     """
 
     subject: str
-    object: Named
+    object: NamedEntity
     rivals: tuple[Rival, ...]
     sentences: tuple[Sentence, ...]
     shown: int
@@ -88,18 +88,18 @@ class DistractorEvidence(msgspec.Struct, frozen=True, eq=False, tag="distractors
 
     @property
     def alternatives(self) -> Alternatives:
-        """The distractors of the sentence that is shown, by their plausibilities, the first one of all the highest."""
+        """The distractors of the shown sentence, by descending plausibility."""
         sentence = self.sentences[self.shown]
         rivals = [self.rivals[place] for place in sentence.rivals]
         plausibilities = np.exp(sentence.log_plausibilities[1:]).tolist()
-        ranked = sorted(zip(rivals, plausibilities, strict=True), key=lambda one: -one[1])
+        ranked = sorted(zip(rivals, plausibilities, strict=True), key=lambda pair: -pair[1])
         has_lost = bool(ranked) and ranked[0][1] >= self.probability
         former = ranked[0][0].label if has_lost and ranked[0][0].former else None
         return Alternatives([(rival.label, plausibility) for rival, plausibility in ranked], former=former)
 
     @property
     def question(self) -> str:
-        """The sentence that is shown, up to its blank."""
+        """The shown sentence up to its blank."""
         return f"{self.sentences[self.shown].prompt} …"
 
     @property
@@ -109,7 +109,7 @@ class DistractorEvidence(msgspec.Struct, frozen=True, eq=False, tag="distractors
 
     @property
     def prediction(self) -> str | None:
-        """The most plausible distractor of the sentence that is shown, if it was not beaten."""
+        """The most plausible distractor of the shown sentence, unless the object is more plausible."""
         sentence = self.sentences[self.shown]
         strongest = int(np.argmax(sentence.log_plausibilities[1:]))
         if sentence.log_plausibilities[0] > sentence.log_plausibilities[1 + strongest]:
@@ -118,44 +118,55 @@ class DistractorEvidence(msgspec.Struct, frozen=True, eq=False, tag="distractors
 
     @property
     def probability(self) -> float:
-        """The object's plausibility after the sentence that is shown."""
+        """The object's plausibility in the shown sentence."""
         return math.exp(self.sentences[self.shown].log_plausibilities[0])
 
     @property
     def former(self) -> int:
-        """How many distractors of the sentence that is shown were right before."""
+        """Number of distractors of the shown sentence that were right before."""
         return sum(self.rivals[place].former for place in self.sentences[self.shown].rivals)
 
     def unlike(self, count: int) -> int:
-        """How many of the first distractors share no feature with the object; of the sentence that has the fewest."""
-        return min(sum(self.rivals[place].unlike for place in its.rivals[:count]) for its in self.sentences)
+        """Return how many of the first distractors share no feature with the object: minimum over sentences."""
+        return min(self._unlike_in(sentence, count) for sentence in self.sentences)
+
+    def _unlike_in(self, sentence: Sentence, count: int) -> int:
+        return sum(self.rivals[place].unlike for place in sentence.rivals[:count])
 
     @property
     def present(self) -> int:
-        """How many distractors its sentences have at least."""
+        """Minimum number of distractors over the sentences."""
         return min(len(sentence.rivals) for sentence in self.sentences)
 
     def min_at_n(self, count: int) -> NDArray[np.bool_]:
-        """Whether each sentence's object beats its first n distractors, for n up to ``count``; (sentences, count)."""
+        """Return True where the object beats the first n distractors of a sentence, shape (sentences, count)."""
         return min_at_n(*self._table(count))
 
     def avg_at_n(self, count: int) -> Floats:
-        """The share of its first n distractors that each sentence's object beats, shape (sentences, count)."""
+        """Return the share of the first n distractors that the object beats, shape (sentences, count)."""
         return avg_at_n(*self._table(count))
 
     def chance_at_n(self, count: int) -> Floats:
-        """How probably a guess beats a sentence's first n distractors, on average over the sentences; (count,)."""
+        """Return the probability that a guess beats the first n distractors, mean over sentences; shape (count,)."""
         chances: Floats = np.mean([sentence.chance_at_n(count) for sentence in self.sentences], axis=0)
         return chances
 
     def _table(self, count: int) -> tuple[Floats, Floats]:
-        """The object's plausibilities, shape (sentences,), and the rivals', NaN where a sentence has fewer."""
+        """Return the object's plausibilities and the rivals'; see :func:`plausibility_table`."""
         return plausibility_table([sentence.log_plausibilities for sentence in self.sentences], count)
 
 
 def plausibility_table(values: list[Floats], count: int) -> tuple[Floats, Floats]:
-    """Plausibilities of sentences, the object's first, as what :mod:`.measure` takes: shapes (m,) and (m, count)."""
+    """Return the arguments of :mod:`.measure` for sentences: the object's plausibilities, and the rivals'.
+
+    Args:
+        values: plausibilities of each sentence, the object's first.
+        count: maximum number of rivals per sentence.
+
+    Returns:
+        Arrays of shapes (sentences,) and (sentences, count), with NaN where a sentence has fewer rivals.
+    """
     rivals = np.full((len(values), count), np.nan)
-    for row, its in zip(rivals, values, strict=True):
-        row[: len(its) - 1] = its[1 : count + 1]
-    return np.array([its[0] for its in values]), rivals
+    for row, sentence in zip(rivals, values, strict=True):
+        row[: len(sentence) - 1] = sentence[1 : count + 1]
+    return np.array([sentence[0] for sentence in values]), rivals

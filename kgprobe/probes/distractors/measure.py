@@ -1,7 +1,7 @@
-"""Min@n and Avg@n: does the right object beat its distractors?
+"""Min@n and Avg@n: rank the right object among its distractors.
 
-Section 3 of the distractor paper; docs/methods/distractors.md. Everything is vectorised over facts or sentences and
-prefix-wise in n: one run with 200 distractors tells the measure at every smaller n too.
+Section 3 of the distractor paper; docs/methods/distractors.md. Vectorized over facts or sentences; a prefix
+of the distractors gives every smaller n.
 """
 
 import numpy as np
@@ -12,14 +12,14 @@ Bools = NDArray[np.bool_]
 
 
 def min_at_n(plausibility: Floats, rivals: Floats) -> Bools:
-    """Whether the object beats all of its first n distractors, for every n at once.
+    """Return True where the object beats all of its first n distractors, for every n at once.
 
     Args:
         plausibility: log Pl(o | c), shape (sentences,).
         rivals: log Pl(o* | c), in the order of retrieval, shape (sentences, n); NaN where a sentence has fewer.
 
     Returns:
-        shape (sentences, n), non-increasing along n. A tie is a loss.
+        Shape (sentences, n), non-increasing along n. A tie is a loss.
     """
     beaten: Bools = (plausibility[:, None] > rivals) | np.isnan(rivals)
     survives: Bools = np.logical_and.accumulate(beaten, axis=1)
@@ -27,14 +27,14 @@ def min_at_n(plausibility: Floats, rivals: Floats) -> Bools:
 
 
 def avg_at_n(plausibility: Floats, rivals: Floats) -> Floats:
-    """The share of its first n distractors that the object beats, for every n at once.
+    """Return the share of the first n distractors that the object beats, for every n at once.
 
     Args:
         plausibility: log Pl(o | c), shape (sentences,).
         rivals: log Pl(o* | c), in the order of retrieval, shape (sentences, n); NaN where a sentence has fewer.
 
     Returns:
-        shape (sentences, n), in [0, 1]; NaN where there is no distractor.
+        Shape (sentences, n), in [0, 1]; NaN without distractors.
     """
     present = np.cumsum(~np.isnan(rivals), axis=1)
     beaten = np.cumsum(plausibility[:, None] > rivals, axis=1)
@@ -43,12 +43,12 @@ def avg_at_n(plausibility: Floats, rivals: Floats) -> Floats:
 
 
 def chance_at_n(rivals: int, pool: int | None, count: int) -> Floats:
-    """How probably a guess at random beats the first n rivals of a sentence, for n up to ``count``; shape (count,).
+    """Return the probability that a random guess beats the first n rivals, for n up to ``count``; shape (count,).
 
     Args:
-        rivals: how many the sentence has.
-        pool: how many entities these are the most plausible of, the object included: who beats them beats all. None
-            where the model had no say in which they are.
+        rivals: number of rivals of the sentence.
+        pool: number of entities that the rivals are the most plausible of, with the object: beating the rivals means
+            beating the whole pool. None if the rivals do not depend on the model.
     """
     if pool is not None:
         return np.full(count, 1 / max(pool, rivals + 1))

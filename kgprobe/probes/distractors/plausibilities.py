@@ -1,4 +1,4 @@
-"""Every plausibility of a measurement as a Parquet table, one row for each entity after each sentence."""
+"""Export of all plausibilities of a measurement to a Parquet table, one row for each sentence and entity."""
 
 from collections.abc import Iterable
 from pathlib import Path
@@ -17,7 +17,7 @@ SCHEMA = pa.schema(
         ("fact", pa.string()),
         ("relation", pa.string()),
         ("verdict", pa.string()),
-        # Why the fact could not be asked; such a fact has one row, in which all that follows is null.
+        # Why the fact could not be asked; such a fact has one row with null in all later columns.
         ("reason", pa.string()),
         ("sentence", pa.int32()),
         ("prompt", pa.string()),
@@ -26,7 +26,7 @@ SCHEMA = pa.schema(
         ("entity", pa.string()),
         ("label", pa.string()),
         ("retrieved", pa.string()),
-        # Natural logarithm; -inf where the model gives it no probability at all.
+        # Natural logarithm; -inf for a probability of 0.
         ("log_plausibility", pa.float64()),
     ]
 )
@@ -34,7 +34,7 @@ _ROWS_AT_ONCE = 50_000
 
 
 def write_plausibilities(outcomes: Iterable[Outcome], path: Path) -> None:
-    """Write the table of a measurement's answers; with bounded memory.
+    """Write the table of a measurement's outcomes, with bounded memory.
 
     Raises:
         KgprobeError: the file cannot be written.
@@ -62,7 +62,8 @@ def _rows(outcome: Outcome) -> list[dict[str, Any]]:
     rows = []
     for number, sentence in enumerate(evidence.sentences):
         entities: list[tuple[str, str, str | None]] = [(evidence.object.id, evidence.object.label, None)]
-        entities += [(rival.id, rival.label, rival.why) for rival in (evidence.rivals[n] for n in sentence.rivals)]
+        rivals = [evidence.rivals[place] for place in sentence.rivals]
+        entities += [(rival.id, rival.label, rival.why) for rival in rivals]
         values = sentence.log_plausibilities.tolist()
         for rank, ((identifier, label, why), value) in enumerate(zip(entities, values, strict=True)):
             rows.append(

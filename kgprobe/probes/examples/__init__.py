@@ -1,9 +1,9 @@
-"""In-context estimation as a probe: what does a model know if it is shown what to do by example, without instructions?
+"""The probe `examples`: in-context estimation of knowledge, by examples of a relation instead of instructions.
 
 Section 2 and appendix F of the latent-knowledge paper; docs/methods/examples.md. :mod:`.items` has facts with their
-choices, :mod:`.prompts` says what examples look like, :mod:`.prompt_writer` writes them about a graph,
-:mod:`.packing` sequences of several facts; :mod:`.after` asks after examples, whatever the facts come from, and
-:mod:`.probe` about a graph; :mod:`.evidence` keeps every choice, :mod:`.accuracy` tells of many facts.
+choices, :mod:`.prompts` formats examples, :mod:`.prompt_writer` writes prompts for a graph, :mod:`.packing` puts
+several facts into one sequence. :mod:`.after` asks items from any source, :mod:`.probe` the facts of a graph;
+:mod:`.evidence` stores the choices, :mod:`.accuracy` makes the tables.
 """
 
 from collections.abc import Iterable, Mapping
@@ -22,36 +22,36 @@ if TYPE_CHECKING:
     from kgprobe.probes.outcome import Outcome
     from kgprobe.tables import Table
 
-# What a model is given.
+# Kinds of prompts.
 PROMPTS = ("examples", "sentences", "both")
 
 
 @dataclass(frozen=True, slots=True)
 class PromptOptions:
-    """What a user chooses of what a model is given, whatever it is to do then."""
+    """Options of the prompts, for every probe that uses them."""
 
     prompt: str = option(
         "examples",
-        "What the model is given: examples of the relation, or a cloze sentence of it alone, to compare with; or both,"
-        " examples that are each put in the relation's first cloze sentence.",
+        "Prompt: few-shot examples of the relation; a cloze sentence without examples, for comparison; or both: each"
+        " example in the relation's first cloze sentence.",
         choices=PROMPTS,
     )
-    examples: int = option(50, "Facts of the relation that stand before the one asked.", minimum=1)
+    examples: int = option(50, "Number of few-shot examples: facts of the relation before the asked fact.", minimum=1)
     separator: str = option(
-        " ", "What stands between a subject and its object; \\n is a new line.", metavar="TEXT", shown_default="a space"
+        " ", "Separator between a subject and its object; \\n is a new line.", metavar="TEXT", shown_default="a space"
     )
     between: str = option(
-        " ", "What stands between two examples; \\n is a new line.", metavar="TEXT", shown_default="a space"
+        " ", "Separator between two examples; \\n is a new line.", metavar="TEXT", shown_default="a space"
     )
     examples_seed: int | None = option(
         None,
-        "Draw the examples by this seed, and only them, to see how much it matters which they are.",
+        "Random seed of the examples alone, to measure the effect of their choice.",
         minimum=0,
-        shown_default="as all else",
+        shown_default="the common seed",
     )
     templates: str = option(
         "hand",
-        "Which cloze sentences: those written by hand, or those mined from a corpus.",
+        "Source of the cloze sentences: written by hand, or mined from a corpus.",
         choices=tuple(CLOZES),
         flag="clozes",
     )
@@ -59,17 +59,17 @@ class PromptOptions:
 
 @dataclass(frozen=True, slots=True)
 class ExampleOptions(PromptOptions):
-    """What a user chooses of in-context estimation; kept with a run, so that it can go on with the same."""
+    """Options of the probe, stored with a run."""
 
-    choices: int = option(100, "Objects to choose from, the right one among them.", minimum=2)
+    choices: int = option(100, "Number of objects to choose from, including the right one.", minimum=2)
     packed: bool = option(
         False,
-        "Ask up to ten facts in one sequence, a choice after every fifth further example, as EIC-LKE does.",
+        "Ask up to ten facts in one sequence, with five examples between two of them, as in EIC-LKE.",
     )
     separate_tokens: bool = option(
         False,
-        "With --packed: tokenize each subject and choice by itself, with a comma between pairs, as EIC-LKE does."
-        " Without it, sequences are running text.",
+        "With --packed, tokenize each subject and choice separately, with a comma between pairs, as in EIC-LKE."
+        " By default, a sequence is tokenized as one text.",
     )
 
 
@@ -99,8 +99,8 @@ def _tables(outcomes: "Iterable[Outcome]", described: Mapping[str, Any]) -> "lis
 
 PROBE = ProbeKind(
     name="examples",
-    summary="Does the model go on right after examples of the relation, without a word of instruction?",
-    details="The object is compared with other objects of the relation. Gives accuracy, and how sure the model was."
+    summary="Does the model continue few-shot examples of the relation with the right object, without instructions?",
+    details="Compares the object with other objects of the relation. Prints the accuracy and the model's confidence."
     " Relations need no templates.\n\n\b\nkgprobe probe examples --model demo --limit 200\nkgprobe probe examples"
     " --model hf:gpt2 --examples 20 --packed",
     options=ExampleOptions,

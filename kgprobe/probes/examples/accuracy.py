@@ -1,4 +1,4 @@
-"""How often the object won after examples, how sure the model was, and who had fewer examples or choices.
+"""Accuracy and confidence after examples, and the number of facts with fewer examples or choices.
 
 Section 2 and appendix D of the latent-knowledge paper; docs/methods/examples.md.
 """
@@ -6,30 +6,30 @@ Section 2 and appendix D of the latent-knowledge paper; docs/methods/examples.md
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from kgprobe.probes.confidence_tables import Chosen, confidence_table, relations_table
+from kgprobe.probes.confidence_tables import ScoredChoice, confidence_table, relations_table
 from kgprobe.probes.examples.evidence import ExampleEvidence
 from kgprobe.probes.outcome import Outcome
 from kgprobe.tables import Table
 
 
 def example_tables(outcomes: Iterable[Outcome], described: Mapping[str, Any]) -> list[Table]:
-    """Accuracy by relation with the mean confidence, and accuracy@K; none where nothing was answered.
+    """Return the accuracy by relation with the mean confidence, and accuracy@K; no table without answers.
 
-    Memory: some numbers a fact.
+    Memory: a few numbers per fact.
 
     Args:
-        described: what the probe says of itself; a note says how many facts have fewer ``examples`` or ``choices``.
+        described: the probe's description; a note counts the facts with fewer ``examples`` or ``choices``.
     """
-    chosen: list[Chosen] = []
+    results: list[ScoredChoice] = []
     fewer_examples = fewer_choices = left_out = 0
-    wanted, choices = described.get("examples", 0), described.get("choices", 0)
+    examples, choices = described.get("examples", 0), described.get("choices", 0)
     for outcome in outcomes:
         evidence = outcome.evidence
         if not isinstance(evidence, ExampleEvidence):
             continue
         confidences = evidence.confidences
-        chosen.append(
-            Chosen(
+        results.append(
+            ScoredChoice(
                 relation=outcome.relation,
                 is_right=evidence.is_right,
                 choices=len(confidences),
@@ -37,19 +37,23 @@ def example_tables(outcomes: Iterable[Outcome], described: Mapping[str, Any]) ->
                 confidence=float(confidences.max()),
             )
         )
-        fewer_examples += evidence.examples < wanted
+        fewer_examples += evidence.examples < examples
         fewer_choices += len(confidences) < choices
         left_out += len(evidence.left_out)
-    if not chosen:
+    if not results:
         return []
-    notes = [
-        f"{count:,} of {len(chosen):,} facts have {what}."
-        for count, what in (
-            (fewer_examples, f"fewer than {wanted} examples: their relation or the model's context has no more"),
-            (fewer_choices, f"fewer than {choices} choices: their relation has no more objects"),
-        )
-        if count
-    ]
+    notes = []
+    if fewer_examples:
+        notes.append(fewer_examples_note(fewer_examples, len(results), examples))
+    if fewer_choices:
+        reason = f"fewer than {choices} choices: their relation has no more objects"
+        notes.append(f"{fewer_choices:,} of {len(results):,} facts have {reason}.")
     if left_out:
         notes.append(f"{left_out:,} choices were left out, since the model cannot take them.")
-    return [relations_table(chosen, notes), confidence_table(chosen)]
+    return [relations_table(results, notes), confidence_table(results)]
+
+
+def fewer_examples_note(fewer: int, facts: int, examples: int) -> str:
+    """Return the note on facts that have fewer examples than asked for."""
+    reason = f"fewer than {examples} examples: their relation or the model's context has no more"
+    return f"{fewer:,} of {facts:,} facts have {reason}."

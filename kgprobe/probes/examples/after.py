@@ -1,4 +1,4 @@
-"""Choices after examples: as many examples as fit, one scoring of all choices, an outcome a fact.
+"""Choices after few-shot examples: build the prompts, score all choices, and decide.
 
 Section 2 of the latent-knowledge paper; docs/methods/examples.md. The facts, their choices and the examples come from
 a graph (:mod:`.probe`) or from a data set (:mod:`kgprobe.datasets`).
@@ -7,7 +7,7 @@ a graph (:mod:`.probe`) or from a data set (:mod:`kgprobe.datasets`).
 from collections.abc import Iterator, Mapping, Sequence
 
 from kgprobe.models.scoring.contract import ScoredContinuations, TextScorer
-from kgprobe.probes.distractors.evidence import LeftOut, Named
+from kgprobe.probes.distractors.evidence import LeftOut, NamedEntity
 from kgprobe.probes.examples.evidence import ExampleEvidence
 from kgprobe.probes.examples.items import ChoiceItem
 from kgprobe.probes.examples.prompts import NO_EXAMPLE, ExamplePrompts, Prompt
@@ -22,29 +22,32 @@ def ask_after_examples(
     items: Sequence[ChoiceItem],
     demonstrations: Mapping[str, Sequence[Demonstration]],
 ) -> Iterator[Outcome]:
-    """One outcome a fact. Cost: one scoring of all choices; what a relation's prompts begin with is computed once.
+    """Yield an outcome for each fact.
+
+    Cost: one scoring of all choices, with the common prefix of a relation's prompts computed once.
 
     Args:
-        demonstrations: by relation, worded.
+        demonstrations: formatted examples, by relation.
     """
     objects = [prompts.objects(item.fact.relation, item.labels) for item in items]
-    its = [
-        prompts.prompt(item.fact, demonstrations[item.fact.relation], behind)
-        for item, behind in zip(items, objects, strict=True)
-    ]
-    continuations = [behind if prompt.examples else [] for behind, prompt in zip(objects, its, strict=True)]
+    written: list[Prompt] = []
+    continuations: list[Sequence[str]] = []
+    for item, choices in zip(items, objects, strict=True):
+        prompt = prompts.prompt(item.fact, demonstrations[item.fact.relation], choices)
+        written.append(prompt)
+        continuations.append(choices if prompt.examples else [])
     scored = scorer.score(
-        [prompt.text for prompt in its],
+        [prompt.text for prompt in written],
         continuations,
         separator=prompts.layout.separator,
-        beginnings=[prompt.beginning for prompt in its],
+        beginnings=[prompt.beginning for prompt in written],
         progress=share_counter(sum(map(len, continuations))),
     )
-    return map(outcome_of, items, its, scored)
+    return map(outcome_of, items, written, scored)
 
 
 def outcome_of(item: ChoiceItem, prompt: Prompt, scored: ScoredContinuations) -> Outcome:
-    """Whether the object came first; or why it cannot be said."""
+    """Return the outcome of a fact: right if the object has the best score."""
     fact = item.fact
     if not len(scored.values):
         return unaskable(fact.key, fact.relation, NO_EXAMPLE)
@@ -54,10 +57,10 @@ def outcome_of(item: ChoiceItem, prompt: Prompt, scored: ScoredContinuations) ->
     others = [item.others[place - 1] for place in kept]
     evidence = ExampleEvidence(
         subject=fact.subject_label,
-        object=Named(fact.object, fact.object_label),
-        asked=prompt.asked,
+        object=NamedEntity(fact.object, fact.object_label),
+        asked=prompt.ending,
         examples=prompt.examples,
-        others=tuple(Named(other.id, other.label) for other in others),
+        others=tuple(NamedEntity(other.id, other.label) for other in others),
         log_probabilities=scored.values[[0, *kept]],
         left_out=tuple(LeftOut(item.others[place - 1].id, reason) for place, reason in scored.reasons.items()),
     )

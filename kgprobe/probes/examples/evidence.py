@@ -1,11 +1,11 @@
-"""What a choice after examples showed: every choice's probability, and what stood before."""
+"""Evidence of the probe `examples`: the prompt's end, and the probabilities of the choices."""
 
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
 from kgprobe.probes.confidence import normalized
-from kgprobe.probes.distractors.evidence import LeftOut, Named
+from kgprobe.probes.distractors.evidence import LeftOut, NamedEntity
 from kgprobe.probes.outcome import Alternatives
 
 Floats = NDArray[np.float64]
@@ -15,32 +15,32 @@ class ExampleEvidence(msgspec.Struct, frozen=True, eq=False, tag="examples", tag
     """One fact with its choices.
 
     Attributes:
-        subject: its label.
-        asked: the end of the prompt, as a person reads it.
-        examples: how many stood before it; fewer than were asked for where the relation or the context has no more.
-        others: what stood beside the object.
+        subject: label of the subject.
+        asked: end of the prompt, in readable form.
+        examples: number of examples in the prompt; fewer than asked for if the relation or the context has no more.
+        others: the other choices.
         log_probabilities: natural logarithms of P(y | prompt), the product over y's tokens; the object's first, then
             those of the others. Shape (1 + others,).
-        left_out: choices that the model could not take, and why.
+        left_out: choices that the model cannot score, with the reason.
     """
 
     subject: str
-    object: Named
+    object: NamedEntity
     asked: str
     examples: int
-    others: tuple[Named, ...]
+    others: tuple[NamedEntity, ...]
     log_probabilities: Floats
     left_out: tuple[LeftOut, ...] = ()
 
     @property
     def alternatives(self) -> Alternatives:
-        """The other choices, by their probabilities among all."""
-        others = zip((one.label for one in self.others), self.confidences[1:].tolist(), strict=True)
-        return Alternatives(sorted(others, key=lambda one: -one[1]))
+        """The other choices, by descending probability."""
+        others = zip((other.label for other in self.others), self.confidences[1:].tolist(), strict=True)
+        return Alternatives(sorted(others, key=lambda pair: -pair[1]))
 
     @property
     def question(self) -> str:
-        """The end of the prompt, and that something is to follow."""
+        """The end of the prompt, with an ellipsis."""
         return f"{self.asked} …"
 
     @property
@@ -50,25 +50,25 @@ class ExampleEvidence(msgspec.Struct, frozen=True, eq=False, tag="examples", tag
 
     @property
     def is_right(self) -> bool:
-        """Whether the object is more probable than every other choice; a tie is none."""
+        """True if the object is more probable than every other choice; a tie counts as wrong."""
         return bool(self.log_probabilities[0] > self.log_probabilities[1:].max())
 
     @property
     def prediction(self) -> str | None:
-        """The most probable other choice, where the object does not beat it."""
+        """The most probable other choice, unless the object is more probable."""
         return None if self.is_right else self.others[int(np.argmax(self.log_probabilities[1:]))].label
 
     @property
     def confidences(self) -> Floats:
-        """The probabilities, normalised over the choices; shape (1 + others,)."""
+        """The probabilities, normalized over the choices; shape (1 + others,)."""
         return normalized(self.log_probabilities)
 
     @property
     def probability(self) -> float:
-        """The object's probability, normalised over the choices."""
+        """The object's probability, normalized over the choices."""
         return float(self.confidences[0])
 
     @property
     def chance(self) -> float:
-        """How often guessing among the choices is right."""
+        """The chance level of a guess among the choices."""
         return 1 / len(self.log_probabilities)

@@ -9,9 +9,9 @@ import numpy as np
 from kgprobe.sampling.facts import AskedFact
 from kgprobe.sampling.question_negatives import Negative, Negatives
 
-# Sets these random choices apart from all others that follow from the same seed.
+# Key of this random stream, different from all other streams of the same seed.
 ORDER = 9
-# Of other objects, so many more are drawn, since of several with one label one is taken.
+# Number of further objects to draw, since objects with equal labels count once.
 _NAMESAKES = 10
 
 
@@ -20,7 +20,7 @@ class ChoiceItem:
     """A fact with its choices.
 
     Attributes:
-        others: what stands beside the object, no two with the same label.
+        others: the other choices, with distinct labels.
     """
 
     fact: AskedFact
@@ -28,11 +28,11 @@ class ChoiceItem:
 
     @property
     def labels(self) -> list[str]:
-        """What the choices are called, the object first."""
+        """Labels of the choices, the object's first."""
         return [self.fact.object_label, *(other.label for other in self.others)]
 
     def order(self, seed: Sequence[int]) -> list[int]:
-        """The places of the choices in random order, from a stream of the fact's own."""
+        """Return the positions of the choices in random order, from the fact's own random stream."""
         generator = np.random.default_rng([*seed, ORDER, zlib.crc32(self.fact.key.fact.encode())])
         return [int(place) for place in generator.permutation(len(self.others) + 1)]
 
@@ -40,21 +40,21 @@ class ChoiceItem:
 def draw_choices(
     negatives: Negatives, facts: Sequence[AskedFact], others: int, seed: Sequence[int]
 ) -> list[ChoiceItem]:
-    """Facts with so many other objects of their relation beside each, or as many as there are, drawn at random.
+    """Draw up to ``others`` other objects of the relation as choices for each fact.
 
     Args:
-        seed: what the draws follow from.
+        others: number of other objects; fewer if the relation has no more.
     """
     drawn = negatives.draw([fact.key for fact in facts], others + _NAMESAKES, seed)
-    return [ChoiceItem(fact, _distinct(fact, its, others)) for fact, its in zip(facts, drawn, strict=True)]
+    return [ChoiceItem(fact, _distinct(fact, objects, others)) for fact, objects in zip(facts, drawn, strict=True)]
 
 
 def _distinct(fact: AskedFact, others: Sequence[Negative], count: int) -> list[Negative]:
-    """The first of others whose labels can be told apart, also from the object's."""
+    """Return the first objects with distinct labels that also differ from the right object's label."""
     labels = {fact.object_label}
-    told_apart: list[Negative] = []
+    distinct: list[Negative] = []
     for other in others:
-        if other.label.strip() and other.label not in labels and len(told_apart) < count:
+        if other.label.strip() and other.label not in labels and len(distinct) < count:
             labels.add(other.label)
-            told_apart.append(other)
-    return told_apart
+            distinct.append(other)
+    return distinct

@@ -1,12 +1,12 @@
-"""Facts answered after examples: is the object more probable than other objects of the relation?
+"""Probe that compares the object with other objects of the relation, after few-shot examples.
 
 Section 2 of the latent-knowledge paper; docs/methods/examples.md. The choices are hard negatives
-(:mod:`kgprobe.sampling.question_negatives`), and follow from the seed; what stands before them is
-:mod:`.prompt_writer`'s.
+(:mod:`kgprobe.sampling.question_negatives`), drawn by the seed; :mod:`.prompt_writer` writes the prompts.
 """
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from itertools import chain
 from typing import Any
 
 from kgprobe.errors import ArgumentError
@@ -27,7 +27,7 @@ from kgprobe.probes.examples.packing import (
     packed_size,
     text_fits,
 )
-from kgprobe.probes.examples.prompt_writer import PromptWriter, of_sentence
+from kgprobe.probes.examples.prompt_writer import PromptWriter, sentence_prompt
 from kgprobe.probes.examples.prompts import Room
 from kgprobe.probes.outcome import Outcome, unaskable
 from kgprobe.progress import share_counter
@@ -38,7 +38,7 @@ from kgprobe.sampling.question_negatives import Negatives
 
 
 class ExampleProbe:
-    """Asks facts after examples of their relation, or after its cloze sentence alone, by comparison of choices."""
+    """Probe that compares choices after examples of the relation, or in a cloze sentence without examples."""
 
     def __init__(
         self, graph: Graph, scorer: TextScorer, options: ExampleOptions, *, as_of: int, relations: Sequence[str] = ()
@@ -46,19 +46,18 @@ class ExampleProbe:
         """Read the relations.
 
         Args:
-            as_of: examples and facts are those that hold at this date (``yyyymmdd``), choices what is wrong at it.
-            relations: ids; none means every active relation.
+            as_of: reference date (``yyyymmdd``): examples and facts are true at it, other choices are not.
+            relations: ids; by default every active relation.
 
         Raises:
-            UnknownNameError: a relation that was named is not active, or has no cloze sentence where one is needed.
-            ArgumentError: facts are to be packed, and not behind examples alone; or tokens are to be separate, and
-                facts not packed.
-            KgprobeError: there is none.
+            UnknownNameError: a listed relation is not active, or lacks a required cloze sentence.
+            ArgumentError: ``packed`` without the prompt ``examples``, or ``separate_tokens`` without ``packed``.
+            KgprobeError: the graph has no relation.
         """
         if options.packed and options.prompt != "examples":
-            raise ArgumentError("packed", f"goes with the prompt examples, not with {options.prompt}.")
+            raise ArgumentError("packed", f"requires the prompt examples, not {options.prompt}.")
         if options.separate_tokens and not options.packed:
-            raise ArgumentError("separate_tokens", "goes with `packed` alone.")
+            raise ArgumentError("separate_tokens", "requires `packed`.")
         if options.separate_tokens and options.between == " ":
             options = replace(options, between=",")
         self._scorer = scorer
@@ -70,7 +69,7 @@ class ExampleProbe:
         self._negatives = Negatives(graph, as_of)
 
     def describe(self) -> dict[str, Any]:
-        """The model, the choices and what stands before them; see :class:`~kgprobe.probes.outcome.Probe`."""
+        """Return model, choices and prompts; see :class:`~kgprobe.probes.outcome.Probe`."""
         return {
             "model": self._scorer.name,
             "scorer": self._scorer.describe(),
@@ -81,44 +80,43 @@ class ExampleProbe:
         }
 
     def ask(self, facts: Sequence[FactKey], seed: Sequence[int]) -> list[Outcome]:
-        """One outcome a fact; see :class:`~kgprobe.probes.outcome.Probe`.
+        """Return an outcome for each fact; see :class:`~kgprobe.probes.outcome.Probe`.
 
-        Examples follow from the seed's first number, or from a seed of their own, choices from all of it. Where facts
-        are packed, those of a relation that are asked together share sequences.
+        The examples depend on the seed's first number, or on ``examples_seed``; the choices depend on the whole seed.
+        With ``packed``, facts of a relation that are asked together share sequences.
 
-        Cost: one scan of the graph's facts for a new seed; then the drawing of the choices and one scoring of them.
+        Cost: one scan of the graph's facts for a new seed, the drawing of the choices, and one scoring of them.
         """
         described = describe_facts(self._graph, facts)
         sentences = self._prompts.sentences(facts, seed)
         items = draw_choices(self._negatives, described, self._options.choices - 1, seed)
-        reasons = [self._why_not(item, cloze) for item, cloze in zip(items, sentences, strict=True)]
+        reasons = [self._reason_unaskable(item, cloze) for item, cloze in zip(items, sentences, strict=True)]
         possible = [place for place, reason in enumerate(reasons) if reason is None]
         chosen = [items[place] for place in possible]
         if self._options.prompt == "sentences":
-            found = self._after_sentences(chosen, [its for its in (sentences[place] for place in possible) if its])
+            answered = self._after_sentences(chosen, list(filter(None, map(sentences.__getitem__, possible))))
         elif self._options.packed:
-            found = self._in_sequences(chosen, seed)
+            answered = self._in_sequences(chosen, seed)
         else:
             demonstrations = self._prompts.demonstrations(seed) if chosen else {}
-            found = ask_after_examples(self._scorer, self._prompts.examples, chosen, demonstrations)
-        outcomes = dict(zip(possible, found, strict=True))
+            answered = ask_after_examples(self._scorer, self._prompts.examples, chosen, demonstrations)
+        outcomes = dict(zip(possible, answered, strict=True))
         return [
             outcomes[place] if reason is None else unaskable(fact.key, fact.relation, reason)
             for place, (fact, reason) in enumerate(zip(described, reasons, strict=True))
         ]
 
-    def _why_not(self, item: ChoiceItem, sentence: ClozeItem | None) -> str | None:
-        """Why a fact cannot be asked of any model; None if it can."""
-        reason = self._prompts.why_not(item.fact, sentence)
+    def _reason_unaskable(self, item: ChoiceItem, sentence: ClozeItem | None) -> str | None:
+        """Return why a fact cannot be asked of any model; None if it can."""
+        reason = self._prompts.reason_unaskable(item.fact, sentence)
         return reason if reason or item.others else "its relation has no other object to choose from"
 
     def _after_sentences(self, items: Sequence[ChoiceItem], clozes: Sequence[ClozeItem]) -> Iterator[Outcome]:
-        sentences = [cloze.clozes[0] for cloze in clozes]
-        prompts = [of_sentence(cloze) for cloze in clozes]
-        continuations = [
-            [text for label in item.labels for text in sentence.continuations([label])]
-            for item, sentence in zip(items, sentences, strict=True)
-        ]
+        prompts = [sentence_prompt(cloze) for cloze in clozes]
+        continuations = []
+        for item, cloze in zip(items, clozes, strict=True):
+            texts = (cloze.clozes[0].continuations([label]) for label in item.labels)
+            continuations.append(list(chain.from_iterable(texts)))
         counter = share_counter(sum(map(len, continuations)))
         scored = self._scorer.score([prompt.text for prompt in prompts], continuations, progress=counter)
         return map(outcome_of, items, prompts, scored)
@@ -126,38 +124,37 @@ class ExampleProbe:
     def _in_sequences(self, items: Sequence[ChoiceItem], seed: Sequence[int]) -> Iterator[Outcome]:
         demonstrations = self._prompts.demonstrations(seed) if items else {}
         packs = list(self._packs(items, demonstrations, seed))
-        counter = share_counter(sum(len(one.prompts) for one, _ in packs))
-        found: dict[str, Outcome] = {}
-        for one, tokenized in packs:
+        counter = share_counter(sum(len(sequences.prompts) for sequences, _ in packs))
+        outcomes: dict[str, Outcome] = {}
+        for sequences, tokenized in packs:
             if tokenized is not None:
                 scored = self._scorer.score_tokenized(tokenized, counter)
             else:
                 scored = self._scorer.score(
-                    one.prompts,
-                    [[text] for text in one.continuations],
+                    sequences.prompts,
+                    [[text] for text in sequences.continuations],
                     separator=self._prompts.examples.layout.separator,
-                    beginnings=[one.beginning] * len(one.prompts),
+                    beginnings=[sequences.beginning] * len(sequences.prompts),
                     progress=counter,
                 )
-            for item, prompt, its in zip(one.items, one.asked, one.gathered(scored), strict=True):
-                found[item.fact.key.fact] = outcome_of(item, prompt, its)
-        return (found[item.fact.key.fact] for item in items)
+            scores = sequences.gathered(scored)
+            for item, prompt, item_scores in zip(sequences.items, sequences.own_prompts, scores, strict=True):
+                outcomes[item.fact.key.fact] = outcome_of(item, prompt, item_scores)
+        return (outcomes[item.fact.key.fact] for item in items)
 
     def _packs(
         self, items: Sequence[ChoiceItem], demonstrations: dict[str, list[Demonstration]], seed: Sequence[int]
     ) -> Iterator[tuple[Sequences, list[TokenizedPrompt] | None]]:
-        """Give facts in sequences; with separate tokens, also what the scorer takes for them."""
+        """Yield facts in sequences, and their tokenized prompts with separate tokens."""
         prompts = self._prompts.examples
         separate = SeparateTokens(self._scorer, prompts.layout) if self._options.separate_tokens else None
         fits = text_fits(prompts.layout, prompts.room) if separate is None else separate.fits
         for relation in dict.fromkeys(item.fact.relation for item in items):
-            its = [item for item in items if item.fact.relation == relation]
-            while its:
-                size, examples = packed_size(its, demonstrations[relation], prompts.count, fits)
-                orders = [item.order(seed) for item in its[:size]]
+            rest = [item for item in items if item.fact.relation == relation]
+            while rest:
+                size, examples = packed_size(rest, demonstrations[relation], prompts.count, fits)
+                group, rest = rest[:size], rest[size:]
+                orders = [item.order(seed) for item in group]
                 before = len(examples) - EVERY * (size - 1)
-                tokenized = (
-                    None if separate is None else pack_separately(its[:size], orders, examples, before, separate)
-                )
-                yield pack(its[:size], orders, examples, before, prompts.layout), tokenized
-                its = its[size:]
+                tokenized = None if separate is None else pack_separately(group, orders, examples, before, separate)
+                yield pack(group, orders, examples, before, prompts.layout), tokenized

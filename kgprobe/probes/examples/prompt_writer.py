@@ -1,9 +1,8 @@
-"""What a model is given about a fact: examples of its relation, a cloze sentence, or examples in cloze sentences.
+"""Prompts about a graph's facts: examples of the relation, a cloze sentence, or examples in cloze sentences.
 
 Section 2 of the latent-knowledge paper; docs/methods/examples.md. The examples are demonstrations
-(:mod:`kgprobe.sampling.demonstrations`), which follow from the seed. One relation has the same throughout a measurement
-or a run, so that the model computes them once. Whether the model then compares choices or writes by itself is for the
-probe to say.
+(:mod:`kgprobe.sampling.demonstrations`), drawn by the seed. A relation has the same examples throughout a measurement
+or a run, so that the model computes them once. The prompts serve comparisons of choices and generation alike.
 """
 
 from collections.abc import Sequence
@@ -20,16 +19,16 @@ from kgprobe.sampling.keys import FactKey
 from kgprobe.verbalize.templates.kinds import CLOZES
 from kgprobe.verbalize.tense import has_ended
 
-# Of demonstrations, so many more are drawn, since those that give a fact away are left out.
+# Number of further demonstrations to draw, since demonstrations that reveal the answer are left out.
 _SPARE = 16
 
 
 class PromptWriter:
-    """Writes prompts of facts.
+    """Writer of prompts.
 
     Attributes:
-        relations: ids of those whose facts can be asked, sorted.
-        examples: what examples look like, and how many there is room for.
+        relations: ids of the relations whose facts can be asked, sorted.
+        examples: format of the examples.
     """
 
     def __init__(
@@ -45,13 +44,13 @@ class PromptWriter:
         """Read the relations.
 
         Args:
-            as_of: examples and facts are those that hold at this date (``yyyymmdd``).
-            relations: ids; none means every active relation.
-            further: examples that are needed beside those before a fact.
+            as_of: reference date (``yyyymmdd``) at which examples and facts are true.
+            relations: ids; by default every active relation.
+            further: number of examples in addition to those before a fact.
 
         Raises:
-            UnknownNameError: a relation that was named is not active, or has no cloze sentence where one is needed.
-            KgprobeError: there is none.
+            UnknownNameError: a listed relation is not active, or lacks a required cloze sentence.
+            KgprobeError: the graph has no relation.
         """
         kind = CLOZES[options.templates]
         self._clozes = (
@@ -71,11 +70,11 @@ class PromptWriter:
         self._demonstrations: dict[int, dict[str, list[Demonstration]]] = {}
 
     def describe(self) -> dict[str, Any]:
-        """What prompts depend on besides graph, facts and seed; JSON-compatible."""
+        """Return the settings that the prompts depend on, without graph, facts and seed; JSON-compatible."""
         options = self._options
         described = {"as_of": self._as_of, "relations": list(self.relations), "prompt": options.prompt}
         if self._clozes is not None:
-            # Of examples nothing is left then.
+            # A cloze sentence has no examples.
             return {**described, **self._clozes.describe()}
         return {
             **described,
@@ -87,15 +86,15 @@ class PromptWriter:
         }
 
     def sentences(self, facts: Sequence[FactKey], seed: Sequence[int]) -> Sequence[ClozeItem | None]:
-        """For each fact the sentence it is asked in; None for all where prompts are examples."""
+        """Return the cloze sentence of each fact; None for all if the prompts are examples."""
         return [None] * len(facts) if self._clozes is None else self._clozes.of(facts, seed)
 
-    def why_not(self, fact: AskedFact, sentence: ClozeItem | None) -> str | None:
-        """Why a fact cannot be asked of any model; None if it can."""
+    def reason_unaskable(self, fact: AskedFact, sentence: ClozeItem | None) -> str | None:
+        """Return why a fact cannot be asked of any model; None if it can."""
         if fact.relation not in self.relations:
-            return "its relation is not among those asked: inactive, or not named"
+            return "its relation is not asked: it is inactive or not selected"
         if sentence is not None and not sentence.clozes:
-            return sentence.reason or "there is no sentence to ask it in"
+            return sentence.reason or "its relation has no sentence for it"
         if sentence is None and has_ended(fact.end, self._as_of):
             return "it has ended, and examples have no tense"
         if fact.start is not None and first_day(fact.start) > self._as_of:
@@ -105,24 +104,24 @@ class PromptWriter:
         return None if fact.object_label.strip() else "its object's label is white space"
 
     def demonstrations(self, seed: Sequence[int]) -> dict[str, list[Demonstration]]:
-        """Examples of each relation as they are written, in the order in which they are taken.
+        """Return the formatted examples of each relation, in the order of use.
 
-        They follow from the seed's first number, or from a seed of their own.
+        They depend on the seed's first number, or on ``examples_seed``.
 
         Cost: one scan of the graph's facts for a new seed.
         """
         first = seed[0] if self._options.examples_seed is None else self._options.examples_seed
         if first not in self._demonstrations:
             count = self._options.examples + self._further + _SPARE
-            # Rounds and measurements stay with one.
+            # Only the latest seed is kept: rounds and measurements use a single one.
             drawn = draw_demonstrations(self._graph, self.relations, count, first, self._as_of)
             self._demonstrations = {
-                first: {relation: self.examples.worded(relation, its) for relation, its in drawn.items()}
+                first: {relation: self.examples.worded(relation, examples) for relation, examples in drawn.items()}
             }
         return self._demonstrations[first]
 
 
-def of_sentence(sentence: ClozeItem) -> Prompt:
-    """A cloze sentence alone, the first that the fact is asked in, as far as its blank."""
+def sentence_prompt(sentence: ClozeItem) -> Prompt:
+    """Return the prompt of an item's first cloze sentence, up to its blank, without examples."""
     text = sentence.clozes[0].prompt
     return Prompt(text, "", text, 0)

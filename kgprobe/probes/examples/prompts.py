@@ -1,11 +1,12 @@
-"""Examples as running text: ``x1 y1 x2 y2 … xn yn x``, after which a choice is to follow.
+"""Format of few-shot prompts: ``x1 y1 x2 y2 … xn yn x``, followed by a choice.
 
-Section 2 of the latent-knowledge paper; docs/methods/examples.md. A context that is too short for all examples gets
-the first ones, so that what prompts of a relation begin with stays the same.
+Section 2 of the latent-knowledge paper; docs/methods/examples.md. If the context is too short for all examples,
+the first ones are used, so that the prompts of a relation keep a common prefix.
 """
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import chain
 
 from kgprobe.models.scoring.contract import TextScorer
 from kgprobe.models.scoring.tokens import encode, join
@@ -13,70 +14,70 @@ from kgprobe.sampling.demonstrations import Demonstration, demonstrations_for
 from kgprobe.sampling.facts import AskedFact
 from kgprobe.verbalize.sentences import Cloze, object_continuations
 
-# Why a fact whose prompt would have no example is not asked.
+# Reason of a fact that is not asked because its prompt has no example.
 NO_EXAMPLE = "no example of its relation is left for it, or fits into the model's context"
-# How much of a prompt's end a person is shown: the subject, and so many examples before it.
+# Number of examples before the subject in the readable end of a prompt.
 _SHOWN_EXAMPLES = 2
-# Tokens at seams, where joining texts may take more of them than each has alone.
+# Tokens reserved for seams: joined texts may have more tokens than the texts alone.
 _SEAM = 4
 
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """What a model is given before the choices.
+    """Text before the choices.
 
     Attributes:
-        text: all of it.
-        beginning: of the text, what other prompts begin with as well; may be empty.
-        asked: its end, as a person reads it.
-        examples: how many it has.
+        text: the whole prompt.
+        beginning: prefix that is shared with other prompts; may be empty.
+        ending: end of the prompt, in readable form.
+        examples: number of examples.
     """
 
     text: str
     beginning: str
-    asked: str
+    ending: str
     examples: int
 
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """What stands between a subject and its object, and between two examples."""
+    """Separators between a subject and its object, and between two examples."""
 
     separator: str
     between: str
 
     def example(self, subject: str, object_: str) -> str:
-        """A subject with an object behind it."""
+        """Return a subject followed by an object."""
         return join(subject, self.separator, object_)
 
     def after(self, before: str, text: str) -> str:
-        """A text behind examples; either may be empty."""
+        """Return examples followed by a text; either may be empty."""
         return before if not text else join(before, self.between, text)
 
     def examples(self, demonstrations: Sequence[Demonstration]) -> str:
-        """Examples one after the other; none is an empty text."""
-        return self.pairs([(one.subject_label, one.object_label) for one in demonstrations])
+        """Return the text of successive examples; empty without examples."""
+        return self.pairs([(example.subject_label, example.object_label) for example in demonstrations])
 
     def pairs(self, pairs: Sequence[tuple[str, str]]) -> str:
-        """Return subjects with their objects one after the other; none is an empty text."""
+        """Return the text of successive subjects with their objects; empty without pairs."""
         text = ""
         for subject, object_ in pairs:
             text = self.after(text, self.example(subject, object_))
         return text
 
     def before_object(self, text: str) -> str:
-        """A prompt as far as a model that writes has to be led: white space at its end is for the model to write."""
+        """Return a prompt for generation: with the separator, but without white space at the end."""
         return join(text, self.separator, "").rstrip()
 
     def prompt(self, demonstrations: Sequence[Demonstration], subject: str) -> Prompt:
-        """Examples with the subject that is asked behind them."""
+        """Return the prompt of examples followed by the asked subject."""
         beginning = self.examples(demonstrations)
-        asked = self.after(self.examples(demonstrations[-_SHOWN_EXAMPLES:]), subject)
-        return Prompt(self.after(beginning, subject), beginning, asked, len(demonstrations))
+        ending = self.after(self.examples(demonstrations[-_SHOWN_EXAMPLES:]), subject)
+        return Prompt(self.after(beginning, subject), beginning, ending, len(demonstrations))
 
 
 def unescaped(text: str) -> str:
-    r"""A separator as it is meant: ``\n`` is a new line, ``\t`` a tab.
+    r"""Return a separator with ``\n`` as a new line and ``\t`` as a tab.
 
     >>> unescaped(r":\n")
     ':\n'
@@ -85,35 +86,35 @@ def unescaped(text: str) -> str:
 
 
 class Room:
-    """How much of a model's context texts take."""
+    """Room for texts in a model's context."""
 
     def __init__(self, scorer: TextScorer | None, reserved: int = 0) -> None:
-        """Of this model.
+        """Measure texts by a model's tokenizer.
 
         Args:
-            scorer: None where nobody knows how the model counts: then everything fits.
-            reserved: tokens of the context that texts must leave free.
+            scorer: None if the tokenizer is unknown: then everything fits.
+            reserved: number of tokens of the context to leave free.
         """
         self._scorer = scorer
         self._reserved = reserved
         self._tokens: dict[str, int] = {}
 
     def has_for(self, text: str, tail: str) -> bool:
-        """Whether a text, which others will be measured with too, fits in with a tail behind it.
+        """Return True if a text followed by a tail fits into the context.
 
-        Cost: the text is tokenized once, the tail where it is not obvious that it fits.
+        Cost: the text is tokenized once; the tail only if its length in bytes does not already fit.
         """
         if self._scorer is None or self._scorer.max_tokens is None:
             return True
         if text not in self._tokens:
             self._tokens[text] = len(encode(self._scorer.tokenizer, [text])[0])
         left = self._scorer.max_tokens - self._reserved - self._tokens[text] - _SEAM
-        # No token is less than a byte, but for those at seams.
+        # Every token has at least one byte, except at seams.
         return len(tail.encode("utf-8", "replace")) <= left or len(encode(self._scorer.tokenizer, [tail])[0]) <= left
 
 
 def fitting(count: int, fits: Callable[[int], bool]) -> int:
-    """The most examples, at most ``count``, with which something fits; 0 where nothing does with any."""
+    """Return the largest number of examples up to ``count`` that fits, by binary search; 0 if none fits."""
     if fits(count):
         return count
     low, high = 0, count
@@ -125,13 +126,13 @@ def fitting(count: int, fits: Callable[[int], bool]) -> int:
 
 @dataclass(frozen=True, slots=True)
 class ExamplePrompts:
-    """Writes what stands before the objects of facts.
+    """Few-shot prompts.
 
     Attributes:
-        layout: what stands between.
-        count: how many examples are wanted.
-        room: of the model's context.
-        templates: by relation, the cloze sentence that examples and fact are put in; empty where names stand alone.
+        layout: the separators.
+        count: maximum number of examples.
+        room: room in the model's context.
+        templates: cloze sentence of examples and fact, by relation; empty for plain names.
     """
 
     layout: Layout
@@ -140,39 +141,37 @@ class ExamplePrompts:
     templates: Mapping[str, str] = field(default_factory=dict)
 
     def subject(self, relation: str, label: str) -> str:
-        """A subject as it is written: its label, or a cloze sentence as far as its blank."""
+        """Return the text of a subject: its label, or a cloze sentence up to its blank."""
         template = self.templates.get(relation)
         return label if template is None else Cloze(template, label).prompt
 
     def objects(self, relation: str, labels: Sequence[str]) -> list[str]:
-        """Objects as they are written."""
+        """Return the texts of objects."""
         template = self.templates.get(relation)
         if template is None:
             return list(labels)
-        return [text for label in labels for text in object_continuations(template, [label])]
+        return list(chain.from_iterable(object_continuations(template, [label]) for label in labels))
 
     def worded(self, relation: str, demonstrations: Sequence[Demonstration]) -> list[Demonstration]:
-        """Demonstrations as they are written."""
+        """Return demonstrations with their names in the texts of subjects and objects."""
         return [
             replace(
-                one,
-                subject_label=self.subject(relation, one.subject_label),
-                object_label=self.objects(relation, [one.object_label])[0],
+                example,
+                subject_label=self.subject(relation, example.subject_label),
+                object_label=self.objects(relation, [example.object_label])[0],
             )
-            for one in demonstrations
+            for example in demonstrations
         ]
 
     def prompt(self, fact: AskedFact, demonstrations: Sequence[Demonstration], behind: Sequence[str] = ()) -> Prompt:
-        """As many of the first examples that do not give the fact away as there are and the context takes.
+        """Return the prompt of a fact, with as many of the first examples as fit and do not reveal the answer.
 
         Args:
-            demonstrations: of its relation, worded.
-            behind: the texts that may follow, for each of which there has to be room.
+            demonstrations: formatted examples of the fact's relation.
+            behind: the possible continuations; each must fit into the context.
         """
         subject = self.subject(fact.relation, fact.subject_label)
-        fitting_ones = demonstrations_for([fact], demonstrations, self.count)
+        usable = demonstrations_for([fact], demonstrations, self.count)
         tail = self.layout.example(subject, max(behind, key=len, default=""))
-        most = fitting(
-            len(fitting_ones), lambda count: self.room.has_for(self.layout.examples(fitting_ones[:count]), tail)
-        )
-        return self.layout.prompt(fitting_ones[:most], subject)
+        most = fitting(len(usable), lambda count: self.room.has_for(self.layout.examples(usable[:count]), tail))
+        return self.layout.prompt(usable[:most], subject)

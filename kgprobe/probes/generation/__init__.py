@@ -1,8 +1,8 @@
-"""Generation as a probe: the model goes on with a text by itself, and a fact is known if its object is named in it.
+"""The probe `generation`: the model continues a prompt; a fact is known if the text names its object.
 
-Appendix H.6 of the latent-knowledge paper; docs/methods/generation.md. What stands before is what the probe
-``examples`` gives (:mod:`kgprobe.probes.examples.prompt_writer`); :mod:`.reading` looks for names in what the model
-wrote, :mod:`.probe` asks, :mod:`.evidence` keeps text and names, :mod:`.accuracy` tells of many facts.
+Appendix H.6 of the latent-knowledge paper; docs/methods/generation.md. The prompts are those of the probe
+``examples`` (:mod:`kgprobe.probes.examples.prompt_writer`). :mod:`.reading` finds names in the generated text,
+:mod:`.probe` decides, :mod:`.evidence` stores text and names, :mod:`.accuracy` makes the tables.
 """
 
 from collections.abc import Iterable, Mapping
@@ -21,18 +21,18 @@ if TYPE_CHECKING:
     from kgprobe.probes.outcome import Outcome
     from kgprobe.tables import Table
 
-# How far a name may stand from the prompt.
+# Part of the text that is searched for names.
 ENDS = ("end", "line")
 
 
 @dataclass(frozen=True, slots=True)
 class GenerationOptions(PromptOptions):
-    """What a user chooses of generation; kept with a run, so that it can go on with the same."""
+    """Options of the probe, stored with a run."""
 
-    new_tokens: int = option(50, "The most tokens that the model writes.", minimum=1)
+    new_tokens: int = option(50, "Maximum new tokens.", minimum=1)
     until: str = option(
         "end",
-        "Which part of the text counts: all to its end, or its first line, white space in front set aside.",
+        "Part of the generated text that counts: all of it, or its first line (after leading white space).",
         choices=ENDS,
     )
 
@@ -65,9 +65,9 @@ def _tables(outcomes: "Iterable[Outcome]", described: Mapping[str, Any]) -> "lis
 
 PROBE = ProbeKind(
     name="generation",
-    summary="Does the model name the right object when it goes on with a text by itself?",
-    details="It writes up to 50 tokens, always the most probable one, after the prompts of `kgprobe probe examples`."
-    " A model behind an API has to offer completions; no chat template is used.\n\n\b\nkgprobe probe generation --model"
+    summary="Does the model name the right object when it continues a prompt?",
+    details="Generates up to 50 tokens greedily after the prompts of `kgprobe probe examples`. An API has to offer"
+    " completions; no chat template is used.\n\n\b\nkgprobe probe generation --model"
     " demo --limit 200 --prompt sentences\nkgprobe probe generation --model hf:gpt2 --examples 20 --until line",
     options=GenerationOptions,
     evidence=_evidence,

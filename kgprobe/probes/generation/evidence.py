@@ -1,20 +1,20 @@
-"""What a model wrote about a fact, and which names stand in it."""
+"""Evidence of the probe `generation`: the generated text, and the names in it."""
 
 import msgspec
 
-from kgprobe.probes.distractors.evidence import Named
+from kgprobe.probes.distractors.evidence import NamedEntity
 from kgprobe.probes.outcome import Alternatives
 
-# Characters of a text where it stands for an answer in a table.
+# Maximum characters of a text that is shown as an answer in a table.
 _SHOWN = 80
 
 
 class NameInText(msgspec.Struct, frozen=True):
-    """A name where it stands in a text.
+    """Occurrence of a name in a text.
 
     Attributes:
-        start, end: in characters of the text.
-        words: how many words stand before it, an article in front of the text not counted.
+        start, end: position in characters of the text.
+        words: number of words before the name, without an article at the start of the text.
     """
 
     name: str
@@ -24,23 +24,22 @@ class NameInText(msgspec.Struct, frozen=True):
 
 
 class GenerationEvidence(msgspec.Struct, frozen=True, tag="generation", tag_field="probe"):
-    """What a model went on with.
+    """A model's continuation, and the names in it.
 
     Attributes:
-        subject: its label.
-        asked: the end of the prompt, as a person reads it.
-        examples: how many stood before it.
-        text: all that it wrote, without white space at the ends.
-        counted: how many characters of the text count.
-        named: the object's names that stand in what counts, each where it stands first; the first one in the text
-            first.
-        former: the same of what was right before, and is no more.
-        beside: the same of what is right beside the object.
-        other: the first name of another object of the relation that is not right; None where there is none.
+        subject: label of the subject.
+        asked: end of the prompt, in readable form.
+        examples: number of examples in the prompt.
+        text: the whole generated text, stripped.
+        counted: number of characters of the text that count.
+        named: first occurrences of the object's names in the counted part, in the order of the text.
+        former: the same for objects that were right before and no longer are.
+        beside: the same for further right objects.
+        other: first name of a wrong object of the relation, if any.
     """
 
     subject: str
-    object: Named
+    object: NamedEntity
     asked: str
     examples: int
     text: str
@@ -52,13 +51,13 @@ class GenerationEvidence(msgspec.Struct, frozen=True, tag="generation", tag_fiel
 
     @property
     def alternatives(self) -> Alternatives:
-        """The text, and what was right before if that is named in place of the object."""
+        """The text, and a former object if the text names that instead of the object."""
         former = self.former[0].name if self.former and not self.named else None
         return Alternatives(text=self.text, former=former)
 
     @property
     def question(self) -> str:
-        """The end of the prompt, and that something is to follow."""
+        """The end of the prompt, with an ellipsis."""
         return f"{self.asked} …"
 
     @property
@@ -68,30 +67,30 @@ class GenerationEvidence(msgspec.Struct, frozen=True, tag="generation", tag_fiel
 
     @property
     def is_first(self) -> bool:
-        """Whether the object is named, and no other object of the relation before it that is not right."""
+        """True if the object is named before any wrong object of the relation."""
         return bool(self.named) and (self.other is None or self.named[0].start < self.other.start)
 
     @property
     def is_behind(self) -> bool:
-        """Whether the object is named, but another object of the relation that is not right before it."""
+        """True if the object is named after a wrong object of the relation."""
         return bool(self.named) and not self.is_first
 
     @property
     def prediction(self) -> str | None:
-        """What was named in place of the object, or else how the text begins; None where the object is named."""
+        """The wrong object that the text names, or else the start of the text; None if it names the right object."""
         if self.named:
             return None
         if self.other is not None:
             return self.other.name
-        said = " ".join(self.text[: self.counted].split())
-        return said if len(said) <= _SHOWN else f"{said[: _SHOWN - 1]}…"
+        text = " ".join(self.text[: self.counted].split())
+        return text if len(text) <= _SHOWN else f"{text[: _SHOWN - 1]}…"
 
     @property
     def probability(self) -> None:
-        """Nothing is known of it: what is read is text."""
+        """None: generated text has no probability of the right answer."""
         return
 
     @property
     def chance(self) -> None:
-        """Nothing says how often a text names an object by chance."""
+        """None: the chance level of naming an object is unknown."""
         return

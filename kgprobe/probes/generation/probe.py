@@ -1,4 +1,4 @@
-"""Facts read from what a model writes: it goes on greedily, and the object is named in it or not.
+"""Probe that finds the object in a model's greedy continuation.
 
 Appendix H.6 of the latent-knowledge paper; docs/methods/generation.md.
 """
@@ -9,8 +9,8 @@ from typing import Any
 from kgprobe.graph.client import Graph
 from kgprobe.models.generating.generator import Answer, Generator, Request, Unanswered
 from kgprobe.probes.clozes import ClozeItem
-from kgprobe.probes.distractors.evidence import Named
-from kgprobe.probes.examples.prompt_writer import PromptWriter, of_sentence
+from kgprobe.probes.distractors.evidence import NamedEntity
+from kgprobe.probes.examples.prompt_writer import PromptWriter, sentence_prompt
 from kgprobe.probes.examples.prompts import NO_EXAMPLE, Prompt
 from kgprobe.probes.generation import GenerationOptions
 from kgprobe.probes.generation.evidence import GenerationEvidence
@@ -22,12 +22,12 @@ from kgprobe.sampling.facts import AskedFact, describe_facts
 from kgprobe.sampling.keys import FactKey
 from kgprobe.verbalize.answers import normalized
 
-# Of the time of a batch; the rest goes into reading what was written.
+# Share of a batch's progress that generation takes; the rest is reading the texts.
 _WRITING = 0.95
 
 
 class GenerationProbe:
-    """Lets a model go on with a text about each fact; right when a name of the object stands in what it wrote."""
+    """Probe that lets a model continue a prompt about each fact. Right if the text names the object."""
 
     def __init__(
         self,
@@ -41,9 +41,9 @@ class GenerationProbe:
         """Make a probe.
 
         Args:
-            prompts: writes what the model goes on with; leaves room for what it writes.
-            generator: who goes on.
-            as_of: what is right at this date (``yyyymmdd``) is no other object.
+            prompts: writer of the prompts, with room for the new tokens.
+            generator: the model.
+            as_of: reference date (``yyyymmdd``) of right objects.
         """
         self.relations: Sequence[str] = prompts.relations
         self._graph = graph
@@ -54,7 +54,7 @@ class GenerationProbe:
         self._known = KnownNames(graph)
 
     def describe(self) -> dict[str, Any]:
-        """The model, what it goes on with and how far; see :class:`~kgprobe.probes.outcome.Probe`."""
+        """Return model, prompts and length of the text; see :class:`~kgprobe.probes.outcome.Probe`."""
         generator = {name: value for name, value in self._generator.describe().items() if name != "prompt"}
         return {
             "model": self._generator.name,
@@ -65,64 +65,63 @@ class GenerationProbe:
         }
 
     def ask(self, facts: Sequence[FactKey], seed: Sequence[int]) -> list[Outcome]:
-        """One outcome a fact; see :class:`~kgprobe.probes.outcome.Probe`.
+        """Return an outcome for each fact; see :class:`~kgprobe.probes.outcome.Probe`.
 
-        Cost: one scan of the graph's facts for a new seed where there are examples; then for each fact a pass over its
-        whole prompt, examples among it, and one of a token for each token that is written. The names of a relation's
-        objects are read once.
+        Cost: with examples, one scan of the graph's facts for a new seed. For each fact a pass over its whole prompt,
+        and one pass for each new token. The names of a relation's objects are read once.
 
         Raises:
-            KgprobeError: the model cannot be asked at all (its API offers no completions, say), or its budget is spent.
+            KgprobeError: the model cannot be asked at all (e.g. its API offers no completions), or its budget is spent.
         """
         described = describe_facts(self._graph, facts)
         sentences = self._prompts.sentences(facts, seed)
-        reasons = [self._why_not(fact, sentence) for fact, sentence in zip(described, sentences, strict=True)]
-        prompts = self._written(described, sentences, reasons, seed)
+        reasons = [self._reason_unaskable(fact, sentence) for fact, sentence in zip(described, sentences, strict=True)]
+        prompts = self._write_prompts(described, sentences, reasons, seed)
         requests = {
-            place: Request(self._led(prompt), self._options.new_tokens, continuation=True)
+            place: Request(self._request_text(prompt), self._options.new_tokens, continuation=True)
             for place, prompt in prompts.items()
         }
         answers = self._generator.answer(list(requests.values()), share_counter(len(requests), _WRITING))
-        asked = [described[place] for place in prompts]
-        true = true_names(self._graph, asked, self._as_of) if asked else []
+        asked_facts = [described[place] for place in prompts]
+        true = true_names(self._graph, asked_facts, self._as_of) if asked_facts else []
         outcomes = {
-            place: self._outcome(described[place], prompts[place], requests[place].prompt, answer, its)
-            for place, answer, its in zip(prompts, answers, true, strict=True)
+            place: self._outcome(described[place], prompts[place], requests[place].prompt, answer, names)
+            for place, answer, names in zip(prompts, answers, true, strict=True)
         }
-        # The names that answers are searched for have been read by now.
         share_counter(len(outcomes))(len(outcomes))
         return [
             outcomes[place] if place in outcomes else unaskable(fact.key, fact.relation, reason or NO_EXAMPLE)
             for place, (fact, reason) in enumerate(zip(described, reasons, strict=True))
         ]
 
-    def _why_not(self, fact: AskedFact, sentence: ClozeItem | None) -> str | None:
-        reason = self._prompts.why_not(fact, sentence)
+    def _reason_unaskable(self, fact: AskedFact, sentence: ClozeItem | None) -> str | None:
+        reason = self._prompts.reason_unaskable(fact, sentence)
         if reason is None and not any(map(normalized, (fact.object_label, *fact.object_aliases))):
-            return "no name of its object has a letter or a digit, by which it could be found in a text"
+            return "no name of its object has a letter or a digit, so it cannot be found in a text"
         return reason
 
-    def _written(
+    def _write_prompts(
         self,
         facts: Sequence[AskedFact],
         sentences: Sequence[ClozeItem | None],
         reasons: Sequence[str | None],
         seed: Sequence[int],
     ) -> dict[int, Prompt]:
-        """The prompts of those facts that have one, by place."""
+        """Return the prompts of the facts that have one, by position."""
         possible = [place for place, reason in enumerate(reasons) if reason is None]
         if self._options.prompt == "sentences":
-            alone = {place: sentences[place] for place in possible}
-            return {place: of_sentence(sentence) for place, sentence in alone.items() if sentence is not None}
+            chosen = {place: sentences[place] for place in possible}
+            return {place: sentence_prompt(sentence) for place, sentence in chosen.items() if sentence is not None}
         demonstrations = self._prompts.demonstrations(seed) if possible else {}
-        prompts = {
-            place: self._prompts.examples.prompt(facts[place], demonstrations[facts[place].relation])
-            for place in possible
-        }
-        return {place: prompt for place, prompt in prompts.items() if prompt.examples}
+        prompts = {}
+        for place in possible:
+            prompt = self._prompts.examples.prompt(facts[place], demonstrations[facts[place].relation])
+            if prompt.examples:
+                prompts[place] = prompt
+        return prompts
 
-    def _led(self, prompt: Prompt) -> str:
-        """The prompt with the separator that stands before an object behind examples."""
+    def _request_text(self, prompt: Prompt) -> str:
+        """Return the prompt, after examples with the separator before an object."""
         return self._prompts.examples.layout.before_object(prompt.text) if prompt.examples else prompt.text
 
     def _outcome(
@@ -130,22 +129,22 @@ class GenerationProbe:
     ) -> Outcome:
         written = answer.text if isinstance(answer, Answer) else ""
         counted = counted_end(written, self._options.until)
-        found = find_names(written[:counted], fact, true, self._known)
+        names = find_names(written[:counted], fact, true, self._known)
         evidence = GenerationEvidence(
             subject=fact.subject_label,
-            object=Named(fact.object, fact.object_label),
-            asked=prompt.asked,
+            object=NamedEntity(fact.object, fact.object_label),
+            asked=prompt.ending,
             examples=prompt.examples,
             text=written,
             counted=counted,
-            named=found.named,
-            former=found.former,
-            beside=found.beside,
-            other=found.other,
+            named=names.named,
+            former=names.former,
+            beside=names.further,
+            other=names.other,
         )
         if isinstance(answer, Unanswered):
             return Outcome(fact.key, Verdict.UNANSWERED, fact.relation, text, answer.reason, evidence)
-        if found.named:
+        if names.named:
             verdict = Verdict.RIGHT
         elif answer.refused:
             verdict = Verdict.REFUSED

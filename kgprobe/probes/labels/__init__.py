@@ -1,7 +1,7 @@
-"""Labels as a probe: what a model says, in words, of facts and of what is false; the judge learns from them.
+"""The probe `labels`: a model's answers, in words, to statements that are true or false; the judge learns from them.
 
 The paper on evaluating language models with large graphs; docs/methods/judge.md. :mod:`.probe` asks, :mod:`.evidence`
-keeps every answer, :mod:`.tables` tells of many.
+stores the answers, :mod:`.tables` makes the tables.
 """
 
 from collections.abc import Iterable, Mapping
@@ -20,9 +20,9 @@ if TYPE_CHECKING:
     from kgprobe.probes.outcome import Headline, Outcome
     from kgprobe.tables import Table
 
-# Where the statement stands in an instruction.
+# Placeholder of the statement in an instruction.
 STATEMENT = "{statement}"
-# The examples are about what no graph of facts is asked for.
+# The examples avoid facts of a graph.
 INSTRUCTION = f"""\
 Judge each statement. Answer True if you know that it is true, False if you know that it is false, and Unknown if you \
 do not know.
@@ -42,19 +42,19 @@ Answer:"""
 
 @dataclass(frozen=True, slots=True)
 class LabelOptions(NegativeOptions):
-    """What a user chooses; kept with a run, so that it can go on with the same."""
+    """Options of the probe, stored with a run."""
 
-    negatives: int = option(1, "False statements beside each fact's own, made of the fact.", minimum=1)
+    negatives: int = option(1, "Number of negatives (false statements) per fact.", minimum=1)
     times: int = option(
-        3, "How often each statement is asked; what more than half of the answers say counts.", minimum=1
+        3, "Number of answers per statement; the label is the answer of more than half of them.", minimum=1
     )
-    temperature: float = option(1.0, "How freely answers are drawn; at 0 they are all the same.", minimum=0.0)
-    answer_tokens: int = option(16, "The most tokens of an answer; models that think aloud need many.", minimum=1)
+    temperature: float = option(1.0, "Sampling temperature; at 0 (greedy) all answers are equal.", minimum=0.0)
+    answer_tokens: int = option(16, "Maximum tokens of an answer; reasoning models need many.", minimum=1)
     instruction: str = option(
         INSTRUCTION,
-        f"What is said to the model, with {STATEMENT} in place of the statement.",
+        f"Prompt, with {STATEMENT} as the placeholder of the statement.",
         metavar="TEXT",
-        shown_default="three examples, and the statement",
+        shown_default="three examples and the statement",
     )
 
 
@@ -71,9 +71,9 @@ def _evidence() -> "type[msgspec.Struct]":
 
 
 def _tables(outcomes: "Iterable[Outcome]", described: Mapping[str, Any]) -> "list[Table]":  # noqa: ARG001
-    from kgprobe.probes.labels.tables import label_tables
+    from kgprobe.probes.labels.tables import label_results
 
-    return label_tables(outcomes)
+    return [*label_results(outcomes).tables]
 
 
 def _values(evidence: "LabelEvidence") -> Mapping[str, float]:
@@ -81,18 +81,18 @@ def _values(evidence: "LabelEvidence") -> Mapping[str, float]:
 
 
 def _headline(outcomes: "Iterable[Outcome]") -> "Headline | None":
-    from kgprobe.probes.labels.tables import label_headline
+    from kgprobe.probes.labels.tables import label_results
 
-    return label_headline(outcomes)
+    return label_results(outcomes).headline
 
 
 PROBE = ProbeKind(
     name="labels",
-    summary="Does the model say of a fact that it is true, and of false facts that they are false?",
-    details="Statements as of `kgprobe probe statements`, asked in words, several times each; the majority is the"
-    " label. A judge learns from them what the model would say: `kgprobe judge train`.\n\n\b\nkgprobe probe labels"
-    " --model demo --limit 200\nkgprobe probe labels --model openai:NAME --limit 2000 \\\n    --max-cost 2"
-    " --input-price 0.15 --output-price 0.6",
+    summary="Does the model say that facts are true, and that false facts are false?",
+    details="Asks the statements of `kgprobe probe statements` in words, several times each; the majority is the label."
+    " A judge learns the model's answers from the labels: `kgprobe judge train`.\n\n\b\nkgprobe probe labels"
+    " --model demo --limit 200\nkgprobe probe labels --model openai:NAME --limit 2000 \\\n    --max-cost 2 --input-price"
+    " 0.15 --output-price 0.6",
     options=LabelOptions,
     evidence=_evidence,
     make=_make,

@@ -1,4 +1,4 @@
-"""What a model said to a fact's statement and to its negatives, each asked several times."""
+"""Evidence of the probe `labels`: repeated answers to a fact's statement and to its negatives."""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -9,12 +9,12 @@ from kgprobe.probes.outcome import Alternatives
 from kgprobe.probes.statements.metrics import FALSE, JUDGEMENTS, NONE, TRUE, bias_of, metrics_of_fact
 
 
-class SaidStatement(msgspec.Struct, frozen=True):
-    """A statement with the answers to it.
+class AnsweredStatement(msgspec.Struct, frozen=True):
+    """A statement with its answers.
 
     Attributes:
-        answers: what the model said, each time.
-        judgements: what each answer says, by its place in ``JUDGEMENTS``; ``NONE`` where nothing can be read from it.
+        answers: the model's answers.
+        judgements: the judgement in each answer, as a position in ``JUDGEMENTS``; ``NONE`` if it is unreadable.
     """
 
     text: str
@@ -23,17 +23,17 @@ class SaidStatement(msgspec.Struct, frozen=True):
 
     @property
     def judgement(self) -> int:
-        """The label: what more than half of the answers say; ``NONE`` where they do not agree so far."""
+        """The label: the judgement of more than half of the answers; ``NONE`` without a majority."""
         ((best, count),) = Counter(self.judgements).most_common(1)
         return best if 2 * count > len(self.judgements) else NONE
 
 
-class SaidNegative(SaidStatement, frozen=True):
-    """A statement that is false: of a fact with one part replaced.
+class AnsweredNegative(AnsweredStatement, frozen=True):
+    """A false statement: a fact with one part replaced.
 
     Attributes:
-        replaced: which part: ``subject``, ``relation`` or ``object``.
-        subject, relation, object: ids of what the statement says.
+        replaced: the replaced part: ``subject``, ``relation`` or ``object``.
+        subject, relation, object: ids of the statement's parts.
     """
 
     replaced: str
@@ -46,22 +46,22 @@ class LabelEvidence(msgspec.Struct, frozen=True, tag="labels", tag_field="probe"
     """A fact's statement and its negatives, answered.
 
     Attributes:
-        object: the fact's, by its id.
+        object: id of the fact's object.
         negatives: at least one.
-        wanted: how many negatives were wanted.
+        wanted: requested number of negatives.
     """
 
-    fact: SaidStatement
+    fact: AnsweredStatement
     object: str
-    negatives: tuple[SaidNegative, ...]
+    negatives: tuple[AnsweredNegative, ...]
     wanted: int
 
     @property
     def alternatives(self) -> Alternatives:
-        """What was said of the fact's statement, and of each negative."""
-        said = [" / ".join(self.fact.answers)]
-        said += [f"{negative.text} {' / '.join(negative.answers)}" for negative in self.negatives]
-        return Alternatives(text="\n".join(said))
+        """The answers to the fact's statement, and to each negative."""
+        lines = [" / ".join(self.fact.answers)]
+        lines += [f"{negative.text} {' / '.join(negative.answers)}" for negative in self.negatives]
+        return Alternatives(text="\n".join(lines))
 
     @property
     def question(self) -> str:
@@ -70,12 +70,12 @@ class LabelEvidence(msgspec.Struct, frozen=True, tag="labels", tag_field="probe"
 
     @property
     def right_answer(self) -> str:
-        """That it is true."""
+        """The word true."""
         return JUDGEMENTS[TRUE]
 
     @property
     def prediction(self) -> str | None:
-        """What was said of the fact's statement; where that is true, of the first negative not labelled false."""
+        """The label of the fact's statement; if that is true, of the first negative not labelled false."""
         label = self.fact.judgement
         if label == NONE:
             return " / ".join(self.fact.answers)
@@ -86,20 +86,20 @@ class LabelEvidence(msgspec.Struct, frozen=True, tag="labels", tag_field="probe"
 
     @property
     def probability(self) -> float | None:
-        """None: answers tell no probability."""
+        """None: answers have no probability."""
         return None
 
     @property
     def chance(self) -> float | None:
-        """None: nobody knows how a guesser would put it."""
+        """None: the chance level of free answers is unknown."""
         return None
 
     @property
     def bias(self) -> float:
-        """The share of the labelled statements that are labelled true, less the share that are true."""
+        """The share of labelled statements that are labelled true minus the share of true ones."""
         return bias_of(self.fact.judgement, [negative.judgement for negative in self.negatives])
 
     @property
     def metrics(self) -> Mapping[str, float]:
-        """Correct, truthful and informative, each in [0, 1]; NaN where the fact, or every negative, has no label."""
+        """Correct, truthful and informative, each in [0, 1]; NaN if the fact, or every negative, lacks a label."""
         return metrics_of_fact(self.fact.judgement, [negative.judgement for negative in self.negatives])

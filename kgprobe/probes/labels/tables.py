@@ -1,9 +1,10 @@
-"""What is told of many labels: how facts and their negatives are labelled, and how well answers agree."""
+"""Results over many labels: metrics of facts and their negatives, and the agreement of answers."""
 
 from collections.abc import Iterable, Sequence
+from itertools import chain
 
-from kgprobe.probes.labels.evidence import LabelEvidence, SaidStatement
-from kgprobe.probes.outcome import Headline, Outcome
+from kgprobe.probes.labels.evidence import AnsweredStatement, LabelEvidence
+from kgprobe.probes.outcome import Outcome, ProbeResults
 from kgprobe.probes.statements.metrics import JUDGEMENTS, NONE
 from kgprobe.probes.statements.tables import Judged, headline_of, judgement_tables
 from kgprobe.sanitize import counted
@@ -11,33 +12,33 @@ from kgprobe.stats.proportions import share
 from kgprobe.tables import Table
 
 
-def label_tables(outcomes: Iterable[Outcome]) -> list[Table]:
-    """As of the probe ``statements``, for facts that have a label and a labelled negative; and how answers agree.
+def label_results(outcomes: Iterable[Outcome]) -> ProbeResults:
+    """Return the results of ``statements`` over facts with a label and a labelled negative, and the agreement.
 
-    Memory: some numbers a fact.
+    The headline is *correct* over the same facts. It is empty without answers.
+
+    Memory: a few numbers per fact.
     """
-    judged, said = [], []
+    judged: list[Judged] = []
+    facts: list[AnsweredStatement] = []
+    negatives: list[AnsweredStatement] = []
+    keys = set()
     for outcome in outcomes:
         if isinstance(outcome.evidence, LabelEvidence):
-            said.append((outcome.evidence.fact, *outcome.evidence.negatives))
+            keys.add(outcome.fact)
+            facts.append(outcome.evidence.fact)
+            negatives += outcome.evidence.negatives
             judged += _judged(outcome, outcome.evidence)
-    return [*judgement_tables(judged), _agreement_table(said)] if said else []
-
-
-def label_headline(outcomes: Iterable[Outcome]) -> Headline | None:
-    """Return *correct* over the facts that have a label and a labelled negative; None where there is none."""
-    judged, asked = [], set()
-    for outcome in outcomes:
-        if isinstance(outcome.evidence, LabelEvidence):
-            asked.add(outcome.fact)
-            judged += _judged(outcome, outcome.evidence)
-    labelled = len({one.key for one in judged})
-    of = counted(labelled, "fact") + (" asked" if labelled == len(asked) else f" with labels, of {len(asked):,} asked")
-    return headline_of(judged, of, guessed=None)
+    if not facts:
+        return ProbeResults()
+    labelled = len({fact.key for fact in judged})
+    of = counted(labelled, "fact") + (" asked" if labelled == len(keys) else f" with labels, of {len(keys):,} asked")
+    tables = [*judgement_tables(judged), _agreement_table(facts, negatives)]
+    return ProbeResults(tables, headline_of(judged, of, guessed=None))
 
 
 def _judged(outcome: Outcome, evidence: LabelEvidence) -> list[Judged]:
-    """Return the judgements of an outcome; none where the fact, or every negative, has no label."""
+    """Return the judgements of an outcome; none if the fact, or every negative, lacks a label."""
     labelled = [negative for negative in evidence.negatives if negative.judgement != NONE]
     if not labelled or evidence.fact.judgement == NONE:
         return []
@@ -53,28 +54,24 @@ def _judged(outcome: Outcome, evidence: LabelEvidence) -> list[Judged]:
     ]
 
 
-def _agreement_table(said: Sequence[Sequence[SaidStatement]]) -> Table:
-    groups = {
-        "facts": [statements[0] for statements in said],
-        "negatives": [one for statements in said for one in statements[1:]],
-    }
-    rows = [
-        {
-            "statements": name,
-            "number": len(statements),
-            "labelled": share(sum(one.judgement != NONE for one in statements), len(statements)),
-            "all answers agree": share(sum(_agree(one) for one in statements), len(statements)),
-            "answers read": share(
-                sum(judged != NONE for one in statements for judged in one.judgements),
-                sum(len(one.judgements) for one in statements),
-            ),
-        }
-        for name, statements in groups.items()
-        if statements
-    ]
-    note = f"A label is what more than half of a statement's answers say: {', '.join(JUDGEMENTS)}."
-    return Table("agreement", "How answers agree", rows, [note])
+def _agreement_table(facts: Sequence[AnsweredStatement], negatives: Sequence[AnsweredStatement]) -> Table:
+    rows = []
+    for name, statements in (("facts", facts), ("negatives", negatives)):
+        if statements:
+            judgements = list(chain.from_iterable(statement.judgements for statement in statements))
+            labelled = sum(statement.judgement != NONE for statement in statements)
+            rows.append(
+                {
+                    "statements": name,
+                    "number": len(statements),
+                    "labelled": share(labelled, len(statements)),
+                    "all answers agree": share(sum(map(_agree, statements)), len(statements)),
+                    "answers read": share(len(judgements) - judgements.count(NONE), len(judgements)),
+                }
+            )
+    note = f"The label is the answer of more than half of a statement's answers: {', '.join(JUDGEMENTS)}."
+    return Table("agreement", "Agreement of answers", rows, [note])
 
 
-def _agree(statement: SaidStatement) -> bool:
+def _agree(statement: AnsweredStatement) -> bool:
     return statement.judgement != NONE and len(set(statement.judgements)) == 1

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from kgprobe.models.generating.generator import Answer, Generator, Request, Unanswered
-from kgprobe.probes.known_names import KnownNames, beside
+from kgprobe.probes.known_names import KnownNames, related_names
 from kgprobe.probes.outcome import Verdict
 from kgprobe.probes.questions.items import Kind, Question
 from kgprobe.verbalize.answers import is_refusal, named_in, normalized, read_yes_no
@@ -134,7 +134,7 @@ def _read(question: Question, answer: Answer | Unanswered, known: KnownNames | N
             return Verified(refused or Verdict.OFF_FORMAT)
         return Verified(Verdict.RIGHT if says == question.expected else Verdict.WRONG, says=says)
     answers = [name for one in (*question.right, *question.former) for name in one.names]
-    may_hold = beside(question.fact, answers, known)
+    may_hold = related_names(question.fact, answers, known)
     named, named_beside, named_former = (
         named_in(answer.text, [name for one in its for name in one.names], may_hold)
         for its in ([question.own], question.others, question.former)

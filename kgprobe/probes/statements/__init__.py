@@ -1,8 +1,8 @@
-"""Statements as a probe: is a fact, said in a sentence, true, false or not known to the model, and what is false?
+"""The probe `statements`: the model judges a fact's statement, and false statements, true, false or unknown.
 
-The paper on evaluating language models with large graphs; docs/methods/statements.md. :mod:`.items` puts facts and
-their negatives into words, :mod:`.probe` asks, :mod:`.evidence` keeps what each answer's probability was,
-:mod:`.metrics` says how correct, truthful and informative that is, :mod:`.tables` tells of many facts.
+The paper on evaluating language models with large graphs; docs/methods/statements.md. :mod:`.items` words facts and
+their negatives, :mod:`.probe` asks, :mod:`.evidence` stores the probabilities of the answers, :mod:`.metrics` computes
+how correct, truthful and informative they are, :mod:`.tables` makes the tables.
 """
 
 from collections.abc import Iterable, Mapping
@@ -29,32 +29,32 @@ INSTRUCTION = (
 
 @dataclass(frozen=True, slots=True)
 class NegativeOptions:
-    """How negatives are made of facts."""
+    """Options of negatives."""
 
     replace: str = option(
         "object",
-        "What is replaced in a negative; any draws it anew for each.",
+        "Part of the fact to replace in a negative; any draws the part for each negative.",
         choices=("subject", "relation", "object", "any"),
     )
     any_type: bool = option(
         False,
-        "Replace by any entity or relation, not only by an entity that shares a type, or a relation between such.",
+        "Replace by any entity or relation, instead of one with a common type (entities) or between common types.",
     )
 
 
 @dataclass(frozen=True, slots=True)
 class StatementOptions(NegativeOptions):
-    """What a user chooses; kept with a run, so that it can go on with the same."""
+    """Options of the probe, stored with a run."""
 
-    negatives: int = option(1, "False statements beside each fact's own, made of the fact.", minimum=1)
+    negatives: int = option(1, "Number of negatives (false statements) per fact.", minimum=1)
     instruction: str = option(
-        INSTRUCTION, "What stands before each statement; it should name the answers.", metavar="TEXT"
+        INSTRUCTION, "Instruction before each statement; it should name the answers.", metavar="TEXT"
     )
     answers: str = option("True/False/Unknown", "The words for true, false and unknown.", metavar="T/F/U")
 
 
 def statement_items(setting: ProbeContext, options: NegativeOptions, negatives: int) -> "StatementItems":
-    """What makes statements of facts, with so many negatives each; for any probe that puts them to a model."""
+    """Return the source of statements with a number of negatives per fact, for any probe."""
     from kgprobe.probes.statements.items import StatementItems
 
     return StatementItems(
@@ -85,24 +85,24 @@ def _values(evidence: "StatementEvidence") -> Mapping[str, float]:
 
 
 def _tables(outcomes: "Iterable[Outcome]", described: Mapping[str, Any]) -> "list[Table]":  # noqa: ARG001
-    from kgprobe.probes.statements.tables import statement_tables
+    from kgprobe.probes.statements.tables import statement_results
 
-    return statement_tables(outcomes)
+    return [*statement_results(outcomes).tables]
 
 
 def _headline(outcomes: "Iterable[Outcome]") -> "Headline | None":
-    from kgprobe.probes.statements.tables import statement_headline
+    from kgprobe.probes.statements.tables import statement_results
 
-    return statement_headline(outcomes)
+    return statement_results(outcomes).headline
 
 
 PROBE = ProbeKind(
     name="statements",
     summary="Does the model judge a fact to be true, and false facts to be false?",
-    details="Each fact is said in a sentence, and so are negatives: the fact with another subject, relation or object,"
-    " which the graph has at no time. The most probable of three answers counts: true, false, or not known. Ends in how"
-    " correct, truthful and informative the model is.\n\n\b\nkgprobe probe statements --model demo --limit 200\nkgprobe"
-    " probe statements --model hf:gpt2 --replace any --negatives 3",
+    details="States each fact in a sentence, and its negatives: the fact with another subject, relation or object,"
+    " which the graph never has. The most probable of three answers counts: true, false or unknown. Prints how correct,"
+    " truthful and informative the model is.\n\n\b\nkgprobe probe statements --model demo --limit 200\nkgprobe probe"
+    " statements --model hf:gpt2 --replace any --negatives 3",
     options=StatementOptions,
     evidence=_evidence,
     make=_make,

@@ -1,4 +1,4 @@
-"""What a judgement of a fact's statement and of its negatives showed: every answer's probability."""
+"""Evidence of the probe `statements`: probabilities of all answers, for the fact's statement and its negatives."""
 
 from collections.abc import Mapping
 
@@ -13,8 +13,8 @@ from kgprobe.probes.statements.metrics import FALSE, JUDGEMENTS, TRUE, UNKNOWN, 
 Floats = NDArray[np.float64]
 
 
-class Statement(msgspec.Struct, frozen=True, eq=False):
-    """A statement that the model was to judge.
+class JudgedStatement(msgspec.Struct, frozen=True, eq=False):
+    """A statement with the model's judgement.
 
     Attributes:
         log_probabilities: natural logarithms of the answers' probabilities: true, false, unknown. Shape (3,).
@@ -25,17 +25,17 @@ class Statement(msgspec.Struct, frozen=True, eq=False):
 
     @property
     def judgement(self) -> int:
-        """The most probable answer, by its place in ``JUDGEMENTS``; where two are that, nothing is known."""
+        """The most probable answer, as a position in ``JUDGEMENTS``; unknown if there is a tie."""
         best = np.flatnonzero(self.log_probabilities == self.log_probabilities.max())
         return int(best[0]) if len(best) == 1 else UNKNOWN
 
 
-class NegativeStatement(Statement, frozen=True, eq=False):
-    """A statement that is false: of a fact with one part replaced.
+class NegativeStatement(JudgedStatement, frozen=True, eq=False):
+    """A false statement: a fact with one part replaced.
 
     Attributes:
-        replaced: which part: ``subject``, ``relation`` or ``object``.
-        subject, relation, object: ids of what the statement says.
+        replaced: the replaced part: ``subject``, ``relation`` or ``object``.
+        subject, relation, object: ids of the statement's parts.
     """
 
     replaced: str
@@ -48,13 +48,13 @@ class StatementEvidence(msgspec.Struct, frozen=True, eq=False, tag="statements",
     """The fact's statement and its negatives, judged.
 
     Attributes:
-        answers: the words for true, false and unknown, as the model was asked for them.
+        answers: the words for true, false and unknown.
         negatives: at least one.
-        wanted: how many negatives were wanted.
-        left_out: why the model could not take negatives that there are.
+        wanted: requested number of negatives.
+        left_out: for each negative that the model could not score, the reason.
     """
 
-    fact: Statement
+    fact: JudgedStatement
     negatives: tuple[NegativeStatement, ...]
     answers: tuple[str, str, str]
     wanted: int
@@ -62,14 +62,13 @@ class StatementEvidence(msgspec.Struct, frozen=True, eq=False, tag="statements",
 
     @property
     def alternatives(self) -> Alternatives:
-        """The other answers to the fact's statement; then each negative, by how probably it is judged to be true."""
-        its = normalized(self.fact.log_probabilities).tolist()
-        others = [(self.answers[place], its[place]) for place in range(len(JUDGEMENTS)) if place != TRUE]
-        negatives = [
-            (f"{self.answers[TRUE]}: {one.text}", float(normalized(one.log_probabilities)[TRUE]))
-            for one in self.negatives
-        ]
-        return Alternatives([*others, *negatives])
+        """The other answers to the fact's statement, then each negative with the probability that it is judged true."""
+        probabilities = normalized(self.fact.log_probabilities).tolist()
+        names = [(self.answers[place], probabilities[place]) for place in range(len(JUDGEMENTS)) if place != TRUE]
+        for negative in self.negatives:
+            probability = float(normalized(negative.log_probabilities)[TRUE])
+            names.append((f"{self.answers[TRUE]}: {negative.text}", probability))
+        return Alternatives(names)
 
     @property
     def question(self) -> str:
@@ -83,7 +82,7 @@ class StatementEvidence(msgspec.Struct, frozen=True, eq=False, tag="statements",
 
     @property
     def prediction(self) -> str | None:
-        """The word for the judgement of the fact's statement; where it is true, the first negative not judged false."""
+        """The judgement of the fact's statement; if that is true, the first negative that is not judged false."""
         if self.fact.judgement != TRUE:
             return self.answers[self.fact.judgement]
         missed = next((negative for negative in self.negatives if negative.judgement != FALSE), None)
@@ -91,17 +90,17 @@ class StatementEvidence(msgspec.Struct, frozen=True, eq=False, tag="statements",
 
     @property
     def probability(self) -> float:
-        """That of true for the fact's statement, among the three answers."""
+        """The probability of true for the fact's statement, among the three answers."""
         return float(normalized(self.fact.log_probabilities)[TRUE])
 
     @property
     def chance(self) -> float:
-        """The probability that guesses among the answers are right for the fact and all of its negatives."""
+        """The chance level: guesses are right for the fact and all of its negatives."""
         return float(len(JUDGEMENTS)) ** -(1 + len(self.negatives))
 
     @property
     def bias(self) -> float:
-        """The share of the statements that are judged true, less the share that are true."""
+        """The share of statements judged true minus the share of true statements."""
         return bias_of(self.fact.judgement, [negative.judgement for negative in self.negatives])
 
     @property

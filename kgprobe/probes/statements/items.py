@@ -1,8 +1,8 @@
-"""Facts as statements, each with negatives: statements in the same words that are false.
+"""Statements of facts, and their negatives: false statements in the same words.
 
-Section 3.1 of the paper on evaluating with large graphs; docs/methods/statements.md. A statement is in the words of a
-template of its relation, or of a cloze sentence where it has none; what has ended is said in the past, and so are its
-negatives, which were true at no time.
+Section 3.1 of the paper on evaluating with large graphs; docs/methods/statements.md. A statement uses a
+template of its relation, or else a cloze sentence. Statements of ended facts and of their negatives are in the past
+tense. Negatives were never true.
 """
 
 from collections.abc import Sequence
@@ -11,7 +11,7 @@ from typing import Any
 
 from kgprobe.dates import first_day
 from kgprobe.graph.client import Graph
-from kgprobe.probes.statements.words import StatementWords, asked_relations
+from kgprobe.probes.statements.words import StatementWords, statement_relations
 from kgprobe.sampling.facts import AskedFact, describe_facts
 from kgprobe.sampling.keys import FactKey
 from kgprobe.sampling.pool_draws import generator_of
@@ -19,13 +19,13 @@ from kgprobe.sampling.statement_negatives import OBJECT, FalseFact, StatementNeg
 from kgprobe.verbalize.sentences import fill
 from kgprobe.verbalize.tense import has_ended
 
-# Sets the choice of templates apart from all others that follow from the same seed.
+# Key of the random stream of templates, different from all other streams of the same seed.
 _STATEMENTS = 15
 
 
 @dataclass(frozen=True, slots=True)
 class FalseStatement:
-    """A negative in words."""
+    """Statement of a negative."""
 
     fact: FalseFact
     text: str
@@ -33,11 +33,11 @@ class FalseStatement:
 
 @dataclass(frozen=True, slots=True)
 class StatementItem:
-    """A fact in words, with its negatives.
+    """Statement of a fact, with its negatives.
 
     Attributes:
-        text: empty where it cannot be asked; then ``reason`` says why.
-        negatives: at least one where it can be; may be fewer than were wanted.
+        text: empty if the fact cannot be asked, for ``reason``.
+        negatives: at least one if the fact can be asked; possibly fewer than requested.
     """
 
     fact: AskedFact
@@ -47,10 +47,10 @@ class StatementItem:
 
 
 class StatementItems:
-    """Makes statements of the facts of a graph whose relations have templates of them.
+    """Statements of a graph's facts.
 
     Attributes:
-        relations: ids of those whose facts can be asked, sorted.
+        relations: ids of the relations with templates of statements, sorted.
     """
 
     def __init__(
@@ -66,32 +66,31 @@ class StatementItems:
         """Read the relations' templates.
 
         Args:
-            as_of: facts that ended before this date (``yyyymmdd``) are said in the past tense.
-            negatives: how many of each fact are wanted.
-            replace, any_type: as of :class:`~kgprobe.sampling.statement_negatives.StatementNegatives`. A relation is
-            replaced by any
-                that is active and has words, whichever are asked.
-            relations: ids; none means every active relation that has statements or cloze sentences.
+            as_of: facts that ended before this date (``yyyymmdd``) are stated in the past tense.
+            negatives: number of negatives per fact.
+            replace, any_type: see :class:`~kgprobe.sampling.statement_negatives.StatementNegatives`. A relation is
+                replaced by any active relation with templates, independent of ``relations``.
+            relations: ids; by default every active relation with statements or cloze sentences.
 
         Raises:
-            UnknownNameError: a relation that was named is not active or has neither.
+            UnknownNameError: a listed relation is not active or has neither.
             KgprobeError: no relation has any.
         """
-        self.relations: Sequence[str] = asked_relations(graph, relations)
+        self.relations: Sequence[str] = statement_relations(graph, relations)
         self._words = StatementWords.of(graph)
         self._graph = graph
         self._as_of = as_of
         self._count = negatives
         self._replaced = "any of its parts" if replace == "any" else f"its {replace}"
-        said = self._words.said()
-        # What has ended needs words in the past, and so does what stands in a relation's place there.
+        texts = self._words.texts()
+        # Ended facts need templates in the past tense, and so do the relations that replace theirs.
         self._false_facts = {
-            ended: StatementNegatives(graph, said, self._words.that_say(ended), replace=replace, any_type=any_type)
+            ended: StatementNegatives(graph, texts, self._words.relations_in(ended), replace=replace, any_type=any_type)
             for ended in (False, True)
         }
 
     def describe(self) -> dict[str, Any]:
-        """What the items depend on besides graph, facts, seed and what is wanted; JSON-compatible."""
+        """Return the date, relations and templates that the items depend on; JSON-compatible."""
         return {
             "as_of": self._as_of,
             "relations": self.relations,
@@ -100,12 +99,12 @@ class StatementItems:
         }
 
     def of(self, facts: Sequence[FactKey], seed: Sequence[int]) -> list[StatementItem]:
-        """An item a fact, in order, drawn from a stream of the fact's own.
+        """Return an item for each fact, in order, drawn from the fact's own random stream.
 
         Cost: a walk from each subject, and the drawing of negatives.
         """
         described = describe_facts(self._graph, facts)
-        reasons = [self._why_not(fact) for fact in described]
+        reasons = [self._reason_unaskable(fact) for fact in described]
         negatives: dict[FactKey, list[FalseFact]] = {}
         for ended, false_facts in self._false_facts.items():
             keys = [
@@ -119,10 +118,10 @@ class StatementItems:
             for fact, reason in zip(described, reasons, strict=True)
         ]
 
-    def _why_not(self, fact: AskedFact) -> str | None:
-        """Why a fact cannot be said in a statement."""
+    def _reason_unaskable(self, fact: AskedFact) -> str | None:
+        """Return why a fact cannot be stated; None if it can."""
         if fact.relation not in self.relations:
-            return "its relation is not among those asked: inactive, not named, or without a statement"
+            return "its relation is not asked: it is inactive, not selected, or has no statement"
         if not fact.subject_label.strip():
             return "its subject's label is white space"
         if not fact.object_label.strip():
@@ -134,7 +133,7 @@ class StatementItems:
         return None
 
     def _worded(self, fact: AskedFact, negatives: Sequence[FalseFact], seed: Sequence[int]) -> StatementItem:
-        """A fact and its negatives in the same words, drawn at random; with another relation, in those of that."""
+        """Return a fact and its negatives with a random template, a separate one for each other relation."""
         if not negatives:
             return StatementItem(fact, reason=f"the graph has nothing that makes it false in place of {self._replaced}")
         generator = generator_of(fact.key, [*seed, _STATEMENTS])

@@ -1,18 +1,19 @@
-"""Facts judged as statements: is the most probable answer that it is true, that it is false, or that it is not known?
+"""Probe that judges statements by the most probable answer: true, false or unknown.
 
-docs/methods/statements.md. What stands in the way of a fact's answer is its outcome's reason.
+docs/methods/statements.md.
 """
 
 from collections.abc import Sequence
 from dataclasses import asdict
+from itertools import chain, islice
 from typing import Any
 
 from kgprobe.errors import ArgumentError
 from kgprobe.models.scoring.contract import ScoredContinuations, TextScorer
 from kgprobe.probes.outcome import Outcome, unaskable
 from kgprobe.probes.statements import StatementOptions
-from kgprobe.probes.statements.evidence import NegativeStatement, Statement, StatementEvidence
-from kgprobe.probes.statements.items import StatementItem, StatementItems
+from kgprobe.probes.statements.evidence import JudgedStatement, NegativeStatement, StatementEvidence
+from kgprobe.probes.statements.items import FalseStatement, StatementItem, StatementItems
 from kgprobe.probes.statements.metrics import JUDGEMENTS
 from kgprobe.probes.statements.verdicts import RIGHT_MEANS, verdict_of
 from kgprobe.progress import share_counter
@@ -20,28 +21,28 @@ from kgprobe.sampling.keys import FactKey
 
 
 class StatementProbe:
-    """Asks whether statements are true. A fact is right when its own is judged true and its negatives false.
+    """Probe that lets a model judge statements. A fact is right if it is judged true and its negatives false.
 
     Attributes:
-        relations: ids of those whose facts can be asked, sorted.
+        relations: ids of the relations with statements, sorted.
     """
 
     def __init__(self, items: StatementItems, scorer: TextScorer, options: StatementOptions) -> None:
         """Make a probe.
 
         Raises:
-            ArgumentError: the answers are not three different ones, or the instruction is empty.
+            ArgumentError: the answers are not three different words, or the instruction is empty.
         """
         self.relations: Sequence[str] = items.relations
         self._items = items
         self._scorer = scorer
         self._options = options
-        self._answers = _three(options.answers)
+        self._answers = _parse_answers(options.answers)
         if not options.instruction.strip():
-            raise ArgumentError("instruction", "is empty; a text that says what the answers are is expected.")
+            raise ArgumentError("instruction", "is empty; expected is a text that names the answers.")
 
     def describe(self) -> dict[str, Any]:
-        """The model, the options and the words; see :class:`~kgprobe.probes.outcome.Probe`."""
+        """Return model, options and templates; see :class:`~kgprobe.probes.outcome.Probe`."""
         return {
             "model": self._scorer.name,
             "scorer": self._scorer.describe(),
@@ -52,25 +53,25 @@ class StatementProbe:
         }
 
     def ask(self, facts: Sequence[FactKey], seed: Sequence[int]) -> list[Outcome]:
-        """One outcome a fact; see :class:`~kgprobe.probes.outcome.Probe`.
+        """Return an outcome for each fact; see :class:`~kgprobe.probes.outcome.Probe`.
 
-        Cost: a walk from each subject, the drawing of negatives, and one scoring of three answers to each statement;
-        what all prompts begin with is computed once.
+        Cost: a walk from each subject, the drawing of negatives, and one scoring of three answers to each statement,
+        with the prompts' common prefix computed once.
 
         Raises:
             KgprobeError: the model cannot be asked at all.
         """
         items = self._items.of(facts, seed)
-        texts = [text for item in items for text in _texts(item)]
+        prompts = [self._prompt(text) for text in chain.from_iterable(map(_texts, items))]
         scored = iter(
             self._scorer.score(
-                [self._prompt(text) for text in texts],
-                [self._answers] * len(texts),
-                beginnings=[self._beginning] * len(texts),
-                progress=share_counter(len(texts) * len(self._answers)),
+                prompts,
+                [self._answers] * len(prompts),
+                beginnings=[self._beginning] * len(prompts),
+                progress=share_counter(len(prompts) * len(self._answers)),
             )
         )
-        return [self._outcome(item, [next(scored) for _ in _texts(item)]) for item in items]
+        return [self._outcome(item, list(islice(scored, len(_texts(item))))) for item in items]
 
     @property
     def _beginning(self) -> str:
@@ -83,41 +84,44 @@ class StatementProbe:
         key, relation = item.fact.key, item.fact.relation
         if item.reason is not None:
             return unaskable(key, relation, item.reason)
-        reasons = [next(iter(its.reasons.values()), None) for its in scored]
-        if reasons[0] is not None:
-            return unaskable(key, relation, reasons[0])
-        negatives = tuple(
-            NegativeStatement(
-                text=negative.text,
-                log_probabilities=its.values,
-                replaced=negative.fact.replaced,
-                subject=negative.fact.subject,
-                relation=negative.fact.relation,
-                object=negative.fact.object,
-            )
-            for negative, its, reason in zip(item.negatives, scored[1:], reasons[1:], strict=True)
-            if reason is None
-        )
-        left_out = tuple(reason for reason in reasons if reason is not None)
+        if scored[0].reasons:
+            return unaskable(key, relation, next(iter(scored[0].reasons.values())))
+        negatives, left_out = [], []
+        for negative, answers in zip(item.negatives, scored[1:], strict=True):
+            if answers.reasons:
+                left_out.append(next(iter(answers.reasons.values())))
+            else:
+                negatives.append(_judged_negative(negative, answers))
         if not negatives:
-            return unaskable(key, relation, f"the model takes none of its negatives: {left_out[0]}")
+            return unaskable(key, relation, f"the model cannot score any of its negatives: {left_out[0]}")
         evidence = StatementEvidence(
-            fact=Statement(item.text, scored[0].values),
-            negatives=negatives,
+            fact=JudgedStatement(item.text, scored[0].values),
+            negatives=tuple(negatives),
             answers=self._answers,
             wanted=self._options.negatives,
-            left_out=left_out,
+            left_out=tuple(left_out),
         )
         verdict = verdict_of(evidence.fact.judgement, [negative.judgement for negative in negatives])
         return Outcome(key, verdict, relation, self._prompt(item.text), evidence=evidence)
 
 
+def _judged_negative(negative: FalseStatement, answers: Scored) -> NegativeStatement:
+    return NegativeStatement(
+        text=negative.text,
+        log_probabilities=answers.values,
+        replaced=negative.fact.replaced,
+        subject=negative.fact.subject,
+        relation=negative.fact.relation,
+        object=negative.fact.object,
+    )
+
+
 def _texts(item: StatementItem) -> list[str]:
-    """The statements that are put to the model: the fact's, then its negatives."""
+    """Return the statements to judge: the fact's, then its negatives."""
     return [] if item.reason is not None else [item.text, *(negative.text for negative in item.negatives)]
 
 
-def _three(answers: str) -> tuple[str, str, str]:
+def _parse_answers(answers: str) -> tuple[str, str, str]:
     words = [word.strip() for word in answers.split("/")]
     if len(words) != len(JUDGEMENTS) or not all(words) or len(set(words)) != len(words):
         raise ArgumentError(

@@ -1,71 +1,76 @@
-"""What is told of many statements: is the model correct, truthful, informative, and what does it say anyhow?
+"""Results over many statements: correct, truthful, informative, and the frequencies of the judgements.
 
 docs/methods/statements.md.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any
 
 import numpy as np
 
-from kgprobe.probes.outcome import Headline, Outcome
+from kgprobe.probes.confidence_tables import ALL, by_relation
+from kgprobe.probes.outcome import Headline, Outcome, ProbeResults
 from kgprobe.probes.statements.evidence import StatementEvidence
-from kgprobe.probes.statements.metrics import JUDGEMENTS, NONE, TRUE, FactMetrics, Judgements, metrics_of
+from kgprobe.probes.statements.metrics import JUDGEMENTS, NONE, TRUE, FactMetrics, Floats, Judgements, metrics_of
 from kgprobe.sampling.keys import FactKey
 from kgprobe.sampling.statement_negatives import ENDS
 from kgprobe.sanitize import counted
-from kgprobe.stats.proportions import mean_share, share
+from kgprobe.stats.proportions import Share, mean_share, share
 from kgprobe.tables import Table
-
-# The row of all relations together, and that of all statements.
-ALL = "all"
 
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """A fact, how it and its negatives were judged by places in ``JUDGEMENTS``; and what was replaced in these."""
+    """Judgements of a fact and of its negatives, as positions in ``JUDGEMENTS``.
+
+    Attributes:
+        replaced: the replaced part of each negative.
+        requested: requested number of negatives.
+    """
 
     key: FactKey
     relation: str
     fact: int
     negatives: tuple[int, ...]
     replaced: tuple[str, ...]
-    wanted: int
+    requested: int
+
+    @property
+    def all(self) -> tuple[int, ...]:
+        """The judgements of the fact and of its negatives."""
+        return (self.fact, *self.negatives)
 
 
-def statement_tables(outcomes: Iterable[Outcome]) -> list[Table]:
-    """The metrics by relation, the fact's judgement against its negatives', and what is answered; none where none was.
+def statement_results(outcomes: Iterable[Outcome]) -> ProbeResults:
+    """Return the metrics by relation, the facts' judgements against their negatives', and all judgements.
 
-    Memory: some numbers a fact.
+    The headline is *correct* over the judged facts. All are empty without judged facts.
+
+    Memory: a few numbers per fact.
     """
-    return judgement_tables(_judged(outcomes))
-
-
-def statement_headline(outcomes: Iterable[Outcome]) -> Headline | None:
-    """Return *correct* over the facts that were judged; None where none was."""
     judged = _judged(outcomes)
-    facts = len({one.key for one in judged})
-    # A guesser calls the fact true, and each negative false, once in three times.
-    return headline_of(judged, f"{counted(facts, 'fact')} asked", guessed=len(JUDGEMENTS) ** -2)
+    facts = len({fact.key for fact in judged})
+    # A guess judges the fact true, and a negative false, with a probability of 1/3 each.
+    headline = headline_of(judged, f"{counted(facts, 'fact')} asked", guessed=len(JUDGEMENTS) ** -2)
+    return ProbeResults(judgement_tables(judged), headline)
 
 
 def headline_of(judged: Sequence[Judged], of: str, guessed: float | None) -> Headline | None:
-    """Return *correct* with the other metrics and the bias; None where nothing was judged.
+    """Return *correct* with the other metrics and the bias; None without judged facts.
 
     A fact that was asked several times counts once, with its mean.
     """
     if not judged:
         return None
-    found = metrics_of(
-        np.array([one.fact for one in judged], dtype=np.int8), _filled([one.negatives for one in judged])
-    )
+    metrics = _metrics(judged)
     asks: dict[FactKey, list[int]] = {}
-    for place, one in enumerate(judged):
-        asks.setdefault(one.key, []).append(place)
+    for place, fact in enumerate(judged):
+        asks.setdefault(fact.key, []).append(place)
+    places = list(asks.values())
     correct, truthful, informative = (
-        mean_share([float(values[places].mean()) for places in asks.values()])
-        for values in (found.correct, found.truthful, found.informative)
+        _mean_over_facts(values, places) for values in (metrics.correct, metrics.truthful, metrics.informative)
     )
     return Headline(
         name="correct",
@@ -78,112 +83,98 @@ def headline_of(judged: Sequence[Judged], of: str, guessed: float | None) -> Hea
     )
 
 
+def _mean_over_facts(values: Floats, places: Sequence[Sequence[int]]) -> Share:
+    """Return the mean over facts of the means of each fact's values."""
+    return mean_share([float(values[of_fact].mean()) for of_fact in places])
+
+
 def _bias(judged: Sequence[Judged]) -> float:
-    """Return the share of statements judged true less the share that are, in points."""
-    said = [judgement for one in judged for judgement in (one.fact, *one.negatives)]
-    return 100 * (said.count(TRUE) - len(judged)) / len(said)
+    """Return the share of statements judged true minus the share of true ones, in percentage points."""
+    judgements = _all_judgements(judged)
+    return 100 * (judgements.count(TRUE) - len(judged)) / len(judgements)
+
+
+def _all_judgements(judged: Iterable[Judged]) -> list[int]:
+    return list(chain.from_iterable(fact.all for fact in judged))
+
+
+def _metrics(judged: Sequence[Judged]) -> FactMetrics:
+    facts = np.array([fact.fact for fact in judged], dtype=np.int8)
+    return metrics_of(facts, _filled([fact.negatives for fact in judged]))
 
 
 def _judged(outcomes: Iterable[Outcome]) -> list[Judged]:
-    return [
-        Judged(
-            outcome.fact,
-            outcome.relation,
-            outcome.evidence.fact.judgement,
-            tuple(negative.judgement for negative in outcome.evidence.negatives),
-            tuple(negative.replaced for negative in outcome.evidence.negatives),
-            outcome.evidence.wanted,
-        )
-        for outcome in outcomes
-        if isinstance(outcome.evidence, StatementEvidence) and outcome.verdict.counts
-    ]
+    judged = []
+    for outcome in outcomes:
+        evidence = outcome.evidence
+        if isinstance(evidence, StatementEvidence) and outcome.verdict.counts:
+            negatives = tuple(negative.judgement for negative in evidence.negatives)
+            replaced = tuple(negative.replaced for negative in evidence.negatives)
+            fact = evidence.fact.judgement
+            judged.append(Judged(outcome.fact, outcome.relation, fact, negatives, replaced, evidence.wanted))
+    return judged
 
 
 def judgement_tables(judged: Sequence[Judged]) -> list[Table]:
-    """The same of facts that were judged in whatever way."""
+    """Return the tables of judged facts, from any probe."""
     return [_metrics_table(judged), _confusion_table(judged), _answers_table(judged)] if judged else []
 
 
 def _metrics_table(judged: Sequence[Judged]) -> Table:
-    facts = np.array([one.fact for one in judged], dtype=np.int8)
-    found = metrics_of(facts, _filled([one.negatives for one in judged]))
-    places: dict[str, list[int]] = {}
-    for place, one in enumerate(judged):
-        places.setdefault(one.relation, []).append(place)
-    named = sorted(places.items())
-    groups = [*named, *([(ALL, list(range(len(judged))))] if len(named) > 1 else [])]
-    rows = [_metrics_row(relation, judged, its, found) for relation, its in groups]
+    rows = [_metrics_row(relation, facts) for relation, facts in by_relation(judged)]
     notes = [
-        "Of a fact and its negatives: correct where the fact is judged true and the negatives false; truthful where the"
-        " fact is not judged false, nor a negative true; informative where neither is unknown.",
+        "Correct: the fact is judged true and its negatives false. Truthful: the fact is not judged false, nor a"
+        " negative true. Informative: neither is judged unknown.",
     ]
-    fewer = sum(len(one.negatives) < one.wanted for one in judged)
+    fewer = sum(len(fact.negatives) < fact.requested for fact in judged)
     if fewer:
-        notes.append(
-            f"{fewer:,} of {len(judged):,} facts have fewer than {max(one.wanted for one in judged)} negatives."
-        )
+        most = max(fact.requested for fact in judged)
+        notes.append(f"{fewer:,} of {len(judged):,} facts have fewer than {most} negatives.")
     return Table("relations", "Correct, truthful and informative by relation", rows, notes)
 
 
-def _metrics_row(relation: str, judged: Sequence[Judged], places: Sequence[int], found: FactMetrics) -> dict[str, Any]:
+def _metrics_row(relation: str, judged: Sequence[Judged]) -> dict[str, Any]:
+    metrics = _metrics(judged)
     return {
         "relation": relation,
-        "facts": len(places),
-        "negatives": sum(len(judged[place].negatives) for place in places),
-        "correct": mean_share(found.correct[places].tolist()),
-        "truthful": mean_share(found.truthful[places].tolist()),
-        "informative": mean_share(found.informative[places].tolist()),
+        "facts": len(judged),
+        "negatives": sum(len(fact.negatives) for fact in judged),
+        "correct": mean_share(metrics.correct.tolist()),
+        "truthful": mean_share(metrics.truthful.tolist()),
+        "informative": mean_share(metrics.informative.tolist()),
     }
 
 
 def _confusion_table(judged: Sequence[Judged]) -> Table:
-    """What negatives are judged where the fact is judged so."""
+    """Return the judgements of negatives by the judgement of the fact."""
     rows = []
     for place, judgement in enumerate(JUDGEMENTS):
-        its = [one for one in judged if one.fact == place]
-        negatives = [negative for one in its for negative in one.negatives]
-        rows.append(
-            {
-                "fact judged": judgement,
-                "facts": share(len(its), len(judged)),
-                "negatives": len(negatives),
-                **{f"judged {other}": _part(negatives, number) for number, other in enumerate(JUDGEMENTS)},
-            }
-        )
+        facts = [fact for fact in judged if fact.fact == place]
+        negatives = list(chain.from_iterable(fact.negatives for fact in facts))
+        parts = {f"judged {other}": _part(negatives, number) for number, other in enumerate(JUDGEMENTS)}
+        row = {"fact judged": judgement, "facts": share(len(facts), len(judged)), "negatives": len(negatives)}
+        rows.append(row | parts)
     return Table("confusion", "Judgements of facts, and of their negatives", rows)
 
 
 def _answers_table(judged: Sequence[Judged]) -> Table:
-    groups: Mapping[str, list[int]] = {
-        "facts": [one.fact for one in judged],
-        **{
-            f"negatives with another {end}": [
-                judgement
-                for one in judged
-                for judgement, replaced in zip(one.negatives, one.replaced, strict=True)
-                if replaced == end
-            ]
-            for end in ENDS
-        },
-        ALL: [judgement for one in judged for judgement in (one.fact, *one.negatives)],
-    }
-    rows = [
-        {
-            "statements": name,
-            "number": len(judgements),
-            **{
-                f"judged {other}": share(judgements.count(number), len(judgements))
-                for number, other in enumerate(JUDGEMENTS)
-            },
-        }
-        for name, judgements in groups.items()
-        if judgements
-    ]
-    right = len(judged) / len(groups[ALL])
-    said = groups[ALL].count(TRUE) / len(groups[ALL])
-    bias = _bias(judged)
-    note = f"Of all statements {right:.0%} are true, and {said:.0%} are judged so: a bias of {bias:+.0f} points."
-    return Table("answers", "What statements are judged", rows, [note])
+    by_part: dict[str, list[int]] = {end: [] for end in ENDS}
+    for fact in judged:
+        for judgement, replaced in zip(fact.negatives, fact.replaced, strict=True):
+            by_part[replaced].append(judgement)
+    groups = {"facts": [fact.fact for fact in judged]}
+    groups |= {f"negatives with another {end}": judgements for end, judgements in by_part.items()}
+    groups[ALL] = _all_judgements(judged)
+    rows: list[dict[str, Any]] = []
+    for name, judgements in groups.items():
+        if judgements:
+            rows.append({"statements": name, "number": len(judgements)})
+            for number, other in enumerate(JUDGEMENTS):
+                rows[-1][f"judged {other}"] = share(judgements.count(number), len(judgements))
+    true = len(judged) / len(groups[ALL])
+    judged_true = groups[ALL].count(TRUE) / len(groups[ALL])
+    note = f"{true:.0%} of all statements are true, and {judged_true:.0%} are judged true: a bias of"
+    return Table("answers", "Judgements of all statements", rows, [f"{note} {_bias(judged):+.0f} points."])
 
 
 def _part(judgements: Sequence[int], judgement: int) -> float | None:
@@ -192,6 +183,6 @@ def _part(judgements: Sequence[int], judgement: int) -> float | None:
 
 def _filled(negatives: Sequence[Sequence[int]]) -> Judgements:
     filled = np.full((len(negatives), max(map(len, negatives))), NONE, dtype=np.int8)
-    for row, its in zip(filled, negatives, strict=True):
-        row[: len(its)] = its
+    for row, judgements in zip(filled, negatives, strict=True):
+        row[: len(judgements)] = judgements
     return filled

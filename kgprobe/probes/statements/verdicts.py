@@ -5,18 +5,18 @@ from collections.abc import Sequence
 from kgprobe.probes.outcome import Verdict
 from kgprobe.probes.statements.metrics import FALSE, NONE, TRUE, UNKNOWN
 
-# Part of what results depend on.
+# Stored with the settings that results depend on.
 RIGHT_MEANS = "fact judged true, negatives judged false"
 
 
 def verdict_of(fact: int, negatives: Sequence[int]) -> Verdict:
     """Return the verdict on a fact: right if it is judged true and all of its judged negatives false.
 
-    A model that calls everything true is right on no fact.
+    A model that judges everything true is never right.
 
     Args:
-        fact: place in ``JUDGEMENTS``, or ``NONE``.
-        negatives: the same of each negative; ``NONE`` is left out.
+        fact: position in ``JUDGEMENTS``, or ``NONE``.
+        negatives: the same for each negative; ``NONE`` is left out.
     """
     judged = [negative for negative in negatives if negative != NONE]
     if fact == NONE or not judged:

@@ -1,4 +1,4 @@
-"""The words that say relations in statements, in either tense."""
+"""Templates of statements, in the present and in the past tense."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -7,18 +7,18 @@ from kgprobe.graph.client import Graph, Row
 from kgprobe.sampling.facts import askable_relations
 from kgprobe.verbalize.tense import templates_of
 
-# What a statement is made of, as the graph calls it: the first that a relation has.
+# Kinds of templates of a statement, in the order of preference.
 _TEMPLATES = ("statements", "clozes")
 
 
 @dataclass(frozen=True, slots=True)
 class StatementWords:
-    """Templates of statements, by relation: of every one that is active and has any.
+    """Templates of statements of every active relation that has any, by relation.
 
     Attributes:
-        present: templates that are told to be statements, or cloze sentences with a full stop.
-        past: the same in the past tense, where they were written down.
-        labels: what the relations are called.
+        present: templates of statements, or else cloze sentences with a full stop.
+        past: cloze sentences in the past tense with a full stop; may be empty.
+        labels: labels of the relations.
     """
 
     present: Mapping[str, Sequence[str]]
@@ -27,7 +27,7 @@ class StatementWords:
 
     @classmethod
     def of(cls, graph: Graph) -> "StatementWords":
-        """Those of a graph.
+        """Read the templates of a graph.
 
         Raises:
             KgprobeError: no relation has any.
@@ -35,46 +35,43 @@ class StatementWords:
         rows = askable_relations(graph, _TEMPLATES)
         return cls(
             {relation: _present(row) for relation, row in rows.items()},
-            {relation: [_completed(each) for each in row["past_clozes"]] for relation, row in rows.items()},
+            {relation: _completed(row["past_clozes"]) for relation, row in rows.items()},
             {relation: row["label"] for relation, row in rows.items()},
         )
 
     def templates(self, relation: str, ended: bool) -> list[str]:
-        """Those that say that something is so, or was and has ended; there may be none of the latter."""
+        """Return a relation's templates in the present tense, or in the past tense; the latter may be empty."""
         return templates_of(self.present[relation], self.past[relation], ended)
 
-    def that_say(self, ended: bool) -> list[str]:
-        """The relations that have words in this tense."""
+    def relations_in(self, ended: bool) -> list[str]:
+        """Return the relations with templates in this tense."""
         return [relation for relation in self.present if self.templates(relation, ended)]
 
-    def said(self) -> dict[str, set[str]]:
-        """By relation what says it, in either tense, and its label; without capitals."""
-        return {
-            relation: {
-                words.casefold()
-                for words in (label, *self.templates(relation, False), *self.templates(relation, True))
-                if words.strip()
-            }
-            for relation, label in self.labels.items()
-        }
+    def texts(self) -> dict[str, set[str]]:
+        """Return each relation's label and templates of both tenses, case-folded."""
+        texts = {}
+        for relation, label in self.labels.items():
+            words = (label, *self.templates(relation, False), *self.templates(relation, True))
+            texts[relation] = {text.casefold() for text in words if text.strip()}
+        return texts
 
 
-def asked_relations(graph: Graph, wanted: Sequence[str] = ()) -> list[str]:
-    """The relations that statements can be made of, by id, in order.
+def statement_relations(graph: Graph, relations: Sequence[str] = ()) -> list[str]:
+    """Return the sorted ids of the relations with templates of statements.
 
     Args:
-        wanted: ids; none means all.
+        relations: ids to choose from; by default all.
 
     Raises:
-        UnknownNameError: one that is wanted is not active, or has no words.
-        KgprobeError: there is none.
+        UnknownNameError: a listed relation is not active, or has no template.
+        KgprobeError: no relation has a template.
     """
-    return list(askable_relations(graph, _TEMPLATES, wanted))
+    return list(askable_relations(graph, _TEMPLATES, relations))
 
 
-def _completed(cloze: str) -> str:
-    return f"{cloze.removesuffix('.')}."
+def _completed(clozes: Sequence[str]) -> list[str]:
+    return [f"{cloze.removesuffix('.')}." for cloze in clozes]
 
 
 def _present(row: Row) -> list[str]:
-    return list(row["statements"]) or [_completed(each) for each in row["clozes"]]
+    return list(row["statements"]) or _completed(row["clozes"])

@@ -7,7 +7,7 @@ from hypothesis import strategies as some
 
 from kgprobe.models.scoring.sentences import Passage, ScoredPassages
 from kgprobe.probes.choices.accuracy import accuracy_tables
-from kgprobe.probes.choices.evidence import Choice, ChoiceEvidence, ChoiceSentence
+from kgprobe.probes.choices.evidence import AnswerChoice, ChoiceEvidence, ChoiceSentence
 from kgprobe.probes.choices.scores import reduced
 from kgprobe.probes.confidence_tables import ALL
 from kgprobe.probes.outcome import Outcome, Verdict, unaskable
@@ -20,7 +20,7 @@ FACTS = some.lists(some.tuples(some.sampled_from(["P1", "P2"]), some.integers(0,
 
 def outcome_of(relation: str, right: int, *scores: list[float]) -> Outcome:
     evidence = ChoiceEvidence(
-        choices=tuple(Choice(f"Q{n}", f"name {n}") for n in range(3)),
+        choices=tuple(AnswerChoice(f"Q{n}", f"name {n}") for n in range(3)),
         right=right,
         apart=(),
         sentences=tuple(ChoiceSentence(n, "…", np.array(its)) for n, its in enumerate(scores, start=1)),

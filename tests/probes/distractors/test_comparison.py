@@ -49,5 +49,5 @@ def test_a_fact_whose_distractors_cannot_be_taken_is_unaskable(graph: Graph) -> 
     probe = DistractorProbe(graph, scorer, DistractorOptions(distractors=9, sentences=None), as_of=20250101)
     (found,) = probe.ask([FactKey("c", "g")], [0])
     assert found.verdict is Verdict.UNASKABLE
-    assert str(found.reason).startswith("the model can take none of its distractors: ")
+    assert str(found.reason).startswith("the model cannot score any of its distractors: ")
     assert "more than the 256" in str(found.reason)

@@ -220,7 +220,7 @@ def test_a_distractor_that_the_model_cannot_take_is_left_out_and_told(graph: Gra
         assert np.isfinite(sentence.log_plausibilities).all()
     assert evidence.chance == pytest.approx(1 / 2)
     assert none.verdict is Verdict.UNASKABLE
-    assert str(none.reason).startswith("the model can take none of its distractors: ")
+    assert str(none.reason).startswith("the model cannot score any of its distractors: ")
 
 
 def test_names_of_white_space_are_no_names(graph: Graph, tiny: Scorer) -> None:

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from kgprobe.probes.distractors.evidence import DistractorEvidence, Named, Rival, Sentence
+from kgprobe.probes.distractors.evidence import DistractorEvidence, NamedEntity, Rival, Sentence
 from kgprobe.stats.proportions import more_than_half
 
 
@@ -14,7 +14,7 @@ def distractor_evidence(sentences: Sequence[Sequence[float]], shown: int = 0, **
     longest = max(map(len, sentences)) - 1
     return DistractorEvidence(
         subject="Japan",
-        object=Named("o", "Tokyo"),
+        object=NamedEntity("o", "Tokyo"),
         rivals=tuple(Rival(f"r{place}", f"rival {place}", "a city, like Tokyo") for place in range(longest)),
         sentences=tuple(
             Sentence(f"prompt {number}", tuple(range(len(values) - 1)), np.array(values, dtype=np.float64))
@@ -30,7 +30,7 @@ def named_evidence(right: str, rivals: Mapping[str, float], plausibility: float)
     """Evidence of one sentence, whose right answer and rivals have names and log-plausibilities."""
     return DistractorEvidence(
         subject="subject",
-        object=Named(right, right),
+        object=NamedEntity(right, right),
         rivals=tuple(Rival(name, name, "a name") for name in rivals),
         sentences=(Sentence("prompt", tuple(range(len(rivals))), np.array([plausibility, *rivals.values()])),),
         shown=0,

@@ -175,7 +175,7 @@ def test_separate_tokens_are_those_of_the_parts(loaded: Graph) -> None:
     np.testing.assert_allclose(second.log_probabilities, possible[places, range(4)], rtol=0, atol=allowed)
     short = probe_of(loaded, scorer_of(positions=128), examples=9, choices=3, packed=True, separate_tokens=True)
     assert all(0 < evidence_of(one).examples <= 9 for one in short.ask(KEYS[:3], [SEED]))
-    with pytest.raises(ArgumentError, match="`separate_tokens` goes with `packed` alone"):
+    with pytest.raises(ArgumentError, match="`separate_tokens` requires `packed`"):
         probe_of(loaded, scorer, separate_tokens=True)
 
 
@@ -306,9 +306,9 @@ def test_examples_of_a_relation_are_computed_once(loaded: Graph, monkeypatch: py
 
 
 def test_a_tie_is_no_knowledge() -> None:
-    from kgprobe.probes.distractors.evidence import Named
+    from kgprobe.probes.distractors.evidence import NamedEntity
 
-    evidence = ExampleEvidence("x", Named("a", "A"), "x", 1, (Named("b", "B"),), np.array([-1.0, -1.0]))
+    evidence = ExampleEvidence("x", NamedEntity("a", "A"), "x", 1, (NamedEntity("b", "B"),), np.array([-1.0, -1.0]))
     assert not evidence.is_right
     assert evidence.prediction == "B"
     assert evidence.probability == pytest.approx(0.5)

@@ -18,7 +18,7 @@ from kgprobe.models.scoring.scorer import Scorer
 from kgprobe.probes.labels import INSTRUCTION, LabelOptions
 from kgprobe.probes.labels.evidence import LabelEvidence
 from kgprobe.probes.labels.probe import LabelProbe
-from kgprobe.probes.labels.tables import label_headline, label_tables
+from kgprobe.probes.labels.tables import label_results
 from kgprobe.probes.outcome import Outcome, Verdict
 from kgprobe.probes.register import PROBES
 from kgprobe.probes.statements.items import StatementItems
@@ -156,7 +156,10 @@ def test_headline_yes_sayer_is_correct_on_no_fact(filled: Graph) -> None:
 def test_headline_facts_without_labels_are_left_out(filled: Graph) -> None:
     outcomes = asked(filled, Rule(lambda text, _: "maybe so" if "Country 4" in text else str(text[5] == text[-2])))
     assert outcomes["f4"].verdict is Verdict.OFF_FORMAT
-    assert str(label_headline(outcomes.values())) == "correct on 100% [51, 100] of the 4 facts with labels, of 5 asked"
+    assert (
+        str(label_results(outcomes.values()).headline)
+        == "correct on 100% [51, 100] of the 4 facts with labels, of 5 asked"
+    )
 
 
 def test_a_real_model_is_asked_and_its_answers_are_kept(filled: Graph, tmp_path: Any) -> None:
@@ -180,7 +183,7 @@ def test_tables_tell_of_what_has_a_label(filled: Graph) -> None:
     def answer(statement: str, time: int) -> str:
         return "maybe so" if "Country 4" in statement else ("True" if "Country 1" not in statement or time else "False")
 
-    tables = {table.key: table for table in label_tables(asked(filled, Rule(answer)).values())}
+    tables = {table.key: table for table in label_results(asked(filled, Rule(answer)).values()).tables}
     (relation,) = tables["relations"].rows
     assert relation["facts"] == 4
     # All negatives are called true, too.
@@ -190,7 +193,7 @@ def test_tables_tell_of_what_has_a_label(filled: Graph) -> None:
     assert facts["labelled"].value == 4 / 5
     assert facts["all answers agree"].value == 3 / 5
     assert facts["answers read"].value == 4 / 5
-    assert label_tables([]) == []
+    assert label_results([]) == ((), None)
 
 
 @pytest.mark.parametrize("instruction", ["no place", "{statement} and {statement}"])

@@ -8,7 +8,7 @@ import pytest
 from kgprobe.graph.client import Graph
 from kgprobe.graph.ingest import load
 from kgprobe.models.generating.generator import Answer, Request, Unanswered
-from kgprobe.probes.known_names import KnownNames, Names, beside
+from kgprobe.probes.known_names import KnownNames, NameSet, related_names
 from kgprobe.probes.outcome import Outcome, Verdict
 from kgprobe.probes.questions.evidence import QuestionEvidence
 from kgprobe.probes.questions.items import Kind, QuestionItems
@@ -142,10 +142,10 @@ def test_names_of_relations_and_of_the_graph(loaded: Graph) -> None:
     assert {name for name in names if known.of_relation("P47", name)} == objects
     assert not known.of_relation("P0", "sudan")
     (question,) = QuestionItems(loaded, AS_OF).of([KEYS[3]], [0])
-    assert beside(question.fact, ["Sudan"], None)("egypt")
-    assert beside(question.fact, ["Sudan"], None)("sudan")
-    assert not beside(question.fact, ["Sudan"], None)("south sudan")
-    assert beside(question.fact, [], known)("south sudan")
+    assert related_names(question.fact, ["Sudan"], None)("egypt")
+    assert related_names(question.fact, ["Sudan"], None)("sudan")
+    assert not related_names(question.fact, ["Sudan"], None)("south sudan")
+    assert related_names(question.fact, [], known)("south sudan")
 
 
 def test_an_answer_of_several_names_may_be_longer(loaded: Graph) -> None:
@@ -165,5 +165,5 @@ def test_an_answer_of_several_names_may_be_longer(loaded: Graph) -> None:
 
 
 def test_no_names_hold_nothing() -> None:
-    assert "" not in Names([])
-    assert "y" not in Names(["x"])
+    assert "" not in NameSet([])
+    assert "y" not in NameSet(["x"])

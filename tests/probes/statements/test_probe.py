@@ -11,7 +11,7 @@ from kgprobe.graph.ingest import load
 from kgprobe.models.scoring.scorer import Scorer
 from kgprobe.probes.outcome import Outcome, Verdict
 from kgprobe.probes.statements import INSTRUCTION, StatementOptions
-from kgprobe.probes.statements.evidence import Statement, StatementEvidence
+from kgprobe.probes.statements.evidence import JudgedStatement, StatementEvidence
 from kgprobe.probes.statements.items import StatementItems
 from kgprobe.probes.statements.metrics import FALSE, TRUE, UNKNOWN
 from kgprobe.probes.statements.probe import StatementProbe
@@ -186,9 +186,9 @@ def test_what_cannot_be_asked_says_why(filled: Graph, scorer: Scorer) -> None:
         "nameless": "its object's label is white space",
         "future": "it begins in 2030, after 20200101",
         "alone": "the graph has nothing that makes it false in place of its object",
-        "silent": "its relation is not among those asked",
+        "silent": "its relation is not asked",
         "long": "tokens",
-        "short": "the model takes none of its negatives: ",
+        "short": "the model cannot score any of its negatives: ",
     }
     for fact, reason in reasons.items():
         assert outcomes[fact].verdict is Verdict.UNASKABLE, fact
@@ -213,7 +213,7 @@ def test_there_are_three_answers(filled: Graph, scorer: Scorer, answers: str) ->
 
 def test_nothing_is_known_where_two_answers_are_most_probable() -> None:
     def judgement(*values: float) -> int:
-        return Statement("…", np.array(values)).judgement
+        return JudgedStatement("…", np.array(values)).judgement
 
     assert (judgement(-1, -2, -3), judgement(-2, -1, -3), judgement(-3, -2, -1)) == (TRUE, FALSE, UNKNOWN)
     assert {judgement(-1, -1, -2), judgement(-1, -2, -1), judgement(-2, -1, -1), judgement(-1, -1, -1)} == {UNKNOWN}

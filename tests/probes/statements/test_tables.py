@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from kgprobe.probes.outcome import Outcome, Verdict, unaskable
-from kgprobe.probes.statements.evidence import NegativeStatement, Statement, StatementEvidence
-from kgprobe.probes.statements.tables import statement_headline, statement_tables
+from kgprobe.probes.statements.evidence import JudgedStatement, NegativeStatement, StatementEvidence
+from kgprobe.probes.statements.tables import statement_results
 from kgprobe.probes.statements.verdicts import verdict_of
 from kgprobe.sampling.keys import FactKey
 from kgprobe.stats.proportions import share
@@ -17,7 +17,7 @@ REPLACED = {"s": "subject", "r": "relation", "o": "object"}
 def outcome_of(relation: str, fact: str, *negatives: str, wanted: int = 2, key: str = "f") -> Outcome:
     """By letters: how the fact is judged; how each negative is, and what is replaced in it."""
     evidence = StatementEvidence(
-        Statement("…", np.array(LOGS[fact])),
+        JudgedStatement("…", np.array(LOGS[fact])),
         tuple(
             NegativeStatement("…", np.array(LOGS[judged]), REPLACED[replaced], "s", relation, "o")
             for judged, replaced in negatives
@@ -39,7 +39,7 @@ OUTCOMES = [
 
 
 def test_tables_count_what_there_is() -> None:
-    tables = {table.key: table for table in statement_tables(OUTCOMES)}
+    tables = {table.key: table for table in statement_results(OUTCOMES).tables}
     by_relation = {row["relation"]: row for row in tables["relations"].rows}
     assert {name: (row["facts"], row["negatives"]) for name, row in by_relation.items()} == {
         "P1": (2, 3),
@@ -71,24 +71,24 @@ def test_tables_count_what_there_is() -> None:
         "all": [11, share(4, 11), share(5, 11), share(2, 11)],
     }
     # 4 of 11 are true, and 4 are judged so.
-    assert tables["answers"].notes == ["Of all statements 36% are true, and 36% are judged so: a bias of +0 points."]
+    assert tables["answers"].notes == ["36% of all statements are true, and 36% are judged true: a bias of +0 points."]
 
 
 def test_headline_repeated_fact_counts_once_with_its_mean() -> None:
     asks = [outcome_of("P1", "t", "fo", "to"), outcome_of("P1", "t", "to"), outcome_of("P1", "t", "fo", key="g")]
     assert [one.verdict for one in asks] == [Verdict.WRONG, Verdict.WRONG, Verdict.RIGHT]
-    headline = statement_headline(asks)
+    headline = statement_results(asks).headline
     assert headline is not None
     assert (headline.facts, headline.rate.value, headline.guessed) == (2, (0.25 + 1) / 2, pytest.approx(1 / 9))
     # 3 of 7 statements are true, 5 are judged so.
     assert headline.details.endswith("bias +29 points")
-    assert statement_headline(OUTCOMES[-1:]) is None
+    assert statement_results(OUTCOMES[-1:]).headline is None
 
 
 def test_one_relation_needs_no_sum_and_nothing_asked_no_table() -> None:
-    (table, *_) = statement_tables(OUTCOMES[:2])
+    (table, *_) = statement_results(OUTCOMES[:2]).tables
     assert [row["relation"] for row in table.rows] == ["P1"]
-    assert statement_tables(OUTCOMES[-1:]) == []
+    assert statement_results(OUTCOMES[-1:]).tables == []
 
 
 def test_an_outcome_has_the_metrics_of_its_fact() -> None:
