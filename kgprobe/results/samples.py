@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Annotated, Any, ClassVar
 
-from kgprobe.probes.questions.items import Kind, Question
+from kgprobe.probes.questions.items import FactQuestion, Kind
 from kgprobe.probes.questions.probe import prompt
 from kgprobe.probes.statements.items import StatementItem
 from kgprobe.results.result import Heading, Result, ResultRow, row_dicts, row_table
@@ -289,7 +289,7 @@ class NamedQuestion:
     """A question with the name of its fact."""
 
     fact: NamedFact
-    question: Question
+    question: FactQuestion
 
     @property
     def title(self) -> str:

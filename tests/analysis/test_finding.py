@@ -301,7 +301,7 @@ def test_all_that_is_right_to_a_question_is_shown(asked: Graph) -> None:
     ]
     finding = find_in_run(asked, "run", lambda: shown)
     assert (finding.known[0].question, finding.known[0].answer) == ("Is it?", "no")
-    assert (finding.unknown[0].question, finding.unknown[0].answer) == ("What is it?", "this (beside it: that)")
+    assert (finding.unknown[0].question, finding.unknown[0].answer) == ("What is it?", "this (also right: that)")
 
 
 @pytest.mark.parametrize(("own", "neighbours"), [(RIGHT, WRONG), (WRONG, RIGHT)])

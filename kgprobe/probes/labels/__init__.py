@@ -91,8 +91,8 @@ PROBE = ProbeKind(
     summary="Does the model say that facts are true, and that false facts are false?",
     details="Asks the statements of `kgprobe probe statements` in words, several times each; the majority is the label."
     " A judge learns the model's answers from the labels: `kgprobe judge train`.\n\n\b\nkgprobe probe labels"
-    " --model demo --limit 200\nkgprobe probe labels --model openai:NAME --limit 2000 \\\n    --max-cost 2 --input-price"
-    " 0.15 --output-price 0.6",
+    " --model demo --limit 200\nkgprobe probe labels --model openai:NAME --limit 2000 \\\n    --max-cost 2"
+    " --input-price 0.15 --output-price 0.6",
     options=LabelOptions,
     evidence=_evidence,
     make=_make,

@@ -1,8 +1,8 @@
-"""Questions as a probe: a model that generates text is asked about facts, and its answers are read.
+"""The probe `questions`: ask a generative model about facts and read its answers.
 
-Section 2 of the parameterized-graph paper; docs/methods/questions.md. :mod:`.items` puts facts into questions,
-:mod:`.grading` reads the answers, :mod:`.error_classes` says what kind of mistake a wrong one is, :mod:`.counts`
-tells of many answers; :mod:`kgprobe.probes.known_names` has what they need of the graph.
+Section 2 of the parameterized-graph paper; docs/methods/questions.md. :mod:`.items` words questions,
+:mod:`.grading` reads the answers, :mod:`.error_classes` classifies mistakes, :mod:`.counts` makes the tables;
+:mod:`kgprobe.probes.known_names` looks up names of the graph.
 """
 
 from collections.abc import Iterable, Mapping
@@ -19,37 +19,37 @@ if TYPE_CHECKING:
     from kgprobe.probes.questions.probe import QuestionProbe
     from kgprobe.tables import Table
 
-# Which kinds are asked: yes/no alone, or each in half of the questions.
+# Kinds of questions: only yes/no, or half yes/no and half wh-questions.
 DIFFICULTIES = ("easy", "hard")
 
 
 @dataclass(frozen=True, slots=True)
 class QuestionOptions:
-    """What a user chooses of questions; kept with a run, so that it can go on with the same."""
+    """Options of the probe, stored with a run."""
 
     difficulty: str = option(
         "hard",
-        "easy asks yes/no questions alone; hard also who, which and what, where fewer than ten answers are right.",
+        "easy: yes/no questions only. hard: also who, which and what, where fewer than ten answers are right.",
         choices=DIFFICULTIES,
     )
     grader: str | None = option(
         None,
-        "The model that reads answers to who, which and what.",
+        "Grader: the model that reads answers to who, which and what.",
         metavar="SPEC",
-        shown_default="an answer is right if it has a right name in it",
+        shown_default="an answer is right if it contains a right name",
     )
-    follow_ups: int = option(2, "Questions after a mistake, at most, to see whether the model stands by it.", minimum=0)
+    follow_ups: int = option(2, "Maximum follow-up questions after a mistake, to see if it is consistent.", minimum=0)
     answer_tokens: int = option(
         64,
-        "The most tokens of an answer, and 16 more for each further name asked for; models that think aloud need many.",
+        "Maximum tokens of an answer, plus 16 for each further right name; reasoning models need many.",
         minimum=1,
     )
-    with_alias: bool = option(False, "Say after the subject what else it is called.")
+    with_alias: bool = option(False, "Add the subject's first alias to the question.")
     writer: str | None = option(
         None,
-        "The model that words the questions; what does not pass the checks is asked in the words of a template.",
+        "Writer: the model that words the questions. A question that fails the checks is replaced by a template.",
         metavar="SPEC",
-        shown_default="all are",
+        shown_default="templates",
     )
 
 
@@ -89,9 +89,9 @@ def _tables(outcomes: "Iterable[Outcome]", described: Mapping[str, Any]) -> "lis
 PROBE = ProbeKind(
     name="questions",
     summary="Does the model answer questions right: yes or no, and who, which or what?",
-    details="One question a fact. Ends in what was right by kind of question, and in the mistakes, each with its kind."
-    " Where a budget is spent or an API gave no answer, the same command goes on, and asks again what got none.\n\n\b\n"
-    "kgprobe probe questions --model demo --limit 200\nkgprobe probe questions --model openai:NAME --limit 1000 \\\n   "
+    details="Asks one question per fact. Prints the accuracy by kind of question, and the mistakes by error class."
+    " After a spent budget or missing API answers, repeat the command to ask the unanswered facts again.\n\n\b\nkgprobe"
+    " probe questions --model demo --limit 200\nkgprobe probe questions --model openai:NAME --limit 1000 \\\n   "
     " --max-cost 2 --input-price 0.15 --output-price 0.6",
     options=QuestionOptions,
     evidence=_evidence,

@@ -1,4 +1,4 @@
-"""What the answers to questions were: by kind of question, and which errors, with examples.
+"""Counts of answers by kind of question, and of errors by class, with examples.
 
 docs/methods/questions.md.
 """
@@ -12,20 +12,20 @@ from kgprobe.probes.questions.evidence import QuestionEvidence
 from kgprobe.stats.proportions import Share, mean_of_shares, share
 from kgprobe.tables import Table
 
-# Of each error class.
+# Number of examples per error class.
 SHOWN_EXAMPLES = 3
-# Why questions are not in a writer's words.
+# Number of listed objections to a writer's questions.
 SHOWN_REASONS = 5
 
 
 @dataclass(frozen=True, slots=True)
-class Side:
-    """The yes/no questions with the same right answer.
+class YesNoCounts:
+    """Counts of the yes/no questions with the same right answer.
 
     Attributes:
-        answers: how many got an answer.
-        right: the share of them; None where there is none.
-        said_yes, said_no, said_neither: what the answers were; neither are refusals, too.
+        answers: number of answered questions.
+        right: share of right answers; None without answers.
+        said_yes, said_no, said_neither: numbers of answers; refusals count as neither.
     """
 
     right_answer: str
@@ -38,30 +38,30 @@ class Side:
 
 @dataclass(frozen=True, slots=True)
 class Sides:
-    """How a model did on yes/no questions, by what was right: one that always says no is right in half of them.
+    """Results on yes/no questions by the right answer: a model that always says no gets half of them right.
 
     Attributes:
-        yes, no: the questions to which yes is right, and those to which no is.
-        balanced_accuracy: the mean of what was right of the two; None where one of them has no answer.
-        says_yes: the share of yes among the answers that were yes or no; None where none was.
+        yes, no: the questions with the right answer yes, and no.
+        balanced_accuracy: mean of the two accuracies; None if one has no answers.
+        says_yes: share of yes among the answers yes and no; None without these.
     """
 
-    yes: Side
-    no: Side
+    yes: YesNoCounts
+    no: YesNoCounts
     balanced_accuracy: Share | None
     says_yes: Share | None
 
 
 @dataclass(frozen=True, slots=True)
 class KindOfQuestion:
-    """How a model did on one kind of question.
+    """Results on one kind of question.
 
     Attributes:
-        asked: how many questions got an answer.
-        right: the share of them.
-        refused, off_format: how many of them were no answers; they count as wrong.
-        chance: how often guessing is right, on average.
-        sides: of yes/no questions; None of others.
+        asked: number of answered questions.
+        right: share of right answers.
+        refused, off_format: numbers of refusals and unreadable answers, which count as wrong.
+        chance: mean chance level.
+        sides: results by the right answer, of yes/no questions; None for others.
     """
 
     name: str
@@ -87,8 +87,8 @@ class ErrorCount:
     """Wrong answers of one kind.
 
     Attributes:
-        share: of all errors.
-        examples: the first ones.
+        share: share of all errors.
+        examples: the first errors.
     """
 
     name: str
@@ -99,12 +99,12 @@ class ErrorCount:
 
 @dataclass(frozen=True, slots=True)
 class Agreement:
-    """Whether a grader and the names say the same of answers to wh-questions.
+    """Agreement of the grader with the names in answers to wh-questions.
 
     Attributes:
-        graded: how many answers both spoke of.
-        agreed: how many of these they agree on.
-        unread: how many replies of the grader said neither yes nor no, so that names decided alone.
+        graded: number of graded answers.
+        agreed: number of these on which grader and names agree.
+        unread: number of the grader's unreadable replies, where names decided alone.
     """
 
     graded: int
@@ -114,12 +114,12 @@ class Agreement:
 
 @dataclass(frozen=True, slots=True)
 class Writing:
-    """How many questions were asked in a writer's words, and why the others were not.
+    """Counts of the questions that a writer worded, and of the objections to the rest.
 
     Attributes:
-        questions: how many a writer was to word.
-        written: how many are in its words; the others are in those of templates.
-        reasons: how many of the others it speaks against, the most frequent first; one may have several.
+        questions: number of questions for the writer.
+        written: number of questions in its words; templates word the others.
+        reasons: number of questions by objection, the most frequent first; a question may have several.
     """
 
     questions: int
@@ -127,20 +127,20 @@ class Writing:
     reasons: Mapping[str, int]
 
     def __str__(self) -> str:
-        told = f"{self.written:,} of {self.questions:,} questions are in the writer's words"
+        text = f"{self.written:,} of {self.questions:,} questions are in the writer's words"
         if not self.reasons:
-            return f"{told}."
+            return f"{text}."
         reasons = [f"{reason} ({count:,})" for reason, count in list(self.reasons.items())[:SHOWN_REASONS]]
         more = ["…"] if len(self.reasons) > SHOWN_REASONS else []
-        return f"{told}. What it wrote instead of the others: {'; '.join([*reasons, *more])}."
+        return f"{text}. Objections to the others: {'; '.join([*reasons, *more])}."
 
 
 @dataclass(frozen=True, slots=True)
-class Answers:
-    """All answers to questions, of a run or another measurement.
+class AnswerCounts:
+    """Counts of all answers of a run or a measurement.
 
     Attributes:
-        writing: None where all questions are in the words of templates.
+        writing: None without a writer.
     """
 
     kinds: Sequence[KindOfQuestion]
@@ -153,45 +153,59 @@ class Answers:
 class _Tally:
     verdicts: Counter[Verdict] = field(default_factory=Counter)
     chances: list[float] = field(default_factory=list)
-    # By whether yes is right, and what was said.
-    said: Counter[tuple[bool, bool | None]] = field(default_factory=Counter)
+    # By the right answer (True for yes) and the given one.
+    given: Counter[tuple[bool, bool | None]] = field(default_factory=Counter)
 
 
-def count_answers(outcomes: Iterable[Outcome]) -> Answers:
-    """Count the answers to questions; those of other probes count nowhere. Memory: the counts and the examples."""
-    tallies: dict[str, _Tally] = {}
-    classes: Counter[str] = Counter()
-    examples: dict[str, list[WrongAnswer]] = {}
-    graded = agreed = unread = 0
-    wordings: Counter[bool] = Counter()
-    objections: Counter[str] = Counter()
-    for outcome in outcomes:
-        evidence = outcome.evidence
-        if not isinstance(evidence, QuestionEvidence) or not outcome.verdict.counts:
-            continue
-        tally = tallies.setdefault(evidence.kind, _Tally())
-        tally.verdicts[outcome.verdict] += 1
+@dataclass(slots=True)
+class _Totals:
+    """Running counts over all kinds of questions."""
+
+    tallies: dict[str, _Tally] = field(default_factory=dict)
+    classes: Counter[str] = field(default_factory=Counter)
+    examples: dict[str, list[WrongAnswer]] = field(default_factory=dict)
+    graded: int = 0
+    agreed: int = 0
+    unread: int = 0
+    wordings: Counter[bool] = field(default_factory=Counter)
+    objections: Counter[str] = field(default_factory=Counter)
+
+    def add(self, verdict: Verdict, evidence: QuestionEvidence) -> None:
+        tally = self.tallies.setdefault(evidence.kind, _Tally())
+        tally.verdicts[verdict] += 1
         tally.chances.append(evidence.chance)
         if evidence.expected is not None:
-            tally.said[evidence.expected, evidence.says] += 1
-        unread += evidence.grade_unread
+            tally.given[evidence.expected, evidence.says] += 1
+        self.unread += evidence.grade_unread
         if evidence.graded is not None:
-            graded += 1
-            agreed += evidence.graded == bool(evidence.named)
+            self.graded += 1
+            self.agreed += evidence.graded == bool(evidence.named)
         if evidence.written is not None:
-            wordings[evidence.written] += 1
-            # What a reason means in this question stands behind the colon.
-            objections.update({reason.partition(":")[0] for reason in evidence.fell_back})
+            self.wordings[evidence.written] += 1
+            # An objection's details in this question follow the colon.
+            self.objections.update({reason.partition(":")[0] for reason in evidence.fell_back})
         if evidence.error is not None:
-            classes[evidence.error] += 1
-            shown = examples.setdefault(evidence.error, [])
+            self.classes[evidence.error] += 1
+            shown = self.examples.setdefault(evidence.error, [])
             if len(shown) < SHOWN_EXAMPLES:
                 shown.append(WrongAnswer(evidence.question, evidence.answer or "", evidence.right_answer))
-    kinds = [_kind(name, tally) for name, tally in sorted(tallies.items())]
-    total = classes.total()
-    errors = [ErrorCount(name, count, count / total, examples[name]) for name, count in classes.most_common()]
-    writing = Writing(wordings.total(), wordings[True], dict(objections.most_common())) if wordings else None
-    return Answers(kinds, errors, Agreement(graded, agreed, unread), writing)
+
+
+def count_answers(outcomes: Iterable[Outcome]) -> AnswerCounts:
+    """Count the answers to questions; outcomes of other probes are ignored. Memory: the counts and the examples."""
+    totals = _Totals()
+    for outcome in outcomes:
+        if isinstance(outcome.evidence, QuestionEvidence) and outcome.verdict.counts:
+            totals.add(outcome.verdict, outcome.evidence)
+    kinds = [_kind(name, tally) for name, tally in sorted(totals.tallies.items())]
+    errors = []
+    for name, count in totals.classes.most_common():
+        errors.append(ErrorCount(name, count, count / totals.classes.total(), totals.examples[name]))
+    writing = None
+    if totals.wordings:
+        reasons = dict(totals.objections.most_common())
+        writing = Writing(totals.wordings.total(), totals.wordings[True], reasons)
+    return AnswerCounts(kinds, errors, Agreement(totals.graded, totals.agreed, totals.unread), writing)
 
 
 def _sides(said: Counter[tuple[bool, bool | None]]) -> Sides:
@@ -205,11 +219,11 @@ def _sides(said: Counter[tuple[bool, bool | None]]) -> Sides:
     )
 
 
-def _side(expected: bool, said: Counter[tuple[bool, bool | None]]) -> Side:
+def _side(expected: bool, said: Counter[tuple[bool, bool | None]]) -> YesNoCounts:
     yes, no, neither = (said[expected, says] for says in (True, False, None))
     answers = yes + no + neither
     right = share(said[expected, expected], answers) if answers else None
-    return Side("yes" if expected else "no", answers, right, yes, no, neither)
+    return YesNoCounts("yes" if expected else "no", answers, right, yes, no, neither)
 
 
 def _kind(name: str, tally: _Tally) -> KindOfQuestion:
@@ -221,14 +235,14 @@ def _kind(name: str, tally: _Tally) -> KindOfQuestion:
         tally.verdicts[Verdict.REFUSED],
         tally.verdicts[Verdict.OFF_FORMAT],
         sum(tally.chances) / asked,
-        _sides(tally.said) if tally.said else None,
+        _sides(tally.given) if tally.given else None,
     )
 
 
 def answer_tables(outcomes: Iterable[Outcome]) -> list[Table]:
-    """Answers by kind of question, those to yes/no questions by what was right, and mistakes by class with examples.
+    """Return the answers by kind of question, to yes/no questions by the right answer, and the mistakes by class.
 
-    Tables that would be empty are left out.
+    Empty tables are left out.
     """
     answers = count_answers(outcomes)
     tables = []
@@ -249,20 +263,18 @@ def answer_tables(outcomes: Iterable[Outcome]) -> list[Table]:
         tables.append(Table("kinds", "By kind of question", rows, list(_notes(answers))))
     tables += [_sides_table(kind.sides) for kind in answers.kinds if kind.sides]
     if answers.errors:
-        mistakes = [
-            {
-                "class": error.name,
-                "answers": error.count,
-                "share": error.share,
-                "question": example.question,
-                "what it said": example.answer or None,
-                "right": example.right,
-            }
-            for error in answers.errors
-            for example in error.examples
-        ]
-        tables.append(Table("errors", "Errors", mistakes, groups_by="class"))
+        tables.append(_errors_table(answers.errors))
     return tables
+
+
+def _errors_table(errors: Sequence[ErrorCount]) -> Table:
+    rows = []
+    for error in errors:
+        for example in error.examples:
+            row = {"class": error.name, "answers": error.count, "share": error.share}
+            row |= {"question": example.question, "what it said": example.answer or None, "right": example.right}
+            rows.append(row)
+    return Table("errors", "Errors", rows, groups_by="class")
 
 
 def _sides_table(sides: Sides) -> Table:
@@ -283,15 +295,15 @@ def _sides_table(sides: Sides) -> Table:
 def _side_notes(sides: Sides) -> Iterator[str]:
     if sides.says_yes:
         due = sides.yes.answers / (sides.yes.answers + sides.no.answers)
-        yield f"It says yes in {sides.says_yes} of what it says; yes is right to {due:.0%} of the questions."
+        yield f"It says yes in {sides.says_yes} of its answers; yes is right for {due:.0%} of the questions."
     if sides.balanced_accuracy:
         yield f"Balanced accuracy, the mean of the two: {sides.balanced_accuracy}; 50% by guessing, or by one word."
     else:
         missing = sides.no if sides.yes.answers else sides.yes
-        yield f"No question has {missing.right_answer} for its right answer: balanced accuracy cannot be told."
+        yield f"No question has the right answer {missing.right_answer}: balanced accuracy is undefined."
 
 
-def _notes(answers: Answers) -> Iterator[str]:
+def _notes(answers: AnswerCounts) -> Iterator[str]:
     agreement = answers.agreement
     if agreement.graded:
         yield f"Grader and names say the same of {agreement.agreed:,} of {agreement.graded:,} wh-answers."

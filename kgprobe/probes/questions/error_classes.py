@@ -1,14 +1,18 @@
-"""What kind of mistake a wrong answer is.
+"""Error classes of wrong answers.
 
-Section 5 of the parameterized-graph paper; docs/methods/questions.md. In this order, the first that applies:
-**refused** and **off-format** answers say nothing; an **obsolete** one was right before, as the graph knows; an
-**incomplete** one names others that are right; a **self-contradiction** says one thing by its first word and another
-in its explanation; an **inconsistent** one is not what the same model says to the question in other words, or to the
-one about the fact itself; **not followed up** is one where no answer to these came; one **outside the graph** names
-nothing that the graph has a name for, and may be right; all others are **factual**.
+Section 5 of the parameterized-graph paper; docs/methods/questions.md. The first class that applies, in this order:
 
-Contradictions are read from words: an explanation in which a sentence without a negation has the names and the words of
-a template of the relation, and so says what the first word denies. What can only be understood is not found.
+- **refused**, **off-format**: the answer is a refusal, or unreadable;
+- **obsolete**: the answer was right before, according to the graph;
+- **incomplete**: it names other right objects, but not the fact's own;
+- **self-contradiction**: its explanation says the opposite of its first word;
+- **inconsistent**: the model gets a paraphrase, or the question about the fact itself, right;
+- **not followed up**: these follow-ups got no answer;
+- **outside the graph**: it contains no name of the graph, and may be right;
+- **factual**: all other mistakes.
+
+Contradictions are found by words: a sentence of the explanation without a negation has the names and the words of one
+of the relation's templates, and so affirms what the first word denies. Other wordings are not found.
 """
 
 from collections.abc import Callable, Sequence
@@ -17,9 +21,9 @@ from enum import Enum
 
 from kgprobe.models.generating.generator import Answer
 from kgprobe.probes.outcome import Verdict
-from kgprobe.probes.questions.evidence import OBSOLETE
+from kgprobe.probes.questions.evidence import OBSOLETE, names_of
 from kgprobe.probes.questions.grading import Verified
-from kgprobe.probes.questions.items import Kind, Question
+from kgprobe.probes.questions.items import FactQuestion, Kind
 from kgprobe.verbalize.answers import named_in, names_anything, normalized, read_yes_no, sentences
 from kgprobe.verbalize.content import NEGATION, content_words
 
@@ -27,7 +31,7 @@ _PRONOUNS = frozenset({"he", "she", "it", "they", "this", "that"})
 
 
 class ErrorClass(str, Enum):
-    """A kind of mistake."""
+    """Class of a mistake."""
 
     REFUSED = "refused"
     OFF_FORMAT = "off-format"
@@ -40,11 +44,13 @@ class ErrorClass(str, Enum):
     FACTUAL = "factual"
 
 
-def read_error(question: Question, answer: Answer, verified: Verified, templates: Sequence[str]) -> ErrorClass | None:
-    """The kind of a mistake, as far as the answer alone shows it; None where the model has to be asked again.
+def read_error(
+    question: FactQuestion, answer: Answer, verified: Verified, templates: Sequence[str]
+) -> ErrorClass | None:
+    """Return the class of a mistake by the answer alone; None if follow-up questions must decide.
 
     Args:
-        templates: of the relation, with both placeholders.
+        templates: templates of the relation, with both placeholders.
     """
     if verified.verdict is Verdict.REFUSED:
         return ErrorClass.REFUSED
@@ -59,62 +65,66 @@ def read_error(question: Question, answer: Answer, verified: Verified, templates
     return None
 
 
-def follow_ups(question: Question, paraphrases: Sequence[str], about: Question, limit: int) -> list[Question]:
-    """What is asked to see whether a model stands by a mistake: it does not if it gets any of these right.
+def follow_ups(
+    question: FactQuestion, paraphrases: Sequence[str], about: FactQuestion, limit: int
+) -> list[FactQuestion]:
+    """Return the follow-up questions after a mistake; a right answer to any of them makes the mistake inconsistent.
 
     Args:
-        question: the one that was answered wrong.
-        paraphrases: the same in other words.
-        about: the yes/no question about the fact itself. It shows something where the mistake was to leave the object
-            out, or to say yes to another one where the subject has one alone: who says yes to it, too, says two things.
-        limit: how many questions, at most.
+        question: the question with the wrong answer.
+        paraphrases: the same question in other words.
+        about: the yes/no question about the fact itself. It is asked if the mistake was not to name the object, or to
+            say yes to another object of a subject that has only one: a second yes contradicts the first.
+        limit: maximum number of questions.
     """
-    asked = [replace(question, text=text, written=None, fell_back=()) for text in paraphrases]
+    questions = [replace(question, text=text, written=None, fell_back=()) for text in paraphrases]
     if question.kind is Kind.WH or (not question.expected and len(question.right) == 1):
-        asked.insert(0, about)
-    return asked[:limit]
+        questions.insert(0, about)
+    return questions[:limit]
 
 
 def class_after(
-    question: Question, answer: Answer, followed: Sequence[Verified], is_name: Callable[[str], bool]
+    question: FactQuestion, answer: Answer, followed: Sequence[Verified], is_name: Callable[[str], bool]
 ) -> ErrorClass:
-    """The kind of a mistake by the answers to its follow-ups; one that got no answer could have shown something.
+    """Return the class of a mistake by the answers to its follow-up questions.
 
     Args:
         answer: the mistake.
-        followed: what the answers to the follow-ups come to.
-        is_name: whether something in normalized letters is a name in the graph; asked for where nothing else is known.
+        followed: the verified answers to the follow-up questions.
+        is_name: returns True for a normalized name of the graph; called only if no other class applies.
     """
-    if any(its.verdict is Verdict.RIGHT for its in followed):
+    verdicts = [verified.verdict for verified in followed]
+    if Verdict.RIGHT in verdicts:
         return ErrorClass.INCONSISTENT
-    if any(its.verdict is Verdict.UNANSWERED for its in followed):
+    if Verdict.UNANSWERED in verdicts:
         return ErrorClass.NOT_FOLLOWED_UP
-    said = (question.text, question.fact.subject_label, *question.fact.subject_aliases)
-    if question.kind is Kind.WH and not names_anything(answer.text, is_name, said):
+    in_question = (question.text, question.fact.subject_label, *question.fact.subject_aliases)
+    if question.kind is Kind.WH and not names_anything(answer.text, is_name, in_question):
         return ErrorClass.OUTSIDE
     return ErrorClass.FACTUAL
 
 
-def _is_obsolete(question: Question, verified: Verified) -> bool:
+def _is_obsolete(question: FactQuestion, verified: Verified) -> bool:
     if question.kind is Kind.YES_NO:
         return question.negative is not None and question.negative.former
     return bool(verified.named_former)
 
 
-def _contradicts_itself(question: Question, explanation: str, templates: Sequence[str]) -> bool:
-    """Whether an explanation affirms the fact, or another object for it, where the first word does not.
+def _contradicts_itself(question: FactQuestion, explanation: str, templates: Sequence[str]) -> bool:
+    """Return True if the explanation of a wrong answer affirms the opposite of its first word.
 
-    The answer is wrong: it denies the fact, or affirms something else in its place.
+    The first word denies the fact, or affirms another object; the explanation affirms the fact, or names only right
+    objects.
     """
     subject = (question.fact.subject_label, *question.fact.subject_aliases)
-    right = [name for one in question.right for name in one.names]
+    right = names_of(question.right)
     for sentence in sentences(explanation):
         words = normalized(sentence).split()
         names_subject = named_in(sentence, subject) or not _PRONOUNS.isdisjoint(words[:1])
         says_relation = any(content_words(template) <= set(words) for template in templates)
         if NEGATION.search(sentence) or not names_subject or not says_relation:
             continue
-        shown = named_in(sentence, question.shown)
+        shown = bool(named_in(sentence, question.shown))
         if shown if question.expected else named_in(sentence, right) and not shown:
             return True
     return False

@@ -1,25 +1,33 @@
-"""What a question showed: the answer, how it was read, and what kind of mistake a wrong one is."""
+"""Evidence of the probe `questions`: the answer, its reading, and its error class."""
+
+from collections.abc import Iterable
+from itertools import chain
 
 import msgspec
 
 from kgprobe.probes.outcome import Alternatives
 from kgprobe.verbalize.answers import sentences
 
-# The class of mistakes that were right before.
+# The error class of answers that were right before.
 OBSOLETE = "obsolete"
-# Characters of an answer where it stands in a table.
+# Maximum characters of an answer in a table.
 _SHOWN = 80
 
 
 class RightAnswer(msgspec.Struct, frozen=True):
-    """Something that is right, with what it is called; the label first."""
+    """A right answer with its names, the label first."""
 
     id: str
     names: tuple[str, ...]
 
 
+def names_of(answers: Iterable[RightAnswer]) -> list[str]:
+    """Return all names of some answers."""
+    return list(chain.from_iterable(answer.names for answer in answers))
+
+
 class FollowUp(msgspec.Struct, frozen=True):
-    """A question after a mistake; the answer is None where none came."""
+    """A follow-up question after a mistake; the answer is None if the model gave none."""
 
     question: str
     answer: str | None
@@ -32,20 +40,20 @@ class QuestionEvidence(msgspec.Struct, frozen=True, tag="questions", tag_field="
     Attributes:
         kind: ``yes/no`` or ``wh``.
         text: the question.
-        answer: None where none came.
-        chance: how often guessing is right.
-        expected: of a yes/no question, whether yes is right.
-        negative: of a yes/no question, the id of what it is about in place of the fact's object.
-        right: of a wh-question, all that is right: the fact's own object, then what else is.
-        says: of a yes/no question, what the answer's first word says; None for neither.
-        named: of a wh-question, which names of the fact's own object stand in the answer.
-        named_beside: of a wh-question, which names of what else is right do.
-        graded: of a wh-question, what the grader says; None without one, or where it says neither yes nor no.
-        grade_unread: whether the grader was asked and says neither.
-        written: whether the text is a writer's, or a template's in its place; None where nobody writes.
-        fell_back: what speaks against the writer's text, where a template's stands in its place.
-        error: the class of a mistake; None where the answer is no mistake.
-        follow_ups: what was asked after a mistake.
+        answer: None if the model gave none.
+        chance: chance level.
+        expected: for a yes/no question, True if yes is right.
+        negative: for a yes/no question, the id of the wrong object in place of the fact's.
+        right: for a wh-question, all right answers, the fact's own object first.
+        says: for a yes/no question, True for yes and False for no in the first word; None for neither.
+        named: for a wh-question, the names of the fact's own object in the answer.
+        named_beside: for a wh-question, the names of further right objects in the answer.
+        graded: for a wh-question, the grader's verdict; None without a grader or with an unreadable reply.
+        grade_unread: True if the grader's reply is unreadable.
+        written: True if the text is a writer's, False if a template replaced it; None without a writer.
+        fell_back: objections to the writer's text, if a template replaced it.
+        error: the error class; None if the answer is not wrong.
+        follow_ups: the follow-up questions after a mistake.
     """
 
     kind: str
@@ -67,9 +75,9 @@ class QuestionEvidence(msgspec.Struct, frozen=True, tag="questions", tag_field="
 
     @property
     def alternatives(self) -> Alternatives:
-        """The answer; where the mistake is to name what was right before, the answer or the yes/no question has it."""
-        told = self.answer if self.expected is None else self.text
-        return Alternatives(text=self.answer, former=told if self.error == OBSOLETE else None)
+        """The answer; for an obsolete answer, also the text that names the former object: answer or yes/no question."""
+        former = self.answer if self.expected is None else self.text
+        return Alternatives(text=self.answer, former=former if self.error == OBSOLETE else None)
 
     @property
     def question(self) -> str:
@@ -78,15 +86,15 @@ class QuestionEvidence(msgspec.Struct, frozen=True, tag="questions", tag_field="
 
     @property
     def right_answer(self) -> str:
-        """Yes or no, or the fact's own object with what else is right."""
+        """Yes or no, or the fact's own object with the further right ones."""
         if self.expected is not None:
             return "yes" if self.expected else "no"
-        own, *others = (one.names[0] for one in self.right)
-        return f"{own} (beside it: {'; '.join(others)})" if others else own
+        own, *others = (answer.names[0] for answer in self.right)
+        return f"{own} (also right: {'; '.join(others)})" if others else own
 
     @property
     def prediction(self) -> str | None:
-        """The first sentence of a wrong answer; None of a right one."""
+        """The first sentence of a wrong answer; None for a right one."""
         if self.error is None:
             return None
         first = (sentences(self.answer or "") or [""])[0]
@@ -94,5 +102,5 @@ class QuestionEvidence(msgspec.Struct, frozen=True, tag="questions", tag_field="
 
     @property
     def probability(self) -> None:
-        """Nothing is known of it: what is read is text."""
+        """None: generated text has no probability of the right answer."""
         return

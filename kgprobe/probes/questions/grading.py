@@ -1,10 +1,10 @@
-"""Whether an answer is right.
+"""Grading: decide if an answer is right.
 
-Section 2.3 of the parameterized-graph paper; docs/methods/questions.md. Of a yes/no question the first word says it.
-Of a wh-question a grader does, a model that is told all objects and their aliases; where there is none, or where it
-says neither yes nor no, names do. An answer is right if it names the fact's own object, whatever else it names: a
-question to which several are right asks for all. Refusals, and answers from which nothing can be read, are told apart
-from wrong ones.
+Section 2.3 of the parameterized-graph paper; docs/methods/questions.md. The first word
+decides for a yes/no question. For a wh-question a grader decides, a model that sees all right objects with their
+aliases. Without a grader, or with an unreadable reply, names decide. An answer is right if it names the fact's own
+object, independent of other names: a question with several right answers asks for all of them. Refusals and unreadable
+answers are counted apart from wrong ones.
 """
 
 from collections.abc import Sequence
@@ -13,7 +13,8 @@ from dataclasses import dataclass, replace
 from kgprobe.models.generating.generator import Answer, Generator, Request, Unanswered
 from kgprobe.probes.known_names import KnownNames, related_names
 from kgprobe.probes.outcome import Verdict
-from kgprobe.probes.questions.items import Kind, Question
+from kgprobe.probes.questions.evidence import names_of
+from kgprobe.probes.questions.items import FactQuestion, Kind
 from kgprobe.verbalize.answers import is_refusal, named_in, normalized, read_yes_no
 
 _INSTRUCTION = (
@@ -28,7 +29,7 @@ _EXAMPLES = (
     ("Which gas do plants take in?", "carbon dioxide (also: CO2)", "Oxygen or nitrogen.", "no"),
 )
 
-# Where several are right.
+# For questions with several right answers.
 _INSTRUCTION_OF_ALL = (
     "You check whether an answer to a question with several right answers names one of them. You are told which one, "
     "with other names for it, and what else is right. The answer may name what else is right or not. Reply with yes or "
@@ -44,16 +45,16 @@ _EXAMPLES_OF_ALL = (
 
 @dataclass(frozen=True, slots=True)
 class Verified:
-    """What an answer comes to.
+    """Verdict on an answer, and its reading.
 
     Attributes:
-        reason: why there is no answer; None where there is one.
-        says: of a yes/no question, what the first word says.
-        named: of a wh-question, which names of the fact's own object stand in the answer.
-        named_beside: of a wh-question, which names of what else is right do.
-        named_former: of a wh-question, which names of what was right before do.
-        graded: of a wh-question, what the grader says; None without one, or where it says neither yes nor no.
-        unread: whether the grader was asked and says neither.
+        reason: why the answer is missing; None if there is one.
+        says: for a yes/no question, True for yes and False for no in the first word.
+        named: for a wh-question, the names of the fact's own object in the answer.
+        named_beside: for a wh-question, the names of further right objects.
+        named_former: for a wh-question, the names of formerly right objects.
+        graded: for a wh-question, the grader's verdict; None without a grader or with an unreadable reply.
+        unread: True if the grader's reply is unreadable.
     """
 
     verdict: Verdict
@@ -67,90 +68,94 @@ class Verified:
 
 
 def grading_prompt(question: str, own: Sequence[str], others: Sequence[Sequence[str]], answer: str) -> str:
-    """What a grader is asked; its reply comes next.
+    """Return the grader's prompt; it ends where the reply follows.
 
     Args:
         own: the names of the fact's own object, its label first.
-        others: those of each object that is right beside it.
+        others: the names of each further right object.
     """
     if not others:
-        examples = [_put(*example[:3]) + f" {example[3]}" for example in _EXAMPLES]
-        return "\n\n".join([_INSTRUCTION, *examples, _put(question, _told(own), answer)])
-    told = "; ".join(_told(names) for names in others)
-    examples = [_put_of_all(*example[:4]) + f" {example[4]}" for example in _EXAMPLES_OF_ALL]
-    return "\n\n".join([_INSTRUCTION_OF_ALL, *examples, _put_of_all(question, _told(own), told, answer)])
+        examples = [_block(*example[:3]) + f" {example[3]}" for example in _EXAMPLES]
+        return "\n\n".join([_INSTRUCTION, *examples, _block(question, _listed(own), answer)])
+    further = "; ".join(_listed(names) for names in others)
+    examples = [_block_of_all(*example[:4]) + f" {example[4]}" for example in _EXAMPLES_OF_ALL]
+    return "\n\n".join([_INSTRUCTION_OF_ALL, *examples, _block_of_all(question, _listed(own), further, answer)])
 
 
 def verify(
-    questions: Sequence[Question],
+    questions: Sequence[FactQuestion],
     answers: Sequence[Answer | Unanswered],
     grader: Generator | None,
     grader_tokens: int = 64,
     known: KnownNames | None = None,
 ) -> list[Verified]:
-    """What the answers to questions come to, in their order.
+    """Verify the answers to questions, in their order.
 
     Args:
-        grader: of wh-questions; None goes by names alone.
-        grader_tokens: the most of a grader's reply.
-        known: names of the graph, of which the longest in an answer wins; None knows those of the questions alone.
+        grader: grader of wh-questions; None to decide by names.
+        grader_tokens: maximum tokens of a grader's reply.
+        known: names of the graph, to prefer the longest name in an answer; None for the questions' names alone.
 
-    Cost: the grader is asked once for each wh-question that was answered. The names of a relation's objects are read
-    where a right name stands in an answer beside other words.
+    Cost: one request to the grader for each answered wh-question. The names of a relation's objects are read when an
+    answer has other words next to a right name.
 
     Raises:
         KgprobeError: the grader cannot be asked at all.
     """
-    readings = [_read(question, answer, known) for question, answer in zip(questions, answers, strict=True)]
+    readings = []
+    gradable: dict[int, str] = {}
+    for place, (question, answer) in enumerate(zip(questions, answers, strict=True)):
+        reading = _read(question, answer, known)
+        readings.append(reading)
+        # A refusal without a right name needs no grader.
+        is_gradable = question.kind is Kind.WH and reading.verdict in (Verdict.RIGHT, Verdict.WRONG)
+        if grader is not None and is_gradable and isinstance(answer, Answer):
+            others = [other.names for other in question.others]
+            gradable[place] = grading_prompt(question.text, question.own.names, others, answer.text)
     if grader is None:
         return readings
-    # A refusal that names nothing right is one, whatever a grader would make of it.
-    gradable = {
-        place: grading_prompt(question.text, question.own.names, [one.names for one in question.others], answer.text)
-        for place, (question, answer) in enumerate(zip(questions, answers, strict=True))
-        if question.kind is Kind.WH
-        and isinstance(answer, Answer)
-        and readings[place].verdict in (Verdict.RIGHT, Verdict.WRONG)
-    }
     replies = grader.answer([Request(prompt, grader_tokens) for prompt in gradable.values()])
     for place, reply in zip(gradable, replies, strict=True):
         readings[place] = _with_grade(readings[place], reply)
     return readings
 
 
-def _read(question: Question, answer: Answer | Unanswered, known: KnownNames | None) -> Verified:
-    """What an answer comes to without a grader."""
+def _read(question: FactQuestion, answer: Answer | Unanswered, known: KnownNames | None) -> Verified:
+    """Verify an answer without a grader."""
     if isinstance(answer, Unanswered):
         return Verified(Verdict.UNANSWERED, answer.reason)
     if answer.refused:
         return Verified(Verdict.REFUSED)
     if not answer.text and not answer.ended:
-        # So models answer that think first, where nothing is left for what they come to.
+        # A reasoning model has spent its tokens before its answer.
         return Verified(Verdict.UNANSWERED, "its tokens were used up before a word was said (`answer_tokens`)")
-    refused = Verdict.REFUSED if is_refusal(answer.text) else None
-    if question.kind is Kind.YES_NO:
-        says = read_yes_no(answer.text).yes
-        if says is None:
-            return Verified(refused or Verdict.OFF_FORMAT)
-        return Verified(Verdict.RIGHT if says == question.expected else Verdict.WRONG, says=says)
-    answers = [name for one in (*question.right, *question.former) for name in one.names]
-    may_hold = related_names(question.fact, answers, known)
-    named, named_beside, named_former = (
-        named_in(answer.text, [name for one in its for name in one.names], may_hold)
-        for its in ([question.own], question.others, question.former)
-    )
+    return _read_yes_no(question, answer) if question.kind is Kind.YES_NO else _read_names(question, answer, known)
+
+
+def _read_yes_no(question: FactQuestion, answer: Answer) -> Verified:
+    says = read_yes_no(answer.text).yes
+    if says is None:
+        return Verified(Verdict.REFUSED if is_refusal(answer.text) else Verdict.OFF_FORMAT)
+    return Verified(Verdict.RIGHT if says == question.expected else Verdict.WRONG, says=says)
+
+
+def _read_names(question: FactQuestion, answer: Answer, known: KnownNames | None) -> Verified:
+    """Verify the answer to a wh-question by the names in it."""
+    is_name = related_names(question.fact, names_of((*question.right, *question.former)), known)
+    groups = ([question.own], question.others, question.former)
+    named, beside, former = (named_in(answer.text, names_of(group), is_name) for group in groups)
     if named:
         verdict = Verdict.RIGHT
-    elif not normalized(answer.text):
-        verdict = refused or Verdict.OFF_FORMAT
+    elif is_refusal(answer.text) and not (beside and normalized(answer.text)):
+        # An apology for incomplete names is an answer, not a refusal.
+        verdict = Verdict.REFUSED
     else:
-        # Who names others that are right, and is sorry for more, has answered.
-        verdict = Verdict.WRONG if named_beside else refused or Verdict.WRONG
-    return Verified(verdict, named=named, named_beside=named_beside, named_former=named_former)
+        verdict = Verdict.WRONG if normalized(answer.text) else Verdict.OFF_FORMAT
+    return Verified(verdict, named=named, named_beside=beside, named_former=former)
 
 
 def _with_grade(read: Verified, reply: Answer | Unanswered) -> Verified:
-    """What an answer comes to by a grader's reply; where there is none, it cannot be said."""
+    """Return the verdict by the grader's reply; unanswered without a reply."""
     if isinstance(reply, Unanswered):
         return replace(read, verdict=Verdict.UNANSWERED, reason=f"the grader gave no answer: {reply.reason}")
     graded = None if reply.refused else read_yes_no(reply.text).yes
@@ -159,15 +164,15 @@ def _with_grade(read: Verified, reply: Answer | Unanswered) -> Verified:
     return replace(read, verdict=Verdict.RIGHT if graded else Verdict.WRONG, graded=graded)
 
 
-def _told(names: Sequence[str]) -> str:
+def _listed(names: Sequence[str]) -> str:
     label, *aliases = (name.strip() for name in names if name.strip())
     return f"{label} (also: {', '.join(aliases)})" if aliases else label
 
 
-def _put_of_all(question: str, own: str, others: str, answer: str) -> str:
-    said = f"Looked for: {own}\nRight as well: {others}\nAnswer: {' '.join(answer.split())}"
-    return f"Question: {question}\n{said}\nIs what is looked for named?"
+def _block_of_all(question: str, own: str, others: str, answer: str) -> str:
+    lines = f"Looked for: {own}\nRight as well: {others}\nAnswer: {' '.join(answer.split())}"
+    return f"Question: {question}\n{lines}\nIs what is looked for named?"
 
 
-def _put(question: str, right: str, answer: str) -> str:
+def _block(question: str, right: str, answer: str) -> str:
     return f"Question: {question}\nRight: {right}\nAnswer: {' '.join(answer.split())}\nIs the answer right?"

@@ -1,14 +1,15 @@
-"""Facts as questions: yes or no, or who, which and what.
+"""Questions about facts: yes/no, or who, which and what (wh).
 
 Section 2.2 of the parameterized-graph paper; docs/methods/questions.md. A yes/no question is about the fact itself
-or, half of the time, about a hard negative (:mod:`kgprobe.sampling.question_negatives`). A wh-question has all of the
-subject's objects for an answer, so it is put only where there are fewer than ten, and not where it would say the
-answer itself; where there are several it asks for all, and the fact's own object is the one that counts. A question
-is in the words of a template, or of a model that writes it (:mod:`kgprobe.verbalize.question_writing`).
+or, half of the time, about a hard negative (:mod:`kgprobe.sampling.question_negatives`). All of the subject's objects
+answer a wh-question. So it is asked only if there are fewer than ten, and never if it reveals the answer. With several
+objects it asks for all, and the fact's own object counts. A template or a model words the question
+(:mod:`kgprobe.verbalize.question_writing`).
 """
 
 import zlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from enum import Enum
 from typing import Any
@@ -20,7 +21,7 @@ from kgprobe.errors import ArgumentError
 from kgprobe.graph.client import Graph, Row
 from kgprobe.models.generating.generator import Answer, Generator, Request, Unanswered
 from kgprobe.probes.questions import DIFFICULTIES
-from kgprobe.probes.questions.evidence import RightAnswer
+from kgprobe.probes.questions.evidence import RightAnswer, names_of
 from kgprobe.records import Relation
 from kgprobe.sampling.facts import AskedFact, askable_relations, describe_facts
 from kgprobe.sampling.keys import FactKey
@@ -37,34 +38,34 @@ from kgprobe.verbalize.question_writing import (
 from kgprobe.verbalize.sentences import fill, wh_question
 from kgprobe.verbalize.tense import speaks_of_today
 
-# Sets the choice of kind, side and template apart from all others that follow from the same seed.
+# Key of the random stream of kind, negative and template, different from all other streams of the same seed.
 QUESTIONS = 5
 
-# Section 2.2: wh-questions are put where there are fewer objects.
+# Section 2.2: wh-questions are asked about fewer objects than this.
 WH_OBJECTS = 10
 
-# Negatives drawn for one that has no name in common with what is right.
+# Number of negatives to draw for one that has no name in common with right answers.
 _DRAWN = 4
 
 
 class Kind(str, Enum):
-    """What a question asks for."""
+    """Kind of a question."""
 
     YES_NO = "yes/no"
     WH = "wh"
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class FactQuestion:
     """One question about a fact.
 
     Attributes:
-        text: empty where there is none; then ``reason`` says why.
-        right: all objects that are true of the subject.
-        former: objects that were, and are no more.
-        negative: what a yes/no question is about in place of the fact's object, where the answer is no.
-        written: whether the text is a writer's, or that of a template in its place; None where nobody writes.
-        fell_back: what speaks against the writer's text, where a template's stands in its place.
+        text: empty if the fact cannot be asked, for ``reason``.
+        right: all right objects of the subject.
+        former: objects that were right and no longer are.
+        negative: the wrong object of a yes/no question with the answer no.
+        written: True if the text is a writer's, False if a template replaced it; None without a writer.
+        fell_back: objections to the writer's text, if a template replaced it.
     """
 
     fact: AskedFact
@@ -79,43 +80,43 @@ class Question:
 
     @property
     def expected(self) -> bool:
-        """Whether yes is the right answer to a yes/no question."""
+        """True if yes is the right answer to a yes/no question."""
         return self.negative is None
 
     @property
     def shown(self) -> tuple[str, ...]:
-        """What the object in a yes/no question is called; the first name is the one that stands there."""
+        """Names of the object in a yes/no question; the question contains the first."""
         if self.negative is not None:
             return (self.negative.label, *self.negative.aliases)
         return (self.fact.object_label, *self.fact.object_aliases)
 
     @property
     def own(self) -> RightAnswer:
-        """The fact's own object, by which alone the fact is credited."""
-        return next(one for one in self.right if one.id == self.fact.object)
+        """The fact's own object, which a right answer must name."""
+        return next(answer for answer in self.right if answer.id == self.fact.object)
 
     @property
     def others(self) -> list[RightAnswer]:
-        """What is right beside the fact's own object."""
-        return [one for one in self.right if one.id != self.fact.object]
+        """The further right objects."""
+        return [answer for answer in self.right if answer.id != self.fact.object]
 
     @property
     def asks_for_all(self) -> bool:
-        """Whether it is a wh-question that asks for several names."""
+        """True for a wh-question with several right answers."""
         return self.kind is Kind.WH and len(self.right) > 1
 
     @property
     def chance(self) -> float:
-        """How often guessing is right."""
+        """The chance level."""
         return 0.5 if self.kind is Kind.YES_NO else 0.0
 
 
 class QuestionItems:
-    """Makes questions of facts whose relations have templates of them.
+    """Questions about a graph's facts.
 
     Attributes:
-        graph: that they are asked of.
-        relations: ids of those whose facts can be asked, sorted.
+        graph: the facts' graph.
+        relations: ids of the relations with templates of questions, sorted.
     """
 
     def __init__(
@@ -131,16 +132,16 @@ class QuestionItems:
         """Read the relations' templates of questions.
 
         Args:
-            as_of: what is true at this date (``yyyymmdd``) is the answer.
+            as_of: reference date (``yyyymmdd``) of right answers.
             difficulty: one of ``DIFFICULTIES``.
-            with_alias: whether the subject's first alias is mentioned, for those that share a name.
-            relations: ids; none means every active relation that has a template of a question.
-            writer: who words the questions; what does not pass the checks stays in the words of a template. None
-                leaves all to templates.
+            with_alias: mention the subject's first alias, for subjects that share a name.
+            relations: ids; by default every active relation with a template of a question.
+            writer: model that words the questions; a template replaces questions that fail the checks. None for
+                templates only.
 
         Raises:
-            ArgumentError: there is no such difficulty.
-            UnknownNameError: a relation that was named is not active or has no question.
+            ArgumentError: the difficulty is unknown.
+            UnknownNameError: a listed relation is not active or has no question.
             KgprobeError: no relation has a question.
         """
         if difficulty not in DIFFICULTIES:
@@ -148,12 +149,8 @@ class QuestionItems:
         rows = askable_relations(graph, ["yes_no_questions"], relations)
         self.relations: Sequence[str] = list(rows)
         self._templates = rows
-        # Did [X] receive [Y]? Whoever did before, did.
-        self._timeless = {
-            relation
-            for relation, row in rows.items()
-            if not all(map(speaks_of_today, (*row["yes_no_questions"], *row["statements"])))
-        }
+        # The answer to "Did [X] receive [Y]?" is yes for former objects, too.
+        self._timeless = {relation for relation, row in rows.items() if not _speak_of_today(row)}
         self._writer = writer
         self.graph = graph
         self._as_of = as_of
@@ -162,7 +159,7 @@ class QuestionItems:
         self._negatives = Negatives(graph, as_of)
 
     def describe(self) -> dict[str, Any]:
-        """What the questions depend on besides graph, facts and seed; JSON-compatible."""
+        """Return the settings that the questions depend on, without graph, facts and seed; JSON-compatible."""
         return {
             "as_of": self._as_of,
             "difficulty": self._difficulty,
@@ -172,8 +169,8 @@ class QuestionItems:
             "wh_questions": {id_: list(row["wh_questions"]) for id_, row in self._templates.items()},
         }
 
-    def of(self, facts: Sequence[FactKey], seed: Sequence[int]) -> list[Question]:
-        """A question a fact, in order, drawn from a stream of the fact's own.
+    def of(self, facts: Sequence[FactKey], seed: Sequence[int]) -> list[FactQuestion]:
+        """Return a question for each fact, in order, drawn from the fact's own random stream.
 
         Cost: a walk from each subject, and the drawing of negatives; with a writer, a request for each question.
 
@@ -185,31 +182,31 @@ class QuestionItems:
         generators = {
             key.fact: np.random.default_rng([*seed, QUESTIONS, zlib.crc32(key.fact.encode())]) for key in facts
         }
-        questions = [self._begun(fact, answers[fact.key.fact], generators[fact.key.fact]) for fact in described]
-        opposed = [one.fact.key for one in questions if self._is_opposed(one, generators[one.fact.key.fact])]
-        drawn = self._negatives.draw(opposed, _DRAWN, seed) if opposed else []
-        right = {one.fact.key.fact: [name for its in one.right for name in its.names] for one in questions}
-        relations = {one.fact.key.fact: one.fact.relation for one in questions}
-        negatives = {
-            key.fact: next(
-                (
-                    one
-                    for one in its
-                    if not _is_namesake(one, right[key.fact])
-                    and not (one.former and relations[key.fact] in self._timeless)
-                ),
-                None,
-            )
-            for key, its in zip(opposed, drawn, strict=True)
-        }
-        worded = [
-            self._worded(replace(one, negative=negatives.get(one.fact.key.fact)), generators[one.fact.key.fact])
-            for one in questions
-        ]
+        questions = [self._choose_kind(fact, answers[fact.key.fact], generators[fact.key.fact]) for fact in described]
+        negated = [question for question in questions if self._is_negated(question, generators)]
+        negatives = self._draw_negatives(negated, seed)
+        worded = []
+        for question in questions:
+            fact = question.fact.key.fact
+            worded.append(self._worded(replace(question, negative=negatives.get(fact)), generators[fact]))
         return self._rewritten(worded, self._writer) if self._writer else worded
 
-    def paraphrases(self, question: Question) -> list[str]:
-        """The same question in other words, in which a yes/no question is also one about a statement."""
+    def _draw_negatives(self, questions: Sequence[FactQuestion], seed: Sequence[int]) -> dict[str, Negative]:
+        """Return a wrong object for each question that has one, by fact."""
+        keys = [question.fact.key for question in questions]
+        drawn = self._negatives.draw(keys, _DRAWN, seed) if keys else []
+        negatives = {}
+        for question, candidates in zip(questions, drawn, strict=True):
+            names = set(map(normalized, names_of(question.right)))
+            is_timeless = question.fact.relation in self._timeless
+            for negative in candidates:
+                if not _is_namesake(negative, names) and not (negative.former and is_timeless):
+                    negatives[question.fact.key.fact] = negative
+                    break
+        return negatives
+
+    def paraphrases(self, question: FactQuestion) -> list[str]:
+        """Return paraphrases of a question; those of a yes/no question include questions about a statement."""
         templates = self._templates[question.fact.relation]
         if question.kind is Kind.WH:
             texts = self._wh_texts(question)
@@ -219,13 +216,13 @@ class QuestionItems:
             texts += [f'Is this true: "{fill(template, *names)}"?' for template in templates["statements"]]
         return [text for text in dict.fromkeys(texts) if text != question.text]
 
-    def templates(self, question: Question) -> list[str]:
-        """What the question's relation says of both ends, as sentences or questions with placeholders."""
+    def templates(self, question: FactQuestion) -> list[str]:
+        """Return the relation's statements and yes/no questions, with both placeholders."""
         row = self._templates[question.fact.relation]
         return [*row["statements"], *row["yes_no_questions"]]
 
-    def about(self, question: Question) -> Question:
-        """The yes/no question about the fact itself, to which yes is the answer."""
+    def about(self, question: FactQuestion) -> FactQuestion:
+        """Return the yes/no question about the fact itself, with the answer yes."""
         positive = replace(question, kind=Kind.YES_NO, negative=None)
         template = self._templates[question.fact.relation]["yes_no_questions"][0]
         text = fill(template, self._subject(question.fact), positive.shown[0])
@@ -237,43 +234,47 @@ class QuestionItems:
             answers[row["fact"]].append(row)
         return answers
 
-    def _begun(self, fact: AskedFact, answers: Sequence[Row], generator: np.random.Generator) -> Question:
-        """What is asked for, or why nothing can be; not yet in words."""
-        if fact.relation not in self._templates:
-            return Question(
-                fact, reason="its relation is not among those asked: inactive, not named, or without a yes/no question"
-            )
-        right = [RightAnswer(row["id"], (row["label"], *row["aliases"])) for row in answers if row["current"]]
-        former = [
-            RightAnswer(row["id"], (row["label"], *row["aliases"]))
-            for row in answers
-            if row["former"] and not row["current"]
-        ]
-        if fact.object not in {one.id for one in right}:
-            return Question(fact, reason=f"it does not hold at {self._as_of}, and questions are asked in the present")
-        if not fact.subject_label.strip():
-            return Question(fact, reason="its subject's label is white space")
-        if not fact.object_label.strip():
-            return Question(fact, reason="its object's label is white space")
-        question = Question(fact, Kind.YES_NO, "", right, former)
-        # Drawn for every fact, so that what follows in the stream does not depend on it.
+    def _choose_kind(self, fact: AskedFact, answers: Sequence[Row], generator: np.random.Generator) -> FactQuestion:
+        """Return a question of a random kind, still without text, or with the reason why the fact cannot be asked."""
+        right: list[RightAnswer] = []
+        former: list[RightAnswer] = []
+        for row in answers:
+            if row["current"] or row["former"]:
+                answer = RightAnswer(row["id"], (row["label"], *row["aliases"]))
+                (right if row["current"] else former).append(answer)
+        reason = self._reason_unaskable(fact, right)
+        if reason is not None:
+            return FactQuestion(fact, reason=reason)
+        question = FactQuestion(fact, Kind.YES_NO, "", right, former)
+        # Drawn for every fact, so that the rest of the random stream does not depend on the difficulty.
         wh = generator.random() < 0.5
         if wh and self._difficulty == "hard" and len(right) < WH_OBJECTS and self._wh_texts(question):
             return replace(question, kind=Kind.WH)
         return question
 
-    def _wh_texts(self, question: Question) -> list[str]:
-        """The wh-questions that do not say the answer."""
-        names = [name for one in question.right for name in one.names]
+    def _reason_unaskable(self, fact: AskedFact, right: Sequence[RightAnswer]) -> str | None:
+        """Return why a fact cannot be asked; None if it can."""
+        if fact.relation not in self._templates:
+            return "its relation is not asked: it is inactive, not selected, or has no yes/no question"
+        if fact.object not in {answer.id for answer in right}:
+            return f"it does not hold at {self._as_of}, and questions are asked in the present"
+        if not fact.subject_label.strip():
+            return "its subject's label is white space"
+        return None if fact.object_label.strip() else "its object's label is white space"
+
+    def _wh_texts(self, question: FactQuestion) -> list[str]:
+        """Return the wh-questions that do not contain a right answer."""
+        names = names_of(question.right)
         templates: Sequence[str] = self._templates[question.fact.relation]["wh_questions"]
         texts = [wh_question(template, self._subject(question.fact)) for template in templates]
         return [text for text in texts if not named_in(text, names)]
 
-    def _is_opposed(self, question: Question, generator: np.random.Generator) -> bool:
-        against = bool(generator.random() < 0.5)
-        return against and question.reason is None and question.kind is Kind.YES_NO
+    def _is_negated(self, question: FactQuestion, generators: Mapping[str, np.random.Generator]) -> bool:
+        """Draw if a question is to have the answer no; only yes/no questions can."""
+        negated = bool(generators[question.fact.key.fact].random() < 0.5)
+        return negated and question.reason is None and question.kind is Kind.YES_NO
 
-    def _worded(self, question: Question, generator: np.random.Generator) -> Question:
+    def _worded(self, question: FactQuestion, generator: np.random.Generator) -> FactQuestion:
         if question.reason is not None:
             return question
         if question.kind is Kind.WH:
@@ -284,51 +285,60 @@ class QuestionItems:
         return replace(question, text=fill(template, self._subject(question.fact), question.shown[0]))
 
     def _subject(self, fact: AskedFact) -> str:
-        # What stands in brackets has no say in the name's article.
-        return _told(fact, mention(fact.subject_label), [fact.object_label]) if self._with_alias else fact.subject_label
+        # The alias in brackets does not affect the name's article.
+        if self._with_alias:
+            return _subject_with_alias(fact, mention(fact.subject_label), [fact.object_label])
+        return fact.subject_label
 
-    def _rewritten(self, questions: Sequence[Question], writer: Generator) -> list[Question]:
-        """The questions in the writer's words, where these pass the checks."""
+    def _rewritten(self, questions: Sequence[FactQuestion], writer: Generator) -> list[FactQuestion]:
+        """Return the questions in the writer's words if these pass the checks."""
         places = [place for place, question in enumerate(questions) if question.reason is None]
-        wanted = [self._wanted(questions[place]) for place in places]
-        prompts = [writing_prompt(each, with_alias=self._with_alias) for each in wanted]
+        tasks = [self._task(questions[place]) for place in places]
+        prompts = [writing_prompt(task, with_alias=self._with_alias) for task in tasks]
         answers = writer.answer([Request(prompt, QUESTION_TOKENS) for prompt in prompts])
         rewritten = list(questions)
-        for place, each, answer in zip(places, wanted, answers, strict=True):
-            rewritten[place] = _reworded(questions[place], each, answer)
+        for place, task, answer in zip(places, tasks, answers, strict=True):
+            rewritten[place] = _reworded(questions[place], task, answer)
         return rewritten
 
-    def _wanted(self, question: Question) -> QuestionTask:
+    def _task(self, question: FactQuestion) -> QuestionTask:
         fact = question.fact
         shown = question.shown if question.kind is Kind.YES_NO else ()
-        right = [name for one in question.right for name in one.names if name not in shown]
-        told = self._subject(fact)
-        subject: Sequence[str] = (told,)
+        right = [name for name in names_of(question.right) if name not in shown]
+        prompt_subject = self._subject(fact)
+        subject: Sequence[str] = (prompt_subject,)
         if not self._with_alias:
-            # The writer may say either name, and is told both.
-            told = _told(fact, mention(fact.subject_label), [*shown, *right])
+            # The writer sees both names, and may use either.
+            prompt_subject = _subject_with_alias(fact, mention(fact.subject_label), [*shown, *right])
             subject = (fact.subject_label, *fact.subject_aliases)
         relation = msgspec.convert(self._templates[fact.relation], Relation)
-        return QuestionTask(told, subject, shown, right, relation)
+        return QuestionTask(prompt_subject, subject, shown, right, relation)
 
 
-def _told(fact: AskedFact, subject: str, unsaid: Sequence[str]) -> str:
-    """The subject with its first alias that says none of these names."""
-    told = [alias for alias in fact.subject_aliases if alias.strip() and not named_in(alias, unsaid)]
-    return f"{subject} (also called {told[0]})" if told else subject
+def _subject_with_alias(fact: AskedFact, subject: str, unsaid: Sequence[str]) -> str:
+    """Return the subject with its first alias that contains none of the names in ``unsaid``."""
+    for alias in fact.subject_aliases:
+        if alias.strip() and not named_in(alias, unsaid):
+            return f"{subject} (also called {alias})"
+    return subject
 
 
-def _reworded(question: Question, wanted: QuestionTask, answer: Answer | Unanswered) -> Question:
+def _reworded(question: FactQuestion, task: QuestionTask, answer: Answer | Unanswered) -> FactQuestion:
     if isinstance(answer, Unanswered):
         return replace(question, written=False, fell_back=[f"got no answer: {answer.reason}"])
     if answer.refused:
         return replace(question, written=False, fell_back=["was refused"])
     text = written_question(answer.text)
-    if reasons := objections(text, wanted):
+    if reasons := objections(text, task):
         return replace(question, written=False, fell_back=reasons)
     return replace(question, text=text, written=True)
 
 
-def _is_namesake(negative: Negative, names: Sequence[str]) -> bool:
-    """Whether a negative has the name of something right, but for capitals, accents and punctuation."""
-    return not {normalized(name) for name in names}.isdisjoint(map(normalized, (negative.label, *negative.aliases)))
+def _speak_of_today(row: Row) -> bool:
+    """Return True if all questions and statements of a relation are about the present."""
+    return all(map(speaks_of_today, (*row["yes_no_questions"], *row["statements"])))
+
+
+def _is_namesake(negative: Negative, names: AbstractSet[str]) -> bool:
+    """Return True if a negative has one of these normalized names."""
+    return not names.isdisjoint(map(normalized, (negative.label, *negative.aliases)))

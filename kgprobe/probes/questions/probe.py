@@ -1,9 +1,10 @@
-"""The probe that asks questions: requests to a model, to a grader, and follow-ups after mistakes.
+"""Probe that asks questions, grades the answers, and follows up mistakes.
 
 Section 2 of the parameterized-graph paper; docs/methods/questions.md.
 """
 
 from collections.abc import Sequence
+from itertools import chain, islice
 from typing import Any
 
 from kgprobe.models.generating.generator import Answer, Generator, Request, Unanswered
@@ -12,11 +13,11 @@ from kgprobe.probes.outcome import Outcome, unaskable
 from kgprobe.probes.questions.error_classes import ErrorClass, class_after, follow_ups, read_error
 from kgprobe.probes.questions.evidence import FollowUp, QuestionEvidence
 from kgprobe.probes.questions.grading import Verified, grading_prompt, verify
-from kgprobe.probes.questions.items import Kind, Question, QuestionItems
+from kgprobe.probes.questions.items import FactQuestion, Kind, QuestionItems
 from kgprobe.progress import share_counter
 from kgprobe.sampling.keys import FactKey
 
-# The examples are about what no graph of facts is asked for.
+# The examples avoid facts of a graph.
 _YES_NO = """\
 Answer the question: first yes or no, then the reason in one short sentence.
 
@@ -51,12 +52,12 @@ Answer: nitrogen, oxygen
 
 Question: {question}
 Answer:"""
-# Beside those of an answer, for each further name that is asked for.
+# Further tokens for each further right name.
 _TOKENS_OF_A_NAME = 16
 
 
 class QuestionProbe:
-    """Asks facts by questions. A question is right when its answer is; mistakes are followed up and classified."""
+    """Probe that asks questions about facts, and classifies mistakes by follow-up questions."""
 
     def __init__(
         self,
@@ -70,12 +71,12 @@ class QuestionProbe:
         """Make a probe.
 
         Args:
-            items: what is asked.
-            generator: who is asked.
-            grader: who reads answers to wh-questions; None goes by names.
-            follow_ups: how many questions are asked after a mistake, at most, to see whether the model stands by it.
-            answer_tokens: the most of an answer, the grader's too; for each further name that is asked for there are
-                16 more. An answer with a reason has some thirty; a model that thinks aloud needs many more.
+            items: source of the questions.
+            generator: the model under test.
+            grader: reads answers to wh-questions; None to decide by names.
+            follow_ups: maximum number of follow-up questions after a mistake.
+            answer_tokens: maximum tokens of an answer and of a grader's reply, plus 16 for each further right name. An
+                answer with a reason has about 30 tokens; a reasoning model needs many more.
         """
         self._items = items
         self._known = KnownNames(items.graph)
@@ -86,7 +87,7 @@ class QuestionProbe:
         self.relations: Sequence[str] = items.relations
 
     def describe(self) -> dict[str, Any]:
-        """Model, grader and questions; see :class:`~kgprobe.probes.outcome.Probe`."""
+        """Return model, grader and questions; see :class:`~kgprobe.probes.outcome.Probe`."""
         return {
             "model": self._generator.name,
             "generator": dict(self._generator.describe()),
@@ -97,35 +98,35 @@ class QuestionProbe:
                 Kind.YES_NO.value: _YES_NO,
                 Kind.WH.value: _WH,
                 f"{Kind.WH.value}, several": _WH_ALL,
-                "grader": grading_prompt("{question}", ["{right}"], [], "{answer}") if self._grader else None,
-                "grader, several": grading_prompt("{question}", ["{right}"], [["{others}"]], "{answer}")
-                if self._grader
-                else None,
+                "grader": self._grading_template([]),
+                "grader, several": self._grading_template([["{others}"]]),
             },
             **self._items.describe(),
         }
 
+    def _grading_template(self, others: Sequence[Sequence[str]]) -> str | None:
+        return grading_prompt("{question}", ["{right}"], others, "{answer}") if self._grader else None
+
     def ask(self, facts: Sequence[FactKey], seed: Sequence[int]) -> list[Outcome]:
-        """One outcome a fact; see :class:`~kgprobe.probes.outcome.Probe`.
+        """Return an outcome for each fact; see :class:`~kgprobe.probes.outcome.Probe`.
 
         Cost: a request for each fact, one to the grader for each wh-question, and ``follow_ups`` for each mistake. The
-        names of a relation's objects, and those of the whole graph, are read once, where an answer needs them
-        (:mod:`kgprobe.probes.known_names`).
+        names of a relation's objects, and of the whole graph, are read on first use.
 
         Raises:
-            KgprobeError: the model cannot be asked at all, or its budget is spent; what was answered is in the cache
-                of answers, where there is one.
+            KgprobeError: the model cannot be asked at all, or its budget is spent. Answers received before are in the
+                cache of answers, if there is one.
         """
         questions = self._items.of(facts, seed)
-        asked = [question for question in questions if question.reason is None]
-        # What comes after the answers, a grader's work and follow-ups, is about as much again.
-        answers = self._answers(asked, until=0.5)
-        verified = verify(asked, answers, self._grader, self._answer_tokens, self._known)
-        errors, followed = self._errors(asked, answers, verified)
-        outcomes = {
-            question.fact.key: _outcome(question, answer, its, errors.get(place), followed.get(place, ()))
-            for place, (question, answer, its) in enumerate(zip(asked, answers, verified, strict=True))
-        }
+        askable = [question for question in questions if question.reason is None]
+        # Grading and follow-ups take about as long as the answers.
+        answers = self._answers(askable, until=0.5)
+        verified = verify(askable, answers, self._grader, self._answer_tokens, self._known)
+        errors, followed = self._errors(askable, answers, verified)
+        outcomes = {}
+        for place, (question, answer, reading) in enumerate(zip(askable, answers, verified, strict=True)):
+            outcome = _outcome(question, answer, reading, errors.get(place), followed.get(place, ()))
+            outcomes[question.fact.key] = outcome
         return [
             outcomes[question.fact.key]
             if question.reason is None
@@ -133,52 +134,52 @@ class QuestionProbe:
             for question in questions
         ]
 
-    def _answers(self, questions: Sequence[Question], until: float = 1.0) -> list[Answer | Unanswered]:
+    def _answers(self, questions: Sequence[FactQuestion], until: float = 1.0) -> list[Answer | Unanswered]:
         requests = [Request(prompt(question), self._tokens(question)) for question in questions]
         return self._generator.answer(requests, share_counter(len(requests), until))
 
-    def _tokens(self, question: Question) -> int:
+    def _tokens(self, question: FactQuestion) -> int:
         return self._answer_tokens + (_TOKENS_OF_A_NAME * len(question.others) if question.asks_for_all else 0)
 
     def _errors(
-        self, asked: Sequence[Question], answers: Sequence[Answer | Unanswered], verified: Sequence[Verified]
+        self, questions: Sequence[FactQuestion], answers: Sequence[Answer | Unanswered], verified: Sequence[Verified]
     ) -> tuple[dict[int, ErrorClass], dict[int, tuple[FollowUp, ...]]]:
-        """The kind of each mistake, and what was asked after it; by place."""
+        """Return the class of each mistake, and its follow-up questions; by position."""
         errors: dict[int, ErrorClass] = {}
-        more: dict[int, tuple[Answer, list[Question]]] = {}
-        for place, (question, answer, its) in enumerate(zip(asked, answers, verified, strict=True)):
-            if isinstance(answer, Unanswered) or not its.verdict.is_failure:
+        open_cases: dict[int, tuple[Answer, list[FactQuestion]]] = {}
+        for place, (question, answer, reading) in enumerate(zip(questions, answers, verified, strict=True)):
+            if isinstance(answer, Unanswered) or not reading.verdict.is_failure:
                 continue
-            error = read_error(question, answer, its, self._items.templates(question))
+            error = read_error(question, answer, reading, self._items.templates(question))
             if error is not None:
                 errors[place] = error
                 continue
             paraphrases, about = self._items.paraphrases(question), self._items.about(question)
-            more[place] = (answer, follow_ups(question, paraphrases, about, self._follow_ups))
-        flat = [question for _, its in more.values() for question in its]
-        heard = self._answers(flat)
-        read = verify(flat, heard, self._grader, self._answer_tokens, self._known)
-        followed, first = {}, 0
-        for place, (mistake, its_questions) in more.items():
-            last = first + len(its_questions)
-            errors[place] = class_after(asked[place], mistake, read[first:last], self._known.of_graph)
+            open_cases[place] = (answer, follow_ups(question, paraphrases, about, self._follow_ups))
+        further = list(chain.from_iterable(case for _, case in open_cases.values()))
+        replies = self._answers(further)
+        readings = verify(further, replies, self._grader, self._answer_tokens, self._known)
+        answered = zip(further, replies, readings, strict=True)
+        followed = {}
+        for place, (mistake, case) in open_cases.items():
+            results = list(islice(answered, len(case)))
+            case_readings = [reading for _, _, reading in results]
+            errors[place] = class_after(questions[place], mistake, case_readings, self._known.of_graph)
             followed[place] = tuple(
-                FollowUp(question.text, _text(answer), its.verdict.value)
-                for question, answer, its in zip(its_questions, heard[first:last], read[first:last], strict=True)
+                FollowUp(question.text, _text(reply), reading.verdict.value) for question, reply, reading in results
             )
-            first = last
         return errors, followed
 
 
-def prompt(question: Question) -> str:
-    """What a model is given; its answer comes next."""
+def prompt(question: FactQuestion) -> str:
+    """Return the prompt of a question; it ends where the answer follows."""
     if question.kind is Kind.YES_NO:
         return _YES_NO.replace("{question}", question.text)
     return (_WH_ALL if question.asks_for_all else _WH).replace("{question}", question.text)
 
 
 def _outcome(
-    question: Question,
+    question: FactQuestion,
     answer: Answer | Unanswered,
     verified: Verified,
     error: ErrorClass | None,

@@ -105,7 +105,7 @@ class StatementProbe:
         return Outcome(key, verdict, relation, self._prompt(item.text), evidence=evidence)
 
 
-def _judged_negative(negative: FalseStatement, answers: Scored) -> NegativeStatement:
+def _judged_negative(negative: FalseStatement, answers: ScoredContinuations) -> NegativeStatement:
     return NegativeStatement(
         text=negative.text,
         log_probabilities=answers.values,

@@ -124,7 +124,7 @@ def test_who_always_says_no_is_right_in_half_and_it_shows() -> None:
         ("yes", share(0, 24), 0),
         ("no", share(26, 26), 0),
     ]
-    assert sides.notes[0] == "It says yes in 0% [0, 7] of what it says; yes is right to 48% of the questions."
+    assert sides.notes[0] == "It says yes in 0% [0, 7] of its answers; yes is right for 48% of the questions."
     assert sides.notes[1].startswith(f"Balanced accuracy, the mean of the two: {balanced};")
 
 
@@ -133,7 +133,7 @@ def test_of_one_side_alone_no_balanced_accuracy_is_made_up(expected: bool, missi
     kinds, sides, *_ = answer_tables([yes_no(RIGHT, expected, says=expected)] * 3)
     assert kinds.rows[0]["balanced accuracy"] is None
     assert {one["right answer"]: one["right"] for one in sides.rows}[missing] is None
-    assert sides.notes[-1] == f"No question has {missing} for its right answer: balanced accuracy cannot be told."
+    assert sides.notes[-1] == f"No question has the right answer {missing}: balanced accuracy is undefined."
     (unread, *_) = answer_tables([yes_no(Verdict.OFF_FORMAT, expected, error="off-format")])
     assert unread.rows[0]["says yes"] is None
 
@@ -166,7 +166,7 @@ def test_the_most_frequent_reasons_against_a_writers_words_are_told() -> None:
     ]
     table = answer_tables([*written, *failed])[0]
     (note,) = table.notes
-    assert note.startswith("2 of 7 questions are in the writer's words. What it wrote instead of the others: ")
+    assert note.startswith("2 of 7 questions are in the writer's words. Objections to the others: ")
     assert "is empty (5); reason 0 (1)" in note
     assert f"reason {SHOWN_REASONS - 1}" not in note
     assert note.endswith("; ….")
@@ -190,6 +190,6 @@ def test_a_winner_is_the_first_sentence_of_a_mistake(
 
 def test_what_is_right_is_yes_or_no_or_all_that_is() -> None:
     several = (RightAnswer("a", ("this", "it")), RightAnswer("b", ("that",)))
-    assert QuestionEvidence("wh", "What?", "that", 0.0, right=several).right_answer == "this (beside it: that)"
+    assert QuestionEvidence("wh", "What?", "that", 0.0, right=several).right_answer == "this (also right: that)"
     assert QuestionEvidence("yes/no", "Is it?", "No.", 0.5, expected=False).right_answer == "no"
     assert QuestionEvidence("yes/no", "Is it?", "No.", 0.5, expected=True).right_answer == "yes"

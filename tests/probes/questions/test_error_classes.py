@@ -9,7 +9,7 @@ from kgprobe.probes.outcome import Verdict
 from kgprobe.probes.questions.error_classes import ErrorClass, class_after, follow_ups, read_error
 from kgprobe.probes.questions.evidence import RightAnswer
 from kgprobe.probes.questions.grading import Verified, verify
-from kgprobe.probes.questions.items import Question
+from kgprobe.probes.questions.items import FactQuestion
 from kgprobe.sampling.question_negatives import Negative
 from tests.probes.questions.test_grading import OPPOSED, POSITIVE, WH
 
@@ -45,7 +45,7 @@ FORMERLY = replace(WH, former=[RightAnswer("Q586", ("Bonn", "Federal City of Bon
         (PRESENT, "Yes, Munich, like Berlin, is the capital of Germany.", None),
     ],
 )
-def test_what_the_answer_alone_shows(question: Question, text: str, error: ErrorClass | None) -> None:
+def test_what_the_answer_alone_shows(question: FactQuestion, text: str, error: ErrorClass | None) -> None:
     (verified,) = verify([question], [Answer(text)], None)
     assert verified.verdict.is_failure
     assert read_error(question, Answer(text), verified, TEMPLATES) is error
@@ -89,7 +89,7 @@ def test_who_names_others_that_are_right_leaves_one_out() -> None:
     ],
 )
 def test_a_name_that_the_graph_does_not_hold_is_no_mistake_of_fact(
-    question: Question, text: str, error: ErrorClass
+    question: FactQuestion, text: str, error: ErrorClass
 ) -> None:
     names = {"munich", "germany", "berlin"}
     assert class_after(question, Answer(text), [Verified(Verdict.WRONG)], names.__contains__) is error

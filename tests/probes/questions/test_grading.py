@@ -10,7 +10,7 @@ from kgprobe.models.scoring.scorer import Scorer
 from kgprobe.probes.outcome import Verdict
 from kgprobe.probes.questions.evidence import RightAnswer
 from kgprobe.probes.questions.grading import Verified, grading_prompt, verify
-from kgprobe.probes.questions.items import Kind, Question
+from kgprobe.probes.questions.items import FactQuestion, Kind
 from kgprobe.sampling.facts import AskedFact
 from kgprobe.sampling.keys import FactKey
 from kgprobe.sampling.question_negatives import Negative
@@ -19,9 +19,9 @@ from tests.probes.questions.answering import Answering
 FACT = AskedFact(FactKey("Q183", "f"), "P36", "Germany", (), "Q64", "Berlin", ("Spree-Athen",), None, None)
 RIGHT = (RightAnswer("Q64", ("Berlin", "Spree-Athen")),)
 NEGATIVE = Negative("Q586", "Bonn", (), former=True)
-POSITIVE = Question(FACT, Kind.YES_NO, "Is Berlin the capital of Germany?", RIGHT)
-OPPOSED = Question(FACT, Kind.YES_NO, "Is Bonn the capital of Germany?", RIGHT, negative=NEGATIVE)
-WH = Question(FACT, Kind.WH, "What is the capital of Germany?", RIGHT)
+POSITIVE = FactQuestion(FACT, Kind.YES_NO, "Is Berlin the capital of Germany?", RIGHT)
+OPPOSED = FactQuestion(FACT, Kind.YES_NO, "Is Bonn the capital of Germany?", RIGHT, negative=NEGATIVE)
+WH = FactQuestion(FACT, Kind.WH, "What is the capital of Germany?", RIGHT)
 
 
 @pytest.mark.parametrize(
@@ -38,7 +38,7 @@ WH = Question(FACT, Kind.WH, "What is the capital of Germany?", RIGHT)
         (OPPOSED, "No, sorry, I am afraid not.", Verdict.RIGHT, False),
     ],
 )
-def test_the_first_word_decides(question: Question, text: str, verdict: Verdict, says: bool | None) -> None:
+def test_the_first_word_decides(question: FactQuestion, text: str, verdict: Verdict, says: bool | None) -> None:
     assert verify([question], [Answer(text)], None) == [Verified(verdict, says=says)]
 
 
@@ -60,7 +60,7 @@ def test_without_a_grader_names_decide(text: str, verdict: Verdict, named: list[
     assert (found.verdict, found.named) == (verdict, named)
 
 
-BORDERS = Question(
+BORDERS = FactQuestion(
     AskedFact(FactKey("Q1033", "f"), "P47", "Chad", (), "Q1049", "Sudan", ("Republic of the Sudan",), None, None),
     Kind.WH,
     "What does Chad border?",
@@ -141,7 +141,7 @@ def test_a_grader_is_not_asked_where_there_is_nothing_to_grade() -> None:
 
 
 @pytest.mark.parametrize("question", [POSITIVE, OPPOSED, WH])
-def test_an_answer_that_was_cut_off_before_its_first_word_is_none(question: Question) -> None:
+def test_an_answer_that_was_cut_off_before_its_first_word_is_none(question: FactQuestion) -> None:
     reason = "its tokens were used up before a word was said (`answer_tokens`)"
     assert verify([question], [Answer("", ended=False)], None) == [Verified(Verdict.UNANSWERED, reason)]
     (cut,) = verify([question], [Answer("No, it is not", ended=False)], None)

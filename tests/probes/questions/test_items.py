@@ -166,7 +166,7 @@ def test_what_cannot_be_asked_says_why(loaded: Graph) -> None:
     reasons = [question.reason or "" for question in asked]
     assert reasons[0] == reasons[1] == f"it does not hold at {AS_OF}, and questions are asked in the present"
     assert reasons[2] == reasons[3]
-    assert "not among those asked" in reasons[2]
+    assert "relation is not asked" in reasons[2]
     assert "subject's label" in reasons[4]
     assert "object's label" in reasons[5]
     assert reasons[6] == ""

@@ -74,7 +74,7 @@ def test_each_fact_is_credited_by_its_own_object(loaded: Graph) -> None:
     assert set(errors(wrong)) == {"incomplete"}
     for one in wrong:
         assert isinstance(one.evidence, QuestionEvidence)
-        assert one.evidence.right_answer == "Sudan (beside it: Libya; Niger)"
+        assert one.evidence.right_answer == "Sudan (also right: Libya; Niger)"
         assert one.evidence.named_beside == ("Libya", "Niger")
         assert one.evidence.follow_ups == ()
 

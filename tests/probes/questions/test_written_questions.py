@@ -14,7 +14,7 @@ from kgprobe.models.generating.generator import Answer, Unanswered
 from kgprobe.models.generating.local import LocalGenerator
 from kgprobe.models.scoring.scorer import Scorer
 from kgprobe.probes.questions.counts import Writing, count_answers
-from kgprobe.probes.questions.items import Kind, Question, QuestionItems
+from kgprobe.probes.questions.items import FactQuestion, Kind, QuestionItems
 from kgprobe.probes.questions.probe import QuestionProbe
 from kgprobe.records import Entity, Fact, Relation
 from kgprobe.sampling.facts import askable_facts
@@ -55,11 +55,11 @@ def loaded(graph: Graph) -> Graph:
     return graph
 
 
-def plain(question: Question) -> Question:
+def plain(question: FactQuestion) -> FactQuestion:
     return replace(question, text="", written=None, fell_back=())
 
 
-def asked(graph: Graph, answer: Callable[[str], str | Answer | Unanswered], seed: int = 0) -> Sequence[Question]:
+def asked(graph: Graph, answer: Callable[[str], str | Answer | Unanswered], seed: int = 0) -> Sequence[FactQuestion]:
     return QuestionItems(graph, AS_OF, writer=Answering(answer)).of(KEYS, [seed])
 
 
@@ -86,7 +86,7 @@ def test_a_writer_words_the_questions_and_changes_nothing_else(loaded: Graph) ->
     assert [one.written for one in templates] == [None] * len(templates)
 
 
-def templates_wh(question: Question) -> str:
+def templates_wh(question: FactQuestion) -> str:
     return f"What is the capital of {question.fact.subject_label}?"
 
 
