@@ -110,7 +110,7 @@ def _estimate(
             else f"inclusion probabilities are unknown for sampling={sampling}"
         )
         raise KgprobeError(
-            f"Run {run!r} tells nothing of the whole graph: {why}. `kgprobe rounds run --aim estimate` begins one that"
-            " does."
+            f"Run {run!r} tells nothing of the whole graph: {why}. `kgprobe rounds run PROBE --aim estimate` begins"
+            " one that does."
         )
     return EstimatedRates(rates=rates, overall=rates.overall)

@@ -140,7 +140,7 @@ def latest_result(graph: Graph) -> Stored:
     answered = [one for one in found if (one.folder / FILE).is_file()]
     if not answered:
         raise UnknownNameError(
-            "There is no result of this graph yet; `kgprobe rounds run --model demo` or `kgprobe probe` makes one."
+            "There are no results of this graph yet; `kgprobe probe distractors --model demo` makes one."
         )
     return max(answered, key=lambda one: (one.folder / FILE).stat().st_mtime)
 

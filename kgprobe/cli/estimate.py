@@ -69,7 +69,7 @@ def estimate(
     asks the facts that are most informative about that.
 
     \b
-    kgprobe rounds run --model demo --aim estimate --name of-all
+    kgprobe rounds run distractors --model demo --aim estimate --name of-all
     kgprobe estimate of-all
     kgprobe estimate of-all --precision 0.02
     """  # noqa: D301

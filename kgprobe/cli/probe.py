@@ -1,6 +1,7 @@
 """``kgprobe probe``: one method over a sample of facts; a command for each probe, made from what it declares."""
 
 import json
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -34,20 +35,26 @@ if TYPE_CHECKING:
 SHOWN_PROBLEMS = 20
 
 
-class _Probes(Group):
+class ProbeGroup(Group):
+    """A group with one command for each registered probe."""
+
+    def __init__(self, *arguments: Any, command_of: Callable[[ProbeKind], click.Command], **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        self._command_of = command_of
+
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
+        """Return the names of the probes."""
         return list(PROBES.names())
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
-        return probe_command(PROBES.get(cmd_name)) if cmd_name in PROBES else None
+        """Return the command of a probe; None if there is no such probe."""
+        return self._command_of(PROBES.get(cmd_name)) if cmd_name in PROBES else None
 
-
-@click.group(cls=_Probes)
-def probe() -> None:
-    """Ask a model about a sample of facts by one method, and keep every number.
-
-    The same command goes on with what an interrupted one began, and shows what a finished one found.
-    """
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Raise UsageError if options come before the probe."""
+        if args and args[0].startswith("-") and args[0] not in ctx.help_option_names:
+            raise click.UsageError(f"Name the probe before {args[0]}; one of {', '.join(PROBES.names())}.", ctx)
+        return super().parse_args(ctx, args)
 
 
 def probe_command(kind: ProbeKind, *, name: str | None = None, limit: int | None = None) -> click.Command:
@@ -58,10 +65,10 @@ def probe_command(kind: ProbeKind, *, name: str | None = None, limit: int | None
         limit: how many facts it asks where nobody says; None for all.
     """
 
+    @given_options((f"Options of {kind.name}", kind.options), defaults=kind.measured)
     @model_option(api=True)
     @facts_options(limit)
     @direction_options
-    @given_options((f"Options of {kind.name}", kind.options), defaults=kind.measured)
     @given_options(("Models behind an API", ApiLimits), argument="api")
     @cloup.option(
         "--batch-size",
@@ -108,6 +115,14 @@ def probe_command(kind: ProbeKind, *, name: str | None = None, limit: int | None
 
     help_ = f"{kind.summary}\n\n{kind.details}" if kind.details else kind.summary
     return cloup.command(name or kind.name, cls=OptionsFirst, help=help_, short_help=kind.summary)(ask)
+
+
+@click.group(cls=ProbeGroup, command_of=probe_command)
+def probe() -> None:
+    """Ask a model about a sample of facts by one method, and keep every number.
+
+    The same command goes on with what an interrupted one began, and shows what a finished one found.
+    """
 
 
 def show(result: "Measurement", as_json: bool, full: bool) -> None:

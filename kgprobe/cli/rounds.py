@@ -1,8 +1,7 @@
-"""``kgprobe rounds``: adaptive rounds with beliefs."""
+"""``kgprobe rounds``: adaptive rounds with beliefs; ``rounds run`` has a command for each probe."""
 
 import json
 import shlex
-from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -10,7 +9,7 @@ import cloup
 
 from kgprobe.api.options import ApiLimits, RoundsOptions
 from kgprobe.cli.found import open_in_browser, print_found
-from kgprobe.cli.from_options import OptionsFirst, flag_of, given_options
+from kgprobe.cli.from_options import OptionsFirst, given_options
 from kgprobe.cli.groups import Group
 from kgprobe.cli.options import (
     Common,
@@ -25,55 +24,54 @@ from kgprobe.cli.options import (
     relations_option,
     year_relation_option,
 )
+from kgprobe.cli.probe import ProbeGroup
 from kgprobe.cli.reversing import Direction, direction_options, open_directed
 from kgprobe.cli.running import open_asked, open_models
 from kgprobe.cli.watching import running, tell_end
-from kgprobe.options import options_of
-from kgprobe.probes.register import PROBES
+from kgprobe.probes.register import ProbeKind
 from kgprobe.progress import waiting
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
     from kgprobe.results.run import Run
 
-_FIRST = "distractors"
+_RUN_HELP = """Each round asks the facts that are most informative, and updates the beliefs about all facts. Prints a
+summary of the known and the unknown facts, and writes a page. Ctrl-C finishes the current round and keeps it;
+`kgprobe rounds resume` continues, `kgprobe rounds show` shows the results again. Several models get one run each,
+with the same settings.
+
+\b
+kgprobe rounds run {name} --model demo --rounds 4 --facts-per-round 32
+kgprobe rounds run {name} --model hf:gpt2 --aim estimate"""
 
 
 @click.group(cls=Group)
 def rounds() -> None:
-    """Ask a model about the graph, round by round.
+    """Ask a model about the graph in adaptive rounds.
 
-    Each round draws the facts that the model most probably fails on, asks them, and learns: every fact carries a Beta
-    distribution of the probability that the model fails on it, and an answer also tells a little about the facts
-    around it.
+    Each fact carries a Beta distribution of the probability that the model fails on it. Each round asks the facts that
+    are most informative about which facts are hardest, and its answers also update the beliefs about related facts.
     """
 
 
-def _titled(name: str) -> tuple[str, type]:
-    return f"Options of --probe {name}", PROBES.get(name).options
+def _run_command(kind: ProbeKind) -> click.Command:
+    """Return the command that asks facts by this probe in rounds."""
 
-
-def _begin() -> click.Command:
-    names = list(PROBES.names())
-
+    @given_options(("Rounds", RoundsOptions), argument="how")
+    @given_options((f"Options of {kind.name}", kind.options))
     @models_option("Repeat it to ask several models.", api=True)
-    @given_options((None, RoundsOptions), argument="how")
-    @cloup.option(
-        "--probe", type=click.Choice(names), default=_FIRST, show_default=True, help=f"How facts are asked. {_asked()}"
-    )
     @relations_option("Ask this relation only, by its id or a name; repeatable.")
     @direction_options
     @year_relation_option
-    @cloup.option("--name", metavar="NAME", help="Of the run.  [default: model, probe and time]")
-    @given_options(*map(_titled, names))
+    @cloup.option("--name", metavar="NAME", help="Name of the run.  [default: model, probe and time]")
     @given_options(("Models behind an API", ApiLimits), argument="api")
     @full_option
     @common_options
     def run(
         models: tuple[str, ...],
         how: dict[str, Any],
-        probe: str,
         relations: tuple[str, ...],
         direction: Direction,
         year_relation: str | None,
@@ -83,79 +81,62 @@ def _begin() -> click.Command:
         full: bool,
         common: Common,
     ) -> None:
-        """Begin a run and do its rounds.
-
-        Ends in a summary of what the model knows and does not know, and a page with all of it. Ctrl-C finishes the
-        round at work and keeps it; `kgprobe rounds resume` goes on, `kgprobe rounds show` shows it again. Several
-        models get a run each, one after the other, with the same settings.
-
-        \b
-        kgprobe rounds run --model demo
-        kgprobe rounds run --model demo --probe questions --rounds 4 --facts-per-round 32
-        kgprobe rounds run --model openai:NAME --probe questions \\
-            --max-cost 2 --input-price 0.15 --output-price 0.6
-        """  # noqa: D301
         from kgprobe.api.rounds import run_names, run_rounds
         from kgprobe.graph.reversal import asked_by
         from kgprobe.running.callbacks import Stop
 
-        _refuse_others(probe, given)
-        different = tuple(dict.fromkeys(models))
-        kind = asked_by(probe, direction.inverse)
-        done = []
+        specs = tuple(dict.fromkeys(models))
+        run_ids = run_names(name, specs, asked_by(kind.name, direction.inverse))
+        finished: list[Run] = []
         with open_models(api) as opened, open_directed(common.graph, direction) as graph:
             place = str(graph.endpoint.folder) if direction.inverse else common.graph
-            # Whoever has no key shall know before the first model has been asked.
-            for spec in different:
-                if spec.startswith("openai:") and PROBES.get(probe).asks == "answers":
+            # A missing API key is reported before the first model is asked.
+            for spec in specs:
+                if spec.startswith("openai:") and kind.asks == "answers":
                     open_asked(opened, spec)
-            for spec, called in zip(different, run_names(name, different, kind), strict=True):
+            for spec, run_id in zip(specs, run_ids, strict=True):
                 model = open_asked(opened, spec)
-                with running(called) as callbacks:
-                    done.append(
-                        run_rounds(
-                            graph,
-                            model,
-                            probe,
-                            name=called,
-                            relations=relations,
-                            seed=common.seed,
-                            as_of=common.as_of,
-                            year_relation=year_relation,
-                            models=opened,
-                            callbacks=callbacks,
-                            **how,
-                            **given,
-                        )
+                with running(run_id) as callbacks:
+                    result = run_rounds(
+                        graph,
+                        model,
+                        kind.name,
+                        name=run_id,
+                        relations=relations,
+                        seed=common.seed,
+                        as_of=common.as_of,
+                        year_relation=year_relation,
+                        models=opened,
+                        callbacks=callbacks,
+                        **how,
+                        **given,
                     )
-                print_run(done[-1], common.as_json, place, full)
-                if done[-1].report.stopped is Stop.ASKED_TO:
+                finished.append(result)
+                print_run(result, common.as_json, place, full)
+                if result.report.stopped is Stop.ASKED_TO:
                     break
-            left = different[len(done) :]
+            left = specs[len(finished) :]
             if left:
                 click.echo(f"Not begun: {', '.join(left)}.", err=True)
-            if len(done) > 1 and not common.as_json:
-                print_beside([run for run in done if run.report.asked])
+            if len(finished) > 1 and not common.as_json:
+                print_beside([result for result in finished if result.report.asked])
 
-    return cloup.command(cls=OptionsFirst)(run)
-
-
-def _asked() -> str:
-    return " ".join(
-        f"{name}: {PROBES.get(name).summary[0].lower()}{PROBES.get(name).summary[1:]}" for name in PROBES.names()
-    )
+    help_ = f"{kind.summary}\n\n{_RUN_HELP.format(name=kind.name)}"
+    return cloup.command(kind.name, cls=OptionsFirst, help=help_, short_help=kind.summary)(run)
 
 
-def _refuse_others(probe: str, given: Mapping[str, Any]) -> None:
-    """Raise UsageError where options were given that the probe has not."""
-    own = {one.name for one in options_of(PROBES.get(probe).options)}
-    for name in PROBES.names():
-        unused = [flag_of(one) for one in options_of(PROBES.get(name).options) if one.name in given]
-        if name != probe and not own.issuperset(given) and unused:
-            raise click.UsageError(f"{', '.join(unused)}: for --probe {name} only, and this is --probe {probe}.")
+@rounds.group("run", cls=ProbeGroup, command_of=_run_command)
+def run_probe() -> None:
+    """Begin a run: ask one or several models in rounds, by one probe.
 
+    `kgprobe rounds run PROBE --help` lists the options of a probe.
 
-rounds.add_command(_begin())
+    \b
+    kgprobe rounds run distractors --model demo
+    kgprobe rounds run questions --model demo --rounds 4 --facts-per-round 32
+    kgprobe rounds run questions --model openai:NAME \\
+        --max-cost 2 --input-price 0.15 --output-price 0.6
+    """  # noqa: D301
 
 
 @rounds.command(cls=OptionsFirst)
@@ -243,7 +224,7 @@ def status(run: str | None, graph: str | None, as_json: bool) -> None:
             click.echo(json.dumps(one, ensure_ascii=False))
         return
     if not standing:
-        click.echo("No run in this graph yet; `kgprobe rounds run --model demo` begins one.", err=True)
+        click.echo("No run in this graph yet; `kgprobe rounds run distractors --model demo` begins one.", err=True)
         return
     from rich.console import Console
 

@@ -244,7 +244,7 @@ def calibration(scores: Path, model: str, given: dict[str, Any], common: Common,
     "--run",
     metavar="NAME",
     help="Take a run for the truth: θ of a fact is the share of its own answers that were wrong. Best is one made by"
-    " `kgprobe rounds run --sampling sequential`, with 20 answers a fact.  [default: made-up facts]",
+    " `kgprobe rounds run PROBE --sampling sequential`, with 20 answers a fact.  [default: made-up facts]",
 )
 @cloup.option(
     "--reference",

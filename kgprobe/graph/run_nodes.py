@@ -3,7 +3,7 @@
 from kgprobe.errors import UnknownNameError
 from kgprobe.graph.client import Graph, Row
 
-NO_RUN = "The graph has no runs yet; `kgprobe rounds run --model demo` starts one."
+NO_RUN = "The graph has no runs yet; `kgprobe rounds run distractors --model demo` starts one."
 
 
 def find_run(graph: Graph, run: str) -> Row:

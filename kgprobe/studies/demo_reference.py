@@ -5,7 +5,7 @@ asked, with how often the demo model (Gemma 3 270M) answered it right and wrong,
 the run was: model, weights, sentences, seed, date. It was made, in 43 minutes on one core, by::
 
     kgprobe load example
-    kgprobe rounds run --model demo --sampling sequential --learner independent \
+    kgprobe rounds run distractors --model demo --sampling sequential --learner independent \
         --rounds 64 --facts-per-round 320 --as-of 2026-11-23
 """
 

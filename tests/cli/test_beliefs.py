@@ -8,7 +8,7 @@ from tests.cli.inprocess import run as kgprobe
 def test_beliefs_are_painted_and_cleared(home: dict[str, str], model: str) -> None:
     begin = ["--rounds", "1", "--facts-per-round", "4", "--relation", "P36", "--distractors", "1", "--name"]
     for name in ("base", "tuned"):
-        assert kgprobe("rounds", "run", "--model", model, *begin, name, **home).returncode == 0
+        assert kgprobe("rounds", "run", "distractors", "--model", model, *begin, name, **home).returncode == 0
     painted = kgprobe("beliefs", "paint", "--run", "base", **home)
     assert painted.returncode == 0, painted.stderr
     assert painted.stdout.startswith("Painted what run base believes: ")

@@ -26,7 +26,9 @@ ROUNDS = [
 
 
 def test_a_run_is_estimated_and_asks_on(home: dict[str, str], model: str) -> None:
-    begun = kgprobe("rounds", "run", "--model", model, "--rounds", "2", "--name", "of-all", *ROUNDS, **home)
+    begun = kgprobe(
+        "rounds", "run", "distractors", "--model", model, "--rounds", "2", "--name", "of-all", *ROUNDS, **home
+    )
     assert begun.returncode == 0, begun.stderr
     shown = kgprobe("estimate", **home)
     assert shown.returncode == 0, shown.stderr
@@ -49,7 +51,9 @@ def test_a_run_is_estimated_and_asks_on(home: dict[str, str], model: str) -> Non
     assert most.returncode == 0, most.stderr
     assert f"after all {rounds + 1} rounds; --rounds allows more." in most.stderr
 
-    other = kgprobe("rounds", "run", "--model", model, "--rounds", "1", "--name", "other", *ROUNDS, **home)
+    other = kgprobe(
+        "rounds", "run", "distractors", "--model", model, "--rounds", "1", "--name", "other", *ROUNDS, **home
+    )
     assert other.returncode == 0, other.stderr
     helped = kgprobe("estimate", "of-all", "--from", "other", "--json", **home)
     assert json.loads(helped.stdout)["predictors"] == ["other"]
@@ -59,7 +63,7 @@ def test_a_run_is_estimated_and_asks_on(home: dict[str, str], model: str) -> Non
     ("options", "code", "said"),
     [
         (["nobody"], 2, "Unknown run 'nobody'"),
-        (["in-turn"], 1, "`kgprobe rounds run --aim estimate` begins one that does"),
+        (["in-turn"], 1, "`kgprobe rounds run PROBE --aim estimate` begins one that does"),
         (["in-turn", "--rounds", "3"], 2, "limits the questions for a --precision"),
         (["in-turn", "--from", "in-turn"], 2, "the run itself"),
         (["in-turn", "--precision", "2"], 2, "0<x<0.5"),
@@ -80,7 +84,7 @@ def test_what_cannot_be_is_said(home: dict[str, str], model: str, options: list[
             "--relation",
             "P36",
         ]
-        assert kgprobe("rounds", "run", "--model", model, *begin, **home).returncode == 0
+        assert kgprobe("rounds", "run", "distractors", "--model", model, *begin, **home).returncode == 0
     refused = kgprobe("estimate", *options, **home)
     assert (refused.returncode, said in refused.stderr) == (code, True), refused.stderr
     assert "Traceback" not in refused.stderr
@@ -88,7 +92,7 @@ def test_what_cannot_be_is_said(home: dict[str, str], model: str, options: list[
 
 def test_a_forecast_says_when_a_new_run_is_cheaper(home: dict[str, str], model: str) -> None:
     seeking = ["--sampling", "hardest", "--rounds", "1", "--name", "seeking"]
-    begun = kgprobe("rounds", "run", "--model", model, *ROUNDS, *seeking, **home)
+    begun = kgprobe("rounds", "run", "distractors", "--model", model, *ROUNDS, *seeking, **home)
     assert begun.returncode == 0, begun.stderr
     # All of its rounds are done, so nothing is asked.
     told = kgprobe("estimate", "seeking", "--precision", "0.02", "--rounds", "1", "--json", **home)

@@ -130,7 +130,7 @@ def test_without_a_folder_of_the_users_own_commands_end_with_a_message(
         ("load", "example"),
         ("demo",),
         ("probe", "distractors", "--model", model),
-        ("rounds", "run", "--model", model),
+        ("rounds", "run", "distractors", "--model", model),
         ("study", "sampling"),
         ("graph", "query", "explore/counts"),
     ):

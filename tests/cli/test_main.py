@@ -1,6 +1,7 @@
 """The root command: what holds for every sub-command."""
 
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -40,7 +41,7 @@ COMMANDS = [
     *["", "demo", "graph", "graph start", "graph stop", "graph status", "graph query", "graph shell"],
     *["load", "load dbpedia", "load example", "load sparql", "load table", "load verbalizations", "load wikidata"],
     *["probe", "probe distractors", "probe questions"],
-    *["rounds", "rounds forget", "rounds resume", "rounds run", "rounds status"],
+    *["rounds", "rounds forget", "rounds resume", "rounds run", "rounds run questions", "rounds status"],
     *["sample", "sample distractors", "sample facts", "sample negatives", "sample questions"],
     *["study", "study strategies", "study distractor-count", "study sentences", "study scaling"],
     *["study robustness", "study calibration", "study sampling"],
@@ -96,13 +97,18 @@ def test_exit_codes_are_kept() -> None:
     assert kgprobe("nonsense").returncode == 2
 
 
-def test_help_lists_options_by_what_they_are_about() -> None:
-    text = kgprobe("rounds", "run", "--help").stdout
-    titles = ["Options:", "Options of --probe distractors:", "Options of --probe questions:", "Models behind an API:"]
+def test_help_of_a_run_has_at_most_40_options_in_groups() -> None:
+    text = kgprobe("rounds", "run", "distractors", "--help").stdout
+    titles = ["Options:", "Rounds:", "Options of distractors:", "Models on this machine:", "Models behind an API:"]
     places = [text.index(f"\n{title}\n") for title in titles]
-    assert places == sorted(places)
-    for option, section in (("--name ", 0), ("--strategy ", 1), ("--grader ", 2), ("--max-cost ", 3)):
-        assert [place < text.index(f"\n  {option}") for place in places] == [number <= section for number in range(4)]
+    sections = {"--name ": 0, "--facts-per-round ": 1, "--strategy ": 2, "--dtype ": 3, "--max-cost ": 4}
+    for option, section in sections.items():
+        place = text.index(f"\n  {option}")
+        assert [start < place for start in places] == [number <= section for number in range(len(titles))], option
+    assert "--grader" not in text
+    for command in (["rounds", "run", "distractors"], ["estimate"]):
+        shown = kgprobe(*command, "--help").stdout
+        assert 10 < len(re.findall(r"^  -", shown, re.MULTILINE)) <= 40
 
 
 def every_option() -> Iterator[tuple[str, click.Option]]:

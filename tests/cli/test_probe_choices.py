@@ -26,8 +26,8 @@ def test_choices_are_measured_and_asked_in_rounds(home: dict[str, str], model: s
     few = kgprobe(*command, "--max-choices", "2", **home)
     assert "has more than 2 objects" in few.stdout + few.stderr
 
-    rounds = ["--probe", "choices", "--relation", "P36", "--rounds", "1", "--facts-per-round", "2", *AS_OF, "--json"]
-    ran = kgprobe("rounds", "run", "--model", model, *rounds, "--conditional", **home)
+    rounds = ["--relation", "P36", "--rounds", "1", "--facts-per-round", "2", *AS_OF, "--json"]
+    ran = kgprobe("rounds", "run", "choices", "--model", model, *rounds, "--conditional", **home)
     assert ran.returncode == 0, ran.stderr
     told = json.loads(ran.stdout)
     assert (told["probe"], told["questions"]) == ("choices", 2)

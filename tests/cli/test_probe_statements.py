@@ -30,8 +30,10 @@ def test_statements_are_measured_and_asked_in_rounds(home: dict[str, str]) -> No
         assert [negative["replaced"] for negative in evidence["negatives"]] == ["subject"] * 2
     assert f"Statement: {lines[0]['evidence']['fact']['text']}" in lines[0]["prompt"]
 
-    rounds = ["--probe", "statements", "--relation", "P36", "--rounds", "1", "--facts-per-round", "2", *AS_OF]
-    ran = kgprobe("rounds", "run", "--model", "demo", *rounds, "--answers", "Yes/No/Perhaps", "--json", **home)
+    rounds = ["--relation", "P36", "--rounds", "1", "--facts-per-round", "2", *AS_OF]
+    ran = kgprobe(
+        "rounds", "run", "statements", "--model", "demo", *rounds, "--answers", "Yes/No/Perhaps", "--json", **home
+    )
     assert ran.returncode == 0, ran.stderr
     told = json.loads(ran.stdout)
     assert (told["probe"], told["questions"]) == ("statements", 2)

@@ -30,9 +30,8 @@ def test_a_graph_is_asked_backwards(home: dict[str, str], model: str) -> None:
         ran = run(
             "rounds",
             "run",
-            *few,
-            "--probe",
             "distractors",
+            *few,
             "--rounds",
             "1",
             "--facts-per-round",

@@ -20,7 +20,9 @@ from tests.servers.shared import environment_of
 
 def test_a_run_is_begun_shown_extended_and_forgotten(home: dict[str, str], model: str, tmp_path: Path) -> None:
     options = ["--facts-per-round", "4", "--relation", "P36", "--distractors", "3", "--as-of", "2024"]
-    done = kgprobe("rounds", "run", "--model", model, "--rounds", "2", "--name", "first", *options, "--json", **home)
+    done = kgprobe(
+        "rounds", "run", "distractors", "--model", model, "--rounds", "2", "--name", "first", *options, "--json", **home
+    )
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)
     assert {"facts", "facts_asked", "win_rate", "zero_sense_rate", "seconds", "page", "chance"} <= found.keys()
@@ -69,7 +71,7 @@ def test_a_run_is_begun_shown_extended_and_forgotten(home: dict[str, str], model
     assert (unknown.returncode, "Unknown run 'second'" in unknown.stderr) == (2, True), unknown.stderr
     moved.with_name("moved").rename(moved)
 
-    again = kgprobe("rounds", "run", "--model", model, "--name", "first", **home)
+    again = kgprobe("rounds", "run", "distractors", "--model", model, "--name", "first", **home)
     assert again.returncode == 1
     assert "There is a run 'first' already" in again.stderr
 
@@ -82,6 +84,7 @@ def test_ctrl_c_keeps_the_round_and_says_how_to_go_on(home: dict[str, str], mode
     command = [
         "rounds",
         "run",
+        "distractors",
         "--model",
         model,
         "--rounds",
@@ -123,12 +126,14 @@ def test_ctrl_c_keeps_the_round_and_says_how_to_go_on(home: dict[str, str], mode
 @pytest.mark.parametrize(
     ("arguments", "code", "said"),
     [
-        (["run"], 2, "--model"),
-        (["run", "--model", "nonsense"], 2, "nonsense"),
-        (["run", "--model", "hf:./nowhere"], 1, "nowhere"),
-        (["run", "--model", "demo", "--rounds", "0"], 2, "--rounds"),
-        (["run", "--model", "demo", "--as-of", "yesterday"], 2, "yesterday"),
-        (["run", "--model", "demo", "--probe", "nonsense"], 2, "distractors"),
+        (["run"], 2, "distractors"),
+        (["run", "distractors"], 2, "--model"),
+        (["run", "--model", "demo"], 2, "Name the probe before --model; one of choices, distractors,"),
+        (["run", "distractors", "--model", "nonsense"], 2, "nonsense"),
+        (["run", "distractors", "--model", "hf:./nowhere"], 1, "nowhere"),
+        (["run", "distractors", "--model", "demo", "--rounds", "0"], 2, "--rounds"),
+        (["run", "distractors", "--model", "demo", "--as-of", "yesterday"], 2, "yesterday"),
+        (["run", "nonsense", "--model", "demo"], 2, "No such command 'nonsense'"),
         (["resume", "nonsense"], 2, "Unknown run 'nonsense'"),
         (["status", "nonsense"], 2, "Unknown run 'nonsense'"),
         (["nonsense"], 2, "No such command"),
@@ -141,9 +146,9 @@ def test_mistakes_are_told_in_a_sentence(arguments: list[str], code: int, said: 
 
 
 def test_names_that_are_no_folders_and_relations_that_are_not_there(home: dict[str, str], model: str) -> None:
-    bad_name = kgprobe("rounds", "run", "--model", model, "--name", "../up", **home)
+    bad_name = kgprobe("rounds", "run", "distractors", "--model", model, "--name", "../up", **home)
     assert (bad_name.returncode, "--name is '../up'" in bad_name.stderr) == (2, True), bad_name.stderr
-    bad_relation = kgprobe("rounds", "run", "--model", model, "--relation", "P99999", **home)
+    bad_relation = kgprobe("rounds", "run", "distractors", "--model", model, "--relation", "P99999", **home)
     assert (bad_relation.returncode, "P99999" in bad_relation.stderr) == (2, True), bad_relation.stderr
 
 
@@ -154,7 +159,7 @@ def test_a_graph_without_facts_is_told_and_keeps_no_run(
     relations.write_text('{"id": "P36", "clozes": ["The capital of [X] is [Y]"]}')
     at = home | environment_of(graph.endpoint)
     assert kgprobe("load", "table", "--relations", str(relations), **at).returncode == 0
-    done = kgprobe("rounds", "run", "--model", model, "--name", "empty", **at)
+    done = kgprobe("rounds", "run", "distractors", "--model", model, "--name", "empty", **at)
     assert (done.returncode, "The graph has no fact to ask" in done.stderr) == (1, True), done.stderr
     assert "No run in this graph yet" in kgprobe("rounds", "status", **at).stderr
 
@@ -162,12 +167,12 @@ def test_a_graph_without_facts_is_told_and_keeps_no_run(
 def test_a_home_that_cannot_be_written_is_told(tmp_path: Path, graph: Graph, model: str) -> None:
     (tmp_path / "home").write_text("a file")
     at = environment_of(graph.endpoint)
-    done = kgprobe("rounds", "run", "--model", model, **at, KGPROBE_HOME=str(tmp_path / "home"))
+    done = kgprobe("rounds", "run", "distractors", "--model", model, **at, KGPROBE_HOME=str(tmp_path / "home"))
     assert done.returncode == 1
     assert "Traceback" not in done.stderr
     loaded = kgprobe("load", "example", **at)
     assert loaded.returncode == 0, loaded.stderr
-    done = kgprobe("rounds", "run", "--model", model, **at, KGPROBE_HOME=str(tmp_path / "home"))
+    done = kgprobe("rounds", "run", "distractors", "--model", model, **at, KGPROBE_HOME=str(tmp_path / "home"))
     assert (done.returncode, "Set KGPROBE_HOME to use another folder" in done.stderr) == (1, True), done.stderr
     assert "No run in this graph yet" in kgprobe("rounds", "status", **at).stderr
 

@@ -52,8 +52,6 @@ def lines_of(runs: Path, run: str) -> list[str]:
 @pytest.mark.slow
 def test_a_local_model_is_asked_questions(home: dict[str, str], talker: str) -> None:
     options = [
-        "--probe",
-        "questions",
         "--relation",
         "P35",
         "--as-of",
@@ -64,7 +62,18 @@ def test_a_local_model_is_asked_questions(home: dict[str, str], talker: str) -> 
         "3",
     ]
     done = kgprobe(
-        "rounds", "run", "--model", talker, *options, "--follow-ups", "1", "--name", "talk", "--json", **home
+        "rounds",
+        "run",
+        "questions",
+        "--model",
+        talker,
+        *options,
+        "--follow-ups",
+        "1",
+        "--name",
+        "talk",
+        "--json",
+        **home,
     )
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)
@@ -88,11 +97,21 @@ def test_a_local_model_is_asked_questions(home: dict[str, str], talker: str) -> 
 
 
 def test_several_models_are_asked_one_after_the_other_and_compared(home: dict[str, str]) -> None:
-    options = ["--probe", "questions", "--difficulty", "easy", "--relation", "P36", "--as-of", "2024", "--rounds", "2"]
+    options = ["--difficulty", "easy", "--relation", "P36", "--as-of", "2024", "--rounds", "2"]
     with FaultProxy(upstream=lambda _: "Yes.") as yes, FaultProxy(upstream=lambda _: "No.") as no:
         models = ["--model", f"openai:yes@{yes.url}", "--model", f"openai:no@{no.url}"]
         done = kgprobe(
-            "rounds", "run", *models, *options, "--facts-per-round", "30", "--name", "both", **home, COLUMNS="200"
+            "rounds",
+            "run",
+            "questions",
+            *models,
+            *options,
+            "--facts-per-round",
+            "30",
+            "--name",
+            "both",
+            **home,
+            COLUMNS="200",
         )
         assert done.returncode == 0, done.stderr
     side_by_side = done.stdout.partition("Side by side")[2]
@@ -121,11 +140,22 @@ def test_several_models_are_asked_one_after_the_other_and_compared(home: dict[st
 
 def test_facts_are_asked_one_after_the_other_and_learn_nothing_from_others(home: dict[str, str]) -> None:
     with FaultProxy(upstream=lambda _: "Yes.") as proxy:
-        model = ["--model", f"openai:m@{proxy.url}", "--probe", "questions", "--difficulty", "easy", "--as-of", "2024"]
+        model = ["--model", f"openai:m@{proxy.url}", "--difficulty", "easy", "--as-of", "2024"]
         rules = ["--sampling", "sequential", "--learner", "independent"]
         options = [*rules, "--follow-ups", "0", "--relation", "P36", "--json"]
         done = kgprobe(
-            "rounds", "run", *model, *options, "--rounds", "3", "--facts-per-round", "9", "--name", "in-turn", **home
+            "rounds",
+            "run",
+            "questions",
+            *model,
+            *options,
+            "--rounds",
+            "3",
+            "--facts-per-round",
+            "9",
+            "--name",
+            "in-turn",
+            **home,
         )
         found = json.loads(done.stdout)
         outcomes = assert_beliefs_are_the_trail("in-turn", found, home)
@@ -136,7 +166,18 @@ def test_facts_are_asked_one_after_the_other_and_learn_nothing_from_others(home:
 
         # A fact that nothing is known of has an interval of 0.9; one answer makes it 0.77 wide.
         sure = kgprobe(
-            "rounds", "run", *model, *options, "--rounds", "99", "--stop-at-width", "0.85", "--name", "sure", **home
+            "rounds",
+            "run",
+            "questions",
+            *model,
+            *options,
+            "--rounds",
+            "99",
+            "--stop-at-width",
+            "0.85",
+            "--name",
+            "sure",
+            **home,
         )
         found = json.loads(sure.stdout)
         assert found["stopped"] == "sure enough"
@@ -146,7 +187,7 @@ def test_facts_are_asked_one_after_the_other_and_learn_nothing_from_others(home:
 
 def test_a_budget_ends_a_run_and_it_goes_on(home: dict[str, str]) -> None:
     with FaultProxy(upstream=lambda _: "No, it is not.") as proxy:
-        model = ["--model", f"openai:m@{proxy.url}", "--probe", "questions", "--difficulty", "easy"]
+        model = ["--model", f"openai:m@{proxy.url}", "--difficulty", "easy"]
         options = [
             "--relation",
             "P36",
@@ -161,7 +202,7 @@ def test_a_budget_ends_a_run_and_it_goes_on(home: dict[str, str]) -> None:
             "--json",
         ]
         limits = ["--concurrency", "1", "--max-tokens", "1500"]
-        poor = kgprobe("rounds", "run", *model, *options, *limits, **home)
+        poor = kgprobe("rounds", "run", "questions", *model, *options, *limits, **home)
         assert poor.returncode == 0, poor.stderr
         assert "The budget does not last for more than round" in poor.stderr
         assert "Go on with: kgprobe rounds resume poor" in poor.stderr
@@ -192,7 +233,7 @@ def test_a_killed_run_behind_faults_loses_nothing(
     name, url = request.getfixturevalue("api_model") if server == "real" else ("fast", says_no)
     with FaultProxy(upstream=url, faults=at_random(0.25, seed=1), hang=1.0) as proxy:
         killed, undisturbed = f"killed-{server}", f"undisturbed-{server}"
-        model = ["--model", f"openai:{name}@{proxy.url}", "--probe", "questions", "--concurrency", "4"]
+        model = ["--model", f"openai:{name}@{proxy.url}", "--concurrency", "4"]
         options = [
             "--relation",
             "P30",
@@ -205,7 +246,7 @@ def test_a_killed_run_behind_faults_loses_nothing(
             "--follow-ups",
             "0",
         ]
-        command = ["rounds", "run", *model, *options, "--seed", "5", "--json", "--name"]
+        command = ["rounds", "run", "questions", *model, *options, "--seed", "5", "--json", "--name"]
         process = subprocess.Popen(
             [sys.executable, "-m", "kgprobe", *command, killed],
             stdout=subprocess.DEVNULL,
@@ -247,20 +288,24 @@ def test_a_killed_run_behind_faults_loses_nothing(
 @pytest.mark.parametrize(
     ("options", "code", "said"),
     [
-        (["--model", "demo", "--max-cost", "1"], 2, "--input-price and --output-price"),
-        (["--model", "openai:gpt", "--probe", "questions"], 1, "set the environment variable OPENAI_API_KEY"),
-        (["--model", "openai:gpt@http://127.0.0.1:9/v1", "--tokenizer", "demo:2"], 2, "There is no model"),
-        (["--model", "demo", "--year-relation", "P999"], 2, "No relation of this graph is called 'P999'"),
+        (["distractors", "--model", "demo", "--max-cost", "1"], 2, "--input-price and --output-price"),
+        (["questions", "--model", "openai:gpt"], 1, "set the environment variable OPENAI_API_KEY"),
         (
-            ["--model", "demo", "--probe", "questions", "--strategy", "semantic"],
+            ["distractors", "--model", "openai:gpt@http://127.0.0.1:9/v1", "--tokenizer", "demo:2"],
             2,
-            "--strategy: for --probe distractors",
+            "There is no model",
         ),
-        (["--model", "demo", "--grader", "demo", "--difficulty", "easy"], 2, "this is --probe distractors"),
-        (["--model", "demo", "--stop-at-width", "0.9"], 2, "0.9"),
-        (["--model", "demo", "--stop-at-width", "nan"], 2, "--stop-at-width is nan"),
+        (
+            ["distractors", "--model", "demo", "--year-relation", "P999"],
+            2,
+            "No relation of this graph is called 'P999'",
+        ),
+        (["questions", "--model", "demo", "--strategy", "semantic"], 2, "No such option: --strategy"),
+        (["distractors", "--model", "demo", "--grader", "demo"], 2, "No such option: --grader"),
+        (["distractors", "--model", "demo", "--stop-at-width", "0.9"], 2, "0.9"),
+        (["distractors", "--model", "demo", "--stop-at-width", "nan"], 2, "--stop-at-width is nan"),
         # Before the first model has been asked anything.
-        (["--model", "demo", "--model", "openai:gpt", "--probe", "questions"], 1, "OPENAI_API_KEY"),
+        (["questions", "--model", "demo", "--model", "openai:gpt"], 1, "OPENAI_API_KEY"),
     ],
 )
 def test_mistakes_are_told_in_a_sentence(home: dict[str, str], options: list[str], code: int, said: str) -> None:
