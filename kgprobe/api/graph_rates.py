@@ -1,4 +1,4 @@
-"""``kgprobe.estimate_rates``: how much of the whole graph a model knows, to a wanted precision."""
+"""``kgprobe.estimate_rates``: estimate the share of the whole graph that a model knows, to a given precision."""
 
 import dataclasses
 import math
@@ -15,11 +15,8 @@ from kgprobe.models.model import Model, Models
 from kgprobe.results.graph_rates import EstimatedRates
 from kgprobe.running.callbacks import NO_CALLBACKS, Callbacks, Stop
 
-# Between two looks at how wide the interval is, the rounds of a run grow by this at most: what was drawn while it was
-# too wide is looked at again and again, and each look could stop by luck.
+# Growth of the number of rounds between two checks of the precision: each check could stop by chance.
 _GROWTH = 1.5
-
-
 _LEAST_GROWTH = 1.1
 
 
@@ -35,7 +32,7 @@ def estimate_rates(
     models: Models | None = None,
     callbacks: Callbacks = NO_CALLBACKS,
 ) -> EstimatedRates:
-    """Estimate how much of the whole graph a model knows from the answers of a run, with 95% intervals.
+    """Estimate the share of the whole graph that a model knows from the answers of a run, with 95% intervals.
 
     >>> run = kgprobe.run_rounds(
     ...     graph, "demo", rounds=4, facts_per_round=16, distractors=3, aim="estimate", name="to-estimate"
@@ -47,55 +44,55 @@ def estimate_rates(
     every prediction: answers correct the predictions, each weighted by the inverse of its fact's inclusion probability.
 
     Args:
-        run: its name; None is the one that was begun last. Its facts were drawn with known probabilities where its
-            ``sampling`` is information, hardest or uniform; of thompson, an eighth were.
-        predictors: names of runs of other models, or of this one in another way, on the same graph: facts that were
-            hard for them are expected to be hard.
-        precision: ask until the interval of all facts is at most this much on either side, half its width, in (0, 0.5);
-            with the options the run was begun with. None asks nothing.
-        rounds: how many rounds the run shall have at most.
+        run: name of the run; None is the latest. Inclusion probabilities are known for the sampling rules information,
+            hardest and uniform; for thompson, of an eighth of the facts.
+        predictors: names of runs on the same graph, by other models or probes: facts that were hard for them are
+            predicted to be hard.
+        precision: half the width of the interval of all facts, in (0, 0.5): questions are asked until it is reached,
+            with the options of the run. None asks no questions.
+        rounds: maximum number of rounds of the run.
         year_relation: as in :func:`kgprobe.run_rounds`.
         model: as in :func:`kgprobe.resume_rounds`.
-        watch: told, and asked, as it goes.
+        callbacks: progress and interruption.
 
     Raises:
-        UnknownNameError: there is no such run or relation.
-        ArgumentError: a value cannot be.
-        KgprobeError: no fact of the run was drawn with a known probability, its answers are on another machine, or what
-            :func:`kgprobe.resume_rounds` raises.
+        UnknownNameError: no such run or relation.
+        ArgumentError: a value is out of range.
+        KgprobeError: no inclusion probability is known, the answers are on another machine, or the run cannot be
+            resumed (see :func:`kgprobe.resume_rounds`).
 
     Cost: the run's answers, and a pass over all facts whenever there are a quarter more of them.
     """
     run = open_run(graph, run).name
-    of_years = None if year_relation is None else relation_ids(graph, [year_relation])[0]
+    years = None if year_relation is None else relation_ids(graph, [year_relation])[0]
     others = [open_run(graph, other).name for other in several("predictors", predictors)]
     if run in others:
-        raise ArgumentError("predictors", f"has {run!r}, the run itself; others are expected.")
+        raise ArgumentError("predictors", f"has {run!r}, the run itself; expected other runs.")
     if precision is not None and not 0 < precision < 0.5:
-        raise ArgumentError("precision", f"is {precision}; a number between 0 and 0.5 is expected.")
+        raise ArgumentError("precision", f"is {precision}; expected a number between 0 and 0.5.")
     if rounds is not None and precision is None:
         raise ArgumentError("rounds", "limits the questions for a `precision`; give one.")
     most = math.inf if rounds is None else whole_number("rounds", rounds)
-    found = _estimate(graph, run, others, of_years, groups=precision is None)
+    estimate = _estimate(graph, run, others, years, groups=precision is None)
     if precision is None:
-        return found
+        return estimate
     width = 2 * precision
-    while found.width > width:
-        done, wanted = found.rates.run["round"], (found.width / width) ** 2
+    while estimate.width > width:
+        done, growth = estimate.rates.run["round"], (estimate.width / width) ** 2
         if done >= most:
-            reason = f"The interval is ±{found.width / 2:.3f} after all {done:,} rounds; --rounds allows more."
-            found = dataclasses.replace(found, stopped=Stop.DONE, reason=reason)
+            reason = f"The interval is ±{estimate.width / 2:.3f} after all {done:,} rounds; --rounds allows more."
+            estimate = dataclasses.replace(estimate, stopped=Stop.DONE, reason=reason)
             break
-        total = min(most, max(done + 1, math.ceil(done * min(_GROWTH, max(_LEAST_GROWTH, wanted)))))
+        total = min(most, max(done + 1, math.ceil(done * min(_GROWTH, max(_LEAST_GROWTH, growth)))))
         report = resume_rounds(graph, run, model, rounds=int(total), models=models, callbacks=callbacks).report
-        found = _estimate(graph, run, others, of_years, groups=False)
+        estimate = _estimate(graph, run, others, years, groups=False)
         if report.stopped is not Stop.DONE:
-            found = dataclasses.replace(found, stopped=report.stopped, reason=report.reason)
+            estimate = dataclasses.replace(estimate, stopped=report.stopped, reason=report.reason)
             break
     else:
-        found = dataclasses.replace(found, stopped=Stop.SURE_ENOUGH)
-    whole = _estimate(graph, run, others, of_years, groups=True)
-    return dataclasses.replace(whole, stopped=found.stopped, reason=found.reason)
+        estimate = dataclasses.replace(estimate, stopped=Stop.SURE_ENOUGH)
+    whole = _estimate(graph, run, others, years, groups=True)
+    return dataclasses.replace(whole, stopped=estimate.stopped, reason=estimate.reason)
 
 
 def _estimate(
@@ -110,7 +107,7 @@ def _estimate(
             else f"inclusion probabilities are unknown for sampling={sampling}"
         )
         raise KgprobeError(
-            f"Run {run!r} tells nothing of the whole graph: {why}. `kgprobe rounds run PROBE --aim estimate` begins"
-            " one that does."
+            f"Run {run!r} gives no estimate for the whole graph: {why}. Start one that does with"
+            " `kgprobe rounds run PROBE --aim estimate`."
         )
     return EstimatedRates(rates=rates, overall=rates.overall)

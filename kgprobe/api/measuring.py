@@ -1,4 +1,4 @@
-"""``kgprobe.measure``: a list of facts, each asked once by one probe."""
+"""``kgprobe.measure``: ask a list of facts once each, by one probe."""
 
 import re
 from collections import Counter
@@ -50,32 +50,32 @@ def measure(
     >>> result.asked.facts, len(result.to_frame())
     (4, 4)
 
-    The same call goes on with what an interrupted one began, and shows what a finished one found. A model that was
-    trained in between is another model: its weights are a part of what tells measurements apart.
+    The same call resumes an interrupted measurement, and returns a finished one. The digest of the model's weights is
+    a part of the settings: a model trained in between makes a new measurement.
 
-    Cost: that of the probe, a batch at a time. Memory: the keys of the facts, and one batch.
+    Cost: that of the probe, by batches. Memory: the keys of the facts, and one batch.
 
     Args:
-        model: see :func:`kgprobe.load_model`; its spec will do.
-        probe: how facts are asked: ``distractors``, ``questions``, ``examples``, or another that is installed.
-        limit: the most facts that are asked, drawn at random; None takes all. They are asked in random order, and the
-            same seed draws the same facts for every probe and limit.
-        facts: a list of facts: a file's path, see :func:`~kgprobe.sampling.selection.read_facts`, keys, or names such
-            as ``"France | capital | Paris"``; None takes all that can be asked.
-        relations: the only relations, each by its id or a name; none means all that can be asked.
-        seed: what all random choices follow from.
-        as_of: facts count as current at this date; None is today.
+        model: model or spec; see :func:`kgprobe.load_model`.
+        probe: name of the probe: ``distractors``, ``questions``, ``examples``, or another installed one.
+        limit: maximum number of facts, drawn at random; None takes all. The same seed draws the same facts for every
+            probe and limit.
+        facts: path of a list of facts (see :func:`~kgprobe.sampling.selection.read_facts`), keys, or names such as
+            ``"France | capital | Paris"``; None takes all that can be asked.
+        relations: ids or names of relations; empty means all that can be asked.
+        seed: random seed.
+        as_of: date at which facts must be current; None is today.
         batch_size: facts asked together; None takes the probe's own. Does not affect the answers.
-        name: of the folder; None makes one from the settings.
-        models: opens the models that options name by their specs; None opens them as needed.
-        watch: told, and asked, as it goes.
-        options: the probe's own; ``kgprobe probe PROBE --help`` lists them, with hyphens.
+        name: name of the folder; None derives one from the settings.
+        models: open models, for options that name a model; None opens them when needed.
+        callbacks: progress and interruption.
+        options: options of the probe; ``kgprobe probe PROBE --help`` lists them, with hyphens.
 
     Raises:
-        UnknownNameError: there is no such probe, model or relation.
-        ArgumentError: the probe has no such option, or a value cannot be.
-        KgprobeError: the graph has no fact to ask; the folder belongs to another measurement, is in use, or cannot be
-            written.
+        UnknownNameError: no such probe, model or relation.
+        ArgumentError: no such option, or a value is out of range.
+        KgprobeError: the graph has no facts to ask; the folder belongs to another measurement, is in use, or is not
+            writable.
     """
     kind = PROBES.get(probe)
     chosen_options = kind.options_from({**kind.measured, **options})
@@ -84,47 +84,47 @@ def measure(
     name = None if name is None else folder_name("name", name)
     batch_size = kind.batch_size if batch_size is None else whole_number("batch_size", batch_size)
     day = as_of_day(as_of)
-    # Whoever names what there is not shall know before a model is loaded.
+    # Validate names before loading the model.
     listed = None if facts is None else list_facts(graph, facts, day)
     opened = models or Models()
     asked_model = opened.open(model)
     asked_model.refresh()
-    setting = ProbeContext(graph, asked_model, opened, day, relations)
-    made = kind.make(setting, chosen_options)
-    chosen = choose_facts(graph, made.relations, as_of=setting.as_of, listed=listed, limit=limit, seed=seed)
+    context = ProbeContext(graph, asked_model, opened, day, relations)
+    made_probe = kind.make(context, chosen_options)
+    chosen = choose_facts(graph, made_probe.relations, as_of=context.as_of, listed=listed, limit=limit, seed=seed)
     reversal = reversal_of(graph)
     config = {
         "probe": kind.name,
         "options": asdict(chosen_options),
-        "described": made.describe(),
-        "relations": list(made.relations),
+        "described": made_probe.describe(),
+        "relations": list(made_probe.relations),
         "facts": chosen.identity,
         "seed": seed,
-        "as_of": setting.as_of,
+        "as_of": context.as_of,
         "graph": graph_state(graph),
         "reversed": reversal is not None,
         "reversed_of": None if reversal is None else reversal.of,
         "versions": versions(),
     }
     folder = home() / "probes" / (_folder_name(kind, config) if name is None else name)
-    asked = ask_each(made, chosen.keys, seed, folder, config, batch=batch_size, callbacks=callbacks)
-    return _result(graph, folder, kind, asked, chosen)
+    progress = ask_each(made_probe, chosen.keys, seed, folder, config, batch=batch_size, callbacks=callbacks)
+    return _result(graph, folder, kind, progress, chosen)
 
 
 def open_measurement(folder: str | Path, graph: Graph | None = None) -> Measurement:
-    """A measurement that was made before.
+    """Open a stored measurement.
 
     Args:
-        folder: its folder, or its name below kgprobe's own.
-        graph: the graph that was asked, for findings.
+        folder: its folder, or its name in kgprobe's own folder.
+        graph: its graph, for findings.
 
     Raises:
-        KgprobeError: there is none.
+        KgprobeError: no such measurement.
     """
     path = find_measurement(folder)
     if path is None:
         raise KgprobeError(
-            f"{folder} holds no measurement: {CONFIG} of one is neither in it nor in {home() / 'probes'}."
+            f"No measurement {folder}: its {CONFIG} is neither in that folder nor in {home() / 'probes'}."
         )
     config = read_measurement(path)
     kind = PROBES.get(config["probe"])
@@ -134,24 +134,24 @@ def open_measurement(folder: str | Path, graph: Graph | None = None) -> Measurem
     return Measurement(path, kind, config, Asked(done, done, unanswered, Stop.DONE), (), graph)
 
 
-def find_measurement(named: str | Path) -> Path | None:
-    """Return the folder of a measurement: that of this name below kgprobe's own, else the one at this path.
+def find_measurement(name: str | Path) -> Path | None:
+    """Return the folder of a measurement, by name in kgprobe's own folder, else by path; None if not found.
 
-    A folder counts only if a measurement is in it: a model's may well have the name of a result.
+    Other folders, such as a model's, may have the name of a result; they do not count.
     """
-    own, path = home() / "probes" / named, Path(named)
-    if not is_path(named) and (own / CONFIG).exists():
+    own, path = home() / "probes" / name, Path(name)
+    if not is_path(name) and (own / CONFIG).exists():
         return own
     return path if (path / CONFIG).exists() and "probe" in read_config(path, MEASUREMENT) else None
 
 
-def is_path(named: str | Path) -> bool:
-    """Return whether a text is the path of a folder and no name of a result: ``./tuned``, not ``tuned``."""
-    return Path(named).name != str(named) or str(named) == ".."
+def is_path(name: str | Path) -> bool:
+    """Return True for the path of a folder (``./tuned``), False for the name of a result (``tuned``)."""
+    return Path(name).name != str(name) or str(name) == ".."
 
 
-def _result(graph: Graph, folder: Path, kind: ProbeKind, asked: Asked, chosen: Chosen) -> Measurement:
-    return Measurement(folder, kind, read_config(folder, MEASUREMENT), asked, chosen.missing, graph)
+def _result(graph: Graph, folder: Path, kind: ProbeKind, progress: Asked, chosen: Chosen) -> Measurement:
+    return Measurement(folder, kind, read_config(folder, MEASUREMENT), progress, chosen.missing, graph)
 
 
 def _folder_name(kind: ProbeKind, config: Mapping[str, Any]) -> str:

@@ -1,4 +1,4 @@
-"""``kgprobe.make_report``: what some stored results say, on one page: runs, measurements, judged graphs."""
+"""``kgprobe.make_report``: stored runs, measurements and judged graphs on one page."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -37,17 +37,16 @@ Reported: TypeAlias = Stored | JudgedGraph
 
 # Suspects that a report lists.
 _SUSPECTS = 25
-# Characters of names in a folder's.
+# Maximum length of a folder's name, in characters.
 _LONGEST = 60
 
 
 def make_report(results: Sequence[Reported], *, seed: int = 0) -> "Report":
-    """Put what results found together: no model is asked.
+    """Combine results on one page; no model is loaded.
 
-    What is unknown comes first, then how much is known, then the rest: by relation, entity, type, popularity and year;
-    errors with examples; outdated answers; each asked fact. Of several results also what they say of the facts that
-    they share, where they disagree, what is known in one way of asking or one direction alone, and facts that several
-    models deny.
+    Unknown facts come first, then the share that is known, then rates by relation, entity, type, popularity and year,
+    errors with examples, outdated answers, and all asked facts. Several results are also compared: shared facts,
+    disagreements, facts known by one probe or in one direction only, and facts that several models deny.
 
     >>> made = kgprobe.measure(graph, "demo", limit=4, distractors=3, sentences=1)
     >>> report = kgprobe.make_report([made])
@@ -57,13 +56,13 @@ def make_report(results: Sequence[Reported], *, seed: int = 0) -> "Report":
     Cost: reading all answers; a walk from each asked subject. Memory: the asked facts.
 
     Args:
-        results: runs, measurements and judged graphs; :func:`open_result` opens the first two, with the graph that was
-            asked, :func:`judged_graph` the last.
-        seed: of the bootstrap, for what probes measure beside right and wrong.
+        results: runs, measurements and judged graphs; :func:`open_result` opens the first two, with their graph,
+            :func:`judged_graph` the last.
+        seed: seed of the bootstrap of other metrics than accuracy.
 
     Raises:
-        ArgumentError: there is none, one is there twice, or one was opened without its graph.
-        KgprobeError: one has no answer yet.
+        ArgumentError: no results, one of them twice, or one opened without its graph.
+        KgprobeError: a result has no answers.
     """
     from kgprobe.analysis.examined import examine
     from kgprobe.analysis.side_by_side import labels_of
@@ -71,13 +70,13 @@ def make_report(results: Sequence[Reported], *, seed: int = 0) -> "Report":
     from kgprobe.results.report import Report
 
     seed = whole_number("seed", seed, 0)
-    judged = [one for one in results if isinstance(one, JudgedGraph)]
-    asked = [one for one in results if not isinstance(one, JudgedGraph)]
+    judged = [result for result in results if isinstance(result, JudgedGraph)]
+    probed = [result for result in results if not isinstance(result, JudgedGraph)]
     _refuse(results)
-    labels = labels_of([answers_of(one) for one in asked])
+    labels = labels_of([answers_of(result) for result in probed])
     examined = [
-        examine(one.graph, label, one.finding(), one.outcomes, one.kind.alternatives)
-        for one, label in zip(asked, labels, strict=True)
+        examine(result.graph, label, result.finding(), result.outcomes, result.kind.alternatives)
+        for result, label in zip(probed, labels, strict=True)
     ]
     sections: list[Section] = []
     lead: list[str] = []
@@ -85,10 +84,10 @@ def make_report(results: Sequence[Reported], *, seed: int = 0) -> "Report":
     if len(examined) == 1:
         sections, lead = result_sections(examined[0]), finding_lead(examined[0].finding)
     elif examined:
-        sections, lead, extra = _side_by_side(asked, examined, seed)
-    sections += [section for one in judged for section in _judged_sections(one)]
-    lead += [one.summary() for one in judged]
-    config = {"results": [str(one.folder) for one in results], "seed": seed}
+        sections, lead, extra = _side_by_side(probed, examined, seed)
+    sections += [section for result in judged for section in _judged_sections(result)]
+    lead += [result.summary() for result in judged]
+    config = {"results": [str(result.folder) for result in results], "seed": seed}
     return Report(
         title=_title(examined, judged) if len(examined) != 1 else finding_title(examined[0].finding),
         lead=lead,
@@ -102,10 +101,10 @@ def make_report(results: Sequence[Reported], *, seed: int = 0) -> "Report":
 
 
 def open_any(name: str | Path, graph: Graph | None = None) -> Reported:
-    """A result by its folder or its name: a judged graph, a measurement, or a run.
+    """Return a result by its folder or name: a judged graph, a measurement, or a run.
 
     Raises:
-        UnknownNameError: there is none.
+        UnknownNameError: no such result.
         KgprobeError: another version of kgprobe began the run.
     """
     folder = judged_folder(name)
@@ -113,63 +112,61 @@ def open_any(name: str | Path, graph: Graph | None = None) -> Reported:
 
 
 def judged_folder(name: str | Path) -> Path | None:
-    """Return the folder of a judged graph, by its name below kgprobe's own or by its path; None where there is none."""
+    """Return the folder of a judged graph, by its name in kgprobe's own folder or by its path; None if not found."""
     from kgprobe.judge.judged_facts import is_sweep
 
     own, path = home() / "sweeps" / name, Path(name)
-    # A damaged one counts below kgprobe's own: opening it names the damage.
+    # A damaged one in kgprobe's own folder counts: opening it reports the damage.
     if not is_path(name) and (own / CONFIG).exists():
         return own
     return path if is_sweep(path) else None
 
 
 def latest_result(graph: Graph) -> Stored:
-    """Return the run or the measurement of a graph to which an answer came last.
+    """Return the run or measurement of a graph with the latest answer.
 
-    A folder of a measurement that cannot be read is named on stderr, and left out.
+    An unreadable folder is reported on stderr and skipped.
 
     Raises:
-        UnknownNameError: there is none.
+        UnknownNameError: the graph has no results.
     """
     uid = msgspec.json.decode(graph_state(graph))["uid"]
-    found: list[Stored] = [open_run(graph, run["id"]) for run in runs_of(graph)[-1:]]
+    results: list[Stored] = [open_run(graph, run["id"]) for run in runs_of(graph)[-1:]]
     for path in sorted((home() / "probes").glob(f"*/{FILE}")):
         measured = _measurement_of(graph, uid, path.parent)
         if measured is not None:
-            found.append(measured)
-    answered = [one for one in found if (one.folder / FILE).is_file()]
+            results.append(measured)
+    answered = [result for result in results if (result.folder / FILE).is_file()]
     if not answered:
-        raise UnknownNameError(
-            "There are no results of this graph yet; `kgprobe probe distractors --model demo` makes one."
-        )
-    return max(answered, key=lambda one: (one.folder / FILE).stat().st_mtime)
+        raise UnknownNameError("This graph has no results yet; `kgprobe probe distractors --model demo` makes one.")
+    return max(answered, key=lambda result: (result.folder / FILE).stat().st_mtime)
 
 
 def _measurement_of(graph: Graph, uid: str, folder: Path) -> Measurement | None:
-    """Return a folder's measurement; None where it is of another graph, or damaged, which is told."""
+    """Return a folder's measurement; None if it is of another graph, or damaged, which is reported."""
     try:
         return open_measurement(folder, graph) if graph_of_measurement(folder) == uid else None
     except KgprobeError as error:
-        print_message(f"{folder.name} is left out: {error}")
+        print_message(f"{folder.name} is skipped: {error}")
         return None
 
 
 def _called(results: Sequence[Reported]) -> str:
-    """What a report's folder begins with: as many of the results' names as fit."""
-    names = [one.name if isinstance(one, Run) else one.folder.name for one in results]
+    """Return the beginning of a report's folder name: as many names of results as fit."""
+    names = [result.name if isinstance(result, Run) else result.folder.name for result in results]
     return "-".join(names)[:_LONGEST].rstrip("-. ")
 
 
 def _refuse(results: Sequence[Reported]) -> None:
     if not results:
-        raise ArgumentError("results", "is empty; a run, a measurement or a judged graph is expected.")
-    folders = [one.folder.resolve() for one in results]
+        raise ArgumentError("results", "is empty; expected runs, measurements or judged graphs.")
+    folders = [result.folder.resolve() for result in results]
     for result, folder in zip(results, folders, strict=True):
         if folders.count(folder) > 1:
             raise ArgumentError("results", f"has the same result twice: {folder}.")
         if not isinstance(result, JudgedGraph) and result.graph is None:
             raise ArgumentError(
-                "results", f"has {folder.name}, opened without its graph: open_result(name, `graph`) opens it with."
+                "results", f"has {folder.name}, opened without its graph; use open_result(name, `graph`)."
             )
 
 
@@ -179,14 +176,14 @@ def _title(examined: "Sequence[Examined]", judged: Sequence[JudgedGraph]) -> str
 
     if examined:
         return results_title(examined)
-    models = list(dict.fromkeys(model_name(one.config.judge.answers_of) for one in judged))
-    return f"What {' and '.join(models)} would say of a whole graph"
+    models = list(dict.fromkeys(model_name(result.config.judge.answers_of) for result in judged))
+    return f"Judged answers of {' and '.join(models)} on a whole graph"
 
 
 def _side_by_side(
     asked: Sequence[Stored], examined: "Sequence[Examined]", seed: int
 ) -> "tuple[list[Section], list[str], dict[str, Any]]":
-    """Sections, first sentences, and what programs get beside, of two results or more."""
+    """Return sections, first sentences, and extra figures for programs, of at least two results."""
     from kgprobe.report.sections import Section, table_section
     from kgprobe.results.finding_page import result_sections
     from kgprobe.results.side_by_side import (
@@ -218,11 +215,11 @@ def _side_by_side(
         extra |= {"comparison": compared.to_dict(), "disagreements": apart}
     gaps = _gaps(asked, notes)
     for gap in gaps:
-        # Of two gaps it has to be said which is meant.
-        of = "" if len(gaps) == 1 else f"{Path(gap.config['stored']).name} and {Path(gap.config['said']).name}: "
-        lead.append(f"{of}{gap.summary()}")
+        # With two gaps, name the results of each.
+        which = "" if len(gaps) == 1 else f"{Path(gap.config['stored']).name} and {Path(gap.config['said']).name}: "
+        lead.append(f"{which}{gap.summary()}")
         sections += [
-            replace(table_section(replace(table, title=f"{of}{table.title}")), short="Known and not said")
+            replace(table_section(replace(table, title=f"{which}{table.title}")), short="Known and missed")
             for table in gap.tables()
         ]
     directions = [] if compared is not None and compared.directions else _directions(asked, seed)
@@ -230,15 +227,20 @@ def _side_by_side(
         sections += [table_section(table) for table in pair.tables() if table.key in _OF_DIRECTIONS]
     suspects = _suspects(asked)
     if suspects is not None:
-        sections.append(suspects_section(suspects, len({one.model for one in asked})))
+        sections.append(suspects_section(suspects, len({result.model for result in asked})))
     if notes:
-        sections.append(Section("text", "What to mind", {"paragraphs": list(dict.fromkeys(notes))}))
-    for one in examined:
-        its = result_sections(one)
-        # The list of contents names each result once.
+        sections.append(Section("text", "Notes", {"paragraphs": list(dict.fromkeys(notes))}))
+    for result in examined:
+        parts = result_sections(result)
+        # The table of contents names each result once.
         sections += [
-            replace(section, title=section.title and f"{one.label}: {section.title}", short=one.label, listed=not place)
-            for place, section in enumerate(its)
+            replace(
+                section,
+                title=section.title and f"{result.label}: {section.title}",
+                short=result.label,
+                listed=not place,
+            )
+            for place, section in enumerate(parts)
         ]
     extra |= {
         "gaps": [gap.to_dict() for gap in gaps],
@@ -252,7 +254,7 @@ _OF_DIRECTIONS = ("directions", "forwards_alone", "backwards_alone")
 
 
 def _compared(asked: Sequence[Stored], seed: int, notes: list[str]) -> "Comparison | None":
-    """All results on the facts that they share; None, with a note, where there is no such fact."""
+    """Return the comparison on shared facts; None, with a note, if no fact is shared."""
     try:
         return compare(asked, seed=seed)
     except ArgumentError:
@@ -263,43 +265,43 @@ def _compared(asked: Sequence[Stored], seed: int, notes: list[str]) -> "Comparis
 
 
 def _gaps(asked: Sequence[Stored], notes: list[str]) -> "list[KnowledgeGap]":
-    """What a model holds and does not say, for each two results of it that are asked in these two ways."""
-    found = []
-    for one, other in combinations(asked, 2):
-        stored, said = (one, other) if one.kind.asks == "scores" else (other, one)
-        if (stored.kind.asks, said.kind.asks) != ("scores", "answers") or one.model != other.model:
+    """Return the knowledge gaps of all pairs of a scoring and a generating result of one model."""
+    gaps = []
+    for first, second in combinations(asked, 2):
+        stored, said = (first, second) if first.kind.asks == "scores" else (second, first)
+        if (stored.kind.asks, said.kind.asks) != ("scores", "answers") or first.model != second.model:
             continue
         try:
-            found.append(find_gap(stored, said))
+            gaps.append(find_gap(stored, said))
         except KgprobeError as error:
             message = str(error).removeprefix("`said` ")
-            notes.append(f"What {said.model} holds and does not say cannot be told: {said.folder.name} {message}")
-    return found
+            notes.append(f"The knowledge gap of {said.model} cannot be computed: {said.folder.name} {message}")
+    return gaps
 
 
 def _directions(asked: Sequence[Stored], seed: int) -> "list[Comparison]":
-    """Forwards and backwards, for each two results of one model and probe that differ in the direction."""
-    found = []
-    for one, other in combinations(asked, 2):
-        if one.reversed != other.reversed and (one.model, one.kind.name) == (other.model, other.kind.name):
-            compared = _compared([one, other], seed, [])
+    """Return comparisons of all pairs of results of one model and probe that differ in direction."""
+    comparisons = []
+    for first, second in combinations(asked, 2):
+        if first.reversed != second.reversed and (first.model, first.kind.name) == (second.model, second.kind.name):
+            compared = _compared([first, second], seed, [])
             if compared is not None:
-                found.append(compared)
-    return found
+                comparisons.append(compared)
+    return comparisons
 
 
 def _suspects(asked: Sequence[Stored]) -> list[dict[str, Any]] | None:
-    """Facts that several of these runs' models deny; None where there are no runs of two models in one graph."""
-    runs = [one for one in asked if isinstance(one, Run) and not one.reversed]
+    """Return facts that several runs' models deny; None without runs of two models in one graph."""
+    runs = [result for result in asked if isinstance(result, Run) and not result.reversed]
     if len({run.model for run in runs}) < 2 or len({id(run.graph) for run in runs}) > 1:
         return None
-    wanted = {"runs": [run.name for run in runs], "models": 2, "around": 3, "candidates": 1_000, "limit": _SUSPECTS}
-    found = runs[0].graph.read("explore/suspects", **wanted)
-    return [{column: value for column, value in row.items() if column != "path"} for row in found]
+    parameters = {"runs": [run.name for run in runs], "models": 2, "around": 3, "candidates": 1_000, "limit": _SUSPECTS}
+    rows = runs[0].graph.read("explore/suspects", **parameters)
+    return [{column: value for column, value in row.items() if column != "path"} for row in rows]
 
 
 def _judged_sections(judged: JudgedGraph) -> "list[Section]":
-    """What a judge would say of a whole graph."""
+    """Return the sections of a judged graph."""
     from kgprobe.report.sections import Section, table_section
 
     label = f"{judged.config.judge.answers_of}, judged"

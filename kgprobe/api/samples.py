@@ -34,7 +34,7 @@ from kgprobe.search.strategies import STRATEGIES, Sentences, StrategyOptions, ma
 from kgprobe.verbalize.sentences import Cloze
 from kgprobe.verbalize.templates.kinds import OBJECT
 
-# A fact's key, id or names (see :func:`kgprobe.sampling.lookup.find_fact`), or several of these.
+# Keys, ids or names of one fact or several; see :func:`kgprobe.sampling.lookup.find_fact`.
 Facts: TypeAlias = FactKey | str | Iterable[FactKey | str]
 
 
@@ -46,7 +46,7 @@ def sample_facts(
     seed: int = 0,
     as_of: int | str | date | None = None,
 ) -> FactSample:
-    """Facts that can be asked, drawn at random: of active relations, current, with a name at both ends.
+    """Draw facts that can be asked: of active relations, current, with names of subject and object.
 
     >>> sample = kgprobe.sample_facts(graph, 3, relations=["P36"], as_of="2025-12")
     >>> len(sample), sorted(set(sample.to_frame()["relation"]))
@@ -55,14 +55,14 @@ def sample_facts(
     Cost: one scan of the graph's facts, streamed.
 
     Args:
-        limit: how many, at least 1; there may be fewer.
-        relations: the only relations, each by its id or a name; none means all active ones.
-        seed: what the draw follows from.
+        limit: maximum number of facts, at least 1.
+        relations: ids or names of relations; empty means all active ones.
+        seed: random seed.
         as_of: facts count as current at this date; None is today.
 
     Raises:
         UnknownNameError: a relation is not in the graph, or not active.
-        ArgumentError: an argument cannot be what it is.
+        ArgumentError: an argument is out of range.
     """
     limit, seed = whole_number("limit", limit), whole_number("seed", seed, 0)
     relations = relation_ids(graph, several("relations", relations))
@@ -88,13 +88,13 @@ def sample_distractors(
     seed: int = 0,
     as_of: int | str | date | None = None,
 ) -> DistractorSample:
-    """Wrong objects that would stand beside the right one, best first, and why each qualifies.
+    """Choose distractors: wrong objects to compare with the right one, best first, each with its reason.
 
     >>> sample = kgprobe.sample_distractors(graph, "France | capital | Paris", "semantic", distractors=3)
     >>> [row["object"] for row in sample.rows()]
     ['Q90', 'Q90', 'Q90']
 
-    Those of a strategy that asks a model depend on it, and differ from sentence to sentence:
+    Distractors of a strategy that asks a model depend on the model and on the sentence:
 
     >>> sample = kgprobe.sample_distractors(graph, "Q142 P36 Q90", "exact-optimal", model="demo", distractors=2)
     >>> [(row["rank"], row["certified"]) for row in sample.rows()]
@@ -104,19 +104,19 @@ def sample_distractors(
 
     Args:
         facts: names, ids or keys of facts: ``"France | capital | Paris"``, ``"Q142 P36 Q90"``.
-        strategy: how they are chosen; ``kgprobe sample distractors --help`` lists what there is.
-        model: what finds them plausible, or its spec; needed where the strategy asks one.
-        distractors: how many of each fact, at least 1.
-        sentences: how many cloze sentences of the relation, drawn at random, where a model is asked; None is all.
-        weighting: of features, for semantic ones: ``tf-idf`` or ``bm25``.
-        max_prefixes: of names, that exact search may ask the model about for one sentence.
-        seed: what random choices follow from.
-        as_of: what is true at this date is no distractor; None is today.
+        strategy: strategy of selection; ``kgprobe sample distractors --help`` lists all.
+        model: model or spec; required by strategies that ask a model.
+        distractors: maximum number for each fact, at least 1.
+        sentences: number of the relation's cloze sentences, drawn at random, if a model is asked; None is all.
+        weighting: weighting of features in the semantic strategies: ``tf-idf`` or ``bm25``.
+        max_prefixes: maximum number of name prefixes that exact search scores for one sentence.
+        seed: random seed.
+        as_of: date at which true objects are excluded; None is today.
 
     Raises:
-        UnknownNameError: there is no such fact, strategy or model.
-        ArgumentError: an argument cannot be what it is, or the strategy needs a model.
-        KgprobeError: none of the facts can be put in a sentence, or the model gives no probabilities.
+        UnknownNameError: no such fact, strategy or model.
+        ArgumentError: an argument is out of range, or the strategy needs a model.
+        KgprobeError: no fact has a cloze sentence, or the model returns no probabilities.
     """
     options = make_options(
         DistractorOptions,
@@ -140,48 +140,51 @@ def sample_distractors(
         StrategyOptions(day, options.weighting, options.max_prefixes),
     )
     notes: list[str] = []
-    asked: list[Sentences]
+    sentences_: list[Sentences]
     if kind.asks_model:
         items = ClozeItems(graph, day, sentences=options.sentences).of(keys, [seed])
         silent = [item for item in items if item.reason]
         named = named_facts(graph, [item.fact for item in silent])
         notes += [
-            f"{one.title} cannot be put in a sentence: {item.reason}." for one, item in zip(named, silent, strict=True)
+            f"{fact.title} has no cloze sentence: {item.reason}." for fact, item in zip(named, silent, strict=True)
         ]
         if len(notes) == len(items):
-            raise KgprobeError(
-                "None of the facts can be put in a sentence, after which a model finds anything plausible. "
-                + " ".join(notes[:1])
-            )
-        asked = [(item.fact, item.clozes) for item in items]
+            raise KgprobeError("None of the facts has a cloze sentence for the model. " + " ".join(notes[:1]))
+        sentences_ = [(item.fact, item.clozes) for item in items]
     else:
-        # One sentence stands for all, which speaks of today: nobody reads more of it.
-        asked = [(fact, [Cloze(f"It is {OBJECT}", fact.subject_label)]) for fact in describe_facts(graph, keys)]
-    rivals = chooser.rivals(asked, options.distractors, [seed])
+        # Strategies without a model ignore the sentence; one placeholder is enough.
+        sentences_ = [(fact, [Cloze(f"It is {OBJECT}", fact.subject_label)]) for fact in describe_facts(graph, keys)]
+    rivals = chooser.rivals(sentences_, options.distractors, [seed])
     chosen = [
-        FactDistractors(named, one.distractors, cloze.prompt if kind.asks_model else None, one.certified, one.reason)
-        for named, (_, clozes), lists in zip(
-            named_facts(graph, [fact for fact, _ in asked]), asked, rivals, strict=True
+        FactDistractors(
+            named,
+            distractors_.distractors,
+            cloze.prompt if kind.asks_model else None,
+            distractors_.certified,
+            distractors_.reason,
         )
-        for cloze, one in zip(clozes, lists, strict=True)
+        for named, (_, clozes), lists in zip(
+            named_facts(graph, [fact for fact, _ in sentences_]), sentences_, rivals, strict=True
+        )
+        for cloze, distractors_ in zip(clozes, lists, strict=True)
     ]
     notes += [note for each in chosen for note in _unusual(graph, each, options.distractors)]
     described = chooser.describe() | ({"model": opened.name} if kind.asks_model and opened is not None else {})
     return DistractorSample(described, chosen, notes=list(dict.fromkeys(notes)))
 
 
-def _unusual(graph: Graph, chosen: FactDistractors, wanted: int) -> Iterator[str]:
-    """What to know of a fact's distractors: an object without a type, or fewer of them than were wanted."""
+def _unusual(graph: Graph, chosen: FactDistractors, requested: int) -> Iterator[str]:
+    """Yield notes on a fact's distractors: an object without a type, or fewer of them than requested."""
     fact = chosen.fact.fact
     if chosen.reason:
         yield f"{chosen.fact.title}: {chosen.reason}."
-    if len(chosen.distractors) < wanted:
+    if len(chosen.distractors) < requested:
         pool = describe_pool(graph, fact.key)
         untyped = (
             "" if pool.typed else f" {fact.object_label} has no type, so the relation's objects count as its kind."
         )
         yield (
-            f"{chosen.fact.title}: {len(chosen.distractors):,} distractors, not {wanted:,}. There are {pool.size:,}"
+            f"{chosen.fact.title}: {len(chosen.distractors):,} distractors, not {requested:,}. There are {pool.size:,}"
             f" entities {pool.kind}; left out: {', '.join(pool.left_out)}.{untyped}"
         )
 
@@ -194,21 +197,21 @@ def sample_negatives(
     seed: int = 0,
     as_of: int | str | date | None = None,
 ) -> NegativeSample:
-    """What may stand in a fact's place in a yes/no question to which no is right, drawn at random.
+    """Draw negatives: wrong objects for yes/no questions.
 
-    Each is an object of the same relation elsewhere, so that its kind does not give it away.
+    Each is an object of the same relation in another fact, so that its type does not reveal it.
 
     >>> sample = kgprobe.sample_negatives(graph, "France | capital | Paris", 3)
     >>> [row["former"] for row in sample.rows()]
     [False, False, False]
 
-    Cost: see :mod:`kgprobe.sampling.pool_draws`, and a walk through the facts that end in what is drawn.
+    Cost: see :mod:`kgprobe.sampling.pool_draws`, and a walk from each drawn object.
 
     Args:
         facts: names, ids or keys of facts: ``"France | capital | Paris"``, ``"Q142 P36 Q90"``.
-        limit: how many of each fact, at least 1; there may be fewer.
-        seed: what the draws follow from.
-        as_of: what is true at this date is no negative; None is today.
+        limit: maximum number for each fact, at least 1.
+        seed: random seed.
+        as_of: date at which true objects are excluded; None is today.
 
     Raises:
         UnknownNameError: there is no such fact.
@@ -232,8 +235,8 @@ def sample_negatives(
 
 def _elsewhere(graph: Graph, fact: AskedFact, negatives: Sequence[Negative]) -> list[SampledNegative]:
     ids = [negative.id for negative in negatives]
-    found = graph.read("sample/elsewhere", relation=fact.relation, subject=fact.key.subject, ids=ids)
-    rows = {row["id"]: row for row in found}
+    answers = graph.read("sample/elsewhere", relation=fact.relation, subject=fact.key.subject, ids=ids)
+    rows = {row["id"]: row for row in answers}
     return [
         SampledNegative(negative, row["subjects"], row["example"], row["until"])
         for negative in negatives
@@ -250,7 +253,7 @@ def sample_questions(
     seed: int = 0,
     as_of: int | str | date | None = None,
 ) -> QuestionSample:
-    """Which questions would be asked about facts with this seed, in which prompts, and what is right.
+    """Write the questions about facts that a seed selects, with prompts and right answers.
 
     >>> sample = kgprobe.sample_questions(graph, "France | capital | Paris", difficulty="easy", seed=3)
     >>> sample.to_frame()["kind"].tolist()
@@ -260,10 +263,10 @@ def sample_questions(
 
     Args:
         facts: names, ids or keys of facts: ``"France | capital | Paris"``, ``"Q142 P36 Q90"``.
-        difficulty: ``easy`` asks yes/no questions alone; ``hard`` also who, which and what.
-        with_alias: whether the subject's first alias is mentioned.
-        seed: what kind, side and template of a question follow from.
-        as_of: what is true at this date is the answer; None is today.
+        difficulty: ``easy``: yes/no questions only; ``hard``: also who, which and what.
+        with_alias: True to mention the subject's first alias.
+        seed: random seed of kind, side and template.
+        as_of: date of the right answer; None is today.
 
     Raises:
         UnknownNameError: there is no such fact.
@@ -278,6 +281,6 @@ def sample_questions(
 
 
 def named_facts(graph: Graph, facts: Sequence[AskedFact]) -> list[NamedFact]:
-    """The facts with the names of their relations."""
+    """Return facts with the labels of their relations."""
     labels: dict[str, str] = {row["id"]: row["label"] or row["id"] for row in graph.read("sample/relations")}
     return [NamedFact(fact, labels[fact.relation]) for fact in facts]

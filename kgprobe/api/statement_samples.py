@@ -1,4 +1,4 @@
-"""``kgprobe.sample_statements``: a look at the statements that would be judged, true and false."""
+"""``kgprobe.sample_statements``: true and false statements as a model would judge them."""
 
 from datetime import date
 
@@ -23,9 +23,9 @@ def sample_statements(
     seed: int = 0,
     as_of: int | str | date | None = None,
 ) -> StatementSample:
-    """Which statements would be judged: of facts, and of the same with another subject, relation or object.
+    """Draw statements: of facts, and of negatives with another subject, relation or object.
 
-    A false one is in the graph at no time, nor is one that reads the same.
+    A negative is not in the graph at any date, nor is a fact with the same text.
 
     >>> sample = kgprobe.sample_statements(graph, "France | capital | Paris", 2, replace="subject", as_of="2025-12")
     >>> [(row["replaced"], row["false_object"]) for row in sample.rows()]
@@ -35,25 +35,25 @@ def sample_statements(
 
     Args:
         facts: names, ids or keys of facts: ``"France | capital | Paris"``, ``"Q142 P36 Q90"``.
-        limit: how many negatives of each fact, at least 1; there may be fewer.
-        replace: ``subject``, ``relation``, ``object``, or ``any``, which draws it anew for each.
-        any_type: whether any entity or relation may stand there; else an entity that shares a type with the one that it
-            replaces, or a relation between such entities.
-        seed: what the draws follow from.
-        as_of: facts that have ended by this date are said in the past tense; None is today.
+        limit: maximum number of negatives for each fact, at least 1.
+        replace: ``subject``, ``relation``, ``object``, or ``any``, which draws one of these for each negative.
+        any_type: False to replace an entity only by one that shares a type, and a relation only by one between such
+            entities.
+        seed: random seed.
+        as_of: statements about facts that ended by this date are in the past tense; None is today.
 
     Raises:
-        UnknownNameError: there is no such fact.
-        ArgumentError: an argument cannot be what it is.
-        KgprobeError: no relation of the graph has a statement or a cloze sentence.
+        UnknownNameError: no such fact.
+        ArgumentError: an argument is out of range.
+        KgprobeError: no relation has a statement or cloze template.
     """
     options = make_options(NegativeOptions, {"replace": replace, "any_type": any_type}, "sample_statements")
     limit, seed, day = whole_number("limit", limit), whole_number("seed", seed, 0), as_of_day(as_of)
     items = StatementItems(graph, day, negatives=limit, replace=options.replace, any_type=options.any_type)
-    found = items.of(find_facts(graph, facts, day), [seed])
+    statements = items.of(find_facts(graph, facts, day), [seed])
     sample = [
-        FactStatements(named, item)
-        for named, item in zip(named_facts(graph, [item.fact for item in found]), found, strict=True)
+        FactStatements(fact, item)
+        for fact, item in zip(named_facts(graph, [item.fact for item in statements]), statements, strict=True)
     ]
     notes = []
     for each in sample:

@@ -1,4 +1,4 @@
-"""Facts that several results do not share: how many there are, and why a result has no answer to them."""
+"""Facts that several results do not share, and the reasons."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -12,12 +12,12 @@ from kgprobe.sanitize import counted
 if TYPE_CHECKING:
     from kgprobe.api.comparing import Stored
 
-# Of a message: relations, and reasons of a probe.
+# Relations, or reasons, in a message.
 _NAMED = 3
 
 
 def unshared_facts(results: "Sequence[Stored]", answered: Sequence[AnsweredFacts]) -> str:
-    """Return how many facts are shared, and why each result lacks others; empty where all facts are shared.
+    """Return the number of shared facts, and the reasons why each result lacks others; empty if all are shared.
 
     Args:
         results, answered: the results, and their answers in the same order.
@@ -26,18 +26,18 @@ def unshared_facts(results: "Sequence[Stored]", answered: Sequence[AnsweredFacts
         KgprobeError: no fact is shared.
     """
     relations: dict[str, str] = {}
-    for one in answered:
-        relations.update(zip(one.facts.index, one.facts["relation"], strict=True))
-    shared = set(relations).intersection(*(one.facts.index for one in answered))
+    for own in answered:
+        relations.update(zip(own.facts.index, own.facts["relation"], strict=True))
+    shared = set(relations).intersection(*(own.facts.index for own in answered))
     reasons = list(_reasons(results, answered, relations))
     if not shared:
         raise KgprobeError(
-            "No fact was asked of all of them, so their rates cannot be compared: each speaks of other facts."
+            "The results share no fact, so that their rates cannot be compared."
             f" {' '.join(reasons)} Measure all on the same facts: the same list, or the same seed."
         )
     if not reasons:
         return ""
-    return f"Compared are {len(shared):,} of the {counted(len(relations), 'fact')} with answers. {' '.join(reasons)}"
+    return f"Compared: {len(shared):,} of {counted(len(relations), 'fact')} with answers. {' '.join(reasons)}"
 
 
 def _reasons(
@@ -46,7 +46,7 @@ def _reasons(
     """Yield a sentence for each result that has no answer to some of the facts.
 
     Args:
-        relations: of the facts that have an answer in any of the results, by fact.
+        relations: relation of each fact that any of the results has answered.
     """
     for result, own, label in zip(results, answered, labels_of(answered), strict=True):
         lacking = sorted(set(relations).difference(own.facts.index))
@@ -71,7 +71,7 @@ def _relations_of(result: "Stored") -> Sequence[str]:
 
 
 def _why_undrawn(result: "Stored", own: AnsweredFacts, results: "Sequence[Stored]") -> str:
-    """Return why a result has not asked facts of its own relations, as a phrase behind their number."""
+    """Return the reason why a result lacks facts of its own relations, as a phrase after their number."""
     if isinstance(result, Run):
         return "that its rounds did not choose"
     chosen, seed = result.config["facts"], result.config["seed"]

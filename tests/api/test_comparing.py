@@ -49,7 +49,7 @@ def test_what_was_measured_is_compared_and_what_differs_is_told(example_graphs: 
     assert opened.to_frame().equals(run.to_frame())
     with pytest.raises(ArgumentError, match=r"`tuned` is no match for the base.*asked is 'once each' and 'in rounds'"):
         kgprobe.check_forgetting(base, opened)
-    with pytest.raises(UnknownNameError, match=r"no measurement 'nowhere', neither as a folder nor by name.*a-run"):
+    with pytest.raises(UnknownNameError, match=r"o measurement 'nowhere', neither as a folder nor by name.*a-run"):
         kgprobe.open_result("nowhere", example_graphs)
 
 
@@ -141,7 +141,7 @@ def test_compare_unshared_facts_are_counted_with_reasons(tmp_path: Path) -> None
     one = measured(tmp_path / "one", {**FACTS, "other": True}, relations={"other": "r1"}, relations_asked=["r0", "r1"])
     two = measured(tmp_path / "two", dict([*FACTS.items()][:150]) | {"f003": None}, model="two", facts={"limit": 150})
     told = (
-        "Compared are 149 of the 201 facts with answers. two lacks 52: 1 without an answer (unanswered: 1), 1 of"
+        "Compared: 149 of 201 facts with answers. two lacks 52: 1 without an answer (unanswered: 1), 1 of"
         " relations that it did not ask (r1: 1), 50 beyond its limit of 150 facts."
     )
     compared = kgprobe.compare([one, two])
@@ -163,7 +163,7 @@ def test_what_is_known_and_not_said(tmp_path: Path) -> None:
     assert found.facts_frame()[["fact", "question", "said"]].values.tolist() == [["f000", "Is it so: f000?", "No."]]
     assert found.page().name == "gap.html"
     assert json.loads((found.folder / "gap.json").read_text())["overall"]["unsaid"] == 0.01
-    with pytest.raises(ArgumentError, match="`said` is by the probe distractors, as is the first"):
+    with pytest.raises(ArgumentError, match="`said` is by the probe distractors, like the first"):
         kgprobe.find_gap(stored, stored)
     other = measured(tmp_path / "other", probe="questions", model="other")
     with pytest.raises(ArgumentError, match="`said` is of another model"):

@@ -50,9 +50,9 @@ def test_a_strategy_of_the_graph_needs_no_sentence(untyped: Graph) -> None:
 def test_facts_that_no_sentence_can_be_made_of_are_named(untyped: Graph, tiny: Model) -> None:
     sample = kgprobe.sample_distractors(untyped, ["silent", "said"], "exact-optimal", model=tiny, distractors=2)
     assert {(row["fact"], row["sentence"]) for row in sample.rows()} == {("said", "Sam has seen")}
-    why = "Sam · q · Object 0 cannot be put in a sentence: its relation is not asked"
+    why = "Sam · q · Object 0 has no cloze sentence: its relation is not asked"
     assert sample.notes[0].startswith(why)
-    with pytest.raises(KgprobeError, match=rf"None of the facts can be put in a sentence.*{why}"):
+    with pytest.raises(KgprobeError, match=rf"None of the facts has a cloze sentence.*{why}"):
         kgprobe.sample_distractors(untyped, "silent", "exact-optimal", model=tiny)
 
 

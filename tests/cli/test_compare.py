@@ -78,7 +78,7 @@ def test_what_is_known_and_not_said(probes: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (("base",), "RESULT... has 1 of them; two at least are expected."),
+        (("base",), "RESULT... has 1; expected at least two."),
         (("base", "base"), "RESULT... has the same result twice"),
         (("base", "seeded", "--fail-if-lost", "2%"), "seeded is no match for the base"),
         (("base", "base", "--fail-if-lost", "2%"), "has the same result twice"),
@@ -86,7 +86,7 @@ def test_what_is_known_and_not_said(probes: Path) -> None:
         (("base", "worse", "--fail-if-lost", "2"), "percent sign, such as 2%"),
         (("base", "worse", "--fail-if-lost", "100%"), "points below 100"),
         (("base", "words", "--gap", "--fail-if-lost", "2%"), "ask different things"),
-        (("--gap", "base", "worse"), "worse is by the probe distractors, as is the first"),
+        (("--gap", "base", "worse"), "worse is by the probe distractors, like the first"),
         (("base", ".."), "holds no measurement"),
     ],
 )

@@ -43,7 +43,7 @@ def test_results_become_a_page_and_rows(home: dict[str, str], model: str, tmp_pa
 @pytest.mark.parametrize(
     ("arguments", "code", "said"),
     [
-        (["nothing-of-it"], 2, "There is no measurement 'nothing-of-it'"),
+        (["nothing-of-it"], 2, "No measurement 'nothing-of-it'"),
         (["first", "first"], 2, "the same result twice"),
         (["--seed", "-1"], 2, "seed"),
         (["--out", "/dev/null/page.html"], 1, "cannot be created"),
