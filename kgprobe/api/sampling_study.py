@@ -1,4 +1,4 @@
-"""``kgprobe.study_sampling``: which way of choosing facts learns most from as many questions."""
+"""``kgprobe.study_sampling``: compare sampling rules and learners in replays."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, fields
@@ -31,11 +31,11 @@ def study_sampling(
     callbacks: Callbacks = NO_CALLBACKS,
     **options: Any,
 ) -> StudyResult:
-    """Which strategy of sampling learns most from as many requests: replays, no model is asked.
+    """Compare how much sampling rules learn from the same number of questions, in replays; no model is loaded.
 
-    Thompson and uniform sampling, each with propagation and without, sequential, and those of the learner
-    hierarchical are replayed against facts of which it is known how hard they are: those of a run, those of the
-    example graph for the demo model, or made-up ones, new ones for each repetition.
+    Thompson and uniform sampling, each with and without propagation, sequential sampling, and the rules of the
+    hierarchical learner are replayed on facts with known θ: of a run, of the example graph for the demo model, or
+    synthetic ones, drawn for each repetition.
 
     >>> result = kgprobe.study_sampling(size=60, requests=240, facts_per_round=10, repetitions=2, hardest=5)
     >>> sorted(set(result.to_frame()["strategy"]))[:2]
@@ -44,76 +44,76 @@ def study_sampling(
     Cost: nine strategies times repetitions, each a pass over the facts for each round.
 
     Args:
-        graph: that the run is in; made-up facts need none.
-        run: take this run for the truth: θ of a fact is the share of its own answers that were wrong. Best is one made
-            with ``sampling="sequential"``, with 20 answers a fact. None makes facts up.
+        graph: graph of the run; synthetic facts need none.
+        run: run that gives the true θ, as the share of wrong answers of each fact. Best made with
+            ``sampling="sequential"``, with 20 answers for each fact. None draws synthetic facts.
         reference: ``"demo"``, which comes with kgprobe: 2,554 facts, 8 answers each.
-        seed: what all random choices follow from.
-        watch: told, and asked, after each replay.
+        seed: random seed.
+        callbacks: progress and interruption, after each replay.
         options: of :class:`~kgprobe.api.options.ReplayOptions`; without a run or a reference, also those of
             :class:`~kgprobe.api.options.SyntheticOptions`.
 
     Raises:
-        UnknownNameError: the graph has no such run.
-        ArgumentError: there is no such option, a value cannot be, or made-up facts are described beside others.
-        KgprobeError: the run has too few answers, or the watch ended it.
+        UnknownNameError: no such run.
+        ArgumentError: no such option, a value is out of range, or options of synthetic facts next to a run.
+        KgprobeError: the run has too few answers, or a callback stopped the study.
     """
-    of_facts = {name: options.pop(name) for name in [one.name for one in fields(SyntheticOptions)] if name in options}
+    synthetic_options = {
+        name: options.pop(name) for name in [one.name for one in fields(SyntheticOptions)] if name in options
+    }
     seed = whole_number("seed", seed, 0)
-    how = make_options(ReplayOptions, options, "a study of sampling")
+    chosen = make_options(ReplayOptions, options, "a study of sampling")
     about: list[str] = []
-    if of_facts and (run is not None or reference is not None):
+    if synthetic_options and (run is not None or reference is not None):
         which = "run" if reference is None else "reference"
-        raise ArgumentError(
-            next(iter(of_facts)), f"is about made-up facts; with `{which}`, they are those of the {which}."
-        )
+        raise ArgumentError(next(iter(synthetic_options)), f"is about synthetic facts; `{which}` has its own facts.")
     if reference is not None:
         if run is not None:
-            raise ArgumentError("reference", "is told beside a run; one of the two is expected.")
+            raise ArgumentError("reference", "and `run` exclude each other; give one of them.")
         if reference != DEMO:
-            raise ArgumentError("reference", f"is {reference!r}; {DEMO!r} is expected.")
-        references = [demo_reference([seed, repetition]) for repetition in range(how.repetitions)]
+            raise ArgumentError("reference", f"is {reference!r}; expected {DEMO!r}.")
+        references = [demo_reference([seed, repetition]) for repetition in range(chosen.repetitions)]
         origin = "the example graph, demo"
         about = [ABOUT_DEMO]
-        its: dict[str, Any] = {"reference": reference}
+        settings: dict[str, Any] = {"reference": reference}
     elif run is None:
-        wanted, origin = _made_up(of_facts), "made-up facts"
-        references = [synthetic(wanted, [seed, repetition]) for repetition in range(how.repetitions)]
-        its = asdict(wanted)
+        described, origin = _synthetic_facts(synthetic_options), "synthetic facts"
+        references = [synthetic(described, [seed, repetition]) for repetition in range(chosen.repetitions)]
+        settings = asdict(described)
     else:
         if graph is None:
-            raise ArgumentError("graph", "is missing: the run is in one.")
+            raise ArgumentError("graph", "is missing: the run needs its graph.")
         answered = reference_of_run(graph, run)
-        references, origin = [answered.reference] * how.repetitions, f"{run}, {answered.run['model']}"
+        references, origin = [answered.reference] * chosen.repetitions, f"{run}, {answered.run['model']}"
         about = about_run(answered)
-        its = {"run": run, "uid": answered.run["uid"], "round": answered.run["round"]}
+        settings = {"run": run, "uid": answered.run["uid"], "round": answered.run["round"]}
     count = len(references[0].theta)
-    requests = 8 * count if how.requests is None else how.requests
-    checkpoints = checkpoint_rounds(count, requests, how.facts_per_round)
-    # Replays take minutes; where their result cannot be kept, that is told before.
+    requests = 8 * count if chosen.requests is None else chosen.requests
+    checkpoints = checkpoint_rounds(count, requests, chosen.facts_per_round)
+    # Replays take minutes: find out before them if the result can be stored.
     make_folder(home() / "studies")
     standings = replay_all(
         references,
         seed,
         checkpoints=checkpoints,
-        batch=how.facts_per_round,
-        hardest=how.hardest,
-        max_degree=how.max_degree,
-        on_replay=_told(callbacks, count, how.repetitions * len(SAMPLING_STRATEGIES)),
+        batch=chosen.facts_per_round,
+        hardest=chosen.hardest,
+        max_degree=chosen.max_degree,
+        on_replay=_after_replay(callbacks, count, chosen.repetitions * len(SAMPLING_STRATEGIES)),
     )
-    shown = [checkpoints.index(number) for number in shown_rounds(count, checkpoints[-1], how.facts_per_round)]
-    config = {**asdict(how), "requests": requests, "seed": seed, **its}
+    shown = [checkpoints.index(number) for number in shown_rounds(count, checkpoints[-1], chosen.facts_per_round)]
+    config = {**asdict(chosen), "requests": requests, "seed": seed, **settings}
     replays = Replays.of(standings, shown)
-    return kept(sampling_study(replays, references, origin, config, hardest=how.hardest, about=about))
+    return kept(sampling_study(replays, references, origin, config, hardest=chosen.hardest, about=about))
 
 
-def _made_up(given: Mapping[str, Any]) -> Synthetic:
+def _synthetic_facts(given: Mapping[str, Any]) -> Synthetic:
     options = make_options(SyntheticOptions, given, "a study of sampling")
     return Synthetic(options.size, options.hard, options.spread, options.likeness, options.distribution)
 
 
-def _told(callbacks: Callbacks, facts: int, replays: int) -> Callable[[], None]:
-    """What is done after each replay."""
+def _after_replay(callbacks: Callbacks, facts: int, replays: int) -> Callable[[], None]:
+    """Return the function that is called after each replay."""
     done = 0
     callbacks.on_start(Start(facts, 0, replays))
 
@@ -122,6 +122,6 @@ def _told(callbacks: Callbacks, facts: int, replays: int) -> Callable[[], None]:
         done += 1
         callbacks.on_batch(Batch((), done))
         if done < replays and callbacks.should_stop():
-            raise KgprobeError(f"Stopped after {done:,} of {replays:,} replays; nothing is kept.")
+            raise KgprobeError(f"Stopped after {done:,} of {replays:,} replays; nothing is stored.")
 
     return on_replay

@@ -1,7 +1,6 @@
 """``kgprobe.study_…``: the papers' analyses that measure facts with distractors.
 
-Those that set several measures side by side are in :mod:`.measure_studies`, the one of sampling in
-:mod:`.sampling_study`.
+Studies of several measures are in :mod:`.measure_studies`, that of sampling in :mod:`.sampling_study`.
 """
 
 from collections.abc import Callable, Sequence
@@ -46,7 +45,7 @@ def study_strategies(
     callbacks: Callbacks = NO_CALLBACKS,
     **measuring: "Unpack[Measuring]",
 ) -> StudyResult:
-    """Which strategy retrieves the hardest distractors: mean Min@n for n up to ``distractors`` (100), in one sentence.
+    """Compare strategies by their hardest distractors: mean Min@n for n up to ``distractors`` (100), in one sentence.
 
     >>> result = kgprobe.study_strategies(
     ...     graph, "demo", strategies=["random", "semantic"], relations=["P36"], limit=4, distractors=3
@@ -54,36 +53,35 @@ def study_strategies(
     >>> result.to_frame()[["strategy", "n"]].tail(1).values.tolist()
     [['semantic', 3]]
 
-    Cost: a measurement for each strategy. What is asked is kept: the same call goes on with what an interrupted one
-    began.
+    Cost: one measurement for each strategy. Answers are stored: the same call resumes an interrupted one.
 
     Args:
-        model: see :func:`kgprobe.load_model`; its spec will do.
-        strategies: by name; None compares all.
+        model: model or spec; see :func:`kgprobe.load_model`.
+        strategies: names of strategies; None compares all.
         seed, models: as in :func:`kgprobe.measure`.
-        watch: told, and asked, as each strategy's measurement goes.
+        callbacks: progress and interruption of each measurement.
         measuring: see :class:`~kgprobe.api.options.Measuring`.
 
     Raises:
-        UnknownNameError: there is no such model or relation.
-        ArgumentError: there is no such argument, or a value cannot be.
-        KgprobeError: no fact could be asked with all strategies, or the watch ended it.
+        UnknownNameError: no such model or relation.
+        ArgumentError: no such argument, or a value is out of range.
+        KgprobeError: no fact could be asked with all strategies, or a callback stopped the study.
     """
     names = list(dict.fromkeys(STRATEGIES.names() if strategies is None else several("strategies", strategies)))
     if not names:
-        raise ArgumentError("strategies", f"is empty; there are: {', '.join(STRATEGIES.names())}.")
+        raise ArgumentError("strategies", f"is empty; choose from {', '.join(STRATEGIES.names())}.")
     if "strategy" in measuring:
-        raise ArgumentError("strategy", "is not one of this study's: it compares several, `strategies`.")
+        raise ArgumentError("strategy", "is not an option of this study, which compares several: use `strategies`.")
     opened = models or Models()
-    asked = opened.open(model)
+    opened_model = opened.open(model)
     measuring, missing = _listed(graph, measuring)
     given = STRATEGIES_DEFAULTS | measuring
-    made = {
-        name: _measured(graph, asked, callbacks, name, strategy=name, seed=seed, models=opened, **given)
+    measurements = {
+        name: _measured(graph, opened_model, callbacks, name, strategy=name, seed=seed, models=opened, **given)
         for name in names
     }
-    by_name = {name: _curves(one) for name, one in made.items()}
-    return kept(strategies_study(by_name, asked.name, _config(made, seed), seed), missing)
+    by_name = {name: _curves(measurement) for name, measurement in measurements.items()}
+    return kept(strategies_study(by_name, opened_model.name, _config(measurements, seed), seed), missing)
 
 
 def study_distractor_count(
@@ -95,18 +93,18 @@ def study_distractor_count(
     callbacks: Callbacks = NO_CALLBACKS,
     **measuring: "Unpack[Measuring]",
 ) -> StudyResult:
-    """How many distractors are enough: means by their number (up to 200), and whether the order of facts has settled.
+    """Study the number of distractors: means for up to 200, and the stability of the ranking of facts.
 
     >>> result = kgprobe.study_distractor_count(graph, "demo", relations=["P36"], limit=6, distractors=3, sentences=1)
     >>> result.to_frame()["chance"].round(2).tolist()
     [0.5, 0.33, 0.25]
 
-    Cost: one measurement, kept as in :func:`study_strategies`. Arguments and errors as there.
+    Cost: one measurement, stored as in :func:`study_strategies`. Arguments and errors as there.
     """
     given = DISTRACTOR_COUNT_DEFAULTS | measuring
-    made = _measured(graph, model, callbacks, seed=seed, models=models, **given)
-    config = {"measurement": str(made.folder), "seed": seed}
-    return kept(counts_study(_curves(made), made.model, config, seed), made.missing)
+    measurement = _measured(graph, model, callbacks, seed=seed, models=models, **given)
+    config = {"measurement": str(measurement.folder), "seed": seed}
+    return kept(counts_study(_curves(measurement), measurement.model, config, seed), measurement.missing)
 
 
 def study_sentences(
@@ -118,20 +116,22 @@ def study_sentences(
     callbacks: Callbacks = NO_CALLBACKS,
     **measuring: "Unpack[Measuring]",
 ) -> StudyResult:
-    """How many cloze sentences are enough: Min@n and Avg@n (n is 20) over random subsets of each fact's sentences.
+    """Study the number of cloze sentences: Min@20 and Avg@20 over random subsets of each fact's sentences.
 
     >>> result = kgprobe.study_sentences(graph, "demo", relations=["P36"], limit=6, distractors=3)
     >>> int(result.to_frame()["sentences"].min())
     1
 
-    Cost: one measurement, kept as in :func:`study_strategies`. Arguments and errors as there; ``sentences`` says from
-    how many of a relation's subsets are drawn.
+    Cost: one measurement, stored as in :func:`study_strategies`. Arguments and errors as there; subsets are drawn from
+    ``sentences`` sentences of a relation.
     """
     given = SENTENCES_DEFAULTS | measuring
-    made = _measured(graph, model, callbacks, seed=seed, models=models, **given)
-    config = {"measurement": str(made.folder), "seed": seed}
-    distractors = made.config["options"]["distractors"]
-    return kept(sentences_study(made.outcomes, distractors, made.model, config, seed), made.missing)
+    measurement = _measured(graph, model, callbacks, seed=seed, models=models, **given)
+    config = {"measurement": str(measurement.folder), "seed": seed}
+    distractors = measurement.config["options"]["distractors"]
+    return kept(
+        sentences_study(measurement.outcomes, distractors, measurement.model, config, seed), measurement.missing
+    )
 
 
 def study_scaling(
@@ -143,62 +143,66 @@ def study_scaling(
     callbacks: Callbacks = NO_CALLBACKS,
     **measuring: "Unpack[Measuring]",
 ) -> StudyResult:
-    """Does a larger model know more: Avg@n (n is 20) of several models against their numbers of parameters.
+    """Study scaling: Avg@20 of several models by their numbers of parameters.
 
     >>> pythia = [f"hf:EleutherAI/pythia-{size}" for size in ("70m", "160m", "410m")]
     >>> kgprobe.study_scaling(graph, pythia, limit=300)  # doctest: +SKIP
 
-    Cost: a measurement for each model, kept as in :func:`study_strategies`. Memory: of models that are given by their
-    specs, one at a time.
+    Cost: one measurement for each model, stored as in :func:`study_strategies`. Memory: models given by specs are open
+    one at a time.
 
     Args:
-        models: two at least, of different sizes; those of a spec are opened one after the other.
-        open_model: opens a model by its spec.
-        watch: told, and asked, as each model's measurement goes.
+        models: at least two models or specs, of different sizes.
+        open_model: function that opens a model by its spec.
+        callbacks: progress and interruption of each measurement.
 
     Other arguments and errors as in :func:`study_strategies`.
     """
-    different = list({_name(one): one for one in models}.values())
+    different = list({_name(model): model for model in models}.values())
     if len(different) < 2:
-        raise ArgumentError("models", f"names {len(different)}: to compare sizes, two models are needed.")
+        raise ArgumentError("models", f"has {len(different)}; expected at least two, to compare sizes.")
     measuring, missing = _listed(graph, measuring)
     given = SCALING_DEFAULTS | measuring
-    # No name is given to a model that is opened, so that it goes before the next one comes.
-    made = {
-        _name(one): _measured(
-            graph, open_model(one) if isinstance(one, str) else one, callbacks, _name(one), seed=seed, **given
+    # No variable refers to an open model, so that it is freed before the next one is loaded.
+    measurements = {
+        _name(model): _measured(
+            graph, open_model(model) if isinstance(model, str) else model, callbacks, _name(model), seed=seed, **given
         )
-        for one in different
+        for model in different
     }
-    parameters = {name: one.config["described"]["scorer"]["parameters"] for name, one in made.items()}
-    sized, common = measured_models({name: (parameters[name], _curves(one)) for name, one in made.items()}, seed)
-    distractors = next(iter(made.values())).config["options"]["distractors"]
-    return kept(sizes_study(sized, common, distractors, _config(made, seed)), missing)
+    parameters = {name: model.config["described"]["scorer"]["parameters"] for name, model in measurements.items()}
+    sized, common = measured_models(
+        {name: (parameters[name], _curves(model)) for name, model in measurements.items()}, seed
+    )
+    distractors = next(iter(measurements.values())).config["options"]["distractors"]
+    return kept(sizes_study(sized, common, distractors, _config(measurements, seed)), missing)
 
 
 def _measured(graph: Graph, model: Model | str, callbacks: Callbacks, title: str = "", **arguments: Any) -> Measurement:
-    """A measurement with distractors that is done.
+    """Measure with distractors, to the end.
 
     Args:
-        title: what it is called among others of one study.
+        title: title of the measurement within the study.
     """
     titled = replace(callbacks, on_start=lambda start: callbacks.on_start(replace(start, title=title)))
-    made = measure(graph, model, "distractors", callbacks=titled, **arguments)
-    if not made.complete:
-        raise KgprobeError(f"Stopped after {made.asked.done:,} of {made.asked.facts:,} facts; the same call goes on.")
-    return made
+    measurement = measure(graph, model, "distractors", callbacks=titled, **arguments)
+    if not measurement.complete:
+        raise KgprobeError(
+            f"Stopped after {measurement.asked.done:,} of {measurement.asked.facts:,} facts; repeat the call to resume."
+        )
+    return measurement
 
 
-def _curves(made: Measurement) -> Measured:
-    return measured(made.outcomes, made.config["described"]["distractors"])
+def _curves(measurement: Measurement) -> Measured:
+    return measured(measurement.outcomes, measurement.config["described"]["distractors"])
 
 
-def _config(made: dict[str, Measurement], seed: int) -> dict[str, Any]:
-    return {"measurements": {name: str(one.folder) for name, one in made.items()}, "seed": seed}
+def _config(measurements: dict[str, Measurement], seed: int) -> dict[str, Any]:
+    return {"measurements": {name: str(measurement.folder) for name, measurement in measurements.items()}, "seed": seed}
 
 
 def _listed(graph: Graph, measuring: Measuring) -> tuple[Measuring, Sequence[str]]:
-    """The facts of a list by their keys, since it may be a file that can be read only once; and which are missing."""
+    """Return listed facts by key (a file may be readable only once), and messages about missing ones."""
     facts = measuring.get("facts")
     if facts is None:
         return measuring, ()

@@ -1,4 +1,4 @@
-"""``kgprobe.list_templates`` and the like: the sentences and questions that facts are put in."""
+"""``kgprobe.list_templates`` and other calls about templates of sentences and questions."""
 
 from collections.abc import Callable, Iterator, Sequence
 from datetime import date
@@ -29,7 +29,7 @@ OUTPUT = "templates.jsonl"
 def list_templates(
     graph: Graph, relations: Sequence[str] = (), *, as_of: int | str | date | None = None
 ) -> TemplateList:
-    """Each relation's templates, filled with a fact of the graph.
+    """List each relation's templates, filled with a fact of the graph.
 
     >>> templates = kgprobe.list_templates(graph, ["P36"])
     >>> [row["template"] for row in templates.rows() if row["kind"] == "cloze"][0]
@@ -38,12 +38,12 @@ def list_templates(
     Cost: for each relation a walk from up to 200 of its objects.
 
     Args:
-        relations: the only relations, each by its id or a name; none means all.
-        as_of: facts that ended before this date are put in the past; None is today.
+        relations: ids or names of relations; empty means all.
+        as_of: statements about facts that ended before this date are in the past tense; None is today.
 
     Raises:
         UnknownNameError: a relation is not in the graph.
-        ArgumentError: ``as_of`` is no date.
+        ArgumentError: ``as_of`` is not a date.
     """
     day = as_of_day(as_of)
     templates = [
@@ -51,7 +51,7 @@ def list_templates(
         for relation in relations_of(graph, relations)
         for filled in filled_templates(relation, examples_of(graph, relation.id, day), day)
     ]
-    none = "No relation has a template; `kgprobe templates write` writes some."
+    none = "No relation has templates; `kgprobe templates write` writes some."
     return TemplateList(templates, notes=() if templates else (none,))
 
 
@@ -66,18 +66,18 @@ def check_templates(
     >>> print(kgprobe.check_templates(graph, ["P36"]).summary())
     9 templates of 1 relation: 0 errors, 0 warnings.
 
-    Errors make a template unusable or ask something wrong; warnings are for a person to judge.
+    Errors make a template unusable or its question wrong; warnings need a person's judgement.
 
     Cost: for each relation of a graph a walk from up to 200 of its objects.
 
     Args:
-        graph_or_file: the file has a relation a line, as :func:`write_templates` writes it.
-        relations: the only relations, each by its id or a name; none means all.
-        on_progress: called with the number of relations that are done, and that of all.
+        graph_or_file: a graph, or a file with one relation on each line (see :func:`write_templates`).
+        relations: ids or names of relations; empty means all.
+        on_progress: called with the numbers of checked and of all relations.
 
     Raises:
-        UnknownNameError: a relation is not there.
-        KgprobeError: the file cannot be read at all.
+        UnknownNameError: no such relation.
+        KgprobeError: the file is unreadable.
     """
     if isinstance(graph_or_file, Graph):
         checked = check_graph(graph_or_file, relations, on_progress)
@@ -102,78 +102,82 @@ def write_templates(
     on_progress: Callable[[int, int], None] = lambda done, total: None,
     on_written: "Callable[[WrittenRelation], None]" = lambda written: None,
 ) -> WrittenTemplates:
-    """Write clozes for the active relations that have none, into a file for a person to look through.
+    """Write clozes for the active relations that have none, into a file for a person to review.
 
     >>> kgprobe.write_templates(graph, "templates.jsonl", from_label=True)
     Every active relation has a cloze; there is nothing to write.
 
-    A model is shown some relations of the graph with facts and a cloze, and facts of the one to write for. What it
-    proposes has to pass all of :func:`check_templates`, warnings included, must not say another relation, and has to
-    share a word with its relation or tell its facts from swapped ones; the rest is ranked by how probable the model
-    finds the objects of real facts. Small models write badly, and this finds what is malformed, not all that is wrong:
-    look for sentences the wrong way round. The call goes on with a file that it began.
+    The prompt shows relations of the graph with facts and a cloze, then facts of the new relation. A proposal must pass
+    :func:`check_templates` without warnings, must not express another relation, and must share a word with its relation
+    or distinguish its facts from swapped ones. Proposals are ranked by the probability of the objects of real facts.
+    Small models write badly, and these checks find malformed clozes, not all wrong ones: look for sentences in the
+    wrong direction. The call resumes a file that it began.
 
     Cost: without a model, a walk from up to 200 objects of each relation; with one, ``proposals`` answers for each
     relation, and some hundred continuations for each proposal.
 
     Args:
-        output: the file, a relation a line; those that it has already are left as they are.
-        model: the model that writes, or its spec.
-        from_label: whether a plain sentence is made of each relation's label instead, without a model.
-        relations: the only relations, each by its id or a name; none means all.
-        proposals: answers of the model for a relation, at least 1.
-        keep: clozes kept of a relation, at most; at least 1.
-        force: whether the file is written anew.
-        load: whether it is loaded into the graph at once, without a look at it.
-        seed: what the model's answers follow from.
-        as_of: the reference date of the facts that are looked at; None is today.
-        on_progress: called with the number of relations that are done, and that of all.
-        on_written: called with each relation at once, also where nothing could be written.
+        output: the file, one relation on each line; existing relations are kept.
+        model: model or spec that writes.
+        from_label: True to make a plain sentence from each relation's label, without a model.
+        relations: ids or names of relations; empty means all.
+        proposals: answers of the model for each relation, at least 1.
+        keep: maximum number of clozes for each relation, at least 1.
+        force: True to overwrite the file.
+        load: True to load the file into the graph without a review.
+        seed: random seed of the model's answers.
+        as_of: date at which facts must be current; None is today.
+        on_progress: called with the numbers of finished and of all relations.
+        on_written: called with each relation, also if nothing could be written.
 
     Raises:
-        ArgumentError: not one of ``model`` and ``from_label``; or another argument cannot be what it is.
-        UnknownNameError: a relation is not in the graph, or there is no such model.
-        KgprobeError: the file cannot be read or written, or has a line that is no relation.
+        ArgumentError: neither or both of ``model`` and ``from_label``; or another argument is out of range.
+        UnknownNameError: no such relation or model.
+        KgprobeError: the file cannot be read or written, or has a line that is not a relation.
     """
     if (model is None) != from_label:
-        raise ArgumentError("model", "or `from_label` is expected, one of the two: a model writes, or labels do.")
+        raise ArgumentError("model", "or `from_label` is expected, exactly one of them.")
     proposals, keep = whole_number("proposals", proposals), whole_number("keep", keep)
     seed, relations = whole_number("seed", seed, 0), several("relations", relations)
     path, day = Path(output), as_of_day(as_of)
-    there = [] if force else relations_in(path)
+    existing = [] if force else relations_in(path)
     known = relations_of(graph)
-    named = relation_ids(graph, relations)
-    without = [one for one in known if one.active and not one.clozes and (not named or one.id in named)]
-    asked = [one for one in without if one.id not in there]
+    chosen = relation_ids(graph, relations)
+    without = [
+        relation
+        for relation in known
+        if relation.active and not relation.clozes and (not chosen or relation.id in chosen)
+    ]
+    pending = [relation for relation in without if relation.id not in existing]
     results: list[WrittenRelation] = []
-    if asked:
-        writing = _written(graph, model, asked, known, proposals, keep, seed, day)
-        on_progress(0, len(asked))
+    if pending:
+        writing = _written(graph, model, pending, known, proposals, keep, seed, day)
+        on_progress(0, len(pending))
         with open_for_relations(path, overwrite=force) as file:
-            for done, one in enumerate(writing, start=1):
-                if one.reason is None:
-                    # At once, so that a call that ends early loses nothing.
-                    file.write(relation_line(one.relation, one.remarks()))
+            for done, relation in enumerate(writing, start=1):
+                if relation.reason is None:
+                    # Flush each relation, so that an interrupted call loses nothing.
+                    file.write(relation_line(relation.relation, relation.remarks()))
                     file.flush()
-                results.append(one)
-                on_written(one)
-                on_progress(done, len(asked))
-    written = [one for one in results if one.reason is None]
-    loaded = load and bool(written or there)
+                results.append(relation)
+                on_written(relation)
+                on_progress(done, len(pending))
+    written = [relation for relation in results if relation.reason is None]
+    loaded = load and bool(written or existing)
     if loaded:
         from kgprobe.api.loading import load as load_into
 
         load_into(graph, "table", relations=path)
-    failed = [one for one in results if one.reason is not None]
-    notes = _passed_over(named, without, asked, path)
-    notes += [f"{counted(len(failed), 'relation')} without a template still."] if failed else []
-    return WrittenTemplates(path, written, failed, len(there), loaded, notes=notes)
+    failed = [relation for relation in results if relation.reason is not None]
+    notes = _passed_over(chosen, without, pending, path)
+    notes += [f"{counted(len(failed), 'relation')} still without a template."] if failed else []
+    return WrittenTemplates(path, written, failed, len(existing), loaded, notes=notes)
 
 
 def _written(
     graph: Graph,
     model: "Model | str | None",
-    asked: Sequence[Relation],
+    pending: Sequence[Relation],
     known: Sequence[Relation],
     proposals: int,
     keep: int,
@@ -184,13 +188,13 @@ def _written(
     from kgprobe.verbalize.templates.writers import write_by_model, write_from_labels
 
     if model is None:
-        return write_from_labels(graph, asked, as_of)
+        return write_from_labels(graph, pending, as_of)
     opened = Models().open(model)
     return write_by_model(
         graph,
         opened.local_scorer(),
         opened.name,
-        asked,
+        pending,
         known,
         proposals=proposals,
         keep=keep,
@@ -200,15 +204,15 @@ def _written(
 
 
 def _passed_over(
-    named: Sequence[str], without: Sequence[Relation], asked: Sequence[Relation], output: Path
+    chosen: Sequence[str], without: Sequence[Relation], pending: Sequence[Relation], output: Path
 ) -> list[str]:
-    """Which relations nothing is written for, and why."""
-    done = sorted(set(named) - {relation.id for relation in without})
+    """Return notes on the relations without new templates, with reasons."""
+    done = sorted(set(chosen) - {relation.id for relation in without})
     notes = [f"Not active, or with clozes already: {', '.join(done)}."] if done else []
-    if len(without) > len(asked):
-        already = counted(len(without) - len(asked), "relation")
-        notes.append(f"{output} has {already} already; `force` writes it anew.")
-    if not without and not named:
+    if len(without) > len(pending):
+        already = counted(len(without) - len(pending), "relation")
+        notes.append(f"{output} has {already} already; `force` overwrites it.")
+    if not without and not chosen:
         notes.append("Every active relation has a cloze; there is nothing to write.")
     return notes
 
@@ -229,21 +233,21 @@ def convert_patterns(
     >>> kgprobe.convert_patterns(file, file.with_name("templates.jsonl")).to_frame()["template"].tolist()
     ['[X] was born in [Y]']
 
-    Files are BEAR's (its folder, or ``metadata_relations.json`` in it), LAMA's (a line has ``relation`` and
-    ``template``), ParaRel's (a line has ``pattern``; the file is named after its relation), or tables of relations with
-    ``bear_templates`` and ``pararel_patterns``. Patterns that end in [Y] become clozes, others statements. Mined ones
-    (LPAQ's, say) may also be ``templates`` with their weights, and become ``mined_clozes``, the best first; those that
-    do not end in [Y] cannot be used.
+    Supported files: BEAR (its folder, or ``metadata_relations.json`` in it), LAMA (lines with ``relation`` and
+    ``template``), ParaRel (lines with ``pattern``; the file is named after its relation), and tables of relations with
+    ``bear_templates`` and ``pararel_patterns``. Patterns that end in [Y] become clozes, others statements. Mined
+    patterns (such as LPAQ) may also be ``templates`` with weights, and become ``mined_clozes``, the best first; those
+    that do not end in [Y] are unusable.
 
     Args:
-        files: one, several or none; what they say of one relation is put together.
-        output: the file, a relation a line.
-        force: whether it is overwritten where it exists.
-        mined: files of patterns that were mined from a corpus. Loading a file replaces the templates of its relations,
-            so what was mined goes into one file with what was written by hand.
+        files: one or several files, or none; templates of one relation are merged.
+        output: the file, one relation on each line.
+        force: True to overwrite the file.
+        mined: files of patterns mined from a corpus. Loading a file replaces the templates of its relations, so mined
+            and hand-written templates belong in one file.
 
     Raises:
-        KgprobeError: a file cannot be read or written, the output exists, or no pattern can be used.
+        KgprobeError: a file cannot be read or written, the output exists, or no pattern is usable.
     """
     paths, corpus = _paths(files), _paths(mined)
     path = Path(output)
