@@ -1,1 +1,1 @@
-"""Whatever a command does, as one documented call; the door of the package leads here."""
+"""Public functions: every command as one documented call; ``import kgprobe`` offers them."""

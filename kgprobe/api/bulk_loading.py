@@ -1,4 +1,4 @@
-"""Loading what is too large for statements: by files, and Neo4j's own import of them."""
+"""Bulk loading: files for Neo4j's import, for sources that are too large for transactions."""
 
 import shlex
 import shutil
@@ -20,7 +20,7 @@ from kgprobe.servers.leases import take_lease
 from kgprobe.servers.opening import folder_of
 from kgprobe.sources.contract import Source, open_source
 
-# Where files lie that nobody wants to keep, in the graph's folder.
+# Subfolder of the graph's folder for temporary files.
 _FILES = "bulk"
 
 
@@ -34,7 +34,7 @@ def load_bulk(
     on_progress: Callable[[LoadProgress], None] = lambda progress: None,
     **options: Any,
 ) -> LoadReport:
-    """Load an input into a new graph, or an empty one, by Neo4j's import: for what takes hours otherwise.
+    """Load a source into a new or empty graph by Neo4j's import; for sources that take hours otherwise.
 
     >>> report = kgprobe.load_bulk("big", "table", entities="entities.jsonl", facts="facts.tsv")
     >>> print(report)
@@ -46,25 +46,24 @@ def load_bulk(
     2
     1 row
 
-    The graph is the one that :func:`~kgprobe.load` makes. From the start until it is whole, nobody else can open it.
-    Interrupted, the same call begins again, but for files that were written to their end.
+    The graph is the same as that of :func:`~kgprobe.load`. It is locked until the import is complete. After an
+    interruption the same call starts again, and reuses completely written files.
 
-    Cost: one reading of the input's streams, one import; on the disk, the files beside the graph, which are some
-    200 bytes a fact and go in the end. Memory: about 35 bytes an entity, 70 for a while, 500 MB, and what the import
-    takes: 60% of what is free at most.
+    Cost: one pass over the source's streams, one import; about 200 bytes of temporary disk space for each fact.
+    Memory: about 35 bytes for each entity (at times 70), 500 MB, and the import's, at most 60% of the free memory.
 
     Args:
-        graph: the folder, whose engine is Neo4j.
-        loader, strict, options: as of :func:`~kgprobe.load`.
-        bulk_files: a folder for the files, which are kept there; None for one in the graph's, which goes.
-        on_problem: called with a message for each record that is left out.
-        on_progress: called often, with what is read, imported and completed.
+        graph: folder of a graph with the engine Neo4j.
+        loader, strict, options: as in :func:`~kgprobe.load`.
+        bulk_files: folder in which the files are kept; None for a temporary one.
+        on_problem: called with a message for each skipped record.
+        on_progress: called often, with the progress of reading, importing and finishing.
 
     Raises:
-        ArgumentError: the graph is a server's address, of another engine, or holds something; or an option is wrong.
-        UnknownNameError: there is no such loader.
-        KgprobeError: the input cannot be read at all, a record cannot under ``strict``, Java is missing, another
-            process imports into the folder, or the import fails.
+        ArgumentError: the graph is an address, of another engine, or not empty; or an option is invalid.
+        UnknownNameError: no such loader.
+        KgprobeError: the source is unreadable, a record is invalid under ``strict``, Java is missing, another process
+            imports into the folder, or the import fails.
     """
     source = open_source(loader, **options)
     return load_bulk_source(
@@ -81,12 +80,12 @@ def load_bulk_source(
     on_problem: Callable[[str], None] = lambda message: None,
     on_progress: Callable[[LoadProgress], None] = lambda progress: None,
 ) -> LoadReport:
-    """The same of a source that is open, of whatever making."""
+    """Load an open source; otherwise as :func:`load_bulk`."""
     if isinstance(graph, str) and is_address(graph):
         raise ArgumentError(
             "graph",
-            f"is {graph}, a server that somebody else runs, whose import only they can run: `bulk_files` writes the"
-            " files for it.",
+            f"is {graph}, a running server; only its administrator can run the import. `bulk_files` writes the files"
+            " for it.",
         )
     folder = folder_of(graph)
     place = folder.path / _FILES if bulk_files is None else Path(bulk_files)
@@ -103,7 +102,7 @@ def load_bulk_source(
 
 
 def _import(folder: Folder, place: Path, files: BulkFiles, on_progress: Callable[[LoadProgress], None]) -> None:
-    """Import files into a folder that is reserved, and make the graph whole."""
+    """Import files into a reserved folder, and finish the graph."""
     import_files(folder, place, files, lambda percent: on_progress(LoadProgress("importing", 0, percent, 100 * STAGES)))
     lease = take_lease(folder, unfinished=True)
     try:
@@ -125,20 +124,20 @@ def write_bulk(
     on_progress: Callable[[LoadProgress], None] = lambda progress: None,
     **options: Any,
 ) -> LoadReport:
-    """Write an input as files for ``neo4j-admin database import``, for a server that somebody else runs.
+    """Write a source as files for ``neo4j-admin database import``, for a server on another machine.
 
     >>> report = kgprobe.write_bulk("files", "table", entities="entities.jsonl", facts="facts.tsv")
     >>> print(report.facts, kgprobe.import_command("files")[:58])
     2 cd files && neo4j-admin database import full neo4j --overwr
 
-    Once they are imported and the server runs, :func:`finish_bulk` makes the graph whole.
+    After the import, with the server running, call :func:`finish_bulk`.
 
     Args:
-        bulk_files: the folder, which is made; there must be none yet.
-        loader, strict, on_problem, on_progress, options: as of :func:`load_bulk`.
+        bulk_files: new folder for the files; it must not exist.
+        loader, strict, on_problem, on_progress, options: as in :func:`load_bulk`.
 
     Raises:
-        ArgumentError: the folder is there already, or an option is wrong.
+        ArgumentError: the folder exists, or an option is invalid.
         UnknownNameError, KgprobeError: as :func:`load_bulk`.
     """
     source = open_source(loader, **options)
@@ -153,7 +152,7 @@ def write_bulk_source(
     on_problem: Callable[[str], None] = lambda message: None,
     on_progress: Callable[[LoadProgress], None] = lambda progress: None,
 ) -> LoadReport:
-    """The same of a source that is open, of whatever making."""
+    """Write an open source; otherwise as :func:`write_bulk`."""
     problems: list[str] = []
     return _report(
         _convert(source, Path(bulk_files), strict, problems, on_problem, on_progress), problems, resumed=False
@@ -161,10 +160,10 @@ def write_bulk_source(
 
 
 def import_command(bulk_files: str | Path, database: str = "neo4j") -> str:
-    """What imports files, on the machine of a Neo4j that is stopped; its database is replaced.
+    """Return the shell command that imports files, on the machine of a stopped Neo4j; it replaces the database.
 
     Raises:
-        KgprobeError: there are no such files.
+        KgprobeError: no such files.
     """
     arguments = " ".join(read_bulk_files(Path(bulk_files)).arguments(database))
     return f"cd {shlex.quote(str(bulk_files))} && neo4j-admin {arguments}"
@@ -173,23 +172,23 @@ def import_command(bulk_files: str | Path, database: str = "neo4j") -> str:
 def finish_bulk(
     graph: Graph, bulk_files: str | Path, *, on_progress: Callable[[LoadProgress], None] = lambda progress: None
 ) -> None:
-    """Make a graph whole that was imported from files of :func:`write_bulk`: indexes, and what an import cannot say.
+    """Finish a graph imported from files of :func:`write_bulk`: indexes, and values that an import cannot write.
 
     Args:
-        on_progress: called often, with the entities that are done.
+        on_progress: called often, with the number of finished entities.
 
     Raises:
         ArgumentError: the graph was not imported from these files.
-        KgprobeError: there are no such files, or the graph holds something else than they do.
+        KgprobeError: no such files, or the graph differs from them.
     """
     finish(graph, Path(bulk_files), lambda stage, done, total: on_progress(LoadProgress(stage, 0, done, total)))
 
 
 def _written(source: Source, place: Path, strict: bool, is_own: bool) -> BulkFiles | None:
-    """The files of this source, if they are there and can be used.
+    """Return usable files of this source; None if there are none.
 
     Args:
-        is_own: whether the folder is the graph's own: what lies there of another source goes.
+        is_own: True for the graph's own folder: files of another source are deleted.
     """
     if not place.exists():
         return None
@@ -201,9 +200,7 @@ def _written(source: Source, place: Path, strict: bool, is_own: bool) -> BulkFil
         if not (strict and any(files.records.problems.values())):
             return files
     elif not is_own:
-        raise ArgumentError(
-            "bulk_files", f"is {place}, which holds something else; name a folder that is not there yet."
-        )
+        raise ArgumentError("bulk_files", f"is {place}, which has other files; name a new folder.")
     shutil.rmtree(place)
     return None
 
@@ -217,9 +214,9 @@ def _convert(
     on_progress: Callable[[LoadProgress], None],
 ) -> BulkFiles:
     if place.exists():
-        raise ArgumentError("bulk_files", f"is {place}, which is there already; name a folder that is not.")
+        raise ArgumentError("bulk_files", f"is {place}, which exists; name a new folder.")
 
-    def tell_of(message: str) -> None:
+    def keep_problem(message: str) -> None:
         if len(problems) < KEPT_PROBLEMS:
             problems.append(message)
         on_problem(message)
@@ -228,21 +225,21 @@ def _convert(
         source,
         place,
         strict=strict,
-        report_problem=tell_of,
+        report_problem=keep_problem,
         report_progress=lambda stage, records: on_progress(LoadProgress(stage, records, source.done, source.total)),
     )
 
 
 def _report(files: BulkFiles, problems: list[str], resumed: bool) -> LoadReport:
-    told = files.records
+    counts = files.records
     return LoadReport(
         source=files.source,
-        entities=told.written.get("entities", 0),
-        relations=told.written.get("relations", 0),
-        facts=told.written.get("facts", 0),
-        skipped={reason: told.problems.get(reason, 0) for reason in ("unreadable", "duplicate", "missing")},
-        outside=told.outside,
+        entities=counts.written.get("entities", 0),
+        relations=counts.written.get("relations", 0),
+        facts=counts.written.get("facts", 0),
+        skipped={reason: counts.problems.get(reason, 0) for reason in ("unreadable", "duplicate", "missing")},
+        outside=counts.outside,
         resumed=resumed,
         problems=problems,
-        broken=tuple(told.broken),
+        broken=tuple(counts.broken),
     )

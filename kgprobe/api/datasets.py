@@ -1,4 +1,4 @@
-"""``kgprobe.build_dataset`` and the like: multiple-choice data sets, made of a graph, asked, and handed on."""
+"""``kgprobe.build_dataset`` and other calls about multiple-choice datasets: build, open, probe, export."""
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
@@ -35,12 +35,12 @@ from kgprobe.stats.proportions import share
 
 OnProgress = Callable[[int, int], None]
 
-# Facts at whose seams a model's tokens are compared with the harness's; one that cuts otherwise does so early on.
+# Facts whose token boundaries are compared with the harness's; a tokenizer that differs does so early on.
 _SEAMS = 1_000
 
 
-def _nobody(done: int, total: int) -> None:
-    """Nobody wants to know."""
+def _no_progress(done: int, total: int) -> None:
+    """Ignore progress."""
 
 
 def build_dataset(
@@ -50,10 +50,10 @@ def build_dataset(
     relations: Sequence[str] = (),
     seed: int = 0,
     as_of: int | str | date | None = None,
-    on_progress: OnProgress = _nobody,
+    on_progress: OnProgress = _no_progress,
     **options: Any,
 ) -> BuiltDataset:
-    """Make a multiple-choice data set of a graph's facts, by the rules of T-REx-MC.
+    """Build a multiple-choice dataset from a graph's facts, by the rules of T-REx-MC.
 
     >>> rules = {"min_facts": 50, "min_objects": 20, "train": 10, "test": 30, "alternatives": 9}
     >>> built = build_dataset(graph, "mc", relations=["capital", "P30"], **rules)
@@ -65,33 +65,33 @@ def build_dataset(
     Cost: see :func:`kgprobe.datasets.building.draw_relations`.
 
     Args:
-        folder: that is made; whole, or not at all.
-        relations: the only relations, each by its id or a name; none means all active ones.
-        seed: what all that is random follows from.
-        as_of: facts count as current at this date; None is today.
-        on_progress: called with how many relations are done, and how many there are.
+        folder: new folder; complete, or not created at all.
+        relations: ids or names of relations; empty means all active ones.
+        seed: random seed.
+        as_of: date at which facts must be current; None is today.
+        on_progress: called with the numbers of finished and of all relations.
         options: see :class:`~kgprobe.datasets.DatasetOptions`.
 
     Raises:
         UnknownNameError: a relation is not in the graph, or not active.
-        ArgumentError: an argument cannot be what it is, or the folder is there already.
-        KgprobeError: no relation qualifies; the message tells the nearest.
+        ArgumentError: an argument is out of range, or the folder exists.
+        KgprobeError: no relation qualifies; the message names the nearest.
     """
     chosen = make_options(DatasetOptions, options, "build_dataset")
     path, seed, day = Path(folder), whole_number("seed", seed, 0), as_of_day(as_of)
     if path.exists():
-        raise ArgumentError("folder", f"is {str(path)!r}, which is there already; name another, or delete it.")
-    wanted = relation_ids(graph, several("relations", relations))
+        raise ArgumentError("folder", f"is {str(path)!r}, which exists; name another folder, or delete it.")
+    requested = relation_ids(graph, several("relations", relations))
     make_folder(path.absolute().parent)
     counts: list[RelationCounts] = []
     with appearing(path.absolute()) as unfinished:
         with written_rows(unfinished, chosen.format) as write:
-            for drawn in draw_relations(graph, wanted, chosen, seed=seed, as_of=day, on_progress=on_progress):
+            for drawn in draw_relations(graph, requested, chosen, seed=seed, as_of=day, on_progress=on_progress):
                 counts.append(drawn.counts)
                 for split, rows in drawn.rows.items():
                     write(split, rows)
-        counts.sort(key=lambda one: one.relation)
-        if all(one.reason for one in counts):
+        counts.sort(key=lambda relation: relation.relation)
+        if all(relation.reason for relation in counts):
             raise _none_qualifies(counts, chosen)
         sources = sorted({row["source"] for row in graph.read("load/loads")})
         making = Making(chosen.name or path.absolute().name, chosen, sources, seed, day)
@@ -101,18 +101,21 @@ def build_dataset(
 
 def _none_qualifies(counts: Sequence[RelationCounts], options: DatasetOptions) -> KgprobeError:
     nearest = max(
-        counts, key=lambda one: min(1.0, one.facts / options.min_facts) * min(1.0, one.objects / options.min_objects)
+        counts,
+        key=lambda relation: (
+            min(1.0, relation.facts / options.min_facts) * min(1.0, relation.objects / options.min_objects)
+        ),
     )
     called = nearest.relation if nearest.label == nearest.relation else f"{nearest.label} ({nearest.relation})"
     return KgprobeError(
         f"None of {len(counts):,} relations qualifies. The nearest, {called}, has {nearest.facts:,} facts and"
-        f" {nearest.objects:,} objects: {nearest.reason}. `min_facts` and `min_objects` say how many are enough;"
-        " `train`, `test` and `alternatives` how many are taken."
+        f" {nearest.objects:,} objects: {nearest.reason}. `min_facts` and `min_objects` are the thresholds;"
+        " `train`, `test` and `alternatives` the numbers that are drawn."
     )
 
 
 def open_dataset(folder: Path | str) -> Dataset:
-    """What is in a data set, every row of it checked.
+    """Open a dataset and check every row.
 
     >>> _ = build_dataset(graph, "mc2", relations=["P36"], min_facts=50, train=10, test=30, alternatives=9)
     >>> open_dataset("mc2").summary()
@@ -121,11 +124,11 @@ def open_dataset(folder: Path | str) -> Dataset:
     Cost: the files are read once. Memory: the ids of the facts.
 
     Args:
-        folder: as :func:`build_dataset` makes it, with Parquet or JSON lines.
+        folder: folder of a dataset (see :func:`build_dataset`), with Parquet or JSON lines.
 
     Raises:
-        ArgumentError: there is no data set.
-        KgprobeError: a column is missing, or a row cannot be used; the message names the file and the row.
+        ArgumentError: no such dataset.
+        KgprobeError: a column is missing, or a row is invalid; the message names the file and the row.
     """
     files = open_folder(Path(folder))
     facts: dict[tuple[str, str, str], str] = {}
@@ -138,7 +141,7 @@ def open_dataset(folder: Path | str) -> Dataset:
         for place, row in files.rows(split):
             triple = (row.subject_id, row.relation, row.object_id)
             if triple in facts:
-                raise KgprobeError(f"{place}: the fact {' '.join(triple)} stands in {facts[triple]} as well.")
+                raise KgprobeError(f"{place}: the fact {' '.join(triple)} is also in {facts[triple]}.")
             facts[triple] = place
             places.setdefault(row.relation, place)
             labels.setdefault(row.relation, row.relation_label)
@@ -146,21 +149,25 @@ def open_dataset(folder: Path | str) -> Dataset:
             objects.setdefault(row.relation, set()).add(row.object_id)
             fewest, most = choices.get(row.relation, (len(row.choices), 0))
             choices[row.relation] = min(fewest, len(row.choices)), max(most, len(row.choices))
-    for relation, its in objects.items():
-        if len(its) == 1:
+    for relation, own in objects.items():
+        if len(own) == 1:
             raise KgprobeError(
-                f"{places[relation]}: the relation {relation} has one object, {min(its)}, in all of its"
-                f" {counts[relation].total():,} facts, so that examples give it away; leave it out."
+                f"{places[relation]}: the relation {relation} has only one object, {min(own)}, in all of its"
+                f" {counts[relation].total():,} facts, so that the examples reveal it; remove the relation."
             )
-    untaught = [relation for relation, its in counts.items() if not its[TRAIN]]
-    notes = [f"Without examples in `train`, facts of these cannot be asked: {', '.join(untaught)}."] if untaught else []
+    untaught = [relation for relation, own in counts.items() if not own[TRAIN]]
+    notes = (
+        [f"Facts of these relations cannot be asked, as `train` has no examples: {', '.join(untaught)}."]
+        if untaught
+        else []
+    )
     return Dataset(
         files.path,
         [
             DatasetRelation(
-                relation, labels[relation], its[TRAIN], its[TEST], len(objects[relation]), *choices[relation]
+                relation, labels[relation], own[TRAIN], own[TEST], len(objects[relation]), *choices[relation]
             )
-            for relation, its in counts.items()
+            for relation, own in counts.items()
         ],
         notes=notes,
     )
@@ -177,45 +184,45 @@ def probe_dataset(
     limit: int | None = None,
     seed: int = 0,
     output: Path | str | None = None,
-    on_progress: OnProgress = _nobody,
+    on_progress: OnProgress = _no_progress,
 ) -> DatasetAccuracy:
-    """Ask a model the facts of a data set, each after examples of its relation; no graph is needed.
+    """Probe a model with a dataset, each fact after examples of its relation; no graph is needed.
 
     >>> _ = build_dataset(graph, "mc3", relations=["P36"], min_facts=50, train=10, test=30, alternatives=9)
     >>> result = probe_dataset("mc3", "demo", examples=5, per_relation=2)
     >>> result.facts, len(result.rows())
     (2, 1)
 
-    Cost: one reading of the files, then a scoring of all choices; the examples of a relation are computed once.
+    Cost: one pass over the files, and scoring of all choices; the examples of a relation are computed once.
 
     Args:
-        folder: of the data set.
-        model: a model or its spec.
-        examples: facts of ``train`` that stand before the one asked.
-        separator: what stands between a subject and its object.
-        between: what stands between two examples.
-        per_relation: the most facts asked of each relation, the first ones; None is all.
-        limit: the most facts asked of those, drawn at random; None is all.
-        seed: what the order of the examples and the draw follow from.
-        output: a file for the answer to each fact, one JSON object a line; None keeps none.
-        on_progress: called with how many facts are done, and how many there are.
+        folder: folder of the dataset.
+        model: model or spec.
+        examples: number of few-shot examples, from ``train``.
+        separator: text between a subject and its object.
+        between: text between two examples.
+        per_relation: maximum number of facts of each relation, the first ones; None is all.
+        limit: maximum number of these facts, drawn at random; None is all.
+        seed: random seed of the order of examples and of the draw.
+        output: file for the answer to each fact (JSON lines); None writes none.
+        on_progress: called with the numbers of finished and of all facts.
 
     Raises:
-        UnknownNameError: there is no such model.
-        ArgumentError: an argument cannot be what it is.
-        KgprobeError: the data set or the model cannot be used, or the output not be written.
+        UnknownNameError: no such model.
+        ArgumentError: an argument is out of range.
+        KgprobeError: the dataset or the model is unusable, or the output is not writable.
     """
-    layout, wanted, seed = _layout(examples, separator, between, "probe_dataset"), examples, _seed(seed)
+    layout, most_examples, seed = _layout(examples, separator, between, "probe_dataset"), examples, _seed(seed)
     files = open_folder(Path(folder))
     first = None if per_relation is None else whole_number("per_relation", per_relation)
     most = None if limit is None else whole_number("limit", limit)
     demonstrations = dataset_demonstrations(files, seed)
-    # All rows are read before the model is: what is wrong with the last is known now.
+    # Read all rows before loading the model, so that an invalid one is reported first.
     places = draw_places(files, first, most, seed)
     with Models() as models, ExitStack() as stack:
         opened = models.open(model)
         scorer = opened.scorer()
-        prompts = ExamplePrompts(layout, wanted, Room(scorer))
+        prompts = ExamplePrompts(layout, most_examples, Room(scorer))
         file = None if output is None else stack.enter_context(replacing(Path(output)))
         lines = None if file is None else stack.enter_context(open(file, "wb"))
         reasons: Counter[str] = Counter()
@@ -224,8 +231,8 @@ def probe_dataset(
 
         def outcomes() -> Iterator[Outcome]:
             nonlocal right, answered, confidences
-            asked = ask_dataset(files, scorer, prompts, demonstrations, first, places)
-            for number, (row, outcome) in enumerate(asked, start=1):
+            answers = ask_dataset(files, scorer, prompts, demonstrations, first, places)
+            for number, (row, outcome) in enumerate(answers, start=1):
                 evidence = outcome.evidence
                 if isinstance(evidence, ExampleEvidence):
                     answered += 1
@@ -238,7 +245,7 @@ def probe_dataset(
                 on_progress(number, len(places))
                 yield outcome
 
-        tables = example_tables(outcomes(), {"examples": wanted})
+        tables = example_tables(outcomes(), {"examples": most_examples})
     return DatasetAccuracy(
         model=opened.name,
         facts=answered,
@@ -251,10 +258,10 @@ def probe_dataset(
 
 
 def answer_line(row: ChoiceRow, outcome: Outcome) -> dict[str, Any]:
-    """What came of a fact, as its line in the output has it.
+    """Return the line of a fact in the output.
 
-    ``predicted`` is the object where it was more probable than every other choice, else the most probable of the
-    others; ``log_probabilities`` are in the order of the row's choices, null for those that the model cannot take.
+    ``predicted`` is the object if it was more probable than every other choice, else the most probable other choice;
+    ``log_probabilities`` are in the order of the row's choices, null for those beyond the model's context.
     """
     line = {
         "fact_id": row.fact_id,
@@ -290,9 +297,9 @@ def export_dataset(
     between: str = " ",
     per_relation: int | None = None,
     seed: int = 0,
-    on_progress: OnProgress = _nobody,
+    on_progress: OnProgress = _no_progress,
 ) -> HarnessTask:
-    """Hand a data set on to lm-evaluation-harness: the prompts and choices that :func:`probe_dataset` asks.
+    """Export a dataset as a task of lm-evaluation-harness, with the prompts and choices of :func:`probe_dataset`.
 
     >>> _ = build_dataset(graph, "mc4", relations=["P36"], min_facts=50, train=10, test=30, alternatives=9)
     >>> task = export_dataset("mc4", "tasks", examples=5)
@@ -300,21 +307,21 @@ def export_dataset(
     30 facts in tasks/mc4. To run it:
     lm_eval --include_path tasks --tasks mc4 --model hf --model_args pretrained=MODEL
 
-    Cost: one reading of the files; where a model is named, its tokenizer reads the prompts' ends.
+    Cost: one pass over the files; with a model, its tokenizer reads the ends of the prompts.
 
     Args:
-        folder: of the data set.
-        tasks: a folder of tasks, in which this one gets a folder of its own; it is made.
-        name: of the task; None is the data set's folder's.
-        model: whose context the prompts are fitted to, or its spec; a note says where its tokens make the harness count
-            otherwise. None writes all examples, for any model.
-        examples, separator, between, per_relation, seed: as of :func:`probe_dataset`.
-        on_progress: called with how many facts are done, and how many there are.
+        folder: folder of the dataset.
+        tasks: parent folder of the task's new folder.
+        name: name of the task; None takes the name of the dataset's folder.
+        model: model or spec whose context length limits the prompts; a note reports if its tokens make the harness
+            count differently. None writes all examples, for any model.
+        examples, separator, between, per_relation, seed: as in :func:`probe_dataset`.
+        on_progress: called with the numbers of finished and of all facts.
 
     Raises:
-        UnknownNameError: there is no such model.
-        ArgumentError: an argument cannot be what it is, or the task is there already.
-        KgprobeError: the data set or the model cannot be used, or no fact can be asked.
+        UnknownNameError: no such model.
+        ArgumentError: an argument is out of range, or the task exists.
+        KgprobeError: the dataset or the model is unusable, or no fact can be asked.
     """
     layout, seed = _layout(examples, separator, between, "export_dataset"), _seed(seed)
     files = open_folder(Path(folder))
@@ -322,7 +329,7 @@ def export_dataset(
     called = folder_name("name", files.path.absolute().name if name is None else name)
     target = Path(tasks) / called
     if target.exists():
-        raise ArgumentError("tasks", f"has a task {called} already: {target}; name another (`name`), or delete it.")
+        raise ArgumentError("tasks", f"has a task {called} already: {target}; choose another `name`, or delete it.")
     demonstrations = dataset_demonstrations(files, seed)
     total = sum(1 for _ in limited_rows(files, limit))
     with Models() as models:
@@ -335,40 +342,42 @@ def export_dataset(
                 unfinished, called, limited_rows(files, limit), prompts, demonstrations, seams.look_at
             )
             if not written:
-                raise KgprobeError(f"No fact of {files.path} has an example of its relation that fits before it.")
+                raise KgprobeError(
+                    f"No fact of {files.path} has an example of its relation that fits into the context."
+                )
     return HarnessTask(target, called, written, list(_task_notes(total, written, short, examples, seams)))
 
 
 class _Seams:
-    """Counts facts at whose seams the harness would cut otherwise, of the first ones."""
+    """Counter of facts, among the first, where the harness would split tokens differently."""
 
     def __init__(self, scorer: TextScorer | None, layout: Layout, total: int, on_progress: OnProgress) -> None:
         self.scorer = scorer
         self.looked = self.differ = self.done = 0
         self._layout, self._total, self._on_progress = layout, total, on_progress
 
-    def look_at(self, row: ChoiceRow, asked: str, choices: Sequence[str]) -> None:  # noqa: ARG002
+    def look_at(self, row: ChoiceRow, prompt: str, choices: Sequence[str]) -> None:  # noqa: ARG002
         self.done += 1
         if self.scorer is not None and self.looked < _SEAMS:
             self.looked += 1
-            self.differ += cuts_differ(self.scorer, asked, choices, self._layout.separator)
+            self.differ += cuts_differ(self.scorer, prompt, choices, self._layout.separator)
         self._on_progress(self.done, self._total)
 
 
 def _task_notes(total: int, written: int, short: int, examples: int, seams: _Seams) -> Iterator[str]:
     if written < total:
-        yield f"{total - written:,} of {total:,} facts have no example that fits before them, and are left out."
+        yield f"{total - written:,} of {total:,} facts are left out: no example fits into the context."
     if short:
-        yield f"{short:,} of {written:,} facts have fewer than {examples} examples: there are no more, or no more fit."
+        yield f"{short:,} of {written:,} facts have fewer than {examples} examples: no more exist, or no more fit."
     if seams.scorer is None:
         yield (
-            "A model whose context is too short for all examples is shown the last ones by the harness, and the first"
-            " ones by kgprobe; `model` fits the prompts to one."
+            "If a model's context is too short for all examples, the harness keeps the last ones, and kgprobe the"
+            " first; `model` fits the prompts to a model."
         )
     if seams.differ:
         yield (
-            f"Of the first {seams.looked:,} facts, {seams.differ:,} have a choice that shares a token with the prompt"
-            " before it: the harness counts another part of it. A `separator` that ends or begins with a space"
+            f"{seams.differ:,} of the first {seams.looked:,} facts have a choice that shares a token with the end of"
+            " its prompt, so that the harness scores another part of it. A `separator` that ends or begins with a space"
             " avoids that with most tokenizers."
         )
 

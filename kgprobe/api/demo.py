@@ -1,4 +1,4 @@
-"""The demo: the example graph, the demo model, a few hundred questions, and what they show."""
+"""The demo: the example graph, the demo model, and a run of a few hundred questions."""
 
 import contextlib
 from collections.abc import Callable
@@ -24,7 +24,7 @@ EXAMPLE = "example"
 
 
 def demo_graph() -> Path:
-    """The folder of the demo's graph."""
+    """Return the folder of the demo's graph."""
     return home() / "demo"
 
 
@@ -39,36 +39,36 @@ def run_demo(
     say: Callable[[str], None] = lambda message: None,
     ask_password: Callable[[str], str] | None = None,
 ) -> Run:
-    """Load the example graph, ask the demo model, and give the run.
+    """Load the example graph, run rounds with the demo model, and return the run.
 
     >>> run = kgprobe.run_demo("bolt://host:7687")  # doctest: +SKIP
 
-    What was done before is given as it stands, without the model; what was interrupted goes on. The graph stays open:
-    ``run.graph.close()`` ends that, or the end of the program.
+    A finished demo is returned without loading the model; an interrupted one is resumed. The graph stays open until
+    ``run.graph.close()`` or the end of the program.
 
     Args:
-        graph: a folder or an address, of a graph that is empty or has the example alone; None is a folder of the
-            demo's own. What ``KGPROBE_GRAPH`` names has no say: it is where a person works.
-        again: whether the run starts afresh in any case, as it does with other settings.
+        graph: folder or address of a graph that is empty or has only the example; None is a folder of the demo's own.
+            ``KGPROBE_GRAPH`` is ignored: it names the user's graph.
+        again: True to start a new run; other settings always start one.
         say: called with a sentence at each step.
         ask_password: as in :func:`~kgprobe.servers.opening.open_graph`.
 
     Raises:
-        ArgumentError: that graph holds something else.
-        KgprobeError: a part of the demo is not installed, or does not work here.
+        ArgumentError: the graph has other data.
+        KgprobeError: a part of the demo is not installed, or does not work on this machine.
     """
-    named = str(graph or demo_graph())
-    say(f"Opening the graph at {named}" if is_address(named) else f"Starting the graph in {named}")
-    opened = open_graph(named, ask_password=ask_password)
+    place = str(graph or demo_graph())
+    say(f"Opening the graph at {place}" if is_address(place) else f"Starting the graph in {place}")
+    opened = open_graph(place, ask_password=ask_password)
     try:
         _refuse_others(opened)
         before = _done_before(opened)
-        wanted = {"rounds": rounds, "batch": facts_per_round, "seed": seed}
-        if before is not None and not again and {name: before[name] for name in wanted} == wanted:
+        requested = {"rounds": rounds, "batch": facts_per_round, "seed": seed}
+        if before is not None and not again and {name: before[name] for name in requested} == requested:
             if before["round"] == rounds:
-                say(f"The demo was done before, on {before['started'][:10]}; `again` asks anew.")
+                say(f"The demo finished on {before['started'][:10]}; `again` starts a new run.")
                 return open_run(opened, RUN)
-            say(f"The demo goes on after round {before['round']}.")
+            say(f"Resuming the demo after round {before['round']}.")
             return resume_rounds(opened, RUN, _loaded(), callbacks=callbacks)
         model = _loaded()
         report = load(opened, EXAMPLE)
@@ -84,17 +84,17 @@ def run_demo(
 
 
 def _refuse_others(graph: Graph) -> None:
-    """See that a graph has nothing but the example: what is loaded stays, and the demo asks all of it."""
+    """Raise an error if a graph has other data than the example: the demo asks everything in it."""
     sources = {row["source"] for row in graph.read("load/loads")}
     if not sources and graph.read("load/any_node")[0]["nodes"]:
-        raise ArgumentError("graph", "holds what kgprobe has not loaded; an empty graph is expected.")
+        raise ArgumentError("graph", "has data that kgprobe has not loaded; expected an empty graph.")
     if others := sorted(sources - {EXAMPLE}):
         held = visible(", ".join(others))
-        raise ArgumentError("graph", f"holds {held}; one that is empty, or has the example alone, is expected.")
+        raise ArgumentError("graph", f"has {held}; expected an empty graph, or one with only the example.")
 
 
 def _done_before(graph: Graph) -> Row | None:
-    """The properties of the demo's run; None where there is none, or another version of kgprobe began it."""
+    """Return the properties of the demo's run; None if there is none, or another version of kgprobe began it."""
     try:
         return get_run(graph, RUN)
     except KgprobeError:

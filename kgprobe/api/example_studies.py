@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from kgprobe.sampling.keys import FactKey
     from kgprobe.sampling.selection import Listed
 
-# A sequence with other examples in it may take more tokens than the one as it is: by a fifth of them.
+# A sequence with replaced examples may have up to a fifth more tokens than the original.
 _MARGIN = 5
 
 
@@ -49,7 +49,7 @@ def study_examples(
     callbacks: Callbacks = NO_CALLBACKS,
     **options: Any,
 ) -> StudyResult:
-    """How many examples are enough: accuracy by their number, and the least that reaches 95% of it after the most.
+    """Study the number of few-shot examples: accuracy by number, and the least that reaches 95% of the maximum's.
 
     >>> result = kgprobe.study_examples(
     ...     graph, "demo", relations=["P36"], limit=4, counts=[1, 2], draws=2, choices=3
@@ -57,38 +57,39 @@ def study_examples(
     >>> result.to_frame()[["examples", "seed"]].values.tolist()
     [[1, 0], [1, 1], [2, 0], [2, 1]]
 
-    Cost: a measurement for each number and draw. What is asked is kept: the same call goes on with what an interrupted
-    one began.
+    Cost: one measurement for each number and draw. Answers are stored: the same call resumes an interrupted one.
 
     Args:
-        model: see :func:`kgprobe.load_model`; its spec will do.
-        limit, facts, relations, as_of: which facts, as in :func:`kgprobe.measure`.
-        seed: of facts and choices; the draws of examples have the seeds from it on.
-        models: opens the model by its spec; None opens it as needed.
-        watch: told, and asked, as each measurement goes.
-        options: of :class:`~kgprobe.api.options.ExampleCountsOptions`.
+        model: model or spec; see :func:`kgprobe.load_model`.
+        limit, facts, relations, as_of: selection of facts, as in :func:`kgprobe.measure`.
+        seed: random seed of facts and choices; the draws of examples use the seeds from it on.
+        models: open models; None opens the model when needed.
+        callbacks: progress and interruption of each measurement.
+        options: fields of :class:`~kgprobe.api.options.ExampleCountsOptions`.
 
     Raises:
-        UnknownNameError: there is no such model or relation.
-        ArgumentError: there is no such option, or a value cannot be.
-        KgprobeError: no fact has so many examples, or the watch ended it.
+        UnknownNameError: no such model or relation.
+        ArgumentError: no such option, or a value is out of range.
+        KgprobeError: no fact has that many examples, or a callback stopped the study.
     """
     chosen = make_options(ExampleCountsOptions, options, "a study of examples")
     counts = sorted(set(chosen.counts))
     if not counts:
-        raise ArgumentError("counts", "is empty; one number of examples at least is expected.")
+        raise ArgumentError("counts", "is empty; expected at least one number of examples.")
     seed = whole_number("seed", seed, 0)
-    asked = _Asked(graph, model, models, callbacks, seed, _Which(limit, facts, relations, as_of_day(as_of)))
-    found = {
-        (count, one): asked.measured(
-            f"{count} examples, draw {one}", examples=count, examples_seed=one, choices=chosen.choices
+    measured = _MeasuredFacts(
+        graph, model, models, callbacks, seed, _FactSelection(limit, facts, relations, as_of_day(as_of))
+    )
+    outcomes_by_draw = {
+        (count, draw): measured.measured(
+            f"{count} examples, draw {draw}", examples=count, examples_seed=draw, choices=chosen.choices
         )
-        for one in range(seed, seed + chosen.draws)
+        for draw in range(seed, seed + chosen.draws)
         for count in counts
     }
-    draws = [Draw(count, one, outcomes) for (count, one), outcomes in found.items()]
-    config = {"measurements": asked.folders, "seed": seed, **asdict(chosen)}
-    return kept(example_counts_study(draws, asked.model.name, config, seed), asked.missing)
+    draws = [Draw(count, draw, outcomes) for (count, draw), outcomes in outcomes_by_draw.items()]
+    config = {"measurements": measured.folders, "seed": seed, **asdict(chosen)}
+    return kept(example_counts_study(draws, measured.model.name, config, seed), measured.missing)
 
 
 def study_prompting(
@@ -104,7 +105,7 @@ def study_prompting(
     callbacks: Callbacks = NO_CALLBACKS,
     **options: Any,
 ) -> StudyResult:
-    """Does it matter how one asks: examples with other separators, packed, in sentences; and sentences alone.
+    """Compare prompt formats: few-shot examples with other separators, packed, in sentences; and sentences alone.
 
     >>> result = kgprobe.study_prompting(
     ...     graph, "demo", relations=["P36"], limit=4, examples=2, choices=3, separators=[]
@@ -112,17 +113,17 @@ def study_prompting(
     >>> list(dict.fromkeys(result.to_frame()["way"]))
     ['examples', 'examples, a line each', 'packed', 'examples in sentences', 'sentences']
 
-    Cost: a measurement for each way, kept as in :func:`study_examples`.
+    Cost: one measurement for each format, stored as in :func:`study_examples`.
 
     Args:
-        relations: only those that have a cloze sentence are asked.
-        options: of :class:`~kgprobe.api.options.PromptingOptions`.
+        relations: relations without a cloze template are left out.
+        options: fields of :class:`~kgprobe.api.options.PromptingOptions`.
 
     Other arguments and errors as in :func:`study_examples`.
     """
     chosen = make_options(PromptingOptions, options, "a study of prompting")
     seed = whole_number("seed", seed, 0)
-    ways: dict[str, Mapping[str, Any]] = {
+    formats: dict[str, Mapping[str, Any]] = {
         "examples": {},
         **{f"examples, {separator!r}": {"separator": separator} for separator in chosen.separators if separator != " "},
         "examples, a line each": {"between": "\\n"},
@@ -130,17 +131,20 @@ def study_prompting(
         "examples in sentences": {"prompt": "both", "between": ". "},
         "sentences": {"prompt": "sentences"},
     }
-    asked = _Asked(graph, model, models, callbacks, seed, _Which(limit, facts, relations, as_of_day(as_of)), ["clozes"])
-    found = {
-        way: asked.measured(way, examples=chosen.examples, choices=chosen.choices, **how) for way, how in ways.items()
+    measured = _MeasuredFacts(
+        graph, model, models, callbacks, seed, _FactSelection(limit, facts, relations, as_of_day(as_of)), ["clozes"]
+    )
+    outcomes_by_format = {
+        format_: measured.measured(format_, examples=chosen.examples, choices=chosen.choices, **options_)
+        for format_, options_ in formats.items()
     }
-    config = {"measurements": asked.folders, "seed": seed, **asdict(chosen)}
-    return kept(prompting_study(found, asked.model.name, config), asked.missing)
+    config = {"measurements": measured.folders, "seed": seed, **asdict(chosen)}
+    return kept(prompting_study(outcomes_by_format, measured.model.name, config), measured.missing)
 
 
 @dataclass(frozen=True, slots=True)
-class _Which:
-    """Which facts a study is about."""
+class _FactSelection:
+    """Selection of a study's facts."""
 
     limit: int | None
     facts: "Listed | None"
@@ -148,13 +152,13 @@ class _Which:
     as_of: int
 
 
-class _Asked:
-    """The facts of a study, measured in several ways.
+class _MeasuredFacts:
+    """Facts of a study, measured with several settings.
 
     Attributes:
-        model: that is asked.
-        missing: messages about facts that were listed and are not in the graph.
-        folders: of the measurements so far, by title.
+        model: the model.
+        missing: messages about listed facts that are not in the graph.
+        folders: folders of the measurements so far, by title.
     """
 
     def __init__(
@@ -164,11 +168,11 @@ class _Asked:
         models: Models | None,
         callbacks: Callbacks,
         seed: int,
-        which: _Which,
+        which: _FactSelection,
         templates: Sequence[str] = (),
     ) -> None:
-        wanted = relation_ids(graph, several("relations", which.relations))
-        self._relations = list(askable_relations(graph, templates, wanted))
+        requested = relation_ids(graph, several("relations", which.relations))
+        self._relations = list(askable_relations(graph, templates, requested))
         chosen = choose_facts(
             graph,
             self._relations,
@@ -185,9 +189,9 @@ class _Asked:
         self.folders: dict[str, str] = {}
 
     def measured(self, title: str, **options: Any) -> dict[str, Outcome]:
-        """The outcomes of one way of asking, by the fact's id."""
+        """Measure the facts with some options; return outcomes by the fact's id."""
         titled = replace(self._watch, on_start=lambda start: self._watch.on_start(replace(start, title=title)))
-        made = measure(
+        measurement = measure(
             self._graph,
             self.model,
             "examples",
@@ -199,11 +203,11 @@ class _Asked:
             callbacks=titled,
             **options,
         )
-        if not made.complete:
-            done, facts = made.asked.done, made.asked.facts
-            raise KgprobeError(f"Stopped after {done:,} of {facts:,} facts of {title}; the same call goes on.")
-        self.folders[title] = str(made.folder)
-        return {outcome.fact.fact: outcome for outcome in made.outcomes}
+        if not measurement.complete:
+            done, facts = measurement.asked.done, measurement.asked.facts
+            raise KgprobeError(f"Stopped after {done:,} of {facts:,} facts of {title}; repeat the call to resume.")
+        self.folders[title] = str(measurement.folder)
+        return {outcome.fact.fact: outcome for outcome in measurement.outcomes}
 
 
 def study_noisy_examples(
@@ -217,34 +221,34 @@ def study_noisy_examples(
     callbacks: Callbacks = NO_CALLBACKS,
     **options: Any,
 ) -> StudyResult:
-    """What unknown and incorrect examples do to those that follow: the objects' probability by position.
+    """Study noisy few-shot examples: effect of unknown and incorrect ones on the probability of later objects.
 
     >>> result = kgprobe.study_noisy_examples(graph, "demo", relations=["P36"], sequences=1, length=8, replaced=2)
     >>> result.to_frame()["replaced"].sum()
     8
 
-    Cost: five passes over each sequence. Nothing is kept before the end.
+    Cost: five passes over each sequence. Nothing is stored before the end.
 
     Args:
-        relations: the only ones, each by its id or a name; none means all that have enough facts.
-        as_of: facts count as current at this date; None is today.
-        options: of :class:`~kgprobe.api.options.NoisyExamplesOptions`.
+        relations: ids or names of relations; empty means all with enough facts.
+        as_of: date at which facts must be current; None is today.
+        options: fields of :class:`~kgprobe.api.options.NoisyExamplesOptions`.
 
     Other arguments and errors as in :func:`study_examples`.
     """
     chosen = make_options(NoisyExamplesOptions, options, "a study of noise")
     if not chosen.replaced < chosen.length:
-        raise ArgumentError("replaced", f"is {chosen.replaced}, of {chosen.length} examples; fewer are expected.")
+        raise ArgumentError("replaced", f"is {chosen.replaced}; expected fewer than `length`, {chosen.length}.")
     seed, day = whole_number("seed", seed, 0), as_of_day(as_of)
-    its = list(askable_relations(graph, wanted=relation_ids(graph, several("relations", relations))))
-    asked = (models or Models()).open(model)
-    asked.refresh()
-    scorer = asked.scorer()
+    askable = list(askable_relations(graph, wanted=relation_ids(graph, several("relations", relations))))
+    opened = (models or Models()).open(model)
+    opened.refresh()
+    scorer = opened.scorer()
     layout = Layout(" ", " ")
-    drawn, length = _long_enough(graph, its, chosen, seed, day, scorer, layout)
+    drawn, length = _long_enough(graph, askable, chosen, seed, day, scorer, layout)
     replaced = max(chosen.replaced * length // chosen.length, 1)
     callbacks.on_start(Start(chosen.sequences, 0, chosen.sequences))
-    found: list[NoisyProbabilities] = []
+    probabilities: list[NoisyProbabilities] = []
     refused: dict[str, str] = {}
     for number in range(chosen.sequences):
         relation = sorted(drawn)[number % len(drawn)]
@@ -252,24 +256,25 @@ def study_noisy_examples(
         if repetition > seed and number % len(drawn) == 0:
             drawn = draw_demonstrations(graph, sorted(drawn), length, repetition, day)
         sequence = make_noisy(graph, relation, drawn[relation][:length], replaced, [repetition, number], day)
-        measured = "an example has no object that is wrong" if sequence is None else None
+        measured = "an example has no wrong object" if sequence is None else None
         if sequence is not None:
-            made = measure_noise(scorer, sequence, layout)
-            if isinstance(made, str):
-                measured = made
+            measured_sequence = measure_noise(scorer, sequence, layout)
+            if isinstance(measured_sequence, str):
+                measured = measured_sequence
             else:
-                found.append(made)
+                probabilities.append(measured_sequence)
         if measured is not None:
             refused[relation] = measured
         callbacks.on_batch(Batch((), number + 1))
         if number + 1 < chosen.sequences and callbacks.should_stop():
-            raise KgprobeError(f"Stopped after {number + 1:,} of {chosen.sequences:,} sequences; nothing is kept.")
-    if not found:
+            raise KgprobeError(f"Stopped after {number + 1:,} of {chosen.sequences:,} sequences; nothing is stored.")
+    if not probabilities:
         raise KgprobeError(f"No sequence could be asked: {next(iter(refused.values()))}.")
+    asked_relations = {each.sequence.relation for each in probabilities}
     about = [
-        f"{len({one.sequence.relation for one in found}):,} relations; {replaced} of {length} examples are replaced.",
+        f"{len(asked_relations):,} relations; {replaced} of {length} examples are replaced.",
         *(
-            [f"The model's context has room for {length} examples, not for {chosen.length}."]
+            [f"The model's context has room for {length} examples, fewer than {chosen.length}."]
             if length < chosen.length
             else []
         ),
@@ -283,7 +288,7 @@ def study_noisy_examples(
         "seed": seed,
         **asdict(chosen),
     }
-    return kept(noise_study(found, asked.name, config, about))
+    return kept(noise_study(probabilities, opened.name, config, about))
 
 
 def _long_enough(
@@ -295,28 +300,30 @@ def _long_enough(
     scorer: TextScorer,
     layout: Layout,
 ) -> tuple[dict[str, list[Demonstration]], int]:
-    """Demonstrations of the relations that have enough of them, and how many of each the model's context has room for.
+    """Return demonstrations of relations with enough facts, and the number that fits into the model's context.
 
     Raises:
-        KgprobeError: no relation has enough, or the context has room for next to none.
+        KgprobeError: no relation has enough facts, or fewer than four examples fit.
     """
     everything = draw_demonstrations(graph, relations, chosen.length, seed, day)
-    drawn = {relation: its for relation, its in everything.items() if len(its) >= chosen.length}
+    drawn = {relation: examples for relation, examples in everything.items() if len(examples) >= chosen.length}
     if not drawn:
-        relation, most = max(((relation, len(its)) for relation, its in everything.items()), key=lambda one: one[1])
+        relation, most = max(
+            ((relation, len(examples)) for relation, examples in everything.items()), key=lambda pair: pair[1]
+        )
         raise KgprobeError(
-            f"No relation has {chosen.length} facts of different subjects, current and named at both ends; {relation}"
-            f" has {most} of them. Shorter sequences need fewer: `length`."
+            f"No relation has {chosen.length} current facts of different subjects, with names of subject and object;"
+            f" {relation} has {most}. Choose a smaller `length`."
         )
     room = Room(scorer)
 
     def has_room(count: int) -> bool:
         return all(
-            room.has_for(layout.examples(its[:count]), layout.examples(its[: count // _MARGIN]))
-            for its in drawn.values()
+            room.has_for(layout.examples(examples[:count]), layout.examples(examples[: count // _MARGIN]))
+            for examples in drawn.values()
         )
 
     length = fitting(chosen.length, has_room)
     if length < 4:
-        raise KgprobeError(f"The context of {scorer.name}, {scorer.max_tokens} tokens, has no room for four examples.")
+        raise KgprobeError(f"The context of {scorer.name}, {scorer.max_tokens} tokens, is too short for four examples.")
     return drawn, length

@@ -53,6 +53,6 @@ def draw_graph(
 def _start(graph: Graph, run: str | None) -> str:
     rows = graph.read("explore/least_known_entity", run=run) if run is not None else []
     if not rows:
-        raise UnknownNameError("No run of this graph has answers yet, so there is no default start; name an `entity`.")
+        raise UnknownNameError("No run of this graph has answers yet, and so no default start; name an `entity`.")
     entity: str = rows[0]["entity"]
     return entity

@@ -1,4 +1,4 @@
-"""What is refused before a model is read: labels that were asked in another way, and names that other judges have."""
+"""Checks before a model is loaded: labels, weights, and names of judges."""
 
 from collections.abc import Mapping
 from itertools import takewhile
@@ -11,24 +11,24 @@ from kgprobe.models.spec_forms import is_api
 from kgprobe.results.measurement import Measurement
 from kgprobe.running.identity import differences
 
-# What an answer depends on beside the statement: how it is asked for, and of whom.
-_ASKING = ("instruction", "answer_tokens", "temperature", "times")
-_ASKED = ("weights", "model", "url", "prompt", "top_p")
-# Characters of a long value around where it differs, and before that.
+# Settings that an answer depends on, of the prompt and of the model.
+_PROMPT_SETTINGS = ("instruction", "answer_tokens", "temperature", "times")
+_MODEL_SETTINGS = ("weights", "model", "url", "prompt", "top_p")
+# Characters of a long value that are shown around its first difference, and before it.
 _SHOWN, _BEFORE = 60, 15
-# Of settings that differ, so many are named.
+# Differing settings in a message.
 _NAMED = 3
 
 
 def check_labels(judge: Judge, measured: Measurement) -> None:
-    """Whether labels are answers of the kind that a judge has learned to tell.
+    """Raise an error unless labels have the same settings as those that a judge was trained on.
 
     Raises:
-        KgprobeError: they are of another model, of other weights of it, or were asked for in another way.
+        KgprobeError: the labels are of another model, weights, or prompt settings.
     """
     if measured.model != judge.answers_of:
         raise KgprobeError(
-            f"The judge tells the answers of {judge.answers_of}; {measured.folder.name} has those of {measured.model}."
+            f"The judge predicts answers of {judge.answers_of}; {measured.folder.name} has those of {measured.model}."
         )
     learned, given = _asking(judge.labels), _asking(measured.config)
     parted = [
@@ -39,56 +39,55 @@ def check_labels(judge: Judge, measured: Measurement) -> None:
     ]
     if parted:
         raise KgprobeError(
-            f"The judge learned from answers that were asked for in another way than those of {measured.folder.name}:"
-            f" {'; '.join(parted)}. Evaluate it with labels of the same model that were asked for alike."
+            f"The judge was trained on labels with other settings than those of {measured.folder.name}:"
+            f" {'; '.join(parted)}. Evaluate it with labels of the same model and settings."
         )
 
 
 def check_reader(model: str | None, measured: Measurement) -> None:
-    """Whether there is a model whose hidden states can be read.
+    """Raise an error unless there is a model with readable hidden states.
 
     Args:
-        model: the one that was named, if any.
+        model: the requested model, if any.
 
     Raises:
-        ArgumentError: none is named, and the model that was asked shows no hidden states.
+        ArgumentError: no model is given, and the labels' model is behind an API.
     """
     if model is None and is_api(measured.model):
         raise ArgumentError(
             "model",
-            f"is not given: {measured.folder.name} has answers of {measured.model}, which is behind an API and shows no"
-            " hidden states. Name a model on this machine whose states are to be read: demo, hf:OWNER/NAME, or"
-            " hf:./FOLDER with a model in it; one of the same family is best.",
+            f"is missing: {measured.folder.name} has answers of {measured.model}, which is behind an API without hidden"
+            " states. Name a local model to read: demo, hf:OWNER/NAME, or hf:./FOLDER; one of the same family is best.",
         )
 
 
 def check_weights(described: Mapping[str, Any], measured: Measurement) -> None:
-    """Whether the model that is read, since no other was named, is still the one that was asked.
+    """Raise an error if the weights of the labels' model have changed.
 
     Args:
-        described: the model, as its scorer describes it.
+        described: description of the loaded model.
 
     Raises:
-        KgprobeError: its weights are others by now, or in another precision.
+        KgprobeError: other weights, or another precision.
     """
-    asked = measured.config["described"].get("generator", {})
-    weights = asked.get("weights")
+    labels = measured.config["described"].get("generator", {})
+    weights = labels.get("weights")
     if weights not in (None, described["weights"]):
         raise KgprobeError(
-            f"{measured.folder.name} has answers of {asked['name']} ({asked['dtype']}, weights {weights}); of that name"
-            f" there are other weights now ({described['dtype']}, {described['weights']}). Label anew, load it in the"
-            " same precision (`dtype`), or name it with `model` to read the states of what it is now."
+            f"{measured.folder.name} has answers of {labels['name']} ({labels['dtype']}, weights {weights}), which has"
+            f" other weights now ({described['dtype']}, {described['weights']}). Label again, load it in the same"
+            " precision (`dtype`), or give it as `model` to read its present states."
         )
 
 
 def check_name(folder: Path, settings: Mapping[str, Any]) -> None:
-    """Whether a folder has no judge yet, or one that was made with the same settings.
+    """Raise an error if a folder has a judge with other settings.
 
     Args:
-        settings: as :func:`settings_of` has them, or some of them.
+        settings: all or some settings of :func:`settings_of`.
 
     Raises:
-        KgprobeError: another judge is there, or what is there is none.
+        KgprobeError: the folder has another judge, or a damaged one.
     """
     if not (folder / FILE).exists():
         return
@@ -97,13 +96,13 @@ def check_name(folder: Path, settings: Mapping[str, Any]) -> None:
     if parted:
         more = f", and {len(parted) - _NAMED} more" if len(parted) > _NAMED else ""
         raise KgprobeError(
-            f"{folder} has another judge: {'; '.join(parted[:_NAMED])}{more}. Give this one another `name`, or remove"
-            " that folder first."
+            f"{folder} has another judge: {'; '.join(parted[:_NAMED])}{more}. Choose another `name`, or delete"
+            " that folder."
         )
 
 
 def settings_of(judge: Judge) -> dict[str, Any]:
-    """What a judge follows from, together with the code that makes it."""
+    """Return the settings that determine a judge."""
     training = judge.training
     return {
         "labels": judge.labels,
@@ -117,20 +116,20 @@ def settings_of(judge: Judge) -> dict[str, Any]:
 def _asking(config: Mapping[str, Any]) -> dict[str, Any]:
     described = config["described"]
     generator = described.get("generator", {})
-    return {name: described.get(name) for name in _ASKING} | {
-        f"the model's {name}": generator.get(name) for name in _ASKED
+    return {name: described.get(name) for name in _PROMPT_SETTINGS} | {
+        f"the model's {name}": generator.get(name) for name in _MODEL_SETTINGS
     }
 
 
-def _shown(one: Any, other: Any) -> tuple[str, str]:
-    """Two values, of long texts the part where they are no longer the same."""
-    if not (isinstance(one, str) and isinstance(other, str)):
-        return repr(one), repr(other)
-    same = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False)))
+def _shown(value: Any, other: Any) -> tuple[str, str]:
+    """Return two values; of long texts, the part around the first difference."""
+    if not (isinstance(value, str) and isinstance(other, str)):
+        return repr(value), repr(other)
+    same = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(value, other, strict=False)))
     first = max(0, same - _BEFORE)
 
-    def part(text: str) -> str:
+    def excerpt(text: str) -> str:
         cut = text[first : first + _SHOWN]
         return repr(("…" if first else "") + cut + ("…" if first + _SHOWN < len(text) else ""))
 
-    return part(one), part(other)
+    return excerpt(value), excerpt(other)

@@ -1,4 +1,4 @@
-"""``kgprobe.train_judge`` and the like: from a model's labels to a judge, and how good it is."""
+"""``kgprobe.train_judge`` and other calls about judges: train, open, evaluate."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
@@ -36,8 +36,8 @@ if TYPE_CHECKING:
 OnProgress = Callable[[int, int], None]
 
 
-def _nobody(done: int, total: int) -> None:
-    """Nobody wants to know."""
+def _no_progress(done: int, total: int) -> None:
+    """Ignore progress."""
 
 
 def train_judge(
@@ -47,39 +47,39 @@ def train_judge(
     name: str | None = None,
     seed: int = 0,
     models: Models | None = None,
-    on_encoder: OnProgress = _nobody,
-    on_states: OnProgress = _nobody,
-    on_training: OnProgress = _nobody,
+    on_encoder: OnProgress = _no_progress,
+    on_states: OnProgress = _no_progress,
+    on_training: OnProgress = _no_progress,
     **options: Any,
 ) -> TrainedJudge:
-    """Make a judge: what tells from a model's hidden states what it would say of a statement.
+    """Train a judge: a classifier that predicts a model's answer to a statement from hidden states.
 
     >>> labels = kgprobe.measure(graph, "demo", "labels", limit=2000)  # doctest: +SKIP
     >>> kgprobe.train_judge(labels).summary()  # doctest: +SKIP
 
-    Cost: one pass of the model over the labelled statements, through all layers that are read; then see
+    Cost: one forward pass over the labelled statements, through all candidate layers; then see
     :func:`kgprobe.judge.training.train_judge`.
 
     Args:
-        labels: a measurement of the probe ``labels``, or its name.
-        model: whose hidden states are read; None for the model that was asked. A smaller one of its family may do.
-        name: of the judge's folder; None makes one from the settings. Another judge's is not taken.
-        seed: what is random follows from it.
-        models: opens models by their specs; None opens them as needed.
-        on_encoder, on_states, on_training: called with how many statements virtual tokens were learned from, how many
-            were read, or steps of training done, and of how many.
+        labels: measurement of the probe ``labels``, or its name.
+        model: model whose hidden states are read; None for the labels' model. A smaller one of its family may do.
+        name: name of the judge's folder; None derives one from the settings.
+        seed: random seed.
+        models: open models; None opens models when needed.
+        on_encoder, on_states, on_training: called with the finished and total numbers of statements for the prompt
+            encoder, statements read, and training steps.
         options: see :class:`~kgprobe.judge.JudgeOptions`.
 
     Raises:
-        ArgumentError: an argument cannot be what it is, ``labels`` is a measurement of another probe, or the model that
-            was asked is behind an API and no other is named.
-        KgprobeError: there are too few labels, another judge has the name, the model's weights are no longer those
-            that were asked, its hidden states cannot be read, or a prompt encoder is asked for and cannot be made.
+        ArgumentError: an argument is out of range, ``labels`` is a measurement of another probe, or the labels' model
+            is behind an API and no other is given.
+        KgprobeError: too few labels, the name belongs to another judge, the weights of the labels' model have changed,
+            its hidden states are not readable, or the prompt encoder cannot be trained.
     """
     chosen = make_options(JudgeOptions, options, "train_judge")
     for share in ("test_size", "holdout"):
         if not 0 < getattr(chosen, share) < 1:
-            raise ArgumentError(share, f"is {getattr(chosen, share)}; a share between 0 and 1 is expected.")
+            raise ArgumentError(share, f"is {getattr(chosen, share)}; expected a share between 0 and 1.")
     words = _answer_words(chosen.words)
     seed = whole_number("seed", seed, 0)
     name = None if name is None else folder_name("name", name)
@@ -89,9 +89,9 @@ def train_judge(
     settings = {"labels": measured.config, "labelled": len(statements.texts), "options": asdict(chosen), "seed": seed}
     if name is not None:
         check_name(home() / "judges" / name, settings)
-    aside = set_aside(statements.facts, chosen.test_size, seed)
-    learned = statements.part(np.flatnonzero(~aside))
-    # Labels that nothing can be learned from are told before a model is loaded.
+    is_test = set_aside(statements.facts, chosen.test_size, seed)
+    learned = statements.part(np.flatnonzero(~is_test))
+    # Reject unusable labels before loading the model.
     splits = _splits(learned, chosen, seed)
     choose_folds(learned.answers, learned.heads, splits.train, seed)
     if chosen.prompt_encoder:
@@ -108,7 +108,7 @@ def train_judge(
     prompt = prompt_for(measured.config["described"], scorer)
     encoded = None
     if chosen.prompt_encoder:
-        # Of the statements alone that classifiers learn from, too, so that other sides tell of both.
+        # Only the training set of the classifiers, so that the other splits are held out for both.
         own = learned.part(splits.train)
         encoded = learn_virtual_prompt(
             scorer, prompt, own.texts, own.answers, words, chosen, seed=seed, on_progress=on_encoder
@@ -135,8 +135,8 @@ def train_judge(
         "labelled": len(statements.texts),
         "unlabelled": statements.unlabelled,
         "entities": sorted({*learned.heads, *learned.tails}),
-        "layers": [asdict(one) for one in trained.layers],
-        "kinds": [asdict(one) for one in trained.kinds],
+        "layers": [asdict(candidate) for candidate in trained.layers],
+        "kinds": [asdict(candidate) for candidate in trained.kinds],
         "baseline": {kind: None if quality is None else asdict(quality) for kind, quality in baseline.items()},
         "prompt_encoder": None
         if encoded is None
@@ -147,16 +147,16 @@ def train_judge(
     folder = home() / "judges" / (name or f"{short_name(measured.model)}-{digest_of({'judge': judge.digest()})}")
     make_folder(folder)
     save_judge(judge, folder)
-    rest = statements.part(np.flatnonzero(aside))
+    rest = statements.part(np.flatnonzero(is_test))
     quality = _quality(judge, scorer, rest, words) if len(rest.texts) else None
     return TrainedJudge(judge=judge, folder=folder, trained=trained, splits=splits, baseline=baseline, aside=quality)
 
 
 def open_judge(name: str | Path) -> Judge:
-    """A judge by its folder, its file, or its name below kgprobe's own folder.
+    """Open a judge by its folder, its file, or its name in kgprobe's own folder.
 
     Raises:
-        KgprobeError: there is none.
+        KgprobeError: no such judge.
     """
     path = Path(name)
     return load_judge(path if path.exists() else home() / "judges" / str(name) / FILE)
@@ -171,46 +171,46 @@ def evaluate_judge(
     everything: bool = False,
     models: Models | None = None,
 ) -> JudgeQuality:
-    """How well a judge tells a model's answers to statements that it did not learn from.
+    """Evaluate a judge on held-out statements.
 
     Args:
-        judge: as of :func:`train_judge`, or its name.
-        labels: a measurement of the probe ``labels``, or its name: the one that the judge was made of, of which what
-            was set aside counts, or another one of the same model.
-        model: that is read; None opens the one that the judge has learned to read.
-        words: whose probabilities the judge is compared with.
-        everything: whether all facts of other labels count; else those alone that are not among the judge's own.
-        models: opens models by their specs; None opens them as needed.
+        judge: judge (see :func:`train_judge`), or its name.
+        labels: measurement of the probe ``labels``, or its name: the judge's own, whose test set counts, or another one
+            of the same model.
+        model: model whose states are read; None opens the judge's own.
+        words: answer words of the baseline.
+        everything: True to use all facts of other labels; False to use only facts outside the judge's training set.
+        models: open models; None opens models when needed.
 
     Raises:
-        KgprobeError: the model is not the one that the judge reads, the labels are answers of another model or were
-            asked for in another way, or no label is left.
+        KgprobeError: the model is not the judge's, the labels are of another model or other settings, or no label is
+            left.
     """
     answers = _answer_words(words)
-    made = judge if isinstance(judge, Judge) else open_judge(judge)
+    opened_judge = judge if isinstance(judge, Judge) else open_judge(judge)
     measured = labels if isinstance(labels, Measurement) else open_measurement(labels)
-    check_labels(made, measured)
+    check_labels(opened_judge, measured)
     statements = _statements(measured)
-    options = made.training["options"]
+    options = opened_judge.training["options"]
     if not everything:
-        aside = set_aside(statements.facts, options["test_size"], made.training["seed"])
-        statements = statements.part(np.flatnonzero(aside))
+        is_test = set_aside(statements.facts, options["test_size"], opened_judge.training["seed"])
+        statements = statements.part(np.flatnonzero(is_test))
     if not len(statements.texts):
-        raise KgprobeError(f"{measured.folder.name} has no label that the judge did not learn from.")
-    opened = (models or Models()).open(made.reader["name"] if model is None else model)
+        raise KgprobeError(f"{measured.folder.name} has no labels outside the judge's training set.")
+    opened = (models or Models()).open(opened_judge.reader["name"] if model is None else model)
     scorer = opened.local_scorer()
-    check_judge(made, scorer)
-    return _quality(made, scorer, statements, answers)
+    check_judge(opened_judge, scorer)
+    return _quality(opened_judge, scorer, statements, answers)
 
 
 def _statements(measured: Measurement) -> LabelledStatements:
     if measured.kind.name != "labels":
-        raise ArgumentError("labels", f"is a measurement of {measured.kind.name}; one of the probe labels is expected.")
+        raise ArgumentError("labels", f"is a measurement of {measured.kind.name}; expected one of the probe labels.")
     statements = labelled_statements(measured.outcomes)
     if not len(statements.texts):
         raise KgprobeError(
-            f"{measured.folder.name} has no label: {statements.unlabelled:,} statements whose answers do not agree, or"
-            " cannot be read."
+            f"{measured.folder.name} has no labels: the answers to all {statements.unlabelled:,} statements disagree or"
+            " are unreadable."
         )
     return statements
 
@@ -224,10 +224,10 @@ def _states(
     prompt: StatePrompt,
     statements: LabelledStatements,
     layers: Sequence[int],
-    on_progress: OnProgress = _nobody,
+    on_progress: OnProgress = _no_progress,
     virtual: "np.ndarray[Any, np.dtype[np.float32]] | None" = None,
 ) -> "tuple[np.ndarray[Any, np.dtype[np.float32]], np.ndarray[Any, np.dtype[np.int64]]]":
-    """Hidden states of those statements that the model takes, (statements, layers, size); and which these are."""
+    """Return hidden states, shape (statements, layers, size), and the places of statements that fit the context."""
     done = 0
 
     def progress(more: int) -> None:
@@ -244,37 +244,38 @@ def _states(
 def _baseline(
     scorer: "Scorer", prompt: StatePrompt, statements: LabelledStatements, splits: Splits, words: Sequence[str]
 ) -> dict[str, Quality | None]:
-    """What the probabilities of the answers' words at the last token tell, for each side of the statements."""
-    told = word_probabilities(scorer, prompt, statements.texts, words)
+    """Return the quality of the answer words' probabilities at the last token, for each split."""
+    predicted = word_probabilities(scorer, prompt, statements.texts, words)
     places = {
         "folds": splits.train,
         "other_entities": splits.other_entities,
         "other_relations": splits.other_relations,
     }
     return {
-        kind: quality_of(statements.answers[part], told[part]) if len(part) else None for kind, part in places.items()
+        kind: quality_of(statements.answers[part], predicted[part]) if len(part) else None
+        for kind, part in places.items()
     }
 
 
 def _answer_words(words: str) -> list[str]:
     answers = [word.strip() for word in words.split("/")]
     if len(set(answers)) != len(JUDGEMENTS) or not all(answers):
-        raise ArgumentError("words", f"is {words!r}; words for true, false and unknown are expected, with / between.")
+        raise ArgumentError("words", f"is {words!r}; expected words for true, false and unknown, separated by /.")
     return answers
 
 
 def _quality(judge: Judge, scorer: "Scorer", statements: LabelledStatements, words: Sequence[str]) -> JudgeQuality:
     states, kept = _states(scorer, judge.prompt, statements, [judge.layer], virtual=judge.virtual)
     statements = statements.part(kept)
-    told = judge.classifier.probabilities(states[:, 0])
+    predicted = judge.classifier.probabilities(states[:, 0])
     by_words = word_probabilities(scorer, judge.prompt, statements.texts, words)
     learned = set(judge.training["entities"])
     ends = zip(statements.heads, statements.tails, strict=True)
-    apart = np.flatnonzero([head not in learned and tail not in learned for head, tail in ends])
+    held_out = np.flatnonzero([head not in learned and tail not in learned for head, tail in ends])
 
-    def beside(places: Integers) -> QualityComparison:
+    def compare(places: Integers) -> QualityComparison:
         facts = [statements.facts[place] for place in places.tolist()]
-        return compare_quality(statements.answers[places], told[places], by_words[places], facts)
+        return compare_quality(statements.answers[places], predicted[places], by_words[places], facts)
 
-    every = beside(np.arange(len(statements.texts)))
-    return JudgeQuality(judge=judge, every=every, apart=beside(apart) if len(apart) else None)
+    every = compare(np.arange(len(statements.texts)))
+    return JudgeQuality(judge=judge, every=every, apart=compare(held_out) if len(held_out) else None)

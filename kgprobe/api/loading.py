@@ -1,4 +1,4 @@
-"""Loading what a loader reads into the graph: the one call for it, and what it came to."""
+"""``kgprobe.load``: load a source into the graph."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -15,12 +15,12 @@ from kgprobe.sources.contract import LOADERS, ReadsGraph, Source, open_source
 
 @dataclass(frozen=True, slots=True)
 class LoadProgress:
-    """Where a load stands.
+    """Progress of a load.
 
     Attributes:
         stage: ``relations``, ``entities`` or ``facts``.
-        records: how many have been read since what was reported before.
-        done, total: the work in bytes of input, or in whatever else the source reckons it.
+        records: number of records read since the last report.
+        done, total: work in bytes of input, or in another unit of the source.
     """
 
     stage: str
@@ -38,7 +38,7 @@ def load(
     on_progress: Callable[[LoadProgress], None] = lambda progress: None,
     **options: Any,
 ) -> LoadReport:
-    """Load an input into the graph. Doing it again changes nothing; after an interruption it goes on.
+    """Load a source into the graph. Loading twice changes nothing; an interrupted load is resumed.
 
     >>> report = load(graph, "table", entities="entities.jsonl", facts="facts.tsv")
     >>> print(report)
@@ -47,56 +47,56 @@ def load(
     >>> print(report.problems[0])
     facts.tsv, line 4: the object Q9 of 'Q183 P47 Q9' is not in the graph. ...
 
-    The cost is that of the input's records and of the facts at their entities, however large the graph is; memory is
-    that of a few thousand records.
+    Cost: the source's records and the facts of their entities, independent of the size of the graph. Memory: a few
+    thousand records.
 
     Args:
-        loader: its name, such as ``sample``, ``table`` or ``wikidata``; ``kgprobe load --help`` lists them.
-        strict: the first record that would be left out is an error instead; what came before it stays.
-        on_problem: called with a message for each record that is left out.
-        on_progress: called after each batch of records, and every second in which none is done.
-        options: of the loader, by their names: ``kgprobe load NAME --help`` tells of them.
+        loader: name of the loader, such as ``table`` or ``wikidata``; ``kgprobe load --help`` lists them.
+        strict: True to raise an error at the first invalid record; earlier records stay.
+        on_problem: called with a message for each skipped record.
+        on_progress: called after each batch of records, and at least every second.
+        options: options of the loader; see ``kgprobe load NAME --help``.
 
     Raises:
-        UnknownNameError: there is no such loader.
-        ArgumentError: the loader has no such option, needs one that is missing, or cannot take a value.
-        KgprobeError: the input cannot be read at all, a record cannot under ``strict``, or the graph fails for longer
-            than it takes to try again. Everything before is in the graph then, and the same call goes on.
+        UnknownNameError: no such loader.
+        ArgumentError: no such option, a missing one, or an invalid value.
+        KgprobeError: the source is unreadable, a record is invalid under ``strict``, or the graph fails repeatedly.
+            Earlier records are in the graph, and the same call resumes.
     """
     source = open_source(loader, **options)
     return load_source(graph, source, strict=strict, on_problem=on_problem, on_progress=on_progress)
 
 
 def propose_mapping(loader: str, **options: Any) -> Path:
-    """Write the file that a loader asks for, a first version of it, for you to look through.
+    """Write a first version of the file that a loader needs, for you to review.
 
     >>> kgprobe.propose_mapping("graph", source="bolt://localhost:7687", mapping="mapping.toml")
     PosixPath('mapping.toml')
 
-    The cost is that of counting what the input has, once.
+    Cost: one pass that counts the source.
 
     Args:
-        loader: its name, such as ``graph``.
-        options: of the loader, by their names; one of them names the file.
+        loader: name of the loader, such as ``graph``.
+        options: options of the loader; one of them is the file.
 
     Raises:
-        UnknownNameError: there is no such loader.
-        ArgumentError: the loader asks for no file, or the file is there already.
-        KgprobeError: the input cannot be read, or the file cannot be written.
+        UnknownNameError: no such loader.
+        ArgumentError: the loader needs no file, or the file exists.
+        KgprobeError: the source is unreadable, or the file is not writable.
     """
     chosen = LOADERS.get(loader)
     if chosen.proposes is None:
-        raise ArgumentError("loader", f"is {loader}, which asks for no file; there is nothing to propose.")
-    made = make_options(chosen.options, options, f"the loader {loader}")
-    path: Path = getattr(made, chosen.proposes.option)
+        raise ArgumentError("loader", f"is {loader}, which needs no file.")
+    loader_options = make_options(chosen.options, options, f"the loader {loader}")
+    path: Path = getattr(loader_options, chosen.proposes.option)
     if path.exists():
         raise ArgumentError(
-            chosen.proposes.option, f"is {path}, which is there already; it is not overwritten. Name another file."
+            chosen.proposes.option, f"is {path}, which exists and is not overwritten. Name another file."
         )
-    text = chosen.proposes.make(made)
+    text = chosen.proposes.make(loader_options)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        # Nor is one that has come since.
+        # Mode x: a file created in the meantime is not overwritten either.
         with path.open("x", encoding="utf-8") as file:
             file.write(text)
     except OSError as error:
@@ -112,12 +112,12 @@ def load_source(
     on_problem: Callable[[str], None] = lambda message: None,
     on_progress: Callable[[LoadProgress], None] = lambda progress: None,
 ) -> LoadReport:
-    """Load a source that is open, of whatever making; all else as in :func:`load`."""
+    """Load an open source; otherwise as :func:`load`."""
     if isinstance(source, ReadsGraph) and source.reads(graph.endpoint.address, graph.endpoint.database):
-        raise ArgumentError("graph", f"is {source.name} itself; a graph is loaded into another one, such as a folder.")
+        raise ArgumentError("graph", f"is {source.name} itself; load a graph into another one, such as a folder.")
     problems: list[str] = []
 
-    def tell_of(message: str) -> None:
+    def keep_problem(message: str) -> None:
         if len(problems) < KEPT_PROBLEMS:
             problems.append(message)
         on_problem(message)
@@ -126,7 +126,7 @@ def load_source(
         graph,
         source,
         strict=strict,
-        report_problem=tell_of,
+        report_problem=keep_problem,
         report_progress=lambda stage, records: on_progress(LoadProgress(stage, records, source.done, source.total)),
     )
     return LoadReport(

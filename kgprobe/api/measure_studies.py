@@ -1,6 +1,6 @@
-"""``kgprobe.study_robustness`` and ``kgprobe.study_calibration``: measures of knowledge side by side.
+"""``kgprobe.study_robustness`` and ``kgprobe.study_calibration``: comparisons of measures of knowledge.
 
-Their options are those of :class:`~kgprobe.api.options.MeasuresOptions`.
+Their options are fields of :class:`~kgprobe.api.options.MeasuresOptions`.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -43,26 +43,26 @@ def study_robustness(
     callbacks: Callbacks = NO_CALLBACKS,
     **options: Any,
 ) -> StudyResult:
-    """How much measures mind flawed sentences: Kendall's τ between flawed and corrected verbalizations.
+    """Study robustness to flawed sentences: Kendall's τ of each measure between flawed and corrected verbalizations.
 
     >>> kgprobe.study_robustness(graph, "demo", "corrections.csv", measures=["probability", "karr"])  # doctest: +SKIP
 
-    Cost: each measure twice over all sentences; a beam search over them for each number of beams and each measure
-    that looks at continuations. Nothing is kept before the end.
+    Cost: each measure twice over all sentences; measures of continuations, one beam search for each number of beams.
+    Nothing is stored before the end.
 
     Args:
-        model: see :func:`kgprobe.load_model`; its spec will do.
-        table: a CSV file with the columns triples_raw, triples, context, verbalization, errors and correction.
-        seed: what all random choices follow from.
-        as_of: facts count as current at this date; None is today.
-        models: opens the grader by its spec; None opens it as needed.
-        watch: told, and asked, as each measure goes.
-        options: of :class:`~kgprobe.api.options.MeasuresOptions`.
+        model: model or spec; see :func:`kgprobe.load_model`.
+        table: CSV file with the columns triples_raw, triples, context, verbalization, errors and correction.
+        seed: random seed.
+        as_of: date at which facts must be current; None is today.
+        models: open models; None opens the grader when needed.
+        callbacks: progress and interruption of each measure.
+        options: fields of :class:`~kgprobe.api.options.MeasuresOptions`.
 
     Raises:
-        UnknownNameError: there is no such model.
-        ArgumentError: there is no such option, a value cannot be, or a measure lacks an encoder or a grader.
-        KgprobeError: the table cannot be read, none of its facts is in the graph, or the watch ended it.
+        UnknownNameError: no such model.
+        ArgumentError: no such option, a value is out of range, or a measure lacks an encoder or a grader.
+        KgprobeError: the table is unreadable, none of its facts is in the graph, or a callback stopped the study.
     """
     verbalizations, damaged = read_verbalizations(Path(table))
     pairs, unpaired = pair_up(verbalizations)
@@ -75,7 +75,7 @@ def study_robustness(
         measures.names,
         flawed,
         corrected,
-        [*(one.reason for one in unpaired), *missing, *(_damage(place) for place in damaged)],
+        [*(pair.reason for pair in unpaired), *missing, *(_damage(place) for place in damaged)],
         measures.model,
         {"table": str(table), "pairs": len(flawed), **measures.config},
         seed,
@@ -99,7 +99,7 @@ def study_calibration(
     callbacks: Callbacks = NO_CALLBACKS,
     **options: Any,
 ) -> StudyResult:
-    """How well measures agree with people: cross-validated Kendall's τ with human scores.
+    """Study calibration: cross-validated Kendall's τ of measures with human scores.
 
     >>> capitals = [("Q142", "Q90"), ("Q183", "Q64"), ("Q17", "Q1490"), ("Q29", "Q2807"), ("Q38", "Q220")]
     >>> scores = [
@@ -113,14 +113,14 @@ def study_calibration(
     Cost: each measure over all facts, in all of their relations' sentences; as in :func:`study_robustness`.
 
     Args:
-        scores: what people found: a list of objects with subject, relation and object (ids) and human_score, from 0
-            to 1; or a file of them, JSON or CSV. A fact with several scores counts once, with their mean.
+        scores: human scores: objects with subject, relation and object (ids) and human_score in [0, 1], as a list or a
+            JSON or CSV file. A fact with several scores counts once, with their mean.
 
     Other arguments and errors as in :func:`study_robustness`.
     """
     scored = find_scored(graph, read_human_scores(scores))
     if not scored.keys:
-        raise ArgumentError("scores", "are of no fact of this graph.")
+        raise ArgumentError("scores", "have no fact of this graph.")
     measures = _measures(graph, model, options, seed, as_of_day(as_of), models)
     items = ClozeItems(graph, measures.tools.as_of).of(scored.keys, [seed])
     measured = measures.watched_by(callbacks)
@@ -138,13 +138,13 @@ def study_calibration(
 
 @dataclass(frozen=True, slots=True)
 class _Measures:
-    """The measures of a study.
+    """Measures of a study.
 
     Attributes:
-        model: the name of the model that is asked.
-        names: of the measures.
-        tools: that they are made with.
-        config: what they depend on.
+        model: name of the model.
+        names: names of the measures.
+        tools: models and settings of the measures.
+        config: all settings.
     """
 
     model: str
@@ -153,7 +153,7 @@ class _Measures:
     config: Mapping[str, Any]
 
     def watched_by(self, callbacks: Callbacks) -> Callable[[str, Sequence[ClozeItem]], Scores]:
-        """A measure of items by its name, which a watch may end."""
+        """Return a function that takes a measure by name, with progress and interruption."""
 
         def measured(name: str, items: Sequence[ClozeItem]) -> Scores:
             done = 0
@@ -163,7 +163,7 @@ class _Measures:
                 done += facts
                 callbacks.on_batch(Batch((), done))
                 if done < len(items) and callbacks.should_stop():
-                    raise KgprobeError(f"Stopped after {done:,} of {len(items):,} facts of {name}; nothing is kept.")
+                    raise KgprobeError(f"Stopped after {done:,} of {len(items):,} facts of {name}; nothing is stored.")
 
             callbacks.on_start(Start(len(items), 0, len(items), title=name))
             return measure_facts(name, self.tools, items, on_facts)
@@ -174,24 +174,24 @@ class _Measures:
 def _measures(
     graph: Graph, model: Model | str, given: Mapping[str, Any], seed: int, as_of: int, models: Models | None
 ) -> _Measures:
-    """The measures that are asked for, with the models that they need opened."""
+    """Return the requested measures, with their models open."""
     options = make_options(MeasuresOptions, given, "a study of measures")
     if not options.beams:
-        raise ArgumentError("beams", "is empty; one number at least is expected.")
+        raise ArgumentError("beams", "is empty; expected at least one number.")
     seed = whole_number("seed", seed, 0)
     opened = models or Models()
-    asked = opened.open(model)
-    asked.refresh()
+    probed = opened.open(model)
+    probed.refresh()
     n = options.distractors
     tools = Tools(
         graph,
-        asked.local_scorer(),
+        probed.local_scorer(),
         as_of,
         seed,
         tuple(sorted(set(options.beams))),
         (*(count for count in COUNTS if count < n), n),
         _encoder(options.encoder, opened) if options.encoder else None,
-        _grader(options.grader, asked, opened) if options.grader else None,
+        _grader(options.grader, probed, opened) if options.grader else None,
     )
     names = measures_to_take(options.measures, options.strategies, tools)
     config = {
@@ -205,12 +205,12 @@ def _measures(
         "grader": options.grader,
         "measures": names,
     }
-    return _Measures(asked.name, names, tools, config)
+    return _Measures(probed.name, names, tools, config)
 
 
 def _encoder(spec: str, models: Models) -> Encoder:
     return load_encoder(spec, device=models.local.device, dtype=models.local.dtype)
 
 
-def _grader(spec: str, asked: Model, models: Models) -> Grader:
-    return local_grader((asked if spec == asked.name else models.open(spec)).local_scorer())
+def _grader(spec: str, probed: Model, models: Models) -> Grader:
+    return local_grader((probed if spec == probed.name else models.open(spec)).local_scorer())

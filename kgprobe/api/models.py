@@ -1,4 +1,4 @@
-"""Models within what they may cost."""
+"""Models with limits on API costs."""
 
 from typing import TYPE_CHECKING
 
@@ -16,15 +16,16 @@ if TYPE_CHECKING:
 def models_within(
     limits: ApiLimits, load: "Callable[..., TextScorer] | None" = None, local: "LocalOptions | None" = None
 ) -> "Models":
-    """Models to be opened by their specs, of which those behind APIs keep to limits together.
+    """Return models that open by spec; those behind APIs share limits on tokens and costs.
 
     >>> with models_within(ApiLimits(max_tokens=100_000)) as models:
     ...     models.open("demo").name
     'demo'
 
     Args:
-        local: how those on this machine are loaded; None for the usual.
-        load: makes the scorer of a model on this machine; None for :func:`~kgprobe.models.spec.load_scoring_model`.
+        local: loading options of local models; None for the defaults.
+        load: function that makes the scorer of a local model; None for
+            :func:`~kgprobe.models.spec.load_scoring_model`.
 
     Raises:
         ArgumentError: a price is missing.
@@ -35,9 +36,9 @@ def models_within(
 
     if (limits.input_price is None) != (limits.output_price is None):
         missing = "input_price" if limits.input_price is None else "output_price"
-        raise ArgumentError(missing, "is missing: a model has two prices, `input_price` and `output_price`.")
+        raise ArgumentError(missing, "is missing: give both `input_price` and `output_price`.")
     if limits.max_cost is not None and limits.input_price is None:
-        raise ArgumentError("max_cost", "needs to know what tokens cost: `input_price` and `output_price`.")
+        raise ArgumentError("max_cost", "needs the prices of tokens: `input_price` and `output_price`.")
     priced = limits.input_price is not None and limits.output_price is not None
     prices = Prices(limits.input_price or 0.0, limits.output_price or 0.0) if priced else None
     return Models(

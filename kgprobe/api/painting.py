@@ -1,4 +1,4 @@
-"""``kgprobe.paint_beliefs``: what a run believes, as relationships that a person can see in Neo4j Browser."""
+"""``kgprobe.paint_beliefs``: beliefs of a run as relationships, to see them in Neo4j Browser."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ from kgprobe.beliefs.belief_words import BeliefWord
 from kgprobe.errors import ArgumentError
 from kgprobe.graph.client import Graph
 
-# The types of relationships that are painted, in lower case, and the queries that do it.
+# Types of painted relationships, in lower case, and their queries.
 PAINTS = {
     "known": "paint/known",
     "unsure": "paint/unsure",
@@ -17,21 +17,21 @@ PAINTS = {
     "forgot": "paint/forgot",
 }
 
-# The paint of a word; all other words are painted as unsure.
+# Paint of a belief word; all other words are painted as unsure.
 _PAINT_OF = {BeliefWord.SURELY_KNOWN.value: "known", BeliefWord.SURELY_UNKNOWN.value: "unknown"}
-# What was known before and is now: what a person wants to see of two runs.
+# Paint of a change between two runs.
 _CHANGES = {("unknown", "known"): "learned", ("known", "unknown"): "forgot"}
 _AT_ONCE = 5_000
 
 
 @dataclass(frozen=True, slots=True)
 class Painted:
-    """What was painted.
+    """Result of painting.
 
     Attributes:
-        run: whose beliefs.
-        against: the earlier run that it was compared with.
-        counts: how many facts got each of ``PAINTS``.
+        run: the painted run.
+        against: the earlier run, if compared.
+        counts: number of facts by paint, see ``PAINTS``.
     """
 
     run: str
@@ -39,40 +39,40 @@ class Painted:
     counts: Mapping[str, int]
 
     def __str__(self) -> str:
-        told = ", ".join(f"{count:,} {paint.upper()}" for paint, count in self.counts.items() if count)
-        return f"Painted what run {self.run} believes: {told or 'it has no answer yet'}."
+        counts = ", ".join(f"{count:,} {paint.upper()}" for paint, count in self.counts.items() if count)
+        return f"Painted the beliefs of run {self.run}: {counts or 'it has no answers yet'}."
 
 
 def paint_beliefs(graph: Graph, run: str | None = None, *, against: str | None = None) -> Painted:
-    """Draw a relationship beside each fact that a run asked, whose type says what is believed of it.
+    """Add a relationship next to each fact that a run asked, whose type is the belief.
 
     >>> run = kgprobe.run_rounds(graph, "demo", rounds=2, facts_per_round=8, distractors=3, name="painted")
     >>> painted = kgprobe.paint_beliefs(graph, "painted")
     >>> print(painted)
-    Painted what run painted believes: ... UNSURE...
+    Painted the beliefs of run painted: ... UNSURE...
 
-    ``KNOWN`` where the fact is surely known, ``UNKNOWN`` where it is surely unknown, else ``UNSURE``; with an earlier
-    run, ``LEARNED`` and ``FORGOT`` where that was sure of the opposite. The words are those of the run's page: see
+    ``KNOWN`` if the fact is surely known, ``UNKNOWN`` if it is surely unknown, else ``UNSURE``; with an earlier
+    run, ``LEARNED`` and ``FORGOT`` if that was sure of the opposite. The words are those of the run's page: see
     :mod:`kgprobe.beliefs.belief_words`.
-    What was painted before is cleared first: a graph shows one picture at a time.
+    Earlier paint is cleared first: a graph shows one run at a time.
 
     Args:
-        run: its name; None is the one that was begun last.
-        against: the name of an earlier run on the same graph, of a model before it was trained further, say.
+        run: name of the run; None is the latest.
+        against: name of an earlier run on the same graph, such as one before fine-tuning.
 
     Raises:
-        UnknownNameError: there is no such run.
-        ArgumentError: a run is to be compared with itself.
+        UnknownNameError: no such run.
+        ArgumentError: the two runs are the same.
 
-    Cost: the run's beliefs, and those of the earlier one; in transactions of bounded size. Memory: what the earlier
-    run is sure of.
+    Cost: the run's beliefs, and those of the earlier one; in transactions of bounded size. Memory: the earlier
+    run's sure facts.
     """
     run = open_run(graph, run).name
     before: dict[str, str] = {}
     if against is not None:
         against = open_run(graph, against).name
         if against == run:
-            raise ArgumentError("against", f"is {run!r}, the run itself; another is expected.")
+            raise ArgumentError("against", f"is {run!r}, the run itself; expected another run.")
         rows = graph.stream("paint/beliefs", run=against)
         before = {row["fact"]: _PAINT_OF[row["believed"]] for row in rows if row["believed"] in _PAINT_OF}
     clear_paint(graph)
@@ -93,7 +93,7 @@ def paint_beliefs(graph: Graph, run: str | None = None, *, against: str | None =
 
 
 def clear_paint(graph: Graph) -> int:
-    """Delete what was painted, in transactions of bounded size; how many relationships there were."""
+    """Delete all painted relationships, in transactions of bounded size; return their number."""
     deleted = 0
     while now := graph.write("paint/clear", run=None, size=10_000)[0]["deleted"]:
         deleted += now

@@ -1,6 +1,6 @@
-"""A graph as the source of its reversal: entities as they are, relations and facts from object to subject.
+"""A graph as the source of its inverse: the same entities, relations and facts from object to subject.
 
-Entities are read by their numbers, a thousand at a time, so that the streams have one order and bounded memory.
+Entities are read by number, a thousand at a time: a fixed order, and bounded memory.
 """
 
 import itertools
@@ -13,22 +13,22 @@ from kgprobe.records import Entity, Fact, Placed
 from kgprobe.verbalize.templates.backwards import backwards
 from kgprobe.verbalize.templates.examples import relations_of
 
-# Entities that are looked up in one statement.
+# Entities in one query.
 NUMBERS_AT_ONCE = 1_000
 
 
 @dataclass(slots=True)
 class ReversedSource:
-    """A graph from object to subject; see :class:`kgprobe.sources.contract.Source`.
+    """Source of an inverse graph; see :class:`kgprobe.sources.contract.Source`.
 
-    Left out are literals, which are no subject of anything, and entities that were named and never loaded: these stand
-    in the reversed graph, too, where they are types.
+    Literals are left out, as they cannot be subjects, and so are entities that were referenced and never loaded, unless
+    they are types.
 
     Attributes:
-        graph: that is reversed.
-        fingerprint: of its state and of the relations.
-        relation_ids: whose facts are turned round.
-        numbers: that its entities have, see :func:`count_numbers`.
+        graph: the original graph.
+        fingerprint: fingerprint of its state and of the relations.
+        relation_ids: relations to invert.
+        numbers: number of its entities' numbers, see :func:`count_numbers`.
     """
 
     graph: Graph
@@ -45,18 +45,18 @@ class ReversedSource:
         self.total = 2 * self.numbers
 
     def relations(self) -> Iterator[Placed]:
-        """The relations with their templates turned round."""
-        wanted = set(self.relation_ids)
-        found = (relation for relation in relations_of(self.graph) if relation.id in wanted)
-        return (Placed(place, backwards(relation)) for place, relation in enumerate(found, start=1))
+        """Yield the relations with inverse templates."""
+        chosen = set(self.relation_ids)
+        relations = (relation for relation in relations_of(self.graph) if relation.id in chosen)
+        return (Placed(place, backwards(relation)) for place, relation in enumerate(relations, start=1))
 
     def entities(self) -> Iterator[Placed]:
-        """The entities, by their numbers."""
+        """Yield the entities, by number."""
         rows = self._rows("reverse/entities", 0)
         return (Placed(place, _entity(row)) for place, row in enumerate(rows, start=1))
 
     def facts(self) -> Iterator[Placed]:
-        """The facts, by the numbers of the entities that become their subjects."""
+        """Yield the facts, by the number of their new subjects."""
         rows = self._rows("reverse/facts", self.numbers, relations=list(self.relation_ids))
         return (Placed(place, _fact(row)) for place, row in enumerate(rows, start=1))
 
@@ -67,22 +67,22 @@ class ReversedSource:
 
 
 def count_numbers(graph: Graph) -> int:
-    """How many numbers the entities of a graph have been given: 0 to one less."""
+    """Return the count of numbers given to entities: they are 0 to count - 1."""
     return int(graph.read("reverse/numbers")[0]["numbers"])
 
 
 def number_ranges(numbers: int) -> Iterator[tuple[int, int]]:
-    """First and last number of the entities that are read together."""
+    """Yield the first and last number of each batch of entities."""
     return ((first, min(first + NUMBERS_AT_ONCE, numbers) - 1) for first in range(0, numbers, NUMBERS_AT_ONCE))
 
 
 def count_subjects(graph: Graph, max_subjects: float) -> list[ReversedRelation]:
-    """How single each relation is backwards, by id.
+    """Return the mean number of subjects per object of each relation, by id.
 
-    Cost: a walk through all facts. Memory: the relations.
+    Cost: one pass over all facts. Memory: the relations.
 
     Args:
-        max_subjects: of an object, on average, in a relation that is kept.
+        max_subjects: maximum mean number of subjects per object of a kept relation.
     """
     rows = itertools.chain.from_iterable(
         graph.read("reverse/subjects_an_object", first=first, last=last)
@@ -91,13 +91,20 @@ def count_subjects(graph: Graph, max_subjects: float) -> list[ReversedRelation]:
     counts: dict[str, tuple[int, int, int]] = {}
     for row in rows:
         before = counts.get(row["relation"], (0, 0, 0))
-        its = (row["facts"], row["lasting"], row["objects"])
-        counts[row["relation"]] = (before[0] + its[0], before[1] + its[1], before[2] + its[2])
+        own = (row["facts"], row["lasting"], row["objects"])
+        counts[row["relation"]] = (before[0] + own[0], before[1] + own[1], before[2] + own[2])
     labels = {relation.id: relation.label for relation in relations_of(graph)}
-    counted = (ReversedRelation(id_, labels.get(id_, ""), *its, kept=False) for id_, its in sorted(counts.items()))
+    counted = (ReversedRelation(id_, labels.get(id_, ""), *own, kept=False) for id_, own in sorted(counts.items()))
     return [
-        ReversedRelation(one.id, one.label, one.facts, one.lasting, one.objects, one.subjects_an_object <= max_subjects)
-        for one in counted
+        ReversedRelation(
+            relation.id,
+            relation.label,
+            relation.facts,
+            relation.lasting,
+            relation.objects,
+            relation.subjects_an_object <= max_subjects,
+        )
+        for relation in counted
     ]
 
 

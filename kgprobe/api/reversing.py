@@ -1,4 +1,4 @@
-"""``kgprobe.reverse_graph``: the other direction of a graph, as a graph of its own that everything can be asked of."""
+"""``kgprobe.reverse_graph``: the inverse of a graph, as a graph of its own."""
 
 import hashlib
 import itertools
@@ -35,48 +35,48 @@ def reverse_graph(
     on_note: Callable[[str], None] = lambda note: None,
     on_progress: Callable[[LoadProgress], None] = lambda progress: None,
 ) -> Graph:
-    """The graph from object to subject: what is asked of it is the other direction of the same facts.
+    """Open the inverse graph, with all facts from object to subject; it is made at the first call.
 
     >>> with kgprobe.reverse_graph(graph) as backwards:
     ...     result = kgprobe.measure(backwards, "demo", "examples", limit=4, examples=2, relations=["capital"])
     >>> result.reversed
     True
 
-    A fact keeps its id, its relation and its interval, and what was its object is its subject. Kept are the relations
-    that are single enough backwards: an object has ``max_subjects`` subjects at most, on average over its facts
-    without an end. Literals are no subjects, and beliefs are not taken over. Every probe and study works on the
-    reversed graph as on any other; :func:`kgprobe.reversal_of` tells what it was made of, and what was left out.
+    A fact keeps its id, relation and validity; its object becomes its subject. A relation is kept if an object has at
+    most ``max_subjects`` subjects, on average over facts without an end. Literals are left out, and beliefs are not
+    copied. Every probe and study works on the inverse graph; :func:`kgprobe.reversal_of` returns its origin and the
+    left-out relations.
 
-    It is made once, and opened the next time. Where the graph was loaded into since, it is made anew; an old one in
-    which there are runs is moved aside. A making that was interrupted goes on.
+    If the original has changed, the inverse graph is made again; an old one with runs is moved to another folder. An
+    interrupted call is resumed.
 
-    Cost: where it has to be made, a walk through the graph's facts and the load of those that are kept; memory is that
-    of a few thousand records.
+    Cost: at the first call, one pass over the graph's facts and the load of the kept ones; memory of a few thousand
+    records.
 
     Args:
-        max_subjects: of an object, on average, from 1.
-        folder: of the reversed graph; None is one below kgprobe's own, for this graph and ``max_subjects``.
-        on_note: called with what one has to know of the making, a sentence at a time.
+        max_subjects: maximum mean number of subjects per object, at least 1.
+        folder: folder of the inverse graph; None is one in kgprobe's own, for this graph and ``max_subjects``.
+        on_note: called with notes, one sentence at a time.
         on_progress: called after each batch of records.
 
     Returns:
-        the reversed graph, open on a server of its own; close it, or use it as a context manager.
+        The inverse graph, open on a server of its own; close it, or use it as a context manager.
 
     Raises:
-        ArgumentError: an argument cannot be what it is, such as a folder with another graph in it.
-        KgprobeError: nothing was loaded into the graph, no relation is single enough, the graph was loaded into
-            meanwhile, or another process is making or using the reversed graph.
+        ArgumentError: an argument is out of range, or the folder has another graph.
+        KgprobeError: the graph is empty, no relation qualifies, the graph changed meanwhile, or another process makes
+            or uses the inverse graph.
     """
     max_subjects = make_options(ReversingOptions, {"max_subjects": max_subjects}, "reversing").max_subjects
     if reversal_of(graph) is not None:
-        raise ArgumentError("graph", f"is a reversed graph already: {_place(graph)}. Name the one that it was made of.")
+        raise ArgumentError("graph", f"is an inverse graph already: {_place(graph)}. Name its original.")
     state = graph_state(graph)
     uid = msgspec.json.decode(state)["uid"]
     if uid is None:
-        raise KgprobeError("Nothing was loaded into the graph, so there is nothing to reverse; `kgprobe load` does.")
+        raise KgprobeError("The graph is empty, so it has no inverse; load facts with `kgprobe load`.")
     reversed_folder = folder_of(home() / "reversed" / f"{uid}-{max_subjects:g}" if folder is None else folder)
     if reversed_folder.path == graph.endpoint.folder:
-        raise ArgumentError("folder", f"is {reversed_folder.path}, where the graph itself lies; name another.")
+        raise ArgumentError("folder", f"is {reversed_folder.path}, the folder of the graph itself; name another.")
     with _making(reversed_folder, on_note):
         reversed_graph = _without_stale(reversed_folder, state, max_subjects, on_note)
         try:
@@ -89,13 +89,13 @@ def reverse_graph(
 
 @contextmanager
 def _making(folder: Folder, on_note: Callable[[str], None]) -> Iterator[None]:
-    """Nobody else makes the reversed graph of that folder; who does is waited for."""
+    """Lock the making of the inverse graph in a folder; wait for another process that makes it."""
     make_folder(folder.path.parent)
     lock = filelock.FileLock(folder.path.with_name(f"{folder.path.name}.lock"))
     try:
         lock.acquire(timeout=0)
     except filelock.Timeout:
-        on_note(f"Another process is making the reversed graph in {folder.path}; waiting for it.")
+        on_note(f"Another process is making the inverse graph in {folder.path}; waiting for it.")
         lock.acquire()
     try:
         yield
@@ -104,15 +104,13 @@ def _making(folder: Folder, on_note: Callable[[str], None]) -> Iterator[None]:
 
 
 def _without_stale(folder: Folder, state: str, max_subjects: float, on_note: Callable[[str], None]) -> Graph:
-    """The graph of the folder: the reversal that is wanted, as far as it was made, or an empty one."""
+    """Return the folder's graph: the requested inverse graph, complete or not, or an empty graph."""
     opened = open_graph(folder.path)
     try:
-        found = reversal_of(opened)
-        if found is None and opened.read("load/any_node")[0]["nodes"]:
-            raise ArgumentError(
-                "folder", f"is {folder.path}, which holds a graph that is no reversed one; name another."
-            )
-        if found is None or (found.of, found.most_subjects) == (state, max_subjects):
+        present = reversal_of(opened)
+        if present is None and opened.read("load/any_node")[0]["nodes"]:
+            raise ArgumentError("folder", f"is {folder.path}, whose graph is not an inverse one; name another.")
+        if present is None or (present.of, present.most_subjects) == (state, max_subjects):
             return opened
         runs = [str(run["id"]) for run in list_runs(opened)]
     except BaseException:
@@ -123,13 +121,13 @@ def _without_stale(folder: Folder, state: str, max_subjects: float, on_note: Cal
     others = (folder.path.with_name(f"{folder.path.name}.{number}") for number in itertools.count(1))
     aside = next(path for path in others if not path.exists())
     folder.path.rename(aside)
-    if found.of == state:
-        why = f"was made for {found.most_subjects:g} subjects an object"
+    if present.of == state:
+        why = f"was made for {present.most_subjects:g} subjects per object"
     else:
         why = "is of an older state of the graph"
-    on_note(f"The reversed graph {why}; it is made anew.")
+    on_note(f"The inverse graph {why}; it is made again.")
     if runs:
-        on_note(f"The old one has runs ({', '.join(runs)}) and stays in {aside}.")
+        on_note(f"The old one has runs ({', '.join(runs)}) and is kept in {aside}.")
     else:
         shutil.rmtree(aside, ignore_errors=True)
     return open_graph(folder.path)
@@ -143,7 +141,7 @@ def _make(
     on_note: Callable[[str], None],
     on_progress: Callable[[LoadProgress], None],
 ) -> None:
-    """Make what is not there yet of the reversal."""
+    """Make the missing parts of the inverse graph."""
     fingerprint = hashlib.sha256(f"{state} {max_subjects!r}".encode()).hexdigest()[:16]
     if any(row["id"] == fingerprint and row["finished"] for row in reversed_graph.read("load/loads")):
         return
@@ -151,28 +149,31 @@ def _make(
     if reversal is None:
         reversal = Reversal(state, max_subjects, count_subjects(graph, max_subjects))
         if not reversal.relations:
-            raise KgprobeError("The graph has no fact between two entities, so there is nothing to reverse.")
+            raise KgprobeError("The graph has no facts between two entities, so it has no inverse.")
         if not reversal.kept:
-            raise KgprobeError(f"No relation is single enough. {left_out_told(reversal)} `max_subjects` allows more.")
+            raise KgprobeError(
+                f"No relation qualifies. {left_out_note(reversal)} Raise `max_subjects` to include more."
+            )
         apply_schema(reversed_graph)
         mark_reversal(reversed_graph, reversal, fingerprint)
-    kept = [one.id for one in reversal.kept]
+    kept = [relation.id for relation in reversal.kept]
     source = ReversedSource(graph, fingerprint, kept, count_numbers(graph))
     report = load_source(reversed_graph, source, on_problem=on_note, on_progress=on_progress)
     if graph_state(graph) != state:
-        raise KgprobeError("The graph was loaded into while it was being reversed. Do it again, when the load is done.")
-    told = (
-        f"Reversed: {counted(report.facts, 'fact')} of {counted(len(kept), 'relation')}, in {_place(reversed_graph)}."
+        raise KgprobeError("The graph changed while its inverse was made. Repeat the call when the load is finished.")
+    result = (
+        f"Inverse graph: {counted(report.facts, 'fact')} of {counted(len(kept), 'relation')}, in"
+        f" {_place(reversed_graph)}."
     )
-    on_note(" ".join(filter(None, [told, left_out_told(reversal)])))
+    on_note(" ".join(filter(None, [result, left_out_note(reversal)])))
 
 
-def left_out_told(reversal: Reversal) -> str:
-    """Which relations were left out, each with its number, in a sentence; empty where none was."""
+def left_out_note(reversal: Reversal) -> str:
+    """Return a note on the left-out relations, with their mean numbers of subjects; empty if there are none."""
     if not reversal.left_out:
         return ""
-    named = ", ".join(f"{one.called} {one.subjects_an_object:.3g}" for one in reversal.left_out)
-    return f"Left out, with more than {reversal.most_subjects:g} subjects an object on average: {named}."
+    listed = ", ".join(f"{relation.called} {relation.subjects_an_object:.3g}" for relation in reversal.left_out)
+    return f"Left out, with more than {reversal.most_subjects:g} subjects per object on average: {listed}."
 
 
 def _place(graph: Graph) -> str:

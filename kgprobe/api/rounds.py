@@ -1,4 +1,4 @@
-"""``kgprobe.run_rounds``: adaptive rounds with beliefs, begun, gone on with, shown again, forgotten."""
+"""``kgprobe.run_rounds`` and other calls about runs: start, resume, open, list, forget."""
 
 import dataclasses
 import shutil
@@ -48,7 +48,7 @@ def run_rounds(
     callbacks: Callbacks = NO_CALLBACKS,
     **options: Any,
 ) -> Run:
-    """Begin a run and do its rounds: each asks the facts that the model most probably fails on, and learns.
+    """Start a run of adaptive rounds: each asks facts chosen by the sampling rule, and updates the beliefs.
 
     >>> run = kgprobe.run_rounds(graph, "demo", rounds=1, facts_per_round=4, distractors=3, name="first-look")
     >>> run.report.rounds, len(run.answers_frame())
@@ -56,64 +56,68 @@ def run_rounds(
     >>> run.to_frame()[["right", "wrong", "belief"]].iloc[0].tolist()  # doctest: +SKIP
     [0, 1, 'leans unknown']
 
-    Cost a round: its batch and the batch's neighbours; see :mod:`kgprobe.running.rounds`.
+    Cost of a round: its batch and the batch's neighbours; see :mod:`kgprobe.running.rounds`.
 
     Args:
-        model: see :func:`kgprobe.load_model`; its spec will do.
-        probe: how facts are asked, as in :func:`kgprobe.measure`.
-        name: of the run; None makes one from model, probe and time.
-        relations: the only relations, each by its id or a name; none means all that can be asked.
-        seed: what all random choices follow from.
-        as_of: facts count as current at this date; None is today.
-        year_relation: the relation, by its id or a name, whose date at the subject gives a fact's year; None takes the
-            year in which the fact began. No part of the run.
-        models: opens the models that options name by their specs; None opens them as needed.
-        watch: told, and asked, as it goes.
-        options: of :class:`RoundsOptions`, and the probe's own.
+        model: model or spec; see :func:`kgprobe.load_model`.
+        probe: name of the probe, as in :func:`kgprobe.measure`.
+        name: name of the run; None makes one from model, probe and time.
+        relations: ids or names of relations; empty means all that can be asked.
+        seed: random seed.
+        as_of: date at which facts must be current; None is today.
+        year_relation: id or name of a relation whose date at the subject is the fact's year in findings; None takes the
+            start of the fact. Does not affect the run.
+        models: open models, for options that name a model; None opens them when needed.
+        callbacks: progress and interruption.
+        options: fields of :class:`RoundsOptions`, and options of the probe.
 
     Raises:
-        UnknownNameError: there is no such probe, model or relation.
-        ArgumentError: there is no such option, a value cannot be, or the name cannot be a folder's.
-        KgprobeError: the run's name is taken, or the graph has no fact to ask.
+        UnknownNameError: no such probe, model or relation.
+        ArgumentError: no such option, a value is out of range, or the name is not valid for a folder.
+        KgprobeError: the run's name is taken, or the graph has no facts to ask.
     """
     kind = PROBES.get(probe)
     relations, seed = relation_ids(graph, several("relations", relations)), whole_number("seed", seed, 0)
     name = None if name is None else folder_name("name", name)
-    year_relation = _of_years(graph, year_relation)
-    own = {one.name for one in dataclasses.fields(RoundsOptions)}
-    how = make_options(RoundsOptions, {name: value for name, value in options.items() if name in own}, "rounds")
+    year_relation = _relation_id(graph, year_relation)
+    own = {field.name for field in dataclasses.fields(RoundsOptions)}
+    chosen_rounds = make_options(
+        RoundsOptions, {name: value for name, value in options.items() if name in own}, "rounds"
+    )
     chosen = kind.options_from({name: value for name, value in options.items() if name not in own})
     opened = models or Models()
-    asked = opened.open(model)
-    asked.refresh()
+    probed = opened.open(model)
+    probed.refresh()
     day = as_of_day(as_of)
-    made = kind.make(ProbeContext(graph, asked, opened, day, relations), chosen)
+    made_probe = kind.make(ProbeContext(graph, probed, opened, day, relations), chosen)
     plan = Plan(
-        name or new_run_name(asked.name, asked_by(probe, reversal_of(graph) is not None)),
+        name or new_run_name(probed.name, asked_by(probe, reversal_of(graph) is not None)),
         day,
         seed=seed,
-        **_planned(how),
+        **_planned(chosen_rounds),
     )
-    local = None if asked.local is None else dataclasses.asdict(asked.local)
+    local = None if probed.local is None else dataclasses.asdict(probed.local)
     kept = {"options": dataclasses.asdict(chosen), "relations": list(relations)}
-    begin_run(graph, made, plan, kind.name, msgspec.json.encode(kept).decode(), msgspec.json.encode(local).decode())
-    result = _continue_run(graph, made, plan, kind, callbacks, year_relation)
+    begin_run(
+        graph, made_probe, plan, kind.name, msgspec.json.encode(kept).decode(), msgspec.json.encode(local).decode()
+    )
+    result = _continue_run(graph, made_probe, plan, kind, callbacks, year_relation)
     if result.report.facts == 0:
         forget_run(graph, plan.run)
         raise KgprobeError(
-            f"The graph has no fact to ask: none of {', '.join(made.relations)} is current at {day} with a name at "
-            "both ends. Load facts, or name another date: `as_of`."
+            f"The graph has no facts to ask: none of {', '.join(made_probe.relations)} is current at {day} with names"
+            " of subject and object. Load facts, or choose another date with `as_of`."
         )
     return result
 
 
-def _planned(how: RoundsOptions) -> dict[str, Any]:
-    """The fields of a plan that options say.
+def _planned(chosen: RoundsOptions) -> dict[str, Any]:
+    """Return fields of the plan from options.
 
     Raises:
         ArgumentError: the sampling rule does not support the learner.
     """
-    fields = dataclasses.asdict(how)
+    fields = dataclasses.asdict(chosen)
     fields |= {"batch": fields.pop("facts_per_round"), "width": fields.pop("stop_at_width")}
     aim, learner, sampling = fields.pop("aim"), fields["learner"], fields["sampling"]
     if sampling is None:
@@ -134,54 +138,53 @@ def resume_rounds(
     models: Models | None = None,
     callbacks: Callbacks = NO_CALLBACKS,
 ) -> Run:
-    """Go on with a run where it stands, with the options it was begun with; one that is done shows what it found.
+    """Resume a run with its own options; a finished run is returned.
 
     Args:
-        run: its name.
-        model: the one that it was begun with; None opens it by its spec, on the device, in the precision and in the
-            revision that it was begun with.
-        rounds: how many it shall have in all; None leaves it at what it was begun with.
+        run: name of the run.
+        model: model of the run; None opens it by its spec, with the run's device, precision and revision.
+        rounds: new total number of rounds; None keeps the run's.
         year_relation: as in :func:`run_rounds`.
 
     Raises:
-        UnknownNameError: there is no such run or relation.
-        ArgumentError: more rounds are done already.
-        KgprobeError: the model or what it is asked is another, or another process is at the run.
+        UnknownNameError: no such run or relation.
+        ArgumentError: more rounds are finished already.
+        KgprobeError: the model or the settings have changed, or another process uses the run.
     """
-    year_relation = _of_years(graph, year_relation)
+    year_relation = _relation_id(graph, year_relation)
     properties = get_run(graph, run)
     if rounds is not None and rounds < properties["round"]:
-        raise ArgumentError("rounds", f"is {rounds}: {properties['round']} rounds are done already.")
+        raise ArgumentError("rounds", f"is {rounds}; {properties['round']} rounds are finished already.")
     plan = plan_of(properties)
     kind = PROBES.get(properties["probe"])
     kept = msgspec.json.decode(properties["options"])
     opened = models or Models()
     local = msgspec.json.decode(properties["local"])
-    asked = opened.open(model or properties["model"], None if local is None else LocalOptions(**local))
-    asked.refresh()
-    setting = ProbeContext(graph, asked, opened, plan.as_of, kept["relations"])
-    made = kind.make(setting, kind.options_from(kept["options"]))
+    probed = opened.open(model or properties["model"], None if local is None else LocalOptions(**local))
+    probed.refresh()
+    context = ProbeContext(graph, probed, opened, plan.as_of, kept["relations"])
+    made_probe = kind.make(context, kind.options_from(kept["options"]))
     return _continue_run(
-        graph, made, dataclasses.replace(plan, rounds=rounds or plan.rounds), kind, callbacks, year_relation
+        graph, made_probe, dataclasses.replace(plan, rounds=rounds or plan.rounds), kind, callbacks, year_relation
     )
 
 
 def open_run(graph: Graph, run: str | None = None, *, year_relation: str | None = None) -> Run:
-    """A run as it stands, whose model is not needed.
+    """Open a run; the model is not loaded.
 
     >>> run = kgprobe.run_rounds(graph, "demo", rounds=1, facts_per_round=3, distractors=3, name="to-look-at")
     >>> kgprobe.open_run(graph, "to-look-at").finding().asked
     3
 
     Args:
-        run: its name; None is the one that was begun last.
+        run: name of the run; None is the latest.
         year_relation: as in :func:`run_rounds`.
 
     Raises:
-        UnknownNameError: there is no such run or relation, or none at all.
-        KgprobeError: kgprobe has not begun it.
+        UnknownNameError: no such run or relation, or the graph has no runs.
+        KgprobeError: the run was not started by kgprobe.
     """
-    year_relation = _of_years(graph, year_relation)
+    year_relation = _relation_id(graph, year_relation)
     if run is None:
         known = list_runs(graph)
         if not known:
@@ -204,12 +207,12 @@ def open_run(graph: Graph, run: str | None = None, *, year_relation: str | None 
 
 
 def runs(graph: Graph) -> "pd.DataFrame":
-    """The runs of a graph and where they stand, the latest last, in pandas.
+    """List the runs of a graph and their progress in pandas, the latest last.
 
     >>> list(kgprobe.runs(graph).columns[:3])
     ['id', 'model', 'probe']
 
-    ``attrs["note"]`` says where there is none; otherwise it is None.
+    ``attrs["note"]`` is a note if there are no runs, else None.
     """
     import pandas as pd
 
@@ -219,20 +222,23 @@ def runs(graph: Graph) -> "pd.DataFrame":
 
 
 def runs_of(graph: Graph, run: str | None = None) -> list[Row]:
-    """The runs of a graph and where they stand, the latest last; or one of them.
+    """Return the properties of a graph's runs, the latest last; or of one run.
 
     Raises:
-        UnknownNameError: there is no such run.
+        UnknownNameError: no such run.
     """
-    return [{name: one.get(name) for name in _COLUMNS} for one in ([find_run(graph, run)] if run else list_runs(graph))]
+    return [
+        {name: properties.get(name) for name in _COLUMNS}
+        for properties in ([find_run(graph, run)] if run else list_runs(graph))
+    ]
 
 
 def forget_run(graph: Graph, run: str) -> None:
     """Delete a run, its beliefs and its folder.
 
     Raises:
-        UnknownNameError: there is no such run.
-        KgprobeError: a process is at the run, or kgprobe has not begun it.
+        UnknownNameError: no such run.
+        KgprobeError: a process uses the run, or it was not started by kgprobe.
     """
     folder = run_folder(find_run(graph, run))
     forget_beliefs(graph, run)
@@ -240,26 +246,29 @@ def forget_run(graph: Graph, run: str) -> None:
 
 
 def new_run_name(model: str, probe: str) -> str:
-    """A name for a run that nobody named: model, probe and time.
+    """Return a default name of a run: model, probe and time.
 
     Args:
-        probe: as :func:`~kgprobe.graph.reversal.asked_by` tells of it.
+        probe: probe with direction, see :func:`~kgprobe.graph.reversal.asked_by`.
     """
     return f"{short_name(model)}-{probe.replace(' ', '-')}-{time.strftime('%Y%m%d-%H%M%S')}"
 
 
 def run_names(name: str | None, models: Sequence[str], probe: str) -> list[str]:
-    """The names of the runs of some models: what the user called them, with the model behind it if there are several.
+    """Return names of the runs of some models: the given name, followed by the model if there are several.
 
     Args:
-        name: None if nobody named them.
+        name: None makes default names.
     """
     if name is None:
-        made = [new_run_name(model, probe) for model in models]
+        names = [new_run_name(model, probe) for model in models]
     else:
-        made = [name] if len(models) == 1 else [f"{name}.{short_name(model)}" for model in models]
-    # Two models may come to the same letters.
-    return [one if made.index(one) == place else f"{one}-{place + 1}" for place, one in enumerate(made)]
+        names = [name] if len(models) == 1 else [f"{name}.{short_name(model)}" for model in models]
+    # Two models may have the same short name.
+    return [
+        candidate if names.index(candidate) == place else f"{candidate}-{place + 1}"
+        for place, candidate in enumerate(names)
+    ]
 
 
 def _continue_run(
@@ -270,5 +279,5 @@ def _continue_run(
     return Run(plan.run, report, run_folder(properties), kind, properties, year_relation, graph)
 
 
-def _of_years(graph: Graph, relation: str | None) -> str | None:
+def _relation_id(graph: Graph, relation: str | None) -> str | None:
     return None if relation is None else relation_ids(graph, [relation])[0]

@@ -1,4 +1,4 @@
-"""``kgprobe.sample_facts`` and the like: a look at what would be asked, and why."""
+"""``kgprobe.sample_facts`` and other calls that draw facts, distractors, negatives and questions."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import date
@@ -144,9 +144,9 @@ def sample_distractors(
     if kind.asks_model:
         items = ClozeItems(graph, day, sentences=options.sentences).of(keys, [seed])
         silent = [item for item in items if item.reason]
-        named = named_facts(graph, [item.fact for item in silent])
+        unwritten = named_facts(graph, [item.fact for item in silent])
         notes += [
-            f"{fact.title} has no cloze sentence: {item.reason}." for fact, item in zip(named, silent, strict=True)
+            f"{fact.title} has no cloze sentence: {item.reason}." for fact, item in zip(unwritten, silent, strict=True)
         ]
         if len(notes) == len(items):
             raise KgprobeError("None of the facts has a cloze sentence for the model. " + " ".join(notes[:1]))
@@ -157,13 +157,13 @@ def sample_distractors(
     rivals = chooser.rivals(sentences_, options.distractors, [seed])
     chosen = [
         FactDistractors(
-            named,
+            fact,
             distractors_.distractors,
             cloze.prompt if kind.asks_model else None,
             distractors_.certified,
             distractors_.reason,
         )
-        for named, (_, clozes), lists in zip(
+        for fact, (_, clozes), lists in zip(
             named_facts(graph, [fact for fact, _ in sentences_]), sentences_, rivals, strict=True
         )
         for cloze, distractors_ in zip(clozes, lists, strict=True)
@@ -222,11 +222,11 @@ def sample_negatives(
     keys = find_facts(graph, facts, day)
     drawn = Negatives(graph, day).draw(keys, limit, [seed])
     against = [
-        FactNegatives(named, _elsewhere(graph, named.fact, negatives))
-        for named, negatives in zip(named_facts(graph, describe_facts(graph, keys)), drawn, strict=True)
+        FactNegatives(fact, _elsewhere(graph, fact.fact, negatives))
+        for fact, negatives in zip(named_facts(graph, describe_facts(graph, keys)), drawn, strict=True)
     ]
     notes = [
-        f"{each.fact.title}: {len(each.negatives):,} hard negatives, not {limit:,}: there are no more."
+        f"{each.fact.title}: {len(each.negatives):,} hard negatives, not {limit:,}: no more exist."
         for each in against
         if len(each.negatives) < limit
     ]
@@ -276,8 +276,8 @@ def sample_questions(
     day, seed = as_of_day(as_of), whole_number("seed", seed, 0)
     items = QuestionItems(graph, day, difficulty=difficulty, with_alias=with_alias)
     questions = items.of(find_facts(graph, facts, day), [seed])
-    named = named_facts(graph, [question.fact for question in questions])
-    return QuestionSample([NamedQuestion(fact, question) for fact, question in zip(named, questions, strict=True)])
+    labelled = named_facts(graph, [question.fact for question in questions])
+    return QuestionSample([NamedQuestion(fact, question) for fact, question in zip(labelled, questions, strict=True)])
 
 
 def named_facts(graph: Graph, facts: Sequence[AskedFact]) -> list[NamedFact]:

@@ -59,7 +59,7 @@ def study_sampling(
         KgprobeError: the run has too few answers, or a callback stopped the study.
     """
     synthetic_options = {
-        name: options.pop(name) for name in [one.name for one in fields(SyntheticOptions)] if name in options
+        name: options.pop(name) for name in [field.name for field in fields(SyntheticOptions)] if name in options
     }
     seed = whole_number("seed", seed, 0)
     chosen = make_options(ReplayOptions, options, "a study of sampling")

@@ -60,7 +60,5 @@ def sample_statements(
         if each.item.reason is not None:
             notes.append(f"{each.fact.title} cannot be asked: {each.item.reason}.")
         elif len(each.item.negatives) < limit:
-            notes.append(
-                f"{each.fact.title}: {len(each.item.negatives):,} negatives, not {limit:,}: there are no more."
-            )
+            notes.append(f"{each.fact.title}: {len(each.item.negatives):,} negatives, not {limit:,}: no more exist.")
     return StatementSample(sample, notes=list(dict.fromkeys(notes)))

@@ -1,4 +1,4 @@
-"""``kgprobe.judge_graph``: what a model would say of every fact of a graph, as a judge tells it."""
+"""``kgprobe.judge_graph``: predict a model's answers to statements about every fact of a graph, by a judge."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -38,12 +38,12 @@ from kgprobe.sampling.columns.said import kept_said
 
 @dataclass(frozen=True, slots=True)
 class Sweep:
-    """A sweep: how far it came, and what it comes to.
+    """Predictions for a graph: progress and figures.
 
     Attributes:
-        folder: where its shards lie.
-        swept: how far it is, with what others made of it.
-        judged: its figures; None before all facts are judged.
+        folder: folder of the shards.
+        swept: progress, including other processes' shards.
+        judged: figures; None until all facts are judged.
     """
 
     folder: Path
@@ -64,77 +64,76 @@ def judge_graph(
     callbacks: Callbacks = NO_CALLBACKS,
     **options: Any,
 ) -> "Sweep":
-    """Let a judge say of every fact, and of negatives made of it, what the model would answer.
+    """Predict the model's answers to statements about every fact and its negatives, by a judge.
 
     >>> kgprobe.judge_graph(graph, "my-judge")  # doctest: +SKIP
 
-    The same call goes on with what an interrupted one began, also in several processes at once.
+    The same call resumes an interrupted one, also in several parallel processes.
 
-    Cost: a scan of the graph, once for each of its states; then the pass of the model up to the layer that the judge
-    reads, over what statements do not have in common. Memory: the model, one shard, and as far as there is room the
-    graph's columns, which are files.
+    Cost: a scan of the graph, once for each of its states; then a forward pass up to the judge's layer over the parts
+    that statements do not share. Memory: the model, one shard, and the graph's columns (memory-mapped files).
 
     Args:
-        judge: as of :func:`~kgprobe.api.judging.train_judge`, or its name.
-        model: that is read; None opens the one that the judge has learned to read.
-        relations: the only ones, each by its id or a name; none means those that the labels are of, or if these are of
-            another graph, or with ``all_relations``, all that statements can be made of.
-        seed: what is random follows from it.
-        as_of: facts that are current at this date; None is that of the labels.
-        name: of the folder; None makes one from the settings.
-        models: opens the model by its spec; None opens it as needed.
-        watch: told, and asked, after each shard.
+        judge: judge (see :func:`~kgprobe.api.judging.train_judge`), or its name.
+        model: model whose states are read; None opens the judge's own.
+        relations: ids or names of relations; empty means those of the labels, or all that have statements if the labels
+            are of another graph, or with ``all_relations``.
+        seed: random seed.
+        as_of: date at which facts must be current; None is that of the labels.
+        name: name of the folder; None derives one from the settings.
+        models: open models; None opens the model when needed.
+        callbacks: progress and interruption, after each shard.
         options: see :class:`~kgprobe.judge.SweepOptions`.
 
     Returns:
-        how far it came; once all facts are judged, what that comes to, of which the graph keeps a summary: a
-        ``(:Sweep)`` with ``JUDGED`` edges to relations.
+        Progress; when all facts are judged, also the figures. The graph stores a summary: a ``(:Sweep)`` with
+        ``JUDGED`` relationships to relations.
 
     Raises:
-        UnknownNameError: there is no such relation, or it has no words.
-        ArgumentError: an argument cannot be what it is.
-        KgprobeError: the graph has no fact to judge; the model is not the one that the judge reads; the folder belongs
-            to another sweep, somebody else makes that share, or it cannot be written.
+        UnknownNameError: no such relation, or one without templates.
+        ArgumentError: an argument is out of range.
+        KgprobeError: the graph has no facts to judge; the model is not the judge's; the folder belongs to other
+            predictions, another process makes that share, or it is not writable.
     """
     chosen = make_options(SweepOptions, options, "judge_graph")
     share = None if chosen.shard is None else Share.read(chosen.shard)
     if chosen.ray is not None:
         check_ray()
     name = None if name is None else folder_name("name", name)
-    made = judge if isinstance(judge, Judge) else open_judge(judge)
-    asked = made.labels
+    opened_judge = judge if isinstance(judge, Judge) else open_judge(judge)
+    labels = opened_judge.labels
     state = graph_state(graph)
-    named = relation_ids(graph, several("relations", relations))
-    if not named and not chosen.all_relations and asked["graph"] == state:
-        named = asked["relations"]
+    chosen_relations = relation_ids(graph, several("relations", relations))
+    if not chosen_relations and not chosen.all_relations and labels["graph"] == state:
+        chosen_relations = labels["relations"]
     settings = SweepSettings(
-        relations=tuple(statement_relations(graph, named)),
-        as_of=asked["as_of"] if as_of is None else as_of_day(as_of),
+        relations=tuple(statement_relations(graph, chosen_relations)),
+        as_of=labels["as_of"] if as_of is None else as_of_day(as_of),
         negatives=chosen.negatives,
-        replace=chosen.replace or asked["options"]["replace"],
-        any_type=chosen.any_type or (chosen.replace is None and asked["options"]["any_type"]),
+        replace=chosen.replace or labels["options"]["replace"],
+        any_type=chosen.any_type or (chosen.replace is None and labels["options"]["any_type"]),
         seed=whole_number("seed", seed, 0),
     )
     words = StatementWords.of(graph)
-    said_now = tuple(relation for relation in settings.relations if words.templates(relation, False))
-    settings = msgspec.structs.replace(settings, relations=said_now)
-    opened = (models or Models()).open(made.reader["name"] if model is None else model)
+    with_templates = tuple(relation for relation in settings.relations if words.templates(relation, False))
+    settings = msgspec.structs.replace(settings, relations=with_templates)
+    opened = (models or Models()).open(opened_judge.reader["name"] if model is None else model)
     scorer = opened.local_scorer()
     opened.refresh()
-    check_judge(made, scorer)
-    plan = SweepPlan(made, opened.name, opened.local, kept_columns(graph), kept_said(graph), words, settings)
+    check_judge(opened_judge, scorer)
+    plan = SweepPlan(opened_judge, opened.name, opened.local, kept_columns(graph), kept_said(graph), words, settings)
     facts = len(columns_of(plan.columns).askable(settings.relations, settings.as_of))
     if not facts:
         raise KgprobeError(
-            f"The graph has no fact to judge: none of {', '.join(settings.relations)} is current at {settings.as_of}"
-            " with a name at both ends."
+            f"The graph has no facts to judge: none of {', '.join(settings.relations)} is current at {settings.as_of}"
+            " with names of subject and object."
         )
     shards = shards_of(facts)
-    config = _config(made, scorer.describe(), settings, words, shards) | {
+    config = _config(opened_judge, scorer.describe(), settings, words, shards) | {
         "graph": state,
         "reversed": reversal_of(graph) is not None,
     }
-    folder = home() / "sweeps" / (name or f"{short_name(made.answers_of)}-{digest_of(config)}")
+    folder = home() / "sweeps" / (name or f"{short_name(opened_judge.answers_of)}-{digest_of(config)}")
     if chosen.ray is None:
         swept = sweep(folder, config, shards, plan.open(scorer).judged, share=share, callbacks=callbacks)
     else:
@@ -148,14 +147,14 @@ def judge_graph(
 
 
 def _keep_names(folder: Path, columns: GraphColumns, words: StatementWords) -> None:
-    """Write what relations are called, and the types that are entities of the graph."""
+    """Write the labels of relations and types."""
     names = columns.type_labels() | dict(words.labels)
     with replacing(folder / NAMES) as unfinished:
         unfinished.write_bytes(msgspec.json.encode({id_: name for id_, name in names.items() if name}))
 
 
 def _keep_in_graph(graph: Graph, judged: JudgedGraph) -> None:
-    """Write the figures of the whole and of each relation into the graph."""
+    """Write the figures of all facts and of each relation into the graph."""
     config = judged.config
     overall, *groups = judged.graph.groups
     properties = {
@@ -188,7 +187,7 @@ def _kept(judged: JudgedGraph, group: GroupSums) -> dict[str, Any]:
 def _config(
     judge: Judge, reader: Mapping[str, Any], settings: SweepSettings, words: StatementWords, shards: Shards
 ) -> dict[str, Any]:
-    """What answers depend on, the graph aside."""
+    """Return the settings that predictions depend on, except the graph."""
     return {
         "facts": shards.facts,
         "shards": shards.count,

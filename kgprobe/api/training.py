@@ -1,4 +1,4 @@
-"""``kgprobe.TrainerCallback``: what a model knows while it is trained, told by its trainer like its loss."""
+"""``kgprobe.TrainerCallback``: log the share of known facts while a model is trained."""
 
 import logging
 import math
@@ -29,26 +29,25 @@ from kgprobe.sampling.selection import choose_facts
 from kgprobe.stats.proportions import share
 
 _log = logging.getLogger(__name__)
-# What probing may take of the time of training before a word is said.
+# Share of the training time above which a warning is logged.
 _NOTICEABLE = 0.01
 
 
 class TrainerCallback(transformers.TrainerCallback):
-    """Ask a model about the same facts again and again while it is trained, and log how many it knows.
+    """Probe a model with the same facts while it is trained, and log the share that it knows.
 
     >>> trainer = transformers.Trainer(net, arguments, train_dataset=texts, processing_class=tokenizer)
     >>> trainer.add_callback(kgprobe.TrainerCallback(trainer, graph, every=500, limit=200))
     >>> trainer.train()
 
-    Asked is before the first step, after every so many steps, and after the last; by the main process alone. The
-    trainer logs ``kgprobe/known`` (the share of facts that are known, in [0, 1]), ``kgprobe/known_low`` and
-    ``kgprobe/known_high`` (its 95% interval), ``kgprobe/asked`` (how many facts that is a share of) and
-    ``kgprobe/seconds``: they stand in ``trainer.state.log_history``, and go wherever else its logs go.
+    The main process probes before the first step, every ``every`` steps, and after the last. The trainer logs
+    ``kgprobe/known`` (share of known facts, in [0, 1]), ``kgprobe/known_low`` and ``kgprobe/known_high`` (its 95%
+    interval), ``kgprobe/asked`` (number of asked facts) and ``kgprobe/seconds``, in ``trainer.state.log_history`` and
+    all other logs.
 
-    Training goes on as if nothing had been asked: the modes of modules, the states of random numbers and the tokenizer
-    are what they were, and gradients are left alone.
+    Probing does not affect training: module modes, random states, tokenizer and gradients are unchanged.
 
-    Cost: each time that of the probe, graph included; see ``most_of_time``.
+    Cost: that of the probe, including queries of the graph; see ``most_of_time``.
     """
 
     def __init__(
@@ -67,38 +66,38 @@ class TrainerCallback(transformers.TrainerCallback):
         name: str = "kgprobe",
         **options: Any,
     ) -> None:
-        """To be added to the trainer: ``trainer.add_callback``.
+        """Prepare a callback for ``trainer.add_callback``.
 
         Args:
-            trainer: of transformers or TRL, with a tokenizer as its ``processing_class``.
-            graph: stays open while there is training.
-            every: steps from one asking to the next.
-            probe: how facts are asked, a probe that scores: ``distractors``, ``examples``, ``choices``.
-            limit: the most facts that are asked, drawn once.
-            relations: the only relations, each by its id or a name; none means all that can be asked.
-            seed: what all random choices follow from.
-            as_of: facts count as current at this date; None is today.
-            most_of_time: the largest share of the time of training that asking may take, such as 0.01; where it would
-                take more, ``every`` grows. When is asked then depends on how fast the machine is. None never changes
-                ``every``, and says so once where asking takes more than 1%.
-            strict: whether an error ends the training; else it is logged as a warning, the first time.
-            name: what stands before the names of the figures.
-            options: the probe's own, as of :func:`kgprobe.measure`.
+            trainer: trainer of transformers or TRL, with a tokenizer as its ``processing_class``.
+            graph: open graph; keep it open during the training.
+            every: number of steps between two evaluations.
+            probe: name of a probe that scores: ``distractors``, ``examples``, ``choices``.
+            limit: maximum number of facts, drawn once.
+            relations: ids or names of relations; empty means all that can be asked.
+            seed: random seed.
+            as_of: date at which facts must be current; None is today.
+            most_of_time: maximum share of the training time for probing, such as 0.01: ``every`` is raised to keep it,
+                so that the steps depend on the speed of the machine. None never changes ``every``, and logs a warning
+                above 1%.
+            strict: True to end the training at an error; False to log the first one as a warning.
+            name: prefix of the logged names.
+            options: options of the probe, as in :func:`kgprobe.measure`.
 
         Raises:
-            UnknownNameError: there is no such probe or relation.
-            ArgumentError: the probe has no such option, or a value cannot be.
-            KgprobeError: the probe asks for answers, the trainer has no tokenizer, or no process has the whole model.
+            UnknownNameError: no such probe or relation.
+            ArgumentError: no such option, or a value is out of range.
+            KgprobeError: the probe generates, the trainer has no tokenizer, or no process has the whole model.
         """
         self._kind = PROBES.get(probe)
         if self._kind.asks != "scores":
-            raise ArgumentError("probe", f"is {probe!r}, which reads answers; one that scores is expected.")
+            raise ArgumentError("probe", f"is {probe!r}, which generates; expected a probe that scores.")
         if most_of_time is not None and not 0 < most_of_time <= 1:
-            raise ArgumentError("most_of_time", f"is {most_of_time}; a share above 0, at most 1, is expected.")
+            raise ArgumentError("most_of_time", f"is {most_of_time}; expected a share above 0 and at most 1.")
         if not callable(trainer.processing_class):
-            raise KgprobeError("The trainer has no tokenizer; Trainer(…, processing_class=tokenizer) gives it one.")
+            raise KgprobeError("The trainer has no tokenizer; set it with Trainer(…, processing_class=tokenizer).")
         if trainer.is_deepspeed_enabled or trainer.is_fsdp_enabled:
-            raise KgprobeError("With DeepSpeed or FSDP no process has the whole model, so none can ask it.")
+            raise KgprobeError("With DeepSpeed or FSDP no process has the whole model, so it cannot be probed.")
         self.every = whole_number("every", every)
         self._options = self._kind.options_from({**self._kind.measured, **options})
         self._relations = relation_ids(graph, several("relations", relations))
@@ -112,18 +111,18 @@ class TrainerCallback(transformers.TrainerCallback):
         self._done_at = 0.0
 
     def on_train_begin(self, args: Any, state: Any, control: Any, **_: Any) -> None:  # noqa: ARG002
-        """Draw the facts, and ask for the first time."""
+        """Draw the facts, and probe for the first time."""
         self._asking = None
         self._next = state.global_step
         self._ask_at(state, control)
 
     def on_step_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:  # noqa: ARG002
-        """Ask, where it is time."""
+        """Probe if it is due."""
         if state.global_step >= self._next:
             self._ask_at(state, control)
 
     def on_train_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:  # noqa: ARG002
-        """Ask for the last time."""
+        """Probe for the last time."""
         if state.global_step > self._asked_at:
             self._ask_at(state, control)
 
@@ -136,18 +135,18 @@ class TrainerCallback(transformers.TrainerCallback):
         try:
             with _random_numbers_kept(), torch.no_grad():
                 figures = self._figures()
-        # Whatever goes wrong with a probe, days of training are worth more.
+        # An error of the probe must not end days of training.
         except Exception as error:
             if self._strict:
                 raise
-            self._say("error", f"At step {state.global_step} nothing could be asked: {error}")
+            self._say("error", f"No facts asked at step {state.global_step}: {error}")
             figures = {}
         self._done_at = _clock()
-        taken = self._done_at - before
+        seconds = self._done_at - before
         if figures:
-            self._tell({**figures, "seconds": taken}, control)
+            self._tell({**figures, "seconds": seconds}, control)
         if a_step is not None:
-            self._space_out(taken, a_step)
+            self._space_out(seconds, a_step)
         self._next = state.global_step + self.every
 
     def _figures(self) -> dict[str, float]:
@@ -156,13 +155,13 @@ class TrainerCallback(transformers.TrainerCallback):
         outcomes = self._asking.ask()
         heard = [outcome for outcome in outcomes if outcome.verdict.counts]
         if not heard:
-            reason = next((outcome.reason for outcome in outcomes), "there are none")
+            reason = next((outcome.reason for outcome in outcomes), "the graph has none")
             raise KgprobeError(f"none of {len(outcomes)} facts can be asked: {reason}.")
         known = share(sum(outcome.verdict is Verdict.RIGHT for outcome in heard), len(heard))
         return {"known": known.value, "known_low": known.low, "known_high": known.high, "asked": len(heard)}
 
     def _made(self) -> "_Asking":
-        # Ours takes special tokens in texts as the texts they are, which the trainer's must not.
+        # A copy: the scorer reads special tokens in texts as plain text, which the trainer's tokenizer must not.
         tokenizer: Any = deepcopy(self._trainer.processing_class)
         net: Any = self._trainer.accelerator.unwrap_model(self._trainer.model)
         scorer = wrap_scorer(net, tokenizer)
@@ -175,24 +174,28 @@ class TrainerCallback(transformers.TrainerCallback):
         return _Asking(scorer, probe, keys, self._kind.batch_size, self._seed)
 
     def _tell(self, figures: dict[str, float], control: Any) -> None:
-        # Telling leaves nothing else to be told at this step. Trainers of TRL add to a record what they gathered for
-        # the next one, so theirs is not asked.
+        # Trainer.log resets should_log. Trainers of TRL add their pending metrics to a record, so their log is not
+        # called.
         due = control.should_log
         transformers.Trainer.log(self._trainer, {f"{self._name}/{key}": value for key, value in figures.items()})
         control.should_log = due
 
-    def _space_out(self, taken: float, a_step: float) -> None:
-        """See that asking takes no larger share of the time than it may; or say that it does."""
-        wanted = _NOTICEABLE if self._most_of_time is None else self._most_of_time
-        enough = max(1, math.ceil(taken / (wanted * a_step))) if a_step > 0 else self.every
+    def _space_out(self, seconds: float, a_step: float) -> None:
+        """Raise ``every`` to keep the share of time within its limit; or log a warning."""
+        limit_share = _NOTICEABLE if self._most_of_time is None else self._most_of_time
+        enough = max(1, math.ceil(seconds / (limit_share * a_step))) if a_step > 0 else self.every
         if enough <= self.every:
             return
-        takes = f"Asking takes {taken:.1f} s, {taken / (self.every * a_step):.1%} of the time of {self.every} steps"
+        takes = (
+            f"Probing takes {seconds:.1f} s, {seconds / (self.every * a_step):.1%} of the time of {self.every} steps"
+        )
         if self._most_of_time is None:
-            self._say("slow", f"{takes}; `every` of {enough} would make it {wanted:.0%}, `most_of_time` sees to it.")
+            self._say(
+                "slow", f"{takes}; with `every`={enough} it would take {limit_share:.0%}; `most_of_time` sets a limit."
+            )
         else:
             self.every = enough
-            self._say("slow", f"{takes}; from now on it is done every {enough} steps, or fewer times (`most_of_time`).")
+            self._say("slow", f"{takes}; from now on every {enough} steps or more (`most_of_time`).")
 
     def _say(self, kind: str, message: str) -> None:
         if kind not in self._said:
@@ -201,24 +204,24 @@ class TrainerCallback(transformers.TrainerCallback):
 
 
 class _Asking:
-    """The facts, and who asks them."""
+    """Facts with their probe and scorer."""
 
     def __init__(self, scorer: Scorer, probe: Probe, keys: Sequence[FactKey], batch: int, seed: int) -> None:
         self._scorer, self._probe, self._keys, self._batch, self._seed = scorer, probe, keys, batch, seed
 
     def ask(self) -> list[Outcome]:
-        """One outcome a fact, by the weights as they are now."""
+        """Return one outcome for each fact, with the present weights."""
         self._scorer.forget()
         batches = (self._keys[first : first + self._batch] for first in range(0, len(self._keys), self._batch))
         outcomes = [outcome for batch in batches for outcome in self._probe.ask(batch, [self._seed])]
-        # What is kept of these weights would only take memory from the training.
+        # Free the scorer's caches for the training.
         self._scorer.forget()
         return outcomes
 
 
 @contextmanager
 def _random_numbers_kept() -> Iterator[None]:
-    """Whatever is drawn within, what is drawn afterwards is what it would have been."""
+    """Restore all random states afterwards."""
     own, arrays = random.getstate(), np.random.get_state()
     devices = list(range(torch.cuda.device_count())) if torch.cuda.is_available() else []
     with torch.random.fork_rng(devices=devices):

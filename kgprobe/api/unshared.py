@@ -87,5 +87,5 @@ def _why_undrawn(result: "Stored", own: AnsweredFacts, results: "Sequence[Stored
 def _most(texts: Iterator[str]) -> str:
     """Return the most frequent texts, each with its number."""
     counts = Counter(texts)
-    named = [f"{text}: {count:,}" for text, count in counts.most_common(_NAMED)]
-    return "; ".join([*named, *([f"{len(counts) - _NAMED:,} more"] if len(counts) > _NAMED else [])])
+    listed = [f"{text}: {count:,}" for text, count in counts.most_common(_NAMED)]
+    return "; ".join([*listed, *([f"{len(counts) - _NAMED:,} more"] if len(counts) > _NAMED else [])])
