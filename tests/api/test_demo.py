@@ -28,10 +28,10 @@ def test_a_graph_that_holds_something_else_is_refused(graph: Graph, address: str
     people = [Entity(f"e{n}", f"person {n}") for n in range(2)]
     load(graph, WrittenSource(people, [Fact("f", "e0", "r", "e1")], [Relation("r", "likes")]))
     before = graph.query("MATCH (n) RETURN count(n) AS n").to_frame()
-    with pytest.raises(ArgumentError, match=r"`graph` holds .*; one that is empty, or has the example alone"):
+    with pytest.raises(ArgumentError, match=r"`graph` has .*; expected an empty graph, or one with only the example"):
         kgprobe.run_demo(address)
     graph.query("MATCH (load:Load) DELETE load")
-    with pytest.raises(ArgumentError, match="what kgprobe has not loaded"):
+    with pytest.raises(ArgumentError, match="data that kgprobe has not loaded"):
         kgprobe.run_demo(address)
     after = graph.query("MATCH (n) RETURN count(n) AS n").to_frame()
     assert int(after["n"][0]) == int(before["n"][0]) - 1

@@ -177,7 +177,7 @@ def test_noise_is_told_by_the_difference_at_the_same_places(example_graph: Graph
     assert result.page().exists()
     again = kgprobe.study_noisy_examples(example_graph, tiny, relations=["P36", "P37"], **options)
     assert again.to_frame().equals(frame)
-    with pytest.raises(KgprobeError, match=r"No relation has 9,?999 facts .* Shorter sequences need fewer: `length`"):
+    with pytest.raises(KgprobeError, match=r"No relation has 9,?999 facts .* Choose a smaller `length`"):
         kgprobe.study_noisy_examples(example_graph, tiny, **options | {"length": 9999})
     with pytest.raises(ArgumentError, match="`replaced` is 10, of 10 examples"):
         kgprobe.study_noisy_examples(example_graph, tiny, **options | {"replaced": 10})

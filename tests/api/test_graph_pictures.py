@@ -68,7 +68,7 @@ def test_a_picture_begins_where_most_is_surely_unknown(drawn: Graph) -> None:
         kgprobe.draw_graph(drawn)
     believe(drawn, "run", {"f0": 0.1, "f2": 0.1, "f1": 0.9, "f4": 0.9})
     assert kgprobe.draw_graph(drawn).around == "e2"
-    with pytest.raises(ArgumentError, match=r"`limit` is 2001; a picture has 2,000 facts at most"):
+    with pytest.raises(ArgumentError, match=r"`limit` is 2001; expected at most 2,000"):
         kgprobe.draw_graph(drawn, limit=2001)
 
 

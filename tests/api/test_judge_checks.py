@@ -117,7 +117,7 @@ def test_what_is_no_judge_is_not_replaced(label: Callable[..., Measurement]) -> 
 
 def test_labels_of_a_model_behind_an_api_need_another_one_to_be_read(label: Callable[..., Measurement]) -> None:
     labels = label(Rule(told, "openai:large"))
-    with pytest.raises(ArgumentError, match=r"behind an API and shows no hidden states\. Name a model on this machine"):
+    with pytest.raises(ArgumentError, match=r"behind an API without hidden states\. Name a local model"):
         kgprobe.train_judge(labels)
 
 
@@ -125,7 +125,7 @@ def test_the_model_that_was_asked_must_still_be_itself(label: Callable[..., Meas
     labels = label(Weighty("of old"))
     models = kgprobe.models.model.Models()
     models.add(tiny)
-    with pytest.raises(KgprobeError, match=r"weights of old\); of that name there are other weights now"):
+    with pytest.raises(KgprobeError, match=r"weights of old\), which has other weights now"):
         kgprobe.train_judge(labels, models=models, layers=(1,), **FEW_STEPS)
     same = label(Weighty(tiny.local_scorer().weights))
     assert kgprobe.train_judge(same, models=models, layers=(1,), **FEW_STEPS).judge.layer == 1

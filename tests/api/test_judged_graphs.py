@@ -145,7 +145,7 @@ def test_where_the_judges_own_labels_do_not_fit_it_is_said(own: Path) -> None:
 def test_what_cannot_be_is_told(own: Path) -> None:
     with pytest.raises(KgprobeError, match="There are no predictions"):
         kgprobe.judged_graph("nothing")
-    with pytest.raises(ArgumentError, match="leaves the correction out"):
+    with pytest.raises(ArgumentError, match="omits the correction"):
         kgprobe.judged_graph("everything", "labelled", raw=True)
     with pytest.raises(ArgumentError, match="types"):
         kgprobe.judged_graph("everything", types=0)
@@ -154,5 +154,5 @@ def test_what_cannot_be_is_told(own: Path) -> None:
     with pytest.raises(KgprobeError, match="cannot be read"):
         kgprobe.judged_graph("everything")
     write_sweep(folder, [judged("f", 0, [1])], facts=5)
-    with pytest.raises(KgprobeError, match="1 facts where 5 are expected"):
+    with pytest.raises(KgprobeError, match="has 1 facts; expected 5"):
         kgprobe.judged_graph("everything")

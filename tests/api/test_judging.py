@@ -204,5 +204,5 @@ def test_mistakes_are_told(labels: Measurement, tiny: Model, graph: Graph) -> No
     with pytest.raises(ArgumentError, match="one of the probe labels"):
         trained(scored, tiny)
     answers = kgprobe.measure(graph, Model("else", generator=Rule(told, "else")), "labels", times=1, limit=4)
-    with pytest.raises(KgprobeError, match="tells the answers of rule"):
+    with pytest.raises(KgprobeError, match="predicts answers of rule"):
         kgprobe.evaluate_judge(result.judge, answers, model=tiny)

@@ -79,7 +79,7 @@ def test_what_a_run_believes_is_a_relationship_beside_each_fact(painted: Graph) 
         "f6": "UNKNOWN",
     }
     assert found.counts == {"known": 2, "unsure": 1, "unknown": 3, "learned": 0, "forgot": 0}
-    assert str(found) == "Painted what run old believes: 2 KNOWN, 1 UNSURE, 3 UNKNOWN."
+    assert str(found) == "Painted the beliefs of run old: 2 KNOWN, 1 UNSURE, 3 UNKNOWN."
     rows = {row["fact"]: row for row in painted.query(PAINTED)}
     for fact in FACTS:
         if fact.id in rows:

@@ -129,8 +129,8 @@ def test_the_reversed_graph_is_made_once(graph: Graph) -> None:
     assert reversal.of == graph_state(graph)
     assert [one.called for one in reversal.left_out] == ["currency"]
     assert told == [
-        f"Reversed: 7 facts of 2 relations, in {backwards.endpoint.folder}."
-        " Left out, with more than 1.5 subjects an object on average: currency 2.",
+        f"Inverse graph: 7 facts of 2 relations, in {backwards.endpoint.folder}."
+        " Left out, with more than 1.5 subjects per object on average: currency 2.",
     ]
     # Opened the second time, not made; a graph of the same name, wherever it lies.
     with kgprobe.reverse_graph(graph, on_note=told.append) as again:
@@ -175,7 +175,7 @@ def test_it_is_made_anew_when_the_graph_has_changed_and_runs_stay(graph: Graph, 
     with kgprobe.reverse_graph(graph, folder=folder, on_note=told.append) as backwards:
         assert ("g", "Q1", "P36", "Q39") in [row[:4] for row in rows(backwards, FACTS_OF)]
         assert graph_state(backwards) != before
-        assert told[0] == "The reversed graph is of an older state of the graph; it is made anew."
+        assert told[0] == "The inverse graph is of an older state of the graph; it is made again."
         run = kgprobe.run_rounds(
             backwards, tiny, "distractors", rounds=1, facts_per_round=1, distractors=1, name="kept-run"
         )
@@ -184,7 +184,7 @@ def test_it_is_made_anew_when_the_graph_has_changed_and_runs_stay(graph: Graph, 
     assert not (tmp_path / "backwards.1").exists()
     ingest.load(graph, small(Fact("h", "Q39", "P36", "Q64"), fingerprint="written-3"))
     kgprobe.reverse_graph(graph, folder=folder, on_note=told.append).close()
-    assert f"The old one has runs (kept-run) and stays in {folder}.1." in told
+    assert f"The old one has runs (kept-run) and is kept in {folder}.1." in told
     with kgprobe.open_graph(f"{folder}.1") as aside:
         assert kgprobe.open_run(aside, "kept-run").finding().about.reversed
 
@@ -195,9 +195,7 @@ def test_mistakes_are_named(graph: Graph, tmp_path: Path) -> None:
         kgprobe.reverse_graph(graph)
     two = [fact for fact in FACTS if fact.relation == "P38"]
     ingest.load(graph, WrittenSource(ENTITIES, two, RELATIONS))
-    with pytest.raises(
-        KgprobeError, match=r"No relation is single enough\. .*: currency 2\. `max_subjects` allows more"
-    ):
+    with pytest.raises(KgprobeError, match=r"No relation qualifies\. .*: currency 2\. Raise `max_subjects`"):
         kgprobe.reverse_graph(graph)
     for wrong in (0.5, float("nan"), "many"):
         with pytest.raises(ArgumentError, match="`max_subjects` is"):

@@ -66,7 +66,7 @@ def test_a_run_goes_on_with_the_options_it_was_begun_with(example_graph: Graph, 
     assert gone_on.answers_frame().equals(whole.answers_frame())
     longer = kgprobe.resume_rounds(example_graph, "two", tiny, rounds=4)
     assert (longer.report.rounds, len(longer.answers_frame())) == (4, 16)
-    with pytest.raises(ArgumentError, match="`rounds` is 2: 4 rounds are done already"):
+    with pytest.raises(ArgumentError, match="`rounds` is 2; 4 rounds are finished already"):
         kgprobe.resume_rounds(example_graph, "two", tiny, rounds=2)
     for name in ("one", "two"):
         kgprobe.forget_run(example_graph, name)

@@ -123,7 +123,7 @@ def test_negatives_are_objects_elsewhere_and_former_ones_are_marked(example_grap
     by_label = {row["label"]: row for row in rows}
     assert len(by_label) == len(rows)
     [note] = sample.notes
-    assert note.endswith(f": {len(rows)} hard negatives, not 900: there are no more.")
+    assert note.endswith(f": {len(rows)} hard negatives, not 900: no more exist.")
     assert "Donald Trump" not in by_label
     biden, putin = by_label["Joe Biden"], by_label["Vladimir Putin"]
     assert (biden["former"], biden["until"], biden["subjects_elsewhere"]) == (True, "2025-01-20", 0)

@@ -109,7 +109,7 @@ def test_numbers_of_distractors_and_of_sentences(example_graph: Graph, tiny: Mod
 
 def test_a_study_that_was_stopped_goes_on(example_graph: Graph, tiny: Model) -> None:
     many = FEW | {"limit": 20, "sentences": 1}
-    with pytest.raises(kgprobe.KgprobeError, match="Stopped after 16 of 20 facts; the same call goes on"):
+    with pytest.raises(kgprobe.KgprobeError, match="Stopped after 16 of 20 facts; repeat the call to resume"):
         kgprobe.study_distractor_count(example_graph, tiny, callbacks=listening([], True), **many)
     starts: list[Start] = []
     kgprobe.study_distractor_count(example_graph, tiny, callbacks=listening(starts), **many)
@@ -172,7 +172,7 @@ def test_measures_of_facts_can_be_stopped(example_graph: Graph, tiny: Model) -> 
         relation="P36",
     )
     callbacks = listening([], True)
-    with pytest.raises(kgprobe.KgprobeError, match="Stopped after 16 of 20 facts of probability; nothing is kept"):
+    with pytest.raises(kgprobe.KgprobeError, match="Stopped after 16 of 20 facts of probability; nothing is stored"):
         kgprobe.study_calibration(
             example_graph, tiny, list(map(dict, rows)), measures=["probability"], callbacks=callbacks, **AS_OF
         )
@@ -273,11 +273,11 @@ def test_sampling_is_replayed_on_the_demo_models_answers() -> None:
     assert "is drawn, anew for each repetition, from what 8 or 9 answers" in result.study.notes[0]
     assert "mean θ 0.30" in result.summary()
     assert kgprobe.study_sampling(reference="demo", seed=3, **few).study == result.study
-    with pytest.raises(kgprobe.ArgumentError, match="`spread` is about made-up facts; with `reference`, they are"):
+    with pytest.raises(kgprobe.ArgumentError, match="`spread` is about synthetic facts; `reference` has its own"):
         kgprobe.study_sampling(reference="demo", spread=1.0)
-    with pytest.raises(kgprobe.ArgumentError, match="`reference` is 'dmeo'; 'demo' is expected"):
+    with pytest.raises(kgprobe.ArgumentError, match="`reference` is 'dmeo'; expected 'demo'"):
         kgprobe.study_sampling(reference="dmeo")
-    with pytest.raises(kgprobe.ArgumentError, match="`reference` is told beside a run"):
+    with pytest.raises(kgprobe.ArgumentError, match="`reference` and `run` exclude each other"):
         kgprobe.study_sampling(run="truth", reference="demo")
 
 
@@ -300,7 +300,7 @@ def test_sampling_is_replayed_on_what_a_run_found(example_graph: Graph, tiny: Mo
         result = kgprobe.study_sampling(example_graph, "truth", facts_per_round=5, hardest=3, repetitions=2)
         assert f"truth, tiny · {asked} facts" in result.study.title
         assert "θ is the share of a fact's own answers in run truth that were wrong" in result.study.notes[0]
-        with pytest.raises(kgprobe.ArgumentError, match="`hard` is about made-up facts"):
+        with pytest.raises(kgprobe.ArgumentError, match="`hard` is about synthetic facts"):
             kgprobe.study_sampling(example_graph, "truth", hard=0.3)
     finally:
         kgprobe.forget_run(example_graph, "truth")

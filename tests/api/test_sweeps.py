@@ -210,7 +210,7 @@ def test_mistakes_are_told(graph: Graph, judge: Judge, tmp_path: Path) -> None:
             kgprobe.judge_graph(graph, judge, shard=shard)
     with pytest.raises(UnknownNameError, match="r2"):
         kgprobe.judge_graph(graph, judge, relations=["has no words"])
-    with pytest.raises(KgprobeError, match="no fact to judge"):
+    with pytest.raises(KgprobeError, match="no facts to judge"):
         kgprobe.judge_graph(graph, judge, relations=["saw"])
     with pytest.raises(KgprobeError, match="is not there"):
         kgprobe.judge_graph(graph, tmp_path / "nowhere")

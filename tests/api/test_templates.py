@@ -72,7 +72,7 @@ def test_list_fills_templates_with_facts(bare: Graph) -> None:
     assert kgprobe.list_templates(bare).rows() == listed.rows()
     none = kgprobe.list_templates(bare, ["R1"])
     assert (len(none), list(none.to_frame())) == (0, list(listed.to_frame()))
-    assert none.notes == ("No relation has a template; `kgprobe templates write` writes some.",)
+    assert none.notes == ("No relation has templates; `kgprobe templates write` writes some.",)
     with pytest.raises(UnknownNameError, match="No relation of this graph is called 'P9'"):
         kgprobe.list_templates(bare, ["P9"])
 
@@ -118,8 +118,8 @@ def test_write_from_labels_goes_on_and_loads(bare: Graph, tmp_path: Path) -> Non
     assert done == [(0, 2), (1, 2), (2, 2)]
     assert ([one.relation.id for one in second.written], [one.relation.id for one in second.failed]) == (["R3"], ["R2"])
     assert second.notes == [
-        f"{path} has 1 relation already; `force` writes it anew.",
-        "1 relation without a template still.",
+        f"{path} has 1 relation already; `force` overwrites it.",
+        "1 relation still without a template.",
     ]
     assert path.read_text().startswith(before)
     lines = lines_of(path)
@@ -176,7 +176,7 @@ def test_why_a_model_wrote_nothing(bare: Graph, tmp_path: Path) -> None:
 def test_arguments_of_writing_that_cannot_be(bare: Graph, tiny: Model, tmp_path: Path) -> None:
     path = tmp_path / "t.jsonl"
     for call in ({}, {"model": tiny, "from_label": True}):
-        with pytest.raises(ArgumentError, match="`model` or `from_label` is expected, one of the two"):
+        with pytest.raises(ArgumentError, match="`model` or `from_label` is expected, exactly one of them"):
             kgprobe.write_templates(bare, path, **call)
     for name in ("proposals", "keep"):
         with pytest.raises(ArgumentError, match=f"`{name}` is 0; a whole number from 1 is expected"):

@@ -187,7 +187,7 @@ def test_an_error_ends_no_training_unless_it_shall(
         trainer.train()
     assert trainer.state.global_step == 3
     said = [record.message for record in caplog.records if "the graph is gone" in record.message]
-    assert said == ["kgprobe: At step 0 nothing could be asked: the graph is gone"]
+    assert said == ["kgprobe: No facts asked at step 0: the graph is gone"]
     strict = trainer_of(tmp_path, Heard(), max_steps=3)
     strict.add_callback(kgprobe.TrainerCallback(strict, capitals, every=1, strict=True))
     with pytest.raises(KgprobeError, match="the graph is gone"):
@@ -222,7 +222,7 @@ def test_asking_keeps_to_its_share_of_the_time(
     trainer.add_callback(Ticking())
     with caplog.at_level(logging.WARNING):
         trainer.train()
-    said = [record.message for record in caplog.records if "Asking takes" in record.message]
+    said = [record.message for record in caplog.records if "Probing takes" in record.message]
     assert len(said) == 1
     # Two seconds are half of the time of four steps of one.
     assert list(figures(trainer)) == ([0, 2, 4, 6, 8, 10, 12] if most is None else [0, 2, 6, 10, 12])

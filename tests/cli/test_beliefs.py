@@ -11,7 +11,7 @@ def test_beliefs_are_painted_and_cleared(home: dict[str, str], model: str) -> No
         assert kgprobe("rounds", "run", "distractors", "--model", model, *begin, name, **home).returncode == 0
     painted = kgprobe("beliefs", "paint", "--run", "base", **home)
     assert painted.returncode == 0, painted.stderr
-    assert painted.stdout.startswith("Painted what run base believes: ")
+    assert painted.stdout.startswith("Painted the beliefs of run base: ")
     assert "MATCH path = (:Entity {label: 'France'})-[:KNOWN|UNSURE|UNKNOWN|LEARNED|FORGOT]-()" in painted.stdout
     told = json.loads(kgprobe("beliefs", "paint", "--against", "base", "--json", **home).stdout)
     assert (told["run"], told["against"]) == ("tuned", "base")

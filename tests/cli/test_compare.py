@@ -80,7 +80,7 @@ def test_what_is_known_and_not_said(probes: Path) -> None:
     [
         (("base",), "RESULT... has 1; expected at least two."),
         (("base", "base"), "RESULT... has the same result twice"),
-        (("base", "seeded", "--fail-if-lost", "2%"), "seeded is no match for the base"),
+        (("base", "seeded", "--fail-if-lost", "2%"), "seeded differs from the base in more than the model"),
         (("base", "base", "--fail-if-lost", "2%"), "has the same result twice"),
         (("base", "worse", "same", "--fail-if-lost", "2%"), "--fail-if-lost is about two results; there are 3."),
         (("base", "worse", "--fail-if-lost", "2"), "percent sign, such as 2%"),

@@ -80,7 +80,7 @@ def test_a_picture_of_the_graph_is_drawn_and_its_facts_are_printed(home: dict[st
     for wrong, message in (
         (["Atlantis"], "Atlantis"),
         (["France", "--run", "nobody"], "nobody"),
-        (["France", "--limit", "5000"], "--limit is 5000; a picture has 2,000 facts at most"),
+        (["France", "--limit", "5000"], "--limit is 5000; expected at most 2,000"),
     ):
         refused = kgprobe("report", "graph", *wrong, **home)
         assert (refused.returncode, refused.stdout, message in refused.stderr) == (2, "", True), refused.stderr

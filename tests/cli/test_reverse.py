@@ -9,7 +9,7 @@ from tests.cli.inprocess import run
 def test_a_graph_is_asked_backwards(home: dict[str, str], model: str) -> None:
     made = run("graph", "reverse", "--json", **home)
     assert made.returncode == 0, made.stderr
-    assert "Left out, with more than 1.5 subjects an object on average:" in made.stderr
+    assert "Left out, with more than 1.5 subjects per object on average:" in made.stderr
     told = json.loads(made.stdout)
     by_label = {row["label"]: row for row in told["relations"]}
     assert by_label["capital"]["kept"]

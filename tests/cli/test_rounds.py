@@ -35,7 +35,7 @@ def test_a_run_is_begun_shown_extended_and_forgotten(home: dict[str, str], model
     assert (status["id"], status["round"], status["rounds"], status["asked"]) == ("first", 2, 2, 8)
 
     fewer = kgprobe("rounds", "resume", "first", "--rounds", "1", **home)
-    assert (fewer.returncode, "2 rounds are done already" in fewer.stderr) == (2, True), fewer.stderr
+    assert (fewer.returncode, "2 rounds are finished already" in fewer.stderr) == (2, True), fewer.stderr
 
     more = kgprobe("rounds", "resume", "first", "--rounds", "3", "--explain", **home)
     assert more.returncode == 0, more.stderr
@@ -195,7 +195,7 @@ def test_the_demo_goes_on_shows_what_it_found_and_asks_again(
         assert done.returncode == 0, done.stderr
         found.append(json.loads(done.stdout.splitlines()[-1]))
         said.append(done.stderr)
-    assert "The demo goes on after round 1" in said[0]
+    assert "Resuming the demo after round 1" in said[0]
     assert "The demo was done before" in said[1]
     assert "--again asks anew" in said[1]
     # Shown again, nobody looks how many could be asked; nor is a model loaded.

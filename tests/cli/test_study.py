@@ -115,9 +115,9 @@ def test_errors_name_the_options_of_the_command(home: dict[str, str], model: str
     scores = tmp_path / "scores.json"
     scores.write_text("[]")
     none = kgprobe("study", "calibration", str(scores), "--model", model, **home)
-    assert (none.returncode, "SCORES are of no fact of this graph" in none.stderr) == (2, True), none.stderr
+    assert (none.returncode, "SCORES have no fact of this graph" in none.stderr) == (2, True), none.stderr
     beside = kgprobe("study", "sampling", "--run", "truth", "--hard", "0.3", **home)
-    assert (beside.returncode, "--hard is about made-up facts; with --run" in beside.stderr) == (2, True), beside.stderr
+    assert (beside.returncode, "--hard is about synthetic facts; --run" in beside.stderr) == (2, True), beside.stderr
     both = kgprobe("study", "sampling", "--run", "truth", "--reference", "demo", **home)
     assert (both.returncode, "--reference is told beside a run" in both.stderr) == (2, True), both.stderr
 

@@ -78,7 +78,7 @@ def test_write_from_labels_goes_on_and_loads(bare: dict[str, str], tmp_path: Pat
     assert first.returncode == 0, first.stderr
     assert "The twin town of [X] is [Y]" in first.stdout
     assert f"1 relation written to {path}." in first.stdout
-    assert first.stderr == "R2 (R2): it has no label.\n1 relation without a template still.\n"
+    assert first.stderr == "R2 (R2): it has no label.\n1 relation still without a template.\n"
     again = run(*options, "--json", **bare)
     assert json.loads(again.stdout)["kept"] == 1
     assert f"{path} has 1 relation already; --force writes it anew." in again.stderr
@@ -103,7 +103,7 @@ def test_write_says_why_a_model_wrote_nothing(bare: dict[str, str], model: str, 
     assert "longer than the 256 that the model accepts" in failed["reason"]
     assert "Error: No template could be written" in done.stderr
     both = run("templates", "write", "--model", model, "--from-label", **bare)
-    assert (both.returncode, "--model or --from-label is expected, one of the two" in both.stderr) == (2, True)
+    assert (both.returncode, "--model or --from-label is expected, exactly one of them" in both.stderr) == (2, True)
 
 
 def test_convert_makes_a_file_that_loads(tmp_path: Path) -> None:

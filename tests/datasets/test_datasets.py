@@ -207,7 +207,7 @@ BROKEN: list[tuple[list[dict[str, Any]], str]] = [
     ([row(1)], r"1: the fact s1 r o1 stands in .*train.*2 as well"),
     (
         [row(8, relation="alone"), row(12, relation="alone")],
-        r"1: the relation alone has one object, o0, in all of its 2",
+        r"1: the relation alone has only one object, o0, in all of its 2",
     ),
 ]
 
