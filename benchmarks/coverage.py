@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from benchmarks.report import Report, Row, show, versions_of
 from kgprobe.cli.options import json_option, seed_option
-from kgprobe.stats.prediction_powered import Manner, estimate_mean
+from kgprobe.stats.prediction_powered import EstimatorOptions, estimate_mean
 from kgprobe.stats.prediction_sums import LabelledFacts, PredictionSums, sum_predictions
 
 Floats = NDArray[np.float64]
@@ -134,8 +134,8 @@ def _repeat(graph: MadeUpGraph, sums: PredictionSums, case: Case, random: np.ran
         graph.subjects[drawn] if case.draw.endswith("told") else None,
         graph.objects[drawn] if case.draw.endswith("both told") else None,
     )
-    found = estimate_mean(facts, sums, Manner(confidence=CONFIDENCE))
-    alone = estimate_mean(facts, sums, Manner(confidence=CONFIDENCE, weight=0.0))
+    found = estimate_mean(facts, sums, EstimatorOptions(confidence=CONFIDENCE))
+    alone = estimate_mean(facts, sums, EstimatorOptions(confidence=CONFIDENCE, weight=0.0))
     return (
         found.low <= truth <= found.high,
         found.high - found.low,

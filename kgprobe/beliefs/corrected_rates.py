@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kgprobe.errors import ArgumentError
-from kgprobe.stats.design_based import Drawn, Estimate, sum_of_draws
+from kgprobe.stats.design_based import DrawnSum, Estimate, with_interval
 from kgprobe.stats.proportions import CONFIDENCE, exact_interval
 
 Bools = NDArray[np.bool_]
@@ -158,17 +158,17 @@ class CorrectedRates:
             return _plain_share(int(right.sum()), answered, forecast / population, confidence)
         value = (forecast + float(weights @ errors)) / there
         heaviest = self._largest_weight(weights, len(predicted) - len(np.unique(positions)))
-        drawn = Drawn(
+        drawn = DrawnSum(
             value,
             weights * (errors - value * lost) / there,
             0.0,
-            most=heaviest / there,
-            least=-heaviest / there,
+            highest_term=heaviest / there,
+            lowest_term=-heaviest / there,
             weight=1.0,
             raw=forecast / population,
-            uniform_variance=max(0.0, value * (1 - value)),
+            label_variance=max(0.0, value * (1 - value)),
         )
-        return sum_of_draws([drawn], [1.0], confidence, 0.0, 1.0)
+        return with_interval(drawn, confidence, 0.0, 1.0)
 
     def _largest_weight(self, weights: Floats, left: int) -> float:
         """Return the largest weight that an unseen error among some facts can have.

@@ -1,9 +1,9 @@
-"""Two models on the same facts, right or wrong on each: how far apart their accuracies are, and what can be told.
+"""Paired proportions: the difference of two accuracies on the same facts, its interval, and the power of tests.
 
-docs/methods/comparison.md. Of ``total`` facts, ``lost`` are right in the first and wrong in the second, ``gained`` the
-other way around, and both together are discordant; the loss is (lost - gained) / total. Exact test: McNemar,
-Psychometrika 12 (1947). Intervals: Tango, Statistics in Medicine 17 (1998). Facts are taken as independent of each
-other. Counts may be arrays; they broadcast.
+docs/methods/comparison.md. Among ``total`` facts, ``lost`` are right in the first model and wrong in the second,
+``gained`` the other way around; both are discordant. The loss is (lost - gained) / total. Exact test: McNemar,
+Psychometrika 12 (1947). Intervals: Tango, Statistics in Medicine 17 (1998). Facts are assumed independent. Counts may
+be arrays; they broadcast.
 """
 
 from collections.abc import Callable
@@ -18,25 +18,24 @@ from kgprobe.stats.proportions import CONFIDENCE
 Floats: TypeAlias = NDArray[np.float64]
 Counts: TypeAlias = "NDArray[np.int64] | int"
 
-# How probably a difference is found that is as large as what is called detectable.
+# Power at the minimum detectable difference.
 POWER = 0.8
-# Of one-sided bounds.
+# Confidence of one-sided bounds.
 BOUND_CONFIDENCE = 0.95
-# Facts by which one-sided bounds are taken further out. Without it, of losses that are just the margin up to 8% are
-# called lost where few facts are discordant, and with half a fact up to 5.4%; with this, at most 5% of samples of 100
-# facts or more.
+# Continuity correction of one-sided bounds, in facts. Without it, the error of the first kind is up to 8% with few
+# discordant facts, with 0.5 up to 5.4%, with 0.75 at most 5% for 100 facts or more.
 CORRECTION = 0.75
-# Two-sided, of McNemar's test.
+# Two-sided significance level of McNemar's test.
 SIGNIFICANCE = 0.05
 
 _BOUND = float(stats.norm.ppf(BOUND_CONFIDENCE))
 _MOST_FACTS = 10**7
-# Standard deviations of the number of discordant facts that are looked at, and some for where it is small.
+# Range of the number of discordant facts in sums, in standard deviations.
 _TAILS = 8.0
 
 
 def mcnemar(lost: Counts, gained: Counts) -> Floats:
-    """The two-sided p-value of McNemar's exact test: as many lost as gained, given their sum; 1 where there is none.
+    """Return the two-sided p-value of McNemar's exact test; 1 without discordant facts.
 
     >>> float(mcnemar(6, 0)), float(mcnemar(3, 3))
     (0.03125, 1.0)
@@ -49,27 +48,27 @@ def mcnemar(lost: Counts, gained: Counts) -> Floats:
 def score_statistic(
     lost: Counts, gained: Counts, total: Counts, loss: "Floats | float", correction: float = 0.0
 ) -> Floats:
-    """Tango's score for a true loss: standard normal if it is the true one; falls along ``loss``.
+    """Return Tango's score for a loss: standard normal if it is the true one; decreasing in ``loss``.
 
     Args:
         loss: in [-1, 1].
-        correction: facts by which lost - gained is taken to be nearer to what is expected.
+        correction: continuity correction, in facts.
     """
-    out, back, count, delta = (np.asarray(value, dtype=np.float64) for value in (lost, gained, total, loss))
-    # The most likely share of gained facts if this is the loss: the greater root of a quadratic.
-    b = (2 * count - out + back) * delta - out - back
-    c = -back * delta * (1 - delta)
+    losses, gains, count, delta = (np.asarray(value, dtype=np.float64) for value in (lost, gained, total, loss))
+    # Maximum-likelihood share of gained facts given the loss: the greater root of a quadratic.
+    b = (2 * count - losses + gains) * delta - losses - gains
+    c = -gains * delta * (1 - delta)
     share = (np.sqrt(np.maximum(b * b - 8 * count * c, 0)) - b) / (4 * count)
     variance = count * (2 * share + delta * (1 - delta))
-    away = out - back - count * delta
-    away = np.sign(away) * np.maximum(np.abs(away) - correction, 0)
+    deviation = losses - gains - count * delta
+    deviation = np.sign(deviation) * np.maximum(np.abs(deviation) - correction, 0)
     with np.errstate(divide="ignore", invalid="ignore"):
-        score: Floats = np.where(away == 0, 0.0, away / np.sqrt(np.maximum(variance, 0)))
+        score: Floats = np.where(deviation == 0, 0.0, deviation / np.sqrt(np.maximum(variance, 0)))
     return score
 
 
 def loss_interval(lost: Counts, gained: Counts, total: Counts) -> tuple[Floats, Floats]:
-    """The ends of Tango's two-sided 95% interval of the loss, each in [-1, 1].
+    """Return the ends of Tango's two-sided 95% interval of the loss, each in [-1, 1].
 
     >>> low, high = loss_interval(12, 4, 100)
     >>> round(float(low), 3), round(float(high), 3)
@@ -80,68 +79,67 @@ def loss_interval(lost: Counts, gained: Counts, total: Counts) -> tuple[Floats, 
 
 
 def loss_bounds(lost: Counts, gained: Counts, total: Counts) -> tuple[Floats, Floats]:
-    """One-sided 95% bounds of the loss, each by itself, by Tango's score with ``CORRECTION``."""
+    """Return the lower and the upper one-sided 95% bound of the loss, by Tango's score with ``CORRECTION``."""
     return _bounds(lost, gained, total, _BOUND, CORRECTION)
 
 
 def detectable_difference(discordant: float, total: int) -> float | None:
-    """The smallest difference of accuracies that McNemar's exact test finds with 80% power (two-sided, 5%).
+    """Return the minimum difference of accuracies that McNemar's exact test detects with 80% power (two-sided, 5%).
 
     >>> round(detectable_difference(0.1, 1000), 3)
     0.029
 
     Args:
-        discordant: the share of discordant facts; a difference that is larger makes all of them, and as many,
-            discordant.
-        total: how many facts there are.
+        discordant: share of discordant facts; a larger difference raises it to the difference.
+        total: number of facts.
 
     Returns:
-        in (0, 1]; None where even a difference of 1 would not be found.
+        in (0, 1]; None if not even a difference of 1 is detected.
 
-    Cost: some 40 sums over the numbers of discordant facts that are probable.
+    Cost: some 40 sums over the probable numbers of discordant facts.
     """
     return _smallest(lambda loss: power_of_mcnemar(loss, discordant, total), 0.0)
 
 
 def detectable_loss(discordant: float, total: int, margin: float) -> float | None:
-    """The smallest loss that is found to exceed the margin with 80% power; see :func:`detectable_difference`."""
+    """Return the minimum loss detected to exceed the margin with 80% power, see :func:`detectable_difference`."""
     return _smallest(lambda loss: power_of_lost(loss, discordant, total, margin), margin)
 
 
 def power_of_mcnemar(loss: float, discordant: float, total: int) -> float:
-    """How probably McNemar's exact test finds that the second is worse, if this is the true loss.
+    """Return the probability that McNemar's exact test finds the second model worse, given the true loss.
 
     Args:
         discordant: as in :func:`detectable_difference`.
     """
 
     def fewest(sums: NDArray[np.int64]) -> NDArray[np.int64]:
-        found: NDArray[np.int64] = np.asarray(stats.binom.isf(SIGNIFICANCE / 2, sums, 0.5)).astype(np.int64) + 1
-        return found
+        critical: NDArray[np.int64] = np.asarray(stats.binom.isf(SIGNIFICANCE / 2, sums, 0.5)).astype(np.int64) + 1
+        return critical
 
-    return _chance_of_at_least(fewest, loss, discordant, total)
+    return _power(fewest, loss, discordant, total)
 
 
 def power_of_lost(loss: float, discordant: float, total: int, margin: float) -> float:
-    """How probably the lower bound of the loss exceeds the margin, if this is the true loss."""
+    """Return the probability that the lower bound of the loss exceeds the margin, given the true loss."""
 
     def is_lost(lost: NDArray[np.int64], gained: NDArray[np.int64]) -> NDArray[np.bool_]:
         return score_statistic(lost, gained, total, margin, CORRECTION) > _BOUND
 
-    return _chance_of_at_least(lambda sums: _fewest_lost(sums, is_lost), loss, discordant, total)
+    return _power(lambda sums: _fewest_lost(sums, is_lost), loss, discordant, total)
 
 
 def power_of_kept(loss: float, discordant: float, total: int, margin: float) -> float:
-    """How probably the upper bound of the loss is within the margin, if this is the true loss."""
+    """Return the probability that the upper bound of the loss is within the margin, given the true loss."""
 
     def is_not_kept(lost: NDArray[np.int64], gained: NDArray[np.int64]) -> NDArray[np.bool_]:
         return score_statistic(lost, gained, total, margin, CORRECTION) > -_BOUND
 
-    return 1 - _chance_of_at_least(lambda sums: _fewest_lost(sums, is_not_kept), loss, discordant, total)
+    return 1 - _power(lambda sums: _fewest_lost(sums, is_not_kept), loss, discordant, total)
 
 
 def facts_needed(loss: float, discordant: float, margin: float) -> int | None:
-    """About how many facts decide, with 80% power, whether more than the margin is lost, if this is the true loss.
+    """Return about how many facts decide with 80% power if the loss exceeds the margin, given the true loss.
 
     >>> facts_needed(0.0, 0.1, 0.02)
     1642
@@ -150,7 +148,7 @@ def facts_needed(loss: float, discordant: float, margin: float) -> int | None:
         discordant: as in :func:`detectable_difference`.
 
     Returns:
-        within 1% or so; None where no number does, or none below ten million.
+        exact to about 1%; None if no number below ten million suffices.
     """
     distance = abs(loss - margin)
     if distance == 0:
@@ -177,7 +175,7 @@ def _bounds(lost: Counts, gained: Counts, total: Counts, quantile: float, correc
 
 
 def _crossing(is_below: "Callable[[Floats], NDArray[np.bool_]]", shape: tuple[int, ...]) -> tuple[Floats, Floats]:
-    """Between which two numbers in [-1, 1], next to each other, something turns that is true and then false."""
+    """Return the adjacent numbers in [-1, 1] between which a condition turns from true to false (bisection)."""
     low, high = np.full(shape, -1.0), np.full(shape, 1.0)
     for _ in range(52):
         middle = (low + high) / 2
@@ -188,36 +186,35 @@ def _crossing(is_below: "Callable[[Floats], NDArray[np.bool_]]", shape: tuple[in
 
 def _fewest_lost(
     sums: NDArray[np.int64],
-    found: "Callable[[NDArray[np.int64], NDArray[np.int64]], NDArray[np.bool_]]",
+    is_detected: "Callable[[NDArray[np.int64], NDArray[np.int64]], NDArray[np.bool_]]",
 ) -> NDArray[np.int64]:
-    """For each number of discordant facts, how many are lost at least where something is found; else one more."""
+    """Return the smallest detected number of lost facts for each number of discordant ones; one more if none is."""
     low, high = np.full_like(sums, -1), sums + 1
     while (high - low > 1).any():
         middle = (low + high) // 2
-        there = found(middle, sums - middle)
-        # Those that are done stay: their middle is their lower end.
-        apart = high - low > 1
-        low, high = np.where(apart & ~there, middle, low), np.where(apart & there, middle, high)
+        detected = is_detected(middle, sums - middle)
+        is_open = high - low > 1
+        low, high = np.where(is_open & ~detected, middle, low), np.where(is_open & detected, middle, high)
     return high
 
 
-def _chance_of_at_least(
+def _power(
     fewest: "Callable[[NDArray[np.int64]], NDArray[np.int64]]", loss: float, discordant: float, total: int
 ) -> float:
-    """How probably at least so many facts are lost, over all numbers of discordant facts that are probable."""
+    """Return the probability that at least ``fewest`` facts are lost, over the probable numbers of discordant ones."""
     discordant = max(discordant, abs(loss))
     if discordant == 0:
         return float(fewest(np.array([0]))[0] <= 0)
     expected = total * discordant
-    around = _TAILS * np.sqrt(expected) + 20
-    sums = np.arange(max(0, int(expected - around)), min(total, int(expected + around)) + 1)
-    probable = stats.binom.pmf(sums, total, discordant)
-    found = stats.binom.sf(fewest(sums) - 1, sums, (1 + loss / discordant) / 2)
-    return float((probable * found).sum())
+    reach = _TAILS * np.sqrt(expected) + 20
+    sums = np.arange(max(0, int(expected - reach)), min(total, int(expected + reach)) + 1)
+    probabilities = stats.binom.pmf(sums, total, discordant)
+    detected = stats.binom.sf(fewest(sums) - 1, sums, (1 + loss / discordant) / 2)
+    return float((probabilities * detected).sum())
 
 
 def _smallest(power: Callable[[float], float], above: float) -> float | None:
-    """The smallest loss above a margin that is found with ``POWER``."""
+    """Return the smallest loss above a margin that is detected with ``POWER``."""
     low, high = above, 1.0
     if power(high) < POWER:
         return None

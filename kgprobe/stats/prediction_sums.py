@@ -1,4 +1,4 @@
-"""What a figure of a whole graph is estimated from: sums of all facts' predictions, and the facts that have labels."""
+"""Inputs of prediction-powered estimates: sums of all facts' predictions, and the labelled facts."""
 
 import math
 from dataclasses import dataclass
@@ -16,17 +16,17 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class PredictionSums:
-    """All that an estimate needs of the predictions: of 100 million facts, five numbers.
+    """Sums of predictions that suffice for an estimate: five numbers for any number of facts.
 
     >>> sum_predictions([0.0, 1.0]) + sum_predictions([0.5])
     PredictionSums(count=3, mean=0.5, squares=0.5, least=0.0, most=1.0)
 
     Attributes:
-        count: of facts.
+        count: number of facts.
         mean: of their predictions.
-        squares: the sum of squared deviations from it.
+        squares: sum of squared deviations from the mean.
         least: the lowest prediction.
-        most: the highest.
+        most: the highest prediction.
     """
 
     count: int = 0
@@ -36,7 +36,7 @@ class PredictionSums:
     most: float = -math.inf
 
     def __add__(self, other: "PredictionSums") -> "PredictionSums":
-        """Those of both; in whatever order parts come, without the loss of digits that sums of squares have."""
+        """Return the sums of both parts, without the cancellation of plain sums of squares."""
         count = self.count + other.count
         if count == 0:
             return self
@@ -51,15 +51,15 @@ class PredictionSums:
 
     @property
     def variance(self) -> float:
-        """With the number of facts less one as its divisor; 0 of one fact."""
+        """Sample variance (divisor count - 1); 0 for a single fact."""
         return self.squares / (self.count - 1) if self.count > 1 else 0.0
 
 
 def sum_predictions(predictions: "Floats | Sequence[float]") -> PredictionSums:
-    """The sums of some predictions; those of a stream are added up part by part.
+    """Return the sums of predictions; add those of parts for a stream.
 
     Raises:
-        ArgumentError: one is not finite.
+        ArgumentError: a prediction is not finite.
     """
     values = numbers_of("predictions", predictions)
     if not len(values):
@@ -72,21 +72,21 @@ def sum_predictions(predictions: "Floats | Sequence[float]") -> PredictionSums:
 def sum_predictions_by(
     predictions: "Floats | Sequence[float]", groups: NDArray[np.int64], number: int
 ) -> list[PredictionSums]:
-    """The sums of each group (a relation, a type) in one pass.
+    """Return the sums of each group (a relation, a type) in one pass.
 
     Args:
         predictions: shape (facts,).
-        groups: of each fact, from 0, below ``number``.
+        groups: group of each fact, from 0, below ``number``.
 
     Returns:
-        one of each group, empty sums where it has no fact.
+        one for each group; a group without facts has empty sums.
 
     Raises:
-        ArgumentError: a prediction is not finite, or a group cannot be.
+        ArgumentError: a prediction is not finite, or a group is out of range.
     """
     values = numbers_of("predictions", predictions)
     if len(groups) != len(values) or (len(groups) and not (groups.min() >= 0 and groups.max() < number)):
-        raise ArgumentError("groups", f"must be one a prediction, each from 0 and below {number}.")
+        raise ArgumentError("groups", f"must be one per prediction, each from 0 and below {number}.")
     counts = np.bincount(groups, minlength=number)
     means = np.bincount(groups, weights=values, minlength=number) / np.maximum(counts, 1)
     squares = np.bincount(groups, weights=(values - means[groups]) ** 2, minlength=number)
@@ -102,13 +102,11 @@ class LabelledFacts:
     """Facts that were drawn and labelled.
 
     Attributes:
-        labels: shape (labelled,): 0 or 1, or a figure such as M(t).
-        predictions: of the same facts, made without looking at their own labels (cross-fitted).
-        probabilities: with which each was drawn, in (0, 1], given what was known before; None where all facts are
-            equally probable.
-        subjects: whatever names them, numbers or texts; None where facts that share one were drawn apart from each
-            other and the estimate speaks of this graph.
-        objects: likewise.
+        labels: shape (labelled,): 0 or 1, or a number such as M(t).
+        predictions: of the same facts, made without their own labels (cross-fitted).
+        probabilities: inclusion probability of each, in (0, 1], given everything known before; None if they are equal.
+        subjects: numbers or texts; None if facts were drawn one by one and not by subjects.
+        objects: the same for objects.
     """
 
     labels: Floats
@@ -118,32 +116,32 @@ class LabelledFacts:
     objects: NDArray[Any] | None = None
 
     def __post_init__(self) -> None:
-        """See that there is one of everything for each fact."""
+        """Raise ArgumentError if columns differ in length or values are out of range."""
         for name in ("labels", "predictions", "probabilities"):
             if (values := getattr(self, name)) is not None:
                 object.__setattr__(self, name, numbers_of(name, values))
         for name in ("predictions", "probabilities", "subjects", "objects"):
             values = getattr(self, name)
             if values is not None and len(values) != len(self.labels):
-                raise ArgumentError(name, f"has {len(values)} values; {len(self.labels)} are expected, one a label.")
+                raise ArgumentError(name, f"has {len(values)} values; {len(self.labels)} are expected, one per label.")
         chances = self.probabilities
         if chances is not None and not ((chances > 0) & (chances <= 1)).all():
             raise ArgumentError("probabilities", "must be above 0, and at most 1.")
 
     def where(self, chosen: NDArray[np.bool_]) -> "LabelledFacts":
-        """Those of a part of the graph (a relation, a type); estimate with the sums of that part's predictions."""
+        """Return the facts of a part of the graph (a relation, a type), for the sums of that part's predictions."""
         columns = (self.labels, self.predictions, self.probabilities, self.subjects, self.objects)
         return LabelledFacts(*(None if column is None else column[chosen] for column in columns))  # type: ignore[arg-type]
 
 
 def numbers_of(name: str, values: "Floats | Sequence[float]") -> Floats:
-    """Finite numbers in one dimension, as an array.
+    """Return finite numbers in one dimension as an array.
 
     Args:
-        name: the argument's, for the message.
+        name: of the argument, for the message.
 
     Raises:
-        ArgumentError: they are none.
+        ArgumentError: values are not finite, or not in one dimension.
     """
     numbers: Floats = np.asarray(values, dtype=np.float64)
     if numbers.ndim != 1:

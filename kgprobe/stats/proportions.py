@@ -1,10 +1,10 @@
-"""Numbers with intervals: shares of things, and means; and what guessing comes to."""
+"""Proportions and means with confidence intervals, and probabilities of success by guessing."""
 
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-# Of shares; the two-sided confidence of Wilson's score interval, and of bootstraps.
+# Two-sided confidence of Wilson's score intervals and of bootstraps.
 CONFIDENCE = 0.95
 
 
@@ -22,7 +22,7 @@ class Share:
 
 @dataclass(frozen=True, slots=True)
 class Mean:
-    """A mean with the ends of a 95% interval; None where nothing is known of them, as over one thing."""
+    """A mean with its 95% interval; the ends are None if they are unknown, as for a single value."""
 
     value: float
     low: float | None
@@ -56,7 +56,7 @@ class Points:
     -1.2 [-4.1, +2.0]
 
     Attributes:
-        low, high: the ends of its interval; None where there is none.
+        low, high: the ends of its interval; None without an interval.
     """
 
     value: float
@@ -71,7 +71,7 @@ class Points:
 
 
 def mean_of_shares(first: Share, second: Share) -> Share:
-    """The mean of two shares of different things, with an interval from theirs (square and add: Newcombe, 1998).
+    """Return the mean of two independent shares, with an interval from theirs (square and add: Newcombe, 1998).
 
     >>> print(mean_of_shares(share(3, 4), share(1, 4)))
     50% [18, 82]
@@ -83,7 +83,7 @@ def mean_of_shares(first: Share, second: Share) -> Share:
 
 
 def share(count: int, total: int) -> Share:
-    """A share and its Wilson interval; ``total`` is at least 1.
+    """Return a share and its Wilson interval; ``total`` is at least 1.
 
     >>> print(share(3, 4))
     75% [30, 95]
@@ -95,9 +95,9 @@ def share(count: int, total: int) -> Share:
 
 
 def mean_share(values: Sequence[float]) -> Share:
-    """The mean of numbers in [0, 1], at least one, with Wilson's interval: of a share, if all are 0 or 1.
+    """Return the mean of numbers in [0, 1], at least one, with Wilson's interval.
 
-    Numbers between vary less than 0 and 1 with the same mean, so for these the interval is a little too wide.
+    If all are 0 or 1, this is the interval of a share; numbers in between vary less, so it is conservative.
 
     >>> print(mean_share([1, 0.5, 1, 0.5]))
     75% [30, 95]
@@ -111,7 +111,7 @@ def mean_share(values: Sequence[float]) -> Share:
 
 
 def exact_interval(right: int, total: int, confidence: float = CONFIDENCE) -> tuple[float, float]:
-    """Return the Clopper-Pearson interval of a share: it contains the true share at least as often as it says.
+    """Return the Clopper-Pearson interval of a share: its coverage is at least ``confidence``.
 
     >>> low, high = exact_interval(179, 256)
     >>> round(low, 3), round(high, 3)
@@ -131,14 +131,14 @@ def exact_interval(right: int, total: int, confidence: float = CONFIDENCE) -> tu
 
 
 def answers_for_width(mean: float, width: float) -> int:
-    """Return the fewest answers about facts drawn uniformly whose 95% Wilson interval is at most so wide.
+    """Return the smallest number of answers about uniformly drawn facts that gives a 95% Wilson interval of a width.
 
     >>> answers_for_width(0.7, 0.1)
     322
 
     Args:
-        mean: the share of right answers, in [0, 1].
-        width: of the interval, in (0, 1).
+        mean: share of right answers, in [0, 1].
+        width: of the interval at most, in (0, 1).
     """
     from scipy import stats
 
@@ -157,14 +157,14 @@ def answers_for_width(mean: float, width: float) -> int:
 
 
 def _wilson(mean: float, total: int, z: float) -> tuple[float, float]:
-    """Return the middle of Wilson's interval and half its width."""
+    """Return the centre and the half width of Wilson's interval."""
     middle = (mean + z**2 / (2 * total)) / (1 + z**2 / total)
     reach = z / (1 + z**2 / total) * math.sqrt(mean * (1 - mean) / total + z**2 / (4 * total**2))
     return middle, reach
 
 
 def more_than_half(chances: Sequence[float]) -> float:
-    """How probably more than half of independent attempts succeed, each with a probability of its own.
+    """Return the probability that more than half of independent attempts succeed, given the probability of each.
 
     >>> more_than_half([0.5, 0.5]), more_than_half([0.5, 0.5, 0.5])
     (0.25, 0.5)
@@ -175,14 +175,14 @@ def more_than_half(chances: Sequence[float]) -> float:
 
 
 def at_least(count: int, chances: Sequence[float]) -> float:
-    """How probably so many of independent attempts succeed, or more, each with a probability of its own.
+    """Return the probability that at least ``count`` independent attempts succeed, given the probability of each.
 
     >>> at_least(2, [0.5, 0.5]), at_least(1, [0.1]), at_least(0, [])
     (0.25, 0.1, 1.0)
 
     Cost: the square of the number of attempts.
     """
-    # Of k attempts so far, how probably each number of them succeeds.
+    # Probability of each number of successes among the attempts so far (Poisson binomial).
     successes = [1.0]
     for chance in chances:
         successes = [
@@ -192,10 +192,9 @@ def at_least(count: int, chances: Sequence[float]) -> float:
 
 
 def unseen_share(total: int) -> float:
-    """The greatest share of all things that can be unlike each one of so many drawn at random, at 95%.
+    """Return the upper 95% bound of the share of a kind that is absent from a random sample.
 
-    Wilson's upper bound for none of ``total``. It keeps an interval from claiming certainty where all that was drawn is
-    equal, of which a bootstrap knows nothing.
+    This is Wilson's upper bound for 0 of ``total``. Without it a bootstrap of a sample of equal values has width 0.
 
     >>> round(unseen_share(5), 2)
     0.43

@@ -1,6 +1,6 @@
-"""Counts of facts by a number of their entities and by metrics: thirds and rank correlations, exactly, from a stream.
+"""Counts of facts by a feature of their entities and by metrics: exact thirds and rank correlations from a stream.
 
-What is kept grows with distinct values, not with facts.
+Memory grows with distinct values, not with facts.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -18,30 +18,30 @@ Floats = NDArray[np.float64]
 FEATURES = ("subject_degree", "object_degree", "subject_popularity", "object_popularity")
 TAIL, TORSO, HEAD = "tail", "torso", "head"
 _THIRDS = (TAIL, TORSO, HEAD)
-# Rows that wait to be counted together with what was counted before.
+# Number of uncounted rows before they are merged into the counts.
 _WAITING = 1 << 20
 _COUNT = "count"
 
 
 @dataclass(frozen=True, slots=True)
 class Thirds:
-    """Where thirds begin: the least value of the torso and of the head; infinite where a third has no fact."""
+    """Lower bounds of the torso and of the head; infinite if a third has no fact."""
 
     torso: float
     head: float
 
     def of(self, value: float) -> str | None:
-        """The third of a value; None where it is not known."""
+        """Return the third of a value; None for NaN."""
         if np.isnan(value):
             return None
         return HEAD if value >= self.head else TORSO if value >= self.torso else TAIL
 
 
 def thirds_of(values: Floats) -> Thirds:
-    """Where the thirds of some facts are.
+    """Return the bounds of the thirds of facts.
 
     Args:
-        values: of each fact; NaN where it is not known.
+        values: of each fact; NaN where unknown.
     """
     counts = ValueCounts("value", ())
     counts.add(values, pd.DataFrame(index=range(len(values))))
@@ -49,10 +49,10 @@ def thirds_of(values: Floats) -> Thirds:
 
 
 class ValueCounts:
-    """How many facts have each combination of a number and of metrics."""
+    """Counts of facts by the values of a feature and of metrics."""
 
     def __init__(self, feature: str, metrics: Sequence[str]) -> None:
-        """Begin with no fact."""
+        """Start without facts."""
         self._feature = feature
         self._metrics = list(metrics)
         self._waiting: list[pd.DataFrame] = []
@@ -62,8 +62,8 @@ class ValueCounts:
         """Add facts.
 
         Args:
-            values: of each fact; NaN where it is not known.
-            metrics: one row a fact, without NaN.
+            values: of each fact; NaN where unknown.
+            metrics: one row per fact, without NaN.
         """
         part = metrics.copy()
         part[self._feature] = values
@@ -75,11 +75,11 @@ class ValueCounts:
 
     @property
     def kept(self) -> int:
-        """How many rows are kept now."""
+        """Number of stored rows."""
         return sum(map(len, self._waiting))
 
     def thirds(self) -> Thirds:
-        """Thirds of the facts whose value is known; those of one value go where the middle one of them is."""
+        """Return thirds of the facts with known values; equal values go to the third of their median position."""
         counts = self._known().groupby(self._feature)[_COUNT].sum()
         values, numbers = counts.index.to_numpy(np.float64), counts.to_numpy(np.int64)
         # Whole numbers: 2 · middle · 3 against 2 · all and 4 · all.
@@ -88,7 +88,7 @@ class ValueCounts:
         return Thirds(*(float(end[0]) if len(end) else np.inf for end in ends))
 
     def by_third(self, thirds: Thirds) -> Iterator[tuple[str | None, int, Mapping[str, PredictionSums]]]:
-        """Head, torso, tail, and where the value is not known: the number of facts, and the sums of their metrics."""
+        """Yield head, torso, tail and unknown values (None), each with its number of facts and sums of metrics."""
         table = self._table()
         names = table[self._feature].map(thirds.of)
         for name in (*reversed(_THIRDS), None):
@@ -98,12 +98,12 @@ class ValueCounts:
                 yield name, number, {metric: _sums(part[metric], part[_COUNT]) for metric in self._metrics}
 
     def rank_correlation(self, metric: str) -> tuple[int, float | None]:
-        """Over how many facts, and Spearman's rank correlation; equal values have the mean of their ranks."""
+        """Return the number of facts and Spearman's rank correlation with midranks for ties; None if undefined."""
         known = self._known()
         counts = known[_COUNT].to_numpy(np.float64)
         number = int(counts.sum())
         ranks = [_midranks(known[name], counts) for name in (self._feature, metric)]
-        # Midranks have this mean whatever the ties.
+        # The mean of midranks does not depend on ties.
         x, y = (rank - (number + 1) / 2 for rank in ranks)
         scale = float(np.sqrt((counts @ (x * x)) * (counts @ (y * y)))) if number else 0.0
         return number, float(np.clip((counts @ (x * y)) / scale, -1, 1)) if scale > 0 else None

@@ -12,14 +12,14 @@ from numpy.typing import NDArray
 from kgprobe.beliefs.choosing import chances_of, draw_by
 from kgprobe.beliefs.corrected_rates import CorrectedRates, RoundDraws
 from kgprobe.errors import ArgumentError
-from kgprobe.stats.prediction_powered import Manner, estimate_mean
+from kgprobe.stats.prediction_powered import EstimatorOptions, estimate_mean
 from kgprobe.stats.prediction_sums import LabelledFacts, sum_predictions
 from kgprobe.stats.proportions import exact_interval
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 
-ACTIVE = Manner(weight=1.0, levelled=False, cross_fitted=False, lowest=-9, highest=9)
+ACTIVE = EstimatorOptions(weight=1.0, centred=False, cross_fitted=False, lowest=-9, highest=9)
 
 
 def drawn(

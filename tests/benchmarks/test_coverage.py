@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from benchmarks.coverage import DRAWS, FACTS, Case, draw_facts, make_graph, measure, rows_of
-from kgprobe.stats.prediction_powered import Manner, estimate_mean
+from kgprobe.stats.prediction_powered import EstimatorOptions, estimate_mean
 from kgprobe.stats.prediction_sums import LabelledFacts, sum_predictions
 from tests.cases import rotate
 
@@ -46,7 +46,7 @@ def test_subjects_that_are_drawn_whole_have_to_be_told() -> None:
         assert np.isin(graph.subjects, graph.subjects[drawn]).sum() == len(drawn)
         facts = LabelledFacts(graph.labels[drawn], graph.predictions[drawn])
         told = replace(facts, subjects=graph.subjects[drawn])
-        found = [estimate_mean(each, sums, Manner(confidence=0.9)) for each in (facts, told)]
+        found = [estimate_mean(each, sums, EstimatorOptions(confidence=0.9)) for each in (facts, told)]
         held.append([one.low <= truth <= one.high for one in found])
     untold, with_subjects = np.mean(held, axis=0)
     assert untold < LEAST <= with_subjects

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from kgprobe.stats.clustered_variance import clustered_variance, clusters_of, distances
+from kgprobe.stats.clustered_variance import clustered_variance, clusters_of, interval_reach
 
 Draw = list[tuple[str, int, float]]
 DRAWS = st.lists(st.tuples(st.sampled_from("abcd"), st.integers(0, 3), st.floats(-1, 1)), min_size=2, max_size=20)
@@ -49,13 +49,13 @@ def test_clusters_are_worth_as_many_equal_ones() -> None:
     clusters = clusters_of(np.array(["Q1"] * 4 + ["Q2"] * 4), np.arange(8))
     assert clusters is not None
     assert clusters.effective == 2
-    assert clusters.likeness == 4
+    assert clusters.mean_size == 4
 
 
 @given(st.integers(0, 60), st.floats(0.005, 0.2))
 def test_bounds_of_a_count_are_poissons(count: int, miss: float) -> None:
     # With a whole unseen term: the exact bounds of a Poisson variable (Garwood, 1936).
-    below, above = distances(np.ones(count), float(count), 1.0, 0.0, miss, 1.0)
+    below, above = interval_reach(np.ones(count), float(count), 1.0, 0.0, miss, 1.0)
     assert count + above == pytest.approx(stats.chi2.isf(miss, 2 * count + 2) / 2)
     assert count - below == pytest.approx(stats.chi2.ppf(miss, 2 * count) / 2 if count else 0.0)
 
@@ -63,7 +63,7 @@ def test_bounds_of_a_count_are_poissons(count: int, miss: float) -> None:
 def test_of_many_small_terms_bounds_are_normal() -> None:
     terms = np.random.default_rng(0).normal(size=200_000) / 1000
     variance = 2.5 * float(terms @ terms)
-    below, above = distances(terms, variance, 0.005, -0.005, 0.05, 0.75)
+    below, above = interval_reach(terms, variance, 0.005, -0.005, 0.05, 0.75)
     normal = stats.norm.isf(0.05) * math.sqrt(variance)
     assert (below, above) == pytest.approx((normal, normal), rel=0.01)
 
@@ -72,12 +72,12 @@ def test_of_many_small_terms_bounds_are_normal() -> None:
 def test_what_is_taken_away_is_the_mirror_image(terms: list[float], most: float, least: float) -> None:
     values = np.array(terms)
     variance = 1.3 * float(values @ values)
-    below, above = distances(values, variance, most, least, 0.05, 0.75)
+    below, above = interval_reach(values, variance, most, least, 0.05, 0.75)
     assert min(below, above) >= 0
-    assert distances(-values, variance, -least, -most, 0.05, 0.75) == pytest.approx((above, below))
+    assert interval_reach(-values, variance, -least, -most, 0.05, 0.75) == pytest.approx((above, below))
 
 
 def test_of_nothing_seen_the_bounds_are_those_of_what_can_hide() -> None:
-    below, above = distances(np.zeros(50), 0.0, 2.0, 0.0, 0.05, 1.0)
+    below, above = interval_reach(np.zeros(50), 0.0, 2.0, 0.0, 0.05, 1.0)
     assert below == 0
     assert above == pytest.approx(-2 * math.log(0.05))

@@ -12,18 +12,12 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from kgprobe.errors import ArgumentError
-from kgprobe.stats.prediction_powered import (
-    Manner,
-    estimate_difference,
-    estimate_mean,
-    estimate_over_rounds,
-    estimate_ratio,
-)
+from kgprobe.stats.prediction_powered import EstimatorOptions, estimate_mean
 from kgprobe.stats.prediction_sums import LabelledFacts, PredictionSums, sum_predictions
 
 Floats = NDArray[np.float64]
 # What peers compute: nothing is cross-fitted, and any weight may be chosen.
-PLAIN = Manner(cross_fitted=False, weights=(-math.inf, math.inf), lowest=-9, highest=9)
+PLAIN = EstimatorOptions(cross_fitted=False, weight_bounds=(-math.inf, math.inf), lowest=-9, highest=9)
 
 
 def made_up(seed: int, facts: int = 3000, labels: int = 120) -> tuple[LabelledFacts, Floats, Floats]:
@@ -112,15 +106,15 @@ def test_no_draw_is_favoured() -> None:
         drawn = np.array([True, True, True, *draw])
         probable = float(np.prod(np.where(drawn, chances, 1 - chances)))
         facts = LabelledFacts(labels[drawn], predictions[drawn], chances[drawn])
-        manner = Manner(lowest=-99, highest=99)
-        expected += probable * estimate_mean(facts, sum_predictions(predictions), manner).value
+        options = EstimatorOptions(lowest=-99, highest=99)
+        expected += probable * estimate_mean(facts, sum_predictions(predictions), options).value
     assert expected == pytest.approx(labels.mean(), abs=1e-12)
 
 
 @pytest.mark.parametrize("seed", range(3))
 def test_it_speaks_of_this_graph_with_the_share_that_was_not_drawn(seed: int) -> None:
     facts, _, predictions = made_up(seed)
-    found = estimate_mean(alone(facts), sum_predictions(predictions), Manner(weight=1.0))
+    found = estimate_mean(alone(facts), sum_predictions(predictions), EstimatorOptions(weight=1.0))
     errors = facts.labels - facts.predictions
     assert found.value == pytest.approx(predictions.mean() + errors.mean())
     missing = 1 - len(errors) / len(predictions)
@@ -135,13 +129,13 @@ def test_it_equals_ppi_py(seed: int, weight: float | None) -> None:
     ppi_py = pytest.importorskip("ppi_py")
     facts, others, n = *noisy(seed), 120
     columns, sums = (facts.labels, facts.predictions, others), sum_predictions(others)
-    manner = replace(PLAIN, weight=weight, speaks_of="source")
+    options = replace(PLAIN, weight=weight, population="super")
     if weight is None:
         # It divides products by n where it divides squares by n - 1.
-        weight = estimate_mean(facts, sums, manner).weight * (n - 1) / n
+        weight = estimate_mean(facts, sums, options).weight * (n - 1) / n
         assert 0.1 < weight < 0.9
-    found = estimate_mean(facts, sums, replace(manner, weight=weight))
-    told = manner.weight
+    found = estimate_mean(facts, sums, replace(options, weight=weight))
+    told = options.weight
     assert found.value == pytest.approx(ppi_py.ppi_mean_pointestimate(*columns, lam=told).item())
     (low,), (high,) = ppi_py.ppi_mean_ci(*columns, alpha=0.1, lam=told)
     assert (high + low) / 2 == pytest.approx(found.value)
@@ -173,8 +167,8 @@ def test_it_equals_glide(seed: int, tuned: bool) -> None:
     facts, others = noisy(seed)
     y, m = np.concatenate([facts.labels, np.full(400, np.nan)]), np.concatenate([facts.predictions, others])
     theirs = estimators.PPIMeanEstimator().estimate(y, m, power_tuning=tuned)
-    manner = replace(PLAIN, weight=None if tuned else 1.0, speaks_of="source")
-    found = estimate_mean(facts, sum_predictions(others), manner)
+    options = replace(PLAIN, weight=None if tuned else 1.0, population="super")
+    found = estimate_mean(facts, sum_predictions(others), options)
     assert found.value == pytest.approx(theirs.mean)
     assert found.standard_error == pytest.approx(theirs.std)
 
@@ -185,8 +179,8 @@ def test_with_known_probabilities_it_equals_glide(seed: int) -> None:
     facts, truth, predictions, asked, chances = coins(seed)
     y = np.where(asked, truth, np.nan)
     theirs = estimators.ASIMeanEstimator().estimate(y, predictions, chances, power_tuning=False)
-    manner = replace(PLAIN, weight=1.0, levelled=False, speaks_of="source")
-    found = estimate_mean(facts, sum_predictions(predictions), manner)
+    options = replace(PLAIN, weight=1.0, centred=False, population="super")
+    found = estimate_mean(facts, sum_predictions(predictions), options)
     assert found.value == pytest.approx(theirs.mean)
     assert found.standard_error == pytest.approx(theirs.std)
 
@@ -197,8 +191,8 @@ def test_active_inference_is_the_mean_of_corrected_predictions(seed: int, weight
     # As glide computes it, over all facts.
     facts, truth, predictions, asked, chances = coins(seed)
     corrected = weight * predictions + np.where(asked, (truth - weight * predictions) / chances, 0)
-    manner = replace(PLAIN, weight=weight, levelled=False, speaks_of="source")
-    found = estimate_mean(facts, sum_predictions(predictions), manner)
+    options = replace(PLAIN, weight=weight, centred=False, population="super")
+    found = estimate_mean(facts, sum_predictions(predictions), options)
     assert found.value == pytest.approx(corrected.mean())
     assert found.standard_error == pytest.approx(corrected.std(ddof=1) / math.sqrt(len(corrected)))
 
@@ -225,7 +219,7 @@ def test_labels_the_other_way_round_are_the_mirror_image(
     assert (opposite.low, opposite.high) == pytest.approx((found.low, found.high), abs=1e-9)
     # In another unit.
     scaled = replace(facts, labels=7 * facts.labels - 2, predictions=7 * facts.predictions - 2)
-    large = estimate_mean(scaled, sum_predictions(7 * predictions - 2), Manner(lowest=-2, highest=5))
+    large = estimate_mean(scaled, sum_predictions(7 * predictions - 2), EstimatorOptions(lowest=-2, highest=5))
     assert ((large.low + 2) / 7, (large.high + 2) / 7) == pytest.approx((found.low, found.high), abs=1e-9)
     assert 0 <= found.low <= found.value <= found.high <= 1
 
@@ -236,7 +230,7 @@ def test_predictions_that_tell_nothing_leave_the_classical_interval(seed: int, l
     facts, *_ = made_up(seed, 500, labels)
     facts = replace(facts, predictions=np.full(labels, constant))
     sums = sum_predictions(np.full(500, constant))
-    found, classical = estimate_mean(facts, sums), estimate_mean(facts, sums, Manner(weight=0.0))
+    found, classical = estimate_mean(facts, sums), estimate_mean(facts, sums, EstimatorOptions(weight=0.0))
     assert (found.low, found.value, found.high) == pytest.approx((classical.low, classical.value, classical.high))
     assert classical.value == pytest.approx(facts.labels.mean())
     assert found.labels_worth is None or found.labels_worth <= labels * (1 + 1e-9)
@@ -246,13 +240,13 @@ def test_predictions_that_tell_nothing_leave_the_classical_interval(seed: int, l
 def test_predictions_without_error_leave_what_can_have_stayed_unseen(labels: int) -> None:
     facts, truth, _ = made_up(0, 100_000, labels)
     perfect = replace(alone(facts), predictions=facts.labels)
-    found = estimate_mean(perfect, sum_predictions(truth), Manner(weight=1.0))
+    found = estimate_mean(perfect, sum_predictions(truth), EstimatorOptions(weight=1.0))
     assert found.value == pytest.approx(truth.mean())
     # Of so many labels, each end hides at most three in n: the rule of three, at 97.5%.
     hidden = stats.gamma.isf(0.025, 0.75) / labels
     assert found.high - found.value == pytest.approx(hidden, rel=0.35)
     assert found.low == pytest.approx(2 * found.value - found.high)
-    classical = estimate_mean(perfect, sum_predictions(truth), Manner(weight=0.0))
+    classical = estimate_mean(perfect, sum_predictions(truth), EstimatorOptions(weight=0.0))
     assert found.high - found.low < 2.1 * (classical.high - classical.low) * math.sqrt(3 / labels)
     assert found.standard_error == 0
     assert found.labels_worth is None
@@ -274,9 +268,9 @@ def test_without_predictions_every_rate_is_held_about_as_often_as_is_said(
     # Exactly: over all numbers of ones that labels drawn from a huge graph can have.
     nothing = sum_predictions(np.zeros(3)) + PredictionSums(10**9, 0.0, 0.0, 0.0, 0.0)
     counts = np.arange(labels + 1)
-    manner = Manner(confidence=confidence, weight=0.0)
+    options = EstimatorOptions(confidence=confidence, weight=0.0)
     columns = [(np.arange(labels) < count).astype(float) for count in counts]
-    found = [estimate_mean(LabelledFacts(column, np.zeros(labels)), nothing, manner) for column in columns]
+    found = [estimate_mean(LabelledFacts(column, np.zeros(labels)), nothing, options) for column in columns]
     low, high = np.array([one.low for one in found]), np.array([one.high for one in found])
     rates = np.linspace(0.5 / labels, 0.5, 400)[:, None]
     held = (stats.binom.pmf(counts, labels, rates) * ((low <= rates) & (rates <= high))).sum(axis=1)
@@ -325,129 +319,54 @@ def test_where_nothing_differs_a_subject_counts_once() -> None:
     assert (whole.low, whole.high) == pytest.approx((single.low, single.high), rel=0.02)
 
 
-def test_parts_are_compared() -> None:
-    facts, _, predictions = made_up(0, labels=300)
-    first = np.arange(300) < 140
-    sums = (sum_predictions(predictions[:1400]), sum_predictions(predictions[1400:]))
-    one, other = estimate_mean(facts.where(first), sums[0]), estimate_mean(facts.where(~first), sums[1])
-    found = estimate_difference(facts.where(first), sums[0], facts.where(~first), sums[1])
-    assert found.value == pytest.approx(one.value - other.value)
-    assert found.raw == pytest.approx(predictions[:1400].mean() - predictions[1400:].mean())
-    assert found.plain_error == pytest.approx(math.hypot(one.plain_error, other.plain_error))
-    back = estimate_difference(facts.where(~first), sums[1], facts.where(first), sums[0])
-    assert (-back.high, -back.low) == pytest.approx((found.low, found.high))
-    # The same facts on both sides, as entities go: what they have in common is no difference.
-    common = np.tile(np.random.default_rng(0).integers(0, 2, 50).repeat(3), 2).astype(float)
-    halves = [LabelledFacts(common[:150], np.zeros(150), subjects=np.arange(50).repeat(3))] * 2
-    nothing = sum_predictions(np.zeros(9000))
-    alike = estimate_difference(halves[0], nothing, halves[1], nothing)
-    assert alike.standard_error == alike.plain_error
-    assert estimate_mean(halves[0], nothing).standard_error > 1.5 * estimate_mean(halves[0], nothing).plain_error
-
-
 def test_two_figures_of_the_same_facts_are_compared_by_their_difference() -> None:
     random = np.random.default_rng(1)
     one, other = random.random(5000) < 0.6, random.random(5000) < 0.5
     drawn = random.choice(5000, 400, replace=False)
     labels = one.astype(float) - other
     sums = sum_predictions(np.zeros(5000))
-    found = estimate_mean(LabelledFacts(labels[drawn], np.zeros(400)), sums, Manner(lowest=-1))
+    found = estimate_mean(LabelledFacts(labels[drawn], np.zeros(400)), sums, EstimatorOptions(lowest=-1))
     assert found.value == pytest.approx(one[drawn].mean() - other[drawn].mean())
     assert found.low < labels.mean() < found.high
-
-
-def test_a_ratio_is_linearized() -> None:
-    random = np.random.default_rng(2)
-    below = (random.random(4000) < 0.6).astype(float)
-    above = below * (random.random(4000) < 0.3)
-    drawn = random.choice(4000, 500, replace=False)
-    facts = [LabelledFacts(labels[drawn], np.zeros(500)) for labels in (above, below)]
-    nothing = sum_predictions(np.zeros(4000))
-    found = estimate_ratio(facts[0], nothing, facts[1], nothing)
-    ratio = above[drawn].sum() / below[drawn].sum()
-    assert found.value == pytest.approx(ratio)
-    errors = (above[drawn] - ratio * below[drawn]) / below[drawn].mean()
-    assert found.standard_error == pytest.approx(errors.std(ddof=1) * math.sqrt((1 - 500 / 4000) / 500), rel=1e-6)
-    powered = estimate_ratio(
-        replace(facts[0], predictions=above[drawn]), sum_predictions(above),
-        replace(facts[1], predictions=below[drawn]), sum_predictions(below),
-    )  # fmt: skip
-    assert powered.value == pytest.approx(above.sum() / below.sum(), abs=2e-3)
-    assert powered.high - powered.low < 0.7 * (found.high - found.low)
-    with pytest.raises(ArgumentError, match="surely above 0"):
-        estimate_ratio(facts[0], nothing, replace(facts[1], labels=np.zeros(500)), nothing)
-
-
-def test_rounds_are_combined_with_shares_known_before() -> None:
-    rounds = []
-    for seed in range(3):
-        facts, _, predictions, _, _ = coins(seed)
-        rounds.append((facts, sum_predictions(predictions)))
-    each = [estimate_mean(*round_) for round_ in rounds]
-    found = estimate_over_rounds(rounds, [2, 1, 1])
-    assert found.value == pytest.approx(sum(a * b.value for a, b in zip((0.5, 0.25, 0.25), each, strict=True)))
-    squares = [(a * b.plain_error) ** 2 for a, b in zip((0.5, 0.25, 0.25), each, strict=True)]
-    assert found.standard_error == pytest.approx(math.sqrt(sum(squares)))
-    single = estimate_over_rounds(rounds[:1], [3])
-    assert (single.low, single.value, single.high) == (each[0].low, each[0].value, each[0].high)
-    for shares in ([1.0, 1.0], [0, 0, 0], [-1.0, 1, 1], []):
-        with pytest.raises(ArgumentError, match="`shares` must be 3 numbers"):
-            estimate_over_rounds(rounds, shares)
-
-
-def test_rounds_that_go_where_the_last_ones_led_hold_what_they_say() -> None:
-    # Four rounds of about 60 answers; predictions and probabilities follow from all answers before.
-    random = np.random.default_rng(3)
-    held = []
-    for _ in range(400):
-        groups = random.integers(0, 8, 3000)
-        truth = (random.random(3000) < random.random(8)[groups]).astype(float)
-        right, asked_of = np.full(8, 1.0), np.full(8, 2.0)
-        rounds = []
-        for _ in range(4):
-            rates = right / asked_of
-            predictions = rates[groups]
-            doubt = np.sqrt(predictions * (1 - predictions)) + 0.1
-            chances = 60 * doubt / doubt.sum()
-            drawn = random.random(3000) < chances
-            facts = LabelledFacts(truth[drawn], predictions[drawn], chances[drawn])
-            rounds.append((facts, sum_predictions(predictions)))
-            right += np.bincount(groups[drawn], weights=truth[drawn], minlength=8)
-            asked_of += np.bincount(groups[drawn], minlength=8)
-        found = estimate_over_rounds(rounds, [1, 1, 1, 1], Manner(confidence=0.9))
-        held.append(found.low <= truth.mean() <= found.high)
-    # Three standard deviations of 400 repetitions.
-    assert np.mean(held) > 0.9 - 3 * math.sqrt(0.09 / 400)
-    assert np.mean(held) < 0.97
 
 
 FACTS, SUMS = LabelledFacts(np.array([0.0, 1, 1]), np.array([0.2, 0.5, 0.9])), sum_predictions([0.2, 0.5, 0.9, 0.1])
 
 
 @pytest.mark.parametrize(
-    ("facts", "sums", "manner", "message"),
+    ("facts", "sums", "options", "message"),
     [
-        (FACTS.where(np.array([True, True, False])), SUMS, Manner(), "`facts` are 2; at least 3"),
-        (replace(FACTS, labels=np.array([0, 1.0, 2])), SUMS, Manner(), r"`labels` has 2\.0; 0 to 1 is expected"),
-        (FACTS, sum_predictions([0.2, 0.5]), Manner(), "`predictions` are of 2 facts; all are expected, and 3 have"),
-        (FACTS, PredictionSums(), Manner(), "`predictions` are of 0 facts"),
-        (FACTS, sum_predictions([0.2]), Manner(speaks_of="source"), "`predictions` are of 1 facts; at least 2"),
-        (replace(FACTS, subjects=np.arange(3)), SUMS, Manner(speaks_of="source"), "`speaks_of` is 'source'"),
+        (FACTS.where(np.array([True, True, False])), SUMS, EstimatorOptions(), "`facts` are 2; at least 3"),
+        (
+            replace(FACTS, labels=np.array([0, 1.0, 2])),
+            SUMS,
+            EstimatorOptions(),
+            r"`labels` has 2\.0; 0 to 1 is expected",
+        ),
+        (
+            FACTS,
+            sum_predictions([0.2, 0.5]),
+            EstimatorOptions(),
+            "`predictions` are of 2 facts; all are expected, and 3 have",
+        ),
+        (FACTS, PredictionSums(), EstimatorOptions(), "`predictions` are of 0 facts"),
+        (
+            FACTS,
+            sum_predictions([0.2]),
+            EstimatorOptions(population="super"),
+            "`predictions` are of 1 facts; at least 2",
+        ),
+        (replace(FACTS, subjects=np.arange(3)), SUMS, EstimatorOptions(population="super"), "`population` is 'super'"),
     ],
 )
 def test_what_cannot_be_estimated_is_refused(
-    facts: LabelledFacts, sums: PredictionSums, manner: Manner, message: str
+    facts: LabelledFacts, sums: PredictionSums, options: EstimatorOptions, message: str
 ) -> None:
     with pytest.raises(ArgumentError, match=message):
-        estimate_mean(facts, sums, manner)
+        estimate_mean(facts, sums, options)
 
 
-def test_entities_are_told_of_all_parts_or_of_none() -> None:
-    with pytest.raises(ArgumentError, match="`subjects` are told of some facts"):
-        estimate_difference(FACTS, SUMS, replace(FACTS, subjects=np.arange(3)), SUMS)
-
-
-@pytest.mark.parametrize("manner", [{"confidence": 1.0}, {"confidence": 90}, {"lowest": 1.0}])
-def test_manners_that_cannot_be_are_refused(manner: dict[str, float]) -> None:
+@pytest.mark.parametrize("options", [{"confidence": 1.0}, {"confidence": 90}, {"lowest": 1.0}])
+def test_options_out_of_range_are_refused(options: dict[str, float]) -> None:
     with pytest.raises(ArgumentError, match="is expected"):
-        Manner(**manner)  # type: ignore[arg-type]
+        EstimatorOptions(**options)  # type: ignore[arg-type]

@@ -64,5 +64,5 @@ def test_facts_that_cannot_be_are_refused(columns: dict[str, object], message: s
 
 @pytest.mark.parametrize("groups", [[0], [0, 2], [-1, 0]])
 def test_groups_that_cannot_be_are_refused(groups: list[int]) -> None:
-    with pytest.raises(ArgumentError, match="`groups` must be one a prediction"):
+    with pytest.raises(ArgumentError, match="`groups` must be one per prediction"):
         sum_predictions_by([0.1, 0.2], np.array(groups), 2)
