@@ -20,7 +20,7 @@ from kgprobe.graph.client import Graph, Row
 from kgprobe.graph.names import relation_names
 from kgprobe.probes.outcome import Verdict
 from kgprobe.running.applying import COUNTS
-from kgprobe.running.hierarchical_learner import GraphLearning, positioned_rounds
+from kgprobe.running.hierarchical_learner import HierarchicalBeliefs, positioned_rounds
 from kgprobe.running.runs import get_run, run_folder
 from kgprobe.running.store import FILE, Draw
 from kgprobe.sampling.columns.askable import AskableFacts
@@ -133,7 +133,7 @@ def estimate_run(
     properties = get_run(graph, run)
     facts = AskableFacts(open_columns(graph), properties["relations"], properties["as_of"])
     expected = [_expected_by(graph, facts, predictor) for predictor in predictors]
-    learning = GraphLearning(facts, properties["max_degree"], expected)
+    learning = HierarchicalBeliefs(facts, properties["max_degree"], expected)
     growth = _GROWTH if len(facts) <= _MANY else _GROWTH_OF_MANY
     # Runs of other models predict well from the first answer on.
     rates, answers = CorrectedRates(len(facts), 0 if predictors else CORRECTED_FROM), 0
@@ -164,19 +164,19 @@ def _rounds(facts: AskableFacts, properties: Row) -> Iterator[tuple[Positions, l
 def _expected_by(graph: Graph, facts: AskableFacts, run: str) -> Floats:
     """How hard a run's answers make each of some facts, standardised, shape (facts,)."""
     properties = get_run(graph, run)
-    learning = GraphLearning(facts, properties["max_degree"])
+    learning = HierarchicalBeliefs(facts, properties["max_degree"])
     for positions, draws in _rounds(facts, properties):
         learning.learn(positions, [draw.verdict for draw in draws])
-    if not learning.learner.answers:
+    if not learning.model.answers:
         raise KgprobeError(f"Run {run!r} has no answer about a fact that is asked here: it predicts nothing.")
-    means = np.concatenate([learning.learner.messages.marginals(part)[0] for part in _parts(len(facts))])
+    means = np.concatenate([learning.model.messages.marginals(part)[0] for part in _parts(len(facts))])
     spread = means.std()
     return (means - means.mean()) / spread if spread > 0 else np.zeros(len(facts))
 
 
-def _right(learning: GraphLearning) -> Floats:
+def _right(learning: HierarchicalBeliefs) -> Floats:
     """How probably each fact is answered right, by all that was learned, shape (facts,)."""
-    return np.concatenate([1 - learning.learner.posterior(part).theta for part in _parts(len(learning.facts))])
+    return np.concatenate([1 - learning.model.posterior(part).theta for part in _parts(len(learning.facts))])
 
 
 def _parts(count: int) -> Iterator[Positions]:
@@ -211,7 +211,7 @@ def _largest(by: str, sizes: NDArray[np.int64], group: Callable[[int], RateGroup
 
 
 def _groupings(
-    graph: Graph, learning: GraphLearning, year_relation: str | None, rates: CorrectedRates
+    graph: Graph, learning: HierarchicalBeliefs, year_relation: str | None, rates: CorrectedRates
 ) -> Iterator[RateGrouping]:
     facts = learning.facts
     yield _by_relation(graph, facts, rates)

@@ -204,7 +204,7 @@ class _MeasuredFacts:
             **options,
         )
         if not measurement.complete:
-            done, facts = measurement.asked.done, measurement.asked.facts
+            done, facts = measurement.progress.done, measurement.progress.facts
             raise KgprobeError(f"Stopped after {done:,} of {facts:,} facts of {title}; repeat the call to resume.")
         self.folders[title] = str(measurement.folder)
         return {outcome.fact.fact: outcome for outcome in measurement.outcomes}

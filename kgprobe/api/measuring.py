@@ -23,7 +23,7 @@ from kgprobe.results.measurement import Measurement
 from kgprobe.running.callbacks import NO_CALLBACKS, Callbacks, Stop
 from kgprobe.running.claims import CONFIG, read_config
 from kgprobe.running.identity import digest_of, versions
-from kgprobe.running.measurement import MEASUREMENT, Asked, ask_each, read_measurement
+from kgprobe.running.measurement import MEASUREMENT, Progress, ask_each, read_measurement
 from kgprobe.running.store import FILE, Outcomes
 from kgprobe.sampling.selection import Chosen, Listed, choose_facts, list_facts
 
@@ -47,7 +47,7 @@ def measure(
     """Ask a model about facts of a graph, once each, and keep the answers.
 
     >>> result = kgprobe.measure(graph, "demo", "distractors", limit=4, distractors=3, sentences=1)
-    >>> result.asked.facts, len(result.to_frame())
+    >>> result.progress.facts, len(result.to_frame())
     (4, 4)
 
     The same call resumes an interrupted measurement, and returns a finished one. The digest of the model's weights is
@@ -131,7 +131,7 @@ def open_measurement(folder: str | Path, graph: Graph | None = None) -> Measurem
     outcomes = Outcomes(path / FILE, kind.evidence())
     verdicts = Counter(outcome.verdict for outcome in outcomes)
     done, unanswered = verdicts.total(), verdicts[Verdict.UNANSWERED]
-    return Measurement(path, kind, config, Asked(done, done, unanswered, Stop.DONE), (), graph)
+    return Measurement(path, kind, config, Progress(done, done, unanswered, Stop.DONE), (), graph)
 
 
 def find_measurement(name: str | Path) -> Path | None:
@@ -150,7 +150,7 @@ def is_path(name: str | Path) -> bool:
     return Path(name).name != str(name) or str(name) == ".."
 
 
-def _result(graph: Graph, folder: Path, kind: ProbeKind, progress: Asked, chosen: Chosen) -> Measurement:
+def _result(graph: Graph, folder: Path, kind: ProbeKind, progress: Progress, chosen: Chosen) -> Measurement:
     return Measurement(folder, kind, read_config(folder, MEASUREMENT), progress, chosen.missing, graph)
 
 

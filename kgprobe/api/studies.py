@@ -188,7 +188,7 @@ def _measured(graph: Graph, model: Model | str, callbacks: Callbacks, title: str
     measurement = measure(graph, model, "distractors", callbacks=titled, **arguments)
     if not measurement.complete:
         raise KgprobeError(
-            f"Stopped after {measurement.asked.done:,} of {measurement.asked.facts:,} facts; repeat the call to resume."
+            f"Stopped after {measurement.progress.done:,} of {measurement.progress.facts:,} facts; repeat the call to resume."
         )
     return measurement
 

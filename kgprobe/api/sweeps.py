@@ -31,7 +31,7 @@ from kgprobe.probes.statements.words import StatementWords, statement_relations
 from kgprobe.results.judged_graph import JudgedGraph
 from kgprobe.running.callbacks import NO_CALLBACKS, Callbacks
 from kgprobe.running.identity import digest_of, versions
-from kgprobe.running.predictions import Shards, Share, Swept, shards_of, sweep
+from kgprobe.running.predictions import PredictedShards, Shards, Share, predict_shards, shards_of
 from kgprobe.sampling.columns.graph_columns import GraphColumns, columns_of, kept_columns
 from kgprobe.sampling.columns.said import kept_said
 
@@ -47,7 +47,7 @@ class Sweep:
     """
 
     folder: Path
-    swept: Swept
+    swept: PredictedShards
     judged: JudgedGraph | None
 
 
@@ -135,7 +135,7 @@ def judge_graph(
     }
     folder = home() / "sweeps" / (name or f"{short_name(opened_judge.answers_of)}-{digest_of(config)}")
     if chosen.ray is None:
-        swept = sweep(folder, config, shards, plan.open(scorer).judged, share=share, callbacks=callbacks)
+        swept = predict_shards(folder, config, shards, plan.open(scorer).judged, share=share, callbacks=callbacks)
     else:
         swept = sweep_on_ray(folder, config, shards, plan, chosen.ray, share=share, callbacks=callbacks)
     _keep_names(folder, columns_of(plan.columns), words)

@@ -136,10 +136,10 @@ def show(result: "Measurement", as_json: bool, full: bool) -> None:
 
     tell_missing(result.missing)
     unaskable, unanswered = (result.reasons(verdict) for verdict in (Verdict.UNASKABLE, Verdict.UNANSWERED))
-    asked = result.asked
+    progress = result.progress
     with waiting("Putting together what was found"):
         files = result.export() if result.complete else []
-        finding = result.finding() if asked.done > sum(unaskable.values()) + sum(unanswered.values()) else None
+        finding = result.finding() if progress.done > sum(unaskable.values()) + sum(unanswered.values()) else None
         page = result.page(finding) if finding else None
     if as_json:
         tables = result.tables()
@@ -147,9 +147,9 @@ def show(result: "Measurement", as_json: bool, full: bool) -> None:
             "model": result.model,
             "probe": result.kind.name,
             "reversed": result.reversed,
-            "facts": asked.facts,
-            "done": asked.done,
-            "stopped": asked.stopped.value,
+            "facts": progress.facts,
+            "done": progress.done,
+            "stopped": progress.stopped.value,
             "unaskable": unaskable,
             "unanswered": unanswered,
             "not_in_graph": len(result.missing),
@@ -168,10 +168,10 @@ def show(result: "Measurement", as_json: bool, full: bool) -> None:
             click.echo(f"Of the list, {counted(len(result.missing), 'line')} could not be used.")
         if finding is not None and page is not None:
             print_found(finding, page, full)
-    where = f"{asked.done - asked.unanswered:,} of {asked.facts:,} facts"
-    tell_end(asked.stopped, asked.reason, where, "The same command goes on.")
-    if asked.unanswered and not asked.stopped.can_go_on:
-        click.echo(f"{asked.unanswered:,} questions got no answer; the same command asks them again.", err=True)
+    where = f"{progress.done - progress.unanswered:,} of {progress.facts:,} facts"
+    tell_end(progress.stopped, progress.reason, where, "The same command goes on.")
+    if progress.unanswered and not progress.stopped.can_go_on:
+        click.echo(f"{progress.unanswered:,} questions got no answer; the same command asks them again.", err=True)
 
 
 def tell_missing(missing: "Sequence[str]") -> None:

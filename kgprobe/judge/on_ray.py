@@ -21,7 +21,16 @@ from numpy.typing import NDArray
 from kgprobe.errors import KgprobeError, how_to_install
 from kgprobe.judge.whole_graph import SweepPlan
 from kgprobe.running.callbacks import NO_CALLBACKS, Batch, Callbacks, Start, Stop
-from kgprobe.running.predictions import LOOK_SECONDS, Shards, Share, Swept, claimed, how_far, make_shard, missing_shards
+from kgprobe.running.predictions import (
+    LOOK_SECONDS,
+    PredictedShards,
+    Shards,
+    Share,
+    count_shards,
+    lock_share,
+    make_shard,
+    missing_shards,
+)
 
 # Seconds for a cluster to answer.
 _PATIENCE = 10.0
@@ -79,8 +88,8 @@ def sweep_on_ray(
     *,
     share: Share | None = None,
     callbacks: Callbacks = NO_CALLBACKS,
-) -> Swept:
-    """Run :func:`kgprobe.running.predictions.sweep` on the Ray cluster of ``RAY_ADDRESS``, or on this machine.
+) -> PredictedShards:
+    """Run :func:`kgprobe.running.predictions.predict_shards` on the Ray cluster of ``RAY_ADDRESS``, or on this machine.
 
     Each worker has one CPU, and one GPU if the cluster has any.
 
@@ -88,15 +97,15 @@ def sweep_on_ray(
         workers: number of simultaneous workers.
 
     Raises:
-        KgprobeError: Ray is not installed, or workers cannot load the model; or as of ``sweep``.
+        KgprobeError: Ray is not installed, or workers cannot load the model; or see ``predict_shards``.
     """
     check_ray()
     if plan.local is None:
         raise KgprobeError("Workers load the model by its name, so it cannot be a model object; pass its spec.")
     chosen = share or Share()
-    with claimed(folder, config, chosen):
+    with lock_share(folder, config, chosen):
         stopped = _sweep(folder, shards, plan, workers, chosen, callbacks)
-    return how_far(folder, shards, stopped)
+    return count_shards(folder, shards, stopped)
 
 
 def _sweep(folder: Path, shards: Shards, plan: SweepPlan, workers: int, share: Share, callbacks: Callbacks) -> Stop:

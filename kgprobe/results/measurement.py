@@ -15,7 +15,7 @@ from kgprobe.graph.reversal import asked_by
 from kgprobe.probes.outcome import Verdict
 from kgprobe.probes.register import ProbeKind
 from kgprobe.running.callbacks import Stop
-from kgprobe.running.measurement import Asked
+from kgprobe.running.measurement import Progress
 from kgprobe.running.store import FILE, Outcomes
 from kgprobe.sanitize import spreadsheet_cell
 from kgprobe.tables import Table
@@ -37,7 +37,7 @@ class Measurement:
         folder: folder of its answers.
         kind: the probe.
         config: all settings that the answers depend on.
-        asked: how far it came, and why it ended.
+        progress: counts of asked facts, and the reason for which it stopped.
         missing: messages about listed facts that are not in the graph.
         graph: the graph; None if the measurement was opened without it.
     """
@@ -45,7 +45,7 @@ class Measurement:
     folder: Path
     kind: ProbeKind
     config: Mapping[str, Any]
-    asked: Asked
+    progress: Progress
     missing: Sequence[str] = ()
     graph: Graph | None = None
 
@@ -72,7 +72,7 @@ class Measurement:
     @property
     def complete(self) -> bool:
         """True if every fact was asked."""
-        return self.asked.done == self.asked.facts
+        return self.progress.done == self.progress.facts
 
     def to_frame(self) -> "pd.DataFrame":
         """Return one row for each fact: question, right answer, prediction, and probability of the right answer.
@@ -98,7 +98,7 @@ class Measurement:
     def summary(self) -> str:
         """Return the result in a few lines."""
         title = f"{self.asked_by}, {self.model}"
-        return summary_of(title, self.kind, self.outcomes, self.tables(), self.asked.stopped)
+        return summary_of(title, self.kind, self.outcomes, self.tables(), self.progress.stopped)
 
     def __repr__(self) -> str:
         return self.summary()
@@ -160,7 +160,7 @@ class Measurement:
         """
         target = Path(folder)
         make_folder(target)
-        if self.graph is not None and self.asked.done:
+        if self.graph is not None and self.progress.done:
             self.page()
         self.export()
         try:

@@ -1,1 +1,1 @@
-"""What asks, keeps and goes on: measurements of a list of facts, and adaptive rounds."""
+"""Measurements of a list of facts, adaptive rounds, and predictions for whole graphs: ask, store, resume."""

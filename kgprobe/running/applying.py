@@ -1,4 +1,4 @@
-"""One round into the graph: its answers counted once, and what is made of them, in one transaction."""
+"""Apply a round to the graph: count its answers once and update beliefs, in one transaction."""
 
 import time
 from collections import Counter
@@ -9,20 +9,20 @@ from kgprobe.errors import KgprobeError
 from kgprobe.graph.client import Graph, Row, Transaction
 from kgprobe.probes.outcome import Outcome, Verdict
 
-# What a run counts of its outcomes; each is counted as one of these.
+# Counters of a run; each outcome counts in one of them.
 COUNTS = ("asked", "unaskable", "unanswered")
 
-# What is made of a round's answers within its transaction: rows of the facts that were asked, and their answers, in;
-# rows of all facts whose beliefs changed out, each once, with subject, fact, alpha, beta, right, wrong and chances.
+# Update of beliefs within the round's transaction. Takes rows of the asked facts and of their answers; returns rows of
+# all facts with changed beliefs, each once: subject, fact, alpha, beta, right, wrong, chances.
 Follow = Callable[[Transaction, list[Row], list[Row]], list[Row]]
 
 
 class RoundTakenError(KgprobeError):
-    """A round was applied, or its run was forgotten, by somebody else in the meantime."""
+    """Error: another process has applied the round or forgotten the run."""
 
 
 def counted_as(outcome: Outcome) -> str:
-    """Under which of ``COUNTS``."""
+    """Return the name in ``COUNTS`` of an outcome."""
     return "asked" if outcome.verdict.counts else outcome.verdict.value
 
 
@@ -35,19 +35,19 @@ def apply_round(
     chances: Sequence[float | None],
     follow: Follow,
 ) -> tuple[list[Row], dict[str, float]]:
-    """Count a round's answers, and write what follows of them.
+    """Count a round's answers and write the updated beliefs.
 
     Args:
-        run: its properties.
-        labels: of the relations that can be asked, by their ids. A belief keeps the one that it is made with: a
-            relation that gets another label is found by its id.
-        chances: of each outcome, how probably its answer is right without knowing the fact; None where unknown.
+        run: properties of the run.
+        labels: labels of the askable relations by their ids. A belief stores the label; if a relation gets another
+            one, its id still identifies it.
+        chances: probability of each right answer by guessing; None where unknown.
 
     Returns:
-        what ``follow`` gave, and the seconds of each part.
+        The rows of ``follow``, and the seconds of each part.
 
     Raises:
-        RoundTakenError: the round was applied already, by another process, or the run was forgotten.
+        RoundTakenError: another process has applied the round, or the run was forgotten.
     """
     rows = [_row(outcome, chance) for outcome, chance in zip(outcomes, chances, strict=True)]
     counts = Counter(map(counted_as, outcomes))
@@ -59,9 +59,9 @@ def apply_round(
             "beliefs/guard_round", id=run["id"], round=number, **{name: counts[name] for name in COUNTS}
         )
         if not guard:
-            gone = not transaction.run("beliefs/run", id=run["id"])
-            what = "was forgotten" if gone else f"has round {number} already: is somebody else at it?"
-            raise RoundTakenError(f"The run {run['id']!r} {what}")
+            is_forgotten = not transaction.run("beliefs/run", id=run["id"])
+            fault = "was forgotten." if is_forgotten else f"has round {number} already: another process continues it."
+            raise RoundTakenError(f"The run {run['id']!r} {fault}")
         applied = transaction.run("beliefs/apply", rows=rows, run=run["id"], model=run["model"], labels=dict(labels))
         seconds["apply"] = time.monotonic() - clock
         clock = time.monotonic()

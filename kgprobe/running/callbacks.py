@@ -1,4 +1,4 @@
-"""What all ways of asking share: who watches and may end it, why it ended, and what to make of silence."""
+"""Callbacks of measurements and rounds, and the reasons for which they stop."""
 
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -11,10 +11,10 @@ from kgprobe.sampling.keys import FactKey
 
 
 class Stop(str, Enum):
-    """Why asking ended.
+    """Reason for which a measurement or a run stopped.
 
-    ``NO_ANSWERS``: not one question of a batch got an answer, and so it would go on. ``BUDGET_SPENT``: another batch
-    could cost more than is left; what was answered of it is kept for when it is asked again.
+    ``NO_ANSWERS``: no question of a batch got an answer. ``BUDGET_SPENT``: the next batch could cost more than is left;
+    its answers so far are cached.
     """
 
     DONE = "done"
@@ -26,21 +26,21 @@ class Stop(str, Enum):
 
     @property
     def can_go_on(self) -> bool:
-        """Whether the same call goes on where it ended."""
+        """True if the same call resumes the work."""
         return self in (Stop.ASKED_TO, Stop.BUDGET_SPENT, Stop.NO_ANSWERS)
 
 
 @dataclass(frozen=True, slots=True)
 class Start:
-    """Where asking begins.
+    """State at the start of a measurement or a run.
 
     Attributes:
-        facts: how many can be asked.
-        done: how much of ``total`` was done before: facts of a measurement, rounds of a run.
-        total: how much there is to do.
-        changed: whether something was loaded into the graph since it was begun.
-        batch: how many facts one of ``total`` asks, at most: 1, or those of a round.
-        title: what is asked, where one call asks several things, one after the other: each begins and ends by itself.
+        facts: number of facts that can be asked.
+        done: part of ``total`` done before: facts of a measurement, rounds of a run.
+        total: number of facts or rounds.
+        changed: True if data was loaded into the graph since the first start.
+        batch: maximum number of facts per unit of ``total``: 1, or the facts of a round.
+        title: name of the measurement, if one call makes several in sequence.
     """
 
     facts: int
@@ -53,11 +53,11 @@ class Start:
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """Outcomes that came together.
+    """Outcomes of a batch.
 
     Attributes:
-        outcomes: none where what is done has none, such as a replay.
-        done: how much of the total is done with them.
+        outcomes: empty for work without outcomes, such as a replay.
+        done: part of the total done so far.
     """
 
     outcomes: Sequence[Outcome]
@@ -66,14 +66,14 @@ class Batch:
 
 @dataclass(frozen=True, slots=True)
 class Callbacks:
-    """Who is told how asking gets on, and may end it.
+    """Functions that are called with the progress of a measurement or a run.
 
     Attributes:
-        on_start: called once, or once for each thing that one call asks.
-        on_part: called while a batch is asked, by probes that tell it, with how many of its facts are as good as done:
-            answers that came, in terms of facts. It never falls within a batch.
-        on_batch: called after each batch, which is kept by then.
-        should_stop: asked after each batch.
+        on_start: called once, or once for each measurement of a call.
+        on_part: called during a batch with the number of its answered facts (a fraction counts for a fact with some
+            of its answers); never decreases within a batch. Not every probe calls it.
+        on_batch: called after each batch is stored.
+        should_stop: called after each batch; True stops.
     """
 
     on_start: Callable[[Start], None] = lambda start: None
@@ -88,14 +88,14 @@ NO_CALLBACKS = Callbacks()
 def ask_with_callbacks(
     probe: Probe, facts: Sequence[FactKey], seed: Sequence[int], callbacks: Callbacks
 ) -> list[Outcome]:
-    """What a probe answers to a batch; ``watch.on_part`` hears how far it is."""
+    """Ask a batch of facts, and call ``callbacks.on_part`` with the progress."""
     with hearing_shares(lambda share: callbacks.on_part(share * len(facts))):
         return probe.ask(facts, seed)
 
 
 def why_silent(outcomes: Sequence[Outcome]) -> str | None:
-    """Why no question of a batch got an answer; None where one did, or none was put."""
+    """Return why a batch got no answers at all; None if it got any, or is empty."""
     if not outcomes or any(outcome.verdict is not Verdict.UNANSWERED for outcome in outcomes):
         return None
-    reason, often = Counter(outcome.reason for outcome in outcomes).most_common(1)[0]
-    return f"None of the last {len(outcomes)} questions got an answer; {often} times because: {reason}."
+    reason, count = Counter(outcome.reason for outcome in outcomes).most_common(1)[0]
+    return f"None of the last {len(outcomes)} questions got an answer; {count} times because: {reason}."

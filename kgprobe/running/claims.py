@@ -1,4 +1,4 @@
-"""A folder of answers belongs to what its ``config.json`` says: the first who asks claims it."""
+"""Settings of a folder of answers: ``config.json``, written once and compared on every later use."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -15,21 +15,21 @@ CONFIG = "config.json"
 T = TypeVar("T")
 
 
-def claim(folder: Path, config: Mapping[str, Any], what: str) -> None:
-    """Say in a folder what its answers depend on, or see that it says the same.
+def claim(folder: Path, config: Mapping[str, Any], content: str) -> None:
+    """Write the settings of a folder, or compare them with the ones it has.
 
     Args:
-        what: it holds, such as a measurement.
+        content: of the folder, such as a measurement, for messages.
 
     Raises:
-        KgprobeError: it holds answers that depend on something else.
+        KgprobeError: the folder has other settings.
     """
     if (folder / CONFIG).exists():
-        kept = read_config(folder, what)
-        if identity_of(kept) != identity_of(config):
-            told = "; ".join(differences(kept, config))
+        stored = read_config(folder, content)
+        if identity_of(stored) != identity_of(config):
+            changes = "; ".join(differences(stored, config))
             raise KgprobeError(
-                f"{folder} holds a {what} made with other settings ({told}). Choose another `name`, or delete "
+                f"{folder} holds a {content} made with other settings ({changes}). Choose another `name`, or delete "
                 "the folder."
             )
         return
@@ -37,26 +37,26 @@ def claim(folder: Path, config: Mapping[str, Any], what: str) -> None:
         unfinished.write_bytes(msgspec.json.encode(config, order="sorted"))
 
 
-def read_config(folder: Path, what: str) -> dict[str, Any]:
-    """Return what the answers of a folder depend on.
+def read_config(folder: Path, content: str) -> dict[str, Any]:
+    """Return the settings of a folder.
 
     Raises:
-        KgprobeError: the folder holds none, or the file is damaged.
+        KgprobeError: the folder has no settings, or the file is damaged.
     """
-    return read_form(folder, what, dict[str, Any])
+    return read_form(folder, content, dict[str, Any])
 
 
-def read_form(folder: Path, what: str, form: type[T]) -> T:
-    """Return what the answers of a folder depend on, checked against a type.
+def read_form(folder: Path, content: str, form: type[T]) -> T:
+    """Return the settings of a folder, checked against a type.
 
     Args:
-        what: the folder's content, such as a measurement.
-        form: a struct with the settings that are read later.
+        content: of the folder, such as a measurement, for messages.
+        form: struct of the settings.
 
     Raises:
-        KgprobeError: the folder holds none, or the file is damaged.
+        KgprobeError: the folder has no settings, or the file is damaged.
     """
     try:
-        return read_json(folder / CONFIG, form, f"Restore the file, or delete the {what}'s folder.")
+        return read_json(folder / CONFIG, form, f"Restore the file, or delete the {content}'s folder.")
     except FileNotFoundError as error:
-        raise KgprobeError(f"{folder} holds no {what}: there is no {CONFIG} in it.") from error
+        raise KgprobeError(f"{folder} holds no {content}: it has no file {CONFIG}.") from error

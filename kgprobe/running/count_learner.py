@@ -68,8 +68,12 @@ class IndependentLearner:
     def finish(self, number: int) -> None:
         """Do nothing: every round is written already."""
 
-    def _propagate(self, transaction: Transaction, answered: list[Row]) -> tuple[list[Row], dict[str, str]]:  # noqa: ARG002
-        """Return the beliefs of the facts around the answered ones, and the labels of the entities left out, by id."""
+    def _propagate(
+        self,
+        transaction: Transaction,  # noqa: ARG002
+        answered: list[Row],  # noqa: ARG002
+    ) -> tuple[list[Row], dict[str, str]]:
+        """Return the changed beliefs of other facts, and the labels of the excluded entities by their ids."""
         return [], {}
 
 

@@ -1,6 +1,6 @@
-"""What makes two askings the same: everything that answers depend on, but for the versions of libraries.
+"""Identity of settings: two descriptions are equal if answers depend on nothing else.
 
-Versions are kept with the answers; they change numbers in the last digits if at all.
+Library versions are stored but not compared: they change at most the last digits of numbers.
 """
 
 import hashlib
@@ -13,32 +13,32 @@ import msgspec
 
 from kgprobe import __version__
 
-# What is told of an asking and may be another the next time.
-_PASSING = frozenset(("versions", "handshake"))
+# Described settings that are not compared.
+_IGNORED = frozenset(("versions", "handshake"))
 
 
 def identity_of(described: Mapping[str, Any]) -> dict[str, Any]:
-    """What is described without versions and handshakes, with dotted names; values as JSON has them."""
+    """Return a description as JSON values with dotted names, without versions and handshakes."""
     return dict(_flat(msgspec.json.decode(msgspec.json.encode(described))))
 
 
 def digest_of(described: Mapping[str, Any]) -> str:
-    """A short text that is the same for the same identity alone."""
+    """Return a short hash of an identity."""
     return hashlib.sha256(msgspec.json.encode(identity_of(described), order="sorted")).hexdigest()[:10]
 
 
 def differences(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
-    """What differs, each as a phrase: ``scorer.weights was 'a', is 'b'``."""
-    theirs, ours = identity_of(before), identity_of(now)
+    """Return the differences as phrases: ``scorer.weights was 'a', is 'b'``."""
+    old, new = identity_of(before), identity_of(now)
     return [
-        f"{name} was {theirs.get(name)!r}, is {ours.get(name)!r}"[:300]
-        for name in sorted(theirs.keys() | ours.keys())
-        if theirs.get(name) != ours.get(name)
+        f"{name} was {old.get(name)!r}, is {new.get(name)!r}"[:300]
+        for name in sorted(old.keys() | new.keys())
+        if old.get(name) != new.get(name)
     ]
 
 
 def versions() -> dict[str, str]:
-    """Of kgprobe, Python, and what numbers come from."""
+    """Return the versions of kgprobe, Python and the numerical libraries."""
     names = ("neo4j", "numpy", "torch", "transformers")
     return {"kgprobe": __version__, "python": platform.python_version(), **{name: version(name) for name in names}}
 
@@ -46,7 +46,7 @@ def versions() -> dict[str, str]:
 def _flat(value: Mapping[str, Any], prefix: str = "") -> "list[tuple[str, Any]]":
     flat: list[tuple[str, Any]] = []
     for key, inner in value.items():
-        if key in _PASSING:
+        if key in _IGNORED:
             continue
         if isinstance(inner, Mapping):
             flat += _flat(inner, f"{prefix}{key}.")

@@ -11,12 +11,12 @@ from kgprobe.sampling.keys import Keys
 
 @dataclass(frozen=True, slots=True)
 class Applied:
-    """What a round came to.
+    """Result of applying a round.
 
     Attributes:
-        touched: how many facts' beliefs were written.
-        hubs: labels of entities that were left out of propagation, by their ids.
+        touched: number of facts with updated beliefs.
         seconds: of its parts.
+        hubs: labels of entities that were excluded from propagation, by their ids.
     """
 
     touched: int
@@ -33,15 +33,15 @@ class Learner(Protocol):
 
     @property
     def keys(self) -> Keys:
-        """The facts that can be asked, in the order of their positions."""
+        """Facts that can be asked, in the order of their positions."""
         ...
 
     def choose(self, number: int) -> Chosen:
-        """The facts of a round; everything random in it follows from the seed and its number, from 1 on."""
+        """Draw the facts of a round from the seed and its number, from 1 on."""
         ...
 
     def has_askable(self) -> bool:
-        """Whether there is a fact left to ask."""
+        """Return True if a fact is left to ask."""
         ...
 
     def width(self) -> float:
@@ -49,7 +49,7 @@ class Learner(Protocol):
         ...
 
     def apply(self, number: int, outcomes: Sequence[Outcome], chances: Sequence[float | None]) -> Applied:
-        """Learn from a round, and write it.
+        """Update beliefs by a round, and write them.
 
         Args:
             chances: see :func:`kgprobe.running.applying.apply_round`.
@@ -60,5 +60,5 @@ class Learner(Protocol):
         ...
 
     def finish(self, number: int) -> None:
-        """Write what else has changed since it was last written: after round ``number`` there are no more for now."""
+        """Write all other changed beliefs after round ``number``, the last one for now."""
         ...

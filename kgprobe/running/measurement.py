@@ -1,7 +1,7 @@
-"""A list of facts, each asked once and kept: what was asked before stays, and the same call goes on.
+"""Measurements: ask each fact of a list once, store the answers, and resume with the same call.
 
-A measurement has a folder: ``config.json`` says what was measured and with what, ``outcomes.jsonl`` has the answers in
-the order of the facts (:mod:`.store`). A question to which no answer came is put again, after all that were never put.
+The folder of a measurement contains its settings (``config.json``) and its answers in the order of the facts
+(``outcomes.jsonl``, :mod:`.store`). Unanswered questions are asked again after all new ones.
 """
 
 import itertools
@@ -22,7 +22,7 @@ from kgprobe.running.claims import CONFIG, claim, read_config, read_form
 from kgprobe.running.store import OutcomeStore
 from kgprobe.sampling.keys import Keys
 
-# What a folder of answers holds, in messages.
+# Name of such a folder in messages.
 MEASUREMENT = "measurement"
 
 
@@ -52,15 +52,15 @@ class _State(msgspec.Struct):
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
-    """How far a measurement came.
+class Progress:
+    """Progress of a measurement.
 
     Attributes:
-        facts: how many it is of.
-        done: how many of them were asked, also before.
-        unanswered: to how many of these no answer came.
-        stopped: why it ended.
-        reason: more on that, in a sentence, where there is more to say.
+        facts: number of facts.
+        done: number of asked facts, including earlier calls.
+        unanswered: number of asked facts without an answer.
+        stopped: reason for which it stopped.
+        reason: details, as a sentence; None if there are none.
     """
 
     facts: int
@@ -84,13 +84,13 @@ def graph_of_measurement(folder: Path) -> str | None:
     """Return the uid of the graph that a folder's measurement asked.
 
     Raises:
-        KgprobeError: as of :func:`read_measurement`.
+        KgprobeError: see :func:`read_measurement`.
     """
     state = read_form(folder, MEASUREMENT, _Settings).graph
     try:
         return msgspec.json.decode(state, type=_State).uid
     except msgspec.DecodeError as error:
-        raise KgprobeError(f"{folder / CONFIG} is damaged: its graph has no state ({error}).") from error
+        raise KgprobeError(f"{folder / CONFIG} is damaged: the state of the graph is unreadable ({error}).") from error
 
 
 def ask_each(
@@ -102,16 +102,16 @@ def ask_each(
     *,
     batch: int = 32,
     callbacks: Callbacks = NO_CALLBACKS,
-) -> Asked:
-    """Ask each fact once and keep the answers in a folder; what is there already is not asked again.
+) -> Progress:
+    """Ask each fact once and store the answers in a folder; facts with an answer there are skipped.
 
-    Cost: a batch at a time. Memory: one batch, the keys, and the places that got no answer.
+    Memory: one batch, the keys, and the places of unanswered facts.
 
     Args:
-        keys: the facts, each once, in the same order at each call.
-        seed: what all random choices follow from.
-        config: what the answers depend on; kept with them.
-        batch: how many facts are asked together; has no say in the answers.
+        keys: distinct facts, in the same order at each call.
+        seed: of all random choices.
+        config: settings on which the answers depend; stored with them.
+        batch: number of facts that are asked together. Does not affect the answers.
 
     Raises:
         KgprobeError: the folder belongs to another measurement, is in use, or cannot be written.
@@ -123,11 +123,11 @@ def ask_each(
             with OutcomeStore(folder) as store:
                 return _ask(store, probe, keys, seed, batch, callbacks)
     except filelock.Timeout as error:
-        raise KgprobeError(f"Another process is at {folder} already.") from error
+        raise KgprobeError(f"Another process uses {folder}.") from error
 
 
-def _ask(store: OutcomeStore, probe: Probe, keys: Keys, seed: int, batch: int, callbacks: Callbacks) -> Asked:
-    done, silent = store.standing()
+def _ask(store: OutcomeStore, probe: Probe, keys: Keys, seed: int, batch: int, callbacks: Callbacks) -> Progress:
+    done, silent = store.progress()
     if done > len(keys):
         raise KgprobeError(f"{store.path} holds {done:,} answers where there are {len(keys):,} facts; delete it.")
     unanswered = set(silent)
@@ -155,7 +155,7 @@ def _ask(store: OutcomeStore, probe: Probe, keys: Keys, seed: int, batch: int, c
             break
     if stopped is Stop.ASKED_TO and next(batches, None) is None:
         stopped = Stop.DONE
-    return Asked(len(keys), done, len(unanswered), stopped, reason)
+    return Progress(len(keys), done, len(unanswered), stopped, reason)
 
 
 def _batches(places: Sequence[int], size: int) -> Iterator[Sequence[int]]:

@@ -1,7 +1,7 @@
-"""Names that a model prefers for all subjects: how probably it is right without knowing the fact.
+"""Names that a model prefers for all subjects, and the probability of a right answer by such a preference.
 
-docs/methods/findings.md. A model that prefers frequent names is right on the facts that have one. The guesser of a
-fact is therefore the model itself, in questions about other subjects of the relation to which the name is wrong.
+docs/methods/findings.md. A model that prefers frequent names is right on the facts that have one. So the guessing
+baseline of a fact is the model itself, in questions about other subjects where the name is a wrong answer.
 """
 
 from collections import Counter, defaultdict
@@ -12,19 +12,19 @@ from kgprobe.probes.register import ProbeKind
 
 
 class NamePreferences:
-    """Count how often a model prefers each name in the questions of a relation to which it is a wrong answer.
+    """Counts of how often a model prefers each name, in the questions of a relation where the name is wrong.
 
     Memory: some 200 bytes for each different wrong answer of a relation.
     """
 
     def __init__(self, kind: ProbeKind | None = None) -> None:
-        """Begin without answers.
+        """Start without answers.
 
         Args:
-            kind: the probe's, which gives the wrong answers to a question; None where it is not registered.
+            kind: of the probe, which lists the wrong answers to a question; None if it is not registered.
         """
         self._kind = kind
-        # By relation and name: how often the name was a wrong answer, and how often the model preferred it.
+        # Number of times that a name was a wrong answer, and that the model preferred it, by relation and name.
         self._offered: Counter[tuple[str, str]] = Counter()
         self._preferred: Counter[tuple[str, str]] = Counter()
         self._right: defaultdict[str, set[str]] = defaultdict(set)
@@ -49,9 +49,8 @@ class NamePreferences:
     def chance(self, outcome: Outcome) -> float | None:
         """Return the probability that the model is right on a question without knowing the fact, in [0, 1].
 
-        It is the mean of the Beta distribution that Jeffreys' prior and the counts of the right answer's name give:
-        (p + 1/2) / (n + 1) of a name that was wrong n times and preferred p times; and at least the probability of
-        guessing at random. None where the answer does not count, or nothing is known of guessing.
+        With Jeffreys' prior this is (p + 1/2) / (n + 1) for a name that was a wrong answer n times and preferred p
+        times; at least the probability of guessing at random. None if the answer does not count, or is unknown.
         """
         random = guessing_chance(outcome)
         if random is None or outcome.evidence is None or outcome.relation not in self._comparable:

@@ -1,8 +1,7 @@
-"""A sweep: all facts of a graph, part by part, each part a file of columns that is there whole or not at all.
+"""Predictions for all facts of a graph, in shards: files of columns that exist as a whole or not at all.
 
-What a measurement is for thousands of facts, this is for millions. A file that is there is done, so a sweep that was
-killed at any moment goes on with the first that is missing; and several processes, or machines that share a disk, may
-each make their share of them.
+For millions of facts, as measurements are for thousands. A killed process resumes with the first missing shard. Several
+processes, or machines with a common disk, can each make a share of the shards.
 """
 
 import math
@@ -25,31 +24,31 @@ from kgprobe.progress import hearing_shares
 from kgprobe.running.callbacks import NO_CALLBACKS, Batch, Callbacks, Start, Stop
 from kgprobe.running.claims import claim
 
-# What such a folder holds, in messages.
-SWEEP = "sweep"
+# Name of such a folder in messages.
+JUDGED_GRAPH = "judged graph"
 SHARDS = "shards"
-# About so many shards, whatever the graph; a killed sweep loses one.
+# Target number of shards; a killed process loses one.
 _SHARDS = 1000
 _FEWEST, _MOST = 500, 50_000
-# How long somebody else may take to say what a folder is for, in seconds.
+# Time for another process to write the settings of a folder, in seconds.
 _CLAIM_SECONDS = 60
-# Between two looks at shards that other processes make.
+# Interval between checks for shards of other processes, in seconds.
 LOOK_SECONDS = 0.5
 
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """Which of the shards one process makes: every ``of``-th, from the ``number``-th on."""
+    """The shards that one process makes: every ``of``-th, from the ``number``-th on."""
 
     number: int = 1
     of: int = 1
 
     @classmethod
     def read(cls, text: str) -> "Share":
-        """Out of ``2/4``.
+        """Parse a share such as ``2/4``.
 
         Raises:
-            ArgumentError: it is none.
+            ArgumentError: the text has another form.
         """
         number, slash, of = text.partition("/")
         if not (slash and number.isdecimal() and of.isdecimal() and 1 <= int(number) <= int(of)):
@@ -62,15 +61,15 @@ class Share:
 
 @dataclass(frozen=True, slots=True)
 class Shards:
-    """Into which parts facts are cut: the same number of facts each, but for the last.
+    """Division of facts into shards of equal size, except for the last.
 
     >>> shards = shards_of(1200)
     >>> shards.count, shards.places(2)
     (3, range(1000, 1200))
 
     Attributes:
-        facts: how many there are.
-        size: how many of them are in a shard.
+        facts: number of facts.
+        size: number of facts per shard.
     """
 
     facts: int
@@ -78,36 +77,36 @@ class Shards:
 
     @property
     def count(self) -> int:
-        """Of shards."""
+        """Number of shards."""
         return math.ceil(self.facts / self.size)
 
     def places(self, number: int) -> range:
-        """The places of a shard's facts."""
+        """Return the places of a shard's facts."""
         return range(number * self.size, min(self.facts, (number + 1) * self.size))
 
     def numbers_of(self, share: Share) -> range:
-        """Those of a share."""
+        """Return the numbers of a share's shards."""
         return range(share.number - 1, self.count, share.of)
 
     def facts_of(self, share: Share) -> int:
-        """How many facts a share has."""
+        """Return the number of facts of a share."""
         return sum(len(self.places(number)) for number in self.numbers_of(share))
 
 
 def shards_of(facts: int) -> Shards:
-    """So large that some of them are soon done, and so few that a folder can hold them: about a thousand."""
+    """Return a division into about a thousand shards of 500 to 50,000 facts."""
     return Shards(facts, min(_MOST, max(_FEWEST, math.ceil(facts / _SHARDS))))
 
 
 @dataclass(frozen=True, slots=True)
-class Swept:
-    """How far a sweep came.
+class PredictedShards:
+    """Progress of predictions.
 
     Attributes:
-        facts: how many it is of.
-        done: how many of them lie in shards that are there.
-        shards, shards_done: likewise.
-        stopped: why it ended this time.
+        facts: number of facts.
+        done: number of facts in finished shards.
+        shards, shards_done: number of shards and of finished ones.
+        stopped: reason for which the call stopped.
     """
 
     facts: int
@@ -118,16 +117,16 @@ class Swept:
 
     @property
     def complete(self) -> bool:
-        """Whether all facts are done."""
+        """True if all shards are finished."""
         return self.shards_done == self.shards
 
 
 def shard_path(folder: Path, number: int) -> Path:
-    """Where a shard lies."""
+    """Return the path of a shard."""
     return folder / SHARDS / f"{number:05}.parquet"
 
 
-def sweep(
+def predict_shards(
     folder: Path,
     config: Mapping[str, Any],
     shards: Shards,
@@ -135,53 +134,53 @@ def sweep(
     *,
     share: Share | None = None,
     callbacks: Callbacks = NO_CALLBACKS,
-) -> Swept:
-    """Make the shards that are missing, one after the other; those that other processes make are waited for.
+) -> PredictedShards:
+    """Make the missing shards in sequence, and wait for shards that other processes make.
 
-    Cost and memory: those of one shard at a time.
+    Memory: one shard.
 
     Args:
-        config: what the answers depend on; kept with them.
-        shards: of facts in an order that is always the same.
-        make: gives the rows of the facts in some places, in this order.
+        config: settings on which the predictions depend; stored with them.
+        shards: of facts in a fixed order.
+        make: returns the rows of the facts in some places, in this order.
         share: of the shards; None makes all.
-        watch: its ``on_batch`` is called after each shard, its ``on_part`` while one is made, where ``make`` counts.
+        callbacks: ``on_batch`` is called after each shard, ``on_part`` within it if ``make`` reports its progress.
 
     Raises:
-        KgprobeError: the folder belongs to another sweep, somebody else makes this share, or it cannot be written.
+        KgprobeError: the folder has other settings, another process makes this share, or it cannot be written.
     """
-    chosen = share or Share()
-    with claimed(folder, config, chosen):
-        return _sweep(folder, shards, make, chosen, callbacks)
+    share = share or Share()
+    with lock_share(folder, config, share):
+        return _predict(folder, shards, make, share, callbacks)
 
 
 @contextmanager
-def claimed(folder: Path, config: Mapping[str, Any], share: Share) -> Iterator[None]:
-    """Make the folder of a sweep, or see that it is of the same; a share of it is one process's alone meanwhile.
+def lock_share(folder: Path, config: Mapping[str, Any], share: Share) -> Iterator[None]:
+    """Create the folder with its settings, or compare them, and lock the share for this process.
 
     Raises:
-        KgprobeError: it belongs to another sweep, somebody else makes this share, or it cannot be written.
+        KgprobeError: the folder has other settings, another process makes this share, or it cannot be written.
     """
     make_folder(folder / SHARDS)
     with filelock.FileLock(folder / "lock", timeout=_CLAIM_SECONDS):
-        claim(folder, config, SWEEP)
+        claim(folder, config, JUDGED_GRAPH)
     try:
         with filelock.FileLock(folder / f"lock-{share.number}-of-{share.of}", timeout=0):
             yield
     except filelock.Timeout as error:
-        raise KgprobeError(f"Another process makes the share {share} of {folder} already.") from error
+        raise KgprobeError(f"Another process makes the share {share} of {folder}.") from error
 
 
 def make_shard(folder: Path, number: int, make: Callable[[], pa.Table]) -> bool:
-    """Make and write a shard, whole or not at all, unless another process does.
+    """Make a shard and write it atomically, unless another process makes it.
 
-    Shares of two processes can overlap, so each shard has a lock of its own.
+    Shares of two processes can overlap, so each shard has its own lock.
 
     Args:
-        make: gives the shard's rows; not called where the shard is there, or another process makes it.
+        make: returns the shard's rows; not called if the shard exists or another process makes it.
 
     Returns:
-        whether the shard is there now.
+        True if the shard exists now.
     """
     path = shard_path(folder, number)
     lock = path.with_suffix(".lock")
@@ -191,7 +190,7 @@ def make_shard(folder: Path, number: int, make: Callable[[], pa.Table]) -> bool:
                 table = make()
                 with replacing(path) as unfinished:
                     pq.write_table(table, unfinished, compression="zstd")
-            # A process that waits for the old lock finds the shard.
+            # A process that waits for the old lock will see the shard.
             with suppress(OSError):
                 lock.unlink()
     except filelock.Timeout:
@@ -200,44 +199,44 @@ def make_shard(folder: Path, number: int, make: Callable[[], pa.Table]) -> bool:
 
 
 def missing_shards(folder: Path, numbers: Iterable[int]) -> list[int]:
-    """Those of some shards that are not there. Cost: one look at each."""
+    """Return the numbers of missing shards."""
     return [number for number in numbers if not shard_path(folder, number).exists()]
 
 
-def how_far(folder: Path, shards: Shards, stopped: Stop) -> Swept:
-    """How far a sweep is, with everybody's shards."""
-    there = [number for number in range(shards.count) if shard_path(folder, number).exists()]
-    done = sum(len(shards.places(number)) for number in there)
-    return Swept(shards.facts, done, shards.count, len(there), stopped)
+def count_shards(folder: Path, shards: Shards, stopped: Stop) -> PredictedShards:
+    """Return the progress, with the shards of all processes."""
+    finished = [number for number in range(shards.count) if shard_path(folder, number).exists()]
+    done = sum(len(shards.places(number)) for number in finished)
+    return PredictedShards(shards.facts, done, shards.count, len(finished), stopped)
 
 
-def _sweep(
+def _predict(
     folder: Path, shards: Shards, make: Callable[[range], pa.Table], share: Share, callbacks: Callbacks
-) -> Swept:
-    own = shards.facts_of(share)
+) -> PredictedShards:
+    total = shards.facts_of(share)
     missing = deque(missing_shards(folder, shards.numbers_of(share)))
-    done = own - sum(len(shards.places(number)) for number in missing)
-    callbacks.on_start(Start(shards.facts, done, own))
+    done = total - sum(len(shards.places(number)) for number in missing)
+    callbacks.on_start(Start(shards.facts, done, total))
     busy = 0
     while missing:
         number = missing.popleft()
         places = shards.places(number)
-        if make_shard(folder, number, partial(_heard, make, places, callbacks)):
+        if make_shard(folder, number, partial(_make_with_progress, make, places, callbacks)):
             busy = 0
             done += len(places)
             callbacks.on_batch(Batch((), done))
         else:
-            # Another process makes it: it comes last, in case that process ends before it is done.
+            # Another process makes it: check again last, in case that process stops before the end.
             missing.append(number)
             busy += 1
         if missing and callbacks.should_stop():
-            return how_far(folder, shards, Stop.ASKED_TO)
+            return count_shards(folder, shards, Stop.ASKED_TO)
         if busy and busy >= len(missing):
             time.sleep(LOOK_SECONDS)
-    return how_far(folder, shards, Stop.DONE)
+    return count_shards(folder, shards, Stop.DONE)
 
 
-def _heard(make: Callable[[range], pa.Table], places: range, callbacks: Callbacks) -> pa.Table:
-    """Make rows while ``callbacks`` hears how far they are."""
+def _make_with_progress(make: Callable[[range], pa.Table], places: range, callbacks: Callbacks) -> pa.Table:
+    """Make rows, and call ``callbacks.on_part`` with the progress."""
     with hearing_shares(lambda part: callbacks.on_part(part * len(places))):
         return make(places)

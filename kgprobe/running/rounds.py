@@ -1,8 +1,7 @@
-"""Adaptive rounds: choose facts, ask them, learn, propagate.
+"""Adaptive rounds: draw facts, ask them, update beliefs.
 
-docs/methods/rounds.md. Each round is one transaction guarded by ``Run.round``, and everything random in it follows
-from the seed and the round's number: a run that was killed at any moment goes on to the same beliefs as one that was
-not.
+docs/methods/rounds.md. Each round is one transaction guarded by ``Run.round``, and its random choices depend only on
+the seed and the round's number. So a killed run resumes to the same beliefs as an uninterrupted one.
 
 The learner updates beliefs: :data:`kgprobe.beliefs.register.LEARNERS`. With every learner a round costs its batch and
 the batch's neighbours.
@@ -35,13 +34,14 @@ from kgprobe.running.store import OutcomeStore, read_outcomes
 
 @dataclass(frozen=True, slots=True)
 class Round(Batch):
-    """What one round did, and how long its parts took, in seconds.
+    """A finished round.
 
     Attributes:
         number: from 1 on.
-        touched: how many facts own answers or propagation reached.
-        hubs: labels of entities that were left out of propagation, by their ids.
-        width: of the credible interval of theta after it, the mean over all facts that can be asked.
+        touched: number of facts with updated beliefs.
+        hubs: labels of entities that were excluded from propagation, by their ids.
+        width: mean width of the credible interval of theta after it, over all facts that can be asked.
+        seconds: of its parts.
     """
 
     number: int
@@ -53,17 +53,18 @@ class Round(Batch):
 
 @dataclass(frozen=True, slots=True)
 class RunReport:
-    """What a run did this time.
+    """Progress of a run after a call.
 
     Attributes:
-        facts: how many facts it could ask; None where nobody looked.
-        rounds: how many rounds it stands at in all.
-        asked: how many answers it has got in all.
-        unaskable, unanswered: how many questions could not be put, and how many got no answer, in all.
-        stopped: why it ended. A round that the budget did not last for, or that got no answer at all, is not counted;
-            its answers are kept for when it is asked again.
-        reason: more on that, in a sentence, where there is more to say.
-        hubs: labels of entities that were left out of propagation, by their ids.
+        facts: number of facts that can be asked; None if unknown.
+        rounds: number of rounds in total.
+        asked: number of answers in total.
+        unaskable, unanswered: number of facts that could not be asked, and of questions without an answer, in total.
+        seconds: duration of the call.
+        stopped: reason for which it stopped. A round that exceeds the budget, or gets no answer at all, is not counted;
+            its answers are cached for the next call.
+        reason: details, as a sentence; None if there are none.
+        hubs: labels of entities that were excluded from propagation, by their ids.
     """
 
     run: str
@@ -81,24 +82,24 @@ class RunReport:
 def continue_run(
     graph: Graph, probe: Probe, plan: Plan, callbacks: Callbacks = NO_CALLBACKS, *, kind: ProbeKind | None = None
 ) -> RunReport:
-    """Go on with a run from where it stands to the last round of the plan, which may be later than it was begun with.
+    """Resume a run up to the last round of the plan, which may be later than the one it was begun with.
 
     Args:
-        watch: its ``on_batch`` gets a :class:`Round`.
-        kind: the probe's; None where it is not registered: then the names that the model prefers are not counted.
+        callbacks: ``on_batch`` gets a :class:`Round`.
+        kind: of the probe; None if it is not registered: then preferred names are not counted.
 
     Raises:
-        KgprobeError: another process is at this run; the probe is not what the run was begun with; its answers are
-            not where they were kept; or more rounds are done than the plan has.
+        KgprobeError: another process uses the run; the probe differs from the run's; the file of its answers is
+            missing; or more rounds are done than planned.
     """
     started = time.monotonic()
     with locked(get_run(graph, plan.run)) as folder:
-        # Read again, now that nobody else can change it.
+        # Read again: only now can no other process change it.
         run = get_run(graph, plan.run)
         _refuse_another_probe(run, probe)
         if plan.rounds < run["round"]:
             raise KgprobeError(
-                f"Run {plan.run!r} has done {run['round']} rounds already, which is more than `rounds`, {plan.rounds}."
+                f"Run {plan.run!r} has {run['round']} rounds already, more than `rounds`, {plan.rounds}."
             )
         if plan.rounds != run["rounds"]:
             graph.write("beliefs/extend_run", id=plan.run, rounds=plan.rounds)
@@ -118,7 +119,7 @@ def continue_run(
 
 @dataclass(slots=True)
 class _Rounds:
-    """A run at work: what its rounds share."""
+    """A run with the state that its rounds share."""
 
     probe: Probe
     plan: Plan
@@ -161,12 +162,11 @@ class _Rounds:
             if callbacks.should_stop() and done < self.plan.rounds:
                 stopped = Stop.ASKED_TO
                 break
-        counted = {name: counts[name] for name in COUNTS}
         return RunReport(
             self.plan.run,
             len(self.learner.keys),
             done,
-            **counted,
+            **{name: counts[name] for name in COUNTS},
             seconds=0.0,
             stopped=stopped,
             reason=reason,
@@ -176,7 +176,7 @@ class _Rounds:
     def _ask(
         self, number: int, seconds: dict[str, float], callbacks: Callbacks
     ) -> tuple[list[Outcome], list[float | None], float | None]:
-        """Return a round's outcomes, the inclusion probability of each fact, and the smallest of all, where known."""
+        """Return a round's outcomes, the inclusion probability of each fact, and the smallest of all, if known."""
         clock = time.monotonic()
         chosen = self.learner.choose(number)
         seconds["draw"] = time.monotonic() - clock
@@ -198,13 +198,13 @@ class _Rounds:
 
 
 def _refuse_another_probe(run: Row, probe: Probe) -> None:
-    """Raise KgprobeError where a probe asks otherwise than the one that the run was begun with."""
-    differing = differences(msgspec.json.decode(run["config"]), probe.describe())
-    if differing:
-        raise KgprobeError(f"Run {run['id']!r} was begun otherwise: {'; '.join(differing)}. Begin a new run for that.")
+    """Raise KgprobeError if a probe differs from the one that the run was begun with."""
+    changes = differences(msgspec.json.decode(run["config"]), probe.describe())
+    if changes:
+        raise KgprobeError(f"Run {run['id']!r} was begun with other settings: {'; '.join(changes)}. Begin a new run.")
 
 
 def _labels(graph: Graph, relations: Sequence[str]) -> dict[str, str]:
-    """What relations are called, by their ids; a relation without a label by its id."""
+    """Return the labels of relations by their ids; the id for a relation without a label."""
     labels = {row["id"]: row["label"] for row in graph.read("sample/relations")}
     return {relation: labels.get(relation) or relation for relation in relations}

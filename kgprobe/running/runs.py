@@ -1,6 +1,6 @@
-"""Runs: what one does, where it stands in the graph, and where its files lie.
+"""Runs: their plans, their nodes in the graph, and their folders.
 
-docs/methods/rounds.md. The ``Run`` node is the record; the run's folder has the answers.
+docs/methods/rounds.md. The ``Run`` node stores the plan and the counts; the run's folder stores the answers.
 """
 
 import dataclasses
@@ -29,7 +29,7 @@ from kgprobe.running.identity import versions
 # Format of a run and its beliefs in the graph; runs of other formats cannot be read.
 _FORM = 4
 
-# What a run made by this version has, as far as anything is made of it.
+# Properties of a run of this version that are read.
 _PROPERTIES = frozenset(
     {
         "form",
@@ -44,18 +44,18 @@ _UID = re.compile(r"[0-9a-f]{8}")
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What a run does.
+    """The plan of a run.
 
     Attributes:
-        run: its id, which names its folder too.
-        as_of: reference date, ``yyyymmdd``: facts are asked and propagated that are current at it.
-        rounds: how many rounds in all.
-        batch: facts asked a round.
-        max_degree: entities with more facts do not pass on what is learned; with the learner ``hierarchical``,
+        run: id of the run, also in the name of its folder.
+        as_of: reference date, ``yyyymmdd``; only facts that are current at it are asked and receive propagation.
+        rounds: total number of rounds.
+        batch: number of facts per round.
+        max_degree: entities with more facts do not propagate; with the learner ``hierarchical``,
             with more answered ones, until the next estimation of variances.
         sampling: one of :data:`~kgprobe.beliefs.register.SAMPLING_RULES`.
         learner: one of :data:`~kgprobe.beliefs.register.LEARNERS`.
-        width: the run ends as soon as the mean 90% credible interval of theta is no broader; 0 has no say.
+        width: mean width of the 90% credible intervals of theta at which the run stops; 0 never stops.
     """
 
     run: str
@@ -73,16 +73,16 @@ def begin_run(graph: Graph, probe: Probe, plan: Plan, kind: str, options: str = 
     """Record a new run.
 
     Args:
-        kind: the probe's name.
-        options: JSON from which the probe can be made anew when the run goes on.
-        local: JSON of how its model is loaded on this machine; null where it is not.
+        kind: name of the probe.
+        options: JSON of the probe's options, to construct it again on resumption.
+        local: JSON of the options of a model on this machine; null for another model.
 
     Returns:
-        its properties.
+        Properties of the run.
 
     Raises:
-        ArgumentError: the run's name cannot be a folder's.
-        KgprobeError: there is a run of that id already, or there is no place for its files.
+        ArgumentError: the run's name cannot name a folder.
+        KgprobeError: the graph has a run of that id, or its folder cannot be made.
     """
     folder_name("run", plan.run)
     apply_schema(graph)
@@ -118,47 +118,47 @@ def begin_run(graph: Graph, probe: Probe, plan: Plan, kind: str, options: str = 
     }
     if not graph.read("beliefs/run", id=plan.run):
         make_folder(run_folder({"id": plan.run, "uid": uid}))
-        # Of a run of that name which was being forgotten when the process was killed.
+        # A killed process can have left beliefs of a forgotten run of that name.
         _forget_beliefs(graph, plan.run)
     run: Row = graph.write("beliefs/begin_run", id=plan.run, properties=properties)[0]["run"]
     if run["uid"] != uid:
-        raise KgprobeError(f"There is a run {plan.run!r} already: `kgprobe rounds resume {plan.run}` goes on with it.")
+        raise KgprobeError(f"There is a run {plan.run!r} already: `kgprobe rounds resume {plan.run}` continues it.")
     return run
 
 
 def get_run(graph: Graph, run: str) -> Row:
-    """The properties of a run, all that this version gives to one among them.
+    """Return the properties of a run.
 
     Raises:
         UnknownNameError: the graph has no such run.
-        KgprobeError: another version of kgprobe began it.
+        KgprobeError: the run was begun by another version of kgprobe.
     """
     properties = find_run(graph, run)
     missing = sorted(name for name in _PROPERTIES if properties.get(name) is None)
     if missing or properties["form"] != _FORM:
-        why = f"it lacks {', '.join(missing)}" if missing else f"its form is {properties['form']}, not {_FORM}"
+        fault = f"it lacks {', '.join(missing)}" if missing else f"its form is {properties['form']}, not {_FORM}"
         raise KgprobeError(
-            f"Run {run!r} was begun by another version of kgprobe: {why}. That version can go on with it; here, begin "
-            f"a new run, or delete this one by `kgprobe rounds forget {run}`."
+            f"Run {run!r} was begun by another version of kgprobe: {fault}. Resume it with that version, begin a new "
+            f"run, or delete this one by `kgprobe rounds forget {run}`."
         )
     return properties
 
 
 def plan_of(run: Row) -> Plan:
-    """The plan that a run was begun with, extended since or not."""
+    """Return the current plan of a run."""
     names = [field.name for field in dataclasses.fields(Plan) if field.name != "run"]
     return Plan(run["id"], **{name: run[name] for name in names})
 
 
 def run_folder(run: Row) -> Path:
-    """Where a run keeps its files; two graphs may have runs of one name, each with a folder of its own.
+    """Return the folder of a run. Runs of the same name in two graphs have different folders.
 
     Args:
-        run: the properties of a run.
+        run: properties of the run.
 
     Raises:
-        KgprobeError: they stand for no folder of ours. Whoever can write to a graph would choose which files are
-            written and deleted here.
+        KgprobeError: the properties are not from kgprobe. Without this check, write access to a graph would allow
+            choosing which files are written and deleted here.
     """
     try:
         name = folder_name("id", run.get("id"))
@@ -167,8 +167,8 @@ def run_folder(run: Row) -> Path:
             raise ArgumentError("uid", f"is {uid!r}; eight hexadecimal digits are expected.")
     except ArgumentError as error:
         raise KgprobeError(
-            f"Run {run.get('id')!r} of this graph is none that kgprobe has begun: its {error} Nothing is read, written "
-            "or deleted for it. To be rid of it: MATCH (run:Run {id: $id}) DELETE run"
+            f"Run {run.get('id')!r} of this graph was not begun by kgprobe: its {error} No file is read, written or "
+            "deleted for it. To delete it: MATCH (run:Run {id: $id}) DELETE run"
         ) from error
     return home() / "runs" / f"{name}-{uid}"
 
@@ -178,26 +178,26 @@ def forget_run(graph: Graph, run: str) -> None:
 
     Raises:
         UnknownNameError: the graph has no such run.
-        KgprobeError: a process is at the run.
+        KgprobeError: another process uses the run.
     """
     with locked(find_run(graph, run)):
-        # First the run, so that nobody adds a round to what is being deleted.
+        # First the run, so that no process can add a round meanwhile.
         graph.write("beliefs/forget_run", id=run)
         _forget_beliefs(graph, run)
 
 
 def _forget_beliefs(graph: Graph, run: str) -> None:
-    for query in (*(f"beliefs/forget_{what}" for what in ("beliefs", "effects", "older_beliefs")), "paint/clear"):
+    for query in ("beliefs/forget_beliefs", "beliefs/forget_effects", "beliefs/forget_older_beliefs", "paint/clear"):
         while graph.write(query, run=run, size=10_000)[0]["deleted"]:
             pass
 
 
 @contextmanager
 def locked(run: Row) -> Iterator[Path]:
-    """The run's folder, and nobody else at the run.
+    """Lock the run for this process and return its folder.
 
     Raises:
-        KgprobeError: a process is at the run.
+        KgprobeError: another process uses the run.
     """
     folder = run_folder(run)
     make_folder(folder)
@@ -205,5 +205,5 @@ def locked(run: Row) -> Iterator[Path]:
         with filelock.FileLock(folder / "lock", timeout=0):
             yield folder
     except filelock.Timeout as error:
-        message = f"Another process is at run {run['id']!r} already (its lock is {folder / 'lock'})."
+        message = f"Another process uses the run {run['id']!r} (lock: {folder / 'lock'})."
         raise KgprobeError(message) from error

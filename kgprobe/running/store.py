@@ -1,8 +1,8 @@
-"""Outcomes on disk: one JSON object a line, appended, and read back as what they were.
+"""Outcomes on disk: an append-only file with one JSON object per line, read back as outcomes.
 
-A line says its place: the fact's in a measurement, the number of the ask in a run. Where a question that got no answer
-is put again, its new line has the place of the old one and stands for it. Nothing is rewritten, so a program that is
-killed loses the batch at work and no more; what it left of a line is cut off when it goes on.
+Each line has a place: that of the fact in a measurement, the number of the question in a run. If an unanswered question
+is asked again, its new line has the same place and replaces the old one. Lines are never rewritten, so a killed program
+loses the current batch at most; an incomplete last line is cut off on resumption.
 """
 
 import os
@@ -23,7 +23,7 @@ FILE = "outcomes.jsonl"
 
 
 class _Place(msgspec.Struct, frozen=True):
-    """As much of a line as says whose it is."""
+    """The place and the verdict of a line."""
 
     place: int
     verdict: Verdict
@@ -31,11 +31,10 @@ class _Place(msgspec.Struct, frozen=True):
 
 
 class Draw(msgspec.Struct, frozen=True):
-    """As much of a line of a run as learning from it again needs.
+    """The part of a run's line from which a learner replays it.
 
     Attributes:
-        inclusion: the probability with which the fact was drawn in its round, given all that was known before; None
-            where nobody can say.
+        inclusion: inclusion probability of the fact in its round, given everything known before; None where unknown.
         smallest: the smallest inclusion probability of any fact that the round could have drawn; None where unknown.
     """
 
@@ -70,10 +69,10 @@ class OutcomeStore:
     """The outcomes file of one folder, open for appending. A context manager."""
 
     def __init__(self, folder: Path) -> None:
-        """Open or make the file.
+        """Open or create the file.
 
         Raises:
-            KgprobeError: it cannot be written.
+            KgprobeError: the file cannot be written.
         """
         self.path = folder / FILE
         try:
@@ -87,30 +86,33 @@ class OutcomeStore:
     def __exit__(self, *_: object) -> None:
         self._file.close()
 
-    def standing(self) -> tuple[int, list[int]]:
-        """How many places have an outcome, and which of these got no answer; the rest of a broken line is cut off.
+    def progress(self) -> tuple[int, list[int]]:
+        """Return the number of places with an outcome and the unanswered ones; cut off an incomplete last line.
 
-        Cost: one reading of the file, of a few fields a line.
+        Cost: one pass over the file.
         """
         self._file.seek(0)
         places = end = 0
-        silent: set[int] = set()
+        unanswered: set[int] = set()
         for number, line in enumerate(self._file, start=1):
             if not line.endswith(b"\n"):
                 break
             end += len(line)
-            its = self._place(line, number)
-            places = max(places, its.place + 1)
-            (silent.add if its.verdict is Verdict.UNANSWERED else silent.discard)(its.place)
+            entry = self._place(line, number)
+            places = max(places, entry.place + 1)
+            if entry.verdict is Verdict.UNANSWERED:
+                unanswered.add(entry.place)
+            else:
+                unanswered.discard(entry.place)
         self._file.truncate(end)
-        return places, sorted(silent)
+        return places, sorted(unanswered)
 
     def cut_to(self, outcomes: int, rounds: int) -> None:
-        """Cut off what a round has left that never took place.
+        """Cut off the outcomes of a round that was not applied.
 
         Args:
-            outcomes: how many the graph has counted.
-            rounds: how many rounds it has applied.
+            outcomes: number of outcomes that the graph has counted.
+            rounds: number of rounds that the graph has applied.
 
         Raises:
             KgprobeError: the file lacks outcomes that the graph has counted.
@@ -121,11 +123,11 @@ class OutcomeStore:
             line = self._file.readline()
             if not line.endswith(b"\n"):
                 raise _lacking(self.path, number - 1, outcomes)
-            its = self._place(line, number)
-            if its.round > rounds:
+            entry = self._place(line, number)
+            if entry.round > rounds:
                 raise _lacking(self.path, number - 1, outcomes)
-            if its.place != number - 1:
-                raise _misplaced(self.path, number, its.place, number - 1)
+            if entry.place != number - 1:
+                raise _misplaced(self.path, number, entry.place, number - 1)
             end += len(line)
         self._file.truncate(end)
 
@@ -137,16 +139,16 @@ class OutcomeStore:
         inclusions: Sequence[float | None] | None = None,
         smallest: float | None = None,
     ) -> None:
-        """Write outcomes; they are on disk when this returns.
+        """Write outcomes and synchronise the file to disk.
 
         Args:
-            inclusions: with which probability each fact was drawn in the round, where that is known.
-            smallest: the smallest inclusion probability of any fact that the round could have drawn, where known.
+            inclusions: inclusion probability of each fact in the round; None where unknown.
+            smallest: the smallest inclusion probability of any fact that the round could have drawn; None if unknown.
         """
-        known = [None] * len(outcomes) if inclusions is None else inclusions
+        inclusions = [None] * len(outcomes) if inclusions is None else inclusions
         lines = [
             encode_line(place, outcome, inclusion, None if inclusion is None else smallest, round_)
-            for place, outcome, inclusion in zip(places, outcomes, known, strict=True)
+            for place, outcome, inclusion in zip(places, outcomes, inclusions, strict=True)
         ]
         self._file.write(b"".join(lines))
         self._file.flush()
@@ -164,7 +166,7 @@ class Outcomes:
     """The outcomes of a folder, read from its file in each iteration.
 
     Attributes:
-        count: of a run, the number that its graph has counted; None of a measurement.
+        count: number that the graph has counted, for a run; None for a measurement.
     """
 
     path: Path
@@ -181,16 +183,16 @@ class Outcomes:
 def read_outcomes(path: Path, evidence: type[msgspec.Struct], count: int | None = None) -> Iterator[Outcome]:
     """Yield the outcomes of a file in the order of their places, each with its latest line.
 
-    Memory: one outcome, and 100 bytes for each question that was put again.
+    Memory: one outcome, and 100 bytes for each question that was asked again.
 
     Args:
-        path: of the file, which is there.
-        evidence: the struct of the probe that made it.
-        count: the number of outcomes of a run that its graph has counted: so many are read, and each place has one
-            line. None reads all lines of a measurement.
+        path: of an existing file.
+        evidence: struct of the probe's evidence.
+        count: number of outcomes to read, for a run: the ones that its graph has counted, with one line per place. None
+            reads all lines of a measurement.
 
     Raises:
-        KgprobeError: a line is damaged, missing, or not in its place; the message names file and line. Or the file has
+        KgprobeError: a line is damaged, missing, or out of order (the message names file and line), or the file has
             fewer outcomes than ``count``.
     """
     later = _later_lines(path) if count is None else {}
@@ -200,31 +202,31 @@ def read_outcomes(path: Path, evidence: type[msgspec.Struct], count: int | None 
         for number, line in enumerate(file, start=1):
             if expected == count:
                 return
-            its = _decoded(path, number, line)
-            if its.place < expected and count is None:
+            entry = _read_line(path, number, line)
+            if entry.place < expected and count is None:
                 continue
-            if its.place != expected:
-                raise _misplaced(path, number, its.place, expected)
+            if entry.place != expected:
+                raise _misplaced(path, number, entry.place, expected)
             expected += 1
-            if its.place in later:
-                again.seek(later[its.place])
-                its = _decoded(path, number, again.readline())
-            yield _outcome(path, number, its, decoder)
+            if entry.place in later:
+                again.seek(later[entry.place])
+                entry = _read_line(path, number, again.readline())
+            yield _outcome(path, number, entry, decoder)
     if count is not None and expected < count:
         raise _lacking(path, expected, count)
 
 
 def read_rounds(path: Path, count: int | None = None) -> Iterator[list[Draw]]:
-    """Yield what was asked in each round of a run, in their order, but for a line that is still being written.
+    """Yield the draws of each round of a run in order, without an incomplete last line.
 
     Memory: one round.
 
     Args:
-        count: the number of outcomes that the run's graph has counted, which are read; None reads all.
+        count: number of outcomes to read: the ones that the run's graph has counted; None reads all.
 
     Raises:
-        KgprobeError: the file is not there, a line is damaged or not in its place, or there are fewer lines than
-            ``count``; the message names file and line.
+        KgprobeError: the file is missing, a line is damaged or out of order (the message names file and line), or the
+            file has fewer lines than ``count``.
     """
     draws: list[Draw] = []
     held = 0
@@ -253,11 +255,10 @@ def encode_line(
     place: int, outcome: Outcome, inclusion: float | None = None, smallest: float | None = None, round_: int = 0
 ) -> bytes:
     """Return an outcome as a line with its line break."""
+    optional = {"round": round_ or None, "inclusion": inclusion, "smallest": smallest}
     line = {
         "place": place,
-        **({"round": round_} if round_ else {}),
-        **({} if inclusion is None else {"inclusion": inclusion}),
-        **({} if smallest is None else {"smallest": smallest}),
+        **{name: value for name, value in optional.items() if value is not None},
         "subject": outcome.fact.subject,
         "fact": outcome.fact.fact,
         "relation": outcome.relation,
@@ -270,7 +271,7 @@ def encode_line(
 
 
 def _later_lines(path: Path) -> dict[int, int]:
-    """Where the latest line begins of each place that has several."""
+    """Return the offset of the latest line of each place that has several lines."""
     later: dict[int, int] = {}
     expected = offset = 0
     with _open(path) as file:
@@ -289,7 +290,7 @@ def _later_lines(path: Path) -> dict[int, int]:
     return later
 
 
-def _decoded(path: Path, number: int, line: bytes) -> _Line:
+def _read_line(path: Path, number: int, line: bytes) -> _Line:
     try:
         return _decode_line(line)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
@@ -308,7 +309,7 @@ def _open(path: Path) -> BinaryIO:
     try:
         return path.open("rb")
     except FileNotFoundError:
-        raise KgprobeError(f"{path} is not there: the answers were kept on another machine, or deleted.") from None
+        raise KgprobeError(f"{path} does not exist: the answers are on another machine, or deleted.") from None
     except OSError as error:
         raise KgprobeError(f"{path} cannot be read: {error.strerror}.") from error
 
@@ -319,20 +320,20 @@ def _damaged(path: Path, number: int, error: Exception) -> KgprobeError:
 
 def _misplaced(path: Path, number: int, place: int, expected: int) -> KgprobeError:
     return KgprobeError(
-        f"{path}, line {number}: its place is {place}, and {expected} is expected. Lines are missing, doubled or in"
-        " another order. Bring the file back from a copy, or ask again."
+        f"{path}, line {number}: its place is {place}, and {expected} is expected. Lines are missing, doubled or out of"
+        " order. Restore the file from a copy, or ask again."
     )
 
 
 def _lacking(path: Path, held: int, counted: int) -> KgprobeError:
     return KgprobeError(
-        f"{path} holds {held:,} answers where the graph has counted {counted:,}. Bring the file back from where the run"
-        " was begun, or begin a new run."
+        f"{path} holds {held:,} answers, but the graph has counted {counted:,}. Restore the file from the machine where"
+        " the run was begun, or begin a new run."
     )
 
 
 def _encode_array(value: Any) -> Any:
-    # JSON has no infinities; a plausibility that is none is written as null.
+    # JSON has no infinity: -inf, a missing plausibility, is written as null.
     if isinstance(value, np.ndarray):
         return [number if np.isfinite(number) else None for number in value.tolist()]
     raise NotImplementedError(type(value))

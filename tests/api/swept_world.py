@@ -80,7 +80,7 @@ def small_shards() -> Any:
     return mock.patch.multiple(sweeping, _FEWEST=16)
 
 
-def sweep_of(graph: Graph, judge: Judge | Path, **how: Any) -> tuple[Path, sweeping.Swept]:
+def sweep_of(graph: Graph, judge: Judge | Path, **how: Any) -> tuple[Path, sweeping.PredictedShards]:
     """A sweep's folder, and how far it came."""
     done = kgprobe.judge_graph(graph, judge, **how)
     assert (done.judged is not None) == done.swept.complete

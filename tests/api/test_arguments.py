@@ -79,7 +79,7 @@ def test_numbers_of_numpy_are_numbers(example_graph: Graph, tiny: Model) -> None
         relations=np.array(["P36"]),  # type: ignore[arg-type]
     )
     assert again.folder == plain.folder
-    assert again.asked.facts == 3
+    assert again.progress.facts == 3
 
 
 @pytest.mark.parametrize("model", [3, None, ["demo"]])

@@ -23,7 +23,12 @@ OPTIONS = {"limit": 9, "distractors": 3, "sentences": 2, "as_of": "2024"}
 
 def test_what_was_measured_is_a_table_a_text_and_a_page(example_graph: Graph, tiny: Model, home: Path) -> None:
     result = kgprobe.measure(example_graph, tiny, **OPTIONS)
-    assert (result.asked.facts, result.asked.done, result.asked.stopped, result.complete) == (9, 9, Stop.DONE, True)
+    assert (result.progress.facts, result.progress.done, result.progress.stopped, result.complete) == (
+        9,
+        9,
+        Stop.DONE,
+        True,
+    )
     frame = result.to_frame()
     assert len(frame) == 9
     askable = frame[frame["verdict"] != "unaskable"]
@@ -54,7 +59,7 @@ def test_evidence_is_read_as_what_it_was(example_graph: Graph, tiny: Model) -> N
 def test_the_same_call_goes_on_and_another_is_another(example_graph: Graph, tiny: Model) -> None:
     stop = Callbacks(should_stop=lambda: True)
     first = kgprobe.measure(example_graph, tiny, **OPTIONS, batch_size=4, callbacks=stop)
-    assert (first.asked.done, first.asked.stopped, first.complete) == (4, Stop.ASKED_TO, False)
+    assert (first.progress.done, first.progress.stopped, first.complete) == (4, Stop.ASKED_TO, False)
     assert "repeat the call to resume" in first.summary()
     starts: list[int] = []
     second = kgprobe.measure(

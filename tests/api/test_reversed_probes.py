@@ -35,7 +35,7 @@ ASKED: dict[str, dict[str, Any]] = {
 def test_a_probe_asks_a_reversed_graph_as_any_other(backwards: Graph, tiny: Model, probe: str) -> None:
     how = {"limit": 2, "relations": ["capital"], "as_of": "2024", **ASKED[probe]}
     result = kgprobe.measure(backwards, tiny, probe, **how)
-    assert (result.asked.done, result.reversed, result.config["reversed"]) == (2, True, True)
+    assert (result.progress.done, result.reversed, result.config["reversed"]) == (2, True, True)
     reversal = kgprobe.reversal_of(backwards)
     assert reversal is not None
     assert result.config["reversed_of"] == reversal.of

@@ -218,7 +218,7 @@ def test_mistakes_are_told(graph: Graph, judge: Judge, tmp_path: Path) -> None:
     with pytest.raises(KgprobeError, match="train one for this model"):
         kgprobe.judge_graph(graph, judge, model=other)
     kgprobe.judge_graph(graph, judge, name="mine")
-    with pytest.raises(KgprobeError, match=r"a sweep made with other settings.*seed"):
+    with pytest.raises(KgprobeError, match=r"a judged graph made with other settings.*seed"):
         kgprobe.judge_graph(graph, judge, name="mine", seed=1)
     assert load_judge(tmp_path / "judge").digest() == judge.digest()
     assert judge.labels["as_of"] == AS_OF

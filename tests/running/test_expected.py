@@ -8,7 +8,7 @@ import pytest
 from kgprobe.graph.client import Graph
 from kgprobe.graph.ingest import load
 from kgprobe.records import Entity
-from kgprobe.running.hierarchical_learner import GraphLearning, positioned_rounds
+from kgprobe.running.hierarchical_learner import HierarchicalBeliefs, positioned_rounds
 from kgprobe.running.runs import begin_run, get_run, run_folder
 from kgprobe.running.store import FILE
 from kgprobe.sampling.columns.askable import AskableFacts
@@ -35,10 +35,10 @@ def load_popular(graph: Graph, popular: bool) -> None:
     load(graph, WrittenSource(known, edges, relations))
 
 
-def learned(graph: Graph, run: str) -> GraphLearning:
+def learned(graph: Graph, run: str) -> HierarchicalBeliefs:
     """The learner of a run, from its answers."""
     properties = get_run(graph, run)
-    learning = GraphLearning(AskableFacts(open_columns(graph), properties["relations"], AS_OF), 1000)
+    learning = HierarchicalBeliefs(AskableFacts(open_columns(graph), properties["relations"], AS_OF), 1000)
     for positions, draws in positioned_rounds(learning.facts, run_folder(properties) / FILE):
         learning.learn(positions, [draw.verdict for draw in draws])
     return learning
@@ -52,7 +52,7 @@ def test_what_is_expected_of_a_fact_is_what_the_learner_expects(graph: Graph, po
     run_rounds(graph, probe, plan)
     learning = learned(graph, "run")
     assert (learning.popularity is not None) == popular
-    theta = learning.learner.posterior(np.arange(len(learning.facts))).theta
+    theta = learning.model.posterior(np.arange(len(learning.facts))).theta
     expected = {learning.facts[place].fact: float(theta[place]) for place in range(len(theta))}
     asked = {learning.facts[int(place)].fact for place in np.flatnonzero(learning.asked)}
     assert 0 < len(asked) < len(expected)

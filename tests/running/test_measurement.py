@@ -15,7 +15,7 @@ from kgprobe.progress import share_counter
 from kgprobe.running.callbacks import Callbacks, Start, Stop
 from kgprobe.running.claims import CONFIG, read_config
 from kgprobe.running.identity import differences, digest_of
-from kgprobe.running.measurement import Asked, ask_each
+from kgprobe.running.measurement import Progress, ask_each
 from kgprobe.running.store import FILE, read_outcomes
 from kgprobe.sampling.keys import FactKey
 
@@ -64,7 +64,7 @@ class WrittenProbe:
         return Outcome(fact, Verdict.RIGHT, "P1", "unanswered", evidence=WrittenEvidence(seed))
 
 
-def ask(probe: WrittenProbe, folder: Path, **options: Any) -> Asked:
+def ask(probe: WrittenProbe, folder: Path, **options: Any) -> Progress:
     return ask_each(probe, KEYS, 1, folder, CONFIGURED, **{"batch": 4} | options)
 
 
@@ -184,7 +184,7 @@ def test_a_spent_budget_ends_a_measurement_and_keeps_what_was_asked(tmp_path: Pa
 
 def test_one_process_at_a_time(tmp_path: Path) -> None:
     def meddle(_: Any) -> None:
-        with pytest.raises(KgprobeError, match="Another process is at"):
+        with pytest.raises(KgprobeError, match="Another process uses"):
             ask(WrittenProbe(), tmp_path)
 
     assert ask(WrittenProbe(), tmp_path, callbacks=Callbacks(on_batch=meddle)).stopped is Stop.DONE

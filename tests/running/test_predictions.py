@@ -1,4 +1,4 @@
-"""Sweeps of several processes over the same shards; what each shard holds is tested in tests/api/test_sweeps.py."""
+"""Predictions of several processes for the same shards; what each shard holds is tested in tests/api/test_sweeps.py."""
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -8,10 +8,10 @@ from threading import Event
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from kgprobe.running.predictions import SHARDS, Shards, Share, sweep
+from kgprobe.running.predictions import SHARDS, Shards, Share, predict_shards
 
 
-def test_sweep_overlapping_shares_make_each_shard_once(tmp_path: Path) -> None:
+def test_predict_shards_overlapping_shares_make_each_shard_once(tmp_path: Path) -> None:
     shards = Shards(facts=12, size=2)
     made: list[range] = []
     begun, overtaken = Event(), Event()
@@ -21,7 +21,7 @@ def test_sweep_overlapping_shares_make_each_shard_once(tmp_path: Path) -> None:
             made.append(places)
             if of_all and places.start == 0:
                 begun.set()
-                # Held until the other sweep has gone on to its next shard.
+                # Held until the other process has gone on to its next shard.
                 assert overtaken.wait(30)
             elif not of_all:
                 overtaken.set()
@@ -30,9 +30,9 @@ def test_sweep_overlapping_shares_make_each_shard_once(tmp_path: Path) -> None:
         return make
 
     with ThreadPoolExecutor() as pool:
-        whole = pool.submit(sweep, tmp_path, {"seed": 0}, shards, maker(True))
+        whole = pool.submit(predict_shards, tmp_path, {"seed": 0}, shards, maker(True))
         assert begun.wait(30)
-        half = sweep(tmp_path, {"seed": 0}, shards, maker(False), share=Share(1, 2))
+        half = predict_shards(tmp_path, {"seed": 0}, shards, maker(False), share=Share(1, 2))
         assert whole.result().complete
     assert half.shards_done >= 3
     assert sorted(places.start for places in made) == [0, 2, 4, 6, 8, 10]

@@ -298,7 +298,7 @@ def test_mistakes_are_told(graph: Graph) -> None:
         def describe(self) -> dict[str, Any]:
             return {"model": "another"}
 
-    with pytest.raises(KgprobeError, match="was begun otherwise: model was 'hash', is 'another'"):
+    with pytest.raises(KgprobeError, match="was begun with other settings: model was 'hash', is 'another'"):
         run_rounds(graph, Another(graph), plan_for("run"))
 
 
@@ -341,7 +341,7 @@ def test_a_run_is_extended_but_not_shortened(graph: Graph) -> None:
     run_rounds(graph, HashProbe(graph), plan_for("run", rounds=5))
     assert get_run(graph, "run")["rounds"] == 5
     assert beliefs_in(graph, "run") == beliefs_in(graph, "long")
-    with pytest.raises(KgprobeError, match="has done 5 rounds already"):
+    with pytest.raises(KgprobeError, match="has 5 rounds already"):
         run_rounds(graph, HashProbe(graph), plan_for("run", rounds=4))
     assert get_run(graph, "run")["rounds"] == 5
 
@@ -367,7 +367,7 @@ def test_one_process_at_a_time(graph: Graph) -> None:
 
     def interfere(_round: Any) -> None:
         for meddle in (lambda: run_rounds(graph, probe, plan), lambda: forget_run(graph, "run")):
-            with pytest.raises(KgprobeError, match="Another process is at run 'run'") as caught:
+            with pytest.raises(KgprobeError, match="Another process uses the run 'run'") as caught:
                 meddle()
             refused.append(caught)
 
@@ -471,9 +471,9 @@ def test_no_folder_is_taken_from_a_graph_unchecked(graph: Graph, home: Path, nam
     # Where a run of the uid above has its folder, its name is the beginning of the way to the victim.
     (home / "runs" / "mine-x").mkdir()
     (victim / FILE).write_text("precious\n")
-    with pytest.raises(KgprobeError, match="none that kgprobe has begun"):
+    with pytest.raises(KgprobeError, match="was not begun by kgprobe"):
         library.forget_run(graph, run)
-    with pytest.raises(KgprobeError, match="none that kgprobe has begun" if value else "lacks uid"):
+    with pytest.raises(KgprobeError, match="was not begun by kgprobe" if value else "lacks uid"):
         continue_run(graph, HashProbe(graph), plan_for(run))
     assert (victim / FILE).read_text() == "precious\n"
     assert [path.name for path in victim.iterdir()] == [FILE]

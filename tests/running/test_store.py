@@ -50,7 +50,7 @@ def test_a_measurement_whose_lines_are_not_in_their_places_is_refused(tmp_path: 
 @pytest.mark.parametrize("change", RUN_CHANGES.values(), ids=RUN_CHANGES.keys())
 def test_a_run_whose_lines_do_not_agree_with_its_graph_is_refused(tmp_path: Path, change: Change) -> None:
     (tmp_path / FILE).write_bytes(b"".join(change(lines())))
-    refused = r"its place is \d+, and \d+ is expected|where the graph has counted 12"
+    refused = r"its place is \d+, and \d+ is expected|but the graph has counted 12"
     with pytest.raises(KgprobeError, match=refused):
         list(read_outcomes(tmp_path / FILE, DistractorEvidence, COUNT))
     with pytest.raises(KgprobeError, match=refused):
