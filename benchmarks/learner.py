@@ -37,7 +37,7 @@ from kgprobe.beliefs.reference import Reference, Synthetic, synthetic
 from kgprobe.beliefs.simulation import (
     LEARNED_STRATEGIES,
     PAPER_STRATEGIES,
-    Standing,
+    ReplayMetrics,
     replay_all,
     shown_rounds,
 )
@@ -61,7 +61,7 @@ def standings_of(references: Sequence[Reference], seed: int) -> Standings:
     return {
         strategy: {
             field.name: np.mean([[getattr(one, field.name) for one in run] for run in runs], axis=0).tolist()
-            for field in dataclasses.fields(Standing)
+            for field in dataclasses.fields(ReplayMetrics)
         }
         for strategy, runs in replays.items()
     }

@@ -1,7 +1,7 @@
-"""Beliefs in words that are earned: *surely* where the interval of theta supports it, else *leans*.
+"""Beliefs in words: *surely* if the interval of theta supports it, else *leans*.
 
-docs/methods/findings.md. The only place that decides the word: it is stored with the belief, and read from there by
-every query, page and picture.
+docs/methods/findings.md. The word is decided only here and stored with the belief; queries, pages and pictures read it
+there.
 """
 
 from collections.abc import Sequence
@@ -10,7 +10,7 @@ from enum import Enum
 import numpy as np
 from numpy.typing import ArrayLike
 
-# As often as each end of a 90% interval is missed.
+# Probability of missing each end of a 90% interval.
 _LUCK = 0.05
 
 
@@ -24,12 +24,12 @@ class BeliefWord(Enum):
 
     @property
     def is_sure(self) -> bool:
-        """Whether the interval of theta supports it."""
+        """True if the interval of theta supports the word."""
         return self in (BeliefWord.SURELY_KNOWN, BeliefWord.SURELY_UNKNOWN)
 
     @property
     def is_known(self) -> bool:
-        """Whether the fact is surely known or leans to it."""
+        """True if the fact is surely known or leans to known."""
         return self in (BeliefWord.SURELY_KNOWN, BeliefWord.LEANS_KNOWN)
 
 
@@ -42,20 +42,20 @@ def belief_words(
     >>> [word.value for word in belief_words(right, wrong, theta, low, high, by_luck=[0.001, 0.1, 1])]
     ['surely known', 'leans known', 'surely unknown']
 
-    An asked fact is known where its own answers are right more often than wrong, as in a win rate; else it is unknown.
-    A fact with no answers of its own is known where E[theta] is below one half, and never surely.
+    An asked fact is known if its own answers are more often right than wrong, as in a win rate; else it is unknown. A
+    fact without own answers is known if E[theta] is below one half, but never surely.
 
-    Surely unknown: more wrong answers than right ones, and the whole interval of theta above one half. Surely known:
-    more right answers than wrong ones, the whole interval below one half, and as many right answers by luck in fewer
-    than 5% of cases.
+    Surely unknown: more wrong than right answers, and the whole interval of theta above one half. Surely known: more
+    right than wrong answers, the whole interval below one half, and a probability below 5% of as many right answers by
+    guessing.
 
     Args:
-        right: right answers to questions about the fact itself, shape (facts,).
-        wrong: wrong ones.
-        theta: E[theta], the probability that the model fails on it.
-        low: the lower end of theta's interval.
-        high: the upper end.
-        by_luck: the probability that a guesser has as many right answers to these questions, or more, in [0, 1].
+        right: number of right answers to questions about the fact itself, shape (facts,).
+        wrong: number of wrong answers.
+        theta: E[theta], the probability that the model fails on the fact.
+        low: lower end of theta's interval.
+        high: upper end of theta's interval.
+        by_luck: probability of at least as many right answers by guessing, in [0, 1].
     """
     rights, wrongs = np.asarray(right, np.int64), np.asarray(wrong, np.int64)
     mean, lower, upper, luck = (np.asarray(values, np.float64) for values in (theta, low, high, by_luck))

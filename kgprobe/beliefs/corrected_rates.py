@@ -1,10 +1,9 @@
-"""How often a model is right over a whole graph: what was predicted of all facts, corrected by what rounds drew.
+"""Accuracy over a whole graph: predictions of all facts, corrected by the answers of rounds.
 
-docs/methods/graph-estimate.md. Before each round there are predictions of all facts, made from the answers
-that came before; the round draws facts with known probabilities. Its answers tell how far the predictions are off,
-each weighted by how seldom its fact is drawn. Whatever the predictions are, the errors of rounds that follow from one
-another are a martingale: each has mean 0 given all that came before it, and their variances add. Active inference:
-Zrnic and Candès (2024), arXiv 2403.03208; a round counts as many times as facts were drawn in it.
+docs/methods/graph-estimate.md. Predictions of all facts before a round follow from earlier answers; the round draws
+facts with known probabilities. Its answers correct the predictions, each divided by its fact's inclusion probability.
+For any predictions, the errors of successive rounds are a martingale: each has mean 0 given all earlier answers, and
+their variances add. Active inference: Zrnic and Candès (2024), arXiv 2403.03208. Rounds are weighted by their draws.
 """
 
 import math
@@ -21,10 +20,10 @@ Bools = NDArray[np.bool_]
 Floats = NDArray[np.float64]
 Positions = NDArray[np.int64]
 
-# Fewer draws tell nothing of how far they spread.
+# Minimum number of draws for a variance.
 _LEAST = 3
-# Of fewer answers about uniformly drawn facts, the predictions of this run's learner make an interval wider:
-# benchmarks.floors.
+# With fewer answers about uniformly drawn facts, predictions of the run's own learner widen the interval
+# (benchmarks.floors).
 CORRECTED_FROM = 512
 
 
@@ -37,7 +36,7 @@ class RoundDraws:
         chances: inclusion probability of each, given everything known before the round; in (0, 1].
         smallest: the smallest inclusion probability of any fact that the round could have drawn; in (0, 1], at most
             the smallest of ``chances``.
-        right: whether it was answered right.
+        right: True for a right answer.
         answered: False for a question without an answer. Missing answers must not depend on the facts.
         askable: False for a fact that cannot be asked; the graph's rate excludes it, and later rounds do not draw it.
     """
@@ -51,7 +50,7 @@ class RoundDraws:
 
 
 class CorrectedRates:
-    """Predictions of all facts and draws, round by round, and what they come to.
+    """Predictions and draws round by round, and the accuracy that they give.
 
     >>> import numpy as np
     >>> random = np.random.default_rng(0)
@@ -66,27 +65,26 @@ class CorrectedRates:
     """
 
     def __init__(self, count: int, corrected_from: int = 0) -> None:
-        """Begin without predictions and draws.
+        """Start without predictions and draws.
 
         Args:
             count: number of facts.
-            corrected_from: where every round was drawn uniformly, predictions correct the answers from this number of
-                answers on.
+            corrected_from: number of answers from which predictions are used if all rounds were drawn uniformly.
         """
         self.count, self.draws, self.corrected_from = count, 0, corrected_from
-        # Sums over rounds, each as often as it drew: of what was predicted, and of whether a fact may be askable.
+        # Sums over rounds, weighted by their draws: of predictions, and of 1 for facts not known as unaskable.
         self._predicted, self._askable = np.zeros(count), np.zeros(count)
         self._now = np.zeros(count)
         self._gone: Positions = np.empty(0, np.int64)
         self._since = 0
-        # The largest weight that an answer about any fact could have had.
+        # Largest weight of an answer about any fact, drawn or not.
         self._heaviest = 0.0
-        # Whether each round gave all facts the same inclusion probability.
+        # True if each round gave all facts the same inclusion probability.
         self._uniform = True
         self._rounds: list[tuple[Positions, Floats, Floats, Floats, Bools]] = []
 
     def predict(self, right: Floats) -> None:
-        """Predictions that hold until the next ones: how probably each fact is answered right, shape (facts,).
+        """Set the predicted probability of a right answer for each fact, shape (facts,), until the next prediction.
 
         Cost: some passes over all facts.
         """
@@ -95,7 +93,7 @@ class CorrectedRates:
         self._now[self._gone] = 0.0
 
     def add(self, draws: RoundDraws) -> None:
-        """Take over a round. Cost: linear in its draws."""
+        """Add a round. Cost: linear in its draws."""
         drawn = len(draws.positions)
         if not drawn:
             return
@@ -113,32 +111,31 @@ class CorrectedRates:
             self.draws += drawn
             self._since += drawn
         gone = draws.positions[~draws.askable]
-        # From the next round on they are not drawn, so nothing is predicted of them either.
+        # Later rounds do not draw them, so their predictions are 0.
         self._predicted[gone] += self._since * self._now[gone]
         self._askable[gone] += self._since
         self._now[gone] = 0.0
         self._gone = np.union1d(self._gone, gone)
 
     def rate(self, members: Bools | None = None, confidence: float = CONFIDENCE) -> Estimate | None:
-        """Return how often the model is right, the mean over all facts that can be asked, or over some of them.
+        """Return the accuracy over all facts that can be asked, or over some of them.
 
-        Predictions correct the answers, unless every round was drawn uniformly and there are fewer answers than
-        ``corrected_from``: then it is the plain share of right answers with its Clopper-Pearson interval.
+        If every round was drawn uniformly and there are fewer answers than ``corrected_from``, this is the plain share
+        of right answers with its Clopper-Pearson interval, without predictions.
 
         Args:
-            members: which, shape (facts,).
+            members: True for the facts to include, shape (facts,).
 
         Returns:
-            None where fewer than 3 of them were drawn, or they may all not be askable. Its ``labels_worth`` is how many
-            questions about facts drawn uniformly, without predictions, would have had its standard error.
+            None if fewer than 3 of them were drawn, or possibly none can be asked.
 
         Raises:
-            ArgumentError: ``members`` are not as many as there are facts.
+            ArgumentError: ``members`` does not have one value per fact.
 
         Cost: a pass over the facts, and some over the draws.
         """
         if members is not None and len(members) != self.count:
-            raise ArgumentError("members", f"are {len(members):,}; {self.count:,} are expected, one a fact.")
+            raise ArgumentError("members", f"are {len(members):,}; {self.count:,} are expected, one per fact.")
         self._settle()
         if not self._rounds:
             return None
@@ -171,16 +168,16 @@ class CorrectedRates:
         return with_interval(drawn, confidence, 0.0, 1.0)
 
     def _largest_weight(self, weights: Floats, left: int) -> float:
-        """Return the largest weight that an unseen error among some facts can have.
+        """Return the largest possible weight of an unseen error among some facts.
 
         Any of them may have had the smallest inclusion probability of its round, so this is the largest weight of any
-        fact of the graph, drawn or not. The ``left`` facts that were never drawn have errors of at most 1 each, in all
-        predictions; an interval leaves room for three times the largest weight at an end.
+        fact of the graph, drawn or not. The ``left`` facts that were never drawn have errors of at most 1 in each
+        prediction; the interval reserves three times the largest weight at each end.
         """
         return max(float(weights.max()), min(self._heaviest, self.draws * left / 3))
 
     def _settle(self) -> None:
-        """Count what was predicted since it was last counted."""
+        """Add the current predictions to the sums, weighted by the draws since the last call."""
         if self._since:
             here = np.ones(self.count)
             here[self._gone] = 0.0

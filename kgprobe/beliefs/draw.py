@@ -5,8 +5,8 @@ Beta(alpha, beta), the probability that the model fails on it; untouched facts s
 distribution.
 
 Thompson sampling draws each fact's theta and takes the highest. The highest draws among the untouched facts are order
-statistics of uniforms, assigned to these facts at random. A round costs its touched facts and its batch, whatever the
-size of the graph. The rules ``uniform`` and ``sequential`` (the paper's Monte Carlo and iteration) cost their batch.
+statistics of uniforms, assigned to these facts at random. A round costs its touched facts and its batch. The
+rules ``uniform`` and ``sequential`` (the paper's Monte Carlo and iteration) cost their batch.
 """
 
 from dataclasses import dataclass

@@ -1,9 +1,9 @@
-"""What the difficulty of a fact is put together from: parts that it shares with other facts.
+"""The parts of a fact's difficulty, which it shares with other facts.
 
 docs/methods/learner.md. theta = sigma(x), and x is the sum of a mean that all facts share, the popularity of
-the ends times a coefficient, an effect of the relation, one of the subject and one of the object, and a part of the
-fact's own. What is not known of a graph (its relations, its popularities) is left out. Whatever else may tell hard
-facts from easy ones, such as how hard they were for another model, is a predictor: it counts as popularity does.
+the ends times a coefficient, an effect of the relation, one of the subject and one of the object, and the fact's own
+part. Unknown features of a graph (relations, popularities) are left out. Other features, such as the difficulty for
+another model, are predictors: each has a coefficient, as popularity has.
 """
 
 from collections.abc import Sequence
@@ -14,24 +14,24 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 Positions = NDArray[np.int64]
-# Columns of a graph come in whatever width they are kept in.
+# Columns of a graph have different integer widths.
 Numbers = NDArray[np.integer]
 
-# The variances that are not learned: of what is one number each, the mean and the weights of what is known of facts.
+# Fixed prior variances of the mean and of the coefficients.
 _FIXED = {"mean": 5.0**2, "popularity": 1.0, "predictor": 3.0**2}
 
 
 @dataclass(frozen=True, slots=True)
 class Effects:
-    """Which parts the facts have.
+    """The parts of each fact.
 
-    Parts are numbered: the mean, popularity, predictors, relations, entities, as far as there are any.
+    Parts are numbered in this order: mean, popularity, predictors, relations, entities.
 
     Attributes:
-        count: of facts.
+        count: number of facts.
         kinds: of parts, in the order of their numbers.
-        starts: the number of the first part of each kind, and behind them that of all parts; shape (kinds + 1,).
-        subjects, objects: of the facts, numbers of entities from 0 on, shape (facts,).
+        starts: number of the first part of each kind, and the total number of parts at the end; shape (kinds + 1,).
+        subjects, objects: numbers of entities from 0 on, shape (facts,).
         relations: from 0 on, shape (facts,), or None.
         popularity: standardised, shape (facts,), or None.
         predictors: each standardised, shape (facts,).
@@ -48,26 +48,26 @@ class Effects:
 
     @property
     def all_parts(self) -> int:
-        """How many parts there are."""
+        """Number of parts."""
         return self.starts[-1]
 
     def fixed_variances(self) -> Floats:
-        """The variance of each kind that is not learned, NaN for those that are; shape (kinds,)."""
+        """Return the fixed variance of each kind, NaN for the learned ones; shape (kinds,)."""
         return np.array([_FIXED.get(kind, np.nan) for kind in self.kinds])
 
     def kinds_of_places(self) -> Positions:
-        """The kind of each of the parts that :meth:`of` gives of a fact, shape (parts of a fact,)."""
+        """Return the kind of each column of :meth:`of`, shape (parts of a fact,)."""
         times = {"entity": 2, "predictor": len(self.predictors)}
-        return np.array([place for place, kind in enumerate(self.kinds) for _ in range(times.get(kind, 1))])
+        return np.repeat(np.arange(len(self.kinds)), [times.get(kind, 1) for kind in self.kinds])
 
     def kinds_of(self, parts: Positions) -> Positions:
-        """To which of the kinds parts belong, same shape."""
+        """Return the kinds of parts, same shape."""
         return np.searchsorted(np.array(self.starts[1:]), parts, side="right").astype(np.int64)
 
     def of(self, facts: Positions) -> tuple[Positions, Floats]:
-        """The parts of facts, and with which weight each counts; both of shape (facts, parts of a fact).
+        """Return the parts of facts and their weights, both of shape (facts, parts of a fact).
 
-        A fact that is a loop has its entity once, with weight 2, and once with weight 0.
+        A loop has its entity once with weight 2, and once with weight 0.
 
         >>> import numpy as np
         >>> of_graph = effects_of(np.array([0, 1]), np.array([1, 1]))
@@ -102,7 +102,7 @@ def effects_of(
     popularity: Floats | None = None,
     predictors: Sequence[Floats] = (),
 ) -> Effects:
-    """The effects of a graph. An entity has one effect, whether it is the subject of a fact or its object.
+    """Return the effects of a graph. An entity has the same effect as subject and as object.
 
     Args:
         subjects, objects, relations: numbers from 0 on, shape (facts,).
@@ -123,12 +123,12 @@ def effects_of(
 
 @dataclass(frozen=True, slots=True)
 class Popularity:
-    """How popular the ends of facts are.
+    """Popularity of the ends of facts.
 
     Attributes:
-        of_facts: the mean of log(1 + popularity) of the ends of which it is known, standardised; 0 where neither is
-            known; shape (facts,).
-        mean, spread: of these means before they were standardised, over the facts that have one.
+        of_facts: mean of log(1 + popularity) over the ends with known popularity, standardised; 0 if neither is known;
+            shape (facts,).
+        mean, spread: mean and standard deviation before standardisation, over the facts with a known popularity.
     """
 
     of_facts: Floats
@@ -137,17 +137,17 @@ class Popularity:
 
 
 def standardised_popularity(subjects: Floats, objects: Floats) -> Popularity | None:
-    """How popular the ends of facts are; None where that tells no facts apart.
+    """Return the popularity of the ends of facts; None if it does not vary.
 
     Args:
-        subjects, objects: popularities, at least 0, NaN where they are not known, shape (facts,).
+        subjects, objects: popularities, at least 0, NaN where unknown, shape (facts,).
     """
     ends = np.log1p(np.stack([subjects, objects]))
     known = (~np.isnan(ends)).sum(axis=0)
-    some = known > 0
-    means = np.nansum(ends, axis=0)[some] / known[some]
+    has_popularity = known > 0
+    means = np.nansum(ends, axis=0)[has_popularity] / known[has_popularity]
     if not len(means) or not means.std() > 1e-9:
         return None
     of_facts = np.zeros(len(subjects))
-    of_facts[some] = (means - means.mean()) / means.std()
+    of_facts[has_popularity] = (means - means.mean()) / means.std()
     return Popularity(of_facts, float(means.mean()), float(means.std()))

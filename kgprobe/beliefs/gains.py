@@ -1,4 +1,4 @@
-"""How much the next answer about a fact would tell: of all facts' theta, or of which facts are the hardest.
+"""Expected information of the next answer about a fact: on theta of all facts, or on the set of the hardest facts.
 
 docs/methods/sampling-rules.md.
 """
@@ -12,30 +12,30 @@ from kgprobe.beliefs.messages import Messages
 Floats = NDArray[np.float64]
 Positions = NDArray[np.int64]
 
-# Points of the normal on the rarer side of a bound, each of the same probability.
+# Quantiles of the normal on the rarer side of a bound, at equal probabilities.
 _RARER = (np.arange(8) + 0.5) / 8
-# Facts of which it is surer than this whether they are among the hardest are taken to be settled.
+# Facts with a smaller probability on the rarer side count as decided.
 _NEGLIGIBLE = 1e-6
 _BISECTIONS = 30
 
 
 def expected_gain(messages: Messages, facts: Positions) -> Floats:
-    """By how much the next answer about each fact lowers the summed variance of theta of all, about; shape (facts,).
+    """Return the approximate reduction of the summed variance of theta by an answer on each fact, shape (facts,).
 
-    An answer y about f lowers the variance of theta_g by Cov(theta_g, y)^2 / Var(y), as far as theta_g depends on it
-    linearly. That is summed over f itself and those of the facts that share a part with it.
+    By linear approximation an answer y about f lowers the variance of theta_g by Cov(theta_g, y)^2 / Var(y), summed
+    over f itself and the facts that share a part with it.
 
     Cost: linear in the facts.
     """
     known = messages.posterior(facts)
     luck = known.theta * (1 - known.theta)
-    # The covariance of theta and x is the variance of x times this, as x is about normal.
+    # Cov(theta, x) is Var(x) times this, for an approximately normal x.
     slope = luck - known.theta_variance
     _, before = messages.before(facts)
     parts, weights, cavity = messages.cavities(facts)
     slots = messages.slots(facts)
     site = np.where(slots >= 0, messages.site_precision[slots], 0.0) if messages.answered else np.zeros(len(facts))
-    # Covariance of theta with each part, and through the part with all others that have it.
+    # Covariance of theta with each part, and through the part with all other facts that share it.
     shared = (slope / (1 + site * before))[:, None] * weights * cavity
     touched, places = np.unique(parts, return_inverse=True)
     places = places.reshape(parts.shape)
@@ -47,15 +47,14 @@ def expected_gain(messages: Messages, facts: Positions) -> Floats:
 
 
 def hardest_gain(messages: Messages, facts: Positions, hardest: float) -> Floats:
-    """By how much the next answer about each fact lowers the variance of whether it is a hard one, shape (facts,).
+    """Return the reduction of the variance of H by an answer on each fact, shape (facts,).
 
-    Hard is what is above a bound in x, which is set so that ``hardest`` of the facts are expected above it. With H
-    whether a fact is, its answer y lowers the variance of H by Cov(H, y)^2 / Var(y), and Cov(H, y) is P(H) times how
-    much higher theta is expected above the bound than anywhere; or 1 - P(H) times how much lower below it, which is
-    computed where that is the rarer case.
+    H is 1 for a hard fact: x above a bound that ``hardest`` facts are expected to exceed. An answer y lowers Var(H) by
+    Cov(H, y)^2 / Var(y). Cov(H, y) is P(H) times the excess of E[theta | H = 1] over E[theta], or 1 - P(H) times the
+    deficit of E[theta | H = 0]; the rarer case is computed.
 
     Args:
-        hardest: how many of ``facts`` are looked for, less than there are.
+        hardest: number of hard facts, smaller than the number of ``facts``.
 
     Cost: linear in the facts.
     """
@@ -68,10 +67,10 @@ def hardest_gain(messages: Messages, facts: Positions, hardest: float) -> Floats
     distance = (mean - low) / deviation
     rarer = special.ndtr(-np.abs(distance))
     gain = np.zeros(len(facts))
-    some = np.flatnonzero(rarer > _NEGLIGIBLE)
-    theta = messages.posterior(facts[some]).theta
-    outwards = np.where(distance[some] < 0, deviation[some], -deviation[some])
-    points = mean[some, None] - outwards[:, None] * special.ndtri(rarer[some, None] * _RARER)
-    further = special.expit(points).mean(axis=1) - theta
-    gain[some] = (rarer[some] * further) ** 2 / np.maximum(theta * (1 - theta), 1e-12)
+    undecided = np.flatnonzero(rarer > _NEGLIGIBLE)
+    theta = messages.posterior(facts[undecided]).theta
+    outwards = np.where(distance[undecided] < 0, deviation[undecided], -deviation[undecided])
+    points = mean[undecided, None] - outwards[:, None] * special.ndtri(rarer[undecided, None] * _RARER)
+    excess = special.expit(points).mean(axis=1) - theta
+    gain[undecided] = (rarer[undecided] * excess) ** 2 / np.maximum(theta * (1 - theta), 1e-12)
     return gain

@@ -1,9 +1,8 @@
-"""The learner: answers come in, round by round; what is known of any fact comes out.
+"""The hierarchical model: beliefs about all facts, updated by answers round by round.
 
-docs/methods/learner.md. Between the rounds in which variances are learned anew, a round refreshes the facts
-that it asked and the answered ones around whatever moved: it costs its batch and the ends of it, whatever the size of
-the graph. Variances are learned when the answers are a quarter more than they were the last time, over all of them; so
-this costs each answer the same on average, however many there will be.
+docs/methods/learner.md. A round refreshes the asked facts and the answered facts near changed parts: it costs its batch
+and the ends of its facts, not the graph. Variances are estimated from all answers each time that their
+number has grown by a quarter, so the average cost per answer is constant.
 """
 
 from dataclasses import dataclass
@@ -21,19 +20,19 @@ Positions = NDArray[np.int64]
 
 _GROWTH = 1.25
 _MOST_SWEEPS = 30
-# Within a round what moves by less waits until variances are learned, when all is settled to a thousandth.
+# Tolerance within a round; when variances are estimated, everything converges to a thousandth.
 _ROUND_TOLERANCE = 1e-2
 MAX_DEGREE = 1_000
 
 
 @dataclass(slots=True)
 class HierarchicalModel:
-    """What is known of all facts of a graph.
+    """Beliefs about all facts of a graph.
 
     Attributes:
         messages: answers, sites, and the marginals of parts.
-        answers: how many there have been in all.
-        learned_at: how many there were when variances were last learned.
+        answers: total number of answers.
+        learned_at: number of answers at the last estimation of variances.
     """
 
     messages: Messages
@@ -42,7 +41,7 @@ class HierarchicalModel:
 
     @classmethod
     def of(cls, effects: Effects, max_degree: int = MAX_DEGREE) -> "HierarchicalModel":
-        """Before any answer.
+        """Return the model before any answer.
 
         >>> import numpy as np
         >>> from kgprobe.beliefs.effects import effects_of
@@ -53,16 +52,16 @@ class HierarchicalModel:
         [0.84, 0.75]
 
         Args:
-            max_degree: a part of more answered facts does not pass on at once what it learned; these facts follow when
-                they are asked, or when variances are learned.
+            max_degree: the facts of a part with more answered facts are not refreshed when the part changes, but when
+                they are asked or variances are estimated.
         """
         return cls(Messages(effects, initial_variances(effects.fixed_variances()), max_degree))
 
     def learn(self, facts: Positions, wrong: NDArray[np.bool_]) -> bool:
-        """Take over one round: facts, all different, and whether each was answered wrong; shape (asked,).
+        """Update the model by a round: distinct facts, and True for a wrong answer; shape (asked,).
 
         Returns:
-            whether variances were learned anew.
+            True if variances were estimated.
         """
         slots = self.messages.add(facts, wrong)
         self.answers += len(facts)
@@ -74,11 +73,11 @@ class HierarchicalModel:
         return False
 
     def posterior(self, facts: Positions) -> Tilted:
-        """Moments of x and theta of some facts, asked or not. Cost: linear in these."""
+        """Return moments of x and theta of some facts, asked or not. Cost: linear in these."""
         return self.messages.posterior(facts)
 
 
-def beta_parameters(known: Tilted) -> tuple[Floats, Floats]:
-    """The alpha and beta of the Beta distributions that have theta's mean and variance, each of shape (facts,)."""
-    total = known.theta * (1 - known.theta) / known.theta_variance - 1
-    return known.theta * total, (1 - known.theta) * total
+def beta_parameters(moments: Tilted) -> tuple[Floats, Floats]:
+    """Return alpha and beta of the Beta distributions with theta's mean and variance, each of shape (facts,)."""
+    total = moments.theta * (1 - moments.theta) / moments.theta_variance - 1
+    return moments.theta * total, (1 - moments.theta) * total

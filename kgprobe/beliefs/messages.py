@@ -2,12 +2,12 @@
 
 docs/methods/learner.md; Minka 2001, and Herbrich, Minka and Graepel 2006 for messages between many small
 factors. A fact's answers are a factor of x, x is a sum of parts, and each part has a normal marginal: its prior times
-one message of each answered fact. To refresh a fact: take its messages out of the marginals of its parts (the
-cavities), add them up to what x is without its answers, let :mod:`.tilted` put the answers in, and send each part what
-x tells of it beyond the others. Where the facts form a tree this is expectation propagation with one joint normal of
-all parts; where they do not, it is close (docs/methods/learner.md says how close).
+one message of each answered fact. To refresh a fact: divide its messages out of the marginals of its parts (the
+cavities), sum the cavities to the distribution of x without its answers, multiply the answers in
+(:mod:`.tilted_moments`), and send the result to each part. If the facts form a tree, this is expectation propagation
+with one joint normal of all parts; else it is an approximation (docs/methods/learner.md has its accuracy).
 
-Memory: 12 bytes for each fact of the graph and each part; the rest is of answered facts alone.
+Memory: 12 bytes for each fact of the graph and each part, and the state of the answered facts.
 """
 
 from dataclasses import dataclass
@@ -23,7 +23,7 @@ Positions = NDArray[np.int64]
 
 _DAMPING = 0.6
 
-# Messages have settled when no marginal moves by more than this many of its standard deviations in a sweep.
+# Messages have converged if no marginal moves by more than this many of its standard deviations in a sweep.
 TOLERANCE = 1e-3
 
 _FIRST_SLOTS = 256
@@ -31,11 +31,11 @@ _FIRST_SLOTS = 256
 
 @dataclass(frozen=True, slots=True)
 class Variances:
-    """How far parts differ.
+    """Variances of parts.
 
     Attributes:
         kinds: of each kind of parts, in the order of ``Effects.kinds``, shape (kinds,).
-        own: of what facts have of their own.
+        own: of the own parts of facts.
     """
 
     kinds: Floats
@@ -43,18 +43,17 @@ class Variances:
 
 
 class Messages:
-    """The state of a fit: answers, sites and messages of the answered facts, and what each part has heard of them.
+    """The state of a fit: answers, sites and messages of the answered facts, and their sum for each part (``heard``).
 
-    Normals are held as precision and precision times mean. An answered fact has a slot, in the order of the first
-    answers; ``position``, ``wrong``, ``answers``, ``site`` (slots, 2) and ``sent`` (slots, parts of a fact, 2) are
-    theirs.
+    Normals are stored as precision and precision times mean. An answered fact has a slot, in the order of the first
+    answers.
     """
 
     def __init__(self, effects: Effects, variances: Variances, max_degree: int) -> None:
-        """Nothing has been asked.
+        """Start without answers.
 
         Args:
-            max_degree: a part of more answered facts does not wake them when it has moved.
+            max_degree: the facts of a part with more answered facts are not refreshed when the part has moved.
         """
         self.effects, self.variances = effects, variances
         self._max_degree = max_degree
@@ -69,39 +68,39 @@ class Messages:
         self._parts = np.empty((_FIRST_SLOTS, width), np.int64)
         self._weights = np.empty((_FIRST_SLOTS, width))
         self.heard = np.zeros((effects.all_parts, 2))
-        # Slots of the facts around each part, as long as they are few enough to be woken.
+        # Slots of the answered facts of each part.
         self._around: dict[int, list[int]] = {}
 
     @property
     def positions(self) -> Positions:
-        """Of the answered facts, by their slots."""
+        """Positions of the answered facts by slot."""
         return self._position[: self.answered]
 
     @property
     def wrong(self) -> Floats:
-        """Wrong answers by slot."""
+        """Number of wrong answers by slot."""
         return self._counts[: self.answered, 0]
 
     @property
     def answers(self) -> Floats:
-        """All answers by slot."""
+        """Number of answers by slot."""
         return self._counts[: self.answered, 1]
 
     @property
     def site_precision(self) -> Floats:
-        """How much its answers say of x of each fact, by slot."""
+        """Precision that the answers contribute to x of each fact, by slot."""
         return self._site[: self.answered, 0]
 
     def parts_of(self, slots: Positions) -> Positions:
-        """The parts of answered facts, shape (slots, parts of a fact)."""
+        """Return the parts of answered facts, shape (slots, parts of a fact)."""
         return self._parts[slots]
 
     def slots(self, facts: Positions) -> Positions:
-        """The slots of facts, -1 for those without an answer."""
+        """Return the slots of facts, -1 for a fact without an answer."""
         return self._slot_of[facts].astype(np.int64)
 
     def add(self, facts: Positions, wrong: NDArray[np.bool_]) -> Positions:
-        """Count one more answer of each of some facts, all different; gives their slots."""
+        """Add an answer to each of some distinct facts, and return their slots."""
         new = facts[self._slot_of[facts] < 0]
         if len(new):
             self._grow(self.answered + len(new))
@@ -118,41 +117,41 @@ class Messages:
         self._counts[slots, 1] += 1
         return slots
 
-    def _grow(self, wanted: int) -> None:
+    def _grow(self, size: int) -> None:
         capacity = len(self._position)
-        if wanted <= capacity:
+        if size <= capacity:
             return
-        more = max(capacity, wanted - capacity)
+        more = max(capacity, size - capacity)
         for name in ("_position", "_counts", "_site", "_sent", "_parts", "_weights"):
             column = getattr(self, name)
             setattr(self, name, np.concatenate([column, np.zeros((more, *column.shape[1:]), column.dtype)]))
 
     def around(self, parts: Positions) -> Positions:
-        """The slots of the answered facts around parts, each once, ascending; without parts that wake nobody."""
-        found = [slots for part in parts.tolist() if len(slots := self._around.get(part, ())) <= self._max_degree]
-        return (
-            np.unique(np.concatenate([np.array(slots, np.int64) for slots in found]))
-            if found
-            else np.empty(0, np.int64)
-        )
+        """Return the distinct slots of the answered facts of parts, ascending, without parts of too many facts."""
+        slots: set[int] = set()
+        for part in parts.tolist():
+            of_part = self._around.get(part, ())
+            if len(of_part) <= self._max_degree:
+                slots.update(of_part)
+        return np.sort(np.fromiter(slots, np.int64, len(slots)))
 
     def marginals_of(self, parts: Positions) -> tuple[Floats, Floats]:
-        """Mean and variance of parts, each of their shape."""
+        """Return mean and variance of parts, each of the same shape."""
         heard = self.heard[parts]
         precision = 1 / self.variances.kinds[self.effects.kinds_of(parts)] + heard[..., 0]
         return heard[..., 1] / precision, 1 / precision
 
     def before(self, facts: Positions) -> tuple[Floats, Floats]:
-        """Mean and variance of x of some facts without their own answers, each of shape (facts,)."""
+        """Return mean and variance of x of some facts without their own answers, each of shape (facts,)."""
         parts, weights = self.effects.of(facts)
         heard = self.heard[parts]
         slots = self._slot_of[facts]
-        asked = slots >= 0
-        heard[asked] -= self._sent[slots[asked]]
+        has_answers = slots >= 0
+        heard[has_answers] -= self._sent[slots[has_answers]]
         return self._summed(weights, heard)
 
     def marginals(self, facts: Positions) -> tuple[Floats, Floats]:
-        """Mean and variance of x of some facts with their own answers, as their sites have these; shape (facts,)."""
+        """Return mean and variance of x of some facts with their own answers (sites), each of shape (facts,)."""
         mean, variance = self.before(facts)
         slots = self._slot_of[facts]
         site = np.where((slots >= 0)[:, None], self._site[slots], 0.0)
@@ -160,37 +159,37 @@ class Messages:
         return after * (mean / variance + site[:, 1]), after
 
     def posterior(self, facts: Positions) -> Tilted:
-        """What is known of some facts, asked or not. Cost: linear in the facts that are looked at."""
+        """Return moments of x and theta of some facts, asked or not. Cost: linear in these."""
         slots = self._slot_of[facts]
         counts = np.where((slots >= 0)[:, None], self._counts[slots], 0.0)
         return tilted(*self.before(facts), counts[:, 0], counts[:, 1])
 
     def refresh(self, slots: Positions, tolerance: float = TOLERANCE) -> tuple[NDArray[np.bool_], Positions]:
-        """Send the messages of some answered facts anew, all at once.
+        """Update the messages of some answered facts in parallel.
 
         Args:
-            slots: all different.
-            tolerance: what has moved has done so by more of its standard deviations.
+            slots: distinct.
+            tolerance: smallest move, in standard deviations.
 
         Returns:
-            which of the facts have not settled, shape (slots,), and the parts that have moved, each once.
+            True for the facts that have not converged, shape (slots,), and the distinct parts that have moved.
         """
         parts, weights = self._parts[slots], self._weights[slots]
         mean, variance = self._summed(weights, self.heard[parts] - self._sent[slots])
         after = tilted(mean, variance, self._counts[slots, 0], self._counts[slots, 1])
-        # The tilted distribution is narrower than the cavity; rounding may deny it.
-        found = np.stack(
+        # The tilted distribution is narrower than the cavity; rounding can contradict it.
+        site = np.stack(
             [np.maximum(1 / after.variance - 1 / variance, 1e-12), after.mean / after.variance - mean / variance],
             axis=1,
         )
-        moved = _DAMPING * (found - self._site[slots])
+        moved = _DAMPING * (site - self._site[slots])
         self._site[slots] += moved
         site = self._site[slots]
 
         touched, places = np.unique(parts, return_inverse=True)
         places = places.reshape(parts.shape)
         mean_before, variance_before = self.marginals_of(touched)
-        # All places at once would overshoot: the mean and the entities would each make up for the same surprise.
+        # All places in parallel would overshoot: the mean and the entities would each explain the same error.
         for place in range(parts.shape[1]):
             self._send(slots, place, parts, weights, site, touched, places[:, place])
         mean_after, variance_after = self.marginals_of(touched)
@@ -209,7 +208,7 @@ class Messages:
         touched: Positions,
         among: Positions,
     ) -> None:
-        """Tell the parts at one place of the facts, ``touched[among]``, what the sites say beyond the other parts."""
+        """Send messages to the parts at one place of the facts, ``touched[among]``."""
         heard = self.heard[parts] - self._sent[slots]
         precision = self._prior() + heard[..., 0]
         means, variances = heard[..., 1] / precision, 1 / precision
@@ -225,30 +224,30 @@ class Messages:
         self._sent[slots, place] = sent
 
     def cavities(self, facts: Positions) -> tuple[Positions, Floats, Floats]:
-        """Parts and weights of facts, and the variances of these parts as known from elsewhere; each (facts, parts)."""
+        """Return parts, weights and cavity variances of facts, each of shape (facts, parts of a fact)."""
         parts, weights = self.effects.of(facts)
         heard = self.heard[parts][..., 0]
         slots = self._slot_of[facts]
-        asked = slots >= 0
-        heard[asked] -= self._sent[slots[asked]][..., 0]
+        has_answers = slots >= 0
+        heard[has_answers] -= self._sent[slots[has_answers]][..., 0]
         return parts, weights, 1 / (self._prior() + heard)
 
     def _prior(self) -> Floats:
-        """The precision that parts have before any answer, by their places in a fact, shape (parts of a fact,)."""
+        """Return the prior precision of the parts of a fact, shape (parts of a fact,)."""
         return 1 / self.variances.kinds[self._kinds_of_places]
 
     def _summed(self, weights: Floats, heard: Floats) -> tuple[Floats, Floats]:
-        """Mean and variance of x from what its parts have heard elsewhere, shape (facts, parts of a fact, 2)."""
+        """Return mean and variance of x from the cavities of its parts, shape (facts, parts of a fact, 2)."""
         precision = self._prior() + heard[..., 0]
         mean = (weights * heard[..., 1] / precision).sum(axis=1)
         return mean, (weights**2 / precision).sum(axis=1) + self.variances.own
 
 
 def settle(messages: Messages, slots: Positions, most_sweeps: int, tolerance: float = TOLERANCE) -> Positions:
-    """Refresh answered facts, and those around whatever moved, until nothing moves.
+    """Refresh answered facts, and the neighbours of changed parts, until convergence.
 
     Returns:
-        the slots that were refreshed, each once, ascending.
+        The distinct slots that were refreshed, ascending.
     """
     refreshed = [slots]
     for _ in range(most_sweeps):

@@ -1,10 +1,9 @@
-"""What facts learn from the answers of those around them, from counters instead of walks.
+"""Propagation of answers to neighbouring facts, by counters instead of graph walks.
 
 docs/methods/rounds.md. A fact receives the answers of every fact that shares an entity with it, each once. With W_e the
 answers so far on all facts at entity e, and W_so those on facts between s and o in either direction, that is
-W_s + W_o - W_so, its own among them; W_s for a loop. So two counters an entity and two a pair say what a graph's
-propagation comes to, whatever the degrees. Entities with too many facts do not propagate: what they would add is left
-out.
+W_s + W_o - W_so, including its own answers; W_s for a loop. So two counters per entity and two per pair suffice,
+whatever the degrees. Entities with too many facts do not propagate; their terms are left out.
 """
 
 from dataclasses import dataclass
@@ -18,13 +17,13 @@ Positions = NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True)
 class Ends:
-    """Between which entities facts stand, with what follows from it.
+    """The ends of facts.
 
     Attributes:
         subjects, objects: numbers of entities from 0 on, shape (facts,).
-        pairs: the number of the two, whatever the direction, shape (facts,).
-        open_subjects, open_objects: whether answers are passed on through that end, shape (facts,); a loop has only
-            its subject.
+        pairs: number of the unordered pair of both, shape (facts,).
+        open_subjects, open_objects: True if answers propagate through that end, shape (facts,); a loop has only its
+            subject.
     """
 
     subjects: Positions
@@ -35,7 +34,7 @@ class Ends:
 
     @classmethod
     def of(cls, subjects: Positions, objects: Positions, max_degree: int | None = None) -> "Ends":
-        """Ends of facts; entities with more than ``max_degree`` of them do not propagate."""
+        """Return the ends of facts; entities with more than ``max_degree`` facts do not propagate."""
         loops = subjects == objects
         entities = int(max(subjects.max(initial=-1), objects.max(initial=-1))) + 1
         degrees = np.bincount(subjects, minlength=entities) + np.bincount(objects[~loops], minlength=entities)
@@ -46,10 +45,10 @@ class Ends:
 
 
 def received(ends: Ends, answers: Floats) -> Floats:
-    """How many answers each fact has received, its own and those of the facts around it; shape (facts,).
+    """Return the number of answers that each fact has received, including its own; shape (facts,).
 
     Args:
-        answers: each fact's own, of one kind, shape (facts,).
+        answers: number of own answers of one kind, shape (facts,).
 
     Cost: linear in the facts.
     """
@@ -60,10 +59,10 @@ def received(ends: Ends, answers: Floats) -> Floats:
     between = _summed(ends.pairs, own, len(own))[ends.pairs]
     through = ends.open_subjects * at[ends.subjects] + ends.open_objects * at[ends.objects]
     twice = ends.open_subjects & ends.open_objects
-    # Where neither end is open, a fact knows of itself alone.
+    # Without an open end, a fact has only its own answers.
     return np.where(ends.open_subjects | ends.open_objects, through - twice * between, own)
 
 
 def _summed(numbers: Positions, values: Floats, count: int) -> Floats:
-    """The sum of the values of each number below ``count``, shape (count,)."""
+    """Return the sum of the values of each number below ``count``, shape (count,)."""
     return np.bincount(numbers, values, count).astype(np.float64, copy=False)

@@ -1,14 +1,12 @@
-"""Sampling strategies replayed against a reference: how soon each finds out how hard the facts are.
+"""Replays of sampling strategies against a reference: the error of beliefs as a function of requests.
 
-Section 3.2 of the parameterized-graph paper (KGLens); docs/methods/sampling-study.md. A replay chooses
-facts as rounds do, draws each answer from theta of the reference, and learns: by counting answers, with propagation or
-without, or by the model of :mod:`.learner`. The n-th answer about a fact is the same whatever strategy asks, so that
-strategies differ in what they ask and not in luck.
+Section 3.2 of the parameterized-graph paper (KGLens); docs/methods/sampling-study.md. A replay chooses facts as
+rounds do, draws each answer from theta of the reference, and updates the beliefs of a learner. The n-th answer about a
+fact is the same for all strategies, so they differ in the choice of facts and not by chance.
 """
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from itertools import takewhile
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,16 +21,16 @@ from kgprobe.beliefs.reference import Reference, highest
 Floats = NDArray[np.float64]
 Positions = NDArray[np.int64]
 
-# How many points a curve has, about.
+# Approximate number of points of a curve.
 _POINTS = 60
 
-# A fact was asked lately if it was in one of so many last rounds.
+# Number of last rounds whose facts count as recently asked.
 LATELY = 10
 
 
 @dataclass(frozen=True, slots=True)
 class SamplingStrategy:
-    """How facts are chosen, and what is made of their answers.
+    """A sampling rule with a learner.
 
     Attributes:
         sampling: one of :data:`kgprobe.beliefs.register.SAMPLING_RULES`.
@@ -44,7 +42,7 @@ class SamplingStrategy:
 
     @property
     def name(self) -> str:
-        """As tables and plots call it."""
+        """Name in tables and plots."""
         return self.sampling if self.learner == "independent" else f"{self.sampling} + {self.learner}"
 
 
@@ -65,25 +63,24 @@ SAMPLING_STRATEGIES = PAPER_STRATEGIES + LEARNED_STRATEGIES
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
-    """Where a replay stands after some requests. Means over no fact are NaN.
+class ReplayMetrics:
+    """Metrics of a replay after some requests. Means over no fact are NaN.
 
     Attributes:
-        requests: questions asked so far.
-        examined: share of the facts with an answer of their own.
+        requests: number of questions so far.
+        examined: share of the facts with own answers.
         mse: mean squared error of E[theta] = alpha / (alpha + beta) over the examined facts.
         mse_lately: the same over the facts that were asked in the last ``LATELY`` rounds.
-        mse_own: the same with alpha and beta of own answers alone.
+        mse_own: the same with alpha and beta from own answers only.
         mse_easy, mse_hard: ``mse`` over the examined facts with theta below one half, and over the others.
-        answers_easy, answers_hard: mean number of own answers of all facts with theta below one half, and of others.
-        hardest_examined: share of the hardest facts with an answer of their own.
-        hardest_mse, hardest_mse_own: ``mse`` and ``mse_own`` over the examined ones of the hardest facts.
-        hardest_found: share of the hardest facts that are among as many with the highest E[theta], examined or not,
-            equals by position.
-        mse_all: ``mse`` over all facts, examined or not.
-        coverage, coverage_examined: share of all facts, and of the examined ones, whose theta is in the central 90% of
-            its Beta(alpha, beta).
-        mean_error: the mean of E[theta] over all facts less that of theta.
+        answers_easy, answers_hard: mean number of own answers of the facts with theta below one half, and of others.
+        hardest_examined: share of the hardest facts with own answers.
+        hardest_mse, hardest_mse_own: ``mse`` and ``mse_own`` over the examined hardest facts.
+        hardest_found: share of the hardest facts among as many facts with the highest E[theta], ties by position.
+        mse_all: ``mse`` over all facts.
+        coverage, coverage_examined: share of all facts, and of the examined ones, with theta in the central 90% of
+            Beta(alpha, beta).
+        mean_error: mean of E[theta] minus mean of theta, over all facts.
     """
 
     requests: int
@@ -106,7 +103,7 @@ class Standing:
 
 
 class Answers:
-    """What a model answers of which the failures are known: the n-th answer about a fact is always the same."""
+    """Simulated answers with known failure probabilities: the n-th answer about a fact is always the same."""
 
     def __init__(self, theta: Floats, seed: Sequence[int]) -> None:
         self._theta = theta
@@ -114,21 +111,21 @@ class Answers:
         self._wrong: list[NDArray[np.bool_]] = []
 
     def wrong(self, positions: Positions, before: Positions) -> NDArray[np.bool_]:
-        """Whether the next answers about facts are wrong, shape (asked,).
+        """Return True for wrong next answers, shape (asked,).
 
         Args:
             positions: of the facts, shape (asked,).
-            before: how often each has been asked already, shape (asked,).
+            before: number of earlier answers about each, shape (asked,).
         """
         while len(self._wrong) <= before.max(initial=-1):
             generator = np.random.default_rng([*self._seed, 0, 1 + len(self._wrong)])
             self._wrong.append(generator.random(len(self._theta)) < self._theta)
-        asked = zip(before.tolist(), positions.tolist(), strict=True)
-        return np.array([self._wrong[time][position] for time, position in asked], dtype=np.bool_)
+        places = zip(before.tolist(), positions.tolist(), strict=True)
+        return np.array([self._wrong[time][position] for time, position in places], dtype=np.bool_)
 
 
-class _Counted:
-    """Beliefs as rounds have them: answers are counted."""
+class _CountReplay:
+    """Beliefs of the learners that count answers."""
 
     def __init__(self, reference: Reference, strategy: SamplingStrategy, max_degree: int | None) -> None:
         count = len(reference.theta)
@@ -143,9 +140,9 @@ class _Counted:
         beliefs = Beliefs(len(self._alpha), touched, *parameters, np.ones(len(touched), np.bool_))
         return beliefs.choose(self._strategy.sampling, batch, number, generator).positions
 
-    def learn(self, asked: Positions, failed: NDArray[np.bool_]) -> None:
-        self._wrong[asked] += failed
-        self._right[asked] += ~failed
+    def learn(self, positions: Positions, failed: NDArray[np.bool_]) -> None:
+        self._wrong[positions] += failed
+        self._right[positions] += ~failed
         propagation = self._strategy.learner == "propagation"
         self._alpha, self._beta = (
             1 + (received(self._ends, own) if propagation else own) for own in (self._wrong, self._right)
@@ -155,24 +152,24 @@ class _Counted:
         return self._alpha, self._beta
 
 
-class _Learned:
-    """Beliefs of the learner."""
+class _ModelReplay:
+    """Beliefs of the learner ``hierarchical``."""
 
     def __init__(self, reference: Reference, strategy: SamplingStrategy, max_degree: int | None) -> None:
         count = len(reference.theta)
         effects = effects_of(reference.subjects, reference.objects, relations=reference.relations)
-        self._learner = HierarchicalModel.of(effects, count if max_degree is None else max_degree)
+        self._model = HierarchicalModel.of(effects, count if max_degree is None else max_degree)
         self._sampling = strategy.sampling
         self._all = np.arange(count)
 
     def choose(self, batch: int, _number: int, generator: np.random.Generator) -> Positions:
-        return choose(self._learner.messages, self._sampling, batch, generator).positions
+        return choose(self._model.messages, self._sampling, batch, generator).positions
 
-    def learn(self, asked: Positions, failed: NDArray[np.bool_]) -> None:
-        self._learner.learn(asked, failed)
+    def learn(self, positions: Positions, failed: NDArray[np.bool_]) -> None:
+        self._model.learn(positions, failed)
 
     def parameters(self) -> tuple[Floats, Floats]:
-        return beta_parameters(self._learner.posterior(self._all))
+        return beta_parameters(self._model.posterior(self._all))
 
 
 def replay(
@@ -184,14 +181,14 @@ def replay(
     batch: int = 64,
     hardest: int = 100,
     max_degree: int | None = None,
-) -> list[Standing]:
-    """Ask round after round, and say at some of them how far it has come.
+) -> list[ReplayMetrics]:
+    """Simulate rounds, and return metrics at the checkpoints.
 
     Args:
         seed: of choices and answers.
-        checkpoints: after which rounds, ascending, from 1 on.
-        batch: facts asked a round.
-        hardest: how many facts are looked at as the hardest.
+        checkpoints: numbers of rounds, ascending, from 1 on.
+        batch: number of facts per round.
+        hardest: number of facts that count as the hardest.
         max_degree: entities with more facts of the reference do not propagate.
 
     Cost: each round is linear in the facts.
@@ -201,20 +198,20 @@ def replay(
     answers = Answers(reference.theta, seed)
     right, wrong = np.zeros(count), np.zeros(count)
     last_asked = np.full(count, -LATELY, dtype=np.int64)
-    known = (_Learned if strategy.learner == "hierarchical" else _Counted)(reference, strategy, max_degree)
-    standings = []
+    beliefs = (_ModelReplay if strategy.learner == "hierarchical" else _CountReplay)(reference, strategy, max_degree)
+    metrics = []
     for number in range(1, max(checkpoints, default=0) + 1):
-        asked = known.choose(batch, number, np.random.default_rng([*seed, number]))
-        failed = answers.wrong(asked, (right + wrong)[asked].astype(np.int64))
-        # A round asks a fact once at most.
-        wrong[asked] += failed
-        right[asked] += ~failed
-        last_asked[asked] = number
-        known.learn(asked, failed)
+        drawn = beliefs.choose(batch, number, np.random.default_rng([*seed, number]))
+        failed = answers.wrong(drawn, (right + wrong)[drawn].astype(np.int64))
+        # The facts of a round are distinct.
+        wrong[drawn] += failed
+        right[drawn] += ~failed
+        last_asked[drawn] = number
+        beliefs.learn(drawn, failed)
         if number in checkpoints:
             lately = last_asked > number - LATELY
-            standings.append(_standing(reference.theta, hardest_facts, right, wrong, *known.parameters(), lately))
-    return standings
+            metrics.append(_metrics(reference.theta, hardest_facts, right, wrong, *beliefs.parameters(), lately))
+    return metrics
 
 
 def replay_all(
@@ -227,19 +224,18 @@ def replay_all(
     max_degree: int | None = None,
     strategies: Sequence[SamplingStrategy] = SAMPLING_STRATEGIES,
     on_replay: Callable[[], None] = lambda: None,
-) -> dict[str, list[list[Standing]]]:
-    """Every strategy once on each reference: by its name, for each reference, where it stands at the checkpoints.
+) -> dict[str, list[list[ReplayMetrics]]]:
+    """Replay every strategy on each reference; return the metrics at the checkpoints by strategy and reference.
 
     Args:
-        references: one a repetition, all of them the same or not.
-        seed: with the number of the repetition it gives the seed of its choices and answers.
-        strategies: which; all of them.
+        references: one per repetition, equal or different.
+        seed: of choices and answers, together with the number of the repetition.
         on_replay: called after each replay.
     """
-    replays: dict[str, list[list[Standing]]] = {strategy.name: [] for strategy in strategies}
+    replays: dict[str, list[list[ReplayMetrics]]] = {strategy.name: [] for strategy in strategies}
     for repetition, reference in enumerate(references):
         for strategy in strategies:
-            standings = replay(
+            metrics = replay(
                 reference,
                 strategy,
                 [seed, repetition],
@@ -248,12 +244,12 @@ def replay_all(
                 hardest=hardest,
                 max_degree=max_degree,
             )
-            replays[strategy.name].append(standings)
+            replays[strategy.name].append(metrics)
             on_replay()
     return replays
 
 
-def _standing(
+def _metrics(
     theta: Floats,
     hardest: Positions,
     right: Floats,
@@ -261,7 +257,7 @@ def _standing(
     alpha: Floats,
     beta: Floats,
     lately: NDArray[np.bool_],
-) -> Standing:
+) -> ReplayMetrics:
     own = right + wrong
     expected = alpha / (alpha + beta)
     low, high = credible_interval(alpha, beta)
@@ -271,7 +267,7 @@ def _standing(
     squares_own = ((1 + wrong) / (2 + own) - theta) ** 2
     easy = theta < 0.5
     seen = hardest[examined[hardest]]
-    return Standing(
+    return ReplayMetrics(
         requests=int(own.sum()),
         examined=float(examined.mean()),
         mse=_mean(squares[examined]),
@@ -297,10 +293,10 @@ def _mean(values: Floats) -> float:
 
 
 def checkpoint_rounds(facts: int, requests: int, batch: int) -> list[int]:
-    """After which rounds to look: close together at the beginning, and after 1/4, 1/2, 1, 2, ... requests a fact.
+    """Return the rounds of checkpoints: dense at the beginning, and after 1/4, 1/2, 1, 2, ... requests per fact.
 
     Args:
-        requests: how many are asked in all; rounded up to whole rounds.
+        requests: total number, rounded up to whole rounds.
     """
     last = max(1, -(-requests // min(batch, facts)))
     spaced = np.geomspace(1, last, _POINTS).round().astype(np.int64).tolist()
@@ -308,7 +304,10 @@ def checkpoint_rounds(facts: int, requests: int, batch: int) -> list[int]:
 
 
 def shown_rounds(facts: int, last: int, batch: int) -> list[int]:
-    """The rounds after 1/4, 1/2, 1, 2, ... requests a fact, unless they are near the last one, and that."""
-    passes = (2.0**power for power in range(-2, 64))
-    rounds = (max(1, round(each * facts / min(batch, facts))) for each in passes)
-    return [*dict.fromkeys(takewhile(lambda number: number < 0.9 * last, rounds)), last]
+    """Return the rounds after 1/4, 1/2, 1, 2, ... requests per fact before 90% of the last one, and the last one."""
+    rounds: list[int] = []
+    requests = 0.25
+    while (number := max(1, round(requests * facts / min(batch, facts)))) < 0.9 * last:
+        rounds.append(number)
+        requests *= 2
+    return [*dict.fromkeys(rounds), last]

@@ -1,7 +1,7 @@
-"""Beliefs as people read them: E[theta], its credible interval, and the belief in words.
+"""Summaries of beliefs: E[theta], its credible interval, and the belief in words.
 
-docs/methods/findings.md. The interval needs SciPy, and the word needs the interval. Both are computed here, once for
-each fact that a round has touched, and stored with the belief in the transaction of the round.
+docs/methods/findings.md. They are computed once for each fact that a round has touched, and stored with the belief in
+the transaction of the round.
 """
 
 from collections.abc import Iterator, Sequence
@@ -18,13 +18,13 @@ from kgprobe.stats.proportions import at_least
 
 Floats = NDArray[np.float64]
 
-# Bytes of one fact besides its id: four numbers, the word, and their places.
+# Bytes of one fact in addition to its id: four numbers and the word.
 _BELIEF_BYTES = 80
 
 
 @dataclass(frozen=True, slots=True)
 class Summaries:
-    """Beliefs about some facts, as people read them; each of shape (facts,).
+    """Summaries of the beliefs about some facts; each of shape (facts,).
 
     Attributes:
         theta: E[theta].
@@ -39,17 +39,17 @@ class Summaries:
 
 
 def summarize(beliefs: Sequence[Row]) -> Summaries:
-    """Return what people read of beliefs.
+    """Return summaries of beliefs.
 
     >>> known = summarize([{"alpha": 1, "beta": 6, "right": 5, "wrong": 0, "chances": [0.1] * 5}])
     >>> known.high.round(2).tolist(), known.words[0].value
     ([0.39], 'surely known')
 
     Args:
-        beliefs: ``{alpha, beta, right, wrong, chances}`` of facts: the parameters of theta's distribution, the fact's
-            own answers, and the probability of guessing each of these questions right, where it is known.
+        beliefs: ``{alpha, beta, right, wrong, chances}`` of facts: the parameters of theta's distribution, the counts
+            of the fact's own answers, and the known probabilities of guessing these questions right.
 
-    Cost: linear in the facts, but for the intervals, each different pair of alpha and beta once.
+    Cost: linear in the facts, and one interval for each different pair of alpha and beta.
     """
     alpha, beta = (np.array([row[name] for row in beliefs], np.float64) for name in ("alpha", "beta"))
     right, wrong = ([row[name] for row in beliefs] for name in ("right", "wrong"))
@@ -59,12 +59,12 @@ def summarize(beliefs: Sequence[Row]) -> Summaries:
 
 
 def belief_rows(run: str, touched: Sequence[Row], most_bytes: int = MESSAGE_BYTES // 2) -> Iterator[list[Row]]:
-    """Yield the rows that ``beliefs/summarize`` takes, in parts that a message can hold.
+    """Yield the rows of the query ``beliefs/summarize``, in parts that fit into a message.
 
     Args:
-        run: the run's id.
-        touched: ``{fact, alpha, beta, right, wrong, chances}`` of facts, each once.
-        most_bytes: the approximate size of a part; a part has one fact at least.
+        run: id of the run.
+        touched: ``{fact, alpha, beta, right, wrong, chances}`` of distinct facts.
+        most_bytes: approximate size of a part, which has at least one fact.
 
     Yields:
         ``{belief: 'RUN/FACT', values: [alpha, beta, low, high], believed}``, in the order of ``touched``.
@@ -88,12 +88,12 @@ def belief_rows(run: str, touched: Sequence[Row], most_bytes: int = MESSAGE_BYTE
 
 
 def _by_luck(beliefs: Sequence[Row]) -> list[float]:
-    """Return how probably a guesser has as many right answers, each combination of counts and chances once."""
-    known: dict[tuple[int, tuple[float, ...]], float] = {}
+    """Return the probabilities of at least as many right answers by guessing, computed once per combination."""
+    cache: dict[tuple[int, tuple[float, ...]], float] = {}
     luck = []
     for row in beliefs:
         key = row["right"], tuple(row["chances"])
-        if key not in known:
-            known[key] = at_least(*key)
-        luck.append(known[key])
+        if key not in cache:
+            cache[key] = at_least(*key)
+        luck.append(cache[key])
     return luck

@@ -1,9 +1,8 @@
-"""What some answers leave of a normal belief: moments of Binomial times normal through the logistic function.
+"""Moments of a logistic-normal-binomial posterior: a normal belief after some answers.
 
-docs/methods/learner.md. A fact fails with theta = sigma(x), x is normal before its answers, and k of n
-answers were wrong. The product, the *tilted* distribution, has no closed moments. It is log-concave, so that
-Gauss–Hermite nodes that stand around its own mode, as wide as it is there, have it in sight wherever the answers take
-it: also after a thousand wrong answers out of as many.
+docs/methods/learner.md. A fact fails with theta = sigma(x), x is normal before its answers, and k of n answers were
+wrong. The product, the *tilted* distribution, has no closed moments. It is log-concave, so Gauss–Hermite nodes around
+its mode, scaled by the curvature there, are accurate even after a thousand wrong answers out of a thousand.
 """
 
 from dataclasses import dataclass
@@ -17,7 +16,7 @@ Floats = NDArray[np.float64]
 _NODES = 24
 _NEWTON_STEPS = 6
 
-# Columns, as the facts are along the rows.
+# Columns; facts are along the rows.
 _STANDARD_NODES, _WEIGHTS = (column[:, None] for column in np.polynomial.hermite_e.hermegauss(_NODES))
 _LOG_WEIGHTS = np.log(_WEIGHTS) + _STANDARD_NODES**2 / 2
 
@@ -38,16 +37,16 @@ class Tilted:
 
 
 def tilted(mean: Floats, variance: Floats, wrong: Floats, answers: Floats) -> Tilted:
-    """Moments of N(x; mean, variance) * sigma(x)^wrong * (1 - sigma(x))^(answers - wrong), brought to mass 1.
+    """Return moments of the normalised N(x; mean, variance) * sigma(x)^wrong * (1 - sigma(x))^(answers - wrong).
 
     >>> import numpy as np
-    >>> its = tilted(np.zeros(1), np.ones(1), np.ones(1), np.ones(1))
-    >>> round(float(its.mean[0]), 3), round(float(its.theta[0]), 3)
+    >>> moments = tilted(np.zeros(1), np.ones(1), np.ones(1), np.ones(1))
+    >>> round(float(moments.mean[0]), 3), round(float(moments.theta[0]), 3)
     (0.413, 0.587)
 
     Args:
         mean, variance: of x before its answers, shape (facts,); variances above 0.
-        wrong, answers: how many of how many answers were wrong, shape (facts,); no answers give the normal itself.
+        wrong, answers: number of wrong answers and of all answers, shape (facts,); 0 gives the normal itself.
 
     Cost: linear in the facts, some 30 logistic functions each. Means are within 0.02 standard deviations for variances
     up to 36 (tests compare with adaptive quadrature).
@@ -69,8 +68,8 @@ def tilted(mean: Floats, variance: Floats, wrong: Floats, answers: Floats) -> Ti
 
 
 def _mode(mean: Floats, variance: Floats, wrong: Floats, answers: Floats) -> tuple[Floats, Floats]:
-    """Where the density is greatest, and the standard deviation that its curvature there would have."""
-    # sigma's tails bound where the slope can vanish; without bounds Newton's steps run away from saturated answers.
+    """Return the mode and the standard deviation that corresponds to the curvature there."""
+    # sigma's tails bound the mode; without bounds Newton's steps diverge for saturated answers.
     right = answers - wrong
     low = np.maximum(mean - variance * right, np.minimum(mean, 0) - np.log1p(variance * right) - 1)
     high = np.minimum(mean + variance * wrong, np.maximum(mean, 0) + np.log1p(variance * wrong) + 1)

@@ -1,10 +1,9 @@
-"""How far relations, entities and single facts differ: variances learned from the answers themselves.
+"""Variances of relations, entities and single facts, estimated from the answers (empirical Bayes).
 
-docs/methods/learner.md. Empirical Bayes: the variance of each kind of parts is the one under which the
-answers are most probable, with a half-normal prior of scale 3 on its root, which says that log odds seldom differ by
-more than 6. Found by expectation and maximisation on the marginals of :mod:`.messages`. Its steps become small long
-before it is there, so that each variance is moved as far as its last steps, going on shrinking as they did, would take
-it. Parts that no answer has reached say nothing of their variance, and are left out.
+docs/methods/learner.md. The variance of each kind of parts maximises the probability of the answers, with a half-normal
+prior of scale 3 on the standard deviation: log odds seldom differ by more than 6. Expectation and maximisation run on
+the marginals of :mod:`.messages`. Since EM steps shrink slowly, each step is extrapolated by the ratio of the last two.
+Parts without answers do not count.
 """
 
 import numpy as np
@@ -17,23 +16,23 @@ Positions = NDArray[np.int64]
 
 _PRIOR_SCALE = 3.0
 
-# Steps are of log variances. At most how much of one is still to come, by those that there were; and one step at most.
-_STILL_TO_COME = 0.9
-_MOST = 1.0
+# Steps of log variances: the largest ratio of two steps in the extrapolation, and the largest step.
+_MAX_RATIO = 0.9
+_MAX_STEP = 1.0
 _CONVERGED = 2e-3
 _SMALLEST = 1e-4
 
 
 def initial_variances(fixed: Floats) -> Variances:
-    """Before any answer: differences of about one and a half in log odds for parts, and two for single facts."""
+    """Return initial variances: standard deviations in log odds of 1.5 for parts and 2 for single facts."""
     return Variances(np.where(np.isnan(fixed), 1.5**2, fixed), 4.0)
 
 
 def learn_variances(messages: Messages, most_sweeps: int = 150) -> int:
-    """Refresh all answered facts and improve the variances in turn, until neither moves.
+    """Alternate between refreshing all answered facts and updating variances until both converge.
 
     Returns:
-        how many sweeps it took.
+        Number of sweeps.
 
     Cost: linear in the answered facts, for each sweep.
     """
@@ -49,22 +48,22 @@ def learn_variances(messages: Messages, most_sweeps: int = 150) -> int:
         step = np.log(np.append(_of_parts(messages, touched, kinds_of)[learned], _of_facts(messages))) - current
         ratio = np.divide(step, last, out=np.zeros_like(step), where=np.abs(last) > 1e-9)
         last = step
-        # The first steps say more of the sites than of the variances.
+        # The first steps depend more on the sites than on the variances.
         if sweep > 2:
-            taken = np.clip(step / (1 - np.clip(ratio, 0, _STILL_TO_COME)), -_MOST, _MOST)
-            values = np.maximum(np.exp(current + taken), _SMALLEST)
+            move = np.clip(step / (1 - np.clip(ratio, 0, _MAX_RATIO)), -_MAX_STEP, _MAX_STEP)
+            values = np.maximum(np.exp(current + move), _SMALLEST)
             kinds = messages.variances.kinds.copy()
             kinds[learned] = values[:-1]
             messages.variances = Variances(kinds, float(values[-1]))
-            # Where a variance runs to its least there is nothing left to wait for.
-            waiting = (np.abs(taken) > _CONVERGED) & ~((values <= _SMALLEST) & (taken < 0))
+            # A variance at its minimum has converged.
+            waiting = (np.abs(move) > _CONVERGED) & ~((values <= _SMALLEST) & (move < 0))
             if not waiting.any() and not len(moved):
                 break
     return sweep
 
 
 def _of_parts(messages: Messages, touched: Positions, kinds_of: Positions) -> Floats:
-    """The best variance of each kind, given the marginals of the parts that answers have reached; shape (kinds,)."""
+    """Return the best variance of each kind given the marginals of the touched parts, shape (kinds,)."""
     kinds = len(messages.effects.kinds)
     mean, variance = messages.marginals_of(touched)
     counts = np.bincount(kinds_of, minlength=kinds).astype(np.float64)
@@ -73,7 +72,7 @@ def _of_parts(messages: Messages, touched: Positions, kinds_of: Positions) -> Fl
 
 
 def _of_facts(messages: Messages) -> float:
-    """The best variance of what answered facts have of their own."""
+    """Return the best variance of the own parts of answered facts."""
     facts = messages.positions
     before, variance = messages.before(facts)
     own = messages.variances.own
@@ -84,7 +83,7 @@ def _of_facts(messages: Messages) -> float:
 
 
 def _most_probable(squares: Floats, count: Floats) -> Floats:
-    """Of v, count normals of variance v whose squares sum up to that, and the prior on its root."""
+    """Return the most probable variance of ``count`` normals with this sum of squares, under the prior."""
     scale = _PRIOR_SCALE**2
     best: Floats = np.maximum(scale / 2 * (np.sqrt(count**2 + 4 * squares / scale) - count), _SMALLEST)
     return best

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from kgprobe.beliefs.reference import Reference
-from kgprobe.beliefs.simulation import LATELY, LEARNED_STRATEGIES, PAPER_STRATEGIES, Standing
+from kgprobe.beliefs.simulation import LATELY, LEARNED_STRATEGIES, PAPER_STRATEGIES, ReplayMetrics
 from kgprobe.report.plots import Line, Plot
 from kgprobe.studies.run_reference import AnsweredRun
 from kgprobe.studies.study import Study
@@ -95,9 +95,9 @@ class Replays:
     values: Mapping[str, Mapping[str, Floats]]
 
     @classmethod
-    def of(cls, standings: Mapping[str, Sequence[Sequence[Standing]]], shown: Sequence[int]) -> "Replays":
+    def of(cls, standings: Mapping[str, Sequence[Sequence[ReplayMetrics]]], shown: Sequence[int]) -> "Replays":
         """From where each strategy stood, for each repetition, at the same checkpoints."""
-        names = [field.name for field in dataclasses.fields(Standing)]
+        names = [field.name for field in dataclasses.fields(ReplayMetrics)]
         values = {
             strategy: {
                 name: np.array([[getattr(standing, name) for standing in run] for run in runs], dtype=np.float64)

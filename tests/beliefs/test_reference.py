@@ -98,5 +98,5 @@ def test_the_same_seed_makes_the_same_facts() -> None:
 
 @pytest.mark.parametrize("wrong", [{"facts": 1}, {"hard": 1.0}, {"spread": 0.0}, {"likeness": 1.0}])
 def test_what_cannot_be_made_up_is_refused(wrong: dict[str, Any]) -> None:
-    with pytest.raises(KgprobeError, match="A made-up reference has"):
+    with pytest.raises(KgprobeError, match="A synthetic reference needs"):
         synthetic(Synthetic(**{"facts": 10} | wrong), [0])

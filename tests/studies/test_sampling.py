@@ -12,7 +12,7 @@ import pytest
 from scipy import stats
 
 from kgprobe.beliefs.reference import Reference, Synthetic, synthetic
-from kgprobe.beliefs.simulation import LEARNED_STRATEGIES, SAMPLING_STRATEGIES, Standing, replay_all
+from kgprobe.beliefs.simulation import LEARNED_STRATEGIES, SAMPLING_STRATEGIES, ReplayMetrics, replay_all
 from kgprobe.results.study import DATA, WHOLE, write_study, write_study_page
 from kgprobe.studies.run_reference import AnsweredRun
 from kgprobe.studies.sampling import Band, Replays, about_run, sampling_study
@@ -22,17 +22,17 @@ NAMES = [strategy.name for strategy in SAMPLING_STRATEGIES]
 REFERENCES = [synthetic(Synthetic(300, 0.7), [seed]) for seed in range(3)]
 
 
-def standing(requests: int, **values: float) -> Standing:
-    names = [field.name for field in dataclasses.fields(Standing) if field.name != "requests"]
-    return Standing(requests, **{name: values.get(name, 0.5) for name in names})
+def standing(requests: int, **values: float) -> ReplayMetrics:
+    names = [field.name for field in dataclasses.fields(ReplayMetrics) if field.name != "requests"]
+    return ReplayMetrics(requests, **{name: values.get(name, 0.5) for name in names})
 
 
-def study_of(replays: dict[str, list[list[Standing]]], shown: list[int]) -> Study:
+def study_of(replays: dict[str, list[list[ReplayMetrics]]], shown: list[int]) -> Study:
     return sampling_study(Replays.of(replays, shown), REFERENCES, "made-up facts", {"seed": 1}, hardest=20)
 
 
 @functools.cache
-def real_replays() -> dict[str, list[list[Standing]]]:
+def real_replays() -> dict[str, list[list[ReplayMetrics]]]:
     return replay_all(REFERENCES, 1, checkpoints=[1, 2, 5, 10, 19], batch=16, hardest=20)
 
 
