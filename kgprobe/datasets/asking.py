@@ -1,7 +1,7 @@
-"""A data set asked of a model: in-context estimation on its own facts and choices, without a graph.
+"""In-context estimation on the facts and choices of a data set, without a graph.
 
-Section 2 of the latent-knowledge paper; docs/methods/data-sets.md. What is put to the model and what counts as right
-is as of the probe ``examples`` (:mod:`kgprobe.probes.examples.after`); the examples are facts of ``train``.
+Section 2 of the latent-knowledge paper; docs/methods/data-sets.md. Prompts and verdicts are those of the probe
+``examples`` (:mod:`kgprobe.probes.examples.after`); the examples are facts of ``train``.
 """
 
 import heapq
@@ -21,7 +21,7 @@ _BATCH = 64
 
 
 def dataset_demonstrations(folder: DatasetFolder, seed: int) -> dict[str, list[Demonstration]]:
-    """The facts of ``train`` by relation, in an order that follows from the seed and their ids alone.
+    """Return the facts of ``train`` by relation, ordered by a hash of the seed and their ids.
 
     Memory: the names of the facts of ``train``.
 
@@ -30,12 +30,11 @@ def dataset_demonstrations(folder: DatasetFolder, seed: int) -> dict[str, list[D
     """
     by_relation: dict[str, list[Demonstration]] = {}
     for _, row in folder.rows(TRAIN):
-        one = Demonstration(row.fact_id, row.subject_id, row.subject, row.object_id, row.object)
-        by_relation.setdefault(row.relation, []).append(one)
-    return {
-        relation: sorted(its, key=lambda one: (seeded_number(seed, "example", one.fact), one.fact))
-        for relation, its in by_relation.items()
-    }
+        example = Demonstration(row.fact_id, row.subject_id, row.subject, row.object_id, row.object)
+        by_relation.setdefault(row.relation, []).append(example)
+    for examples in by_relation.values():
+        examples.sort(key=lambda example: (seeded_number(seed, "example", example.fact), example.fact))
+    return by_relation
 
 
 def ask_dataset(
@@ -46,12 +45,12 @@ def ask_dataset(
     per_relation: int | None = None,
     places: Collection[int] | None = None,
 ) -> Iterator[tuple[ChoiceRow, Outcome]]:
-    """Each fact of ``test`` with what came of it, in the file's order.
+    """Yield each fact of ``test`` with its outcome, in the file's order.
 
     Args:
-        demonstrations: by relation; a fact of a relation without any cannot be asked.
-        per_relation: how many facts of each relation, the first ones; None is all.
-        places: of those, the facts that are asked, by number; None is all.
+        demonstrations: few-shot examples by relation; facts of a relation without examples cannot be asked.
+        per_relation: only the first facts of each relation; None is all.
+        places: numbers of the facts to ask among those; None is all.
 
     Raises:
         KgprobeError: see :meth:`DatasetFolder.rows`.
@@ -60,17 +59,18 @@ def ask_dataset(
     if places is not None:
         rows = (row for place, row in enumerate(rows) if place in places)
     while batch := list(islice(rows, _BATCH)):
-        known = {row.relation: demonstrations.get(row.relation, ()) for row in batch}
-        yield from zip(batch, ask_after_examples(scorer, prompts, [row.item() for row in batch], known), strict=True)
+        examples = {row.relation: demonstrations.get(row.relation, ()) for row in batch}
+        outcomes = ask_after_examples(scorer, prompts, [row.item() for row in batch], examples)
+        yield from zip(batch, outcomes, strict=True)
 
 
 def draw_places(folder: DatasetFolder, per_relation: int | None, limit: int | None, seed: int) -> Collection[int]:
-    """Return the numbers of facts drawn from those of :func:`limited_rows`: the lowest hashes of seed and fact.
+    """Draw facts from :func:`limited_rows` and return their numbers: the lowest hashes of seed and fact.
 
-    Cost: one reading of the file, by which every row of it is checked.
+    Cost: one pass over the file, which checks every row.
 
     Args:
-        limit: the most facts; None is all.
+        limit: maximum number of facts; None is all.
     """
     ranks = (
         (seeded_number(seed, "asked", row.fact_id), place)
@@ -82,7 +82,7 @@ def draw_places(folder: DatasetFolder, per_relation: int | None, limit: int | No
 
 
 def limited_rows(folder: DatasetFolder, limit: int | None) -> Iterator[ChoiceRow]:
-    """The facts of ``test``, of each relation at most so many."""
+    """Yield the facts of ``test``, at most ``limit`` per relation."""
     counts: dict[str, int] = {}
     for _, row in folder.rows(TEST):
         counts[row.relation] = counts.get(row.relation, 0) + 1

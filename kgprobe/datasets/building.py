@@ -1,15 +1,15 @@
-"""Which relations of a graph make up a data set, and which of their facts: the rules of T-REx-MC.
+"""Selection of relations and facts for a data set, by the rules of T-REx-MC.
 
-Section 4 and appendix A.2 of the latent-knowledge paper; docs/methods/data-sets.md. A relation qualifies by how many
-facts and objects it has. Its facts come in an order that follows from the seed alone, those of a subject one after
-the other; one is taken if it has all its alternatives, and no subject has facts in both splits. The graph's facts are
-streamed once to find them; from there on one relation is at work at a time.
+Section 4 and appendix A.2 of the latent-knowledge paper; docs/methods/data-sets.md. A relation qualifies by its
+numbers of facts and objects. Its facts have a random order that depends only on the seed, with the facts of a subject
+in sequence. A fact is used if it has enough alternatives, and no subject has facts in both splits. The graph's facts
+are streamed once; then relations are processed one at a time.
 """
 
 import heapq
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from itertools import groupby
+from dataclasses import dataclass, field, replace
+from itertools import chain, groupby
 
 from kgprobe.datasets import DatasetOptions
 from kgprobe.datasets.rows import TEST, TRAIN, ChoiceRow, row_of
@@ -20,23 +20,22 @@ from kgprobe.sampling.keys import FactKey
 from kgprobe.sampling.question_negatives import Negatives
 from kgprobe.sampling.seeded_order import seeded_number
 
-# Facts that get their alternatives together.
+# Facts per batch when drawing alternatives.
 _BATCH = 100
-# Of facts that may turn out to lack alternatives, so many more are kept than are wanted; where they do not do, four
-# times as many are looked for.
+# Spare facts, since some lack alternatives; if they do not suffice, four times as many facts are read.
 _SPARE_SHARE = 0.25
 _MORE = 4
 
 
 @dataclass(frozen=True, slots=True)
 class RelationCounts:
-    """A relation, and why it is in a data set or not.
+    """A relation with its counts, and the reason if it is left out.
 
     Attributes:
-        label: its id where it has none.
-        facts: that hold at the date and have names at both ends.
-        objects: with a name, of facts of any time.
-        reason: why it is left out, as a clause; None if it is in.
+        label: of the relation; its id if it has none.
+        facts: number of facts that hold at the date and have names at both ends.
+        objects: number of objects with a name, at any time.
+        reason: clause that says why it is left out; None if it is in the data set.
     """
 
     relation: str
@@ -47,11 +46,11 @@ class RelationCounts:
 
 
 @dataclass(frozen=True, slots=True)
-class Drawn:
-    """What came of a relation.
+class RelationRows:
+    """The rows of a relation.
 
     Attributes:
-        rows: by split; none where it is left out.
+        rows: by split; empty if the relation is left out.
     """
 
     counts: RelationCounts
@@ -66,26 +65,24 @@ def draw_relations(
     seed: int,
     as_of: int,
     on_progress: Callable[[int, int], None] = lambda done, total: None,
-) -> Iterator[Drawn]:
-    """Each relation once: with its rows, or with why it is left out.
+) -> Iterator[RelationRows]:
+    """Yield each relation with its rows, or with the reason why it is left out.
 
-    Cost: a scan of the graph's facts, streamed, seldom a second; a walk through the relations' objects; then the
-    drawing of alternatives for the facts that are taken. Memory: some 200 bytes for each fact that may be taken, and
-    the rows of one relation.
+    Cost: one or a few scans of the graph's facts, streamed; a walk through the relations' objects; the draws of
+    alternatives. Memory: some 200 bytes for each candidate fact, and the rows of one relation.
 
     Args:
-        relations: ids; none means all that are active.
+        relations: ids; empty means all active ones.
         as_of: facts count as current at this date, ``yyyymmdd``.
-        on_progress: called with how many relations are done, and how many there are.
+        on_progress: called with the number of finished relations and of all.
 
     Raises:
-        UnknownNameError: a relation that was named is not active.
-        KgprobeError: none is.
+        UnknownNameError: a named relation is not active.
+        KgprobeError: no relation is active.
     """
     described = askable_relations(graph, wanted=relations)
     objects = {row["id"]: row["objects"] for row in graph.read("sample/object_counts", ids=list(described))}
-    wanted = options.train + options.test
-    kept = int(wanted * (1 + _SPARE_SHARE)) + _BATCH
+    kept = int((options.train + options.test) * (1 + _SPARE_SHARE)) + _BATCH
     pending = list(described)
     done = 0
     on_progress(done, len(described))
@@ -96,78 +93,78 @@ def draw_relations(
             order = orders.pop(relation)
             row = described[relation]
             counts = RelationCounts(relation, row["label"] or relation, order.facts, objects[relation])
-            drawn = _drawn(graph, counts, order.keys() if _qualifies(counts, options) else [], options, seed, as_of)
-            if drawn.counts.reason and _qualifies(counts, options) and order.facts > kept:
-                unfinished.append(relation)
-                continue
+            shortage = _shortage(counts, options)
+            if shortage:
+                rows = _left_out(counts, shortage)
+            else:
+                rows = _draw_rows(graph, counts, order.keys(), options, seed, as_of)
+                if rows.counts.reason and order.facts > kept:
+                    unfinished.append(relation)
+                    continue
             done += 1
-            yield drawn
+            yield rows
             on_progress(done, len(described))
         pending, kept = unfinished, kept * _MORE
 
 
 def split_by_subject(items: Sequence[ChoiceItem], train: int, test: int) -> tuple[list[ChoiceItem], list[ChoiceItem]]:
-    """Facts to show and facts to ask, none of a subject in both; fewer of either where there are not enough.
+    """Return facts to show and facts to ask, without a common subject; fewer if there are not enough.
 
     Args:
-        items: those of a subject one after the other.
-        train, test: how many are wanted.
+        items: with the facts of a subject in sequence.
+        train, test: number of facts to show and to ask.
     """
     shown: list[ChoiceItem] = []
     rest: list[list[ChoiceItem]] = []
-    for _, its in groupby(items, key=lambda item: item.fact.key.subject):
-        group = list(its)
+    for _, of_subject in groupby(items, key=lambda item: item.fact.key.subject):
+        group = list(of_subject)
         if len(shown) + len(group) <= train:
             shown += group
         else:
             rest.append(group)
     if len(shown) < train and rest:
-        # Each of these has more facts than there is room for; what is over of one cannot be asked.
+        # Each group has more facts than the rest of the split; the excess of one group cannot be asked.
         cut = min(rest, key=len)
         rest.remove(cut)
         shown += cut[: train - len(shown)]
-    return shown, [item for group in rest for item in group][:test]
+    return shown, list(chain.from_iterable(rest))[:test]
 
 
-def _qualifies(counts: RelationCounts, options: DatasetOptions) -> bool:
-    return counts.facts >= options.min_facts and counts.objects >= options.min_objects
+def _shortage(counts: RelationCounts, options: DatasetOptions) -> str:
+    """Return a clause that says if a relation has too few facts or objects; empty if it qualifies."""
+    clauses = []
+    if counts.facts < options.min_facts:
+        clauses.append(f"{counts.facts:,} facts of {options.min_facts:,}")
+    if counts.objects < options.min_objects:
+        clauses.append(f"{counts.objects:,} objects of {options.min_objects:,}")
+    return " and ".join(clauses)
 
 
-def _drawn(
+def _draw_rows(
     graph: Graph, counts: RelationCounts, keys: Sequence[FactKey], options: DatasetOptions, seed: int, as_of: int
-) -> Drawn:
-    if not _qualifies(counts, options):
-        few = [
-            f"{have:,} {things} of {least:,}"
-            for have, things, least in (
-                (counts.facts, "facts", options.min_facts),
-                (counts.objects, "objects", options.min_objects),
-            )
-            if have < least
-        ]
-        return _left_out(counts, " and ".join(few))
+) -> RelationRows:
+    """Draw alternatives until both splits are full."""
     negatives = Negatives(graph, as_of)
     usable: list[ChoiceItem] = []
-    # Two terms of one office are two facts, and one question.
+    # Two terms of the same office are two facts, but the same question.
     triples: set[tuple[str, str]] = set()
     for start in range(0, len(keys), _BATCH):
         facts = describe_facts(graph, keys[start : start + _BATCH])
         for item in draw_choices(negatives, facts, options.alternatives, [seed]):
             fact = item.fact
-            named = fact.subject_label.strip() and fact.object_label.strip()
+            has_names = fact.subject_label.strip() and fact.object_label.strip()
             triple = (fact.key.subject, fact.object)
-            if named and len(item.others) == options.alternatives and triple not in triples:
+            if has_names and len(item.others) == options.alternatives and triple not in triples:
                 triples.add(triple)
                 usable.append(item)
         if len(usable) < options.train + options.test:
             continue
-        shown, asked = split_by_subject(usable, options.train, options.test)
-        if len(shown) == options.train and len(asked) == options.test:
-            rows = {
-                split: [row_of(item, counts.label, item.order([seed])) for item in its]
-                for split, its in ((TRAIN, shown), (TEST, asked))
-            }
-            return Drawn(counts, rows)
+        train, test = split_by_subject(usable, options.train, options.test)
+        if len(train) == options.train and len(test) == options.test:
+            rows = {}
+            for split, items in ((TRAIN, train), (TEST, test)):
+                rows[split] = [row_of(item, counts.label, item.order([seed])) for item in items]
+            return RelationRows(counts, rows)
     return _left_out(
         counts,
         f"{len(usable):,} facts have {options.alternatives:,} alternatives, too few for {options.train:,} to show and"
@@ -175,8 +172,8 @@ def _drawn(
     )
 
 
-def _left_out(counts: RelationCounts, reason: str) -> Drawn:
-    return Drawn(RelationCounts(counts.relation, counts.label, counts.facts, counts.objects, reason))
+def _left_out(counts: RelationCounts, reason: str) -> RelationRows:
+    return RelationRows(replace(counts, reason=reason))
 
 
 def _in_order(graph: Graph, relations: Sequence[str], count: int, seed: int, as_of: int) -> "dict[str, _FirstFacts]":
@@ -188,12 +185,12 @@ def _in_order(graph: Graph, relations: Sequence[str], count: int, seed: int, as_
 
 
 class _FirstFacts:
-    """How many facts a relation has, and the first of them in random order, those of a subject side by side."""
+    """The number of facts of a relation, and the first of them in a random order that groups subjects."""
 
     def __init__(self, count: int) -> None:
         self.facts = 0
         self._count = count
-        # Places are negated, so that the last of those kept stands first.
+        # Places are negated, so the heap begins with the last fact.
         self._heap: list[tuple[int, int, FactKey]] = []
 
     def offer(self, seed: int, key: FactKey) -> None:

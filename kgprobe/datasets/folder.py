@@ -1,7 +1,7 @@
-"""A data set's folder: ``data/train.parquet`` and ``data/test.parquet``, or the same as JSON lines, and a card.
+"""The folder of a data set: ``data/train.parquet`` and ``data/test.parquet``, or the same as JSON Lines, and a card.
 
-A row is a :class:`~kgprobe.datasets.rows.ChoiceRow`. Rows are written and read as a stream; those that cannot be used
-are errors that name the file and the row.
+A row is a :class:`~kgprobe.datasets.rows.ChoiceRow`. Rows are streamed; an invalid row raises an error with its file
+and number.
 """
 
 import json
@@ -18,7 +18,7 @@ from kgprobe.datasets.rows import COLUMNS, SPLITS, ChoiceRow
 from kgprobe.errors import ArgumentError, KgprobeError
 from kgprobe.sources.decoding import DECODING_ERRORS
 
-# Rows of a Parquet file that are Python objects at a time.
+# Rows per batch when reading Parquet.
 _ROWS_AT_ONCE = 500
 
 Write = Callable[[str, Sequence[ChoiceRow]], None]
@@ -36,10 +36,10 @@ class DatasetFolder:
     files: Mapping[str, Path]
 
     def rows(self, split: str) -> Iterator[tuple[str, ChoiceRow]]:
-        """The rows of a split, each with its place: ``train.jsonl, line 3``. Cost: the file is read once, streamed.
+        """Yield the rows of a split, each with its place: ``train.jsonl, line 3``. Cost: one pass over the file.
 
         Raises:
-            KgprobeError: the file cannot be read, a column is missing, or a row is none; the message says where.
+            KgprobeError: the file cannot be read, a column is missing, or a row is invalid; the message has the place.
         """
         path = self.files[split]
         read = _parquet_rows if path.suffix == ".parquet" else _json_rows
@@ -51,31 +51,33 @@ class DatasetFolder:
 
 
 def open_folder(folder: Path) -> DatasetFolder:
-    """The data set in a folder.
+    """Return the data set in a folder.
 
     Raises:
-        ArgumentError: it is no folder, or has no such files.
+        ArgumentError: the folder does not exist, or lacks the files.
     """
     if not folder.is_dir():
-        raise ArgumentError("folder", f"is {str(folder)!r}, which is no folder; `kgprobe dataset build` makes one.")
+        raise ArgumentError(
+            "folder", f"is {str(folder)!r}, which is not a folder; make one with `kgprobe dataset build`."
+        )
     files = {}
     for split in SPLITS:
         paths = [folder / "data" / f"{split}.{format_}" for format_ in FORMATS]
         present = [path for path in paths if path.is_file()]
         if len(present) != 1:
-            found = "both are there" if present else "none is there"
-            named = " or ".join(f"data/{path.name}" for path in paths)
-            raise ArgumentError("folder", f"is {str(folder)!r}; {named} is expected in it, and {found}.")
+            number = "both" if present else "none"
+            names = " or ".join(f"data/{path.name}" for path in paths)
+            raise ArgumentError("folder", f"is {str(folder)!r}; it needs {names}, and has {number}.")
         files[split] = present[0]
     return DatasetFolder(folder, files)
 
 
 @contextmanager
 def written_rows(folder: Path, format_: str) -> Iterator[Write]:
-    """Something to be called with a split and some of its rows, which are appended.
+    """Open the files of a new data set, and yield a function that appends rows to a split.
 
     Args:
-        folder: where there is no ``data`` yet.
+        folder: without ``data``.
         format_: one of ``FORMATS``.
     """
     (folder / "data").mkdir()

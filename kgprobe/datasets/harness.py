@@ -1,8 +1,8 @@
-"""A data set as a task of lm-evaluation-harness: the very prompts and choices, so that it says the same of each fact.
+"""Export of a data set as a task of lm-evaluation-harness, with the same prompts, choices and verdicts.
 
-``NAME/NAME.yaml`` is the task, ``NAME/facts.jsonl`` has a prompt and its continuations a line, ``NAME/facts.py`` reads
-it. The harness joins a prompt and a choice without anything between, so a choice is written with its separator in
-front. It takes the first of equally probable choices, and here a tie is no knowledge: the right choice stands last.
+``NAME/NAME.yaml`` is the task, ``NAME/facts.jsonl`` contains a prompt and its continuations per line, ``NAME/facts.py``
+reads it. The harness joins a prompt and a choice without a separator, so each choice begins with its separator. The
+harness takes the first of equally probable choices; here a tie counts as wrong, so the right choice is last.
 """
 
 import json
@@ -34,7 +34,7 @@ metadata:
 """
 
 _READER = '''\
-"""Gives lm-evaluation-harness the facts that lie beside this file."""
+"""Load the facts next to this file for lm-evaluation-harness."""
 
 import json
 from pathlib import Path
@@ -42,7 +42,7 @@ from pathlib import Path
 import datasets
 
 TEXT, TEXTS = datasets.Value("string"), datasets.Sequence(datasets.Value("string"))
-# Said and not guessed: a text such as 1879-03-14 is no point in time.
+# Explicit types: a string such as 1879-03-14 would be parsed as a timestamp.
 FEATURES = {
     "prompt": TEXT,
     "continuations": TEXTS,
@@ -55,7 +55,7 @@ FEATURES = {
 
 
 def load(**_):
-    """The facts as the split "test"."""
+    """Return the facts as the split "test"."""
     with open(Path(__file__).with_name("facts.jsonl"), encoding="utf-8") as file:
         rows = [json.loads(line) for line in file]
     return {"test": datasets.Dataset.from_list(rows, features=datasets.Features(FEATURES))}
@@ -70,16 +70,16 @@ def write_task(
     demonstrations: Mapping[str, Sequence[Demonstration]],
     on_fact: Callable[[ChoiceRow, str, Sequence[str]], None] = lambda row, prompt, choices: None,
 ) -> tuple[int, int]:
-    """Write a task into a folder, which is there and empty.
+    """Write a task into an existing empty folder.
 
     Args:
-        name: what the harness calls the task.
+        name: of the task.
         rows: facts to ask.
-        demonstrations: by relation; a fact that has no example is left out.
+        demonstrations: few-shot examples by relation; a fact without examples is left out.
         on_fact: called with each fact, its prompt and its choices.
 
     Returns:
-        how many facts are in it, and how many have fewer examples than were wanted.
+        Number of facts, and number of facts with fewer examples than requested.
     """
     written = short = 0
     with open(folder / "facts.jsonl", "w", encoding="utf-8") as file:
@@ -108,10 +108,10 @@ def write_task(
 
 
 def cuts_differ(scorer: TextScorer, prompt: str, choices: Sequence[str], separator: str) -> bool:
-    """Whether the harness begins to count elsewhere for one of the choices.
+    """Return True if the harness scores other tokens of a choice.
 
-    It counts the tokens behind as many as the prompt has alone; here they count from the first in which the prompt with
-    the choice differs from the prompt alone, so that a token that spans both belongs to the choice.
+    The harness skips as many tokens as the prompt has alone. Here the score begins with the first token in which the
+    prompt with the choice differs from the prompt alone, so a token that spans both belongs to the choice.
     """
     (tokenized,) = scorer.tokenize([prompt], [choices], separator=separator)
     alone = len(tokenized.context)
@@ -119,5 +119,5 @@ def cuts_differ(scorer: TextScorer, prompt: str, choices: Sequence[str], separat
 
 
 def _behind(prompt: str, separator: str, choice: str) -> str:
-    """A choice as it stands behind a prompt, with what separates them."""
+    """Return a choice with its separator, as it follows a prompt."""
     return join(prompt, separator, choice)[len(prompt) :]

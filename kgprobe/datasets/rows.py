@@ -1,4 +1,6 @@
-"""One fact with its choices, as a row of a data set."""
+"""Rows of a data set: facts with their choices."""
+
+from collections import Counter
 
 import msgspec
 
@@ -7,7 +9,7 @@ from kgprobe.sampling.facts import AskedFact
 from kgprobe.sampling.keys import FactKey
 from kgprobe.sampling.question_negatives import Negative
 
-# What stands before other facts of a relation, and what is asked.
+# Splits: few-shot examples, and facts to ask.
 TRAIN, TEST = SPLITS = ("train", "test")
 
 
@@ -16,10 +18,10 @@ class ChoiceRow(msgspec.Struct, frozen=True):
 
     Attributes:
         fact_id, relation, subject_id, object_id: ids.
-        relation_label, subject, object: what people call them; a relation without a label goes by its id.
-        choices: labels, the object's among them, no two alike, in random order.
-        choice_ids: whose they are, in the same order.
-        answer: the object's place among the choices.
+        relation_label, subject, object: labels; a relation without a label has its id.
+        choices: distinct labels, including the object's, in random order.
+        choice_ids: ids of the choices, in the same order.
+        answer: place of the object among the choices.
     """
 
     fact_id: str
@@ -34,25 +36,25 @@ class ChoiceRow(msgspec.Struct, frozen=True):
     answer: int
 
     def problem(self) -> str | None:
-        """What is wrong with it, as a clause; None if nothing is."""
+        """Return a clause that says why the row is invalid; None if it is valid."""
         if len(self.choices) < 2:
-            return f"`choices` has {len(self.choices)} of the 2 that a choice needs at least"
+            return f"`choices` has {len(self.choices)}; at least 2 are expected"
         if len(self.choice_ids) != len(self.choices):
             return f"`choice_ids` has {len(self.choice_ids)} for {len(self.choices)} of `choices`"
-        if twice := _twice(self.choices):
-            return f"{twice!r} stands twice in `choices`"
-        if twice := _twice(self.choice_ids):
-            return f"{twice!r} stands twice in `choice_ids`"
+        for name in ("choices", "choice_ids"):
+            duplicate = _duplicate(getattr(self, name))
+            if duplicate:
+                return f"{duplicate!r} is twice in `{name}`"
         if not 0 <= self.answer < len(self.choices):
             return f"`answer` is {self.answer}, and the {len(self.choices)} choices are counted from 0"
         if self.choices[self.answer] != self.object or self.choice_ids[self.answer] != self.object_id:
-            called = f"{self.choices[self.answer]!r} ({self.choice_ids[self.answer]})"
-            return f"`answer` is {self.answer}, which is {called}, and the object is {self.object!r} ({self.object_id})"
+            choice = f"{self.choices[self.answer]!r} ({self.choice_ids[self.answer]})"
+            return f"`answer` is {self.answer}, which is {choice}, and the object is {self.object!r} ({self.object_id})"
         blank = next((text for text in (self.subject, *self.choices) if not text.strip()), None)
         return None if blank is None else f"a name is white space: {blank!r}"
 
     def item(self) -> ChoiceItem:
-        """What the estimator takes: the object first, then the other choices in their order."""
+        """Return the fact with its choices: the object first, then the others in their order."""
         fact = AskedFact(
             key=FactKey(self.subject_id, self.fact_id),
             relation=self.relation,
@@ -64,23 +66,20 @@ class ChoiceRow(msgspec.Struct, frozen=True):
             start=None,
             end=None,
         )
-        others = [
-            Negative(id_, label, (), former=False)
-            for place, (id_, label) in enumerate(zip(self.choice_ids, self.choices, strict=True))
-            if place != self.answer
-        ]
-        return ChoiceItem(fact, others)
+        choices = list(zip(self.choice_ids, self.choices, strict=True))
+        del choices[self.answer]
+        return ChoiceItem(fact, [Negative(id_, label, (), former=False) for id_, label in choices])
 
 
-# The names of the columns, in order.
+# Names of the columns, in order.
 COLUMNS = ChoiceRow.__struct_fields__
 
 
 def row_of(item: ChoiceItem, relation_label: str, order: list[int]) -> ChoiceRow:
-    """A fact with its choices in an order.
+    """Return a fact with its choices in an order.
 
     Args:
-        order: places of :attr:`ChoiceItem.labels`, each once.
+        order: permutation of the places of :attr:`ChoiceItem.labels`.
     """
     fact = item.fact
     ids = [fact.object, *(other.id for other in item.others)]
@@ -98,6 +97,6 @@ def row_of(item: ChoiceItem, relation_label: str, order: list[int]) -> ChoiceRow
     )
 
 
-def _twice(texts: tuple[str, ...]) -> str | None:
-    seen: set[str] = set()
-    return next((text for text in texts if text in seen or seen.add(text)), None)  # type: ignore[func-returns-value]
+def _duplicate(texts: tuple[str, ...]) -> str | None:
+    """Return a text that is there twice; None if all are distinct."""
+    return next((text for text, count in Counter(texts).items() if count > 1), None)

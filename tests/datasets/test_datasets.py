@@ -196,7 +196,7 @@ def without(name: str) -> dict[str, Any]:
 
 
 BROKEN: list[tuple[list[dict[str, Any]], str]] = [
-    ([row(8), row(9, choices=["o1", "o1", "o2", "o3"])], r"2: 'o1' stands twice in `choices`"),
+    ([row(8), row(9, choices=["o1", "o1", "o2", "o3"])], r"2: 'o1' is twice in `choices`"),
     ([row(8, answer=3)], r"1: `answer` is 3, which is 'o3' \(o3\), and the object is 'o0'"),
     ([row(8, answer=9)], r"1: `answer` is 9, and the 4 choices are counted from 0"),
     ([row(8, object="elsewhere")], r"1: `answer` is 0"),
@@ -225,10 +225,10 @@ def test_what_is_wrong_with_a_row_is_told_with_its_place(
 def test_what_is_no_data_set_is_told(tmp_path: Path) -> None:
     with pytest.raises(ArgumentError, match=r"`folder` is .* no folder"):
         kgprobe.open_dataset(tmp_path / "nowhere")
-    with pytest.raises(ArgumentError, match=r"data/train.parquet or data/train.jsonl is expected in it, and none"):
+    with pytest.raises(ArgumentError, match=r"it needs data/train.parquet or data/train.jsonl, and has none"):
         kgprobe.open_dataset(tmp_path)
     write(write(tmp_path, "jsonl", [row(8)]), "parquet", [row(8)])
-    with pytest.raises(ArgumentError, match="both are there"):
+    with pytest.raises(ArgumentError, match="and has both"):
         kgprobe.open_dataset(tmp_path)
     (tmp_path / "data" / "train.jsonl").unlink()
     (tmp_path / "data" / "test.jsonl").unlink()
