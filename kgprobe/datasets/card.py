@@ -142,8 +142,8 @@ def _json_note(options: DatasetOptions) -> list[str]:
 
 def _tables(included: Sequence[RelationCounts], left_out: Sequence[RelationCounts]) -> list[str]:
     lines = ["## Relations", "", "| relation | | facts | objects |", "| --- | --- | --- | --- |"]
-    for counts in included:
-        lines.append(f"| {_plain(counts.relation)} | {_plain(counts.label)} | {counts.facts:,} | {counts.objects:,} |")
+    rows = ((_plain(counts.relation), _plain(counts.label), counts.facts, counts.objects) for counts in included)
+    lines += [f"| {relation} | {label} | {facts:,} | {objects:,} |" for relation, label, facts, objects in rows]
     if left_out:
         lines += ["", "Left out:", "", "| relation | | reason |", "| --- | --- | --- |"]
         lines += [f"| {_plain(counts.relation)} | {_plain(counts.label)} | {counts.reason} |" for counts in left_out]
