@@ -323,7 +323,7 @@ def test_lost_answers_are_told_not_forgotten(graph: Graph) -> None:
     longer = plan_for("run", rounds=ROUNDS + 1)
     for damaged in ([], lines[:-1], [*lines[:-1], lines[-1][:-5]]):
         file.write_bytes(b"".join(damaged))
-        with pytest.raises(KgprobeError, match=f"where the graph has counted {ROUNDS * 8}"):
+        with pytest.raises(KgprobeError, match=f"but the graph has counted {ROUNDS * 8}"):
             run_rounds(graph, HashProbe(graph), longer)
     file.write_bytes(b"".join([*lines[:3], b"{not JSON}\n", *lines[4:]]))
     with pytest.raises(KgprobeError, match="line 4: damaged"):
