@@ -187,9 +187,8 @@ def _measured(graph: Graph, model: Model | str, callbacks: Callbacks, title: str
     titled = replace(callbacks, on_start=lambda start: callbacks.on_start(replace(start, title=title)))
     measurement = measure(graph, model, "distractors", callbacks=titled, **arguments)
     if not measurement.complete:
-        raise KgprobeError(
-            f"Stopped after {measurement.progress.done:,} of {measurement.progress.facts:,} facts; repeat the call to resume."
-        )
+        progress = measurement.progress
+        raise KgprobeError(f"Stopped after {progress.done:,} of {progress.facts:,} facts; repeat the call to resume.")
     return measurement
 
 
