@@ -122,7 +122,7 @@ def test_what_needs_the_insides_of_a_model_is_refused(
     kind, model = PROBES.get("distractors"), of_harness(folder)
     for strategy in ("exact-optimal", "approximate-optimal"):
         probe = kind.make(ProbeContext(graph, model, Models(), AS_OF), kind.options_from({"strategy": strategy}))
-        with pytest.raises(KgprobeError, match=r"search for optimal distractors needs .* Other strategies: random"):
+        with pytest.raises(KgprobeError, match=r"search for optimal distractors needs .* Use another strategy: random"):
             probe.ask(KEYS[:1], [1])
     with pytest.raises(KgprobeError, match="an API or lm-evaluation-harness gives at most"):
         model.generator()

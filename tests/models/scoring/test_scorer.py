@@ -212,7 +212,7 @@ def test_nothing_to_score_is_no_error(tokenizer, tiny_models):
             "York \ud83d",
             ["is", "a city"],
             True,
-            {0: "'York \\ud83d' is not valid Unicode", 1: "'York \\ud83d' is no Unicode"},
+            {0: "'York \\ud83d' is not valid Unicode", 1: "'York \\ud83d' is not valid Unicode"},
         ),
     ],
 )

@@ -60,7 +60,7 @@ def test_scores_are_their_definition(name: str, kind: type, bos: bool, from_span
     for passages, scored in zip(PASSAGES, found, strict=True):
         for place, passage in enumerate(passages):
             if not bos and len(tokenizer(passage.text)["input_ids"]) == 1:
-                assert "no token that another stands before" in scored.reasons[place]
+                assert "no token with another before it" in scored.reasons[place]
                 continue
             value, tokens = naive(scorer, passage, leading, from_span)
             assert scored.values[place] == pytest.approx(value, abs=allowed)
@@ -89,7 +89,7 @@ def test_what_a_model_cannot_take_has_a_reason() -> None:
         assert said in scored.reasons[place]
     assert [bool(value == value) for value in scored.values] == [False, False, True, False]
     (whole,) = score_passages(scorer, [[Passage("", 0, 0)]], leading=scorer.leading, from_span=False)
-    assert "no token that another stands before" in whole.reasons[0]
+    assert "no token with another before it" in whole.reasons[0]
 
 
 def test_a_tokenizer_that_knows_no_characters_scores_whole_sentences_alone() -> None:

@@ -205,7 +205,7 @@ def test_texts_that_cannot_be_taken_have_reasons(tokenizer, tiny_models):
     long = "Japan " * (scorer.max_tokens or 0)
     states = scorer.states([1]).read(["Tokyo", "half a \ud800", "", long])
     assert sorted(states.reasons) == [1, 2, 3]
-    assert "no Unicode" in states.reasons[1]
+    assert "not valid Unicode" in states.reasons[1]
     assert "empty" in states.reasons[2]
     assert f"more than the {scorer.max_tokens}" in states.reasons[3]
     assert np.isnan(states.values[1:]).all()
