@@ -135,7 +135,7 @@ def judge_graph(
     }
     folder = home() / "sweeps" / (name or f"{short_name(opened_judge.answers_of)}-{digest_of(config)}")
     if chosen.ray is None:
-        swept = predict_shards(folder, config, shards, plan.open(scorer).judged, share=share, callbacks=callbacks)
+        swept = predict_shards(folder, config, shards, plan.open(scorer).predict, share=share, callbacks=callbacks)
     else:
         swept = sweep_on_ray(folder, config, shards, plan, chosen.ray, share=share, callbacks=callbacks)
     _keep_names(folder, columns_of(plan.columns), words)

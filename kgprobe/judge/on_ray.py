@@ -53,7 +53,7 @@ class ShardWorker:
         """Make the shards of these numbers."""
         for number in batch["shard"].tolist():
             places = self._shards.places(number)
-            while not make_shard(self._folder, number, partial(self._graph_judge.judged, places)):
+            while not make_shard(self._folder, number, partial(self._graph_judge.predict, places)):
                 time.sleep(LOOK_SECONDS)
         return batch
 

@@ -119,7 +119,7 @@ def learn_virtual_prompt(
         raise KgprobeError("The model cannot take any of the statements, so it cannot learn virtual tokens.")
     instruction = _instruction(scorer, prompt)
     expected = _score(scorer, instruction, answered)
-    with in_eval_mode(net), _frozen(net):
+    with in_eval_mode(net), _freeze(net):
         _check(scorer, projection, instruction, answered[: options.encoder_batch_size], expected)
         virtual, losses = _learn(scorer, projection, answered, options, seed, on_progress)
     return VirtualPrompt(virtual, losses, float(-expected.mean()), len(instruction), len(answered))
@@ -257,7 +257,7 @@ def _log_probabilities(
 
 
 @contextmanager
-def _frozen(net: "PreTrainedModel") -> Iterator[None]:
+def _freeze(net: "PreTrainedModel") -> Iterator[None]:
     """Switch off gradients for the model's own parameters; restore them at the end."""
     learning = [parameter for parameter in net.parameters() if parameter.requires_grad]
     for parameter in learning:

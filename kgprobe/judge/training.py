@@ -105,7 +105,7 @@ def train_judge(
     steps = len(layers) + 2
     judged = []
     for number, layer in enumerate(layers):
-        judged.append(_judge_layer(layer, states[:, number], answers, splits, folds))
+        judged.append(_evaluate_layer(layer, states[:, number], answers, splits, folds))
         on_progress(number + 1, steps)
     best = min(range(len(judged)), key=lambda number: judged[number].folds.log_loss)
     chosen, at_layer = judged[best], states[:, best]
@@ -132,7 +132,7 @@ def train_judge(
     return Trained(chosen.layer, classifier, tuple(judged), kinds)
 
 
-def _judge_layer(
+def _evaluate_layer(
     layer: int, states: Floats, answers: Integers, splits: Splits, folds: NDArray[np.int64]
 ) -> LayerJudged:
     train = splits.train

@@ -77,7 +77,7 @@ class GraphJudge:
         )
         self.facts = columns.askable(settings.relations, settings.as_of)
 
-    def judged(self, places: range) -> pa.Table:
+    def predict(self, places: range) -> pa.Table:
         """Return the predictions and metrics for some places of ``facts``; ``SCHEMA``.
 
         Cost: see :class:`~kgprobe.models.states.reader.StateReader`; statements with a common prefix share its
@@ -91,7 +91,7 @@ class GraphJudge:
         texts, reasons = self._verbalize(facts, bases, negatives)
         has_text = np.array([text is not None for text in texts])
         probabilities = np.full((len(facts) * (count + 1), len(JUDGEMENTS)), np.nan, dtype=np.float32)
-        probabilities[has_text], invalid = self._predict([text for text in texts if text is not None])
+        probabilities[has_text], invalid = self._probabilities([text for text in texts if text is not None])
         numbers = np.flatnonzero(has_text)
         for place, why in invalid.items():
             row, column = divmod(int(numbers[place]), count + 1)
@@ -159,7 +159,7 @@ class GraphJudge:
             return f"the graph has nothing that makes it false in place of {part}"
         return None
 
-    def _predict(self, texts: Sequence[str]) -> tuple[Floats, Mapping[int, str]]:
+    def _probabilities(self, texts: Sequence[str]) -> tuple[Floats, Mapping[int, str]]:
         """Return the probabilities of the answers to statements, shape (statements, 3); NaN for those with a reason."""
         probabilities = np.full((len(texts), len(JUDGEMENTS)), np.nan, dtype=np.float32)
         reasons: dict[int, str] = {}

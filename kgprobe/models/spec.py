@@ -233,7 +233,7 @@ def load_tokenizer(spec: str) -> "PreTrainedTokenizerBase":
 
     origin = _origin(spec, None)
     try:
-        with _quiet():
+        with _hide_progress():
             tokenizer: PreTrainedTokenizerBase = transformers.AutoTokenizer.from_pretrained(
                 origin.place, trust_remote_code=False, **origin.options
             )
@@ -317,7 +317,7 @@ def _read(
 
     common = {"trust_remote_code": False} | origin.options
     try:
-        with _quiet():
+        with _hide_progress():
             tokenizer = transformers.AutoTokenizer.from_pretrained(origin.place, **common)
             loaded: Any = getattr(transformers, kind).from_pretrained(
                 origin.place, dtype=dtype, use_safetensors=True, output_loading_info=True, **common
@@ -352,7 +352,7 @@ def _first_line(error: BaseException) -> str:
 
 
 @contextmanager
-def _quiet() -> Iterator[None]:
+def _hide_progress() -> Iterator[None]:
     """Hide the progress bars of transformers; those of downloads stay."""
     from huggingface_hub.utils.tqdm import are_progress_bars_disabled, enable_progress_bars
     from transformers.utils import logging

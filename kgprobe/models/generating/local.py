@@ -97,7 +97,7 @@ class LocalGenerator:
                 contexts[request] = context
 
         def answers(batch: Sequence[Request]) -> list[Answer]:
-            return self._answers(batch, [contexts[request] for request in batch])
+            return self._generate(batch, [contexts[request] for request in batch])
 
         def at_once(rest: Sequence[Request]) -> int:
             return prompts_at_once(self._scorer, 1, len(contexts[rest[0]]) + rest[0].max_tokens)
@@ -118,7 +118,7 @@ class LocalGenerator:
                     report(progress, sum(len(copies[request]) for request in batch))
         return [results[request.normalized()] for request in requests]
 
-    def _answers(self, batch: Sequence[Request], contexts: Sequence[Sequence[int]]) -> list[Answer]:
+    def _generate(self, batch: Sequence[Request], contexts: Sequence[Sequence[int]]) -> list[Answer]:
         from transformers import GenerationConfig, LogitsProcessorList, StoppingCriteriaList
 
         model: Any = self._scorer.model
@@ -220,14 +220,14 @@ class _Draws:
         rows = torch.tensor(drawn, device=device)
         temperatures = torch.tensor([self._batch[row].temperature for row in drawn], device=device)[:, None]
         numbers = torch.tensor([self._numbers[row][step] for row in drawn], dtype=torch.float64, device=device)
-        chosen = _chosen((scores[rows].float() / temperatures).softmax(-1), numbers)
+        chosen = _choose_tokens((scores[rows].float() / temperatures).softmax(-1), numbers)
         scores = scores.clone()
         scores[rows] = -torch.inf
         scores[rows, chosen] = 0.0
         return scores
 
 
-def _chosen(probabilities: torch.Tensor, numbers: torch.Tensor) -> torch.Tensor:
+def _choose_tokens(probabilities: torch.Tensor, numbers: torch.Tensor) -> torch.Tensor:
     """Return the tokens that numbers in [0, 1) select.
 
     Args:

@@ -208,7 +208,7 @@ class HarnessScorer:
                 if member not in prompt.reasons:
                     places.setdefault((prompt.context[:start], tail), []).append((number, member))
         report(progress, sum(len(prompt.reasons) for prompt in tokenized))
-        for request, value in self._answers(list(places)):
+        for request, value in self._request(list(places)):
             if np.isnan(value):
                 raise KgprobeError(f"Prompt {places[request][0][0]}: the probabilities of {self.name} are not numbers.")
             for number, member in places[request]:
@@ -216,7 +216,7 @@ class HarnessScorer:
             report(progress, len(places[request]))
         return [ScoredContinuations(values, prompt.reasons) for values, prompt in zip(scores, tokenized, strict=True)]
 
-    def _answers(
+    def _request(
         self, requests: Sequence[tuple[tuple[int, ...], tuple[int, ...]]]
     ) -> "Iterator[tuple[tuple[tuple[int, ...], tuple[int, ...]], float]]":
         ask = self.model._loglikelihood_tokens

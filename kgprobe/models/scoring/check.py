@@ -149,7 +149,7 @@ def _arrangements(model: "PreTrainedModel", way: Way, trees: Sequence[Tree]) -> 
     yield partial(run_way, model, way, [merge([tree], 0) for tree in trees], None)
     if way == "packed":
         yield partial(run_way, model, way, [merge(trees, 0)], None)
-        yield partial(_grown, model, trees)
+        yield partial(_grow_in_turns, model, trees)
     if way != "rows":
         shared = trees[0].chain - 1
         first = extend(model, None, trees[0].tokens[:2], at_once=2)
@@ -157,7 +157,7 @@ def _arrangements(model: "PreTrainedModel", way: Way, trees: Sequence[Tree]) -> 
         yield partial(run_way, model, way, [merge([tree], shared) for tree in trees], prefix)
 
 
-def _grown(model: "PreTrainedModel", trees: Sequence[Tree]) -> tuple[torch.Tensor, Integers]:
+def _grow_in_turns(model: "PreTrainedModel", trees: Sequence[Tree]) -> tuple[torch.Tensor, Integers]:
     """Compute the trees in two turns, of different sizes in each: first in parallel rows, then in one row."""
     kept = KeptNodes()
     rows = []

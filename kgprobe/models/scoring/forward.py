@@ -79,7 +79,7 @@ def extend(model: "PreTrainedModel", prefix: Prefix | None, tokens: Integers, at
     for index, layer in enumerate(kept):
         growing.update(layer.keys, layer.values, index)
     for first in range(0, len(tokens), at_once):
-        _body(model, tokens[None, first : first + at_once], **_cached(model, growing))
+        _body(model, tokens[None, first : first + at_once], **_cache_arguments(model, growing))
     return _as_prefix(growing)
 
 
@@ -92,7 +92,7 @@ def virtual_prefix(model: "PreTrainedModel", leading: Sequence[int], virtual: to
         virtual: the embeddings, shape (virtual tokens, hidden size).
     """
     growing: Any = DynamicCache()
-    model.base_model(inputs_embeds=embedded(model, leading, virtual)[None], **_cached(model, growing))
+    model.base_model(inputs_embeds=embedded(model, leading, virtual)[None], **_cache_arguments(model, growing))
     return _as_prefix(growing)
 
 
@@ -124,7 +124,7 @@ def run_way(
         states of shape (any, hidden size), and for each edge of the first forest, then the second, … the row with the
         state of its source, shape (edges,).
     """
-    return _packed(model, forests, prefix) if way == "packed" else _branched(model, forests, prefix)
+    return _run_packed(model, forests, prefix) if way == "packed" else _run_branched(model, forests, prefix)
 
 
 def plain_log_probabilities(model: "PreTrainedModel", tree: Tree) -> torch.Tensor:
@@ -161,7 +161,7 @@ def padded_tokens(forest: Forest, way: Way, before: int) -> tuple[int, int]:
     return len(branches), max(map(len, branches)) + before // PLACES_A_TOKEN
 
 
-def _packed(
+def _run_packed(
     model: "PreTrainedModel", forests: Sequence[Forest], prefix: Prefix | None
 ) -> tuple[torch.Tensor, Integers]:
     count, longest = len(forests), max(len(forest.tokens) for forest in forests)
@@ -205,11 +205,11 @@ def packed_states(
         tokens,
         attention_mask=_masks(model, visible, depths, length_of(cache), earlier),
         position_ids=_tensor(model, depths),
-        **_cached(model, cache),
+        **_cache_arguments(model, cache),
     )
 
 
-def _branched(
+def _run_branched(
     model: "PreTrainedModel", forests: Sequence[Forest], prefix: Prefix | None
 ) -> tuple[torch.Tensor, Integers]:
     branches = [forest.branches() for forest in forests]
@@ -229,7 +229,7 @@ def _branched(
             place[nodes] = row * longest + np.arange(len(nodes))
             row += 1
         sources.append(place[forest.sources])
-    states = _body(model, tokens, attention_mask=_tensor(model, present), **_cached(model, prefix))
+    states = _body(model, tokens, attention_mask=_tensor(model, present), **_cache_arguments(model, prefix))
     return states.flatten(0, 1), np.concatenate(sources)
 
 
@@ -280,7 +280,7 @@ def _body(model: "PreTrainedModel", tokens: Integers, **arguments: Any) -> torch
     return states
 
 
-def _cached(model: "PreTrainedModel", cache: Any) -> dict[str, Any]:
+def _cache_arguments(model: "PreTrainedModel", cache: Any) -> dict[str, Any]:
     """Return the arguments that pass a cache, or none, to the model's body.
 
     Bodies call it ``cache`` since transformers 5.24, and ``past_key_values`` earlier and in models that ship with their

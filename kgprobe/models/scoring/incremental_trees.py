@@ -77,7 +77,7 @@ class GrowingTrees:
 
     def _edges(self, trees: Sequence[Tree], bounds: bool) -> Iterator[tuple[Tree, Floats, bool]]:
         with torch.inference_mode(), in_eval_mode(self._model):
-            places = self._places(trees)
+            places = self._take_in(trees)
             computed = None
             if places is not None:
                 computed = compute_if_it_fits(partial(self._values, trees, places, bounds), self._model.device)
@@ -115,7 +115,7 @@ class GrowingTrees:
                 self._likely.learn(hidden, self._limits.logits)
         return values, part is None
 
-    def _places(self, trees: Sequence[Tree]) -> list[Integers] | None:
+    def _take_in(self, trees: Sequence[Tree]) -> list[Integers] | None:
         """Take the new nodes of all trees through the model and return the places of all nodes; None if too many."""
         additions = self._find_new_nodes(trees)
         more = sum(len(new.fresh) for new in additions)

@@ -87,7 +87,7 @@ class KeptNodes:
     def write(self, layer: int, keys: torch.Tensor, values: torch.Tensor) -> None:
         """Store keys and values of a layer, each of shape (nodes, heads, width), for a later :meth:`add`."""
         kept_keys, kept_values = self._layers.get(layer, (None, None))
-        self._layers[layer] = (self._written(kept_keys, keys), self._written(kept_values, values))
+        self._layers[layer] = (self._append(kept_keys, keys), self._append(kept_values, values))
 
     def add(self, nodes: "Sequence[NewNodes]", states: torch.Tensor) -> list[Integers]:
         """Add nodes whose keys and values were written, in that order.
@@ -99,7 +99,7 @@ class KeptNodes:
         Returns:
             for each tree the places of all of its nodes.
         """
-        self._states = self._written(self._states, states)
+        self._states = self._append(self._states, states)
         all_places = []
         for new in nodes:
             places = new.places.tolist()
@@ -111,7 +111,7 @@ class KeptNodes:
             all_places.append(np.array(places, dtype=np.int64))
         return all_places
 
-    def _written(self, kept: torch.Tensor | None, new: torch.Tensor) -> torch.Tensor:
+    def _append(self, kept: torch.Tensor | None, new: torch.Tensor) -> torch.Tensor:
         end = self._places + len(new)
         if kept is None or end > len(kept):
             room = max(_FIRST_ROOM, end, 2 * (0 if kept is None else len(kept)))

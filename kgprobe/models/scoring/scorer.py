@@ -246,7 +246,7 @@ class Scorer:
             KgprobeError: the model's probabilities are not numbers, or one continuation does not fit in memory.
         """
         scores = [np.full(len(prompt.tails), np.nan) for prompt in tokenized]
-        uncached = [self._unknown(prompt, values) for prompt, values in zip(tokenized, scores, strict=True)]
+        uncached = [self._find_uncached(prompt, values) for prompt, values in zip(tokenized, scores, strict=True)]
         unknown = [prompt.part(members) for prompt, members in zip(tokenized, uncached, strict=True)]
         report(progress, sum(map(len, scores)) - sum(map(len, uncached)))
         with in_eval_mode(self.model):
@@ -262,7 +262,7 @@ class Scorer:
             self._memory.keep(prompt, values[members])
         return [ScoredContinuations(values, prompt.reasons) for values, prompt in zip(scores, tokenized, strict=True)]
 
-    def _unknown(self, prompt: TokenizedPrompt, values: Floats) -> Integers:
+    def _find_uncached(self, prompt: TokenizedPrompt, values: Floats) -> Integers:
         """Fill in cached values, and return the positions of the continuations to compute."""
         takable = np.array([place for place in range(len(values)) if place not in prompt.reasons], dtype=np.int64)
         values[takable] = self._memory.recall(prompt.part(takable) if prompt.reasons else prompt)
@@ -384,7 +384,7 @@ class Scorer:
         """Return the log-probabilities of each forest's edges; in smaller batches where memory is short."""
         sizes = [padded_tokens(forest, self._choice.way, length_of(prefix)) for forest in batch]
         tokens = sum(rows for rows, _ in sizes) * max(longest for _, longest in sizes)
-        computed = compute_if_it_fits(partial(self._computed, projection, batch, prefix, tokens), self.model.device)
+        computed = compute_if_it_fits(partial(self._compute, projection, batch, prefix, tokens), self.model.device)
         if computed is not None:
             return computed
         if self._prefixes.forget():
@@ -406,7 +406,7 @@ class Scorer:
             values[edges] = self._values(projection, [half], prefix)[0]
         return [values]
 
-    def _computed(
+    def _compute(
         self, projection: VocabularyProjection, batch: Sequence[Forest], prefix: Prefix | None, tokens: int
     ) -> list[Floats]:
         self._limits.begin()

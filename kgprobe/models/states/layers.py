@@ -64,7 +64,7 @@ def states_at(
     """
     count = layer_count(model)
     read: dict[int, torch.Tensor] = {}
-    with _reading(find_layers(model), [layer for layer in layers if layer < count], layers[-1], places, read):
+    with _hooks(find_layers(model), [layer for layer in layers if layer < count], layers[-1], places, read):
         try:
             last = run()
             read[count] = _rows(last, places)
@@ -74,7 +74,7 @@ def states_at(
 
 
 @contextmanager
-def _reading(
+def _hooks(
     modules: "Sequence[torch.nn.Module]", layers: Sequence[int], last: int, places: torch.Tensor, read: dict[int, Any]
 ) -> Iterator[None]:
     """Add hooks that store the states of layers below the top, and end the pass after the last layer."""

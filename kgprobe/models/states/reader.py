@@ -137,7 +137,7 @@ class StateReader:
         reasons: dict[int, str] = {}
         for first in range(0, len(texts), _TEXTS):
             part = texts[first : first + _TEXTS]
-            tokens, wrong = self._tokenized(part, beginning, chat, length_of(prefix))
+            tokens, wrong = self._tokenize(part, beginning, chat, length_of(prefix))
             reasons.update((first + place, reason) for place, reason in wrong.items())
             valid = np.array([place for place in range(len(part)) if place not in wrong], dtype=np.int64)
             if len(valid):
@@ -164,7 +164,7 @@ class StateReader:
         with in_eval_mode(self._model):
             return virtual_prefix(self._model, self._leading, torch.from_numpy(virtual))
 
-    def _tokenized(
+    def _tokenize(
         self, texts: Sequence[str], beginning: str, chat: bool, before: int
     ) -> tuple[list[tuple[int, ...]], dict[int, str]]:
         """Return the texts' tokens after a beginning or virtual tokens, and the reasons of invalid texts."""
@@ -203,9 +203,9 @@ class StateReader:
         if length < _SHORTEST:
             return None
         first = np.array(beginning[:length], dtype=np.int64)
-        return self._prefixes.get(first, partial(self._extended, first))
+        return self._prefixes.get(first, partial(self._compute_prefix, first))
 
-    def _extended(self, tokens: Integers) -> Prefix:
+    def _compute_prefix(self, tokens: Integers) -> Prefix:
         longer = compute_if_it_fits(
             partial(extend, self._model, None, tokens, min(self._limits.tokens, len(tokens))), self._model.device
         )
@@ -239,7 +239,7 @@ class StateReader:
 
         padded = [(1, int(sizes[row]) + before // PLACES_A_TOKEN) for row in order]
         for batch in batches(order.tolist(), padded, lambda: self._limits.tokens):
-            for rows, states in self._fitting(batch, read, lambda row: int(sizes[row])):
+            for rows, states in self._read_batch(batch, read, lambda row: int(sizes[row])):
                 texts = np.concatenate([texts_of(row) for row in rows])
                 if states is not None:
                     values[texts] = states.cpu().numpy()
@@ -259,7 +259,7 @@ class StateReader:
         def read(places: Sequence[int]) -> torch.Tensor:
             if self._way == "plain":
                 (place,) = places
-                return self._states_at(np.array([len(tokens[place]) - 1]), partial(self._plain, tokens[place]))
+                return self._states_at(np.array([len(tokens[place]) - 1]), partial(self._plain_states, tokens[place]))
             forests = [merge([_chain(tokens[place])], before) for place in places]
             longest = max(len(tokens[place]) for place in places) - before
             last = np.array([row * longest + len(tokens[place]) - before - 1 for row, place in enumerate(places)])
@@ -268,13 +268,13 @@ class StateReader:
         padded = [(1, len(tokens[place]) - before + before // PLACES_A_TOKEN) for place in order]
         most = 1 if self._way == "plain" else self._limits.tokens
         for batch in batches(order, padded, lambda: most):
-            for places, states in self._fitting(batch, read, lambda place: len(tokens[place])):
+            for places, states in self._read_batch(batch, read, lambda place: len(tokens[place])):
                 if states is None:
                     raise self._too_long(tokens[places[0]])
                 values[list(places)] = states.cpu().numpy()
         return values
 
-    def _fitting(
+    def _read_batch(
         self, batch: Sequence[int], read: Callable[[Sequence[int]], torch.Tensor], size: Callable[[int], int]
     ) -> list[tuple[Sequence[int], torch.Tensor | None]]:
         """Read a batch at once, or in halves where memory is short; None for a text that does not fit alone."""
@@ -285,12 +285,12 @@ class StateReader:
             self._limits.went_well(padded)
             return [(batch, states)]
         if self._prefixes.forget():
-            return self._fitting(batch, read, size)
+            return self._read_batch(batch, read, size)
         self._limits.back_off(padded)
         if len(batch) == 1:
             return [(batch, None)]
         middle = len(batch) // 2
-        return [*self._fitting(batch[:middle], read, size), *self._fitting(batch[middle:], read, size)]
+        return [*self._read_batch(batch[:middle], read, size), *self._read_batch(batch[middle:], read, size)]
 
     def _too_long(self, tokens: Sequence[int]) -> KgprobeError:
         return KgprobeError(
@@ -298,7 +298,7 @@ class StateReader:
             " use `dtype` bfloat16."
         )
 
-    def _plain(self, tokens: Sequence[int]) -> torch.Tensor:
+    def _plain_states(self, tokens: Sequence[int]) -> torch.Tensor:
         given = torch.tensor([tokens], device=self._model.device)
         states: torch.Tensor = self._model.base_model(input_ids=given, use_cache=False).last_hidden_state
         return states
