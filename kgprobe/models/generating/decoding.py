@@ -85,7 +85,9 @@ def _context(scorer: Scorer, prompt: str, tokenized: TokenizedPrompt, new_tokens
     if tokenized.reason is not None:
         return Unanswered(tokenized.reason)
     if not tokenized.context:
-        return Unanswered(f"the prompt {prompt!r} has no token to go on from; an empty one needs a BOS token (`bos`)")
+        return Unanswered(
+            f"the prompt {prompt!r} has no token to continue from; an empty one needs a BOS token (`bos`)"
+        )
     return no_room(scorer, prompt, len(tokenized.context), new_tokens) or tokenized.context
 
 

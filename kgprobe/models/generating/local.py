@@ -63,7 +63,7 @@ class LocalGenerator:
 
     def describe(self) -> dict[str, object]:
         """Return the scorer's description, and the form of prompts and answers."""
-        kind = CHAT if self._chats else "text to continue, to the end of its line"
+        kind = CHAT if self._chats else "text to go on with, to the end of its line"
         return self._scorer.describe() | {"prompt": kind, "top_p": TOP_P, "end_tokens": self._ends}
 
     @torch.inference_mode()
