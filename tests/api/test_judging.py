@@ -185,7 +185,7 @@ def test_mistakes_are_told(labels: Measurement, tiny: Model, graph: Graph) -> No
     tokenizer = byte_level(bos=True)
     torch.manual_seed(5)
     other = Model("other", scorer=Scorer(random_model("llama", len(tokenizer)), tokenizer, name="other"))
-    with pytest.raises(KgprobeError, match="train one for this model"):
+    with pytest.raises(KgprobeError, match="train a judge for this model"):
         kgprobe.evaluate_judge(result.judge, labels, model=other)
     with pytest.raises(ArgumentError, match="share between 0 and 1"):
         trained(labels, tiny, test_size=1.0)

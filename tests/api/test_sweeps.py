@@ -215,7 +215,7 @@ def test_mistakes_are_told(graph: Graph, judge: Judge, tmp_path: Path) -> None:
     with pytest.raises(KgprobeError, match="is not there"):
         kgprobe.judge_graph(graph, tmp_path / "nowhere")
     other = write_model(tmp_path / "other", positions=512)
-    with pytest.raises(KgprobeError, match="train one for this model"):
+    with pytest.raises(KgprobeError, match="train a judge for this model"):
         kgprobe.judge_graph(graph, judge, model=other)
     kgprobe.judge_graph(graph, judge, name="mine")
     with pytest.raises(KgprobeError, match=r"a judged graph made with other settings.*seed"):

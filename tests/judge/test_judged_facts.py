@@ -45,7 +45,7 @@ def test_what_cannot_be_read_is_said(tmp_path: Path) -> None:
     with pytest.raises(KgprobeError, match=r"00000\.parquet cannot be read"):
         list(stream_judged_facts(tmp_path, [0], ["fact"]))
     pq.write_table(pa.table({"fact": ["f"], "judgement": pa.array([0], pa.int64())}), shard_path(tmp_path, 1))
-    with pytest.raises(KgprobeError, match="judgement is int64 where int8 is expected"):
+    with pytest.raises(KgprobeError, match="judgement is int64, expected int8"):
         list(stream_judged_facts(tmp_path, [1], ["fact", "judgement"]))
-    with pytest.raises(KgprobeError, match="text is none where string"):
+    with pytest.raises(KgprobeError, match="text is missing, expected string"):
         list(stream_judged_facts(tmp_path, [1], ["text"]))

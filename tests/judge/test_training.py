@@ -97,7 +97,7 @@ def test_answers_about_one_subject_alone_are_nothing_to_learn_from():
     everything = Splits(np.arange(90), *([np.empty(0, dtype=np.int64)] * 3))
     for subjects, said in (
         (["s0"] * 20 + heads[20:], "belong to a few subjects"),
-        (["s0"] * 45 + ["s1"] * 45, "about 2 subjects"),
+        (["s0"] * 45 + ["s1"] * 45, "have 2 subjects"),
     ):
         with pytest.raises(KgprobeError, match=said):
             train_judge(states, answers, subjects, everything, LAYERS, FEW_STEPS, seed=0)

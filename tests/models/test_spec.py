@@ -75,7 +75,7 @@ def test_a_models_own_code_is_not_run(folder):
     config |= {"model_type": "own", "auto_map": {"AutoConfig": "own.Config", "AutoModelForCausalLM": "own.Model"}}
     (folder / "config.json").write_text(json.dumps(config), encoding="utf-8")
     (folder / "own.py").write_text("raise SystemExit('it was run')", encoding="utf-8")
-    with pytest.raises(KgprobeError, match="code of their own"):
+    with pytest.raises(KgprobeError, match="their own code"):
         load_scorer(f"hf:{folder}", device="cpu")
 
 

@@ -108,7 +108,7 @@ def test_bos_needs_a_bos_token():
     tokenizer = byte_level()
     tokenizer.bos_token = None
     assert leading_tokens(tokenizer) == ()
-    with pytest.raises(KgprobeError, match="has none"):
+    with pytest.raises(KgprobeError, match="has no BOS token"):
         leading_tokens(tokenizer, True)
 
 
