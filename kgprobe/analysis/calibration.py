@@ -1,12 +1,13 @@
-"""How well a measure agrees with people, its options chosen on other facts than those it is judged on.
+"""Agreement of a measure with human scores: options chosen on some facts, agreement computed on others.
 
-Section 4.2 of the distractor paper; docs/methods/studies.md. A measure comes in configurations (a number of
-distractors, a number of beams, an aggregation). In each fold of a cross-validation, the configuration with the
-highest Kendall's τ on the other folds' facts is judged by its τ on the fold's own.
+Section 4.2 of the distractor paper; docs/methods/studies.md. A measure has configurations (a number of distractors, a
+number of beams, an aggregation). Each fold of a cross-validation selects the configuration with the highest Kendall's τ
+on the other folds and reports its τ on its own facts.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import product
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +17,7 @@ from kgprobe.errors import KgprobeError
 
 Floats = NDArray[np.float64]
 
-# The grid of the paper: numbers of distractors and n of precision@n; of beams.
+# The grid of the paper: numbers of distractors, which are also the n of precision@n, and numbers of beams.
 COUNTS = (1, 2, 5, 10, *range(20, 201, 20))
 BEAMS = (1, 2, 5, 10, 20, 30, 50, 100)
 
@@ -26,10 +27,10 @@ class Fold:
     """One fold.
 
     Attributes:
-        best: the position of the configuration that was best on the other folds; of equals the first.
-        training: its τ there.
+        best: position of the best configuration on the other folds; the first of equals.
+        training: its τ on the other folds.
         tau: its τ on this fold.
-        facts: how many the fold has.
+        facts: number of facts in the fold.
     """
 
     best: int
@@ -40,13 +41,13 @@ class Fold:
 
 @dataclass(frozen=True, slots=True)
 class Calibration:
-    """A measure's agreement with people.
+    """The agreement of a measure with human scores.
 
     Attributes:
-        mean: of the folds' τ, in [-1, 1]; higher is better.
+        mean: mean τ of the folds, in [-1, 1]; higher is better.
         deviation: their standard deviation, with folds - 1 in the denominator.
-        facts: how many facts it was judged on.
-        left_out: how many have no human score, or no value in some configuration.
+        facts: number of facts used.
+        left_out: number of facts without a human score, or without a value in some configuration.
     """
 
     mean: float
@@ -57,46 +58,46 @@ class Calibration:
 
 
 def calibrate(values: Floats, scores: Floats, *, folds: int = 3, seed: int = 0) -> Calibration:
-    """Choose a measure's configuration and judge it against people, by cross-validation.
+    """Select a measure's configuration and compute its agreement with human scores, by cross-validation.
 
-    A fact without a value in some configuration is left out of all, so that every configuration is judged on the same
-    facts. Facts are dealt to folds before that: measures of the same facts, with the same seed, share their folds. Each
-    row is another fact: one that stood in two rows could be in two folds, and so in training and in what is judged.
+    A fact without a value in some configuration is left out of all, so that configurations share their facts. Folds
+    are assigned before that: measures of the same facts with the same seed share their folds. Each row must be another
+    fact; a repeated fact could be in training and test folds at once.
 
     Cost: folds x configurations x facts · log facts.
 
     Args:
         values: the measure of each fact, higher for better known; NaN where it has none. Shape (facts, configurations).
-        scores: what people found, higher for better known; NaN where nobody was asked. Shape (facts,).
-        folds: how many, at least 2.
+        scores: human scores, higher for better known; NaN where there is none. Shape (facts,).
+        folds: number of folds, at least 2.
         seed: of the facts' order.
 
     Raises:
-        KgprobeError: there is no configuration, or a fold would have fewer than 2 facts.
+        KgprobeError: configurations are missing, or a fold would have fewer than 2 facts.
     """
     if values.ndim != 2 or values.shape[1] == 0 or scores.shape != values.shape[:1]:
         raise KgprobeError(
-            f"Values of shape {values.shape} and scores of shape {scores.shape} cannot be calibrated; (facts,"
-            " configurations) and (facts,) could."
+            f"Values of shape {values.shape} and scores of shape {scores.shape} cannot be calibrated: the shapes must"
+            " be (facts, configurations) and (facts,)."
         )
     if folds < 2:
-        raise KgprobeError(f"Cross-validation with {folds} folds judges nothing; 2 or more do.")
-    dealt = np.empty(len(scores), dtype=np.int64)
-    dealt[np.random.default_rng(seed).permutation(len(scores))] = np.arange(len(scores)) % folds
+        raise KgprobeError(f"Cross-validation needs at least 2 folds, not {folds}.")
+    fold_of = np.empty(len(scores), dtype=np.int64)
+    fold_of[np.random.default_rng(seed).permutation(len(scores))] = np.arange(len(scores)) % folds
     kept = ~(np.isnan(scores) | np.isnan(values).any(axis=1))
-    judged = [_fold(values[kept], scores[kept], dealt[kept] == fold) for fold in range(folds)]
-    taus = np.array([fold.tau for fold in judged])
+    scored = tuple(_score_fold(values[kept], scores[kept], fold_of[kept] == fold) for fold in range(folds))
+    taus = np.array([fold.tau for fold in scored])
     return Calibration(
         mean=float(taus.mean()),
         deviation=float(taus.std(ddof=1)),
-        folds=tuple(judged),
+        folds=scored,
         facts=int(kept.sum()),
         left_out=int((~kept).sum()),
     )
 
 
 def agreement(values: Floats, scores: Floats) -> float:
-    """Kendall's τ-b; 0 where all values, or all scores, are the same: then they put nothing into an order.
+    """Return Kendall's τ-b, or 0 where all values or all scores are equal.
 
     Args:
         values, scores: shape (facts,), without NaN.
@@ -106,17 +107,15 @@ def agreement(values: Floats, scores: Floats) -> float:
 
 
 def configurations(**options: Sequence[object]) -> list[dict[str, object]]:
-    """All combinations of options, the last one varying fastest: a grid's columns."""
-    grid: list[dict[str, object]] = [{}]
-    for name, values in options.items():
-        grid = [{**before, name: value} for before in grid for value in values]
-    return grid
+    """Return all combinations of options, the last one varying fastest: the columns of a grid."""
+    return [dict(zip(options, values, strict=True)) for values in product(*options.values())]
 
 
-def _fold(values: Floats, scores: Floats, own: NDArray[np.bool_]) -> Fold:
+def _score_fold(values: Floats, scores: Floats, own: NDArray[np.bool_]) -> Fold:
     if own.sum() < 2 or (~own).sum() < 2:
         raise KgprobeError(
-            f"A fold of {int(own.sum())} facts of {len(own)} has no order to agree on; it takes 2 on both sides."
+            f"A fold of {int(own.sum())} facts of {len(own)} is too small to compute τ: at least 2 facts must be in"
+            " the fold, and 2 outside it."
         )
     training = [agreement(column, scores[~own]) for column in values[~own].T]
     best = int(np.argmax(training))

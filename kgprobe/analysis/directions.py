@@ -1,27 +1,28 @@
-"""Two directions of the same facts: what a model knows from subject to object and not from object to subject.
+"""Both directions of the same facts: asked from subject to object, and from object to subject.
 
-Facts pair by their ids: a reversed graph keeps them. docs/methods/reversed-graphs.md.
+A reversed graph keeps the facts' ids, by which the directions are paired. docs/methods/reversed-graphs.md.
 """
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import compress
 
 import numpy as np
 
-from kgprobe.analysis.side_by_side import AnsweredFacts, SideBySide
+from kgprobe.analysis.side_by_side import AnsweredFacts, Bools, SideBySide
 from kgprobe.stats.proportions import Share, share
 
 
 @dataclass(frozen=True, slots=True)
 class OneWayFact:
-    """A fact that is known in one direction alone.
+    """A fact that is known in only one direction.
 
     Attributes:
         known: ``forwards`` or ``backwards``.
-        subject: as the graph has it, whatever the direction.
-        known_question, known_answer: of the direction in which it is known.
-        missed_question, missed_answer: of the other one.
-        prediction: what the model preferred there, or said.
+        subject: id of the subject in the graph that is not reversed.
+        known_question, known_answer: question and right answer in the direction in which the fact is known.
+        missed_question, missed_answer: those of the other direction.
+        prediction: the model's answer in the other direction.
     """
 
     known: str
@@ -38,15 +39,16 @@ class OneWayFact:
 
 @dataclass(frozen=True, slots=True)
 class DirectionCounts:
-    """Both directions over some facts.
+    """Knowledge of a group of facts in both directions.
 
     Attributes:
         relation: id; None for all facts.
         forwards, backwards: shares of the facts that are known.
-        both: facts that are known in both directions.
-        forwards_alone, backwards_alone: facts that are known in one of them.
-        not_backwards: the share of what is known forwards that is not known backwards; None where nothing is.
-        not_forwards: the same the other way.
+        both: number of facts that are known in both directions.
+        forwards_alone, backwards_alone: number of facts that are known in only this direction.
+        not_backwards: the share of facts known forwards that are not known backwards; None where none is known
+            forwards.
+        not_forwards: the same with the directions swapped.
     """
 
     relation: str | None
@@ -63,13 +65,13 @@ class DirectionCounts:
 
 @dataclass(frozen=True, slots=True)
 class Directions:
-    """Two directions of the same facts.
+    """A comparison of both directions.
 
     Attributes:
-        forwards_label, backwards_label: what the results are called.
+        forwards_label, backwards_label: names of the results.
         overall: all facts that were asked in both directions.
-        relations: the same by relation, the most facts that are known forwards alone first.
-        one_way: the facts that are known in one direction alone, those known forwards first, by relation.
+        relations: counts by relation, those with most facts known only forwards first.
+        one_way: the facts that are known in only one direction: forwards, then backwards; by relation.
     """
 
     forwards_label: str
@@ -80,65 +82,72 @@ class Directions:
 
 
 def compare_directions(answered: Sequence[AnsweredFacts], beside: SideBySide, names: Mapping[str, str]) -> Directions:
-    """What is known in one direction and not in the other. Cost: a pass over the facts a relation.
+    """Compare the knowledge of the same facts in both directions. Cost: a pass over the facts per relation.
 
     Args:
-        answered: two, of which one is reversed, in either order.
-        beside: the same side by side; they share a fact.
-        names: what relations are called, by id.
+        answered: two results, one of them reversed, in either order.
+        beside: their comparison, with at least one shared fact.
+        names: names of relations by id.
     """
     ahead = 1 if answered[0].reversed else 0
-    won = beside.won[[ahead, 1 - ahead]]
-    forward, backward = answered[ahead], answered[1 - ahead]
+    order = [ahead, 1 - ahead]
+    forward, backward = (answered[place] for place in order)
+    labels = [beside.sides[place].label for place in order]
+    known, back = won = beside.won[order]
     relations = np.array(beside.relations)
+    by_relation = []
+    for relation in np.unique(relations).tolist():
+        known_there, back_there = won[:, relations == relation]
+        by_relation.append(_counts(relation, names.get(relation, relation), known_there, back_there))
+    subjects = dict(zip(beside.facts, forward.facts.loc[list(beside.facts), "subject"], strict=True))
+    only_forwards, only_backwards = compress(beside.facts, known & ~back), compress(beside.facts, back & ~known)
+    return Directions(
+        labels[0],
+        labels[1],
+        _counts(None, "all", known, back),
+        sorted(by_relation, key=lambda counts: (-counts.forwards_alone, str(counts.relation))),
+        [
+            *_one_way(forward, backward, list(only_forwards), subjects, names),
+            *_one_way(backward, forward, list(only_backwards), subjects, names),
+        ],
+    )
 
-    def counts(relation: str | None) -> DirectionCounts:
-        known, back = won if relation is None else won[:, relations == relation]
-        total, first, second, both = len(known), int(known.sum()), int(back.sum()), int((known & back).sum())
-        return DirectionCounts(
-            relation,
-            "all" if relation is None else names.get(relation, relation),
-            total,
-            share(first, total),
-            share(second, total),
-            both,
-            first - both,
-            second - both,
-            share(first - both, first) if first else None,
-            share(second - both, second) if second else None,
-        )
 
-    def one_way(known: AnsweredFacts, missed: AnsweredFacts, places: Sequence[int]) -> list[OneWayFact]:
-        facts = [beside.facts[place] for place in places]
-        rows = zip(
-            facts, known.facts.loc[facts].to_dict("records"), missed.facts.loc[facts].to_dict("records"), strict=True
-        )
-        found = [
+def _counts(relation: str | None, name: str, known: Bools, back: Bools) -> DirectionCounts:
+    total, first, second, both = len(known), int(known.sum()), int(back.sum()), int((known & back).sum())
+    return DirectionCounts(
+        relation,
+        name,
+        total,
+        share(first, total),
+        share(second, total),
+        both,
+        first - both,
+        second - both,
+        share(first - both, first) if first else None,
+        share(second - both, second) if second else None,
+    )
+
+
+def _one_way(
+    known: AnsweredFacts, missed: AnsweredFacts, facts: list[str], subjects: Mapping[str, str], names: Mapping[str, str]
+) -> list[OneWayFact]:
+    one_way = []
+    rows, other_rows = (result.facts.loc[facts].to_dict("records") for result in (known, missed))
+    for fact, row, other in zip(facts, rows, other_rows, strict=True):
+        relation = row["relation"]
+        one_way.append(
             OneWayFact(
                 known.direction,
                 fact,
-                str(forward.facts.at[fact, "subject"]),
-                its["relation"],
-                names.get(its["relation"], its["relation"]),
-                its["question"],
-                its["right_answer"],
+                str(subjects[fact]),
+                relation,
+                names.get(relation, relation),
+                row["question"],
+                row["right_answer"],
                 other["question"],
                 other["right_answer"],
                 other["prediction"],
             )
-            for fact, its, other in rows
-        ]
-        return sorted(found, key=lambda one: (one.relation_name, one.fact))
-
-    by_relation = [counts(relation) for relation in np.unique(relations).tolist()]
-    labels = [beside.sides[place].label for place in (ahead, 1 - ahead)]
-    return Directions(
-        labels[0],
-        labels[1],
-        counts(None),
-        sorted(by_relation, key=lambda one: (-one.forwards_alone, str(one.relation))),
-        [
-            *one_way(forward, backward, np.flatnonzero(won[0] & ~won[1]).tolist()),
-            *one_way(backward, forward, np.flatnonzero(won[1] & ~won[0]).tolist()),
-        ],
-    )
+        )
+    return sorted(one_way, key=lambda fact: (fact.relation_name, fact.fact))

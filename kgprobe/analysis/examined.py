@@ -1,4 +1,4 @@
-"""A result gone through fact by fact: its finding, what was asked of each, how old its outdated answers are."""
+"""A result fact by fact, as pages show it: its finding, the questions, and the ages of outdated answers."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
@@ -15,13 +15,13 @@ from kgprobe.probes.outcome import Alternatives, Outcome
 
 @dataclass(frozen=True, slots=True)
 class Examined:
-    """What pages show of one result.
+    """The content of one result's pages.
 
     Attributes:
-        label: what the result is called among the others of a page.
-        finding: rates, and what is believed.
-        asked: every asked fact beside what was put to the model, see :func:`~kgprobe.analysis.asked_facts.asked_facts`.
-        outdated: its answers that were right before.
+        label: the result's name among the others on a page.
+        finding: rates and beliefs.
+        asked: every asked fact with its question, see :func:`~kgprobe.analysis.asked_facts.asked_facts`.
+        outdated: answers that were right at an earlier date.
     """
 
     label: str
@@ -37,13 +37,14 @@ def examine(
     outcomes: Iterable[Outcome],
     alternatives: Callable[[Any], Alternatives],
 ) -> Examined:
-    """Go through a result. Cost: one pass over its outcomes, and a walk from the subjects of outdated answers.
+    """Collect the content of a result's pages.
+
+    Cost: one pass over its outcomes, and a walk from the subjects of outdated answers.
 
     Args:
-        graph: that was asked; without one, outdated answers have no age.
-        label: what the result is called.
-        outcomes: in the order of asking.
-        alternatives: of an outcome's evidence; see :class:`~kgprobe.probes.register.ProbeKind`.
+        graph: the graph of the result; outdated answers have no ages without it.
+        label: the result's name.
+        outcomes, alternatives: see :func:`~kgprobe.analysis.asked_facts.asked_facts`.
     """
-    asked = asked_facts(finding.facts, outcomes, alternatives)
-    return Examined(label, finding, asked, outdated_answers(graph, asked, finding.about.as_of))
+    facts = asked_facts(finding.facts, outcomes, alternatives)
+    return Examined(label, finding, facts, outdated_answers(graph, facts, finding.about.as_of))

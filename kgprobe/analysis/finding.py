@@ -1,6 +1,6 @@
-"""What a model knows, with intervals: the same for every probe, for runs and measurements.
+"""The finding of a run or a measurement, by any probe: rates with intervals, known and unknown facts.
 
-docs/methods/findings.md. Metrics count a fact's own answers only; what neighbours propagated in a run moves E[theta],
+docs/methods/findings.md. Metrics count a fact's own answers only. In a run, answers about neighbours change E[theta],
 by which facts are ranked, but never the win rate or the zero-sense rate.
 """
 
@@ -22,7 +22,7 @@ from kgprobe.tables import Table
 if TYPE_CHECKING:
     from kgprobe.analysis.graph_rates import GraphRates
 
-# Of what is told of every asked fact.
+# Columns of the table of asked facts.
 FACT_COLUMNS = (
     *("fact", "subject", "subject_label", "relation", "relation_label", "object", "object_label"),
     *("right", "wrong", "refused", "off_format", "guessed", "theta", "low", "high", "belief"),
@@ -32,16 +32,15 @@ FACT_COLUMNS = (
 
 @dataclass(frozen=True, slots=True)
 class ShownFact:
-    """A fact, what the model did on it, and how sure that makes us.
+    """A listed fact with its answers and its belief.
 
     Attributes:
-        answer: what is right, to ``question``.
+        answer: the right answer to ``question``.
         theta: E[theta], the probability that the model fails on the fact.
         low, high: 90% credible interval of theta.
         belief: see :mod:`kgprobe.beliefs.belief_words`.
-        question: the latest that went as the fact is listed: a known fact's that the model got right, an unknown one's
-            that it got wrong.
-        prediction: of an unknown fact, what the model preferred in that question, or said.
+        question: the latest question that the model got right for a known fact, and wrong for an unknown fact.
+        prediction: the model's answer to that question, for an unknown fact.
     """
 
     fact: str
@@ -60,15 +59,15 @@ class ShownFact:
 
 @dataclass(frozen=True, slots=True)
 class About:
-    """Where a finding comes from.
+    """The origin of a finding.
 
     Attributes:
-        name: the run's, or the measurement's.
-        rounds: of a run; None of a measurement, where each fact was asked once.
-        sampling: how a run chose its facts.
-        described: what the probe says of itself.
-        versions: of libraries.
-        reversed: whether the facts were asked from object to subject.
+        name: name of the run or the measurement.
+        described: description of the probe and its options.
+        versions: versions of libraries.
+        rounds: number of rounds of a run; None for a measurement, which asks each fact once.
+        sampling: sampling rule of a run.
+        reversed: True if the facts were asked from object to subject.
     """
 
     name: str
@@ -84,41 +83,41 @@ class About:
 
     @property
     def asked_by(self) -> str:
-        """The probe, and the direction where it is the other one."""
+        """The probe, and the direction if it is reversed."""
         return asked_by(self.probe, self.reversed)
 
     @property
     def called(self) -> str:
-        """What people call the model."""
+        """The model's short name."""
         return model_name(self.model)
 
     @property
     def caveat(self) -> str | None:
-        """What the rates do not speak of, in a sentence; None where facts were not asked for what the model did."""
+        """A sentence on the facts that the rates refer to; None if the model did not affect their choice."""
         return caveat_of(self.sampling)
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """What one run or measurement found.
+    """The finding of a run or a measurement.
 
     Attributes:
-        chance: how often guessing at random would be right, over the questions asked; None where nothing says so. What
-            a guesser's win rate would be is told of each group.
-        asked: how many answers there are.
+        chance: the probability that a random guess is right, over the questions; None if unknown. Groups have the win
+            rate of a guesser.
+        asked: number of answers.
         theta: the mean of E[theta] over the asked facts.
         overall: all asked facts.
         groupings: the same by relation, by entity (a fact counts for its subject and its object), by the subject's
-            types, by thirds of its popularity, and by year; without those in which no fact has a group.
-        tables: what the probe has to tell beside.
-        unknown: facts that are surely unknown, then those that lean to it, the highest lower bound of theta first.
-        known: facts that are surely known, then those that lean to it, the lowest upper bound of theta first.
-        believed: how many of the asked facts are what, for each belief in words.
-        facts: every asked fact, one row each, ``FACT_COLUMNS``: ids and labels, its own answers, how probably a guesser
-            would win it, E[theta] with its 90% credible interval, and that in words, the subject's popularity (NaN
-            where it is not known), and the year (None where there is none).
-        unaskable, unanswered: how many facts could not be asked, and questions got no answer, by reason.
-        measure: the measure that leads in place of the win rate; None where the probe has none.
+            types, by thirds of its popularity, and by year. Groupings without groups are left out.
+        tables: the probe's own tables.
+        unknown: facts that are unknown, then those that lean to unknown, by decreasing lower bound of theta.
+        known: facts that are known, then those that lean to known, by increasing upper bound of theta.
+        believed: number of asked facts by belief word.
+        facts: one row per asked fact with ``FACT_COLUMNS``: ids and labels, own answers, a guesser's probability to win
+            it, E[theta] with its 90% credible interval and belief word, the subject's popularity (NaN if unknown), and
+            the year (None if unknown).
+        unaskable, unanswered: numbers of facts that could not be asked, and of questions without answers, by reason.
+        measure: the measure that replaces the win rate in the headline; None where the probe has none.
         over_graph: estimated rates over the whole graph, with an overall rate; None where inclusion probabilities are
             unknown.
     """
@@ -141,21 +140,24 @@ class Finding:
 
     @property
     def has_silence(self) -> bool:
-        """Whether refusals or answers off the format are among the wrong ones, so that it matters to leave them out."""
+        """True if wrong answers include refusals or answers off the format."""
         return self.overall.heard < self.overall.facts or self.overall.heard_win_rate != self.overall.win_rate
 
     @property
     def headline(self) -> str:
-        """The probe's leading measure; else the share of the graph that the model knows, or of the facts asked."""
+        """The probe's leading measure, or else the share of the graph, or of the asked facts, that the model knows."""
         if self.measure is not None:
             return f"{self.about.called} is {self.measure}"
         if self.graph_rate is not None and self.over_graph is not None:
-            told = (
-                f"{self.about.called} knows {self.graph_rate} of the graph's {counted(self.over_graph.facts, 'fact')}"
+            facts = counted(self.over_graph.facts, "fact")
+            text, chance = f"knows {self.graph_rate} of the graph's {facts}", f"chance level {self.chance or 0:.0%}"
+        else:
+            facts = counted(self.overall.facts, "fact")
+            text, chance = (
+                f"knows {self.overall.win_rate} of the {facts} asked",
+                f"a guesser, {self.overall.guessed:.0%}",
             )
-            return told if self.chance is None else f"{told}; chance level {self.chance:.0%}"
-        told = f"{self.about.called} knows {self.overall.win_rate} of the {counted(self.overall.facts, 'fact')} asked"
-        return told if self.chance is None else f"{told}; a guesser, {self.overall.guessed:.0%}"
+        return f"{self.about.called} {text}" if self.chance is None else f"{self.about.called} {text}; {chance}"
 
     @property
     def graph_rate(self) -> Share | None:
@@ -165,18 +167,24 @@ class Finding:
         return Share(self.over_graph.overall.value, self.over_graph.overall.low, self.over_graph.overall.high)
 
     def to_dict(self) -> dict[str, Any]:
-        """The rates and the probe's tables, with stable keys."""
+        """Return the rates and the probe's tables, with stable keys."""
+        measure, rate = self.measure, self.graph_rate
+        details = headline_measure = over_graph = None
+        if measure is not None:
+            details = measure.details
+            headline_measure = {
+                "name": measure.name,
+                "facts": measure.facts,
+                "value": measure.rate.value,
+                "interval": [measure.rate.low, measure.rate.high],
+                "chance": measure.guessed,
+            }
+        if self.over_graph is not None and rate is not None:
+            over_graph = {"facts": self.over_graph.facts, "right": rate.value, "right_interval": [rate.low, rate.high]}
         return {
             "headline": self.headline,
-            "headline_details": self.measure and self.measure.details,
-            "headline_measure": self.measure
-            and {
-                "name": self.measure.name,
-                "facts": self.measure.facts,
-                "value": self.measure.rate.value,
-                "interval": [self.measure.rate.low, self.measure.rate.high],
-                "chance": self.measure.guessed,
-            },
+            "headline_details": details,
+            "headline_measure": headline_measure,
             "caveat": self.about.caveat,
             "facts_asked": self.overall.facts,
             "win_rate": self.overall.win_rate.value,
@@ -185,12 +193,6 @@ class Finding:
             "zero_sense_rate_interval": [self.overall.zero_sense_rate.low, self.overall.zero_sense_rate.high],
             "chance": self.chance,
             "believed": {word.value: count for word, count in self.believed.items()},
-            "over_graph": None
-            if self.over_graph is None or self.graph_rate is None
-            else {
-                "facts": self.over_graph.facts,
-                "right": self.graph_rate.value,
-                "right_interval": [self.graph_rate.low, self.graph_rate.high],
-            },
+            "over_graph": over_graph,
             "tables": {table.key: table.to_dict() for table in self.tables},
         }

@@ -1,7 +1,7 @@
-"""What a model has forgotten in training: how much accuracy it lost, whether that is more than one allows, and what.
+"""Forgetting in training: the loss of accuracy from a base model to a tuned one, compared with an allowed margin.
 
-docs/methods/comparison.md. Base and tuned model answered the same facts, so what counts is facts that one of them alone
-has right; the loss is the net of them.
+docs/methods/comparison.md. Both models answered the same facts. The loss is the share of facts that only the base model
+has right, less the share that only the tuned model has right.
 """
 
 from collections.abc import Mapping, Sequence
@@ -18,7 +18,7 @@ from kgprobe.stats.proportions import Share, share
 
 
 class LossVerdict(str, Enum):
-    """Whether more was lost than is allowed.
+    """The loss compared with the margin.
 
     ``LOST``: the lower bound of the loss exceeds the margin. ``KEPT``: the upper bound is within it. ``UNDECIDED``: the
     margin is between the two.
@@ -31,11 +31,11 @@ class LossVerdict(str, Enum):
 
 @dataclass(frozen=True, slots=True)
 class ChangedFact:
-    """A fact that one of the two models alone has right.
+    """A fact that only one of the two models has right.
 
     Attributes:
-        forgotten: whether that was the base model; else the fact is gained.
-        base_prediction, tuned_prediction: what each preferred or said; None where evidence does not tell.
+        forgotten: True if only the base model has it right; the fact is gained otherwise.
+        base_prediction, tuned_prediction: the models' answers; None where the evidence has none.
     """
 
     fact: str
@@ -51,7 +51,7 @@ class ChangedFact:
 
 @dataclass(frozen=True, slots=True)
 class RelationLoss:
-    """A relation in which accuracy was lost.
+    """The loss of accuracy in a relation.
 
     Attributes:
         loss: in [-1, 1].
@@ -67,23 +67,23 @@ class RelationLoss:
 
 @dataclass(frozen=True, slots=True)
 class FoundForgetting:
-    """What was lost from a base model to one that was made of it.
+    """The loss of accuracy from a base model to a model tuned from it.
 
     Attributes:
-        base, tuned: what the models are called.
-        margin: the loss that is allowed, as a share.
-        loss: accuracy of the base model less that of the other, over the facts.
+        base, tuned: names of the models.
+        margin: the allowed loss, as a share.
+        loss: accuracy of the base model less that of the tuned model.
         low, high: one-sided 95% bounds of the loss, by Tango's score.
-        discordant: share of the facts that one alone has right.
-        detectable: the smallest loss that would be found to exceed the margin with 80% power, in as many facts and with
-            that share; None where none would.
-        needed: about how many facts would show, with 80% power, that the margin is kept, if nothing is lost; None
-            where no number would.
-        needed_as_seen: about how many would decide, if the loss is as it is seen; None where no number would.
-        relations: those with a loss, the greatest number of facts lost on balance first.
-        forgotten, gained: right before and wrong now, and the other way around; by relation, those that lost most
-            first.
-        caveat: what the loss speaks of.
+        discordant: share of the facts that only one model has right.
+        detectable: the smallest loss that would be shown to exceed the margin with 80% power, with as many facts and
+            this discordant share; None where there is none.
+        needed: approximate number of facts that show with 80% power that the margin is kept, if the true loss is 0;
+            None where no number does.
+        needed_as_seen: the same if the true loss is the observed one.
+        relations: relations with a loss, by decreasing net number of lost facts.
+        forgotten, gained: facts that only the base model, and only the tuned model, has right; in the order of the
+            relations' losses.
+        caveat: the facts that the loss refers to.
     """
 
     base: str
@@ -106,7 +106,7 @@ class FoundForgetting:
 
     @property
     def verdict(self) -> LossVerdict:
-        """Whether more was lost than the margin."""
+        """The loss compared with the margin."""
         if self.low > self.margin:
             return LossVerdict.LOST
         return LossVerdict.KEPT if self.high <= self.margin else LossVerdict.UNDECIDED
@@ -115,32 +115,33 @@ class FoundForgetting:
 def find_forgetting(
     base: AnsweredFacts, tuned: AnsweredFacts, names: Mapping[str, str], margin: float
 ) -> FoundForgetting:
-    """What was lost from one model to the other, over the facts that both have answered.
+    """Compute the loss of accuracy from one model to the other, over the facts that both have answered.
 
     Cost: a pass over the facts.
 
     Args:
-        names: what relations are called, by id; one that is missing is called by its id.
-        margin: the loss that is allowed, in [0, 1).
+        names: names of relations by id; a missing one is replaced by the id.
+        margin: the allowed loss, in [0, 1).
 
     Raises:
-        KgprobeError: no fact was asked of both.
+        KgprobeError: the models share no facts.
     """
     beside = set_side_by_side([base, tuned])
     if not beside.facts:
         raise KgprobeError(beside.caveat)
     was, now = beside.won
-    total, lost, gained = len(beside.facts), int((was & ~now).sum()), int((now & ~was).sum())
+    is_lost, is_gained = was & ~now, now & ~was
+    total, lost, gained = len(beside.facts), int(is_lost.sum()), int(is_gained.sum())
     low, high = loss_bounds(lost, gained, total)
     discordant, loss = (lost + gained) / total, (lost - gained) / total
-    relations = _by_relation(beside.relations, was & ~now, now & ~was, names)
-    rank = {one.relation: place for place, one in enumerate(relations)}
-    before, after = (one.facts.loc[list(beside.facts)].to_dict("records") for one in (base, tuned))
+    relations = _by_relation(beside.relations, is_lost, is_gained, names)
+    before, after = (answered.facts.loc[list(beside.facts)].to_dict("records") for answered in (base, tuned))
     changed = [
-        _changed(beside.facts[at], bool(was[at]), before[at], after[at], names)
-        for at in np.flatnonzero(was != now).tolist()
+        _changed(beside.facts[place], bool(was[place]), before[place], after[place], names)
+        for place in np.flatnonzero(was != now).tolist()
     ]
-    changed.sort(key=lambda one: (rank[one.relation], one.fact))
+    rank = {group.relation: place for place, group in enumerate(relations)}
+    changed.sort(key=lambda fact: (rank[fact.relation], fact.fact))
     return FoundForgetting(
         beside.sides[0].label,
         beside.sides[1].label,
@@ -155,9 +156,9 @@ def find_forgetting(
         detectable_loss(discordant, total, margin),
         facts_needed(0.0, discordant, margin),
         facts_needed(loss, discordant, margin),
-        [one for one in relations if one.loss > 0],
-        [one for one in changed if one.forgotten],
-        [one for one in changed if not one.forgotten],
+        [group for group in relations if group.loss > 0],
+        [fact for fact in changed if fact.forgotten],
+        [fact for fact in changed if not fact.forgotten],
         beside.caveat,
     )
 
@@ -165,7 +166,7 @@ def find_forgetting(
 def _changed(
     fact: str, forgotten: bool, before: Mapping[str, Any], after: Mapping[str, Any], names: Mapping[str, str]
 ) -> ChangedFact:
-    # What was asked may differ between the two, as in rounds; what is shown is what one of them failed on.
+    # Rounds may ask the two models different questions; the failed question is shown.
     failed = after if forgotten else before
     return ChangedFact(
         fact,
@@ -181,11 +182,12 @@ def _changed(
 
 
 def _by_relation(relations: Sequence[str], lost: Bools, gained: Bools, names: Mapping[str, str]) -> list[RelationLoss]:
-    """All relations, those that lost most facts on balance first."""
+    """Return all relations by decreasing net number of lost facts."""
     ids, of_fact, sizes = np.unique(relations, return_inverse=True, return_counts=True)
-    counts = [np.bincount(of_fact, weights=which, minlength=len(ids)).astype(int).tolist() for which in (lost, gained)]
+    all_lost = np.bincount(of_fact, weights=lost, minlength=len(ids)).astype(int).tolist()
+    all_gained = np.bincount(of_fact, weights=gained, minlength=len(ids)).astype(int).tolist()
     losses = [
-        RelationLoss(id_, names.get(id_, id_), size, forgotten, found, (forgotten - found) / size)
-        for id_, size, forgotten, found in zip(ids.tolist(), sizes.tolist(), *counts, strict=True)
+        RelationLoss(id_, names.get(id_, id_), size, forgotten, learned, (forgotten - learned) / size)
+        for id_, size, forgotten, learned in zip(ids.tolist(), sizes.tolist(), all_lost, all_gained, strict=True)
     ]
-    return sorted(losses, key=lambda one: (one.gained - one.forgotten, -one.loss, one.relation))
+    return sorted(losses, key=lambda group: (group.gained - group.forgotten, -group.loss, group.relation))

@@ -1,13 +1,13 @@
-"""How much of the whole graph a model knows, by the answers of a run: over all facts, asked or not, with intervals.
+"""Estimates over the whole graph from the answers of a run: the share of all facts that a model knows, with intervals.
 
-docs/methods/graph-estimate.md. A run's answers are learned again from the file that holds them, as they came;
-what was expected of all facts before a round, and the probabilities with which its facts were drawn, give the estimate
-of :mod:`kgprobe.beliefs.corrected_rates`. Which facts were asked, and what the learner believes of the others, makes it
-more or less exact, and never wrong.
+docs/methods/graph-estimate.md. The learner replays a run's answers in their order from the file that stores them. Its
+predictions for all facts before a round, and the inclusion probabilities of the round's facts, give the estimate of
+:mod:`kgprobe.beliefs.corrected_rates`. Sampling rule and learner affect the width of the interval, not its coverage.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import compress, islice
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,13 +33,13 @@ Bools = NDArray[np.bool_]
 Floats = NDArray[np.float64]
 Positions = NDArray[np.int64]
 
-# Groups of fewer draws have no figure.
+# Groups with fewer draws have no estimate.
 ENOUGH = 30
-# All facts are looked at anew when answers have grown by this; in graphs of many facts, where a look takes seconds, by
-# the other.
+# All facts are predicted again when the number of answers has grown by this factor. A prediction takes seconds in
+# graphs of many facts; these have the second factor.
 _GROWTH, _GROWTH_OF_MANY = 1.25, 2.0
 _MANY = 500_000
-# Facts whose expectations are worked out at a time.
+# Facts that are predicted at a time.
 _AT_ONCE = 200_000
 _DAYS = 10_000
 
@@ -49,8 +49,8 @@ class RateGroup:
     """A group of the graph's facts.
 
     Attributes:
-        facts: how many there are that can be asked.
-        rate: how often the model answers them right, the mean over all of them.
+        facts: number of facts that can be asked.
+        rate: estimated share of right answers, the mean over all of them.
     """
 
     id: str
@@ -64,9 +64,9 @@ class RateGrouping:
     """Groups of one kind.
 
     Attributes:
-        by: what they are: relation, type, popularity, year.
-        groups: those with most facts among those with ``ENOUGH`` draws; thirds and years in their order.
-        left_out: how many groups there are beside them.
+        by: kind of the groups: relation, type, popularity, year.
+        groups: the largest groups with at least ``ENOUGH`` draws; thirds and years in their order.
+        left_out: number of other groups.
     """
 
     by: str
@@ -76,15 +76,15 @@ class RateGrouping:
 
 @dataclass(frozen=True, slots=True)
 class GraphRates:
-    """How much of the graph a model knows, by one run.
+    """Estimates over the whole graph from one run.
 
     Attributes:
         run: the run's properties.
-        predictors: other runs whose answers tell what to expect.
-        facts: of the graph that the run can ask.
-        answers: how many the run has got.
-        drawn: how many of its questions were drawn with a known probability; the others say what to expect alone.
-        overall: how often the model is right, the mean over all facts; None where fewer than 3 were drawn so.
+        predictors: other runs whose answers improve the predictions.
+        facts: number of facts of the graph that the run can ask.
+        answers: number of the run's answers.
+        drawn: number of questions with a known inclusion probability; the others improve only the predictions.
+        overall: estimated share of right answers, the mean over all facts; None where ``drawn`` is below 3.
     """
 
     run: Row
@@ -97,8 +97,11 @@ class GraphRates:
 
     @property
     def relations(self) -> Sequence[RateGroup]:
-        """The relations with a rate; none where groups were not estimated."""
-        return next((grouping.groups for grouping in self.groupings if grouping.by == "relation"), ())
+        """The relations with an estimate; empty where groups were not estimated."""
+        for grouping in self.groupings:
+            if grouping.by == "relation":
+                return grouping.groups
+        return ()
 
 
 def share_of(estimate: Estimate) -> Share:
@@ -107,54 +110,54 @@ def share_of(estimate: Estimate) -> Share:
 
 
 def estimate_run(
-    graph: Graph,
-    run: str,
-    *,
-    predictors: Sequence[str] = (),
-    year_relation: str | None = None,
-    groups: bool = True,
+    graph: Graph, run: str, *, predictors: Sequence[str] = (), year_relation: str | None = None, groups: bool = True
 ) -> GraphRates:
-    """How much of the graph a model knows, by the answers of one of its runs.
+    """Estimate the share of the graph that a model knows from the answers of one of its runs.
 
     Args:
-        run: its id.
-        predictors: ids of runs on the same graph, of other models, say.
+        run: id of the run.
+        predictors: ids of runs on the same graph, for example of other models.
         year_relation: id of the relation whose date at the subject gives a fact's year; None takes the year in which
             the fact began.
-        groups: whether relations, types, popularities and years are estimated, too.
+        groups: also estimate relations, types, popularities and years.
 
     Raises:
-        UnknownNameError: there is no such run.
-        KgprobeError: the answers of a run are not where they were kept, or a predictor's are none.
+        UnknownNameError: the run does not exist.
+        KgprobeError: the file of a run's answers is missing, or a predictor has no answers.
 
-    Cost: the answers, and a pass over all facts whenever there are a quarter more of them, in graphs of more than
-    500,000 facts twice as many; a million facts take 2 s. Memory: some hundred bytes for each fact.
+    Cost: the answers, and a pass over all facts whenever answers have grown by a quarter, or have doubled in graphs of
+    more than 500,000 facts; a pass over a million facts takes 2 s. Memory: some hundred bytes per fact.
     """
     properties = get_run(graph, run)
     facts = AskableFacts(open_columns(graph), properties["relations"], properties["as_of"])
     expected = [_expected_by(graph, facts, predictor) for predictor in predictors]
     learning = HierarchicalBeliefs(facts, properties["max_degree"], expected)
-    growth = _GROWTH if len(facts) <= _MANY else _GROWTH_OF_MANY
     # Runs of other models predict well from the first answer on.
-    rates, answers = CorrectedRates(len(facts), 0 if predictors else CORRECTED_FROM), 0
-    looked_at = -1.0
-    for positions, draws in _rounds(facts, properties):
-        known = np.array([draw.smallest is not None for draw in draws]) & (positions >= 0)
-        if known.any():
-            if answers >= looked_at:
-                rates.predict(_right(learning))
-                looked_at = growth * answers
-            rates.add(_drawn(positions[known], [draw for draw, its in zip(draws, known, strict=True) if its]))
-        learning.learn(positions, [draw.verdict for draw in draws])
-        answers += sum(draw.verdict.counts for draw in draws)
-    groupings = []
-    if groups:
-        groupings = [one for one in _groupings(graph, learning, year_relation, rates) if one.groups]
+    rates = CorrectedRates(len(facts), 0 if predictors else CORRECTED_FROM)
+    answers = _correct(rates, learning, properties)
+    groupings = _groupings(graph, learning, year_relation, rates) if groups else []
     return GraphRates(properties, predictors, len(facts), answers, rates.draws, rates.rate(), groupings)
 
 
+def _correct(rates: CorrectedRates, learning: HierarchicalBeliefs, properties: Row) -> int:
+    """Add a run's rounds to rates and learner; return the number of answers."""
+    facts = learning.facts
+    growth = _GROWTH if len(facts) <= _MANY else _GROWTH_OF_MANY
+    answers, predict_at = 0, 0.0
+    for positions, draws in _rounds(facts, properties):
+        drawn = np.array([draw.smallest is not None for draw in draws]) & (positions >= 0)
+        if drawn.any():
+            if answers >= predict_at:
+                rates.predict(_right(learning))
+                predict_at = growth * answers
+            rates.add(_drawn(positions[drawn], list(compress(draws, drawn))))
+        learning.learn(positions, [draw.verdict for draw in draws])
+        answers += sum(draw.verdict.counts for draw in draws)
+    return answers
+
+
 def _rounds(facts: AskableFacts, properties: Row) -> Iterator[tuple[Positions, list[Draw]]]:
-    """Yield the rounds that the graph has counted, without what a program that was killed has left behind."""
+    """Yield the rounds that the graph has counted, without answers that a killed program left in the file."""
     if not properties["round"]:
         return
     counted = sum(properties[name] for name in COUNTS)
@@ -162,20 +165,20 @@ def _rounds(facts: AskableFacts, properties: Row) -> Iterator[tuple[Positions, l
 
 
 def _expected_by(graph: Graph, facts: AskableFacts, run: str) -> Floats:
-    """How hard a run's answers make each of some facts, standardised, shape (facts,)."""
+    """Return the standardised difficulty of facts by a run's answers, shape (facts,)."""
     properties = get_run(graph, run)
     learning = HierarchicalBeliefs(facts, properties["max_degree"])
     for positions, draws in _rounds(facts, properties):
         learning.learn(positions, [draw.verdict for draw in draws])
     if not learning.model.answers:
-        raise KgprobeError(f"Run {run!r} has no answer about a fact that is asked here: it predicts nothing.")
+        raise KgprobeError(f"Run {run!r} has no answers about these facts and cannot be a predictor.")
     means = np.concatenate([learning.model.messages.marginals(part)[0] for part in _parts(len(facts))])
     spread = means.std()
     return (means - means.mean()) / spread if spread > 0 else np.zeros(len(facts))
 
 
 def _right(learning: HierarchicalBeliefs) -> Floats:
-    """How probably each fact is answered right, by all that was learned, shape (facts,)."""
+    """Return the predicted probability of a right answer to each fact, shape (facts,)."""
     return np.concatenate([1 - learning.model.posterior(part).theta for part in _parts(len(learning.facts))])
 
 
@@ -197,27 +200,34 @@ def _drawn(positions: Positions, draws: Sequence[Draw]) -> RoundDraws:
 
 
 def _group(rates: CorrectedRates, id_: str, name: str, members: Bools) -> RateGroup | None:
-    """None where fewer than ``ENOUGH`` facts of it were drawn."""
+    """Return a group's estimate, or None where fewer than ``ENOUGH`` of its facts were drawn."""
     rate = rates.rate(members)
     return RateGroup(id_, name, int(members.sum()), rate) if rate is not None and rate.labelled >= ENOUGH else None
 
 
 def _largest(by: str, sizes: NDArray[np.int64], group: Callable[[int], RateGroup | None]) -> RateGrouping:
-    """The largest groups that have enough draws, among twice as many as are shown."""
+    """Return the largest groups with enough draws, among twice as many as are shown."""
     order = np.argsort(-sizes, kind="stable")[: int((sizes > 0).sum())].tolist()
-    made = (group(code) for code in order[: 2 * SHOWN_GROUPS])
-    found = [one for one in made if one is not None][:SHOWN_GROUPS]
-    return RateGrouping(by, found, len(order) - len(found))
+    estimates = filter(None, map(group, order[: 2 * SHOWN_GROUPS]))
+    return _grouping(by, islice(estimates, SHOWN_GROUPS), len(order))
+
+
+def _grouping(by: str, estimates: Iterable[RateGroup | None], total: int) -> RateGrouping:
+    groups = [group for group in estimates if group is not None]
+    return RateGrouping(by, groups, total - len(groups))
 
 
 def _groupings(
     graph: Graph, learning: HierarchicalBeliefs, year_relation: str | None, rates: CorrectedRates
-) -> Iterator[RateGrouping]:
+) -> list[RateGrouping]:
     facts = learning.facts
-    yield _by_relation(graph, facts, rates)
-    yield _by_type(facts, rates)
-    yield _by_popularity(facts, rates)
-    yield _by_year(_years(graph, facts, year_relation), rates)
+    groupings = (
+        _by_relation(graph, facts, rates),
+        _by_type(facts, rates),
+        _by_popularity(facts, rates),
+        _by_year(_years(graph, facts, year_relation), rates),
+    )
+    return [grouping for grouping in groupings if grouping.groups]
 
 
 def _by_relation(graph: Graph, facts: AskableFacts, rates: CorrectedRates) -> RateGrouping:
@@ -228,7 +238,7 @@ def _by_relation(graph: Graph, facts: AskableFacts, rates: CorrectedRates) -> Ra
 
 
 def _by_type(facts: AskableFacts, rates: CorrectedRates) -> RateGrouping:
-    """By the subjects' types."""
+    """Group facts by their subjects' types."""
     columns, subjects = facts.columns, facts.subjects
     places, lengths = columns.types.places(subjects)
     types, owners = columns.types.values[places], np.repeat(np.arange(len(subjects)), lengths)
@@ -245,7 +255,7 @@ def _by_type(facts: AskableFacts, rates: CorrectedRates) -> RateGrouping:
 
 
 def _by_popularity(facts: AskableFacts, rates: CorrectedRates) -> RateGrouping:
-    """By thirds of the subjects' popularity."""
+    """Group facts by thirds of their subjects' popularity."""
     values = facts.columns.popularities[facts.subjects]
     thirds = thirds_of(values)
     members = {
@@ -253,13 +263,12 @@ def _by_popularity(facts: AskableFacts, rates: CorrectedRates) -> RateGrouping:
         TORSO: (values >= thirds.torso) & (values < thirds.head),
         TAIL: values < thirds.torso,
     }
-    made = [_group(rates, name, name, its) for name, its in members.items() if its.any()]
-    found = [one for one in made if one is not None]
-    return RateGrouping("popularity", found, len(made) - len(found))
+    estimates = [_group(rates, name, name, third) for name, third in members.items() if third.any()]
+    return _grouping("popularity", estimates, len(estimates))
 
 
 def _years(graph: Graph, facts: AskableFacts, relation: str | None) -> Floats:
-    """The year of each fact: of its begin, or of the earliest date that a relation gives its subject; NaN without."""
+    """Return the year of each fact: of its begin, or of its subject's earliest date in a relation; NaN if unknown."""
     columns = facts.columns
     if relation is None:
         begins = columns.begins[facts.places]
@@ -267,19 +276,18 @@ def _years(graph: Graph, facts: AskableFacts, relation: str | None) -> Floats:
     dated = [(row["subject"], year_of(row["date"])) for row in graph.stream("sample/dates", relation=relation)]
     of_entities = np.full(len(columns.entity_ids), np.nan)
     places = columns.places_of([subject for subject, _ in dated])
-    told = np.array([np.nan if year is None else year for _, year in dated], np.float64)
-    of_entities[places[places >= 0]] = told[places >= 0]
+    years = np.array([year for _, year in dated], np.float64)
+    of_entities[places[places >= 0]] = years[places >= 0]
     return of_entities[facts.subjects]
 
 
 def _by_year(years: Floats, rates: CorrectedRates) -> RateGrouping:
-    """By year, or by decade where there are too many years; a fact without one is in no group."""
+    """Group facts by year, or by decade where there are too many years; facts without a year are left out."""
     known = np.unique(years[~np.isnan(years)])
     wide = len(known) > SHOWN_GROUPS
     codes = years // DECADE * DECADE if wide else years
-    made = [
+    estimates = [
         _group(rates, str(year), f"{year}s" if wide else str(year), codes == year)
         for year in np.unique(codes[~np.isnan(codes)]).astype(np.int64).tolist()
     ]
-    found = [one for one in made if one is not None]
-    return RateGrouping("year", found, len(made) - len(found))
+    return _grouping("year", estimates, len(estimates))

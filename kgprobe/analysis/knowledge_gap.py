@@ -1,29 +1,30 @@
-"""The gap between what a model holds and what it says: facts known by one way of asking and missed by another.
+"""The gap between stored and expressed knowledge: facts that one probe finds known and another finds missed.
 
-One model, asked of the same facts by two probes: one that looks at what it holds (distractors, examples), and one that
-has it answer (questions). docs/methods/comparison.md.
+Two probes ask one model the same facts: one measures plausibilities (distractors, examples), the other reads its
+answers (questions). docs/methods/comparison.md.
 """
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import compress
 
 import numpy as np
 
-from kgprobe.analysis.side_by_side import AnsweredFacts, set_side_by_side
+from kgprobe.analysis.side_by_side import AnsweredFacts, Bools, set_side_by_side
 from kgprobe.errors import KgprobeError
 from kgprobe.stats.proportions import Share, share
 
 
 @dataclass(frozen=True, slots=True)
 class GroupGap:
-    """The gap over some facts.
+    """The gap over a group of facts.
 
     Attributes:
         relation: id; None for all facts.
-        stored, said: shares of the facts that each way of asking finds known.
-        known: how many facts the first finds known.
-        unsaid: the share of these that the second misses, with its 95% Wilson interval; None where there are none.
-        said_alone: facts that the second alone finds known.
+        stored, said: shares of the facts that the first and the second probe find known.
+        known: number of facts that the first probe finds known.
+        unsaid: the share of these that the second misses, with its 95% Wilson interval; None where ``known`` is 0.
+        said_alone: number of facts that only the second probe finds known.
     """
 
     relation: str | None
@@ -38,11 +39,11 @@ class GroupGap:
 
 @dataclass(frozen=True, slots=True)
 class UnsaidFact:
-    """A fact that the first way of asking finds known and the second misses.
+    """A fact that the first probe finds known and the second misses.
 
     Attributes:
-        question: that it missed.
-        said: what the model said or preferred there.
+        question: the missed question.
+        said: the model's answer to it.
     """
 
     fact: str
@@ -56,15 +57,15 @@ class UnsaidFact:
 
 @dataclass(frozen=True, slots=True)
 class FoundGap:
-    """What a model holds and does not say.
+    """The gap between a model's stored and expressed knowledge.
 
     Attributes:
         stored_by, said_by: the probes.
-        overall: all facts that were asked in both ways.
-        relations: the same by relation, the greatest share of unsaid facts first; those that know nothing last.
-        unsaid: by relation and fact.
-        guessed: how often a guesser would be right, by the first and by the second way.
-        caveat: what the shares speak of.
+        overall: all facts that both probes asked.
+        relations: gaps by relation, by decreasing share of unsaid facts; relations without known facts last.
+        unsaid: the unsaid facts, by relation and fact.
+        guessed: win rates of a guesser, by the first and by the second probe.
+        caveat: the facts that the shares refer to.
     """
 
     model: str
@@ -78,16 +79,16 @@ class FoundGap:
 
 
 def find_knowledge_gap(stored: AnsweredFacts, said: AnsweredFacts, model: str, names: Mapping[str, str]) -> FoundGap:
-    """The facts that a model holds and does not say.
+    """Find the facts that a model knows by the first probe and misses in the second.
 
     Cost: a pass over the facts.
 
     Args:
-        model: what it is called.
-        names: what relations are called, by id; one that is missing is called by its id.
+        model: name of the model.
+        names: names of relations by id; a missing one is replaced by the id.
 
     Raises:
-        KgprobeError: no fact was asked in both ways.
+        KgprobeError: the probes share no facts.
     """
     beside = set_side_by_side([stored, said])
     if not beside.facts:
@@ -95,26 +96,12 @@ def find_knowledge_gap(stored: AnsweredFacts, said: AnsweredFacts, model: str, n
             "No fact was asked in both ways. Measure the model on the same facts: the same list, or the same seed."
         )
     relations = np.array(beside.relations)
-
-    def gap(relation: str | None) -> GroupGap:
-        its = np.ones(len(relations), dtype=bool) if relation is None else relations == relation
-        holds, says = beside.won[:, its]
-        known, total = int(holds.sum()), int(its.sum())
-        return GroupGap(
-            relation,
-            "all" if relation is None else names.get(relation, relation),
-            total,
-            share(known, total),
-            share(int(says.sum()), total),
-            known,
-            share(int((holds & ~says).sum()), known) if known else None,
-            int((says & ~holds).sum()),
-        )
-
-    by_relation = [gap(relation) for relation in np.unique(relations).tolist()]
-    by_relation.sort(key=lambda one: (-one.unsaid.value if one.unsaid else 1.0, -one.known, str(one.relation)))
-    missed = beside.won[0] & ~beside.won[1]
-    facts = [beside.facts[at] for at in np.flatnonzero(missed).tolist()]
+    by_relation = [
+        _gap(beside.won[:, relations == relation], relation, names.get(relation, relation))
+        for relation in np.unique(relations).tolist()
+    ]
+    by_relation.sort(key=lambda gap: (-gap.unsaid.value if gap.unsaid else 1.0, -gap.known, str(gap.relation)))
+    facts = list(compress(beside.facts, beside.won[0] & ~beside.won[1]))
     unsaid = [
         UnsaidFact(
             fact,
@@ -127,14 +114,29 @@ def find_knowledge_gap(stored: AnsweredFacts, said: AnsweredFacts, model: str, n
         )
         for fact, row in zip(facts, said.facts.loc[facts].to_dict("records"), strict=True)
     ]
-    guessed = [float(one.facts.loc[list(beside.facts), "guessed"].mean()) for one in (stored, said)]
+    guessed = [float(answered.facts.loc[list(beside.facts), "guessed"].mean()) for answered in (stored, said)]
     return FoundGap(
         model,
         stored.probe,
         said.probe,
-        gap(None),
+        _gap(beside.won, None, "all"),
         by_relation,
-        sorted(unsaid, key=lambda one: (one.relation_name, one.fact)),
+        sorted(unsaid, key=lambda fact: (fact.relation_name, fact.fact)),
         (guessed[0], guessed[1]),
         beside.caveat,
+    )
+
+
+def _gap(won: Bools, relation: str | None, name: str) -> GroupGap:
+    stores, says = won
+    known, total = int(stores.sum()), len(stores)
+    return GroupGap(
+        relation,
+        name,
+        total,
+        share(known, total),
+        share(int(says.sum()), total),
+        known,
+        share(int((stores & ~says).sum()), known) if known else None,
+        int((says & ~stores).sum()),
     )

@@ -1,16 +1,17 @@
-"""Figures of a judged graph corrected by labels: what the model itself says of a few facts, beside the judge on all.
+"""Correction of a judged graph's metrics by labels: the model's own answers on a sample of the facts.
 
-docs/methods/judged-graphs.md. A label's metrics are over negatives of
-its own, the judge's over others; both are drawn alike, so that either is, on average, what it is over all negatives.
+docs/methods/judged-graphs.md. Labels and judge use different negatives of a fact. Both are drawn alike, so that the
+expectation of either's metrics is the metric over all negatives.
 """
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
 
-from kgprobe.analysis.whole_graph import METRICS, THIRD, PickedFact, WholeGraph
+from kgprobe.analysis.whole_graph import METRICS, THIRD, GroupSums, WholeGraph
 from kgprobe.probes.labels.evidence import LabelEvidence
 from kgprobe.probes.outcome import Outcome
 from kgprobe.probes.statements.metrics import NONE, metrics_of
@@ -19,29 +20,31 @@ from kgprobe.stats.design_based import Estimate
 from kgprobe.stats.prediction_powered import estimate_mean
 from kgprobe.stats.prediction_sums import LabelledFacts
 
-# Labelled facts of a group from which its figures are estimated.
+Metrics: TypeAlias = Mapping[str, float]
+
+# Minimum number of labelled facts to estimate a group.
 ENOUGH = 30
 
-# Why a fact that was asked does not count.
+# Reasons why an asked fact does not count.
 LEARNED = "the judge has learned from it"
 NO_LABEL = "it has no label: it could not be asked, got no answer, or its answers do not agree or cannot be read"
 NO_NEGATIVE_LABEL = "none of its negatives has a label"
-NOT_JUDGED = "the judge could not judge it, and figures are of facts that it could"
-NOT_THERE = "it is not among the judged facts"
+NOT_JUDGED = "the judge could not judge it, and estimates are over judged facts"
+NOT_FOUND = "it is not among the judged facts"
 
 
 @dataclass(frozen=True, slots=True)
 class LabelledMetrics:
-    """A fact that the model was asked about.
+    """An asked fact with its metrics.
 
     Attributes:
         metrics: by name, from its own answers; None where they have no label.
-        reason: why there are none.
-        partly: whether some of its negatives have no label, so that the others speak for them.
+        reason: the reason for missing metrics.
+        partly: True if some of its negatives have no label; metrics use the others.
     """
 
     fact: FactKey
-    metrics: Mapping[str, float] | None
+    metrics: Metrics | None
     reason: str | None
     partly: bool
 
@@ -51,7 +54,7 @@ class GroupEstimates:
     """Estimates of one group's metrics.
 
     Attributes:
-        by, name: the group, as of :class:`~kgprobe.analysis.whole_graph.GroupSums`.
+        by, name: the group, as in :class:`~kgprobe.analysis.whole_graph.GroupSums`.
         estimates: by metric.
     """
 
@@ -62,15 +65,15 @@ class GroupEstimates:
 
 @dataclass(frozen=True, slots=True)
 class Correction:
-    """What labels make of the judge's figures.
+    """The judge's metrics corrected by labels.
 
     Attributes:
-        labels: the name of the measurement that they are from.
-        asked: how many facts it has asked.
-        used: how many of them count.
-        left_out: why others do not, and how many.
-        partly: how many of those that count have a negative without a label.
-        estimates: of the groups that have at least ``ENOUGH`` labelled facts.
+        labels: name of the measurement that has the labels.
+        asked: number of its facts.
+        used: number of them that count.
+        left_out: numbers of the others by reason.
+        partly: number of used facts with a negative that has no label.
+        estimates: estimates of the groups with at least ``ENOUGH`` labelled facts.
     """
 
     labels: str
@@ -82,39 +85,38 @@ class Correction:
 
 
 def labelled_metrics(outcomes: Iterable[Outcome]) -> list[LabelledMetrics]:
-    """The metrics of facts by a model's own answers, one for each outcome."""
-    found = []
-    for outcome in outcomes:
-        evidence = outcome.evidence
-        if not isinstance(evidence, LabelEvidence) or evidence.fact.judgement == NONE:
-            found.append(LabelledMetrics(outcome.fact, None, NO_LABEL, partly=False))
-            continue
-        negatives = [negative.judgement for negative in evidence.negatives]
-        if all(judgement == NONE for judgement in negatives):
-            found.append(LabelledMetrics(outcome.fact, None, NO_NEGATIVE_LABEL, partly=False))
-            continue
-        metrics = metrics_of(np.array([evidence.fact.judgement], dtype=np.int8), np.array([negatives], dtype=np.int8))
-        values = {name: float(getattr(metrics, name)[0]) for name in METRICS}
-        found.append(LabelledMetrics(outcome.fact, values, None, partly=NONE in negatives))
-    return found
+    """Return the metrics of facts by a model's own answers, one per outcome."""
+    return [_labelled(outcome) for outcome in outcomes]
+
+
+def _labelled(outcome: Outcome) -> LabelledMetrics:
+    evidence = outcome.evidence
+    if not isinstance(evidence, LabelEvidence) or evidence.fact.judgement == NONE:
+        return LabelledMetrics(outcome.fact, None, NO_LABEL, partly=False)
+    negatives = [negative.judgement for negative in evidence.negatives]
+    if all(judgement == NONE for judgement in negatives):
+        return LabelledMetrics(outcome.fact, None, NO_NEGATIVE_LABEL, partly=False)
+    metrics = metrics_of(np.array([evidence.fact.judgement], dtype=np.int8), np.array([negatives], dtype=np.int8))
+    values = {name: float(getattr(metrics, name)[0]) for name in METRICS}
+    return LabelledMetrics(outcome.fact, values, None, partly=NONE in negatives)
 
 
 def correct_by_labels(
     graph: WholeGraph, labels: str, facts: Sequence[LabelledMetrics], learned: frozenset[str]
 ) -> Correction:
-    """Estimates of all groups that have enough labelled facts.
+    """Estimate the metrics of all groups that have enough labelled facts.
 
-    Labelled facts were drawn one by one, so that those that share an entity do not count as clusters.
+    Labelled facts were drawn independently, so that facts with a common entity do not count as clusters.
 
     Args:
-        graph: with these facts looked for; all of its shards were read.
-        labels: what the labels are called.
+        graph: figures of all shards, with these facts picked.
+        labels: name of the labels.
         facts: a uniform sample without replacement of the graph's facts.
-        learned: ids of facts that the judge has learned from.
+        learned: ids of facts that the judge was trained on.
     """
     left_out: Counter[str] = Counter()
-    used: list[tuple[Mapping[str, float], PickedFact, Mapping[str, float]]] = []
-    partly = 0
+    members: defaultdict[tuple[str, str | None], list[tuple[Metrics, Metrics]]] = defaultdict(list)
+    used = partly = 0
     for labelled in facts:
         picked = graph.picked.get(labelled.fact)
         if labelled.fact.fact in learned:
@@ -122,31 +124,27 @@ def correct_by_labels(
         elif labelled.metrics is None:
             left_out[str(labelled.reason)] += 1
         elif picked is None:
-            left_out[NOT_THERE] += 1
+            left_out[NOT_FOUND] += 1
         elif picked.metrics is None:
             left_out[NOT_JUDGED] += 1
         else:
-            used.append((labelled.metrics, picked, picked.metrics))
+            used += 1
             partly += labelled.partly
-    groups = [picked.groups | {(THIRD, graph.thirds.of(picked.popularity))} for _, picked, _ in used]
-    members: dict[tuple[str, str | None], list[int]] = {}
-    for place, its in enumerate(groups):
-        for group in its:
-            members.setdefault(group, []).append(place)
-    estimates = []
-    for one in graph.groups:
-        places = members.get((one.by, one.name), [])
-        if len(places) < ENOUGH:
-            continue
-        by_metric = {
-            metric: estimate_mean(
-                LabelledFacts(
-                    np.array([used[place][0][metric] for place in places]),
-                    np.array([used[place][2][metric] for place in places]),
-                ),
-                one.sums[metric],
-            )
-            for metric in METRICS
-        }
-        estimates.append(GroupEstimates(one.by, one.name, by_metric))
-    return Correction(labels, len(facts), len(used), dict(left_out.most_common()), partly, estimates)
+            for group in picked.groups | {(THIRD, graph.thirds.of(picked.popularity))}:
+                members[group].append((labelled.metrics, picked.metrics))
+    estimates = [
+        _estimate(group, members[group.by, group.name])
+        for group in graph.groups
+        if len(members[group.by, group.name]) >= ENOUGH
+    ]
+    return Correction(labels, len(facts), used, dict(left_out.most_common()), partly, estimates)
+
+
+def _estimate(group: GroupSums, pairs: Sequence[tuple[Metrics, Metrics]]) -> GroupEstimates:
+    """Estimate a group's metrics from pairs of a label's and the judge's metrics."""
+    estimates = {}
+    for metric in METRICS:
+        labelled = np.array([label[metric] for label, _ in pairs])
+        judged = np.array([judge[metric] for _, judge in pairs])
+        estimates[metric] = estimate_mean(LabelledFacts(labelled, judged), group.sums[metric])
+    return GroupEstimates(group.by, group.name, estimates)

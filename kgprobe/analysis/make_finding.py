@@ -1,4 +1,4 @@
-"""Make the finding of a run or a measurement from its answers.
+"""Findings from the answers of a run or a measurement.
 
 docs/methods/findings.md.
 """
@@ -6,6 +6,7 @@ docs/methods/findings.md.
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
@@ -43,7 +44,7 @@ class _Shown(NamedTuple):
 
 
 class _Answers(NamedTuple):
-    """Each fact's latest right and wrong question, the chances of guessing, and the reasons of unanswered ones."""
+    """Each fact's latest right and wrong question and chance levels, and the reasons of unanswered questions."""
 
     right: dict[str, _Shown]
     wrong: dict[str, _Shown]
@@ -63,16 +64,16 @@ def find_in_run(
     """Return the finding of a run.
 
     Args:
-        run: its id.
-        outcomes: gives its outcomes, in the order of asking.
+        run: id of the run.
+        outcomes: returns its outcomes in the order of asking.
         over_graph: estimated rates over the whole graph.
         year_relation: id of the relation whose date at the subject gives a fact's year; None takes the year in which
             the fact began.
-        shown: how many facts to list as known and as unknown, at most each.
+        shown: maximum number of facts to list as known, and as unknown.
 
     Raises:
-        KgprobeError: the run has asked nothing yet.
-        UnknownNameError: there is no such run.
+        KgprobeError: the run has no answers yet.
+        UnknownNameError: the run does not exist.
     """
     properties = get_run(graph, run)
     rows = graph.read("beliefs/own_answers", run=run)
@@ -99,15 +100,14 @@ def find_in_outcomes(
     year_relation: str | None = None,
     shown: int = 20,
 ) -> Finding:
-    """Return the finding of a measurement, in which a fact has one answer and learns nothing from others.
+    """Return the finding of a measurement, in which beliefs follow from each fact's own answers.
 
-    Arguments and errors as of :func:`find_in_run`.
+    Arguments and errors as in :func:`find_in_run`.
     """
     rows: dict[FactKey, Row] = {}
     for outcome in outcomes():
         row = rows.setdefault(
-            outcome.fact,
-            {**outcome.fact._asdict(), **dict.fromkeys(_COUNTED, 0), "chances": [], "unaskable": None},
+            outcome.fact, {**outcome.fact._asdict(), **dict.fromkeys(_COUNTED, 0), "chances": [], "unaskable": None}
         )
         row["right"] += outcome.verdict is Verdict.RIGHT
         row["wrong"] += outcome.verdict.is_failure
@@ -121,7 +121,7 @@ def find_in_outcomes(
 
 
 def _counted_beliefs(answers: Sequence[Row]) -> list[Row]:
-    """Return answers with the beliefs that follow from their counts alone."""
+    """Return answers with the beliefs that follow from their counts."""
     beliefs = [{**row, "alpha": 1 + row["wrong"], "beta": 1 + row["right"]} for row in answers]
     summaries = summarize(beliefs)
     ends = zip(summaries.theta.tolist(), summaries.low.tolist(), summaries.high.tolist(), strict=True)
@@ -141,30 +141,24 @@ def _find(
 ) -> Finding:
     answered = sorted((row for row in rows if row["right"] + row["wrong"] > 0), key=lambda row: str(row["fact"]))
     if not answered:
-        raise KgprobeError(f"{about.name!r} has not got an answer yet.")
+        raise KgprobeError(f"{about.name!r} has no answers yet.")
+    answers, kind = _latest(outcomes()), PROBES.get(about.probe)
     examined = _described(graph, answered, year_relation)
     names = relation_names(graph, examined["relation"].unique())
     examined["relation_label"] = examined["relation"].map(names)
-    examined["year"] = examined["year"].map(year_of)
-    examined["popularity"] = examined["popularity"].astype(np.float64)
-    answers, kind = _latest(outcomes()), PROBES.get(about.probe)
     # A fact is won by more right answers than wrong ones, by a guesser too.
     examined["guessed"] = [more_than_half(answers.chances.get(fact, ())) for fact in examined["fact"]]
-    chances = [chance for of_fact in answers.chances.values() for chance in of_fact]
-    words = [BeliefWord(word) for word in examined["believed"]]
-    examined["belief"] = examined["believed"]
-    examined["leans"] = [not word.is_sure for word in words]
-    is_known = np.array([word.is_known for word in words])
-    unknown = examined[~is_known].sort_values(["leans", "low", "fact"], ascending=[True, False, True])
-    known = examined[is_known].sort_values(["leans", "high", "fact"])
+    chances = list(chain.from_iterable(answers.chances.values()))
+    words = [BeliefWord(word) for word in examined["belief"]]
+    unknown, known = _by_certainty(examined, words)
     return Finding(
         about=about,
         chance=float(np.mean(chances)) if chances else None,
         asked=int((examined["right"] + examined["wrong"]).sum()),
         theta=float(examined["theta"].mean()),
         overall=group_of("all", examined),
-        groupings=[one for one in _groupings(examined, names) if one.groups],
-        tables=[_with_caveat(table, about) for table in kind.tables(outcomes(), about.described)],
+        groupings=[grouping for grouping in _groupings(examined, names) if grouping.groups],
+        tables=_with_caveat(kind.tables(outcomes(), about.described), about.caveat),
         unknown=_shown_facts(unknown.head(shown), answers.wrong),
         known=_shown_facts(known.head(shown), answers.right),
         believed={word: words.count(word) for word in BeliefWord},
@@ -175,8 +169,17 @@ def _find(
     )
 
 
-def _with_caveat(table: Table, about: About) -> Table:
-    return table if about.caveat is None else replace(table, notes=(*table.notes, about.caveat))
+def _with_caveat(tables: Iterable[Table], caveat: str | None) -> list[Table]:
+    notes = () if caveat is None else (caveat,)
+    return [replace(table, notes=(*table.notes, *notes)) for table in tables]
+
+
+def _by_certainty(examined: pd.DataFrame, words: Sequence[BeliefWord]) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Return unknown and known facts, those that are sure first, then by their credible interval."""
+    ranked = examined.assign(leans=[not word.is_sure for word in words])
+    is_known = np.array([word.is_known for word in words])
+    unknown = ranked[~is_known].sort_values(["leans", "low", "fact"], ascending=[True, False, True])
+    return unknown, ranked[is_known].sort_values(["leans", "high", "fact"])
 
 
 def _described(graph: Graph, answered: Sequence[Row], year_relation: str | None) -> pd.DataFrame:
@@ -187,24 +190,26 @@ def _described(graph: Graph, answered: Sequence[Row], year_relation: str | None)
         about |= {row["fact"]: row for row in graph.read("sample/about", rows=keys, year_relation=year_relation)}
     missing = sum(row["fact"] not in about for row in answered)
     if missing == len(answered):
-        raise KgprobeError("None of the facts that were asked is in this graph any more.")
+        raise KgprobeError("None of the asked facts is in this graph any more.")
     frame: pd.DataFrame = pd.DataFrame([{**row, **about[row["fact"]]} for row in answered if row["fact"] in about])
+    frame["year"] = frame["year"].map(year_of)
+    frame["popularity"] = frame["popularity"].astype(np.float64)
+    frame["belief"] = frame["believed"]
     return frame
 
 
 def _groupings(examined: pd.DataFrame, relations: Mapping[str, str]) -> list[Grouping]:
     entities = examined[["subject", "object"]].apply(lambda row: list(dict.fromkeys(row)), axis=1)
-    labels = [
-        (id_, label)
-        for end in ("subject", "object")
-        for id_, label in zip(examined[end], examined[f"{end}_label"], strict=True)
-    ]
-    types = [(type_["id"], type_["label"] or type_["id"]) for its in examined["types"] for type_ in its]
+    labels = chain(
+        zip(examined["subject"], examined["subject_label"], strict=True),
+        zip(examined["object"], examined["object_label"], strict=True),
+    )
+    types = [(type_["id"], type_["label"] or type_["id"]) for type_ in chain.from_iterable(examined["types"])]
     return [
         grouped("relation", examined, examined["relation"].map(lambda relation: [relation]), relations.items()),
-        # One fact says nothing of an entity.
+        # A single fact is too little to rate an entity.
         grouped("entity", examined, entities, labels, least=2),
-        grouped("type", examined, examined["types"].map(lambda its: [type_["id"] for type_ in its]), types),
+        grouped("type", examined, examined["types"].map(lambda rows: [type_["id"] for type_ in rows]), types),
         by_popularity(examined),
         by_year(examined, examined["year"]),
     ]
@@ -219,17 +224,17 @@ def _latest(outcomes: Iterable[Outcome]) -> _Answers:
         if evidence is None or not outcome.verdict.counts:
             continue
         failed = outcome.verdict.is_failure
-        asked = _Shown(evidence.question, evidence.right_answer, evidence.prediction if failed else None)
-        (answers.wrong if failed else answers.right)[outcome.fact.fact] = asked
+        shown = _Shown(evidence.question, evidence.right_answer, evidence.prediction if failed else None)
+        (answers.wrong if failed else answers.right)[outcome.fact.fact] = shown
         if evidence.chance is not None:
             answers.chances.setdefault(outcome.fact.fact, []).append(evidence.chance)
     return answers
 
 
-def _shown_facts(examined: pd.DataFrame, asked: Mapping[str, _Shown]) -> list[ShownFact]:
+def _shown_facts(examined: pd.DataFrame, questions: Mapping[str, _Shown]) -> list[ShownFact]:
     facts = []
     for row in examined.to_dict("records"):
-        shown = asked.get(row["fact"], _Shown("", row["object_label"], None))
+        shown = questions.get(row["fact"], _Shown("", row["object_label"], None))
         facts.append(
             ShownFact(
                 fact=row["fact"],

@@ -1,12 +1,12 @@
-"""Several models on the same facts: by relation, how alike they are, who knows what others know, and who is better.
+"""Comparison of several models on the same facts: accuracy, correlation, subsumption and significance.
 
-docs/methods/comparison.md. Sections 4.2.1 and 4.2.2 of the paper on latent knowledge have the accuracies by model and
-relation, the correlation of models over relations, and the subsumption rate.
+docs/methods/comparison.md. Accuracies by model and relation, the correlation of models over relations, and the
+subsumption rate are defined in sections 4.2.1 and 4.2.2 of the paper on latent knowledge.
 """
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import combinations
+from itertools import combinations, compress
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,8 +25,8 @@ class RelationDifference:
 
     Attributes:
         difference: accuracy of the second less that of the first, with Tango's 95% interval.
-        lost, gained: facts that the first alone has right, and the second alone.
-        p: of McNemar's exact test, two-sided.
+        lost, gained: numbers of facts that only the first, and only the second, model has right.
+        p: p-value of McNemar's exact test, two-sided.
         adjusted_p: the same after Benjamini and Hochberg, over the relations of these two models.
     """
 
@@ -43,20 +43,20 @@ class RelationDifference:
 
     @property
     def is_tie(self) -> bool:
-        """Whether neither is significantly better."""
+        """True if neither model is significantly better."""
         return self.adjusted_p > SIGNIFICANCE
 
 
 @dataclass(frozen=True, slots=True)
 class PairDifference:
-    """Two models on all facts; attributes as of :class:`RelationDifference`.
+    """Two models on all facts; attributes as in :class:`RelationDifference`.
 
     Attributes:
         first, second: their labels.
-        discordant: share of the facts that one alone has right.
-        detectable: the smallest difference that the test would find with 80% power in as many facts, given that share;
-            None where it would find none.
-        means: differences of what else their probes measure, second less first, with paired bootstrap intervals.
+        discordant: share of the facts that only one model has right.
+        detectable: the smallest difference that the test detects with 80% power, with as many facts and this discordant
+            share; None where there is none.
+        means: differences of the probes' other measures, second less first, with paired bootstrap intervals.
         relations: the same by relation, in the order of the comparison.
     """
 
@@ -74,7 +74,7 @@ class PairDifference:
 
     @property
     def better(self) -> str | None:
-        """Whose accuracy is significantly higher; None for neither's."""
+        """The model with significantly higher accuracy; None if there is none."""
         if self.p > SIGNIFICANCE:
             return None
         return self.second if self.difference.value > 0 else self.first
@@ -82,7 +82,7 @@ class PairDifference:
     @property
     def ties(self) -> list[str]:
         """The relations in which neither is significantly better."""
-        return [one.name for one in self.relations if one.is_tie]
+        return [relation.name for relation in self.relations if relation.is_tie]
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,13 +91,13 @@ class ModelComparison:
 
     Attributes:
         beside: the models and the facts.
-        relations: ids, by mean accuracy, the highest first.
-        names: what these are called.
-        sizes: how many facts each has.
+        relations: ids, by decreasing mean accuracy.
+        names: names of the relations.
+        sizes: numbers of their facts.
         accuracy: shape (relations, models).
         correlation: Pearson's, of accuracies over relations, shape (models, models); NaN where one has no spread.
-        subsumption: in row i and column j, the share of what model i knows that j knows; NaN where i knows nothing.
-        pairs: each two models, in their order.
+        subsumption: in row i and column j, the share of the facts known by model i that j knows; NaN if there are none.
+        pairs: every pair of models, in their order.
     """
 
     beside: SideBySide
@@ -111,63 +111,57 @@ class ModelComparison:
 
     @property
     def labels(self) -> list[str]:
-        """What the models are called."""
+        """Names of the models."""
         return [side.label for side in self.beside.sides]
 
     @property
     def constant(self) -> list[str]:
-        """The models whose accuracy is the same in all relations, so that nothing correlates with it."""
-        return [label for label, its in zip(self.labels, self.accuracy.T, strict=True) if np.ptp(its) == 0]
+        """The models with the same accuracy in all relations, whose correlations are undefined."""
+        return list(compress(self.labels, np.ptp(self.accuracy, axis=0) == 0))
 
 
 def compare_models(beside: SideBySide, names: Mapping[str, str], seed: int = 0) -> ModelComparison:
-    """Compare models in every way.
+    """Compare models by accuracy, correlation, subsumption and significance.
 
-    Cost: for each two models, a test a relation; where their probes measure more than right and wrong, 1,000 draws of
-    as many facts.
+    Cost: for each pair of models, one test per relation; where their probes have other measures, 1,000 bootstrap
+    samples of the facts.
 
     Args:
-        names: what relations are called, by id; one that is missing is called by its id.
+        names: names of relations by id; a missing one is replaced by the id.
         seed: of the bootstrap.
 
     Raises:
-        KgprobeError: no fact was asked of all.
+        KgprobeError: the models share no facts.
     """
     if not beside.facts:
         raise KgprobeError(beside.caveat)
     relations, of_fact, sizes = np.unique(beside.relations, return_inverse=True, return_counts=True)
-    right = np.array([np.bincount(of_fact, weights=its, minlength=len(relations)) for its in beside.won]).T
+    right = np.array([np.bincount(of_fact, weights=won, minlength=len(relations)) for won in beside.won]).T
     accuracy = right / sizes[:, None]
     order = np.lexsort((relations, -accuracy.mean(axis=1)))
     place = np.empty(len(order), dtype=np.int64)
     place[order] = np.arange(len(order))
     ids = relations[order].tolist()
-    called = [names.get(relation, relation) for relation in ids]
-    labels = [side.label for side in beside.sides]
+    id_names = [names.get(relation, relation) for relation in ids]
+    pairs = []
+    for first, second in combinations(range(len(beside.sides)), 2):
+        labels = (beside.sides[first].label, beside.sides[second].label)
+        differences = {name: values[second] - values[first] for name, values in beside.values.items()}
+        pairs.append(_pair(labels, beside.won[[first, second]], place[of_fact], (ids, id_names), differences, seed))
     return ModelComparison(
         beside,
         ids,
-        called,
+        id_names,
         sizes[order].tolist(),
         accuracy[order],
         correlation_of(accuracy),
         subsumption_of(beside.won),
-        [
-            _pair(
-                (labels[first], labels[second]),
-                beside.won[[first, second]],
-                place[of_fact],
-                (ids, called),
-                {name: its[second] - its[first] for name, its in beside.values.items()},
-                seed,
-            )
-            for first, second in combinations(range(len(labels)), 2)
-        ],
+        pairs,
     )
 
 
 def correlation_of(accuracy: Floats) -> Floats:
-    """Pearson correlations of models over relations; NaN where a model has the same accuracy in all.
+    """Return Pearson correlations of models over relations; NaN where a model has the same accuracy in all.
 
     Args:
         accuracy: shape (relations, models).
@@ -180,7 +174,7 @@ def correlation_of(accuracy: Floats) -> Floats:
 
 
 def subsumption_of(known: Bools) -> Floats:
-    """In row i and column j, the share of what i knows that j knows; NaN where i knows nothing.
+    """Return, in row i and column j, the share of the facts known by model i that j knows; NaN if there are none.
 
     Args:
         known: shape (models, facts).
@@ -203,9 +197,9 @@ def _pair(
 
     Args:
         won: shape (2, facts).
-        relation: of each fact, its place.
-        relations: ids and names, by place.
-        values: differences of each fact.
+        relation: the position of each fact's relation.
+        relations: ids and names by position.
+        values: the difference of each other measure, by fact.
     """
     count = len(relations[0])
     facts, first, second = (np.bincount(relation, weights=w, minlength=count) for w in (None, won[0], won[1]))
@@ -247,10 +241,10 @@ def _pair(
 
 
 def _mean_differences(values: Mapping[str, Floats], seed: int) -> dict[str, Mean]:
-    """Return means with intervals over the facts that both models have a value of, drawn by the same seed."""
+    """Return mean differences with intervals, over the facts for which both models have a value."""
     means = {}
-    for name, its in values.items():
-        both = its[~np.isnan(its)]
+    for name, differences in values.items():
+        both = differences[~np.isnan(differences)]
         if len(both):
             means[name] = mean_at(mean_curve(both[:, None], seed, least=-1.0), 1)
     return means

@@ -1,12 +1,13 @@
-"""Answers that were right before: how long ago they ceased to be.
+"""Outdated answers: names that were right at an earlier date, and the time since.
 
-A model that learned from old texts prefers who was president then. Where the graph knows until when something was
-true, the age of such an answer is the time since.
+A model that learned from old texts prefers a former president. Where the graph has the end of such a fact, the age of
+the answer is the time since that end.
 """
 
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 import pandas as pd
@@ -20,10 +21,10 @@ _FACTS_AT_ONCE = 1_000
 
 @dataclass(frozen=True, slots=True)
 class AgeGroup:
-    """Outdated answers of some age.
+    """Outdated answers of similar age.
 
     Attributes:
-        years: as people read them, such as ``2 to 5``.
+        years: the range of ages, such as ``2 to 5``.
     """
 
     years: str
@@ -32,14 +33,14 @@ class AgeGroup:
 
 @dataclass(frozen=True, slots=True)
 class OutdatedAnswers:
-    """The outdated ones among a result's answers.
+    """The outdated answers of a result.
 
     Attributes:
-        facts: how many facts were asked.
-        outdated: of how many the model preferred what was right before.
-        dated: of how many of these the graph says until when.
+        facts: number of asked facts.
+        outdated: number of facts for which the model preferred a former object.
+        dated: number of these whose end is in the graph.
         median: their median age in years; None where none is dated.
-        ages: how many are how old.
+        ages: numbers of answers by age.
     """
 
     facts: int
@@ -50,35 +51,35 @@ class OutdatedAnswers:
 
 
 def outdated_answers(graph: Graph | None, facts: pd.DataFrame, as_of: int) -> OutdatedAnswers:
-    """How old the outdated answers are. Cost: a walk through the facts of the subjects of these.
+    """Return the outdated answers and their ages. Cost: a walk through the facts of their subjects.
 
     Args:
-        graph: that was asked; without one, no answer is dated.
-        facts: as :func:`~kgprobe.analysis.asked_facts.asked_facts` gives them.
+        graph: the graph of the result; answers have no dates without it.
+        facts: from :func:`~kgprobe.analysis.asked_facts.asked_facts`.
         as_of: the day at which facts were asked, ``yyyymmdd``.
     """
     old = facts[facts["former"].notna()]
     ended = {} if graph is None else _ends(graph, old, as_of)
-    ages = [_years(as_of) - _years(until) for until in ended.values()]
-    # Ages of what ended in the course of this year are below one.
-    whole = np.maximum(np.array(ages), 0.0)
-    places = np.searchsorted(AGES, whole, side="right") - 1
-    groups = [AgeGroup(_told(place), int((places == place).sum())) for place in range(len(AGES))]
-    return OutdatedAnswers(
-        len(facts), len(old), len(whole), float(np.median(whole)) if len(whole) else None, groups if len(whole) else []
-    )
+    if not ended:
+        return OutdatedAnswers(len(facts), len(old), 0, None, [])
+    # A fact that ends later in the year of as_of has age 0.
+    ages = np.maximum([_years(as_of) - _years(until) for until in ended.values()], 0.0)
+    counts = np.bincount(np.searchsorted(AGES, ages, side="right") - 1, minlength=len(AGES)).tolist()
+    labels = [*(f"{low} to {high}" for low, high in pairwise(AGES)), f"{AGES[-1]} and more"]
+    groups = [AgeGroup(label, count) for label, count in zip(labels, counts, strict=True)]
+    return OutdatedAnswers(len(facts), len(old), len(ages), float(np.median(ages)), groups)
 
 
 def _ends(graph: Graph, old: pd.DataFrame, as_of: int) -> dict[str, int]:
-    """Until when each outdated answer was right, by fact; of what was right several times, the last."""
+    """Return the last day on which each outdated answer was right, by fact."""
     ended: dict[str, int] = {}
     for first in range(0, len(old), _FACTS_AT_ONCE):
         part = old.iloc[first : first + _FACTS_AT_ONCE]
-        said = dict(zip(part["fact"], part["former"], strict=True))
+        answers = dict(zip(part["fact"], part["former"], strict=True))
         rows: list[dict[str, str]] = part[["subject", "fact"]].to_dict("records")
         for row in graph.read("sample/former_names", rows=rows, as_of=as_of):
             names = [name for name in (row["label"], *row["aliases"]) if name]
-            if any(_is_named(name, said[row["fact"]]) for name in names):
+            if any(_is_named(name, answers[row["fact"]]) for name in names):
                 ended[row["fact"]] = max(row["until"], ended.get(row["fact"], row["until"]))
     return ended
 
@@ -88,11 +89,5 @@ def _is_named(name: str, text: str) -> bool:
 
 
 def _years(day: int) -> float:
-    """A day ``yyyymmdd`` in years, to within days."""
+    """Return a day ``yyyymmdd`` in years, to within days."""
     return day // 10_000 + (day // 100 % 100 - 1) / 12 + (day % 100 - 1) / 365
-
-
-def _told(place: int) -> str:
-    if place + 1 == len(AGES):
-        return f"{AGES[place]} and more"
-    return f"{AGES[place]} to {AGES[place + 1]}"

@@ -1,11 +1,11 @@
-"""How much of some facts a model knows: shares of facts, with intervals.
+"""Shares of facts that a model knows, with intervals, overall and by group.
 
-docs/methods/findings.md. A fact's own answers count, and nothing that neighbours propagated. Refusals, and answers
-from which nothing can be read, count as wrong ones as in the paper; the rate without them is told beside it.
+docs/methods/findings.md. Only a fact's own answers count; propagated beliefs do not. Refusals and answers off the
+format count as wrong, as in the paper; the rate without them is reported next to it.
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -14,21 +14,21 @@ import pandas as pd
 from kgprobe.stats.proportions import Share, share
 from kgprobe.stats.value_counts import HEAD, TAIL, TORSO, thirds_of
 
-# Rows of a table of groups; those with most facts.
+# Maximum number of groups in a table: the largest.
 SHOWN_GROUPS = 20
 DECADE = 10
 
 
 def caveat_of(sampling: str | None) -> str | None:
-    """What rates over a run's facts do not speak of, in a sentence; None where facts were drawn whatever the model did.
+    """Return a sentence on the facts that a run's rates refer to; None if the model did not affect their choice.
 
     Args:
-        sampling: how the run chose its facts; None of a measurement.
+        sampling: the run's sampling rule; None for a measurement.
     """
     chosen = {
         "hardest": "that the model probably fails on",
         "thompson": "that the model probably fails on",
-        "information": "whose answers tell most",
+        "information": "whose answers are most informative",
     }
     if sampling not in chosen:
         return None
@@ -37,15 +37,15 @@ def caveat_of(sampling: str | None) -> str | None:
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """What a model did on some facts.
+    """Rates of a group of facts.
 
     Attributes:
-        facts: how many were asked.
+        facts: number of asked facts.
         win_rate: share with more own right answers than wrong ones.
         zero_sense_rate: share never answered right.
-        guessed: the win rate, on average, of a guesser who is asked the same questions.
-        heard: how many facts have an answer that is neither a refusal nor off the format.
-        heard_win_rate: the win rate of these, by such answers alone; None where there are none.
+        guessed: expected win rate of a guesser on the same questions.
+        heard: number of facts with an answer that is neither a refusal nor off the format.
+        heard_win_rate: the win rate of these facts by such answers; None where there are none.
     """
 
     name: str
@@ -62,9 +62,9 @@ class Grouping:
     """Groups of one kind.
 
     Attributes:
-        by: what they are: relation, entity, type, year.
-        groups: those with most facts, at most ``SHOWN_GROUPS``; years in their order.
-        left_out: how many groups there are beside them.
+        by: kind of the groups: relation, entity, type, popularity, year.
+        groups: the largest groups, at most ``SHOWN_GROUPS``; thirds and years in their order.
+        left_out: number of other groups.
     """
 
     by: str
@@ -73,11 +73,11 @@ class Grouping:
 
 
 def group_of(name: str, examined: pd.DataFrame) -> Group:
-    """What a model did on these facts.
+    """Return the rates of these facts.
 
     Args:
-        examined: own answers, one row a fact, at least one: right, wrong, and of the wrong ones refused and off_format;
-            and how probably a guesser would win it, guessed.
+        examined: one row per fact, at least one, with numbers of own answers (right, wrong, and among the wrong ones
+            refused and off_format) and a guesser's probability to win it (guessed).
     """
     readable = examined["wrong"] - examined["refused"] - examined["off_format"]
     heard = examined["right"] + readable > 0
@@ -97,45 +97,44 @@ def group_of(name: str, examined: pd.DataFrame) -> Group:
 def grouped(
     by: str, examined: pd.DataFrame, keys: "pd.Series[Any]", names: Iterable[tuple[Any, str]], least: int = 1
 ) -> Grouping:
-    """The facts in groups; a fact can be in several, or in none.
+    """Return the facts in groups; a fact can be in several, or in none.
 
     Args:
-        by: what the groups are.
+        by: kind of the groups.
         examined: see :func:`group_of`.
-        keys: for each fact the keys of its groups, a list.
-        names: what groups are called, by key.
-        least: groups with fewer facts are left out.
+        keys: the list of each fact's group keys.
+        names: pairs of a group's key and name; a missing name is replaced by the key.
+        least: minimum number of facts in a group.
     """
-    told = dict(names)
+    name_of = dict(names)
     pairs = keys.explode().dropna()
     sizes = pairs.value_counts()
-    # Of equal size those of the smaller key, whatever the order of the facts.
+    # Ties go to the smaller key, so that the order of the facts does not matter.
     large = sizes.index[sizes >= least]
     largest = sorted(large, key=lambda key: (-sizes[key], str(key)))[:SHOWN_GROUPS]
-    groups = [group_of(told.get(key, str(key)), examined.loc[pairs.index[pairs == key]]) for key in largest]
+    groups = [group_of(name_of.get(key, str(key)), examined.loc[pairs.index[pairs == key]]) for key in largest]
     return Grouping(by, groups, len(sizes) - len(largest))
 
 
 def by_popularity(examined: pd.DataFrame) -> Grouping:
-    """The facts by thirds of their subjects' popularity, the most popular first; without it a fact is left out."""
+    """Group facts by thirds of their subjects' popularity, the most popular first; facts without it are left out."""
     known = examined["popularity"].dropna()
     thirds = thirds_of(known.to_numpy(np.float64))
-    found = grouped("popularity", examined, known.map(lambda value: [thirds.of(value)]), ())
-    return Grouping(found.by, sorted(found.groups, key=lambda group: (HEAD, TORSO, TAIL).index(group.name)), 0)
+    grouping = grouped("popularity", examined, known.map(lambda value: [thirds.of(value)]), ())
+    return replace(grouping, groups=sorted(grouping.groups, key=lambda group: (HEAD, TORSO, TAIL).index(group.name)))
 
 
 def by_year(examined: pd.DataFrame, years: "pd.Series[Any]") -> Grouping:
-    """The facts by year, or by decade where there are too many years; a fact without one is left out.
+    """Group facts by year, or by decade where there are too many years; facts without a year are left out.
 
     Args:
-        years: numbers or None, one a fact.
+        years: numbers or None, one per fact.
     """
     known = years.dropna().astype(int)
+    suffix = ""
     if known.nunique() > SHOWN_GROUPS:
-        known = known // DECADE * DECADE
-        called = [(year, f"{year}s") for year in known.unique()]
-    else:
-        called = [(year, str(year)) for year in known.unique()]
-    found = grouped("year", examined, known.map(lambda year: [year]), called)
-    order = {name: year for year, name in called}
-    return Grouping(found.by, sorted(found.groups, key=lambda group: order[group.name]), found.left_out)
+        known, suffix = known // DECADE * DECADE, "s"
+    names = {year: f"{year}{suffix}" for year in known.unique()}
+    order = {name: year for year, name in names.items()}
+    grouping = grouped("year", examined, known.map(lambda year: [year]), names.items())
+    return replace(grouping, groups=sorted(grouping.groups, key=lambda group: order[group.name]))

@@ -1,10 +1,10 @@
-"""Models side by side, over the facts that all of them were asked.
+"""Models compared over the facts that all of them were asked.
 
-Rounds ask each model what *it* fails on. Three models that know as much then have three rates, none of which says how
-much they know: only facts that were asked of all of them set them side by side.
+Rounds ask each model the facts that *it* fails on. Models with the same knowledge then have different rates; only the
+facts that all were asked make them comparable.
 """
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -22,25 +22,25 @@ from kgprobe.stats.proportions import more_than_half
 Bools = NDArray[np.bool_]
 Floats = NDArray[np.float64]
 
-# How many answers to a fact were right, where facts were asked several times.
+# Share of right answers to a fact, where facts were asked several times.
 RIGHT_SHARE = "share_right"
 
 
 @dataclass(frozen=True, slots=True)
 class AnsweredFacts:
-    """What one model did on each fact that it answered.
+    """The answers of one model, by fact.
 
     Attributes:
-        name: of the run or measurement.
+        name: name of the run or measurement.
         model: its spec.
-        sampling: how a run chose its facts; None of a measurement.
-        reversed: whether the facts were asked from object to subject.
-        facts: by fact: subject, relation; own answers right, wrong, and of the wrong ones refused, off_format; guessed,
-            how probably a guesser would win it; question, right_answer and prediction (None for what is right) of the
-            latest ask that went as the fact went.
-        values: by fact: the means of what its probe measures beside right and wrong; NaN where it has none.
-        unheard: by fact: why it has no answer, of facts that could not be asked or that got none.
-        leads: the one of the values that leads; empty for the win rate.
+        sampling: sampling rule of a run; None for a measurement.
+        facts: by fact: subject, relation; numbers of own answers: right, wrong, and among the wrong ones refused,
+            off_format; guessed, a guesser's probability to win it; question, right_answer and prediction (None if
+            right) of the latest question that agrees with the fact's verdict.
+        values: by fact: means of the probe's other measures; NaN where it has none.
+        reversed: True if the facts were asked from object to subject.
+        unheard: reasons of facts without answers, by fact.
+        leads: name of the leading measure; empty for the win rate.
     """
 
     name: str
@@ -61,12 +61,12 @@ class AnsweredFacts:
 
 @dataclass(frozen=True, slots=True)
 class Side:
-    """One of several that are compared.
+    """One of the compared results.
 
     Attributes:
-        label: what it is called among the others: its model, with its name where several are of one model.
-        asked: how many facts it has answered.
-        shared: what the model did on the facts that all have answered; None where there are none.
+        label: its model, with its name where several results are of one model.
+        asked: number of facts that it has answered.
+        shared: rates of the facts that all have answered; None where there are none.
     """
 
     label: str
@@ -82,13 +82,13 @@ class SideBySide:
     """Several models over the same facts.
 
     Attributes:
-        sides: as they came.
+        sides: the results in the given order.
         facts: ids of the facts that all have answered, sorted.
-        subjects, relations: of these, ids.
-        won: whether there are more right answers than wrong ones, shape (sides, facts).
-        values: what all probes measure beside, by name, shape (sides, facts) each; NaN where a fact has none.
-        leads: the one of the values that leads; empty for the win rate.
-        caveat: what the rates speak of, to stand beside them wherever they stand.
+        subjects, relations: ids of their subjects and relations.
+        won: True if a fact has more right answers than wrong ones, shape (sides, facts).
+        values: other measures that all probes have, by name, shape (sides, facts) each; NaN where a fact has none.
+        caveat: the facts that the rates refer to; shown with every rate.
+        leads: name of the leading measure; empty for the win rate.
     """
 
     sides: Sequence[Side]
@@ -102,7 +102,7 @@ class SideBySide:
 
     @property
     def best_first(self) -> list[Side]:
-        """The sides by their rates, the best first; as they came where nothing is shared."""
+        """The sides by decreasing rate; in the given order if they share no facts."""
         return sorted(self.sides, key=lambda side: -side.shared.win_rate.value if side.shared else 0)
 
 
@@ -117,90 +117,89 @@ def read_answers(
     leads: str = "",
     is_reversed: bool = False,
 ) -> AnsweredFacts:
-    """Put together what outcomes tell of each fact.
+    """Collect outcomes by fact.
 
-    Cost: one pass over the outcomes. Memory: the answered facts, with a question each.
+    Cost: one pass over the outcomes. Memory: the answered facts, with one question each.
 
     Args:
-        values_of: what the probe measures of an outcome's evidence beside right and wrong.
-        leads: the one of these that leads; empty for the win rate.
-        is_reversed: whether a reversed graph was asked.
+        values_of: returns the probe's other measures in an outcome's evidence.
+        leads: name of the leading measure; empty for the win rate.
+        is_reversed: True if the graph is reversed.
 
     Raises:
-        KgprobeError: there is no answer.
+        KgprobeError: outcomes have no answers.
     """
     rows: dict[str, dict[str, Any]] = {}
-    chances: dict[str, list[float]] = {}
-    values: dict[str, list[Mapping[str, float]]] = {}
+    chances: defaultdict[str, list[float]] = defaultdict(list)
+    values: defaultdict[str, list[Mapping[str, float]]] = defaultdict(list)
     latest: dict[tuple[str, bool], tuple[str, str, str | None]] = {}
     unheard: dict[str, str] = {}
     for outcome in outcomes:
-        if not outcome.verdict.counts:
-            unheard[outcome.fact.fact] = outcome.reason or outcome.verdict.value
+        fact, verdict, evidence = outcome.fact.fact, outcome.verdict, outcome.evidence
+        if not verdict.counts:
+            unheard[fact] = outcome.reason or verdict.value
             continue
-        fact, verdict = outcome.fact.fact, outcome.verdict
-        row = rows.setdefault(fact, {"subject": outcome.fact.subject, "relation": outcome.relation})
-        for column, counts in _COUNTS.items():
-            row[column] = row.get(column, 0) + (verdict in counts)
-        evidence = outcome.evidence
+        empty = {"subject": outcome.fact.subject, "relation": outcome.relation, **dict.fromkeys(_COUNTS, 0)}
+        row = rows.setdefault(fact, empty)
+        for column, verdicts in _COUNTS.items():
+            row[column] += verdict in verdicts
         if evidence is None:
             continue
         latest[fact, verdict is Verdict.RIGHT] = (evidence.question, evidence.right_answer, evidence.prediction)
         if evidence.chance is not None:
-            chances.setdefault(fact, []).append(evidence.chance)
-        values.setdefault(fact, []).append(values_of(evidence))
+            chances[fact].append(evidence.chance)
+        values[fact].append(values_of(evidence))
     if not rows:
-        raise KgprobeError(f"{name!r} has not got an answer yet.")
-    for fact, row in rows.items():
-        row["guessed"] = more_than_half(chances.get(fact, ()))
-        asked = latest.get((fact, row["right"] > row["wrong"]), ("", "", None))
-        row["question"], row["right_answer"], row["prediction"] = asked
-    told = pd.DataFrame.from_dict(rows, orient="index").sort_index()
-    # A column of texts would have a number in place of None.
-    told["prediction"] = pd.Series([rows[fact]["prediction"] for fact in told.index], told.index, dtype=object)
-    means = pd.DataFrame(
-        [{name: np.mean([one[name] for one in its]) for name in its[0]} for its in values.values()], index=list(values)
-    ).reindex(told.index)
-    often = told["right"] + told["wrong"]
-    if (often > 1).any():
-        means[RIGHT_SHARE] = told["right"] / often
+        raise KgprobeError(f"{name!r} has no answers yet.")
+    facts = pd.DataFrame.from_dict(rows, orient="index").sort_index()
+    facts["guessed"] = [more_than_half(chances[fact]) for fact in facts.index]
+    asks = list(zip(facts.index, facts["right"] > facts["wrong"], strict=True))
+    questions = [latest.get(ask, ("", "", None)) for ask in asks]
+    facts[["question", "right_answer", "prediction"]] = pd.DataFrame(questions, facts.index, dtype=object)
+    means = pd.DataFrame([_means(measured) for measured in values.values()], index=list(values)).reindex(facts.index)
+    answers = facts["right"] + facts["wrong"]
+    if (answers > 1).any():
+        means[RIGHT_SHARE] = facts["right"] / answers
     silent = {fact: reason for fact, reason in unheard.items() if fact not in rows}
-    return AnsweredFacts(name, model, probe, sampling, told, means, is_reversed, silent, leads)
+    return AnsweredFacts(name, model, probe, sampling, facts, means, is_reversed, silent, leads)
+
+
+def _means(measured: Sequence[Mapping[str, float]]) -> dict[str, Any]:
+    return {name: np.mean([values[name] for values in measured]) for name in measured[0]}
 
 
 def set_side_by_side(answered: Sequence[AnsweredFacts]) -> SideBySide:
-    """What several models did on the facts that each of them has answered.
+    """Compare several results over the facts that all of them have answered.
 
     Args:
-        answered: at least one, on one graph; by whatever probe.
+        answered: at least one result, all on one graph, by any probes.
     """
     first = answered[0].facts
-    shared = sorted(set(first.index).intersection(*(one.facts.index for one in answered[1:])))
-    common = [one.facts.loc[shared] for one in answered]
+    shared = sorted(set(first.index).intersection(*(result.facts.index for result in answered[1:])))
+    common = [result.facts.loc[shared] for result in answered]
     sides = [
-        Side(
-            label,
-            one.name,
-            one.model,
-            one.probe,
-            len(one.facts),
-            group_of("shared", its) if shared else None,
-        )
-        for label, one, its in zip(labels_of(answered), answered, common, strict=True)
+        Side(label, result.name, result.model, result.probe, len(result.facts), _rates(facts))
+        for label, result, facts in zip(labels_of(answered), answered, common, strict=True)
     ]
-    values = [one.values.loc[shared].dropna(axis="columns", how="all") for one in answered]
-    measured = [str(name) for name in values[0].columns if all(name in its.columns for its in values)]
-    leads = list({one.leads for one in answered})
+    values = [result.values.loc[shared].dropna(axis="columns", how="all") for result in answered]
+    measured = [str(name) for name in values[0].columns]
+    for frame in values[1:]:
+        measured = [name for name in measured if name in frame]
+    lead, *others = {result.leads for result in answered}
     return SideBySide(
         sides,
         shared,
         first.loc[shared, "subject"].tolist(),
         first.loc[shared, "relation"].tolist(),
-        np.array([(its["right"] > its["wrong"]).to_numpy() for its in common], dtype=bool),
-        {name: np.array([its[name] for its in values], dtype=np.float64) for name in measured},
+        np.array([(facts["right"] > facts["wrong"]).to_numpy() for facts in common], dtype=bool),
+        {name: np.array([frame[name] for frame in values], dtype=np.float64) for name in measured},
         _caveat(answered, len(shared)),
-        leads[0] if len(leads) == 1 and leads[0] in measured else "",
+        lead if not others and lead in measured else "",
     )
+
+
+def _rates(facts: pd.DataFrame) -> Group | None:
+    return group_of("shared", facts) if len(facts) else None
 
 
 _COUNTS = {
@@ -212,28 +211,31 @@ _COUNTS = {
 
 
 def labels_of(answered: Sequence[AnsweredFacts]) -> list[str]:
-    """What each is called, no two alike: its model, and what it takes of direction, probe, name and place."""
-    called = [model_name(one.model) for one in answered]
-    if len({one.reversed for one in answered}) == 2:
-        called = [f"{model} {one.direction}" for model, one in zip(called, answered, strict=True)]
-    often, asked = Counter(called), Counter(zip(called, (one.probe for one in answered), strict=True))
-    told = []
-    for model, one in zip(called, answered, strict=True):
-        if often[model] == 1:
-            told.append(model)
+    """Return distinct names of results: the model, and where models repeat, direction, probe, name and number."""
+    models = [model_name(result.model) for result in answered]
+    if len({result.reversed for result in answered}) == 2:
+        models = [f"{model} {result.direction}" for model, result in zip(models, answered, strict=True)]
+    by_model = Counter(models)
+    by_probe = Counter((model, result.probe) for model, result in zip(models, answered, strict=True))
+    labels = []
+    for model, result in zip(models, answered, strict=True):
+        if by_model[model] == 1:
+            labels.append(model)
+        elif by_probe[model, result.probe] == 1:
+            labels.append(f"{model} by {result.probe}")
         else:
-            told.append(f"{model} by {one.probe}" if asked[model, one.probe] == 1 else f"{model} ({one.name})")
-    often = Counter(told)
-    return [f"{label} #{place}" if often[label] > 1 else label for place, label in enumerate(told, start=1)]
+            labels.append(f"{model} ({result.name})")
+    by_label = Counter(labels)
+    return [f"{label} #{place}" if by_label[label] > 1 else label for place, label in enumerate(labels, start=1)]
 
 
 def _caveat(answered: Sequence[AnsweredFacts], shared: int) -> str:
     if not shared:
         return (
-            "No fact was asked of all of them, so their rates cannot be compared: each speaks of other facts. Measure"
+            "No fact was asked of all of them, so their rates cannot be compared: each is over other facts. Measure"
             " all models on the same facts: the same list, or the same seed."
         )
-    told = f"Rates are over the {shared:,} facts that all of them were asked"
-    if any(caveat_of(one.sampling) for one in answered):
-        return f"{told}; these were asked because a model probably fails on them, and are no sample of the graph."
-    return f"{told}."
+    text = f"Rates are over the {shared:,} facts that all of them were asked"
+    if any(caveat_of(result.sampling) for result in answered):
+        return f"{text}; these were asked because a model probably fails on them, and are not a sample of the graph."
+    return f"{text}."

@@ -1,12 +1,13 @@
-"""Figures of a whole judged graph, from a stream of its facts: by relation, type and popularity; correlations.
+"""Metrics of a whole judged graph from a stream of its facts: by relation, type and popularity, and correlations.
 
-docs/methods/judged-graphs.md. One pass; what is kept grows with relations, types, reasons, and
-distinct values of degree and popularity, and never with facts.
+docs/methods/judged-graphs.md. One pass; memory grows with relations, types, reasons, and distinct values of degree and
+popularity, not with facts.
 """
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import product
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,12 +22,12 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 METRICS = ("correct", "truthful", "informative")
-# What is read of a judged fact.
+# Columns that are read.
 COLUMNS = (
     *("fact", "subject", "relation", "subject_types", "object_types", *FEATURES),
     *("reason", "judgement", "negatives", *METRICS),
 )
-# Why a fact that was judged has no metrics.
+# Reasons why a judged fact has no metrics.
 NO_NEGATIVE = "none of its negatives was judged"
 NO_REASON = "no reason is given"
 # The one group of all facts, and the kinds of groups.
@@ -39,10 +40,10 @@ class GroupSums:
     """A group of facts.
 
     Attributes:
-        by: what the group is of: ``all``, ``relation``, ``subject type``, ``object type`` or ``third``.
-        name: its id; None for facts without a type, or whose popularity is not known.
-        facts: how many there are, measured or not.
-        sums: of each metric, over the facts that have one; all have the same number.
+        by: kind of the group: ``all``, ``relation``, ``subject type``, ``object type`` or ``third``.
+        name: its id; None for facts without a type, or with unknown popularity.
+        facts: number of facts, measured or not.
+        sums: sums of each metric over the measured facts.
     """
 
     by: str
@@ -53,13 +54,13 @@ class GroupSums:
 
 @dataclass(frozen=True, slots=True)
 class Correlation:
-    """Spearman's rank correlation of a metric with a number that entities have; ties have the mean of their ranks.
+    """Spearman's rank correlation of a metric with a feature of entities; ties have the mean of their ranks.
 
     Attributes:
-        metric: which.
-        feature: whose values it is with, a column of the judged facts.
-        facts: over how many: measured ones whose value is known.
-        value: in [-1, 1]; None where one of the two does not vary.
+        metric: name of the metric.
+        feature: name of the feature, a column of the judged facts.
+        facts: number of measured facts with a known value.
+        value: in [-1, 1]; None where metric or feature is constant.
     """
 
     metric: str
@@ -70,12 +71,12 @@ class Correlation:
 
 @dataclass(frozen=True, slots=True)
 class PickedFact:
-    """A fact that was looked for.
+    """A requested fact.
 
     Attributes:
-        groups: those that it is in, as (by, name), but for its third.
-        popularity: its subject's; NaN where it is not known.
-        metrics: by name; None where it was not measured.
+        groups: its groups as (by, name), except its third.
+        popularity: popularity of its subject; NaN if unknown.
+        metrics: by name; None if it was not measured.
     """
 
     groups: frozenset[tuple[str, str | None]]
@@ -85,17 +86,17 @@ class PickedFact:
 
 @dataclass(frozen=True, slots=True)
 class WholeGraph:
-    """What judged facts come to.
+    """The metrics of a judged graph.
 
     Attributes:
-        facts: how many there are.
-        reasons: why others than those measured are not, and how many, the most frequent reasons first.
-        groups: all facts; then relations, types of subjects, of objects, and thirds, the largest of a kind first.
-        judgements: how often statements were judged true, false, unknown, and not at all; of facts, and of negatives by
-            what was replaced in them.
-        correlations: of each metric with each number.
-        thirds: where the thirds of popularity are.
-        picked: the facts that were looked for, as far as they are there.
+        facts: number of facts.
+        reasons: numbers of facts without metrics by reason, the most frequent first.
+        groups: all facts; then relations, types of subjects, types of objects, and thirds, each by decreasing size.
+        judgements: numbers of statements judged true, false, unknown, and not judged; for facts, and for negatives by
+            the replaced entity.
+        correlations: correlations of each metric with each feature.
+        thirds: bounds of the thirds of popularity.
+        picked: the requested facts that exist.
     """
 
     facts: int
@@ -108,22 +109,22 @@ class WholeGraph:
 
 
 def whole_graph(batches: "Iterable[pa.RecordBatch]", looked_for: Iterable[FactKey] = ()) -> WholeGraph:
-    """Figures of judged facts, from batches with ``COLUMNS``.
+    """Compute the metrics of judged facts from batches with ``COLUMNS``.
 
-    Cost: one pass. Memory: one batch, and what grows with groups and distinct values.
+    Cost: one pass. Memory: one batch, all groups and all distinct values.
 
     Args:
-        batches: as :func:`kgprobe.judge.judged_facts.stream_judged_facts` gives them.
-        looked_for: facts whose own values are wanted.
+        batches: from :func:`kgprobe.judge.judged_facts.stream_judged_facts`.
+        looked_for: facts whose own metrics are returned, too.
     """
-    reading = _Reading(frozenset(looked_for))
+    sums = _WholeGraphSums(frozenset(looked_for))
     for batch in batches:
-        reading.take(batch)
-    return reading.told()
+        sums.add(batch)
+    return sums.result()
 
 
-class _Reading:
-    """What is known after some batches."""
+class _WholeGraphSums:
+    """Sums over the batches so far."""
 
     def __init__(self, looked_for: frozenset[FactKey]) -> None:
         self._looked_for = looked_for
@@ -135,24 +136,23 @@ class _Reading:
         self._values = {feature: ValueCounts(feature, METRICS) for feature in FEATURES}
         self._picked: dict[FactKey, PickedFact] = {}
 
-    def take(self, batch: "pa.RecordBatch") -> None:
+    def add(self, batch: "pa.RecordBatch") -> None:
         """Add a batch."""
         import pyarrow.compute as pc
 
         metrics = pd.DataFrame({name: batch.column(name).to_numpy(zero_copy_only=False) for name in METRICS})
         measured = metrics.notna().all(axis=1).to_numpy()
         self._facts += batch.num_rows
-        reasons = batch.column("reason").filter(np.logical_not(measured))
-        judged = pc.greater_equal(batch.column("judgement"), 0).filter(np.logical_not(measured))
-        told = pc.coalesce(reasons, pc.if_else(judged, NO_NEGATIVE, NO_REASON))
-        self._reasons.update(told.to_pylist())
+        judged = pc.greater_equal(batch.column("judgement"), 0)
+        reasons = pc.coalesce(batch.column("reason"), pc.if_else(judged, NO_NEGATIVE, NO_REASON))
+        self._reasons.update(reasons.filter(np.logical_not(measured)).to_pylist())
         self._count("facts", batch.column("judgement").to_numpy(zero_copy_only=False))
         self._negatives(batch.column("negatives").flatten())
         everything = np.arange(batch.num_rows)
         self._group(OVERALL, everything, pd.Series([ALL] * batch.num_rows), metrics, measured)
         self._group(RELATION, everything, batch.column("relation").to_pandas(), metrics, measured)
         for by, column in ((SUBJECT_TYPE, "subject_types"), (OBJECT_TYPE, "object_types")):
-            # An empty list is one row without a type; a type that is told twice counts once.
+            # An empty list gives one row without a type; a repeated type counts once.
             types = batch.column(column).to_pandas().explode().rename("type").rename_axis("place").reset_index()
             types = types.drop_duplicates()
             self._group(by, types["place"].to_numpy(), types["type"], metrics, measured)
@@ -161,8 +161,8 @@ class _Reading:
             values.add(column[measured], metrics[measured])
         self._pick(batch, metrics, measured)
 
-    def told(self) -> WholeGraph:
-        """All figures."""
+    def result(self) -> WholeGraph:
+        """Return the metrics of all groups."""
         popularity = self._values["subject_popularity"]
         thirds = popularity.thirds()
         groups = [GroupSums(*key, size, self._sums[key]) for key, size in self._sizes.items()]
@@ -170,9 +170,8 @@ class _Reading:
         groups.sort(key=lambda group: (order.index(group.by), -group.facts, group.name is None, str(group.name)))
         groups += [GroupSums(THIRD, *part) for part in popularity.by_third(thirds)]
         correlations = [
-            Correlation(metric, feature, *values.rank_correlation(metric))
-            for feature, values in self._values.items()
-            for metric in METRICS
+            Correlation(metric, feature, *self._values[feature].rank_correlation(metric))
+            for feature, metric in product(FEATURES, METRICS)
         ]
         judgements = {name: tuple(map(int, counts)) for name, counts in self._judgements.items()}
         return WholeGraph(
@@ -186,7 +185,7 @@ class _Reading:
         )
 
     def _count(self, name: str, judgements: "np.ndarray[Any, Any]") -> None:
-        # Not judged, -1, is the last of four.
+        # The code of statements that were not judged, -1, becomes the last of four.
         counts = np.bincount(judgements.astype(np.int64) % (len(JUDGEMENTS) + 1), minlength=len(JUDGEMENTS) + 1)
         self._judgements[name] = self._judgements.get(name, 0) + counts
 
@@ -204,7 +203,7 @@ class _Reading:
         metrics: pd.DataFrame,
         measured: "np.ndarray[Any, np.dtype[np.bool_]]",
     ) -> None:
-        """Add facts at these places to the groups of these names; a place can come several times."""
+        """Add the facts at these positions to the groups of these names; positions can repeat."""
         codes, distinct = pd.factorize(names, use_na_sentinel=False)
         keys = [(by, None if pd.isna(name) else str(name)) for name in distinct]
         for key, size in zip(keys, np.bincount(codes, minlength=len(keys)), strict=True):
@@ -224,17 +223,21 @@ class _Reading:
         import pyarrow.compute as pc
 
         ids = pa.array(sorted({key.fact for key in self._looked_for}), pa.string())
-        for place in np.flatnonzero(pc.is_in(batch.column("fact"), ids).to_numpy(zero_copy_only=False)).tolist():
-            row = {name: batch.column(name)[place].as_py() for name in COLUMNS if name != "negatives"}
+        names = ["fact", "subject", "relation", "subject_types", "object_types", "subject_popularity"]
+        is_candidate = pc.is_in(batch.column("fact"), ids).to_numpy(zero_copy_only=False)
+        places = np.flatnonzero(is_candidate)
+        for place, row in zip(places.tolist(), batch.select(names).take(pa.array(places)).to_pylist(), strict=True):
             key = FactKey(row["subject"], row["fact"])
             if key not in self._looked_for:
                 continue
-            groups: set[tuple[str, str | None]] = {(OVERALL, ALL), (RELATION, row["relation"])}
-            groups |= {(SUBJECT_TYPE, name) for name in row["subject_types"] or [None]}
-            groups |= {(OBJECT_TYPE, name) for name in row["object_types"] or [None]}
+            values = metrics.iloc[place].astype(float).to_dict() if measured[place] else None
             popularity = row["subject_popularity"]
-            self._picked[key] = PickedFact(
-                frozenset(groups),
-                np.nan if popularity is None else popularity,
-                {name: float(metrics[name].iloc[place]) for name in METRICS} if measured[place] else None,
-            )
+            self._picked[key] = PickedFact(_groups_of(row), np.nan if popularity is None else popularity, values)
+
+
+def _groups_of(row: Mapping[str, Any]) -> frozenset[tuple[str, str | None]]:
+    """Return the groups of a judged fact, except its third."""
+    groups: list[tuple[str, str | None]] = [(OVERALL, ALL), (RELATION, row["relation"])]
+    groups += product([SUBJECT_TYPE], row["subject_types"] or [None])
+    groups += product([OBJECT_TYPE], row["object_types"] or [None])
+    return frozenset(groups)

@@ -12,7 +12,7 @@ from kgprobe.analysis.label_correction import (
     NO_LABEL,
     NO_NEGATIVE_LABEL,
     NOT_JUDGED,
-    NOT_THERE,
+    NOT_FOUND,
     LabelledMetrics,
     correct_by_labels,
     labelled_metrics,
@@ -117,7 +117,7 @@ def test_labels_without_a_say_are_counted() -> None:
     labels = labelled_metrics(outcomes)
     told = whole_graph(pa.Table.from_pylist(rows, schema=SCHEMA).to_batches(), [one.fact for one in labels])
     correction = correct_by_labels(told, "labels", labels, frozenset({"f5", "f6"}))
-    assert correction.left_out == {LEARNED: 2, NO_LABEL: 2, NO_NEGATIVE_LABEL: 1, NOT_JUDGED: 1, NOT_THERE: 1}
+    assert correction.left_out == {LEARNED: 2, NO_LABEL: 2, NO_NEGATIVE_LABEL: 1, NOT_JUDGED: 1, NOT_FOUND: 1}
     assert (correction.asked, correction.used, correction.partly) == (ENOUGH + 9, ENOUGH + 2, 1)
     fewer: list[LabelledMetrics] = labels[7 : 7 + ENOUGH - 1]
     assert correct_by_labels(told, "labels", fewer, frozenset()).estimates == []
