@@ -114,8 +114,7 @@ def configurations(**options: Sequence[object]) -> list[dict[str, object]]:
 def _score_fold(values: Floats, scores: Floats, own: NDArray[np.bool_]) -> Fold:
     if own.sum() < 2 or (~own).sum() < 2:
         raise KgprobeError(
-            f"A fold of {int(own.sum())} facts of {len(own)} is too small to compute τ: at least 2 facts must be in"
-            " the fold, and 2 outside it."
+            f"A fold of {int(own.sum())} facts of {len(own)} is too small for τ, which needs at least 2 on both sides."
         )
     training = [agreement(column, scores[~own]) for column in values[~own].T]
     best = int(np.argmax(training))

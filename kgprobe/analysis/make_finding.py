@@ -169,9 +169,10 @@ def _find(
     )
 
 
-def _with_caveat(tables: Iterable[Table], caveat: str | None) -> list[Table]:
-    notes = () if caveat is None else (caveat,)
-    return [replace(table, notes=(*table.notes, *notes)) for table in tables]
+def _with_caveat(tables: list[Table], caveat: str | None) -> list[Table]:
+    if caveat is None:
+        return tables
+    return [replace(table, notes=(*table.notes, caveat)) for table in tables]
 
 
 def _by_certainty(examined: pd.DataFrame, words: Sequence[BeliefWord]) -> tuple[pd.DataFrame, pd.DataFrame]:

@@ -350,7 +350,7 @@ def test_belief_word_page_queries_and_paint_agree(
 
 def test_a_run_without_answers_has_no_finding(asked: Graph) -> None:
     asked.write("beliefs/begin_run", id="idle", properties=PROPERTIES)
-    with pytest.raises(KgprobeError, match="has not got an answer"):
+    with pytest.raises(KgprobeError, match="has no answers yet"):
         find_in_run(asked, "idle", list)
     with pytest.raises(UnknownNameError, match=r"there are: idle, run|there are: run, idle"):
         find_in_run(asked, "other", list)
@@ -401,7 +401,7 @@ def test_the_finding_of_a_measurement_is_what_its_outcomes_say(
     shuffle.shuffle(made)
     heard = [one for one in made if one.verdict not in (UNASKABLE, Verdict.UNANSWERED)]
     if not heard:
-        with pytest.raises(KgprobeError, match="'measured' has not got an answer"):
+        with pytest.raises(KgprobeError, match="'measured' has no answers yet"):
             find_in_outcomes(asked, ABOUT, lambda: made)
         return
     finding = find_in_outcomes(asked, ABOUT, lambda: iter(made))
@@ -455,7 +455,7 @@ def test_facts_that_left_the_graph_are_left_out_and_where_all_did_it_is_told(ask
     gone = replace_fact(outcome(0, RIGHT), FactKey("e0", "gone"))
     finding = find_in_outcomes(asked, ABOUT, lambda: [gone, outcome(1, WRONG)])
     assert finding.overall.facts == 1
-    with pytest.raises(KgprobeError, match="None of the facts that were asked is in this graph any more"):
+    with pytest.raises(KgprobeError, match="None of the asked facts is in this graph any more"):
         find_in_outcomes(asked, ABOUT, lambda: [gone])
 
 

@@ -190,7 +190,7 @@ def test_another_run_tells_what_to_expect(graph: Graph) -> None:
     assert opposite is not None
     assert opposite.standard_error < 0.75 * alone.standard_error
     begin_run(graph, KnowingProbe(), Plan("empty", as_of=AS_OF), "known")
-    with pytest.raises(KgprobeError, match="'empty' has no answer about a fact that is asked here"):
+    with pytest.raises(KgprobeError, match="'empty' has no answers about these facts"):
         estimate_run(graph, "few", predictors=["empty"])
     with pytest.raises(UnknownNameError, match="nobody"):
         estimate_run(graph, "few", predictors=["nobody"])

@@ -31,7 +31,7 @@ def test_models_that_know_as_much_come_out_as_equal() -> None:
     # Facts that all three fail on are among what each was asked; nobody gains by them.
     assert {side.shared and side.shared.win_rate for side in compared.sides} == {share(60, len(compared.facts))}
     assert [side.asked for side in compared.sides] == [len(its.facts) for its in findings]
-    assert "are no sample of the graph" in compared.caveat
+    assert "are not a sample of the graph" in compared.caveat
 
 
 def test_the_best_is_first_and_nothing_is_said_against_a_random_sample() -> None:
@@ -87,5 +87,5 @@ def test_a_fact_counts_its_own_answers_and_shows_how_it_went() -> None:
         "often": {"half": 0.5, "share_right": 1 / 3},
         "once": {"half": 0.5, "share_right": 1.0},
     }
-    with pytest.raises(KgprobeError, match="'n' has not got an answer yet"):
+    with pytest.raises(KgprobeError, match="'n' has no answers yet"):
         read_answers("n", "m", "distractors", None, told[3:5], lambda _: {})

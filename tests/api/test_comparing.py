@@ -182,7 +182,7 @@ def test_mistakes_are_named(tmp_path: Path) -> None:
         kgprobe.compare([one, two, one])
     with pytest.raises(KgprobeError, match="The results share no fact"):
         kgprobe.compare([one, two])
-    with pytest.raises(KgprobeError, match="'silent' has not got an answer yet"):
+    with pytest.raises(KgprobeError, match="'silent' has no answers yet"):
         kgprobe.compare([one, silent])
     with pytest.raises(ArgumentError, match="`margin` is 2; expected a share in"):
         kgprobe.check_forgetting(one, two, margin=2)
