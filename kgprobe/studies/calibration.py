@@ -1,10 +1,11 @@
-"""How well measures agree with people: Kendall's τ with human scores, cross-validated.
+"""Agreement of measures with people: Kendall's τ with human scores, cross-validated.
 
 Section 4.2 of the distractor paper; docs/methods/studies.md.
 """
 
 import csv
 import io
+from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,19 +20,18 @@ from kgprobe.errors import KgprobeError
 from kgprobe.graph.client import Graph
 from kgprobe.report.plots import Category, CategoryPlot
 from kgprobe.sampling.keys import FactKey
-from kgprobe.studies.measures import Scores
-from kgprobe.studies.notes import counted
-from kgprobe.studies.study import Study
+from kgprobe.studies.measures import Scores, find_triples
+from kgprobe.studies.study import Study, counted_notes
 
 Floats = NDArray[np.float64]
 
 
 class HumanScore(msgspec.Struct, frozen=True):
-    """What people found of one fact.
+    """The human score of one fact.
 
     Attributes:
         subject, relation, object: ids.
-        human_score: the share of people who found that the model knows it, in [0, 1].
+        human_score: the share of people who judge that the model knows the fact, in [0, 1].
     """
 
     subject: str
@@ -42,13 +42,13 @@ class HumanScore(msgspec.Struct, frozen=True):
 
 @dataclass(frozen=True, slots=True)
 class Scored:
-    """Facts of a graph with what people found of them.
+    """Facts of a graph with human scores.
 
     Attributes:
-        keys: of the facts.
-        scores: theirs, shape (facts,).
-        missing: messages about scores whose fact the graph has not.
-        repeated: how many scores are of a fact that has one before.
+        keys: keys of the facts.
+        scores: their scores, shape (facts,).
+        missing: messages on scores of facts that the graph lacks.
+        repeated: number of further scores of a fact.
     """
 
     keys: Sequence[FactKey]
@@ -58,25 +58,25 @@ class Scored:
 
 
 def read_human_scores(scores: str | Path | Sequence[Mapping[str, Any]]) -> list[HumanScore]:
-    """Human scores from a list of objects with subject, relation, object and human_score, or a file of them.
+    """Return human scores from a list of objects with subject, relation, object and human_score, or from a file.
 
-    The file is JSON, or a table with a header: comma, tab and semicolon are told apart by it.
+    The file is JSON, or a table with a header, which determines the delimiter: comma, tab or semicolon.
 
     Raises:
-        KgprobeError: the file cannot be read, or an entry is not of that form; the message names it.
+        KgprobeError: the file cannot be read, or an entry has another form; the message names it.
     """
     try:
         if isinstance(scores, (str, Path)):
-            written = _content(Path(scores))
-            if written.lstrip()[:1] in (b"[", b"{", b""):
-                return msgspec.json.decode(written, type=list[HumanScore])
-            return _of_table(Path(scores), written)
+            content = _content(Path(scores))
+            if content.lstrip()[:1] in (b"[", b"{", b""):
+                return msgspec.json.decode(content, type=list[HumanScore])
+            return _read_table(Path(scores), content)
         return msgspec.convert(scores, type=list[HumanScore])
     except msgspec.ValidationError as error:
         where = scores if isinstance(scores, (str, Path)) else "`scores`"
         raise KgprobeError(f"{where}: {error}.") from error
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise KgprobeError(f"{scores} is no JSON: {error}.") from error
+        raise KgprobeError(f"{scores} is not valid JSON: {error}.") from error
 
 
 def _content(path: Path) -> bytes:
@@ -86,12 +86,12 @@ def _content(path: Path) -> bytes:
         raise KgprobeError(f"{path} cannot be read: {getattr(error, 'strerror', None) or error}.") from error
 
 
-def _of_table(path: Path, written: bytes) -> list[HumanScore]:
-    """Human scores of a table with a header; columns beside those that are needed have no say."""
+def _read_table(path: Path, content: bytes) -> list[HumanScore]:
+    """Return the human scores of a table with a header; other columns are ignored."""
     try:
-        text = written.decode("utf-8-sig")
+        text = content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise KgprobeError(f"{path} is no UTF-8: {error.reason} at byte {error.start}.") from error
+        raise KgprobeError(f"{path} is not valid UTF-8: {error.reason} at byte {error.start}.") from error
     header = text.partition("\n")[0]
     delimiter = max(",\t;", key=header.count)
     reader = csv.DictReader(io.StringIO(text, newline=""), delimiter=delimiter)
@@ -99,13 +99,17 @@ def _of_table(path: Path, written: bytes) -> list[HumanScore]:
     try:
         missing = [column for column in columns if column not in (reader.fieldnames or ())]
         if missing:
-            raise KgprobeError(f"{path}: there is no column {', '.join(missing)}; it needs {', '.join(columns)}.")
-        return [_of_row(path, reader.line_num, {column: row[column] for column in columns}) for row in reader]
+            raise KgprobeError(f"{path}: column {', '.join(missing)} is missing; it needs {', '.join(columns)}.")
+        scores = []
+        for row in reader:
+            needed = {column: row[column] for column in columns}
+            scores.append(_read_row(path, reader.line_num, needed))
+        return scores
     except csv.Error as error:
-        raise KgprobeError(f"{path}, line {reader.line_num + 1}: no line of a table: {error}.") from error
+        raise KgprobeError(f"{path}, line {reader.line_num + 1}: not a table row: {error}.") from error
 
 
-def _of_row(path: Path, line: int, row: Mapping[str, str | None]) -> HumanScore:
+def _read_row(path: Path, line: int, row: Mapping[str, str | None]) -> HumanScore:
     try:
         return msgspec.convert(row, HumanScore, strict=False)
     except msgspec.ValidationError as error:
@@ -113,23 +117,17 @@ def _of_row(path: Path, line: int, row: Mapping[str, str | None]) -> HumanScore:
 
 
 def find_scored(graph: Graph, scores: Sequence[HumanScore]) -> Scored:
-    """The facts of the graph that have human scores, in their order. Cost: a walk from each subject.
+    """Return the facts of the graph that have human scores, in their order. Cost: a walk from each subject.
 
-    A fact with several scores counts once, with their mean: in several rows it could be in several folds.
+    A fact with several scores counts once, with their mean; otherwise it could be in several folds.
     """
-    rows = [
-        {"index": index, "subject": score.subject, "relation": score.relation, "object": score.object}
-        for index, score in enumerate(scores)
-    ]
-    found: dict[int, FactKey] = {}
-    for row in graph.read("sample/triples", rows=rows):
-        found.setdefault(row["index"], FactKey(row["subject"], row["fact"]))
-    missing = ["the graph has no such fact"] * (len(scores) - len(found))
-    of_facts: dict[FactKey, list[float]] = {}
-    for index, key in found.items():
-        of_facts.setdefault(key, []).append(scores[index].human_score)
-    means = np.array([np.mean(its) for its in of_facts.values()], dtype=np.float64)
-    return Scored(list(of_facts), means, missing, repeated=len(found) - len(of_facts))
+    keys = find_triples(graph, [(score.subject, score.relation, score.object) for score in scores])
+    missing = ["the graph has no such fact"] * (len(scores) - len(keys))
+    by_fact: defaultdict[FactKey, list[float]] = defaultdict(list)
+    for index, key in keys.items():
+        by_fact[key].append(scores[index].human_score)
+    means = np.array([np.mean(fact_scores) for fact_scores in by_fact.values()], dtype=np.float64)
+    return Scored(list(by_fact), means, missing, repeated=len(keys) - len(by_fact))
 
 
 def calibration_study(
@@ -142,18 +140,18 @@ def calibration_study(
     folds: int = 3,
     seed: int = 0,
 ) -> Study:
-    """The agreement of every measure with people, ranked on the facts that all of them have a value of.
+    """Compute the agreement of every measure with people, ranked on the facts for which all of them have a value.
 
-    A measure by which no fold could be judged is left out; and so are, one after the other, those with the fewest
-    values, where too few facts would be left for the others.
+    Measures with too few values for the folds are left out. If too few common facts remain, the measures with the
+    fewest values are left out one by one.
 
     Args:
-        measure: gives a measure of the facts by its name.
-        names: of the measures.
-        scored: what people found of the facts.
-        model: what was asked.
-        config: what the numbers depend on.
-        folds: of the cross-validation.
+        measure: returns a measure of the facts by its name.
+        names: names of the measures.
+        scored: the facts with human scores.
+        model: name of the model.
+        config: settings that affect the numbers.
+        folds: number of folds.
         seed: of the facts' order, the same for every measure.
     """
     reasons: list[str] = []
@@ -161,75 +159,70 @@ def calibration_study(
     measured: dict[str, Scores] = {}
     own: dict[str, Calibration] = {}
     for name in names:
-        its = measure(name)
-        reasons += [f"{name}: {reason}" for reason in its.reasons.values()]
+        values = measure(name)
+        reasons += [f"{name}: {reason}" for reason in values.reasons.values()]
         try:
-            own[name] = calibrate(its.values, scored.scores, folds=folds, seed=seed)
+            own[name] = calibrate(values.values, scored.scores, folds=folds, seed=seed)
         except KgprobeError as error:
-            # One measure that has hardly a value must not cost the others theirs.
+            # A measure with few values must not stop the others.
             untried.append(f"{name} is left out. {error}")
         else:
-            measured[name] = its
+            measured[name] = values
     ranked, dropped = _ranked(measured, scored.scores, folds, seed)
     table: list[dict[str, Any]] = []
     data: list[dict[str, Any]] = []
-    for name, found in ranked.items():
-        best = [_told(measured[name].configurations[fold.best]) for fold in found.folds]
-        table.append(
-            {"measure": name, "mean τ": found.mean, "deviation": found.deviation, "facts": found.facts}
-            | {"own facts": own[name].facts, "τ on own facts": own[name].mean}
-            | {f"best of fold {number}": told for number, told in enumerate(best, start=1)}
-        )
-        data += [
-            {"measure": name, "fold": number, "τ": fold.tau, "facts": fold.facts, "best": told}
-            | {"τ in training": fold.training, "own facts": own[name].facts}
-            for number, (fold, told) in enumerate(zip(found.folds, best, strict=True), start=1)
-        ]
+    for name, result in ranked.items():
+        row = {"measure": name, "mean τ": result.mean, "deviation": result.deviation, "facts": result.facts}
+        row |= {"own facts": own[name].facts, "τ on own facts": own[name].mean}
+        for number, fold in enumerate(result.folds, start=1):
+            best = _described(measured[name].configurations[fold.best])
+            row[f"best of fold {number}"] = best
+            data.append(
+                {"measure": name, "fold": number, "τ": fold.tau, "facts": fold.facts, "best": best}
+                | {"τ in training": fold.training, "own facts": own[name].facts}
+            )
+        table.append(row)
     table.sort(key=lambda row: -row["mean τ"])
+    categories = [_category(row["measure"], ranked[row["measure"]]) for row in table]
+    mean_tau = f"Kendall's τ, mean over {folds} folds; whiskers: the least and the greatest of them"
     return Study(
         name="calibration",
         title=f"Agreement with people · {model} · {len(scored.scores):,} facts",
         verdict=_verdict(table, folds),
         data=data,
         table=table,
-        plots=[
-            CategoryPlot(
-                "Agreement with people",
-                f"Kendall's τ, mean over {folds} folds; whiskers: the least and the greatest of them",
-                [
-                    Category(name, found.mean, min(taus), max(taus))
-                    for name, found in sorted(ranked.items(), key=lambda one: -one[1].mean)
-                    for taus in [[fold.tau for fold in found.folds]]
-                ],
-                (-1.0, 1.0),
-            )
-        ],
+        plots=[CategoryPlot("Agreement with people", mean_tau, categories, (-1.0, 1.0))],
         notes=[
-            f"In each of {folds} folds, the configuration that is best on the other facts is tried on the fold's own.",
+            f"In each of {folds} folds, the best configuration on the other facts is tested on the fold's own facts.",
             *_judged_on(ranked, measured, len(scored.scores)),
             *untried,
             *dropped,
             *_repeated(scored.repeated),
-            *counted("Not among them", scored.missing),
-            *counted("No value", reasons),
+            *counted_notes("Not among them", scored.missing),
+            *counted_notes("No value", reasons),
         ],
         config=config,
     )
 
 
+def _category(name: str, result: Calibration) -> Category:
+    taus = [fold.tau for fold in result.folds]
+    return Category(name, result.mean, min(taus), max(taus))
+
+
 def _ranked(
     measured: Mapping[str, Scores], scores: Floats, folds: int, seed: int
 ) -> tuple[dict[str, Calibration], list[str]]:
-    """The calibration of measures on the facts that all of them have, and a sentence on each that is not among them."""
+    """Return the calibration of measures on their common facts, and a sentence on each measure left out."""
     left = dict(measured)
     dropped: list[str] = []
     while left:
         common = _common(left)
         try:
-            ranked = {
-                name: calibrate(np.where(common[:, None], its.values, np.nan), scores, folds=folds, seed=seed)
-                for name, its in left.items()
-            }
+            ranked = {}
+            for name, measure in left.items():
+                values = np.where(common[:, None], measure.values, np.nan)
+                ranked[name] = calibrate(values, scores, folds=folds, seed=seed)
         except KgprobeError:
             fewest = _fewest(left)
             del left[fewest]
@@ -240,8 +233,9 @@ def _ranked(
 
 
 def _common(measured: Mapping[str, Scores]) -> NDArray[np.bool_]:
-    """The facts that all of these measures have a value of in each configuration."""
-    common: NDArray[np.bool_] = np.logical_and.reduce([~np.isnan(its.values).any(axis=1) for its in measured.values()])
+    """Return a mask of the facts that have a value of all measures in each configuration."""
+    missing: NDArray[np.bool_] = np.isnan(np.hstack([scores.values for scores in measured.values()]))
+    common: NDArray[np.bool_] = np.logical_not(missing.any(axis=1))
     return common
 
 
@@ -250,33 +244,31 @@ def _fewest(measured: Mapping[str, Scores]) -> str:
 
 
 def _judged_on(ranked: Mapping[str, Calibration], measured: Mapping[str, Scores], facts: int) -> list[str]:
-    """On how many facts measures are ranked, and which of them costs most."""
+    """Return a note on the number of ranked facts, and on the measure that reduces it most."""
     if not ranked:
         return []
     common = next(iter(ranked.values())).facts
-    told = (
-        f"All are ranked on the {common:,} of {facts:,} facts that each has a value of; own facts: those that one has"
-    )
+    note = f"All are ranked on the {common:,} of {facts:,} facts for which each has a value; own facts: those of one"
     fewest = _fewest({name: measured[name] for name in ranked})
     others = {name: measured[name] for name in ranked if name != fewest}
     if others and (more := int(_common(others).sum())) > common:
-        return [f"{told}. Without {fewest} there would be {more:,}."]
-    return [f"{told}."]
+        return [f"{note}. Without {fewest} there would be {more:,}."]
+    return [f"{note}."]
 
 
 def _repeated(scores: int) -> list[str]:
     if not scores:
         return []
-    return [f"{scores:,} scores are of a fact that has one already; a fact counts once, with the mean of its scores."]
+    return [f"{scores:,} scores are repetitions for a fact; a fact counts once, with the mean of its scores."]
 
 
 def _verdict(table: Sequence[Mapping[str, Any]], folds: int) -> str:
     if not table:
-        return "No measure has values of enough facts to be judged."
+        return "No measure has values for enough facts."
     best, *others = [f"{row['measure']} (τ {row['mean τ']:.3f} ± {row['deviation']:.3f})" for row in table]
-    told = f", followed by {others[0]}" if others else ""
-    return f"{best} agrees best with people{told}: means over {folds} folds of {table[0]['facts']:,} facts."
+    second = f", followed by {others[0]}" if others else ""
+    return f"{best} agrees best with people{second}: means over {folds} folds of {table[0]['facts']:,} facts."
 
 
-def _told(options: Mapping[str, Any]) -> str:
+def _described(options: Mapping[str, Any]) -> str:
     return ", ".join(f"{option} = {value}" for option, value in options.items())

@@ -1,7 +1,7 @@
-"""How many distractors are enough: the measure as n grows, and how far its order of the facts has settled.
+"""Number of distractors: the measure as n grows, and the n from which its order of the facts is stable.
 
-Section 4.1 of the distractor paper; docs/methods/studies.md. Beside the means stands Kendall's τ, over facts, between
-the measure at n and at the greatest n: where it nears 1, more distractors change no order.
+Section 4.1 of the distractor paper; docs/methods/studies.md. Stability is Kendall's τ, over facts, between the measure
+at n and at the greatest n: near 1, more distractors do not change the order.
 """
 
 from collections.abc import Mapping
@@ -18,32 +18,32 @@ from kgprobe.studies.study import Study
 
 Floats = NDArray[np.float64]
 
-# From such a τ with the last n on, the order of the facts counts as settled.
+# τ with the greatest n above which the order of the facts counts as settled.
 SETTLED = 0.9
 
 
 def counts_study(measured: Measured, model: str, config: Mapping[str, Any], seed: int = 0) -> Study:
-    """The measure by the number of distractors.
+    """Compute the measure by the number of distractors.
 
     Args:
-        measured: of some facts, at every n.
-        model: what was asked.
-        config: what the measurement depends on.
+        measured: the measure of the facts, at every n.
+        model: name of the model.
+        config: settings of the measurement.
         seed: of the bootstrap over facts.
 
     Raises:
-        KgprobeError: no fact was asked.
+        KgprobeError: no fact could be asked.
     """
     if not measured.facts:
-        raise KgprobeError("No fact could be asked; `kgprobe probe distractors` says why.")
+        raise KgprobeError("No fact could be asked; `kgprobe probe distractors` prints the reasons.")
     values = {"Min@n": measured.min_at_n, "Avg@n": measured.avg_at_n}
-    curves = {name: mean_curve(its, seed) for name, its in values.items()}
-    settled = {name: settling(its) for name, its in values.items()}
+    curves = {name: mean_curve(by_fact, seed) for name, by_fact in values.items()}
+    settled = {name: settling(by_fact) for name, by_fact in values.items()}
     numbers = range(1, measured.min_at_n.shape[1] + 1)
     chance = measured.chance.mean(axis=0)
     data = [_row(n, float(chance[n - 1]), curves, settled) for n in numbers]
     lines = [line_of(f"mean {name}", curve) for name, curve in curves.items()]
-    lines += [Line(f"τ of {name} with the last", list(numbers), its.tolist()) for name, its in settled.items()]
+    lines += [Line(f"τ of {name} with the last", list(numbers), taus.tolist()) for name, taus in settled.items()]
     shown = set(shown_numbers(len(numbers)))
     fewer = int((measured.present < len(numbers)).sum())
     notes = [f"τ: Kendall's, over facts, between the measure at n and at n = {len(numbers)}."]
@@ -63,7 +63,7 @@ def counts_study(measured: Measured, model: str, config: Mapping[str, Any], seed
 
 
 def settling(values: Floats) -> Floats:
-    """Kendall's τ (b), over facts, between each column and the last; NaN where a column is constant, and of one fact.
+    """Return Kendall's τ-b, over facts, between each column and the last; NaN for constant columns and single facts.
 
     Args:
         values: shape (facts, n).
@@ -83,7 +83,8 @@ def _row(n: int, chance: float, curves: Mapping[str, Curve], settled: Mapping[st
 
 
 def _verdict(settled: Mapping[str, Floats]) -> str:
-    return f"Enough distractors: {'; '.join(_enough(name, its) for name, its in settled.items())} (τ ≥ {SETTLED})."
+    parts = [_enough(name, taus) for name, taus in settled.items()]
+    return f"Enough distractors: {'; '.join(parts)} (τ ≥ {SETTLED})."
 
 
 def _enough(name: str, settled: Floats) -> str:

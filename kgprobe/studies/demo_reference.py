@@ -1,8 +1,8 @@
-r"""The demo model on the example graph, asked all of it: a reference for replays that comes with kgprobe.
+r"""The shipped reference for replays: answers of the demo model to all facts of the example graph.
 
-docs/methods/sampling-study.md. ``demo_reference.parquet`` has every fact of the example graph that can be
-asked, with how often the demo model (Gemma 3 270M) answered it right and wrong, 8 or 9 times, and in its metadata what
-the run was: model, weights, sentences, seed, date. It was made, in 43 minutes on one core, by::
+docs/methods/sampling-study.md. ``demo_reference.parquet`` has every fact of the example graph that can be asked, with
+the numbers of right and wrong answers of the demo model (Gemma 3 270M), 8 or 9 in total. Its metadata describe the run:
+model, weights, sentences, seed, date. The run took 43 minutes on one core::
 
     kgprobe load example
     kgprobe rounds run distractors --model demo --sampling sequential --learner independent \
@@ -21,17 +21,17 @@ from scipy import optimize, special
 from kgprobe.beliefs.reference import Reference, reference_of
 
 ABOUT = (
-    "The facts of the example graph and the demo model: θ of each is drawn, anew for each repetition, from what 8 or 9"
-    " answers to one cloze sentence, drawn at random, with ten random distractors, leave open."
+    "The facts of the example graph and the demo model. For each repetition, θ of each fact is drawn from its posterior"
+    " given 8 or 9 answers, each to a random cloze sentence with ten random distractors."
 )
 
 
 def demo_reference(seed: Sequence[int]) -> Reference:
-    """A reference as the demo model's answers have it.
+    """Return a reference whose theta is drawn from its posterior given the demo model's answers.
 
-    Eight answers say little of a single theta: of facts that were never answered wrong, some are wrong once in ten
-    times. So theta is drawn from Beta(a + wrong, b + right), with the a and b that make all answers most probable (the
-    beta-binomial's), and is as different from fact to fact as it is for the model.
+    Eight answers leave a single theta uncertain: a fact without wrong answers may be wrong once in ten times. Theta is
+    drawn from Beta(a + wrong, b + right), where a and b maximize the beta-binomial likelihood of all answers. The drawn
+    values vary between facts as much as the model's do.
 
     Args:
         seed: of theta.
@@ -45,7 +45,7 @@ def demo_reference(seed: Sequence[int]) -> Reference:
 
 
 def facts_of_demo() -> list[str]:
-    """The ids of the reference's facts, in its order."""
+    """Return the ids of the reference's facts, in its order."""
     facts: list[str] = _columns()["fact"]
     return facts
 
@@ -57,12 +57,12 @@ def _columns() -> dict[str, list[Any]]:
 
 
 def _prior(right: NDArray[np.float64], wrong: NDArray[np.float64]) -> tuple[float, float]:
-    """The most probable parameters of theta's Beta distribution."""
+    """Return the maximum-likelihood parameters of theta's Beta distribution."""
 
     def cost(logs: NDArray[np.float64]) -> float:
         a, b = np.exp(logs)
         return -float((special.betaln(a + wrong, b + right) - special.betaln(a, b)).sum())
 
-    found = optimize.minimize(cost, np.zeros(2), method="Nelder-Mead", options={"xatol": 1e-6, "fatol": 1e-6})
-    a, b = np.exp(found.x).tolist()
+    optimum = optimize.minimize(cost, np.zeros(2), method="Nelder-Mead", options={"xatol": 1e-6, "fatol": 1e-6})
+    a, b = np.exp(optimum.x).tolist()
     return a, b

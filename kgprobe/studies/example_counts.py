@@ -1,11 +1,12 @@
-"""How many examples are enough: accuracy by their number, over several draws of them.
+"""Number of examples: accuracy by the number of examples, over several draws of them.
 
 Section 3 of the latent-knowledge paper (its figure 1); docs/methods/studies.md. Facts and choices are the same
-throughout; what differs are the examples: how many, and which.
+throughout; number and selection of the examples differ.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -15,105 +16,78 @@ from kgprobe.errors import KgprobeError
 from kgprobe.probes.distractors.curves import mean_at, mean_curve
 from kgprobe.probes.examples.evidence import ExampleEvidence
 from kgprobe.probes.outcome import Outcome
-from kgprobe.report.plots import Line, Plot
+from kgprobe.report.plots import Line, Plot, line_of
 from kgprobe.stats.proportions import CONFIDENCE
 from kgprobe.studies.study import Study
 
 Floats = NDArray[np.float64]
 
-# Of the accuracy with the most examples: the least number that reaches so much is enough.
+# The least number of examples that reaches this share of the accuracy with the most examples is enough.
 ENOUGH = 0.95
 _REPLICATES = 1_000
 
 
 @dataclass(frozen=True, slots=True)
 class Draw:
-    """What one measurement found: one number of examples, one seed of them.
+    """One measurement, with one number of examples and one seed.
 
     Attributes:
-        outcomes: by the fact's id.
+        outcomes: outcomes by fact id.
     """
 
     count: int
     seed: int
     outcomes: Mapping[str, Outcome]
 
-    def full(self) -> set[str]:
-        """The facts that were answered after as many examples as were asked for."""
-        return {
-            fact
-            for fact, outcome in self.outcomes.items()
-            if isinstance(outcome.evidence, ExampleEvidence) and outcome.evidence.examples == self.count
-        }
+    @property
+    def evidences(self) -> dict[str, ExampleEvidence]:
+        """The evidence of each answered fact."""
+        evidences = {}
+        for fact, outcome in self.outcomes.items():
+            if isinstance(outcome.evidence, ExampleEvidence):
+                evidences[fact] = outcome.evidence
+        return evidences
 
 
 def example_counts_study(draws: Sequence[Draw], model: str, config: Mapping[str, Any], seed: int = 0) -> Study:
-    """Accuracy by the number of examples.
+    """Compare accuracy by the number of examples.
 
     Args:
         draws: one for each number of examples and seed.
-        model: what was asked.
-        config: what the measurements depend on.
+        model: name of the model.
+        config: settings of the measurements.
         seed: of the bootstrap.
 
     Raises:
-        KgprobeError: no fact was asked with all of them.
+        KgprobeError: no fact was asked with every number of examples.
     """
     counts = sorted({draw.count for draw in draws})
     seeds = sorted({draw.seed for draw in draws})
-    common = sorted(set.intersection(*(draw.full() for draw in draws)))
-    if not common:
-        raise KgprobeError(
-            f"No fact was asked after each of {', '.join(map(str, counts))} examples: {_most(draws)} is the most that a"
-            " relation, or the model's context, has for one. Fewer can be asked for: `counts`."
-        )
-    # Shape (seeds, facts, counts).
-    right = np.zeros((len(seeds), len(common), len(counts)))
-    sure = np.zeros_like(right)
-    for draw in draws:
-        place = (seeds.index(draw.seed), slice(None), counts.index(draw.count))
-        evidences = [_evidence(draw.outcomes[fact]) for fact in common]
-        right[place] = [evidence.is_right for evidence in evidences]
-        sure[place] = [evidence.probability for evidence in evidences]
+    common = _common(draws)
+    right, sure = _by_draw(draws, common, counts, seeds)
     curve = mean_curve(right.mean(axis=0), seed)
+    means = [mean_at(curve, column + 1) for column in range(len(counts))]
     by_draw = right.mean(axis=1)
-    data = [
-        {
-            "examples": count,
-            "seed": one,
-            "accuracy": float(by_draw[row, column]),
-            "confidence": float(sure[row, :, column].mean()),
-        }
-        for column, count in enumerate(counts)
-        for row, one in enumerate(seeds)
-    ]
-    table = [
-        {
-            "examples": count,
-            "accuracy": (at := mean_at(curve, column + 1)).value,
-            "low": at.low,
-            "high": at.high,
-            "sd over draws": float(by_draw[:, column].std(ddof=1)) if len(seeds) > 1 else None,
-            "confidence": float(sure[:, :, column].mean()),
-        }
-        for column, count in enumerate(counts)
-    ]
-    enough = counts[_first_enough(curve.mean)]
-    low, high = _enough_interval(right, counts, seed)
-    lines = [
-        Line(
-            "mean of the draws",
-            counts,
-            curve.mean.tolist(),
-            *(() if np.isnan(curve.low).any() else (curve.low.tolist(), curve.high.tolist())),
-        ),
-        *(Line(f"draw {one}", counts, by_draw[row].tolist(), points=True) for row, one in enumerate(seeds)),
-    ]
-    reach = "" if low is None else f" [{low}, {high}]"
+    data = []
+    for (column, count), (row, draw_seed) in product(enumerate(counts), enumerate(seeds)):
+        accuracy, confidence = float(by_draw[row, column]), float(sure[row, :, column].mean())
+        data.append({"examples": count, "seed": draw_seed, "accuracy": accuracy, "confidence": confidence})
+    table: list[dict[str, Any]] = []
+    for column, (count, mean) in enumerate(zip(counts, means, strict=True)):
+        deviation = float(by_draw[:, column].std(ddof=1)) if len(seeds) > 1 else None
+        row_of_mean = {"examples": count, "accuracy": mean.value, "low": mean.low, "high": mean.high}
+        table.append(row_of_mean | {"sd over draws": deviation, "confidence": float(sure[:, :, column].mean())})
+    lines = [replace(line_of("mean of the draws", curve), x=counts)]
+    for draw_seed, accuracies in zip(seeds, by_draw.tolist(), strict=True):
+        lines.append(Line(f"draw {draw_seed}", counts, accuracies, points=True))
+    enough = str(counts[_first_enough(curve.mean)])
+    if len(common) > 1:
+        low, high = _enough_interval(right, counts, seed)
+        enough += f" [{low}, {high}]"
     return Study(
         name="examples",
-        verdict=f"{enough}{reach} examples reach {ENOUGH:.0%} of the accuracy after {counts[-1]}, which is"
-        f" {mean_at(curve, len(counts))}; after {counts[0]} it is {mean_at(curve, 1)}.",
+        verdict=f"{enough} examples reach {ENOUGH:.0%} of the accuracy after {counts[-1]}, which is {means[-1]}; after"
+        f" {counts[0]} it is {means[0]}.",
         title=f"Accuracy by number of examples · {model} · {len(common):,} facts, {len(seeds)} draws of examples",
         data=data,
         table=table,
@@ -123,31 +97,46 @@ def example_counts_study(draws: Sequence[Draw], model: str, config: Mapping[str,
     )
 
 
-def _most(draws: Sequence[Draw]) -> int:
-    counts = [
-        outcome.evidence.examples
-        for draw in draws
-        for outcome in draw.outcomes.values()
-        if isinstance(outcome.evidence, ExampleEvidence)
-    ]
-    return max(counts, default=0)
+def _common(draws: Sequence[Draw]) -> list[str]:
+    """Return the facts that have the full number of examples in every draw, sorted."""
+    most = 0
+    full: list[set[str]] = []
+    for draw in draws:
+        evidences = draw.evidences
+        most = max([most, *(evidence.examples for evidence in evidences.values())])
+        full.append({fact for fact, evidence in evidences.items() if evidence.examples == draw.count})
+    common = sorted(set.intersection(*full))
+    if not common:
+        counts = sorted({draw.count for draw in draws})
+        raise KgprobeError(
+            f"No fact was asked after each of {', '.join(map(str, counts))} examples: a relation, or the model's"
+            f" context, has at most {most} for one. Use fewer: `counts`."
+        )
+    return common
 
 
-def _evidence(outcome: Outcome) -> ExampleEvidence:
-    assert isinstance(outcome.evidence, ExampleEvidence)  # noqa: S101
-    return outcome.evidence
+def _by_draw(
+    draws: Sequence[Draw], common: Sequence[str], counts: Sequence[int], seeds: Sequence[int]
+) -> tuple[Floats, Floats]:
+    """Return correctness and probability of the right choice, shape (seeds, facts, counts)."""
+    right = np.zeros((len(seeds), len(common), len(counts)))
+    sure = np.zeros_like(right)
+    for draw in draws:
+        place = (seeds.index(draw.seed), slice(None), counts.index(draw.count))
+        evidences = draw.evidences
+        right[place] = [evidences[fact].is_right for fact in common]
+        sure[place] = [evidences[fact].probability for fact in common]
+    return right, sure
 
 
 def _first_enough(means: Floats) -> int:
-    """The place of the first number whose accuracy is enough."""
+    """Return the position of the first number of examples with enough accuracy."""
     return int(np.argmax(means >= ENOUGH * means[-1]))
 
 
-def _enough_interval(right: Floats, counts: Sequence[int], seed: int) -> tuple[int | None, int | None]:
-    """The 95% percentile interval of the smallest number that is enough, facts and draws drawn anew."""
+def _enough_interval(right: Floats, counts: Sequence[int], seed: int) -> tuple[int, int]:
+    """Return the 95% bootstrap interval, over facts and draws, of the smallest number that is enough."""
     seeds, facts, _ = right.shape
-    if facts == 1:
-        return None, None
     generator = np.random.default_rng(seed)
     places = []
     for _ in range(_REPLICATES):
@@ -159,24 +148,24 @@ def _enough_interval(right: Floats, counts: Sequence[int], seed: int) -> tuple[i
 
 
 def _notes(draws: Sequence[Draw], common: Sequence[str], by_draw: Floats, seeds: Sequence[int]) -> list[str]:
+    interval = "The interval of the number that is enough is a bootstrap's over facts and draws"
+    if len(seeds) < 5:
+        interval += f"; {len(seeds)} draws show little of the variation between draws"
     notes = [
-        "Facts and their choices are the same throughout; a draw is another choice of examples, and fewer of them are"
-        " the first of more.",
-        f"The interval of the number that is enough is a bootstrap's over facts and draws; {len(seeds)} draws say"
-        " little of how draws differ."
-        if len(seeds) < 5
-        else "The interval of the number that is enough is a bootstrap's over facts and draws.",
+        "Facts and their choices are the same throughout. Draws differ in their examples; fewer examples are the first"
+        " of more.",
+        f"{interval}.",
     ]
-    asked = set().union(*(draw.outcomes for draw in draws))
-    if left := len(asked) - len(common):
+    facts = set().union(*(draw.outcomes for draw in draws))
+    if left := len(facts) - len(common):
         notes.append(
-            f"{left:,} of {len(asked):,} facts are left out: there were fewer examples for them than asked for, or none"
-            " of their choices could be asked."
+            f"{left:,} of {len(facts):,} facts are left out: they have too few examples, or none of their choices could"
+            " be asked."
         )
     if len(seeds) > 1:
         spread = by_draw.std(axis=0, ddof=1)
         notes.append(
-            f"Accuracy differs between draws by {spread[0]:.3f} (standard deviation) after the fewest examples, by"
-            f" {spread[-1]:.3f} after the most."
+            f"Standard deviation of the accuracy between draws: {spread[0]:.3f} with the fewest examples,"
+            f" {spread[-1]:.3f} with the most."
         )
     return notes

@@ -1,10 +1,10 @@
-"""Every measure of knowledge by its name, over the same items and in all of its configurations.
+"""All measures of knowledge by name, over the same items and in all of their configurations.
 
-docs/methods/baselines.md: the distractor measure by strategy, and the baselines it is compared with. The measure of a
-fact is the mean over its sentences.
+docs/methods/baselines.md: the distractor measure by strategy, and its baselines. The measure of a fact is the mean over
+its sentences.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -13,10 +13,12 @@ from numpy.typing import NDArray
 
 from kgprobe.analysis.calibration import configurations
 from kgprobe.baselines.register import BASELINES, BySentence, Tools, lacking
+from kgprobe.graph.client import Graph
 from kgprobe.probes.clozes import ClozeItem
 from kgprobe.probes.distractors import DistractorOptions
 from kgprobe.probes.distractors.comparison import comparison_of
 from kgprobe.probes.distractors.evidence import DistractorEvidence
+from kgprobe.sampling.keys import FactKey
 from kgprobe.studies.measure_names import DISTRACTORS
 
 Floats = NDArray[np.float64]
@@ -26,12 +28,12 @@ _FACTS_AT_ONCE = 16
 
 @dataclass(frozen=True, slots=True)
 class Scores:
-    """A measure of facts.
+    """Values of a measure.
 
     Attributes:
-        configurations: its options in each column.
+        configurations: the options of each column.
         values: shape (facts, configurations); NaN where a fact has none.
-        reasons: why a fact has none, by its position.
+        reasons: reasons of missing values by position of the fact.
     """
 
     configurations: Sequence[Mapping[str, Any]]
@@ -39,15 +41,30 @@ class Scores:
     reasons: Mapping[int, str] = field(default_factory=dict)
 
 
+def find_triples(graph: Graph, triples: Iterable[tuple[str, str, str]]) -> dict[int, FactKey]:
+    """Return the first fact of each triple of subject, relation and object ids in the graph, by the triple's position.
+
+    Cost: a walk from each subject.
+    """
+    rows = [
+        {"index": index, "subject": subject, "relation": relation, "object": object_}
+        for index, (subject, relation, object_) in enumerate(triples)
+    ]
+    keys: dict[int, FactKey] = {}
+    for row in graph.read("sample/triples", rows=rows):
+        keys.setdefault(row["index"], FactKey(row["subject"], row["fact"]))
+    return keys
+
+
 def measures_to_take(names: Sequence[str], strategies: Sequence[str], tools: Tools) -> list[str]:
-    """The measures that were asked for, each once; without any, the distractor measures and all that can be had.
+    """Return the requested measures without repetitions, or by default the distractor measures and usable baselines.
 
     Args:
         names: see :func:`~kgprobe.studies.measure_names.measure_names`.
-        strategies: of the distractor measures, where no measure was asked for.
+        strategies: strategies of the default distractor measures.
 
     Raises:
-        ArgumentError: a measure needs an encoder or a grader, and there is none.
+        ArgumentError: a measure needs an encoder or a grader that is missing.
     """
     needed = {name: need for name in BASELINES.names() if (need := BASELINES.get(name).needs) is not None}
     without = [name for name, need in needed.items() if getattr(tools, need) is None]
@@ -63,31 +80,28 @@ def measures_to_take(names: Sequence[str], strategies: Sequence[str], tools: Too
 def measure_facts(
     name: str, tools: Tools, items: Sequence[ClozeItem], on_facts: Callable[[int], None] = lambda facts: None
 ) -> Scores:
-    """One measure of all facts.
+    """Compute one measure of all facts.
 
     Args:
         name: see :func:`~kgprobe.studies.measure_names.measure_names`.
-        items: facts with their sentences, one at least; a fact without sentences has no value.
-        on_facts: called with the number of facts done since the last call.
+        items: at least one fact with its sentences; a fact without sentences has no value.
+        on_facts: called with the number of facts measured since the last call.
 
     Raises:
-        UnknownNameError: there is no such measure.
-        ArgumentError: it needs an encoder or a grader, and there is none.
+        UnknownNameError: the measure does not exist.
+        ArgumentError: it needs an encoder or a grader that is missing.
     """
     if name.startswith(DISTRACTORS):
         measure = _distractors(name.removeprefix(DISTRACTORS), tools)
     else:
         measure = _baseline(name, tools)
     parts = []
+    reasons = {}
     for first in range(0, len(items), _FACTS_AT_ONCE):
-        part = items[first : first + _FACTS_AT_ONCE]
-        parts.append(measure(part))
-        on_facts(len(part))
-    reasons = {
-        number * _FACTS_AT_ONCE + place: reason
-        for number, part in enumerate(parts)
-        for place, reason in part.reasons.items()
-    }
+        part = measure(items[first : first + _FACTS_AT_ONCE])
+        parts.append(part)
+        reasons.update({first + place: reason for place, reason in part.reasons.items()})
+        on_facts(len(part.values))
     return Scores(parts[0].configurations, np.concatenate([part.values for part in parts]), reasons)
 
 
@@ -97,24 +111,24 @@ def _baseline(name: str, tools: Tools) -> Callable[[Sequence[ClozeItem]], Scores
 
 
 def _means(items: Sequence[ClozeItem], values: BySentence) -> Scores:
-    """The mean over each fact's sentences; a fact with a sentence that has no value has none."""
-    ends = np.cumsum([len(item.clozes) for item in items])
+    """Return means over each fact's sentences; a fact with a sentence without a value has none."""
     means = np.full((len(items), values.values.shape[1]), np.nan)
     reasons = {}
-    for number, (item, end) in enumerate(zip(items, ends, strict=True)):
-        its = range(end - len(item.clozes), end)
-        missing = [values.reasons[sentence] for sentence in its if sentence in values.reasons]
-        if not len(its):
+    end = 0
+    for number, item in enumerate(items):
+        start, end = end, end + len(item.clozes)
+        missing = [values.reasons[sentence] for sentence in range(start, end) if sentence in values.reasons]
+        if not item.clozes:
             reasons[number] = str(item.reason)
         elif missing:
             reasons[number] = missing[0]
         else:
-            means[number] = values.values[its.start : its.stop].mean(axis=0)
+            means[number] = values.values[start:end].mean(axis=0)
     return Scores(values.configurations, means, reasons)
 
 
 def _distractors(strategy: str, tools: Tools) -> Callable[[Sequence[ClozeItem]], Scores]:
-    """Min@n and Avg@n with the distractors of a strategy, at each n of the tools."""
+    """Return the measure Min@n and Avg@n with the distractors of a strategy, at each n of the tools."""
     most = max(tools.counts)
     comparison = comparison_of(tools.graph, tools.scorer, DistractorOptions(most, strategy=strategy), tools.as_of)
     grid = configurations(aggregation=("min", "avg"), n=tools.counts)
@@ -126,8 +140,8 @@ def _distractors(strategy: str, tools: Tools) -> Callable[[Sequence[ClozeItem]],
         for number, outcome in enumerate(comparison.answer(items, [tools.seed])):
             evidence = outcome.evidence
             if isinstance(evidence, DistractorEvidence):
-                both = (evidence.min_at_n(most), evidence.avg_at_n(most))
-                values[number] = np.concatenate([one.mean(axis=0)[columns] for one in both])
+                by_sentence = (evidence.min_at_n(most), evidence.avg_at_n(most))
+                values[number] = np.concatenate([matrix.mean(axis=0)[columns] for matrix in by_sentence])
             else:
                 reasons[number] = str(outcome.reason)
         return Scores(grid, values, reasons)

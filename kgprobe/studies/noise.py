@@ -1,13 +1,14 @@
-"""What unknown and incorrect examples do to those that follow: the objects' probability by position.
+"""Effect of unknown and incorrect examples on later ones: the probability of the objects by position.
 
-Section 3 and appendix E of the latent-knowledge paper (its figure 2); docs/methods/studies.md. Each sequence of
-examples is given to the model five times: as it is; with unknown and with incorrect examples in it, spread or in one
-block. An example that is not replaced has a probability in each, and its difference from that in the sequence as it
-is tells what the noise before it did. Sequences are the units: intervals are Student's t over their means.
+Section 3 and appendix E of the latent-knowledge paper (its figure 2); docs/methods/studies.md. The model scores each
+sequence of examples five times: unchanged, and with unknown or incorrect examples, spread or in one block. The effect
+on an example that is not replaced is its probability less that in the unchanged sequence. Sequences are the units:
+intervals are Student's t over their means.
 """
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -25,19 +26,20 @@ from kgprobe.studies.study import Study
 
 Floats = NDArray[np.float64]
 
-# Positions that a point of the plots is the mean of.
+# Number of positions per point of the plots.
 _BIN = 10
 AS_IT_IS = "as it is"
+VARIANTS = tuple(product(ARRANGEMENTS, CONTENTS))
 
 
 @dataclass(frozen=True, slots=True)
 class NoisyProbabilities:
-    """What a model makes of one sequence.
+    """The probabilities of one sequence's objects.
 
     Attributes:
-        sequence: that was given.
-        as_it_is: of each example's object given all before it, shape (examples,).
-        noisy: the same by arrangement and content.
+        sequence: the examples.
+        as_it_is: probability of each object given all examples before it, unchanged; shape (examples,).
+        noisy: the same with replacements, by arrangement and content.
     """
 
     sequence: NoisySequence
@@ -45,44 +47,41 @@ class NoisyProbabilities:
     noisy: Mapping[tuple[str, str], Floats]
 
     def after(self, arrangement: str) -> NDArray[np.int64]:
-        """The places of the examples that are not replaced and have one that is before them."""
+        """Return the places of unreplaced examples after the first replaced one."""
         replaced = self.sequence.replaced[arrangement]
         return np.setdiff1d(np.arange(replaced[0], len(self.as_it_is)), replaced)
 
     def next_after(self, arrangement: str) -> NDArray[np.int64]:
-        """Those of them whose neighbour before is replaced."""
+        """Return the places of unreplaced examples right after a replaced one."""
         replaced = self.sequence.replaced[arrangement]
         return np.intersect1d(self.after(arrangement), replaced + 1)
 
 
 def measure_noise(scorer: TextScorer, sequence: NoisySequence, layout: Layout) -> NoisyProbabilities | str:
-    """The probability of every object of a sequence, in all five ways; or why the model cannot take it.
+    """Return the probabilities of a sequence's objects in all five variants, or the reason why the model rejects it.
 
-    Cost: one pass over the tokens of each of the five.
+    Cost: one pass over the tokens of each variant.
     """
-    ways = {None: sequence.right} | {
-        (arrangement, content): sequence.with_noise(arrangement, content)
-        for arrangement in ARRANGEMENTS
-        for content in CONTENTS
-    }
-    found = {}
-    for way, pairs in ways.items():
+    variants: dict[tuple[str, str] | None, Sequence[Pair]] = {None: sequence.right}
+    variants |= {variant: sequence.with_noise(*variant) for variant in VARIANTS}
+    probabilities = {}
+    for variant, pairs in variants.items():
         text, spans = _written(pairs, layout)
         scored = score_spans(scorer, text, spans)
         if scored.reasons:
             return next(iter(scored.reasons.values()))
-        found[way] = np.exp(scored.values)
-    return NoisyProbabilities(sequence, found[None], {way: its for way, its in found.items() if way is not None})
+        probabilities[variant] = np.exp(scored.values)
+    return NoisyProbabilities(sequence, probabilities[None], {variant: probabilities[variant] for variant in VARIANTS})
 
 
 def _written(pairs: Sequence[Pair], layout: Layout) -> tuple[str, list[tuple[int, int]]]:
-    """Examples one after the other, and where their objects stand, with what separates each from its subject."""
+    """Return the text of the examples, and the spans of their objects with the separator before each."""
     text = ""
     spans = []
     for pair in pairs:
         before = layout.after(text, pair.subject)
         text = join(before, layout.separator, pair.object)
-        # As in the probe: what a model is given ends with the subject.
+        # As in the probe: the prompt ends with the subject.
         spans.append((len(before), len(text)))
     return text, spans
 
@@ -90,38 +89,39 @@ def _written(pairs: Sequence[Pair], layout: Layout) -> tuple[str, list[tuple[int
 def noise_study(
     found: Sequence[NoisyProbabilities], model: str, config: Mapping[str, Any], about: Sequence[str] = ()
 ) -> Study:
-    """What the noise does.
+    """Compute the effect of the noise.
 
     Args:
-        found: at least one, of one length.
-        model: what was asked.
-        config: what the numbers depend on.
-        about: what is to be said of the sequences, in sentences.
+        found: at least one, all of one length.
+        model: name of the model.
+        config: settings that affect the numbers.
+        about: notes on the sequences.
     """
-    effects = {
-        (arrangement, content): _mean([_effect(one, arrangement, content, one.after(arrangement)) for one in found])
-        for arrangement in ARRANGEMENTS
-        for content in CONTENTS
-    }
-    table = [
-        {
-            "replaced": f"{content}, {arrangement}",
-            "their own probability": float(
-                np.mean([one.noisy[arrangement, content][one.sequence.replaced[arrangement]].mean() for one in found])
-            ),
-            "of those after": float(
-                np.mean([one.noisy[arrangement, content][one.after(arrangement)].mean() for one in found])
-            ),
-            "change": effect.value,
-            "low": effect.low,
-            "high": effect.high,
-            "change of the next": _mean(
-                [_effect(one, arrangement, content, one.next_after(arrangement)) for one in found]
-            ).value,
-        }
-        for (arrangement, content), effect in effects.items()
-    ]
+    effects = {}
+    table = []
+    for arrangement, content in VARIANTS:
+        replaced, after, changes, next_changes = [], [], [], []
+        for probabilities in found:
+            noisy = probabilities.noisy[arrangement, content]
+            replaced.append(noisy[probabilities.sequence.replaced[arrangement]].mean())
+            after.append(noisy[probabilities.after(arrangement)].mean())
+            changes.append(_effect(probabilities, arrangement, content, probabilities.after(arrangement)))
+            next_changes.append(_effect(probabilities, arrangement, content, probabilities.next_after(arrangement)))
+        effect = effects[arrangement, content] = _mean(changes)
+        table.append(
+            {
+                "replaced": f"{content}, {arrangement}",
+                "their own probability": float(np.mean(replaced)),
+                "of those after": float(np.mean(after)),
+                "change": effect.value,
+                "low": effect.low,
+                "high": effect.high,
+                "change of the next": float(np.mean(next_changes)),
+            }
+        )
     length = len(found[0].as_it_is)
+    unchanged = np.array([probabilities.as_it_is for probabilities in found])
+    quarter = length // 4
     return Study(
         name="noisy-examples",
         verdict=_verdict(found, effects),
@@ -133,16 +133,20 @@ def noise_study(
             *about,
             "change is the probability of the examples after a replaced one, less that of the same examples where none"
             f" is replaced; its {CONFIDENCE:.0%} interval is Student's t over sequences.",
-            f"In sequences as they are, the mean probability is {np.mean([one.as_it_is.mean() for one in found]):.3f}:"
-            f" {np.mean([one.as_it_is[: length // 4].mean() for one in found]):.3f} in the first quarter,"
-            f" {np.mean([one.as_it_is[-(length // 4) :].mean() for one in found]):.3f} in the last.",
+            f"Mean probability in unchanged sequences: {_mean_of_rows(unchanged):.3f};"
+            f" {_mean_of_rows(unchanged[:, :quarter]):.3f} in the first quarter,"
+            f" {_mean_of_rows(unchanged[:, -quarter:]):.3f} in the last.",
         ],
         config=config,
     )
 
 
-def _effect(one: NoisyProbabilities, arrangement: str, content: str, places: NDArray[np.int64]) -> float:
-    return float((one.noisy[arrangement, content][places] - one.as_it_is[places]).mean())
+def _mean_of_rows(values: Floats) -> float:
+    return float(np.mean([row.mean() for row in values]))
+
+
+def _effect(probabilities: NoisyProbabilities, arrangement: str, content: str, places: NDArray[np.int64]) -> float:
+    return float((probabilities.noisy[arrangement, content][places] - probabilities.as_it_is[places]).mean())
 
 
 def _mean(values: Sequence[float]) -> Mean:
@@ -154,30 +158,28 @@ def _mean(values: Sequence[float]) -> Mean:
 
 
 def _verdict(found: Sequence[NoisyProbabilities], effects: Mapping[tuple[str, str], Mean]) -> str:
-    told = []
-    for arrangement in ARRANGEMENTS:
-        unknown, incorrect = (effects[arrangement, content] for content in CONTENTS)
-        more = _mean(
-            [
-                _effect(one, arrangement, "unknown", one.after(arrangement))
-                - _effect(one, arrangement, "incorrect", one.after(arrangement))
-                for one in found
-            ]
-        )
+    sentences = []
+    for arrangement, words in zip(ARRANGEMENTS, ("Spread", "In a block"), strict=True):
+        differences = []
+        for probabilities in found:
+            places = probabilities.after(arrangement)
+            unknown, incorrect = (_effect(probabilities, arrangement, content, places) for content in CONTENTS)
+            differences.append(unknown - incorrect)
+        more = _mean(differences)
         if more.low is None or more.high is None:
-            which = "of one sequence, that says little"
+            comparison = "a single sequence shows little"
         elif more.low > 0:
-            which = "incorrect ones surely lower it more"
+            comparison = "incorrect ones surely lower it more"
         elif more.high < 0:
-            which = "unknown ones surely lower it more"
+            comparison = "unknown ones surely lower it more"
         else:
-            which = "neither surely lowers it more"
-        where = "Spread" if arrangement == "spread" else "In a block"
-        told.append(
-            f"{where}, incorrect examples change the probability of what follows by {_signed(incorrect)}, unknown ones"
-            f" by {_signed(unknown)}: {which}."
+            comparison = "neither surely lowers it more"
+        sentences.append(
+            f"{words}, incorrect examples change the probability of later ones by"
+            f" {_signed(effects[arrangement, 'incorrect'])}, unknown ones by"
+            f" {_signed(effects[arrangement, 'unknown'])}: {comparison}."
         )
-    return " ".join(told)
+    return " ".join(sentences)
 
 
 def _signed(mean: Mean) -> str:
@@ -186,44 +188,44 @@ def _signed(mean: Mean) -> str:
 
 def _data(found: Sequence[NoisyProbabilities]) -> list[dict[str, Any]]:
     rows = []
-    for number, one in enumerate(found):
-        ways = {(AS_IT_IS, "right"): one.as_it_is} | dict(one.noisy)
-        for (arrangement, content), values in ways.items():
-            replaced = set(one.sequence.replaced[arrangement].tolist()) if arrangement != AS_IT_IS else set()
-            rows += [
-                {
-                    "sequence": number,
-                    "relation": one.sequence.relation,
-                    "arrangement": arrangement,
-                    "content": content,
-                    "position": place + 1,
-                    "replaced": place in replaced,
-                    "probability": float(value),
-                }
-                for place, value in enumerate(values)
-            ]
+    for number, probabilities in enumerate(found):
+        variants = {(AS_IT_IS, "right"): probabilities.as_it_is, **probabilities.noisy}
+        for (arrangement, content), values in variants.items():
+            replaced = set(probabilities.sequence.replaced.get(arrangement, ()))
+            for place, value in enumerate(values.tolist()):
+                rows.append(
+                    {
+                        "sequence": number,
+                        "relation": probabilities.sequence.relation,
+                        "arrangement": arrangement,
+                        "content": content,
+                        "position": place + 1,
+                        "replaced": place in replaced,
+                        "probability": value,
+                    }
+                )
     return rows
 
 
 def _plot(found: Sequence[NoisyProbabilities], arrangement: str) -> Plot:
-    lines = [_line("none replaced", [(np.arange(len(one.as_it_is)), one.as_it_is) for one in found])]
+    everywhere = np.arange(len(found[0].as_it_is))
+    lines = [_line("none replaced", [(everywhere, probabilities.as_it_is) for probabilities in found])]
     for content in CONTENTS:
-        its = [(one.sequence.replaced[arrangement], one.noisy[arrangement, content]) for one in found]
-        others = [(np.setdiff1d(np.arange(len(values)), replaced), values) for replaced, values in its]
+        own, others = [], []
+        for probabilities in found:
+            replaced, values = probabilities.sequence.replaced[arrangement], probabilities.noisy[arrangement, content]
+            own.append((replaced, values))
+            others.append((np.setdiff1d(everywhere, replaced), values))
         lines.append(_line(f"right ones, {content} among them", others))
-        lines.append(_line(content, its, points=True))
+        lines.append(_line(content, own, points=True))
     title = "Replaced examples spread" if arrangement == "spread" else "Replaced examples in a block"
     return Plot(title, f"position, {_BIN} together", "mean probability of the object", lines, y_range=None)
 
 
 def _line(name: str, values: Sequence[tuple[NDArray[np.int64], Floats]], points: bool = False) -> Line:
-    """Means over some places of sequences, the places in bins."""
-    places = np.concatenate([its for its, _ in values])
-    numbers = np.concatenate([probabilities[its] for its, probabilities in values])
-    bins = np.unique(places // _BIN)
-    return Line(
-        name,
-        [float(one * _BIN + (_BIN + 1) / 2) for one in bins],
-        [float(numbers[places // _BIN == one].mean()) for one in bins],
-        points=points,
-    )
+    """Return means over some places of sequences, the places in bins."""
+    places = np.concatenate([chosen for chosen, _ in values]) // _BIN
+    numbers = np.concatenate([probabilities[chosen] for chosen, probabilities in values])
+    bins = np.unique(places)
+    middles = (bins * _BIN + (_BIN + 1) / 2).tolist()
+    return Line(name, middles, [float(numbers[places == bin_].mean()) for bin_ in bins], points=points)

@@ -1,15 +1,14 @@
-"""Sequences of examples, some of which are replaced: by ones that no model can know, or by ones that are wrong.
+"""Sequences of examples with some of them replaced: by unknown ones, or by incorrect ones.
 
-Section 3 of the latent-knowledge paper; docs/methods/studies.md. An unknown example has an invented subject, whose
-name is made of the letters of real ones, and an object of the relation; an incorrect one has its subject and an
-object that is wrong for it. What is replaced stands spread over the sequence or in one block in its middle; unknown
-and incorrect ones take the same places.
+Section 3 of the latent-knowledge paper; docs/methods/studies.md. An unknown example has an invented subject, whose name
+resembles real ones, and an object of the relation. An incorrect example has its subject and a wrong object. Replaced
+examples are spread over the sequence or form one block in its middle; unknown and incorrect ones have the same places.
 """
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import count, islice
+from itertools import islice
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,19 +20,19 @@ from kgprobe.sampling.question_negatives import Negatives
 
 ARRANGEMENTS = ("spread", "block")
 CONTENTS = ("unknown", "incorrect")
-# Sets these random choices apart from all others that follow from the same seed.
+# Separates these random choices from others with the same seed.
 _NOISE = 11
-# Letters that decide the next one; and the end of a name.
+# Number of letters that determine the next one; and the end of a name.
 _LETTERS = 2
 _END = "\n"
 _TRIES = 200
-# Of other objects, so many are drawn, since one that has the right one's label will not do.
+# Number of wrong objects to draw; those with the right label are discarded.
 _OTHERS = 8
 
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """A subject with an object, as a model is shown them."""
+    """Subject and object of an example in the prompt."""
 
     subject: str
     object: str
@@ -41,12 +40,12 @@ class Pair:
 
 @dataclass(frozen=True, slots=True)
 class NoisySequence:
-    """Examples of one relation, as they are and in four other ways.
+    """Examples of one relation, unchanged and with replacements of both contents in both arrangements.
 
     Attributes:
         right: the examples.
-        replaced: the places of those that are replaced, by arrangement; each shape (replaced,), sorted.
-        replacements: by content, what stands in place of an example, by its place.
+        replaced: places of replaced examples by arrangement; each shape (replaced,), sorted.
+        replacements: replacing examples by place, by content.
     """
 
     relation: str
@@ -55,7 +54,7 @@ class NoisySequence:
     replacements: Mapping[str, Mapping[int, Pair]]
 
     def with_noise(self, arrangement: str, content: str) -> list[Pair]:
-        """The examples with some of them replaced."""
+        """Return the examples with replacements."""
         places = set(self.replaced[arrangement].tolist())
         return [self.replacements[content][place] if place in places else pair for place, pair in enumerate(self.right)]
 
@@ -63,72 +62,67 @@ class NoisySequence:
 def make_noisy(
     graph: Graph, relation: str, demonstrations: Sequence[Demonstration], replaced: int, seed: Sequence[int], as_of: int
 ) -> NoisySequence | None:
-    """Examples with their replacements; None where an example has no wrong object, or too few subjects are named.
+    """Return examples with replacements; None if an example has no wrong object, or too few names can be invented.
 
     Args:
         demonstrations: the examples.
-        replaced: how many of them.
-        seed: what the random choices follow from.
+        replaced: number of replaced examples.
+        seed: of the random choices.
         as_of: objects that are right at this date (``yyyymmdd``) are not wrong.
     """
     generator = np.random.default_rng([*seed, _NOISE])
     length = len(demonstrations)
-    # Not the first, so that all arrangements begin alike.
+    # Never the first, so that all arrangements begin with the same example.
     spread = np.sort(generator.choice(np.arange(1, length), replaced, replace=False)).astype(np.int64)
     first = (length - replaced) // 2
     block = np.arange(first, first + replaced, dtype=np.int64)
     places = sorted({*spread.tolist(), *block.tolist()})
     keys = [FactKey(demonstrations[place].subject, demonstrations[place].fact) for place in places]
-    wrong = {}
+    incorrect = {}
     for place, others in zip(places, Negatives(graph, as_of).draw(keys, _OTHERS, seed), strict=True):
-        right = demonstrations[place].object_label
-        label = next((other.label for other in others if other.label.strip() and other.label != right), None)
-        if label is None:
+        example = demonstrations[place]
+        wrong = [other.label for other in others if other.label.strip() and other.label != example.object_label]
+        if not wrong:
             return None
-        wrong[place] = label
-    names = [one.subject_label for one in demonstrations]
-    invented = dict(zip(places, islice(invented_names(names, generator), len(places)), strict=False))
+        incorrect[place] = Pair(example.subject_label, wrong[0])
+    names = [example.subject_label for example in demonstrations]
+    invented = list(islice(invented_names(names, generator), len(places)))
     if len(invented) < len(places):
         return None
-    objects = generator.permutation(length)
+    unknown = {}
+    for place, name, index in zip(places, invented, generator.permutation(length), strict=False):
+        unknown[place] = Pair(name, demonstrations[index].object_label)
     return NoisySequence(
         relation=relation,
-        right=[Pair(one.subject_label, one.object_label) for one in demonstrations],
+        right=[Pair(example.subject_label, example.object_label) for example in demonstrations],
         replaced={"spread": spread, "block": block},
-        replacements={
-            "unknown": {
-                place: Pair(invented[place], demonstrations[objects[number]].object_label)
-                for number, place in enumerate(places)
-            },
-            "incorrect": {place: Pair(names[place], wrong[place]) for place in places},
-        },
+        replacements={"unknown": unknown, "incorrect": incorrect},
     )
 
 
 def invented_names(names: Sequence[str], generator: np.random.Generator) -> Iterator[str]:
-    """Names like these and none of them, no two the same: letter by letter as they follow each other in names.
+    """Yield distinct new names, letter by letter with the letter sequences of these names.
 
-    Ends where no new one is found.
+    Ends after ``_TRIES`` attempts without a new name.
 
     >>> next(invented_names(["Anna Berg", "Hanna Bergman", "Anton Bergen"], np.random.default_rng(0)))
     'Hanna Bergen'
     """
-    following: dict[str, list[str]] = defaultdict(list)
+    following: defaultdict[str, list[str]] = defaultdict(list)
     for name in names:
         text = name + _END
         for place, letter in enumerate(text):
             following[text[max(place - _LETTERS, 0) : place]].append(letter)
-    taken, most = set(names), max(map(len, names), default=0)
-    for _ in count():
-        for _ in range(_TRIES):
-            name = ""
-            while len(name) <= most and not name.endswith(_END):
-                letters = following[name[-_LETTERS:]]
-                name += letters[generator.integers(len(letters))]
-            made = name.removesuffix(_END).strip()
-            if name.endswith(_END) and made and made not in taken:
-                break
-        else:
-            return
-        taken.add(made)
-        yield made
+    taken_names, most = set(names), max(map(len, names), default=0)
+    tries = 0
+    while tries < _TRIES:
+        tries += 1
+        text = ""
+        while len(text) <= most and not text.endswith(_END):
+            letters = following[text[-_LETTERS:]]
+            text += letters[generator.integers(len(letters))]
+        name = text.strip()
+        if text.endswith(_END) and name and name not in taken_names:
+            tries = 0
+            taken_names.add(name)
+            yield name

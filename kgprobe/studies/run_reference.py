@@ -1,4 +1,4 @@
-"""A run as a reference for replays: how hard its facts are, as far as its own answers tell.
+"""A run as a reference for replays: the difficulty of its facts by its own answers.
 
 Section 3.2 of the parameterized-graph paper (KGLens); docs/methods/sampling-study.md.
 """
@@ -16,12 +16,12 @@ from kgprobe.running.runs import get_run
 
 @dataclass(frozen=True, slots=True)
 class AnsweredRun:
-    """A reference from what a run found, and how far it can be trusted.
+    """A reference from a run's answers, with their numbers.
 
     Attributes:
-        run: its properties.
-        unaskable: how many facts it could not ask: they are left out, as those are that it never came to.
-        least, mean: own answers a fact, of those that are in.
+        run: properties of the run.
+        unaskable: number of facts without an answer; they are left out.
+        least, mean: least and mean number of own answers per fact of the reference.
     """
 
     reference: Reference
@@ -32,21 +32,21 @@ class AnsweredRun:
 
 
 def reference_of_run(graph: Graph, name: str) -> AnsweredRun:
-    """The facts that a run had answers about; theta is the share of each one's own answers that were wrong.
+    """Return the facts with answers in a run; theta is the share of wrong ones among a fact's own answers.
 
     Cost: one scan of the graph's beliefs.
 
     Raises:
-        UnknownNameError: the graph has no such run.
-        KgprobeError: the run has no answers about two facts or more.
+        UnknownNameError: the run does not exist.
+        KgprobeError: the run has answers about fewer than two facts.
     """
     run = get_run(graph, name)
     rows = graph.read("beliefs/own_answers", run=name)
     answered = [row for row in rows if row["right"] + row["wrong"] > 0]
     if len(answered) < 2:
         raise KgprobeError(
-            f"Run {name!r} has answers about {len(answered)} facts, and a reference needs two at least: go on with it "
-            f"by `kgprobe rounds resume {name} --rounds N`."
+            f"Run {name!r} has answers about {len(answered)} facts; a reference needs at least two. Continue it by "
+            f"`kgprobe rounds resume {name} --rounds N`."
         )
     subjects, relations, objects = ([row[name] for row in answered] for name in ("subject", "relation", "object"))
     wrong = np.array([row["wrong"] for row in answered], dtype=np.float64)

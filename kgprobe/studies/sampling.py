@@ -1,16 +1,17 @@
-"""How strategies of sampling compare at equal numbers of requests: the error of E[theta], and the hardest facts.
+"""Sampling strategies at equal numbers of requests: the error of E[theta], and the hardest facts.
 
-Section 3.2 of the parameterized-graph paper (KGLens); docs/methods/sampling-study.md. The paper finds, on the whole
-graph, Thompson sampling below uniform (its Monte Carlo) and sequential (its iteration), uniform sampling of use at the
-very beginning only and propagation of none, and the hardest facts found earlier with propagation. It takes the error
-over *examined* facts, which can be all that were asked so far or those asked lately: the study has both. What holds
-depends on that and on the reference; the notes say so in words, with what the strategies spent their requests on.
+Section 3.2 of the parameterized-graph paper (KGLens); docs/methods/sampling-study.md. On the whole graph, the paper
+finds the lowest error with Thompson sampling, then uniform (its Monte Carlo), then sequential (its iteration). Uniform
+sampling is useful only at the very beginning, and propagation is not. The hardest facts are found earlier with
+propagation. The error is over *examined* facts: all that were asked so far, or those asked lately. The study has both.
+Results depend on that and on the reference; the notes report them, with the numbers of requests by difficulty.
 """
 
 import dataclasses
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import pairwise, product
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -21,13 +22,13 @@ from kgprobe.beliefs.reference import Reference
 from kgprobe.beliefs.simulation import LATELY, LEARNED_STRATEGIES, PAPER_STRATEGIES, ReplayMetrics
 from kgprobe.report.plots import Line, Plot
 from kgprobe.studies.run_reference import AnsweredRun
-from kgprobe.studies.study import Study
+from kgprobe.studies.study import Study, json_number
 
 Floats = NDArray[np.float64]
 
 _CONFIDENCE = 0.95
 
-# What the table tells of a standing; the rest is in the data.
+# Metrics in the table; the others are in the data.
 _SHOWN = {
     "examined": "examined",
     "mse": "MSE",
@@ -41,16 +42,16 @@ _SHOWN = {
     "mean_error": "error of the mean",
 }
 
-# Below so many answers a fact, the share of wrong ones is no good measure of theta.
+# With fewer answers per fact, the share of wrong ones estimates theta poorly.
 _ENOUGH_ANSWERS = 10
 
-# What *examined* may mean, by the field of a standing.
+# Readings of *examined*, by the metric.
 _READINGS = {
     "mse": "over all facts asked so far",
     "mse_lately": f"over those asked in the last {LATELY} rounds",
 }
 
-# An order on the whole graph, lowest error first: that of the paper's words, as far as they go.
+# The orders on the whole graph that the paper reports, lowest error first.
 _ORDERS = {
     "with propagation": ("thompson + propagation", "uniform + propagation", "sequential"),
     "without propagation": ("thompson", "uniform", "sequential"),
@@ -71,7 +72,7 @@ class Band:
 
     @classmethod
     def of(cls, values: Floats) -> "Band":
-        """Over the rows that have a value; shape (repetitions, checkpoints)."""
+        """Return means over the rows that have a value; shape (repetitions, checkpoints)."""
         counts = (~np.isnan(values)).sum(axis=0)
         means = np.nansum(values, axis=0) / np.where(counts, counts, np.nan)
         squares = np.nansum((values - means) ** 2, axis=0)
@@ -82,12 +83,12 @@ class Band:
 
 @dataclass(frozen=True, slots=True)
 class Replays:
-    """Every strategy's replays.
+    """The replays of all strategies.
 
     Attributes:
-        requests: at the checkpoints, shape (checkpoints,).
-        shown: places of the checkpoints that table and notes tell of, ascending.
-        values: by strategy, what each field of a standing was, shape (repetitions, checkpoints).
+        requests: numbers of requests at the checkpoints, shape (checkpoints,).
+        shown: positions of the checkpoints in table and notes, ascending.
+        values: the metrics by strategy and name, shape (repetitions, checkpoints).
     """
 
     requests: NDArray[np.int64]
@@ -96,45 +97,44 @@ class Replays:
 
     @classmethod
     def of(cls, standings: Mapping[str, Sequence[Sequence[ReplayMetrics]]], shown: Sequence[int]) -> "Replays":
-        """From where each strategy stood, for each repetition, at the same checkpoints."""
+        """Return the replays from each strategy's metrics at the same checkpoints, for each repetition."""
         names = [field.name for field in dataclasses.fields(ReplayMetrics)]
-        values = {
-            strategy: {
-                name: np.array([[getattr(standing, name) for standing in run] for run in runs], dtype=np.float64)
-                for name in names
-            }
-            for strategy, runs in standings.items()
-        }
+        get_fields = attrgetter(*names)
+        values = {}
+        for strategy, runs in standings.items():
+            # Shape (fields, repetitions, checkpoints).
+            numbers = np.array([list(map(get_fields, run)) for run in runs], dtype=np.float64).transpose(2, 0, 1)
+            values[strategy] = dict(zip(names, numbers, strict=True))
         requests = next(iter(values.values()))["requests"][0].astype(np.int64)
         return cls(requests, shown, values)
 
     def band(self, strategy: str, name: str) -> Band:
-        """A field of one strategy's standings."""
+        """Return the mean of one strategy's metric."""
         return Band.of(self.values[strategy][name])
 
     def difference(self, first: str, second: str, name: str) -> Band:
-        """A field of one strategy less that of another, repetition by repetition."""
+        """Return the difference of a metric between two strategies, first less second, repetition by repetition."""
         return Band.of(self.values[first][name] - self.values[second][name])
 
-    def told(self, band: Band) -> str:
-        """A difference at the checkpoints that are shown, as a phrase."""
+    def phrase(self, band: Band) -> str:
+        """Return a difference at the shown checkpoints as a phrase."""
         return ", ".join(
             f"{band.mean[place]:+.4f} [{band.low[place]:+.4f}, {band.high[place]:+.4f}] at {self.requests[place]:,}"
             for place in self.shown
             if not np.isnan(band.low[place])
         )
 
-    def spans(self, held: NDArray[np.bool_]) -> str:
-        """At which requests something holds, as a phrase."""
-        if held.all():
+    def spans(self, holds: NDArray[np.bool_]) -> str:
+        """Return the numbers of requests at which a condition holds as a phrase."""
+        if holds.all():
             return "throughout"
-        if not held.any():
+        if not holds.any():
             return "nowhere"
-        edges = np.flatnonzero(np.diff(held.astype(np.int8), prepend=0, append=0))
-        spans = [
-            f"{self.requests[start]:,}–{self.requests[end - 1]:,}" if end - start > 1 else f"{self.requests[start]:,}"
-            for start, end in zip(edges[::2], edges[1::2], strict=True)
-        ]
+        edges = np.flatnonzero(np.diff(holds.astype(np.int8), prepend=0, append=0))
+        spans = []
+        for start, end in zip(edges[::2], edges[1::2], strict=True):
+            first, last = f"{self.requests[start]:,}", f"{self.requests[end - 1]:,}"
+            spans.append(first if first == last else f"{first}–{last}")
         return f"at {', '.join(spans)} requests"
 
 
@@ -151,15 +151,14 @@ def sampling_study(
 
     Args:
         replays: at least two repetitions.
-        references: what each repetition was replayed against.
-        origin: where they come from.
-        config: what the numbers depend on.
-        hardest: how many facts were looked at as the hardest.
-        about: sentences about the origin.
+        references: the reference of each repetition.
+        origin: name of their origin.
+        config: settings that affect the numbers.
+        hardest: number of facts that count as the hardest.
+        about: notes on the origin.
     """
     facts = len(references[0].theta)
     hardest = min(hardest, facts)
-    found = f"How many of the {hardest} hardest facts are found"
     return Study(
         name="sampling",
         title=f"Sampling strategies at equal requests · {origin} · {facts:,} facts · {len(references)} repetitions",
@@ -173,19 +172,19 @@ def sampling_study(
             _plot(replays, "coverage", "Facts whose θ is in the 90% interval", "share of all facts"),
             _plot(replays, "mean_error", "Error of the mean θ of all facts", "mean E[θ] − mean θ"),
             _plot(replays, "hardest_mse", f"The {hardest} hardest facts", "MSE of E[θ] over those examined"),
-            _plot(replays, "hardest_found", found, "share that is among the highest E[θ]"),
+            _plot(replays, "hardest_found", f"{hardest} hardest facts found", "share that is among the highest E[θ]"),
         ],
         notes=[
             *about,
             _described(references),
             "MSE: of E[θ] = α/(α + β) over the facts with an answer of their own; lately: over those asked in the last "
-            f"{LATELY} rounds; own answers: without what was propagated. Hardest: the {hardest} facts with the highest "
-            f"θ, equals by position; found: among the {hardest} with the highest E[θ]. Over all facts, asked or not: "
-            "their MSE; covered, the share whose θ is in the central 90% of its belief; and how far the mean of E[θ] "
-            "is from that of θ. Brackets and bands: 95% t intervals over repetitions. In each, the n-th answer about a "
-            "fact is the same for all strategies, and differences are taken repetition by repetition.",
+            f"{LATELY} rounds; own: without propagation. Hardest: the {hardest} facts with the highest θ, equals "
+            f"by position; found: among the {hardest} with the highest E[θ]. Over all facts, asked or not: their MSE; "
+            "covered, the share whose θ is in the central 90% of its belief; and the error of the mean E[θ]. Brackets "
+            "and bands: 95% t intervals over repetitions. In each, the n-th answer about a fact is the same for all "
+            "strategies, and differences are taken repetition by repetition.",
             _learned(replays),
-            *(_order(replays, name, order, field) for field in _READINGS for name, order in _ORDERS.items()),
+            *(_order(replays, name, field) for field, name in product(_READINGS, _ORDERS)),
             *_earlier(replays, hardest),
             *_why(replays),
         ],
@@ -194,25 +193,26 @@ def sampling_study(
 
 
 def _verdict(replays: Replays, facts: int, hardest: int) -> str:
-    """Who is best at the end of the replays, by each reading, and in finding the hardest facts."""
+    """Return a sentence on the best strategies at the end of the replays."""
     last = replays.shown[-1]
 
     def best(field: str, sign: int) -> tuple[str, float]:
         means = {strategy: float(replays.band(strategy, field).mean[last]) for strategy in replays.values}
-        return min(means.items(), key=lambda one: sign * one[1])
+        return min(means.items(), key=lambda item: sign * item[1])
 
-    read = {**_READINGS, "mse_all": "over all facts, asked or not"}
-    readings = [(best(field, 1), what) for field, what in read.items()]
-    told = ", ".join(f"{what} with {strategy} ({error:.4f})" for (strategy, error), what in readings)
+    readings = []
+    for field, words in {**_READINGS, "mse_all": "over all facts, asked or not"}.items():
+        strategy, error = best(field, 1)
+        readings.append(f"{words} with {strategy} ({error:.4f})")
     finder, share = best("hardest_found", -1)
     return (
         f"After {replays.requests[last]:,} requests, {replays.requests[last] / facts:.2g} a fact, the error of E[θ] is "
-        f"least {told}; most of the {hardest} hardest facts are found by {finder} ({share:.0%})."
+        f"least {', '.join(readings)}; most of the {hardest} hardest facts are found by {finder} ({share:.0%})."
     )
 
 
 def about_run(answered: AnsweredRun) -> list[str]:
-    """What is to be said of a reference that a run gave."""
+    """Return notes on a reference from a run."""
     run = answered.run
     notes = [
         f"θ is the share of a fact's own answers in run {run['id']} that were wrong: {answered.mean:.1f} answers a "
@@ -220,12 +220,12 @@ def about_run(answered: AnsweredRun) -> list[str]:
     ]
     if answered.mean < _ENOUGH_ANSWERS:
         notes.append(
-            "So few answers make θ coarse, and facts look more surely known or unknown than they are: the paper has 20."
+            "With so few answers θ is coarse, and facts look more extreme than they are: the paper has 20 per fact."
         )
     if run["sampling"] != "sequential":
         notes.append(
-            "That run did not go through all facts alike (`sampling` sequential does): facts that it asked more "
-            "often are known better, and those that it did not ask are missing."
+            "That run did not ask all facts equally often (`sampling` sequential does): θ of frequently asked facts is "
+            "more exact, and facts that it did not ask are missing."
         )
     return notes
 
@@ -237,28 +237,20 @@ def _data(replays: Replays) -> list[dict[str, Any]]:
         for place, requests in enumerate(replays.requests.tolist()):
             row: dict[str, Any] = {"strategy": strategy, "requests": requests}
             for name, band in bands.items():
-                row |= {
-                    name: _number(band.mean[place]),
-                    f"{name}_low": _number(band.low[place]),
-                    f"{name}_high": _number(band.high[place]),
-                }
+                row[name] = json_number(band.mean[place])
+                row |= {f"{name}_low": json_number(band.low[place]), f"{name}_high": json_number(band.high[place])}
             rows.append(row)
     return rows
 
 
 def _table(replays: Replays) -> list[dict[str, Any]]:
-    means = {(strategy, name): replays.band(strategy, name).mean for strategy in replays.values for name in _SHOWN}
-    return [
-        {"requests": int(replays.requests[place]), "strategy": strategy}
-        | {title: _number(means[strategy, name][place]) for name, title in _SHOWN.items()}
-        for place in replays.shown
-        for strategy in replays.values
-    ]
-
-
-def _number(value: float) -> float | None:
-    # JSON has no NaN.
-    return None if np.isnan(value) else float(value)
+    rows = []
+    for place, strategy in product(replays.shown, replays.values):
+        row: dict[str, Any] = {"requests": int(replays.requests[place]), "strategy": strategy}
+        for name, title in _SHOWN.items():
+            row[title] = json_number(replays.band(strategy, name).mean[place])
+        rows.append(row)
+    return rows
 
 
 def _plot(replays: Replays, name: str, title: str, y_title: str) -> Plot:
@@ -272,90 +264,96 @@ def _plot(replays: Replays, name: str, title: str, y_title: str) -> Plot:
 
 
 def _described(references: Sequence[Reference]) -> str:
-    """What a reader has to know of the references to read the order; means over different ones."""
+    """Return a description of the references; means over different ones."""
     different = list({id(reference): reference for reference in references}.values())
     theta = np.array([reference.theta for reference in different])
-    entities = np.mean([len(np.union1d(one.subjects, one.objects)) for one in different])
-    likeness = np.mean([one.likeness() for one in different])
-    connected = np.mean([one.connected() for one in different])
-    which = (
-        "The reference has" if len(different) == 1 else "Each repetition has a reference of its own, on average with"
-    )
+    entities = np.mean([len(np.union1d(reference.subjects, reference.objects)) for reference in different])
+    likeness = np.mean([reference.likeness() for reference in different])
+    connected = np.mean([reference.connected() for reference in different])
+    beginning = "The reference has"
+    if len(different) > 1:
+        beginning = "Each repetition has its own reference, on average with"
     return (
-        f"{which} {theta.shape[1]:,} facts between {entities:,.0f} entities, {connected:.0%} of the facts in one "
+        f"{beginning} {theta.shape[1]:,} facts between {entities:,.0f} entities, {connected:.0%} of the facts in one "
         f"connected part; mean θ {theta.mean():.2f}; θ is one half or more for {(theta >= 0.5).mean():.0%} of the "
         f"facts, below 0.1 or above 0.9 for {((theta < 0.1) | (theta > 0.9)).mean():.0%}; the correlation between θ of "
         f"a fact and the mean of those around it is {likeness:.2f}."
     )
 
 
-def _order(replays: Replays, name: str, order: Sequence[str], field: str) -> str:
-    """Whether an order is there by one reading of the error, with the differences of neighbours in it."""
-    differences = {pair: replays.difference(*pair, field) for pair in pairwise(order)}
+def _order(replays: Replays, name: str, field: str) -> str:
+    """Return a note on one of the paper's orders by one reading of the error, with the differences of neighbours."""
+    differences = {pair: replays.difference(*pair, field) for pair in pairwise(_ORDERS[name])}
     holds = np.logical_and.reduce([difference.high < 0 for difference in differences.values()])
-    told = " ".join(
-        f"{first[0].upper()}{first[1:]} is surely below {second} {replays.spans(its.high < 0)}, surely above it "
-        f"{replays.spans(its.low > 0)}; the difference is {replays.told(its)}."
-        for (first, second), its in differences.items()
+    details = " ".join(
+        f"{first[0].upper()}{first[1:]} is surely below {second} {replays.spans(difference.high < 0)}, surely above it "
+        f"{replays.spans(difference.low > 0)}; the difference is {replays.phrase(difference)}."
+        for (first, second), difference in differences.items()
     )
     return (
-        f"Whole graph, {_READINGS[field]}, {name}: Thompson below uniform below sequential is there "
-        f"{replays.spans(holds)} (each number of requests judged by itself). {told}"
+        f"Whole graph, {_READINGS[field]}, {name}: Thompson below uniform below sequential is significant "
+        f"{replays.spans(holds)} (each number of requests by itself). {details}"
     )
 
 
 def _learned(replays: Replays) -> str:
-    """Where the learner errs less over all facts than every way of the paper, and what its intervals hold."""
+    """Return a note that compares the learner with the paper's strategies, and on the coverage of its intervals."""
     paper = [strategy.name for strategy in PAPER_STRATEGIES]
     least = np.min([replays.band(name, "mse_all").mean for name in paper], axis=0)
     most = np.max([replays.band(name, "hardest_found").mean for name in paper], axis=0)
     last = replays.shown[-1]
-    told = []
+    parts = []
     for strategy in LEARNED_STRATEGIES:
-        its = {name: replays.band(strategy.name, name).mean for name in ("mse_all", "hardest_found", "coverage")}
-        told.append(
-            f"{strategy.name} errs less over all facts than the best of the paper's five "
-            f"{replays.spans(its['mse_all'] < least)} and finds as many of the hardest as the best of them "
-            f"{replays.spans(its['hardest_found'] >= most)}; at the end its 90% intervals hold θ of "
-            f"{its['coverage'][last]:.0%} of all facts"
+        errors, shares, coverage = (
+            replays.band(strategy.name, name).mean for name in ("mse_all", "hardest_found", "coverage")
+        )
+        parts.append(
+            f"{strategy.name} has a lower error over all facts than the best of the paper's five "
+            f"{replays.spans(errors < least)} and finds as many of the hardest as the best of them "
+            f"{replays.spans(shares >= most)}; at the end its 90% intervals hold θ of {coverage[last]:.0%} of all facts"
         )
     others = ", ".join(f"{replays.band(name, 'coverage').mean[last]:.0%} by {name}" for name in paper)
-    return f"The learner: {'; '.join(told)} (those of the paper's ways: {others}). Means over the repetitions."
+    return f"The learner: {'; '.join(parts)} (the paper's strategies: {others}). Means over the repetitions."
 
 
 def _earlier(replays: Replays, hardest: int) -> list[str]:
-    """Whether propagation finds the hardest facts earlier."""
-    halves = {
-        strategy: np.array([_reached(row, replays.requests) for row in values["hardest_examined"]])
-        for strategy, values in replays.values.items()
-    }
-    told = []
-    for strategy, its in halves.items():
-        missing = int(np.isnan(its).sum())
-        after = f"{np.nanmean(its):,.0f} requests" if missing < len(its) else "no number of requests"
-        told.append(f"{after} by {strategy}{f' (never in {missing} repetitions)' if missing else ''}")
-    notes = [f"Half of the {hardest} hardest facts are examined after {', '.join(told)}."]
+    """Return notes on the requests until the hardest facts are examined, with and without propagation."""
+    halves = {}
+    parts = []
+    for strategy, values in replays.values.items():
+        requests = np.array([_reached(row, replays.requests) for row in values["hardest_examined"]])
+        missing = int(np.isnan(requests).sum())
+        after = "no number of requests" if missing == len(requests) else f"{np.nanmean(requests):,.0f} requests"
+        suffix = f" (never in {missing} repetitions)" if missing else ""
+        parts.append(f"{after} by {strategy}{suffix}")
+        halves[strategy] = requests
     first, second = "thompson + propagation", "thompson"
     later = Band.of((halves[first] - halves[second])[:, None])
-    found = replays.difference(first, second, "hardest_found")
+    shares = replays.difference(first, second, "hardest_found")
+    return [
+        f"Half of the {hardest} hardest facts are examined after {', '.join(parts)}.",
+        f"The hardest facts, {first} against {second}: {_later(later)}; more of them are found "
+        f"{replays.spans(shares.low > 0)}, fewer {replays.spans(shares.high < 0)}; the difference of the shares is "
+        f"{replays.phrase(shares)}.",
+    ]
+
+
+def _later(difference: Band) -> str:
+    """Return a difference of requests until half of the hardest facts are examined as a phrase."""
+    mean, low, high = difference.mean[0], difference.low[0], difference.high[0]
+    if np.isnan(mean):
+        return "half of them are examined in too few repetitions to compare"
     verdict = "neither surely earlier nor surely later"
-    if later.high[0] < 0 or later.low[0] > 0:
-        verdict = "earlier" if later.high[0] < 0 else "later"
-    if np.isnan(later.mean[0]):
-        half = "there is nothing to compare for half of them being examined"
-    else:
-        reach = "" if np.isnan(later.low[0]) else f" [{later.low[0]:+,.0f}, {later.high[0]:+,.0f}]"
-        half = f"half of them are examined {verdict}, {later.mean[0]:+,.0f}{reach} requests"
-    notes.append(
-        f"The hardest facts, {first} against {second}: {half}; more of them are found "
-        f"{replays.spans(found.low > 0)}, fewer {replays.spans(found.high < 0)}; the difference of the shares is "
-        f"{replays.told(found)}."
-    )
-    return notes
+    if high < 0:
+        verdict = "earlier"
+    elif low > 0:
+        verdict = "later"
+    interval = "" if np.isnan(low) else f" [{low:+,.0f}, {high:+,.0f}]"
+    return f"half of them are examined {verdict}, {mean:+,.0f}{interval} requests"
 
 
 def _reached(shares: Floats, requests: NDArray[np.int64]) -> float:
-    """After how many requests a share reaches one half, between checkpoints in proportion; NaN where it never does."""
+    """Return the requests until a share reaches one half, interpolated between checkpoints; NaN if it never does."""
     first = int(np.argmax(shares >= 0.5))
     if shares[first] < 0.5:
         return float("nan")
@@ -366,7 +364,7 @@ def _reached(shares: Floats, requests: NDArray[np.int64]) -> float:
 
 
 def _why(replays: Replays) -> list[str]:
-    """What the strategies spent their requests on, and what that does to the error."""
+    """Return notes on the strategies' requests by difficulty, and the effect on the error."""
     last = replays.shown[-1]
 
     def mean(strategy: str, name: str) -> float:
@@ -379,17 +377,16 @@ def _why(replays: Replays) -> list[str]:
         for strategy in ("thompson + propagation", "thompson", "uniform")
     ]
     learned = [
-        f"{mean(strategy, 'mse'):.4f} with what was propagated, {mean(strategy, 'mse_own'):.4f} without, for {strategy}"
+        f"{mean(strategy, 'mse'):.4f} with propagation, {mean(strategy, 'mse_own'):.4f} without, for {strategy}"
         for strategy in _PROPAGATED
     ]
     return [
-        "Why, the requests: the MSE counts all facts asked so far alike, and n own answers leave a fact the error "
-        "((1 − 2θ)² + n·θ(1 − θ)) / (n + 2)², so that equal numbers for all are near the best. Thompson sampling gives "
-        f"them to the hard facts. After {replays.requests[last]:,} requests {'; '.join(spent)}.",
-        "Why, uniform and sequential: as long as some facts are not examined, uniform sampling has asked the fewer "
-        "that are more often each, and only these count; from about two requests a fact on, its unequal numbers cost "
-        "more.",
-        "Why, propagation: it draws E[θ] towards θ of the facts around. That helps as long as a fact has few answers "
-        f"of its own, and stays when it has many. After {replays.requests[last]:,} requests the MSE over the same "
+        "Reason, requests: the MSE weights all facts asked so far equally, and n own answers leave a fact the error "
+        "((1 − 2θ)² + n·θ(1 − θ)) / (n + 2)², so that equal numbers are nearly optimal. Thompson sampling gives "
+        f"most to the hard facts. After {replays.requests[last]:,} requests {'; '.join(spent)}.",
+        "Reason, uniform and sequential: until all facts are examined, uniform sampling has asked fewer facts more "
+        "often, and only these count; from about two requests per fact on, its unequal numbers cost more.",
+        "Reason, propagation: it moves E[θ] towards θ of the neighbours. That helps while a fact has few answers "
+        f"of its own, and remains when it has many. After {replays.requests[last]:,} requests the MSE over the same "
         f"examined facts is {'; '.join(learned)}.",
     ]

@@ -1,9 +1,8 @@
-"""Does a larger model know more: the measure against the logarithm of the number of parameters, and a line.
+"""Model size: the measure against the logarithm of the number of parameters, with a fitted line.
 
 Section 4 and appendix E of the distractor paper; docs/methods/studies.md. The line is least squares on
-log10(parameters), where there are three sizes or more: one goes through any two points, and says nothing of how well
-it fits. How far it holds beyond the models is for the reader to judge, so the number of parameters at which it would
-reach a level is told as what it is, an extrapolation.
+log10(parameters), for at least three sizes, since it fits any two points perfectly. The number of parameters at which
+it reaches a level is an extrapolation, and is reported as one.
 """
 
 from collections.abc import Mapping, Sequence
@@ -19,10 +18,10 @@ from kgprobe.report.plots import Line, Plot
 from kgprobe.stats.proportions import Mean
 from kgprobe.studies.study import Study
 
-# The level that the extrapolation asks for.
+# The level of the extrapolation.
 LEVEL = 0.9
 
-# A line through fewer sizes always fits.
+# Minimum number of sizes for a line; it fits fewer perfectly.
 SIZES_OF_A_LINE = 3
 
 
@@ -31,8 +30,8 @@ class Sized:
     """A model's measure.
 
     Attributes:
-        parameters: how many it has.
-        curve: mean Avg@n of the same facts for every model.
+        parameters: number of parameters.
+        curve: mean Avg@n, over the same facts for every model.
     """
 
     model: str
@@ -41,14 +40,14 @@ class Sized:
 
 
 def measured_models(made: Mapping[str, tuple[int, Measured]], seed: int = 0) -> tuple[list[Sized], int]:
-    """Models' measures over the facts that all of them were asked, and how many these are.
+    """Return the models' measures over the facts that all of them were asked, and the number of these facts.
 
     Args:
-        made: by model, its number of parameters and its measure.
+        made: number of parameters and measure, by model.
         seed: of the bootstrap over facts.
 
     Raises:
-        KgprobeError: there is no such fact.
+        KgprobeError: the models share no facts.
     """
     common = common_facts([measured for _, measured in made.values()])
     sized = [
@@ -59,52 +58,42 @@ def measured_models(made: Mapping[str, tuple[int, Measured]], seed: int = 0) -> 
 
 
 def sizes_study(models: Sequence[Sized], facts: int, count: int, config: Mapping[str, Any]) -> Study:
-    """Avg@n by model size.
+    """Compare Avg@n of models by their size.
 
     Args:
         models: at least two, of different sizes.
-        facts: how many they were measured on.
+        facts: number of measured facts.
         count: n.
-        config: what the measurements depend on.
+        config: settings of the measurements.
 
     Raises:
         KgprobeError: there are fewer than two sizes.
     """
-    if len({model.parameters for model in models}) < 2:
+    sizes = sorted({model.parameters for model in models})
+    if len(sizes) < 2:
         raise KgprobeError("`models` are all of one size: to compare sizes, two are needed.")
     ordered = sorted(models, key=lambda model: model.parameters)
-    sizes = np.array([float(model.parameters) for model in ordered])
-    means = np.array([model.curve.mean[count - 1] for model in ordered])
-    at = [mean_at(model.curve, count) for model in ordered]
-    fit = stats.linregress(np.log10(sizes), means) if len(set(sizes.tolist())) >= SIZES_OF_A_LINE else None
-    data = [
-        {
-            "model": model.model,
-            "parameters": model.parameters,
-            f"Avg@{count}": mean.value,
-            "low": mean.low,
-            "high": mean.high,
-            "line": float(fit.intercept + fit.slope * np.log10(model.parameters)) if fit else None,
-        }
-        for model, mean in zip(ordered, at, strict=True)
-    ]
-    lows, highs = (
-        [end for end in ends if end is not None] for ends in zip(*((it.low, it.high) for it in at), strict=True)
-    )
-    names = [model.model for model in ordered]
-    lines = [Line("models", sizes.tolist(), means.tolist(), lows, highs, points=True, labels=names)]
-    if fit:
-        ends = [sizes[0], sizes[-1]]
-        lines.append(Line("line", ends, [float(fit.intercept + fit.slope * np.log10(size)) for size in ends]))
+    means = [mean_at(model.curve, count) for model in ordered]
+    fit = _fit(ordered, means) if len(sizes) >= SIZES_OF_A_LINE else None
+    data = []
+    for model, mean in zip(ordered, means, strict=True):
+        row = {"model": model.model, "parameters": model.parameters, f"Avg@{count}": mean.value}
+        line = None if fit is None else _line_at(fit, model.parameters)
+        data.append(row | {"low": mean.low, "high": mean.high, "line": line})
+    lines = [_points(ordered, means)]
+    if fit is None:
+        notes = ["A line is left out: it fits any two points perfectly; at least three sizes show how well it fits."]
+    else:
+        lines.append(
+            Line("line", [float(sizes[0]), float(sizes[-1])], [_line_at(fit, sizes[0]), _line_at(fit, sizes[-1])])
+        )
         notes = [
             f"Avg@{count} = {fit.intercept:.3f} + {fit.slope:.3f} · log10(parameters), R² = {fit.rvalue**2:.3f}.",
             _extrapolated(float(fit.slope), float(fit.intercept), count),
         ]
-    else:
-        notes = ["There is no line: it would go through any two points; three sizes or more tell how well one fits."]
     return Study(
         name="scaling",
-        verdict=_verdict(ordered, at, count),
+        verdict=_verdict(ordered, means, count),
         title=f"Avg@{count} by model size · {len(ordered)} models · {facts:,} facts",
         data=data,
         table=data,
@@ -114,15 +103,33 @@ def sizes_study(models: Sequence[Sized], facts: int, count: int, config: Mapping
     )
 
 
-def _verdict(models: Sequence[Sized], at: Sequence[Mean], count: int) -> str:
-    """The smallest model against the largest one."""
-    small, large = at[0], at[-1]
+def _fit(models: Sequence[Sized], means: Sequence[Mean]) -> Any:
+    sizes = np.array([float(model.parameters) for model in models])
+    return stats.linregress(np.log10(sizes), [mean.value for mean in means])
+
+
+def _line_at(fit: Any, parameters: int) -> float:
+    return float(fit.intercept + fit.slope * np.log10(parameters))
+
+
+def _points(models: Sequence[Sized], means: Sequence[Mean]) -> Line:
+    sizes = [float(model.parameters) for model in models]
+    lows = [mean.low for mean in means if mean.low is not None]
+    highs = [mean.high for mean in means if mean.high is not None]
+    values = [mean.value for mean in means]
+    return Line("models", sizes, values, lows, highs, points=True, labels=[model.model for model in models])
+
+
+def _verdict(models: Sequence[Sized], means: Sequence[Mean], count: int) -> str:
+    """Return a sentence that compares the largest model with the smallest."""
+    small, large = means[0], means[-1]
     more = "more" if large.value > small.value else "no more"
     if small.low is None or small.high is None or large.low is None or large.high is None:
-        surely = "; of one fact, that says little"
+        surely = "; a single fact shows little"
+    elif large.low > small.high or small.low > large.high:
+        surely = ""
     else:
-        apart = large.low > small.high or small.low > large.high
-        surely = "" if apart else "; their intervals meet, so that is not sure"
+        surely = "; their intervals overlap, so that is not sure"
     return (
         f"The largest model, {models[-1].model}, knows {more} than the smallest one, {models[0].model}: mean "
         f"Avg@{count} {large} against {small}{surely}."
@@ -131,6 +138,6 @@ def _verdict(models: Sequence[Sized], at: Sequence[Mean], count: int) -> str:
 
 def _extrapolated(slope: float, intercept: float, count: int) -> str:
     if slope <= 0:
-        return f"The line does not rise, so it reaches Avg@{count} = {LEVEL} nowhere."
+        return f"The line does not rise, so it never reaches Avg@{count} = {LEVEL}."
     exponent = (LEVEL - intercept) / slope
-    return f"The line would reach Avg@{count} = {LEVEL} at 10^{exponent:.1f} parameters, if it went on as it is."
+    return f"The line would reach Avg@{count} = {LEVEL} at 10^{exponent:.1f} parameters (extrapolated)."

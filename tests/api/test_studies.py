@@ -227,8 +227,8 @@ def test_scores_that_cannot_be_read(example_graph: Graph, tiny: Model, tmp_path:
     file = tmp_path / "scores.json"
     for broken, said in (
         (json.dumps([{**SCORES[0], "human_score": 2}]), r"scores\.json: .*\$\[0\].human_score"),
-        ("[", r"scores\.json is no JSON"),
-        ("subject,relation\nQ1,P36", r"scores\.json: there is no column object, human_score; it needs subject, "),
+        ("[", r"scores\.json is not valid JSON"),
+        ("subject,relation\nQ1,P36", r"scores\.json: column object, human_score is missing; it needs subject, "),
         ("subject,relation,object,human_score\nQ1,P36,Q2,2", r"scores\.json, line 2: .*human_score"),
         ("subject,relation,object,human_score\nQ1,P36", r"scores\.json, line 2: .*object"),
     ):

@@ -54,7 +54,7 @@ def test_where_the_learner_errs_less_is_told() -> None:
         for name, (error, found, covered) in values.items()
     }
     told = note(study_of(replays, [0, 1]), "The learner")
-    both = "errs less over all facts than the best of the paper's five"
+    both = "has a lower error over all facts than the best of the paper's five"
     finds = "finds as many of the hardest as the best of them"
     assert (
         f"information + hierarchical {both} throughout and {finds} throughout; at the end its 90% intervals hold θ of"
@@ -97,12 +97,14 @@ def test_the_papers_order_is_told_where_it_is_there() -> None:
     }
     study = study_of(replays, [0, 4])
     told = note(study, "Whole graph, over all facts asked so far, with propagation")
-    assert "sequential is there at 200–300 requests" in told
+    assert "sequential is significant at 200–300 requests" in told
     assert "Thompson + propagation is surely below uniform + propagation at 100–300 requests" in told
     assert "surely above it at 400–500 requests" in told
     assert "is -0.1000 [-0.1000, -0.1000] at 100, +0.1000 [+0.1000, +0.1000] at 500." in told
     assert "Uniform + propagation is surely below sequential at 200–500 requests, surely above it at 100" in told
-    assert "sequential is there nowhere" in note(study, "Whole graph, over all facts asked so far, without propagation")
+    assert "sequential is significant nowhere" in note(
+        study, "Whole graph, over all facts asked so far, without propagation"
+    )
 
 
 @pytest.mark.slow
@@ -138,7 +140,7 @@ def test_when_half_of_the_hardest_are_examined_is_told(shares: tuple[float, ...]
     compared = note(study, "The hardest facts, thompson + propagation against thompson")
     if not reached:
         assert "no number of requests by thompson + propagation (never in 2 repetitions)" in halves
-        assert "nothing to compare" in compared
+        assert "in too few repetitions to compare" in compared
     else:
         assert "175 requests by thompson + propagation" in halves
         assert "half of them are examined earlier, -75 [-75, -75] requests" in compared
@@ -197,8 +199,8 @@ def test_both_readings_of_examined_are_told() -> None:
         note(study, f"Whole graph, {reading}, without propagation")
         for reading in ("over all facts asked so far", "over those asked in the last 10 rounds")
     )
-    assert "Thompson below uniform below sequential is there nowhere" in far
-    assert "Thompson below uniform below sequential is there throughout" in near
+    assert "Thompson below uniform below sequential is significant nowhere" in far
+    assert "Thompson below uniform below sequential is significant throughout" in near
     assert [row["MSE, lately"] for row in study.table if row["strategy"] == "thompson"] == [pytest.approx(0.105)]
     assert "After 600 requests, 2 a fact, the error of E[θ] is least over all facts asked so far with sequential" in (
         study.verdict
@@ -208,7 +210,7 @@ def test_both_readings_of_examined_are_told() -> None:
 
 def test_what_a_reference_is_like_is_told() -> None:
     study = study_of(real_replays(), [4])
-    told = note(study, "Each repetition has a reference of its own")
+    told = note(study, "Each repetition has its own reference")
     theta = np.array([reference.theta for reference in REFERENCES])
     assert f"mean θ {theta.mean():.2f}; θ is one half or more for {(theta >= 0.5).mean():.0%}" in told
     assert f"is {np.mean([reference.likeness() for reference in REFERENCES]):.2f}." in told
@@ -226,6 +228,6 @@ def test_what_a_run_is_worth_as_a_reference_is_told() -> None:
         "that it could not ask are left out."
     ]
     chosen = dataclasses.replace(even, run={"id": "r", "sampling": "thompson"})
-    assert ["did not go through all facts alike" in told for told in about_run(chosen)] == [False, True]
+    assert ["did not ask all facts equally often" in told for told in about_run(chosen)] == [False, True]
     few = dataclasses.replace(even, least=1, mean=2.5)
-    assert ["So few answers make θ coarse" in told for told in about_run(few)] == [False, True]
+    assert ["With so few answers θ is coarse" in told for told in about_run(few)] == [False, True]

@@ -12,7 +12,7 @@ from scipy import stats
 
 from kgprobe.errors import KgprobeError
 from kgprobe.probes.distractors.curves import mean_curve
-from kgprobe.report import study_page
+from kgprobe.report import page as report_page
 from kgprobe.report.plots import Category, CategoryPlot, Line, Plot
 from kgprobe.report.plots_page import COLOURS
 from kgprobe.results.study import DATA, WHOLE, write_study, write_study_page
@@ -113,9 +113,9 @@ def test_there_is_no_line_through_two_sizes() -> None:
     study = sizes_study(*measured_models(made), 8, {})
     assert [line.points for line in study.plots[0].lines] == [True]
     assert [row["line"] for row in study.data] == [None, None]
-    assert ["There is no line" in note for note in study.notes] == [True]
+    assert ["A line is left out" in note for note in study.notes] == [True]
     assert "knows no more than" in study.verdict
-    assert "their intervals meet, so that is not sure" in study.verdict
+    assert "their intervals overlap, so that is not sure" in study.verdict
 
 
 def test_one_fact_has_no_band() -> None:
@@ -130,7 +130,7 @@ def test_one_fact_has_no_band() -> None:
     sized = sizes_study(*measured_models({"a": (1, one), "b": (10, one)}), 8, {})
     assert sized.data[0]["low"] is None
     assert len(sized.plots[0].lines[0].low) == 0
-    assert "of one fact, that says little" in sized.verdict
+    assert "a single fact shows little" in sized.verdict
 
 
 def test_the_verdict_of_strategies_names_the_hardest_and_whether_that_is_sure() -> None:
@@ -139,7 +139,7 @@ def test_the_verdict_of_strategies_names_the_hardest_and_whether_that_is_sure() 
     mean = f"{hard.min_at_n[:, -1].mean():.3f}"
     assert study.verdict.startswith(f"The hardest distractors are those of semantic: mean Min@8 {mean} [")
     assert study.verdict.endswith("; not surely harder than temporal.")
-    assert "semantic and temporal are the same for every fact and n: their curves lie on each other." in study.notes
+    assert "semantic and temporal are the same for every fact and n: their curves coincide." in study.notes
     sure = strategies_study({"random": easy, "semantic": hard}, "demo", {})
     assert sure.verdict.endswith("; surely harder than all others.")
 
@@ -203,7 +203,7 @@ def test_measures_are_ranked_on_the_facts_that_all_of_them_have() -> None:
         "chosen": (40, 40),
     }
     assert rows["noisy"]["mean τ"] == rows["chosen"]["mean τ"] == 1 > rows["noisy"]["τ on own facts"]
-    assert study.notes[1].startswith("All are ranked on the 40 of 60 facts that each has a value of")
+    assert study.notes[1].startswith("All are ranked on the 40 of 60 facts for which each has a value")
     assert study.notes[1].endswith("Without chosen there would be 60.")
     assert "hardly is left out" in study.notes[2]
     assert study.verdict.endswith("means over 3 folds of 40 facts.")
@@ -219,7 +219,7 @@ def test_a_measure_that_would_leave_too_few_facts_to_the_others_is_not_ranked() 
     study = calibrated({"first": first.tolist(), "second": second.tolist()}, scores.tolist(), repeated=2)
     assert [row["measure"] for row in study.table] == ["first"]
     assert "second is not ranked: with it, 0 facts would be left for all." in study.notes
-    assert any(note.startswith("2 scores are of a fact that has one already") for note in study.notes)
+    assert any(note.startswith("2 scores are repetitions for a fact") for note in study.notes)
 
 
 def test_a_study_is_a_table_a_plot_and_the_data(tmp_path: Path) -> None:
@@ -261,7 +261,7 @@ def luminance(colour: str) -> float:
 
 
 def test_figures_stand_out_from_light_pages_and_from_dark_ones() -> None:
-    template = (Path(study_page.__file__).parent / "pages" / "page.css").read_text()
+    template = (Path(report_page.__file__).parent / "pages" / "page.css").read_text()
     papers = re.findall(r"--paper: (#[0-9a-f]+)", template)
     assert "prefers-color-scheme: dark" in template
     assert len(papers) == 2
